@@ -145,6 +145,10 @@ def drag_a_knob(page: Page) -> None:
     page.wait_for_timeout(500)  # were a picture still to come it would be an older one
     before = shown(page)
     assert format_duration(json.loads(before)["round_s"]) == knob.input_value()
+    page.locator("button.wb-undo").click()  # the whole way of the pointer is one step
+    expect(knob).to_have_value("12 min")
+    page.locator("button.wb-redo").click()
+    comes_true(page, "([chart, of]) => document.querySelector(chart).dataset.of === of", [GANTT, before])
     handle.focus()
     page.keyboard.press("ArrowLeft")
     changed(page, before)

@@ -46,7 +46,8 @@ class LabSetting(NamedTuple):
 class SettingHistory(Generic[AnySetting]):
     """Settings that were right, one after the other; `present` is the last of them, or where undo has come to.
 
-    valid: whether the controls hold the present; if not, something in them is wrong.
+    valid: whether the controls hold the present; if not, something in them is wrong. What was set in one drag is one
+    step.
     """
 
     def __init__(self) -> None:
@@ -54,18 +55,22 @@ class SettingHistory(Generic[AnySetting]):
         self.past: list[AnySetting] = []
         self.future: list[AnySetting] = []
         self.valid = False
+        self._drag = 0
 
-    def heard(self, setting: AnySetting | None) -> bool:
-        """What the controls hold now, None while something is wrong. Returns whether it is another right setting."""
+    def heard(self, setting: AnySetting | None, drag: int = 0) -> bool:
+        """What the controls hold now, None while something is wrong. Returns whether it is another right setting.
+
+        drag: the number of the drag that it is of; 0: of none.
+        """
         self.valid = setting is not None
         if setting is None:
             self.future = []  # what was undone before a mistake is not what a redo would mean now
             return False
         if setting == self.present:
             return False
-        if self.present is not None:
+        if self.present is not None and not (drag and drag == self._drag):
             self.past = [*self.past[1 - STEPS_KEPT :], self.present]
-        self.present, self.future = setting, []
+        self.present, self.future, self._drag = setting, [], drag
         return True
 
     @property
@@ -89,6 +94,7 @@ class SettingHistory(Generic[AnySetting]):
     def _travel(self, source: list[AnySetting], target: list[AnySetting]) -> AnySetting | None:
         if not source or self.present is None:
             return None
+        self._drag = 0
         target.append(self.present)
         self.present = source.pop()
         return self.present

@@ -251,7 +251,7 @@ class LabFrame(Generic[AnySetting]):
 
     def heard(self, setting: AnySetting | None) -> bool:
         """What the controls hold now, None while something is wrong. Returns whether it is another right setting."""
-        other = self.history.heard(setting)
+        other = self.history.heard(setting, self.presenter.bar.drag)
         self.undo.disabled, self.redo.disabled = not self.history.can_undo, not self.history.can_redo
         return other
 

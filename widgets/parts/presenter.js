@@ -1,6 +1,6 @@
 // Makes a lab fill the window in large type, one panel at a time: see presenter.py. Alt+S presses Solve. The lab becomes a popover, which
 // lies above everything whatever it stands in; lab.css shows the panel that `data-panel` names, and charts redraw
-// themselves by `data-magnify` (vega_view.js).
+// themselves by `data-magnify` (vega_view.js). It also tells when a slider of the lab is taken hold of: `drag`.
 
 const MAGNIFY = 1.5;
 const TYPING = "input, select, textarea, .wb-chart";
@@ -94,16 +94,25 @@ function render({ model, el }) {
     else if (event.key === "Escape" && !event.target.closest?.(TYPING)) act(event, () => set("on", false));
   }
 
+  // What follows belongs to one drag, or one key that is held, until something else is pressed.
+  function held(event) {
+    const slider = event.target.closest?.(".noUi-target");
+    const drag = slider && lab()?.contains(slider) ? (event.repeat ? model.get("drag") : Date.now()) : 0;
+    if (drag !== model.get("drag")) set("drag", drag);
+  }
+
   begin.addEventListener("click", () => set("on", true));
   leave.addEventListener("click", () => set("on", false));
   back.addEventListener("click", (event) => turned(event, -1));
   on.addEventListener("click", (event) => turned(event, 1));
   which.addEventListener("change", () => set("number", Number(which.value)));
   document.addEventListener("keydown", pressed, true);
+  for (const kind of ["pointerdown", "keydown"]) document.addEventListener(kind, held, true);
   model.on("change", show);
   show();
   return () => {
     document.removeEventListener("keydown", pressed, true);
+    for (const kind of ["pointerdown", "keydown"]) document.removeEventListener(kind, held, true);
     model.off("change", show);
     const root = lab();
     if (root?.classList.contains("wb-presenting")) restore(root);

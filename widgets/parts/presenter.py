@@ -34,6 +34,9 @@ class PresenterBar(anywidget.AnyWidget):
     on = traitlets.Bool(False, help="Whether the lab is being presented.").tag(sync=True)
     number = traitlets.Int(0, help="Index of the panel that is shown.").tag(sync=True)
     titles = traitlets.List(traitlets.Unicode(), help="Titles of the panels.").tag(sync=True)
+    drag = traitlets.Int(0, help="A number for each time that a slider of the lab is taken hold of; 0: none is.").tag(
+        sync=True
+    )
     kinds = traitlets.List(traitlets.Unicode(), help="Kinds of the panels.").tag(sync=True)
 
 

@@ -67,6 +67,29 @@ def test_a_wrong_edit_leaves_nothing_to_redo(work: Waiter) -> None:
     assert lab.scenario == preset("start_here")
 
 
+def test_a_drag_is_one_step(work: Waiter) -> None:
+    """A slider tells each value that it passes; Undo goes back to before it was taken hold of."""
+    lab = GavelLab()
+
+    def drag(number: int, *rounds_s: float) -> None:
+        lab._frame.presenter.bar.drag = number  # as the page says
+        for round_s in rounds_s:
+            lab.set(round_s=round_s)
+
+    drag(1, 420, 480, 600)
+    drag(2, 660, 720)
+    drag(0, 780, 840)
+    for before in (780, 720, 600, 360):
+        lab._frame.undo.click()
+        assert lab.knobs["round_s"] == before
+    assert lab._frame.undo.disabled
+    drag(3, 420, 480)
+    lab._frame.undo.click()
+    drag(3, 540, 600)  # still in the same hand, but something was undone since
+    lab._frame.undo.click()
+    assert lab.knobs["round_s"] == 360
+
+
 def test_redo(work: Waiter) -> None:
     lab = GavelLab()
     assert lab._frame.redo.disabled
