@@ -60,22 +60,22 @@ READINGS: Mapping[Reading, tuple[str, str]] = {
 def measures_table(outcomes: Outcomes, found: Comparison | None) -> str:
     """One row for each main measure, one column for each scheduler, the best of each row marked; failures say why.
 
-    Several seeds: the mean, and below it the ratio to the first scheduler seed by seed, with its interval.
+    Several seeds: the mean, and below it the standard deviation and the ratio to the first scheduler seed by seed, with
+    its interval.
     """
     names = measures_shown(found)
     heads = [""]
     columns = {label: [_standing(outcomes, label, len(names))] for label in outcomes.labels}
     if found is not None and names:
-        means, pairs = found.mean()[names], _pairs(found)
+        means, spread, pairs = found.mean()[names], found.spread(), _pairs(found)
         best = best_of(means)
         scales = [_scale(name, float(means[name].abs().max())) for name in names]
         heads = [_measure(name, scale.unit) for name, scale in zip(names, scales, strict=True)]
         for label in means.index:
             columns[label] = [
-                _cell(
-                    float(means[name][label]), pairs.get((str(label), name), ""), bool(best[name][label]), name, scale
-                )
+                _cell(float(means[name][label]), beside, bool(best[name][label]), name, scale)
                 for name, scale in zip(names, scales, strict=True)
+                for beside in [_beside(float(spread[name][label]) / scale.per, pairs.get((str(label), name), ""))]
             ]
     head = "".join(f"<th scope='col' class='wb-right-aligned'>{_breakable(label)}</th>" for label in outcomes.labels)
     rows = [
@@ -116,6 +116,12 @@ def _measure(name: str, unit: str) -> str:
     behind = f" <span class='wb-note'>({html.escape(unit)})</span>" if unit else ""
     meaning = html.escape(metric(name).definition, quote=True)
     return f"<span class='wb-meaning' title='{meaning}'>{html.escape(metric(name).label)}</span>{behind}"
+
+
+def _beside(deviation: float, pair: str) -> str:
+    """What stands below a mean, as HTML: the standard deviation (NaN: of one run), and `pair` of `_pairs`."""
+    lines = ["" if math.isnan(deviation) else f"&plusmn;&nbsp;{short_number(deviation)}", pair]
+    return "<br>".join(filter(None, lines))
 
 
 def _pairs(found: Comparison) -> dict[tuple[str, str], str]:
@@ -185,7 +191,8 @@ def _footnote(outcomes: Outcomes, found: Comparison | None) -> str:
     if len({case.seed for case in found.cases}) > 1:
         first = found.labels[0]
         said.append(
-            f"Below a mean: its ratio to {first}, seed by seed, with the {100 * LEVEL:g} % interval of these jobs' "
+            f"Below a mean: \N{PLUS-MINUS SIGN} standard deviation over the seeds; its ratio to {first}, seed by seed, "
+            f"with the {100 * LEVEL:g} % interval of these jobs' "
             f"chances; {UNSURE} no difference shown, after Holm's correction for all schedulers."
         )
     made = {label: sum(outcomes.cases[n].label == label for n in outcomes.runs) for label in found.labels}

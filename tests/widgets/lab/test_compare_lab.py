@@ -19,6 +19,7 @@ from widgets.editors.core_panel import SHARING
 from widgets.work.work import Message
 from workbench.analysis.charts.theme import time_unit
 from workbench.base.errors import InputError
+from workbench.base.rounding import short_number
 from workbench.scenario.scenario import Scenario
 from workbench.session.runner import RunRequest, attempt
 from workbench.simulation.run import Run
@@ -263,6 +264,8 @@ def test_several_seeds_give_means_and_paired_ratios(waiter: Waiter) -> None:
     pair = lab.comparison.paired().set_index("measure").loc["mean_jct_s"]
     said = f"&times;&nbsp;{pair.ratio:.2f} ({pair.ratio_low:.2f} to {pair.ratio_high:.2f})"
     assert said in lab._results._measures.value and "Holm" in lab._results._measures.value
+    deviation_h = lab.comparison.spread()["mean_jct_s"]["srtf"] / 3600
+    assert f"&plusmn;&nbsp;{short_number(deviation_h)}" in lab._results._measures.value
     assert list(lab._results._seed.options) == [0, 1, 2]
     first = lab._results._gantts["fifo"].drawing
     lab._results._seed.value = 2

@@ -218,7 +218,7 @@ def _bars(frame: Frame) -> Layer:
         strokeDash=alt.ExprRef("datum.kind === 'profile' || datum.kind === 'down' ? [4, 3] : []"),
         cursor="pointer",
     ).encode(
-        x=alt.X("a:Q"),
+        x=_expr(LEFT),  # before anything has begun a field would have no extent to warn of
         x2=_expr(f"max({RIGHT}, {least})"),
         y=alt.Y("y0:Q"),
         y2=alt.Y2("y1:Q"),

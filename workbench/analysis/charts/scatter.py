@@ -73,9 +73,9 @@ def frontier(
     )
     text = marks("points").mark_text(align="left", dx=12, dy=-9, baseline="middle").encode(x=x, y=y, text="name:N")
     return drawn(
-        line,
+        *([line] if good.any() else []),
         point,
-        ring,
+        *([ring] if table["now"].any() else []),
         text,
         message_layer(),
         data={
@@ -152,19 +152,21 @@ def scatter(
         else None
     )
     base = marks("points")
-    layers = [
-        base.transform_filter("isValid(datum.x_spread) && datum.x_spread > 0")
-        .mark_rule(color=theme.MUTED)
-        .encode(x=alt.X("x0:Q"), x2="x1:Q", y=y),
-        base.transform_filter("isValid(datum.y_spread) && datum.y_spread > 0")
-        .mark_rule(color=theme.MUTED)
-        .encode(x=x, y=alt.Y("y0:Q"), y2="y1:Q"),
+    spread = {
+        "x_spread": base.mark_rule(color=theme.MUTED).encode(x=alt.X("x0:Q"), x2="x1:Q", y=y),
+        "y_spread": base.mark_rule(color=theme.MUTED).encode(x=x, y=alt.Y("y0:Q"), y2="y1:Q"),
+    }
+    far = base.transform_filter("datum.far").mark_rule(color=theme.MUTED, strokeWidth=1)
+    layers = [  # none without a row: Vega would warn of an axis without an extent
+        *(
+            layer.transform_filter(f"isValid(datum.{name}) && datum.{name} > 0")
+            for name, layer in spread.items()
+            if (points[name] > 0).any()
+        ),
         base.transform_filter("datum.unbeaten")
         .mark_point(size=430, filled=False, color=theme.INK, strokeWidth=1.8, opacity=1, shape="circle")
         .encode(x=x, y=y),
-        base.transform_filter("datum.far")
-        .mark_rule(color=theme.MUTED, strokeWidth=1)
-        .encode(x=x, y=y, x2=_from("x", "dx"), y2=_from("y", "end_dy")),
+        *([far.encode(x=x, y=y, x2=_from("x", "dx"), y2=_from("y", "end_dy"))] if points["far"].any() else []),
         base.mark_point(size=130, filled=True, opacity=1, stroke=theme.INK, strokeWidth=0.8).encode(
             x=x,
             y=y,
