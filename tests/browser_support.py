@@ -346,7 +346,7 @@ class Problems:
             self.outside.append(socket.url)
 
     def _console(self, message: ConsoleMessage) -> None:
-        if message.type == "error" or message.text.startswith("chart:"):  # what a chart warns of too (vega_view.js)
+        if message.type == "error":
             self.errors.append(f"console: {message.text} ({message.location.get('url', '')[-80:]})")
 
     def check(self) -> None:
