@@ -160,7 +160,9 @@ class Results:
         self._tools.children = [*self._tools.children[:2], self._many, self.compared.pin]
         picture = w.VBox([self._gantt.picture])
         picture.add_class("wb-picture")
-        stage = w.VBox([self._tools, picture, self.compared.said, self._note, self._job])
+        said = w.HBox([self.compared.said, self._note, self._job])
+        said.add_class("wb-said")
+        stage = w.VBox([self._tools, picture, said])
         stage.add_class("wb-stage")
         self._tools.layout.visibility = "hidden"
         return stage

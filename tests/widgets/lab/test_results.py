@@ -41,7 +41,8 @@ def test_a_warning_of_the_run_stands_below_its_gantt_chart(work: Waiter) -> None
     lab = GavelLab(scheduler="gavel.max_throughput")
     lab.solve()
     work.answer()
-    _, picture, _, note, _ = lab._results.stage.children
+    _, picture, said = lab._results.stage.children
+    _, note, _ = said.children
     assert picture.children == (lab._results._gantt.picture,)
     assert note.value.startswith("<p class='wb-note'>Warning: Rounds did not keep to the shares of time: translation")
     lab.set("gavel.max_min_fairness")

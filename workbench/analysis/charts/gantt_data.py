@@ -62,9 +62,9 @@ OVERLAID = ("restart", "switch")
 DASHED = ("profile", "down")
 
 
-TOP_PX, LINE_PX, KEY_PX, WIDE_KEY_PX = 16, 21, 400, 640
-"""The key: centre of its lowest line above the plot, distance of lines, width (of a lab beside JupyterLab's files in a
-window of 1280, and of a chart with an overview there, whose plot is low); pixels."""
+TOP_PX, LINE_PX, KEY_PX = 16, 21, (400, 640, 900)
+"""The key: centre of its lowest line above the plot, distance of lines, widths of the chart for which it is broken into
+lines, of which the widest that there is room for counts; pixels."""
 
 
 class Frame(NamedTuple):
@@ -357,7 +357,10 @@ def _with_rounds_left_out(asked: npt.NDArray[np.float64], end_s: float) -> tuple
 def key_table(
     bars: pd.DataFrame, marks: pd.DataFrame, every: int, colours: Colours, frame: Frame, left_px: float = 0.0
 ) -> pd.DataFrame:
-    """What the signs mean, in lines above the plot: only those that occur. left_px: room left of the plot."""
+    """What the signs mean, in lines above the plot: only those that occur. left_px: room left of the plot.
+
+    Broken into lines for several widths; each row is for plots from from_px to less than to_px wide.
+    """
     by = frame.by
     neutral = "#9aa3ad"
     items: list[tuple[str, str, str, str]] = []
@@ -377,10 +380,19 @@ def key_table(
     items += [(sign, sign, "", "") for sign in ("preempted", "arrived", "finished") if sign in have]
     if every:
         items.append(("round", "round" if every == 1 else f"every {every} rounds", theme.LANE, theme.LANE))
+    keys = [_key_lines(items, room_px, left_px) for room_px in KEY_PX]
+    first = [n for n, key in enumerate(keys) if n == 0 or not key.equals(keys[n - 1])]
+    ends = [*(KEY_PX[n] - left_px if n else 0.0 for n in first), math.inf]
+    parts = [keys[n].assign(from_px=ends[at], to_px=ends[at + 1]) for at, n in enumerate(first)]
+    return pd.concat(parts, ignore_index=True)
+
+
+def _key_lines(items: list[tuple[str, str, str, str]], room_px: float, left_px: float) -> pd.DataFrame:
+    """The signs with their places, in lines of room_px."""
     found, x, line = [], 0.0, 0
     for sign, text, fill, stroke in items:
         text = text if len(text) <= 24 else text[:23] + "…"
-        if x + 20 + theme.text_px(text) > (WIDE_KEY_PX if frame.many else KEY_PX):
+        if x + 20 + theme.text_px(text) > room_px:
             x, line = 0.0, line + 1
         if sign == "split":
             found.append(("upper", "", theme.tint(fill, 0.6), stroke, x - left_px, line))

@@ -451,7 +451,7 @@ def _job_labels() -> list[Layer]:
 
 
 def _key_layers() -> list[Layer]:
-    key = marks("key")
+    key = marks("key").transform_filter("width >= datum.from_px && (!isValid(datum.to_px) || width < datum.to_px)")
     boxed = key.transform_filter("datum.fill")
     signs = {"preempted": "triangle-left", "arrived": ARRIVED, "finished": "diamond"}
     shape = " : ".join(f"datum.sign === '{sign}' ? '{shape}'" for sign, shape in signs.items())
