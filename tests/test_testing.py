@@ -373,7 +373,7 @@ def test_a_room_that_breaks_a_rule(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     told(silent, r"right, route .*: got decisions made by model, and a route that is an algorithm")
     monkeypatch.setattr(right, "_route", lambda knobs: Route("other route", reason="for a test"))
     told(replace(silent, explanations={}), "explanations: got nothing; expected a function for right")
-    told(replace(silent, explanations={"right": lambda moment: Explained()}), "sentences: got nothing; expected why")
+    told(replace(silent, explanations={"right": lambda job_at: Explained()}), "sentences: got nothing; expected why")
     told(
-        replace(silent, explanations={"right": lambda moment: 3}), "explanations, right, answer: got 3; expected an Exp"
+        replace(silent, explanations={"right": lambda job_at: 3}), "explanations, right, answer: got 3; expected an Exp"
     )

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.analysis.contract.formulations import posed, wrong_formulation
+from workbench.analysis.contract.problems import collecting
 from workbench.analysis.contract.programmes import difference
 from workbench.analysis.contract.schedulers import LATEST_S, with_failures, wrong_scheduler
-from workbench.analysis.contract.telling import telling
 from workbench.base.errors import NOTHING, InputError, Problem, ScenarioError, one_of
 from workbench.scenario.presets import is_preset, presets
 from workbench.scenario.scenario import Scenario
@@ -84,7 +84,7 @@ def _wrong_declaration(offered: Formulation[Any] | Scheduler) -> Iterator[Proble
     name = getattr(offered, "name", None)
     room = name.split(".")[0] if isinstance(name, str) and name.isascii() and name.split(".")[0].isidentifier() else "x"
     told: list[Problem] = []
-    with telling("declaration", "a declaration", told):
+    with collecting("declaration", "a declaration", told):
         if isinstance(offered, Formulation):
             Room(name=room.lower(), formulations=(offered,))
         else:
@@ -125,7 +125,7 @@ def _wrong_room(room: Room, scenario: Scenario | str | None) -> Iterator[Problem
         wrong[each.name] = problems
     for problems in wrong.values():
         yield from problems
-    with telling(f"{where}, symbols", "models whose symbols can be read", told):
+    with collecting(f"{where}, symbols", "models whose symbols can be read", told):
         told += _wrong_symbols(room, [each for each in room.formulations if not wrong[each.name]])
     for scheduler in room.schedulers:
         if not any(wrong.values()):
@@ -158,7 +158,7 @@ def _wrong_symbols(room: Room, formulations: Sequence[Formulation[Any]]) -> Iter
 
 def _wrong_explanation(where: str, room: Room, scheduler: Scheduler) -> list[Problem]:
     told: list[Problem] = []
-    with telling(where, "an Explained", told):
+    with collecting(where, "an Explained", told):
         run = simulate(load(f"preset:{SMALL}"), scheduler, stop=Until(LATEST_S))
         for job, part in ((job, part) for job in run.jobs["job"] for part in (0.0, 0.3, 1.0)):
             found: Any = room.explanations[scheduler.name](JobAtTime(run, job, part * run.end_s))

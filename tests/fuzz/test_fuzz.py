@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.fuzz import measuring, telling
+from tests.fuzz import explanations, measuring
 from tests.fuzz.measuring import check_numbers
 from tests.fuzz.trials import built_in, check_run, random_value, trial
 from tests.fuzz.worlds import world
@@ -119,15 +119,15 @@ def test_the_check_of_explanations_finds_what_is_not_so(wrong: dict[str, Any], m
     """An explanation passes as it is, and with one field wrong it does not."""
     run, times = some_run(), [np.random.default_rng(seed) for seed in range(8)]
     for rng in times:
-        telling.check_explanations(run, rng)
+        explanations.check_explanations(run, rng)
 
     def explained(run: Run, job: str, at_s: float) -> Explanation:
         return dataclasses.replace(explain(run, job, at_s), **wrong)
 
-    monkeypatch.setattr(telling, "explain", explained)
+    monkeypatch.setattr(explanations, "explain", explained)
     with pytest.raises((AssertionError, KeyError)):
         for rng in times:
-            telling.check_explanations(run, rng)
+            explanations.check_explanations(run, rng)
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tests.fuzz.explanations import check_explanations
 from tests.fuzz.measuring import check_numbers
-from tests.fuzz.telling import check_explanations
 from tests.fuzz.worlds import world
 from tests.load import slowness
 from tests.simulation.support import check as check_laws

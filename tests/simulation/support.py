@@ -431,10 +431,10 @@ def _check_slots(run: Run) -> None:
 def _check_gangs(run: Run) -> None:
     """At every moment all slots of a unit do the same, and they are its gang."""
     jobs = {job.name: job for job in run.scenario.jobs}
-    for moment in _moments(run):
-        gang, kind = moment.rows, moment.kind
+    for job_at in _moments(run):
+        gang, kind = job_at.rows, job_at.kind
         assert {len(gang)} == {found.gpus for found in gang}, "a gang is not together"
-        if kind == "run" and "#" not in moment.unit:
+        if kind == "run" and "#" not in job_at.unit:
             for name in {gang[0].job, gang[0].with_job} - {""}:
                 assert len(gang) in jobs[name].sizes
 
@@ -445,17 +445,17 @@ def _check_speeds(run: Run) -> None:
     possible: dict[tuple[str, str], list[float]] = {}
     blur_s = 2 * float(np.spacing(run.end_s))  # two times are known no better: much, late in a run, for a tiny job
     blurred: dict[tuple[str, str], float] = defaultdict(float)
-    for moment in _moments(run):
-        if moment.kind in ("run", "profile"):
-            placed = Counter(found.node for found in moment.rows)
-            first, other = jobs[moment.rows[0].job], jobs.get(moment.rows[0].with_job)
+    for job_at in _moments(run):
+        if job_at.kind in ("run", "profile"):
+            placed = Counter(found.node for found in job_at.rows)
+            first, other = jobs[job_at.rows[0].job], jobs.get(job_at.rows[0].with_job)
             rates: Any = (table.on_nodes(first.model, placed), 0.0)
             if other is not None:
                 rates = table.pair_on_nodes(first.model, other.model, placed)
-            so_far = possible.setdefault((moment.unit, moment.kind), [0.0, 0.0])
-            so_far[0] += rates[0] * moment.seconds
-            so_far[1] += rates[1] * moment.seconds
-            blurred[moment.unit, moment.kind] += max(rates) * blur_s
+            so_far = possible.setdefault((job_at.unit, job_at.kind), [0.0, 0.0])
+            so_far[0] += rates[0] * job_at.seconds
+            so_far[1] += rates[1] * job_at.seconds
+            blurred[job_at.unit, job_at.kind] += max(rates) * blur_s
     for (unit, kind), most in possible.items():
         mine = run.timeline[(run.timeline.unit == unit) & (run.timeline.kind == kind)]
         for done, limit in zip((mine.steps.sum(), mine.with_steps.sum()), most, strict=True):

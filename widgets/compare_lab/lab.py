@@ -25,7 +25,7 @@ from workbench.analysis.comparison import Comparison, Entry, plan_cases
 from workbench.base.errors import InputError, Words, counted
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.estimators.registry import told_to_all
+from workbench.scheduling.estimators.registry import belief_of_all
 from workbench.session.api import check_plan
 from workbench.session.registry import find_scheduler, paper_rooms
 from workbench.session.runner import Outcome
@@ -93,7 +93,7 @@ class CompareLab(LabShell[CompareSetting]):
         """
         check_plan(scenario)
         entries = _entries(scenario, schedulers or scenario.plan or _one_of_each_paper())
-        told = told_to_all([find_scheduler(name) for name, _ in entries])
+        told = belief_of_all([find_scheduler(name) for name, _ in entries])
         self._show(CompareSetting(scenario, entries, int(self._seeds.value), told))
         self._start, self._start_with = scenario, schedulers
         self._on_change("ready", LOADED)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from widgets.compare_lab.outcomes import Outcomes
-from widgets.editors.mistakes import told
+from widgets.editors.mistakes import refusal
 from widgets.lab.results import drawings
 from workbench.analysis.comparison import Comparison, best_of
 from workbench.analysis.metrics import metric, warned
@@ -156,7 +156,7 @@ def _standing(outcomes: Outcomes, label: str, rows: int) -> str:
     """In place of a scheduler's measures, over all rows: it has no run yet, or the reason why there is none."""
     why = outcomes.why_not(label)
     if why is not None:
-        text, tone = f"failed: {told(why, tab=FOR_ALL)}", "wb-bad"
+        text, tone = f"failed: {refusal(why, tab=FOR_ALL)}", "wb-bad"
     else:
         text, tone = "not run" if outcomes.over else "waiting ...", "wb-note"
     said = f"<div class='{tone}'>{html.escape(text)}</div>"

@@ -7,7 +7,7 @@ from widgets.editors.scenario_tables import spoken
 from workbench.base.errors import ScenarioError, WorkbenchError
 
 
-def told(error: WorkbenchError, tab: str = "Knobs") -> str:
+def refusal(error: WorkbenchError, tab: str = "Knobs") -> str:
     """What the worker says is wrong, by the names of the controls.
 
     tab: the one that holds what the core does.

@@ -71,7 +71,7 @@ class BeforeAfter:
             self._tell()
             self._changed()
 
-    def told(self, name: str) -> str:
+    def measure_html(self, name: str) -> str:
         """One measure by its name, with its value before and the difference, as HTML; "" before the first run."""
         if self._run is None:
             return ""

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import ipywidgets as w
 
-from widgets.editors.mistakes import told
+from widgets.editors.mistakes import refusal
 from widgets.editors.setting import jsonable
 from widgets.parts.startup import quick_imports
 from widgets.parts.status_line import StatusLine
@@ -172,7 +172,9 @@ class ExplainPage:
         if self._shown != of or self._run is not run:
             self._try_rows()
             return
-        self._said.tone, self._said.text = ("bad", told(found)) if isinstance(found, WorkbenchError) else ("note", "")
+        self._said.tone, self._said.text = (
+            ("bad", refusal(found)) if isinstance(found, WorkbenchError) else ("note", "")
+        )
         if isinstance(found, Chain):
             self._told.value = pages().page_of_gpu(found, run)
 
@@ -351,7 +353,7 @@ class OtherwiseRow:
             return
         self._ask.disabled = False
         if isinstance(found, WorkbenchError):
-            self._say("bad", told(found))
+            self._say("bad", refusal(found))
             return
         self._say("", "")
         self._answer.value = f"<p><b>{html.escape(found.otherwise)}</b></p><p>{html.escape(found.summary)}</p>"
@@ -377,7 +379,7 @@ class OtherwiseRow:
         elif message["kind"] == "cancelled":
             self._say("", "Cancelled.")
         else:
-            self._say("bad", told(message["error"]))
+            self._say("bad", refusal(message["error"]))
 
     def _refuse(self, error: InputError | ValueError) -> None:
         expected = error.expected if isinstance(error, InputError) else f"a time of the run: {error}"

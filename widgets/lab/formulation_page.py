@@ -15,7 +15,7 @@ from typing import Any
 import ipywidgets as w
 import pandas as pd
 
-from widgets.editors.mistakes import told
+from widgets.editors.mistakes import refusal
 from widgets.lab.rows_panel import Light, RowsPanel
 from widgets.parts.chart_page import ROWS_SHOWN
 from widgets.parts.html_table import html_table
@@ -103,7 +103,7 @@ class FormulationPage:
             table = "" if rows.empty else html_table(rows.head(ROWS_SHOWN))
             self._found.value = "".join(f"<p>{html.escape(line)}</p>" for line in text) + table
         elif message["kind"] in ("error", "cancelled"):
-            said = told(WorkbenchError.from_json(message)) if message["kind"] == "error" else "Cancelled."
+            said = refusal(WorkbenchError.from_json(message)) if message["kind"] == "error" else "Cancelled."
             self._found.value = f"<p class='wb-note'>{html.escape(said)}</p>"
 
     @property
@@ -125,7 +125,7 @@ class FormulationPage:
     def hear(self, message: Message) -> None:
         """Show the answer to a `describe` request."""
         if message["kind"] == "error":
-            self.say(told(WorkbenchError.from_json(message)))
+            self.say(refusal(WorkbenchError.from_json(message)))
         elif message["kind"] == "cancelled":
             self.say("Cancelled. Open this page again to see it.")
         elif message["kind"] == "done":

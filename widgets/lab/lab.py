@@ -159,7 +159,7 @@ class Lab(LabShell[LabSetting]):
         found = find_scheduler(scheduler or self.scheduler)
         if belief is None and not self._is_told_its_own():
             belief = self.belief
-        told = registry.told(found, belief)
+        told = registry.belief_of(found, belief)
         kept = {} if found.name != self.scheduler or "preset" in knobs else self._knobs.values(but=knobs)
         settled = found.settle({**kept, **knobs})
         with self._quiet():
@@ -240,7 +240,7 @@ class Lab(LabShell[LabSetting]):
             for each in self._scenes[: number + 1]:
                 settled |= find_scheduler(before.scheduler).settle({**settled, **each.knobs})
             self._go_to(LabSetting(before.scenario, before.scheduler, settled, before.belief))
-        told = self._results.compared.told(scene.number) if scene.number else ""
+        told = self._results.compared.measure_html(scene.number) if scene.number else ""
         self._said.value = f"<p>{html.escape(scene.says)}</p><p class='wb-scene-number'>{told}</p>"
 
     def _open_drawer(self) -> None:
@@ -455,7 +455,7 @@ class Lab(LabShell[LabSetting]):
             self._cancelled = True
             self._on_solved("cancelled", "Cancelled." + (" The charts show the run before." if self._run else ""))
         else:
-            self._on_solved("failed", mistakes.told(WorkbenchError.from_json(message)))
+            self._on_solved("failed", mistakes.refusal(WorkbenchError.from_json(message)))
 
     def _on_solved(self, state: str, text: str) -> None:
         """The work has ended; what was edited since has the last word."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import ipywidgets as w
 import pandas as pd
 
-from widgets.editors.mistakes import told
+from widgets.editors.mistakes import refusal
 from widgets.parts.chart_page import ROWS_SHOWN
 from widgets.parts.row_list import RowList
 from widgets.work.thread import aside
@@ -122,7 +122,7 @@ class RowsPanel:
             newest, self._of = self._of, None
             self.show(*newest)
         elif isinstance(found, WorkbenchError):
-            self._say(f"No rows with numbers: {told(found)}.")
+            self._say(f"No rows with numbers: {refusal(found)}.")
         else:
             self._fill(found)
 
@@ -253,11 +253,11 @@ class RowsPanel:
         if self._asked is None or self._of is None or self._of[0] is not run:
             return
         if isinstance(answer, WorkbenchError):
-            self._said.value = f"<p class='wb-note'>{html.escape(told(answer))}</p>"
+            self._said.value = f"<p class='wb-note'>{html.escape(refusal(answer))}</p>"
         else:
             lines = [f"In this decision: {answer.change.text()}"]
             if isinstance(answer.run, WorkbenchError):
-                lines.append(f"The schedule stays: no run can have it ({told(answer.run)}).")
+                lines.append(f"The schedule stays: no run can have it ({refusal(answer.run)}).")
             elif answer.run.timeline.equals(run.timeline):
                 lines.append(
                     "In the whole run no bar moves: binding, not decisive." if self._binds() else "No bar moves."

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from widgets.editors.knob_panel import written
-from widgets.editors.mistakes import told
+from widgets.editors.mistakes import refusal
 from widgets.editors.setting import LabSetting, jsonable
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.status_line import StatusLine
@@ -237,7 +237,7 @@ class VaryPage:
         try:
             todo = variants_of(str(self._what.value), str(self._values.value), setting)
         except InputError as error:
-            self._say("bad", told(error))
+            self._say("bad", refusal(error))
             return
         self._number += 1
         self._base, self._now = setting, value_now(str(self._what.value), setting)
@@ -293,7 +293,7 @@ class VaryPage:
             done_s = np.array(message["jct_s"], dtype=np.float64) if own is None else jct_s(own)
             self._jct_s[variant.label] = done_s
         else:
-            self._failed.append(f"{variant.label}: {told(WorkbenchError.from_json(message))}")
+            self._failed.append(f"{variant.label}: {refusal(WorkbenchError.from_json(message))}")
         self._show()
         self._next()
 

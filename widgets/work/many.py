@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
-from widgets.editors.mistakes import told
+from widgets.editors.mistakes import refusal
 from widgets.editors.setting import jsonable
 from widgets.work.process import process_work
 from widgets.work.thread import ThreadWork
@@ -114,7 +114,7 @@ class ManyWork:
             self._end_if_done()
         else:
             self._stop()
-            self._on_end("failed", told(WorkbenchError.from_json(message)) if "error" in message else "stopped")
+            self._on_end("failed", refusal(WorkbenchError.from_json(message)) if "error" in message else "stopped")
 
     def _next_own(self, batch: int) -> None:
         """Begin the next run in the thread; without one, the batch may have ended."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from widgets.editors.mistakes import told
+from widgets.editors.mistakes import refusal
 from widgets.parts.status_line import StatusLine
 from widgets.work.process import process_work
 from widgets.work.work import Message
@@ -72,7 +72,7 @@ class StudyQuestion:
         elif kind == "cancelled":
             self.say("cancelled", "Stopped.")
         else:
-            self.say("failed", told(WorkbenchError.from_json(message)))
+            self.say("failed", refusal(WorkbenchError.from_json(message)))
 
     def say(self, state: str, text: str) -> None:
         """Show a state and its text."""

@@ -161,22 +161,22 @@ def _asked(slot: SlotAtTime, job: str | None) -> str:
     return job
 
 
-def _explained(moment: JobAtTime) -> Explained:
-    carrier = carried_by(moment.run.scheduler)
-    explainer = find_explainer(carrier or moment.run.scheduler)
-    moment = replace(moment, elastic=is_elastic(moment.run), mixed=is_mixed(moment.run))
-    found = Explained() if explainer is None else explainer(moment)
+def _explained(job_at: JobAtTime) -> Explained:
+    carrier = carried_by(job_at.run.scheduler)
+    explainer = find_explainer(carrier or job_at.run.scheduler)
+    job_at = replace(job_at, elastic=is_elastic(job_at.run), mixed=is_mixed(job_at.run))
+    found = Explained() if explainer is None else explainer(job_at)
     if found.links:
         return found
     order = found.order
     names = [] if order is None else sorted(order.values, key=lambda name: order.place(name) or 0)
-    placed, said = moment.placement(), moment.said
+    placed, said = job_at.placement(), job_at.said
     why = found.binding or ("the scheduler chose" if said is None else said.text)
     if carrier == LEASES:
-        start_s, end_s = moment.stretch
-        lease = f"{moment.job} has its lease of {start_s:g} s to {end_s:g} s" if moment.state in HOLDS else why
+        start_s, end_s = job_at.stretch
+        lease = f"{job_at.job} has its lease of {start_s:g} s to {end_s:g} s" if job_at.state in HOLDS else why
         return replace(found, links=(Link("lease", f"{lease}.", ()), placed))
-    choice = Link("plan" if carrier == PLAN else "choice", f"{placed.text} Of {moment.job}: {why}.", placed.facts)
+    choice = Link("plan" if carrier == PLAN else "choice", f"{placed.text} Of {job_at.job}: {why}.", placed.facts)
     if not names or order is None:
         return replace(found, links=(choice,))
     facts = tuple(Fact(f"{order.label} of {name}", order.values[name], order.unit) for name in names)
@@ -226,10 +226,10 @@ def _causes(rows: tuple[TriedRow, ...]) -> tuple[str, ...]:
 
 def _why_not(slot: SlotAtTime, name: str) -> str:
     """Why a job that could use an idle GPU has it not, as far as room tells."""
-    moment, kind = slot.of(name), slot.accelerator
-    need, free = moment.needs[kind], moment.free[kind]
-    if moment.state in HOLDS:
-        return f"{name} runs on {listed(moment.held)} ({listed(sorted(moment.held_types))})"
+    job_at, kind = slot.of(name), slot.accelerator
+    need, free = job_at.needs[kind], job_at.free[kind]
+    if job_at.state in HOLDS:
+        return f"{name} runs on {listed(job_at.held)} ({listed(sorted(job_at.held_types))})"
     if need > free:
         return f"{name} needs {counted(need, 'GPU')} of {kind} at once, and {free} is left"
     return f"{name} waits"
@@ -329,11 +329,11 @@ class _Question:
 
     def otherwise(self, job: str) -> tuple[str, int]:
         """What would make a job have the GPU, by the first of its parameters that would; and decisions anew."""
-        about, moment = self._owner.about(self._slot.run.knobs), self._slot.of(job)
+        about, job_at = self._owner.about(self._slot.run.knobs), self._slot.of(job)
         read = {
             "weight": "weight" in about,
-            "reward": "rewards" in about and bool(moment.spec.rewards),
-            "deadline": "rewards" in about and bool(moment.spec.rewards),
+            "reward": "rewards" in about and bool(job_at.spec.rewards),
+            "deadline": "rewards" in about and bool(job_at.spec.rewards),
             "steps": True,
             "wait": self._waited_s(job) > 0,
         }

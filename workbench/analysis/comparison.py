@@ -20,7 +20,7 @@ from workbench.base.files import new_folder
 from workbench.base.text import for_spreadsheet
 from workbench.scenario.scenario import PlanEntry, Scenario
 from workbench.scheduling.contract import Scheduler
-from workbench.scheduling.estimators.registry import told_to_all
+from workbench.scheduling.estimators.registry import belief_of_all
 from workbench.session.api import Window, check_plan, check_window, load
 from workbench.session.registry import find_scheduler
 from workbench.session.runner import Outcome, RunRequest, check_workers, checked_seeds, run_all
@@ -264,8 +264,8 @@ def _with_beliefs(cases: Sequence[Case], belief: str | Sequence[str] | None) -> 
     """What each run is told, and the cases: those given, or, with several beliefs, each with each of them."""
     schedulers = [find_scheduler(case.scheduler) for case in cases]
     if belief is None or isinstance(belief, str):
-        return [told_to_all(schedulers, belief)] * len(cases), tuple(cases)
-    each = [told_to_all(schedulers, text) for text in belief]
+        return [belief_of_all(schedulers, belief)] * len(cases), tuple(cases)
+    each = [belief_of_all(schedulers, text) for text in belief]
     if not each or len(set(each)) < len(each):
         raise InputError("belief", list(belief), "at least one estimator, each once")
     both = [(text, case._replace(label=f"{case.label}, {text}")) for text in each for case in cases]

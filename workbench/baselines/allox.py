@@ -445,56 +445,56 @@ def _first(wanted: list[Request], workers: IntArray) -> list[Request]:
     return first
 
 
-def _explain(moment: JobAtTime) -> Explained:
+def _explain(job_at: JobAtTime) -> Explained:
     """Through Gavel's rounds by priority, else see `_explain_line`."""
-    return explain(moment) if in_rounds(moment.run.knobs) else _explain_line(moment)
+    return explain(job_at) if in_rounds(job_at.run.knobs) else _explain_line(job_at)
 
 
-def _explain_line(moment: JobAtTime) -> Explained:
+def _explain_line(job_at: JobAtTime) -> Explained:
     """The job's place in the lines of its type, its part of the total time, and who comes before it there."""
     rule = (
         "Jobs are matched to GPUs and places in line so that their completion times add up to least; the first of each "
         "line runs."
     )
-    kind, order = _line_of(moment)
-    seconds, since_s = moment.signal("matched_s"), float(moment.row["arrival_s"])
-    if order is None or seconds is None or moment.job not in order.values:
+    kind, order = _line_of(job_at)
+    seconds, since_s = job_at.signal("matched_s"), float(job_at.row["arrival_s"])
+    if order is None or seconds is None or job_at.job not in order.values:
         gone = "the matching has not had it: there were no GPUs to be matched, or it was not among the longest there"
-        return Explained((rule,), binding=gone if moment.state == "waiting" else "")
-    place = order.values[moment.job]
+        return Explained((rule,), binding=gone if job_at.state == "waiting" else "")
+    place = order.values[job_at.job]
     facts = (
         Fact("matched to", kind),
         Fact("place from the end of its line, k", place),
         Fact("time there on one GPU, p_mj", seconds, "s"),
         Fact("its part of the total, k p_mj + t_m", place * seconds + order.at_s - since_s, "s"),
     )
-    if moment.state in HOLDS:
+    if job_at.state in HOLDS:
         return Explained((rule,), facts, "the matching has it first in a line of its GPUs", order)
-    before = [name for name in order.values if order.before(name, moment.job)]
-    ahead, line = ([name for name in before if (name in moment.waiting) == waits] for waits in (False, True))
-    kept = dict.fromkeys(each.job for each in moment.others if each.job not in ahead)
+    before = [name for name in order.values if order.before(name, job_at.job)]
+    ahead, line = ([name for name in before if (name in job_at.waiting) == waits] for waits in (False, True))
+    kept = dict.fromkeys(each.job for each in job_at.others if each.job not in ahead)
     parts = []
     if ahead:
         too = f", and {listed(line)} {verb('wait', line)} before it too" if line else ""
         are = "is" if len(ahead) == 1 else "are"
         parts.append(f"(code) places: on {kind} {listed(ahead)} {are} before it in line{too}")
-    if kept and not moment.run.knobs["preemptive"]:
+    if kept and not job_at.run.knobs["preemptive"]:
         parts.append(f"{listed(kept)} had GPUs, and who runs keeps its GPUs")
     binding = "; ".join(parts) or f"the GPUs of {kind} that are left do not take its gang together"
     return Explained((rule,), facts, binding, order)
 
 
-def _line_of(moment: JobAtTime) -> tuple[str, Order | None]:
+def _line_of(job_at: JobAtTime) -> tuple[str, Order | None]:
     """The type that the job was last matched to, and the jobs in the lines of that type."""
     found = []
-    for kind in moment.usable:
-        signal = moment.signals(PLACE_ON + kind)
-        if signal is not None and moment.job in signal[1]:
+    for kind in job_at.usable:
+        signal = job_at.signals(PLACE_ON + kind)
+        if signal is not None and job_at.job in signal[1]:
             found.append((signal[0], kind, signal[1]))
     if not found:
         return "", None
     at_s, kind, places = max(found, key=lambda each: each[0])
-    order = Order(f"place from the end of a line of {kind}", "", places, "highest", at_s, moment.by_arrival)
+    order = Order(f"place from the end of a line of {kind}", "", places, "highest", at_s, job_at.by_arrival)
     return kind, order
 
 

@@ -79,26 +79,26 @@ LINE = (
 )
 
 
-def _explain(moment: JobAtTime) -> Explained:
+def _explain(job_at: JobAtTime) -> Explained:
     """The line, best effort without a deadline at its end; who waits has lost to those whose GPUs it cannot take."""
-    order = moment.order("deadline_s", "deadline", "s", "lowest", moment.by_arrival)
+    order = job_at.order("deadline_s", "deadline", "s", "lowest", job_at.by_arrival)
     if order is not None:
-        order = order._replace(values={**dict.fromkeys(moment.present, math.inf), **order.values})
-    if moment.state != "waiting":
+        order = order._replace(values={**dict.fromkeys(job_at.present, math.inf), **order.values})
+    if job_at.state != "waiting":
         return Explained((LINE,), order=order)
-    with_deadline = {job.name for job in moment.run.scenario.jobs if job.rewards is not None}
-    late = moment.run.knobs["missed"] == "best_effort" and _is_late(moment)
-    takes = moment.job in with_deadline and not late
-    holders = dict.fromkeys(each.job for each in moment.others if each.job in with_deadline or not takes)
+    with_deadline = {job.name for job in job_at.run.scenario.jobs if job.rewards is not None}
+    late = job_at.run.knobs["missed"] == "best_effort" and _is_late(job_at)
+    takes = job_at.job in with_deadline and not late
+    holders = dict.fromkeys(each.job for each in job_at.others if each.job in with_deadline or not takes)
     why = "who has a deadline and runs keeps its GPUs" if takes else "GPUs are taken only for a deadline to meet"
     binding = f"GPUs on which it could run are held by {listed(holders)}, and {why}" if holders else ""
     return Explained((LINE,), binding=binding, order=order)
 
 
-def _is_late(moment: JobAtTime) -> bool:
+def _is_late(job_at: JobAtTime) -> bool:
     """Whether the job's first deadline was over at the last decision."""
-    call = moment.call
-    due = due_s([moment.spec]).item()
+    call = job_at.call
+    due = due_s([job_at.spec]).item()
     return call is not None and due < call.time_s
 
 

@@ -31,7 +31,7 @@ from workbench.base.errors import InputError
 from workbench.base.labels import listed
 from workbench.baselines.mechanisms import queue
 from workbench.baselines.mechanisms.backfill import LIMIT, by_limit, by_speed, easy, require_limits
-from workbench.baselines.mechanisms.explain import arrival, told, verb
+from workbench.baselines.mechanisms.explain import arrival, by_order, verb
 from workbench.baselines.mechanisms.line import Rule, by_arrival, fill
 from workbench.baselines.mechanisms.line_scheduler import PRESET, THROUGH, LineScheduler, in_rounds
 from workbench.baselines.mechanisms.priority import Allocated
@@ -201,15 +201,15 @@ def _pack(snapshot: Snapshot, line: Iterator[int], held: dict[Unit, int]) -> Non
         held[jobs.names[first], jobs.names[last]] = held.pop(best)
 
 
-def _not_started(moment: JobAtTime, block: pd.DataFrame) -> Why | None:
+def _not_started(job_at: JobAtTime, block: pd.DataFrame) -> Why | None:
     """Who comes before a job to which the greedy choice gives no share, and blocks the line or has the GPUs."""
-    order, made_s = arrival(moment), float(block["time_s"].iloc[0])
-    ahead = [name for name in order.values if order.before(name, moment.job) and order.values[name] <= made_s]
+    order, made_s = arrival(job_at), float(block["time_s"].iloc[0])
+    ahead = [name for name in order.values if order.before(name, job_at.job) and order.values[name] <= made_s]
     kinds = {name: kind for unit, kind in zip(block["unit"], block["accelerator"], strict=True)
              for name in unit.split(" + ")}  # fmt: skip
     rule = "The share of a job is 1 if it starts, by arrival, on the cluster without any job, and 0 if it does not."
-    head = _head(moment, sorted(ahead, key=lambda name: order.place(name) or 0), kinds)
-    if head is not None and moment.run.knobs["blocking"]:
+    head = _head(job_at, sorted(ahead, key=lambda name: order.place(name) or 0), kinds)
+    if head is not None and job_at.run.knobs["blocking"]:
         return Why(f"its share of time is 0: {head} came before it and finds no room, and nobody passes it", (rule,),
                    order=order)  # fmt: skip
     started = [name for name in ahead if name in kinds]
@@ -219,11 +219,11 @@ def _not_started(moment: JobAtTime, block: pd.DataFrame) -> Why | None:
     return Why(f"its share of time is 0: by arrival {had}", (rule,), order=order)
 
 
-def _head(moment: JobAtTime, line: list[str], kinds: dict[str, str]) -> str | None:
+def _head(job_at: JobAtTime, line: list[str], kinds: dict[str, str]) -> str | None:
     """The first down the line whose gang has room on no type of the nodes that are up, once those before it started."""
-    left = dict(moment.up)
+    left = dict(job_at.up)
     for name in line:
-        gang = replace(moment, job=name).spec.gpus
+        gang = replace(job_at, job=name).spec.gpus
         if name in kinds:
             left[kinds[name]] -= gang
         elif all(gang > gpus for gpus in left.values()):
@@ -234,17 +234,17 @@ def _head(moment: JobAtTime, line: list[str], kinds: dict[str, str]) -> str | No
 _explain_shares = explainer(_not_started)
 
 
-def _explain(moment: JobAtTime) -> Explained:
+def _explain(job_at: JobAtTime) -> Explained:
     """By arrival; through Gavel's rounds by priority."""
-    if moment.run.knobs["through"] == "gavel_rounds":
-        return _explain_shares(moment)
-    blocking, fills = bool(moment.run.knobs["blocking"]), moment.run.knobs["backfill"] != "none"
+    if job_at.run.knobs["through"] == "gavel_rounds":
+        return _explain_shares(job_at)
+    blocking, fills = bool(job_at.run.knobs["blocking"]), job_at.run.knobs["backfill"] != "none"
     passing = "nobody passes a job that does not fit" if blocking else "who does not fit is passed"
     if fills:
         passing = "who stands behind the first that does not fit starts if that is not expected to delay it"
     rule = f"Jobs start in the order of their arrival and keep their GPUs; {passing}."
     passed = "this job is expected to delay it" if fills else "nobody passes it"
-    return told(moment, arrival(moment), rule, keeps=True, blocking=blocking, passed=passed)
+    return by_order(job_at, arrival(job_at), rule, keeps=True, blocking=blocking, passed=passed)
 
 
 ROOM = Room(

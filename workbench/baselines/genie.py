@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from workbench.baselines.mechanisms import queue
-from workbench.baselines.mechanisms.explain import told
+from workbench.baselines.mechanisms.explain import by_order
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.baselines.mechanisms.slo import due_s, places
 from workbench.scenario.throughput import FloatArray
@@ -177,16 +177,16 @@ def _reasons(snapshot: Snapshot, placed: dict[str, Gpus], laxity_s: FloatArray, 
     return why
 
 
-def _explain(moment: JobAtTime) -> Explained:
+def _explain(job_at: JobAtTime) -> Explained:
     """The line of waiting jobs: those that can be in time by laxity, all others behind them by arrival."""
     rule = (
         "Waiting jobs that can still meet their deadlines go first, the least laxity first; then the others by "
         "arrival. Nobody loses GPUs."
     )
-    at_s, laxity_s = moment.signals("laxity_s") or (moment.at_s, {})
-    line = {job: laxity_s[job] if laxity_s.get(job, -1.0) >= 0 else math.inf for job in moment.waiting}
+    at_s, laxity_s = job_at.signals("laxity_s") or (job_at.at_s, {})
+    line = {job: laxity_s[job] if laxity_s.get(job, -1.0) >= 0 else math.inf for job in job_at.waiting}
     label = "laxity (how long it can still wait)"
-    return told(moment, Order(label, "s", line, "lowest", at_s, moment.by_arrival), rule, keeps=True)
+    return by_order(job_at, Order(label, "s", line, "lowest", at_s, job_at.by_arrival), rule, keeps=True)
 
 
 ROOM = Room(

@@ -167,20 +167,20 @@ class _Now:
         return Reason("in_line", text, {"type": self.kind_of[slot], "place_from_end": float(place.from_end)})
 
 
-def _explain(moment: JobAtTime) -> Explained:
+def _explain(job_at: JobAtTime) -> Explained:
     """The rule of the matching, and the place in line of a job that has not begun."""
     rule = (
         "Each job has one GPU to itself until it is done. Whenever one of the GPUs is idle, those that wait are "
         "matched to GPUs and places in line, so that their completion times add up to least."
     )
-    found = moment.signals("place_from_end")
-    place = None if found is None else found[1].get(moment.job)
+    found = job_at.signals("place_from_end")
+    place = None if found is None else found[1].get(job_at.job)
     facts = () if place is None else (Fact("place from the end of its line at the last matching", place),)
-    if moment.said is not None and moment.said.code == "stranded":
-        return Explained((rule,), facts, moment.said.text)
-    if moment.state in HOLDS or moment.stretch[0] > moment.row["arrival_s"]:
+    if job_at.said is not None and job_at.said.code == "stranded":
+        return Explained((rule,), facts, job_at.said.text)
+    if job_at.state in HOLDS or job_at.stretch[0] > job_at.row["arrival_s"]:
         return Explained((rule,), facts, "the matching had it first in the line of its GPU, which it keeps")
-    held = listed(dict.fromkeys(each.job for each in moment.others))
+    held = listed(dict.fromkeys(each.job for each in job_at.others))
     if place is None:
         return Explained((rule,), facts, f"no GPU has been idle since it came: each belongs to a job, here {held}")
     return Explained(

@@ -542,15 +542,15 @@ BINDING = {
 """What decided, by the code of the scheduler's reason."""
 
 
-def _explain(moment: JobAtTime) -> Explained:
+def _explain(job_at: JobAtTime) -> Explained:
     """The gains of those who were chosen, and what became of a job that has nothing."""
     rule = (
         "Every round a programme gives each job one configuration or none: the gains of all, to a power, count "
         "together under the capacity of each type."
     )
-    order = moment.order("gain", "gain over its slowest configuration", "", "highest")
-    said = moment.said
-    binding = BINDING.get(said.code, "") if said is not None and moment.state == "waiting" else ""
+    order = job_at.order("gain", "gain over its slowest configuration", "", "highest")
+    said = job_at.said
+    binding = BINDING.get(said.code, "") if said is not None and job_at.state == "waiting" else ""
     return Explained((rule,), binding=binding, order=order)
 
 

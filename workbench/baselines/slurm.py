@@ -348,14 +348,14 @@ def _kept(memory: SlurmMemory, now: float) -> tuple[Reserved, ...]:
     )
 
 
-def _explain(moment: JobAtTime) -> Explained:
+def _explain(job_at: JobAtTime) -> Explained:
     """Slurm's word for why a job waits, with the numbers of the limit, and its place by priority."""
-    by_priority = by_signal("priority", "priority", "", "highest", RULE)(moment)
-    said = moment.said
-    if moment.state != "waiting" or said is None:
+    by_priority = by_signal("priority", "priority", "", "highest", RULE)(job_at)
+    said = job_at.said
+    if job_at.state != "waiting" or said is None:
         return by_priority
     kind = HELD_BY.get(said.code) or ("a limit" if any(word in said.code for word in LIMITS) else "")
-    instead = f": {kind}, not lack of GPUs" if kind and moment.has_room else ""
+    instead = f": {kind}, not lack of GPUs" if kind and job_at.has_free_gpus else ""
     binding = f"{said.code} ({said.text}){instead}"
     return replace(by_priority, binding=binding)
 

@@ -25,7 +25,7 @@ import numpy as np
 from workbench.base.labels import listed
 from workbench.base.round_times import LONGEST_ROUND_S
 from workbench.baselines.mechanisms import queue
-from workbench.baselines.mechanisms.explain import told
+from workbench.baselines.mechanisms.explain import by_order
 from workbench.baselines.mechanisms.line import Rule
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.baselines.mechanisms.slo import holds, places
@@ -129,22 +129,22 @@ def finish_time_fairness(snapshot: Snapshot, present: FloatArray) -> FloatArray:
     return np.where(speed > 0, rho, 1.0)
 
 
-def _explain(moment: JobAtTime) -> Explained:
+def _explain(job_at: JobAtTime) -> Explained:
     """The order by rho; who waits has lost to jobs before it, and outside the part 1 - f to all that had GPUs."""
     rule = (
         "At the end of a lease the part 1 - f of the jobs with the largest rho is offered GPUs first, then those who "
         "hold some keep them, then the others by rho."
     )
-    order = moment.order("finish_time_fairness", "finish-time fairness rho", "", "highest")
-    found = told(moment, order, rule)
-    place = None if order is None else order.place(moment.job)
-    if moment.state != "waiting" or order is None or place is None:
+    order = job_at.order("finish_time_fairness", "finish-time fairness rho", "", "highest")
+    found = by_order(job_at, order, rule)
+    place = None if order is None else order.place(job_at.job)
+    if job_at.state != "waiting" or order is None or place is None:
         return found
-    kept = dict.fromkeys(each.job for each in moment.others if not order.before(each.job, moment.job))
-    if not kept or place <= (1.0 - moment.run.knobs["f"]) * len(order.values):
+    kept = dict.fromkeys(each.job for each in job_at.others if not order.before(each.job, job_at.job))
+    if not kept or place <= (1.0 - job_at.run.knobs["f"]) * len(order.values):
         return found
     why = f"{listed(kept)} had GPUs and keep them, since it is not among the part 1 - f with the largest rho"
-    ahead = any(order.before(each.job, moment.job) for each in moment.others)
+    ahead = any(order.before(each.job, job_at.job) for each in job_at.others)
     return replace(found, binding=f"{found.binding}; {why}" if ahead else why)
 
 

@@ -32,7 +32,7 @@ import numpy as np
 
 from workbench.base.round_times import LONGEST_ROUND_S
 from workbench.baselines.mechanisms import queue
-from workbench.baselines.mechanisms.explain import told
+from workbench.baselines.mechanisms.explain import by_order
 from workbench.baselines.mechanisms.line import Rule
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.scenario.scenario import Scenario
@@ -222,34 +222,34 @@ def _places(
     return place
 
 
-def _explain(moment: JobAtTime) -> Explained:
+def _explain(job_at: JobAtTime) -> Explained:
     """The queue of each job; within it first start, arrival or the Gittins index."""
     rule = (
         "Jobs with fewer than threshold_gpu_s GPU-seconds stand in the first queue, which goes first; within a queue "
-        f"by {WITHIN[moment.run.knobs['rank']]}."
+        f"by {WITHIN[job_at.run.knobs['rank']]}."
     )
-    queue_of, attained = moment.signals("queue"), moment.signal("attained_s")
+    queue_of, attained = job_at.signals("queue"), job_at.signal("attained_s")
     if queue_of is None:
         return Explained((rule,))
     at_s, number = queue_of
-    facts = [Fact("threshold", float(moment.run.knobs["threshold_gpu_s"]), "GPU-s")]
+    facts = [Fact("threshold", float(job_at.run.knobs["threshold_gpu_s"]), "GPU-s")]
     facts += [Fact("attained service at the last decision", attained, "GPU-s")] if attained is not None else []
-    facts += [Fact("queue", number[moment.job])] if moment.job in number else []
-    if moment.run.knobs["rank"] == "gittins":
-        found = told(moment, Order("queue", "", number, "lowest", at_s), rule)
+    facts += [Fact("queue", number[job_at.job])] if job_at.job in number else []
+    if job_at.run.knobs["rank"] == "gittins":
+        found = by_order(job_at, Order("queue", "", number, "lowest", at_s), rule)
     else:
-        found = told(moment, Order("place in line", "", _line(moment, number, at_s), "lowest", at_s), rule)
+        found = by_order(job_at, Order("place in line", "", _line(job_at, number, at_s), "lowest", at_s), rule)
     return replace(found, facts=tuple(facts))
 
 
 WITHIN = {"start": "first start, then arrival", "arrival": "arrival", "gittins": "the Gittins index"}
 
 
-def _line(moment: JobAtTime, queue_of: Mapping[str, float], at_s: float) -> dict[str, float]:
+def _line(job_at: JobAtTime, queue_of: Mapping[str, float], at_s: float) -> dict[str, float]:
     """Places from 1 of jobs by queue, first start (if the knob says so; before the decision) and arrival."""
-    jobs = moment.run.jobs.set_index("job")
-    first = jobs["first_start_s"] if moment.run.knobs["rank"] == "start" else jobs["arrival_s"]
-    began = {job: s if s < at_s or moment.run.knobs["rank"] == "arrival" else math.inf for job, s in first.items()}
+    jobs = job_at.run.jobs.set_index("job")
+    first = jobs["first_start_s"] if job_at.run.knobs["rank"] == "start" else jobs["arrival_s"]
+    began = {job: s if s < at_s or job_at.run.knobs["rank"] == "arrival" else math.inf for job, s in first.items()}
     order = sorted(queue_of, key=lambda job: (queue_of[job], began[job], jobs.loc[job, "arrival_s"]))
     return {job: float(place) for place, job in enumerate(order, start=1)}
 

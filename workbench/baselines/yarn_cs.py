@@ -25,7 +25,7 @@ import numpy as np
 from workbench.base.errors import InputError
 from workbench.base.labels import listed
 from workbench.baselines.mechanisms import queue
-from workbench.baselines.mechanisms.explain import arrival, told
+from workbench.baselines.mechanisms.explain import arrival, by_order
 from workbench.baselines.mechanisms.line import Rule, by_arrival, fill
 from workbench.baselines.mechanisms.proportion import in_proportion
 from workbench.baselines.mechanisms.trial import Trial
@@ -185,23 +185,23 @@ def _require_room(jobs: Sequence[Job], quotas: Quotas, queues: str) -> None:
             raise InputError(f"gpus of job {job.name}", job.gpus, expected)
 
 
-def _explain(moment: JobAtTime) -> Explained:
+def _explain(job_at: JobAtTime) -> Explained:
     """The line of its queue, by arrival, and how much of the quota is used."""
-    knobs, job = moment.run.knobs, moment.spec
-    mine, quotas = queue_of(job, knobs["queues"]), _quotas(moment.run.scenario, knobs)
+    knobs, job = job_at.run.knobs, job_at.spec
+    mine, quotas = queue_of(job, knobs["queues"]), _quotas(job_at.run.scenario, knobs)
     quota = dict(zip(quotas.names, quotas.gpus, strict=True))[mine]
-    same = {each.name: each.gpus for each in moment.run.scenario.jobs if queue_of(each, knobs["queues"]) == mine}
-    users = [name for name in moment.present if name in same and name not in moment.waiting]
+    same = {each.name: each.gpus for each in job_at.run.scenario.jobs if queue_of(each, knobs["queues"]) == mine}
+    users = [name for name in job_at.present if name in same and name not in job_at.waiting]
     used = sum(same[name] for name in users)
-    by_arrival = arrival(moment)
+    by_arrival = arrival(job_at)
     order = Order(
-        by_arrival.label, "s", {name: s for name, s in by_arrival.values.items() if name in same}, "lowest", moment.at_s
+        by_arrival.label, "s", {name: s for name, s in by_arrival.values.items() if name in same}, "lowest", job_at.at_s
     )
     order = order._replace(ties=by_arrival.ties)
     rule = "Jobs start in the order of their arrival, within the quota of their queue, and keep their GPUs."
-    found = told(moment, order, rule, keeps=True, blocking=bool(knobs["blocking"]))
+    found = by_order(job_at, order, rule, keeps=True, blocking=bool(knobs["blocking"]))
     several = len(quotas.names) > 1
-    over = moment.state == "waiting" and several and not knobs["elastic"] and used + job.gpus > quota
+    over = job_at.state == "waiting" and several and not knobs["elastic"] and used + job.gpus > quota
     by = f" by {listed(users)}" if users else ""
     binding = f"the quota of its queue ({mine}): {used} of {quota} GPUs are in use{by}" if over else found.binding
     facts = (Fact(f"quota of its queue ({mine})", float(quota), "GPUs"), Fact("of that in use", float(used), "GPUs"))

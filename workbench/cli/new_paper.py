@@ -273,9 +273,9 @@ from workbench.simulation.job_at_time import Explained, JobAtTime
 RULE = "Time is divided so that the job that is worst off is as well off as can be."
 
 
-def explain(moment: JobAtTime) -> Explained:
+def explain(job_at: JobAtTime) -> Explained:
     """The rule, then the job's shares and its place in the round."""
-    found = by_priority(moment)
+    found = by_priority(job_at)
     return replace(found, sentences=(RULE, *found.sentences))
 ''',
     "sixth/lessons/__init__.py": '"""Small examples and the numbers that are expected of them."""\n',

@@ -51,7 +51,7 @@ from typing import Any, NamedTuple, TextIO
 from workbench.base.errors import WorkbenchError
 from workbench.base.processes import WorkerPool
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.estimators.registry import maker, told
+from workbench.scheduling.estimators.registry import belief_of, maker
 from workbench.scheduling.solvers import warm_up
 from workbench.session.registry import find_formulation, find_scheduler, find_study, rooms
 from workbench.simulation.loop import ProgressReport, RunProgress, simulate
@@ -167,7 +167,7 @@ def simulated(request: Mapping[str, Any], stop: Stop, tell: Tell) -> Simulated:
     """Do a request of kind `simulate`; raises what `workbench.simulate` does."""
     scenario = Scenario.from_dict(request["scenario"], "lab")
     scheduler = find_scheduler(request["scheduler"])
-    made = maker(told(scheduler, request.get("belief")))
+    made = maker(belief_of(scheduler, request.get("belief")))
     log = made.log()
     run = simulate(
         scenario,

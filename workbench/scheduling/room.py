@@ -71,7 +71,7 @@ class Room:
         for name, function in _entries(f"{where}, explanations", self.explanations, "{scheduler: function}"):
             if name not in names:
                 raise InputError(f"{where}, explanations", name, f"a scheduler of the room: {one_of(name, names)}")
-            _require_function(f"{where}, explanations, {name}", function, "explain(moment), which returns an Explained")
+            _require_function(f"{where}, explanations, {name}", function, "explain(job_at), which returns an Explained")
         for name, function in _entries(f"{where}, studies", self.studies, "{name: function}"):
             self._check_name(f"{where}, studies", name)
             _require_function(f"{where}, studies, {name}", function, "study(snapshot, given), which returns a dict")

@@ -339,13 +339,13 @@ def _named(scheduler: Scheduler, given: Beliefs | None) -> str:
     """How a run keeps its belief: an estimator (or its log) by name, another object as OWN."""
     made = given.maker if isinstance(given, ErrorLog) else given
     name = made.text if isinstance(made, registry.Maker) else made
-    return registry.told(scheduler, name) if name is None or isinstance(name, str) else OWN
+    return registry.belief_of(scheduler, name) if name is None or isinstance(name, str) else OWN
 
 
 def _belief(scenario: Scenario, scheduler: Scheduler, given: Any) -> Belief:
     """The belief as it is, or as its maker makes it for the scenario."""
     if given is None or isinstance(given, str):
-        given = registry.maker(registry.told(scheduler, given))
+        given = registry.maker(registry.belief_of(scheduler, given))
     made = given(scenario) if callable(given) and not _is_belief(given) else given
     if made is given and isinstance(made, Learns):
         raise InputError(

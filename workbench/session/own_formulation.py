@@ -150,7 +150,7 @@ class NewModel(Own[Any]):
         return self.mechanism.data(snapshot, knobs)
 
     def build(self, data: Any, knobs: Knobs) -> pyo.ConcreteModel:
-        with told(self.name), quiet():
+        with pyomo_mistakes(self.name), quiet():
             model = self.written(data)
         _checked(self.name, model, own_objective=True)
         for part in self.mechanism.variables:
@@ -177,7 +177,7 @@ def subclassed(name: str, kind: type[Formulation[Any]]) -> Formulation[Any]:
     reads = any(part in vars(kind) for part in ("read", "found", "report"))
 
     def build(self: Any, data: Any, knobs: Knobs) -> pyo.ConcreteModel:
-        with told(name), quiet():
+        with pyomo_mistakes(name), quiet():
             model = kind.build(self, data, knobs)
         return _checked(name, model, not reads)
 
@@ -220,7 +220,7 @@ def _require_arguments(name: str, function: Any, expected: str, count: int) -> N
 
 def _apply(name: str, change: Change, model: pyo.ConcreteModel, data: Any) -> None:
     """Change the model; what Pyomo refuses is told in one sentence, other mistakes are the function's own."""
-    with told(name, model), quiet():
+    with pyomo_mistakes(name, model), quiet():
         change(model, data)
 
 
@@ -237,7 +237,7 @@ def quiet() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def told(name: str, model: pyo.ConcreteModel | None = None) -> Iterator[None]:
+def pyomo_mistakes(name: str, model: pyo.ConcreteModel | None = None) -> Iterator[None]:
     """Raise InputError for what Pyomo refuses."""
     try:
         yield

@@ -36,7 +36,7 @@ def ignored(scenario: Scenario | str | Path, scheduler: str | Scheduler, belief:
     estimator by name that tells the scheduler speeds; what that reads is not ignored.
     """
     scenario, found = load(scenario), find_scheduler(scheduler)
-    uses = found.uses | registry.maker(registry.told(found, belief)).estimator.reads
+    uses = found.uses | registry.maker(registry.belief_of(found, belief)).estimator.reads
     return tuple(name for name in properties_set(scenario) if name not in uses)
 
 

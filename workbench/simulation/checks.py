@@ -109,11 +109,11 @@ class Checker:
                 if not isinstance(task.together, (bool, np.bool_)):
                     self.fail(now_s, None, task, "together true or false")
         if decision.why or decision.signals or decision.solved is not None or decision.shares is not None:
-            self.told(decision, now_s)
+            self.recorded(decision, now_s)
         if decision.next_s is not None and not _is_number(decision.next_s):
             self.fail(now_s, None, f"next_s {decision.next_s!r}", "a time after now, or None")
 
-    def told(self, decision: Decision, now_s: float) -> None:
+    def recorded(self, decision: Decision, now_s: float) -> None:
         """What is recorded and not executed: signals, shares, the report and reasons."""
 
         def fail(where: str, value: object, limit: str) -> NoReturn:

@@ -412,7 +412,7 @@ class JobAtTime:
         return Link("placement", f"GPUs by type: {'; '.join(parts)}{waits}.", tuple(facts))
 
     @cached_property
-    def has_room(self) -> bool:
+    def has_free_gpus(self) -> bool:
         """Whether its smallest gang could have free GPUs, on whichever nodes: of one type, or of several (`mixed`)."""
         workers = self.run.scenario.cluster.workers
         alone = any(workers[kind] >= gpus for kind, gpus in self.needs.items())

@@ -83,8 +83,8 @@ class SlotAtTime:
         able = [name for name in names if name != self.job and self._fits(self.of(name))]
         return tuple(sorted(able, key=lambda name: self.of(name).state != "waiting"))
 
-    def _fits(self, moment: JobAtTime) -> bool:
-        return moment.needs.get(self.accelerator, math.inf) <= moment.up[self.accelerator]
+    def _fits(self, job_at: JobAtTime) -> bool:
+        return job_at.needs.get(self.accelerator, math.inf) <= job_at.up[self.accelerator]
 
     def of(self, job: str) -> JobAtTime:
         """A job at that time."""

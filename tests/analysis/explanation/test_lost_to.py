@@ -112,10 +112,10 @@ def test_gavels_priorities_by_type_are_those_of_the_mechanism(name: str) -> None
         for call, after in following:
             plan, true = after.memory.plan, priorities(after.memory, watched.run.knobs)
             for job in call.snapshot.jobs.names:
-                moment = JobAtTime(watched.run, job, call.snapshot.now_s)
-                order, block = moment.order("priority", "", "", "highest"), shares_now(moment)
+                job_at = JobAtTime(watched.run, job, call.snapshot.now_s)
+                order, block = job_at.order("priority", "", "", "highest"), shares_now(job_at)
                 assert order is not None and block is not None
-                found = by_type(moment, block, order.values)
+                found = by_type(job_at, block, order.values)
                 assert found is not None
                 for column, kind in enumerate(plan.types):
                     own = float(true[plan.units.index(job), column])

@@ -29,10 +29,10 @@ def test_what_is_said_of_a_job_at_a_decision_is_what_is_told_of_it_then(name: st
         last = {call.snapshot.now_s: call for call in watched.calls if call.snapshot.now_s < watched.run.end_s}
         for at_s, call in list(last.items())[:: max(1, len(last) // CALLS)]:
             for job, reason in call.decision.why.items():
-                moment = JobAtTime(watched.run, job, at_s)
-                if moment.state in ("finished", "refused"):
+                job_at = JobAtTime(watched.run, job, at_s)
+                if job_at.state in ("finished", "refused"):
                     continue
-                said = moment.said
+                said = job_at.said
                 assert said is not None, f"{job} at {at_s} of {given.name}: {reason}"
                 assert (said.code, said.text) == (reason.code, reason.text)
                 checked += 1

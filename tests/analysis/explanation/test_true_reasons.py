@@ -44,7 +44,7 @@ def waiting(watched: Watched) -> list[tuple[Call, JobAtTime]]:
     last = {call.snapshot.now_s: call for call in watched.calls if call.snapshot.now_s < watched.run.end_s}
     chosen = list(last.items())[:: max(1, len(last) // MOMENTS)]
     moments = [(call, JobAtTime(watched.run, job, at_s)) for at_s, call in chosen for job in call.snapshot.jobs.names]
-    return [(call, moment) for call, moment in moments if moment.state == "waiting"]
+    return [(call, job_at) for call, job_at in moments if job_at.state == "waiting"]
 
 
 @pytest.mark.parametrize("name", list(OTHERS))
@@ -52,11 +52,11 @@ def test_a_reason_that_blames_others_is_gone_without_them_and_no_other_one_is(na
     seen: Counter[str] = Counter()
     for given in WORLDS:
         watched = watch(given, name, until_s=4000.0)
-        for call, moment in waiting(watched):
-            found = workbench.explain(watched.run, moment.job, moment.at_s)
-            code = "" if moment.said is None else moment.said.code
-            alone = moment.job in watched.again(call, set(call.snapshot.jobs.names) - {moment.job})
-            where = f"{given.name}, {moment.job} at {moment.at_s}: {found.reason}"
+        for call, job_at in waiting(watched):
+            found = workbench.explain(watched.run, job_at.job, job_at.at_s)
+            code = "" if job_at.said is None else job_at.said.code
+            alone = job_at.job in watched.again(call, set(call.snapshot.jobs.names) - {job_at.job})
+            where = f"{given.name}, {job_at.job} at {job_at.at_s}: {found.reason}"
             if code in OTHERS[name] | ITSELF[name]:
                 assert alone == (code in OTHERS[name]), where
                 assert found.binding and not found.binding.startswith(("the scheduler's choice", "the number")), where
@@ -109,19 +109,19 @@ def test_hops_the_window_ends_with_the_job_at_which_requests_reach_all_gpus() ->
     for given in (world(0), world(2), world(3)):
         watched = watch(given, "hops")
         total = sum(given.cluster.workers.values())
-        for _, moment in waiting(watched):
-            at_s = moment.at_s
-            if moment.said is None or moment.said.at_s != at_s or moment.said.code not in ("outside", "no_idle"):
+        for _, job_at in waiting(watched):
+            at_s = job_at.at_s
+            if job_at.said is None or job_at.said.at_s != at_s or job_at.said.code not in ("outside", "no_idle"):
                 continue
-            if moment.said.code == "no_idle":
-                assert not any(moment.free.values())
+            if job_at.said.code == "no_idle":
+                assert not any(job_at.free.values())
                 continue
-            found, by_rank = workbench.explain(watched.run, moment.job, at_s), moment.by_arrival.rank
-            place = moment.signals("place")
-            priority = moment.signals("priority")
+            found, by_rank = workbench.explain(watched.run, job_at.job, at_s), job_at.by_arrival.rank
+            place = job_at.signals("place")
+            priority = job_at.signals("priority")
             assert place is not None and priority is not None
             line = sorted(place[1], key=lambda job: (-priority[1][job], by_rank[job]))
-            before = line[: line.index(moment.job)]
+            before = line[: line.index(job_at.job)]
             assert facts(found)["place"] == len(before) + 1
             gangs = {job.name: min(job.sizes) for job in given.jobs}
             assert sum(gangs[job] for job in before) >= total, found.reason

@@ -139,7 +139,7 @@ def test_a_knob_named_like_a_column_cannot_be_varied(own):
 
 
 def test_no_shipped_knob_is_named_like_a_column():
-    from workbench.analysis.sweeps.planning import RESERVED
+    from workbench.analysis.sweeps.planned_runs import RESERVED
     from workbench.session.registry import is_own
 
     shipped = [found for found in workbench.schedulers() if not is_own(found.name)]

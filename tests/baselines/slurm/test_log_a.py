@@ -16,7 +16,7 @@ from workbench.baselines.mechanisms.slurm.priority import fair_shares, prioritie
 from workbench.baselines.mechanisms.slurm.site import read_site
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import convert
-from workbench.scenario.traces.slurm_text import moment, table
+from workbench.scenario.traces.slurm_text import table, timestamp
 
 BEGIN = "2026-11-22T20:31:34"
 DRAINED = "NodeName|TimeStart|TimeEnd|State\nv100-05|2026-11-22T20:36:32|2026-11-22T20:41:56|DRAIN\n"
@@ -58,7 +58,7 @@ def scenario(log: Path, tmp_path_factory: pytest.TempPathFactory) -> Scenario:
 def at(path: Path) -> float:
     """When a snapshot was taken (`...-20261122T203132.txt.gz`), as `moment` has it."""
     day, clock = path.name.partition(".")[0].rpartition("-")[2].split("T")
-    found = moment(f"{day[:4]}-{day[4:6]}-{day[6:]}T{clock[:2]}:{clock[2:4]}:{clock[4:]}")
+    found = timestamp(f"{day[:4]}-{day[4:6]}-{day[6:]}T{clock[:2]}:{clock[2:4]}:{clock[4:]}")
     assert found is not None
     return found
 
@@ -79,7 +79,7 @@ def test_fair_shares_are_those_of_sshare(log: Path, scenario: Scenario) -> None:
 def test_parts_of_priorities_are_those_of_sprio(log: Path, scenario: Scenario) -> None:
     """To what sprio rounds; an age is as old as the last PriorityCalcPeriod (60 s: 67 of 2000 points in 30 min)."""
     site, compared = read_site(scenario), 0
-    begin_s = moment(BEGIN)
+    begin_s = timestamp(BEGIN)
     assert begin_s is not None
     for path in sorted((log / "snapshots").glob("sprio-*.gz")):
         now_s = at(path)
@@ -98,7 +98,7 @@ def test_parts_of_priorities_are_those_of_sprio(log: Path, scenario: Scenario) -
 def test_limits_hold_back_whom_squeue_says(log: Path, scenario: Scenario) -> None:
     """No job of the log began beyond a limit; and of those that squeue newly says a limit holds back, it did in the
     minute before (squeue keeps a reason until the job is tried again, so older ones tell nothing)."""
-    site, begin_s = read_site(scenario), moment(BEGIN)
+    site, begin_s = read_site(scenario), timestamp(BEGIN)
     assert begin_s is not None
     spans = {job.name: (job.attributes["start_s"], job.attributes["end_s"]) for job in scenario.jobs}
     ledgers = dict[float, Ledger]()

@@ -12,7 +12,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import Report, convert, parse_cluster
 from workbench.scenario.traces.deadlines import runtimes
 from workbench.scenario.traces.sacct import DATES
-from workbench.scenario.traces.slurm_text import gres, host_list, hosts, megabytes, moment, resources, seconds
+from workbench.scenario.traces.slurm_text import gres, host_list, hosts, megabytes, resources, seconds, timestamp
 
 HEADER = "JobID|User|Submit|Start|End|Elapsed|State|AllocTRES|ReqTRES"
 DAY = "2024-03-01T"
@@ -123,8 +123,8 @@ def test_what_slurm_prints_as_plain_values() -> None:
     texts = ("00:00:07", "2-03:04:05", "100-00:00:00", "05:06", "1-12", "UNLIMITED", "-01:00:00", "INVALID", "")
     assert [seconds(text) for text in texts] == [7, 183845, 8640000, 306, 129600, float("inf"), None, None, None]
     zones = ("2024-03-01T08:00:00", "2024-03-01T09:00:00+0100", "2024-03-01T08:00:00Z", "1709280000")
-    assert len({moment(text) for text in zones}) == 1
-    assert [moment(text) for text in ("Unknown", "1970-01-01T00:00:00", "2024-02-30T00:00:00", "7")] == [None] * 4
+    assert len({timestamp(text) for text in zones}) == 1
+    assert [timestamp(text) for text in ("Unknown", "1970-01-01T00:00:00", "2024-02-30T00:00:00", "7")] == [None] * 4
 
 
 @pytest.mark.parametrize(

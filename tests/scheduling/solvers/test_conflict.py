@@ -153,7 +153,7 @@ def test_out_of_time_the_rows_are_still_in_conflict_and_it_says_so(monkeypatch: 
     monkeypatch.setattr(conflict._Feasibility, "excludes", excludes)
     rows, minimal = conflict_rows(whole)
     assert not minimal and not has_a_point(whole, rows)
-    assert "fewer of them may be enough" in conflict.Conflict((conflict.Row("a", "b"),), minimal).told()
+    assert "fewer of them may be enough" in conflict.Conflict((conflict.Row("a", "b"),), minimal).sentence()
     monkeypatch.undo()
     with pytest.raises(TimeLimitError):
         conflict_rows(whole, limit_s=0.0)

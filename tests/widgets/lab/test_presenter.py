@@ -81,7 +81,7 @@ def test_the_scenes_of_the_teachers_plan(work: Waiter) -> None:
     assert "fair share" in lab._said.value
     lab.solve()
     work.answer()
-    assert lab._results.compared.told("mean_jct_s") in lab._said.value and "<b>" in lab._said.value
+    assert lab._results.compared.measure_html("mean_jct_s") in lab._said.value and "<b>" in lab._said.value
     bar.on = False
     assert lab.knobs == before
     lab.scenes([])

@@ -312,9 +312,9 @@ def names_px(jobs: pd.DataFrame) -> float:
 def lost_at(bars: pd.DataFrame, lost: pd.DataFrame) -> pd.DataFrame:
     """A mark at the end of each bar that was cut short."""
     held = bars[(bars["job"] != "") & (bars["kind"] != "sync")][["job", "end_s", "y0", "y1"]]
-    at = held.assign(moment=(held["end_s"] * 1e3).round())
-    lost = lost.assign(moment=(lost["time_s"] * 1e3).round())
-    found = at.merge(lost, on=["job", "moment"]).drop_duplicates(["job", "moment", "y0", "y1"])
+    at = held.assign(end_ms=(held["end_s"] * 1e3).round())
+    lost = lost.assign(end_ms=(lost["time_s"] * 1e3).round())
+    found = at.merge(lost, on=["job", "end_ms"]).drop_duplicates(["job", "end_ms", "y0", "y1"])
     return found.assign(mark="preempted")[["mark", "job", "time_s", "y0", "y1", "reason"]]
 
 

@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from pyomo.core.expr.visitor import identify_variables
 
-from workbench.analysis.contract.telling import once, telling
+from workbench.analysis.contract.problems import collecting, once
 from workbench.base.errors import NOTHING, InputError, Problem, Words
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling import notation
@@ -59,14 +59,14 @@ def wrong_formulation(formulation: Formulation[Any], scenario: Scenario) -> list
     name, told, model = formulation.name, list[Problem](), None
     answers: dict[SolverName, list[Problem]] = {solver: [] for solver in get_args(SolverName)}
     if not formulation.own:  # whose statement is its base's, and what it changes
-        with telling(f"{name}, docstring", "a statement, line by line", told):
+        with collecting(f"{name}, docstring", "a statement, line by line", told):
             told += _wrong_statement(formulation)
         if not notation.equations(formulation):
             return told
-    with telling(f"{name}, data", "the numbers of the problem", told):
+    with collecting(f"{name}, data", "the numbers of the problem", told):
         data, knobs = posed(formulation, scenario)
         told += _not_frozen(f"{name}, data", data)
-        with telling(f"{name}, build", "an unsolved model", told if data is not None else []):
+        with collecting(f"{name}, build", "an unsolved model", told if data is not None else []):
             model, more = _built(formulation, data, knobs)
             told += more
             if not formulation.own:
@@ -76,7 +76,7 @@ def wrong_formulation(formulation: Formulation[Any], scenario: Scenario) -> list
                 told += _once_by_part([*wrong, *others])
     if model is not None and len([*model.component_data_objects(pyo.Objective, active=True)]) == 1:
         for solver, found in answers.items():
-            with telling(f"{name}, answer", "an answer", found):
+            with collecting(f"{name}, answer", "an answer", found):
                 found += _wrong_answer(formulation, data, knobs, dataclasses.replace(LIMITED, name=solver))
     return [*told, *once(answers, "with")]
 

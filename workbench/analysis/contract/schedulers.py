@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.analysis.contract.telling import once, telling
+from workbench.analysis.contract.problems import collecting, once
 from workbench.base.blame import at_line, is_users, line_of_code
 from workbench.base.errors import InputError, Problem, Words, one_of
 from workbench.base.labels import listed
@@ -59,7 +59,7 @@ def _wrong_uses(scheduler: Scheduler) -> Iterator[Problem]:
 
 def _wrong_timing(scheduler: Scheduler) -> list[Problem]:
     where, told = f"{scheduler.name}, timing", list[Problem]()
-    with telling(where, TIMING, told):
+    with collecting(where, TIMING, told):
         timing: Any = scheduler.timing(scheduler.settle({}))
         if not isinstance(timing, Timing):
             told.append(Problem(at_line(where, _line(scheduler, "timing")), timing, TIMING))
@@ -69,11 +69,11 @@ def _wrong_timing(scheduler: Scheduler) -> list[Problem]:
 def _wrong_in(scheduler: Scheduler, scenario: Scenario) -> list[Problem]:
     """What is wrong with its first memory, or else with its decisions."""
     name, knobs, told = scheduler.name, scheduler.settle({}), list[Problem]()
-    with telling(f"{name}, start", "its first memory", told):
+    with collecting(f"{name}, start", "its first memory", told):
         if as_text(scheduler.start(scenario, knobs)) != as_text(scheduler.start(scenario, knobs)):
             told.append(Problem(f"{name}, start", Words("two memories"), "one for the same scenario and knobs"))
     if not told:
-        with telling(f"{name}, decide", "a decision", told):
+        with collecting(f"{name}, decide", "a decision", told):
             watched = simulate(scenario, Watched(scheduler), seed=1, stop=Until(LATEST_S))
             if watched != simulate(scenario, scheduler, seed=1, stop=Until(LATEST_S)):
                 told.append(Problem(f"{name}, decide", Words("two runs that differ"), "equal inputs give equal runs"))

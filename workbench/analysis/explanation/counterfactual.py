@@ -79,26 +79,26 @@ class Otherwise:
 
 def with_node(run: Run, job: str, at: float, *, accelerator: str | None = None, gpus: int | None = None) -> Otherwise:
     """The question of `one_more`, with the same arguments and errors."""
-    moment = JobAtTime(run, job, at)
+    job_at = JobAtTime(run, job, at)
     kinds = run.scenario.cluster.types
     if accelerator is not None and accelerator not in kinds:
         raise InputError("accelerator", accelerator, f"one of {', '.join(kinds)}")
-    kind = accelerator or max(moment.usable, key=lambda each: moment.usable[each])
-    size = moment.spec.gpus if gpus is None else gpus
+    kind = accelerator or max(job_at.usable, key=lambda each: job_at.usable[each])
+    size = job_at.spec.gpus if gpus is None else gpus
     if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= 1024:
         raise InputError("gpus", gpus, "a whole number of GPUs from 1 to 1024")
-    scenario = _with_node(run.scenario, kind, size, moment.at_s)
-    return Otherwise(run, job, moment.at_s, kind, size, scenario, _end_s(run))
+    scenario = _with_node(run.scenario, kind, size, job_at.at_s)
+    return Otherwise(run, job, job_at.at_s, kind, size, scenario, _end_s(run))
 
 
 def on_its_own(run: Run, job: str) -> Otherwise:
     """The question when the job would have run with the cluster to itself; raises InputError for a job not there."""
-    moment, scenario = JobAtTime(run, job, 0.0), run.scenario
+    job_at, scenario = JobAtTime(run, job, 0.0), run.scenario
     alone = scenario.replace(
-        jobs=[moment.spec],
+        jobs=[job_at.spec],
         running=[held for held in scenario.running if held.job == job],
     )
-    arrival_s = min(float(moment.row["arrival_s"]), run.end_s)
+    arrival_s = min(float(job_at.row["arrival_s"]), run.end_s)
     return Otherwise(run, job, arrival_s, "", 0, alone, _end_s(run))
 
 
@@ -168,9 +168,9 @@ def _past(run: Run, at_s: float) -> pd.DataFrame:
 
 def _course(run: Run, job: str, at_s: float) -> tuple[float | None, float | None]:
     """When a job has GPUs from a time on, and when it is done."""
-    moment = JobAtTime(run, job, min(at_s, run.end_s))
-    start_s = moment.at_s if moment.state in HOLDS else moment.next_start_s
-    finish_s = float(moment.row["finish_s"])
+    job_at = JobAtTime(run, job, min(at_s, run.end_s))
+    start_s = job_at.at_s if job_at.state in HOLDS else job_at.next_start_s
+    finish_s = float(job_at.row["finish_s"])
     return start_s, finish_s if finish_s == finish_s else None
 
 

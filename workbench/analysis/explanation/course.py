@@ -20,10 +20,10 @@ DOES: Mapping[State, str] = {
 }
 
 
-def headline(moment: JobAtTime) -> str:
+def headline(job_at: JobAtTime) -> str:
     """What the job does, in one sentence."""
-    at, job, row = clock(moment.at_s), moment.job, moment.row
-    match moment.state:
+    at, job, row = clock(job_at.at_s), job_at.job, job_at.row
+    match job_at.state:
         case "not_arrived":
             return f"At {at} {job} has not arrived: it comes at {clock(row['arrival_s'])}."
         case "finished":
@@ -35,126 +35,126 @@ def headline(moment: JobAtTime) -> str:
         case "refused":
             return f"At {at} {job} is gone: it was refused."
         case "waiting":
-            what = "waits for its next task" if moment.tasks and moment.stretch[0] > row["arrival_s"] else "waits"
-            return f"At {at} {job} {what}: it has had no GPUs since {clock(moment.since_s)}{_why_none(moment)}."
-    held = ", ".join(f"{node} x {count}" for node, count in moment.held.items())
-    return f"At {at} {job} {DOES[moment.state]} on {held}, which it has had since {clock(moment.since_s)}."
+            what = "waits for its next task" if job_at.tasks and job_at.stretch[0] > row["arrival_s"] else "waits"
+            return f"At {at} {job} {what}: it has had no GPUs since {clock(job_at.since_s)}{_why_none(job_at)}."
+    held = ", ".join(f"{node} x {count}" for node, count in job_at.held.items())
+    return f"At {at} {job} {DOES[job_at.state]} on {held}, which it has had since {clock(job_at.since_s)}."
 
 
-def _why_none(moment: JobAtTime) -> str:
+def _why_none(job_at: JobAtTime) -> str:
     """How it came to be without GPUs."""
-    lost = [event for event in moment.events("preempt") if event["time_s"] == moment.since_s]
+    lost = [event for event in job_at.events("preempt") if event["time_s"] == job_at.since_s]
     if lost:
         return f" ({lost[-1]['reason']})"
-    return ", when it arrived" if moment.since_s == moment.row["arrival_s"] else ""
+    return ", when it arrived" if job_at.since_s == job_at.row["arrival_s"] else ""
 
 
-def begun(moment: JobAtTime) -> list[str]:
+def begun(job_at: JobAtTime) -> list[str]:
     """How a job that has GPUs came by them."""
-    if moment.state not in HOLDS or moment.tasks:
+    if job_at.state not in HOLDS or job_at.tasks:
         return []
-    found = [event for event in moment.events("start", "move") if event["time_s"] == moment.since_s]
+    found = [event for event in job_at.events("start", "move") if event["time_s"] == job_at.since_s]
     if not found:
         return []
     event = found[-1]
     said = f": {event['reason']}" if event["reason"] else ""
     moves = f"moved to {event['where']}" if event["event"] == "move" else f"was given {event['where']}"
-    return [f"It {moves} at {clock(moment.since_s)}{said}."]
+    return [f"It {moves} at {clock(job_at.since_s)}{said}."]
 
 
-def capacity(moment: JobAtTime) -> tuple[str, bool]:
+def capacity(job_at: JobAtTime) -> tuple[str, bool]:
     """What was free of what a waiting job could use, and whether that was too little for its smallest gang."""
-    if not moment.usable:
+    if not job_at.usable:
         return "It has no speed on any type of the cluster.", True
-    short, needs = not moment.has_room, f"It needs {_sizes(moment)}"
-    workers = moment.run.scenario.cluster.workers
-    small = [f"{kind} ({workers[kind]} in all)" for kind in moment.too_small]
-    held = [_free_of(moment, kind) for kind in moment.usable if kind not in moment.too_small]
-    if not moment.mixed and all(workers[kind] < gpus for kind, gpus in moment.needs.items()):
+    short, needs = not job_at.has_free_gpus, f"It needs {_sizes(job_at)}"
+    workers = job_at.run.scenario.cluster.workers
+    small = [f"{kind} ({workers[kind]} in all)" for kind in job_at.too_small]
+    held = [_free_of(job_at, kind) for kind in job_at.usable if kind not in job_at.too_small]
+    if not job_at.mixed and all(workers[kind] < gpus for kind, gpus in job_at.needs.items()):
         return f"{needs}, more than the cluster has of any one type on which it runs; free: {', '.join(held)}.", short
     verdict = "too few" if short else "enough in number"
     never = f"; too small for it: {', '.join(small)}" if small else ""
     return f"{needs}; free of the types on which it runs: {', '.join(held)}: {verdict}{never}.", short
 
 
-def _sizes(moment: JobAtTime) -> str:
+def _sizes(job_at: JobAtTime) -> str:
     """The fewest GPUs with which it may run, by type where types differ."""
-    if len(set(moment.needs.values())) > 1:
-        return ", ".join(f"{counted(gpus, 'GPU')} of {kind}" for kind, gpus in moment.needs.items())
-    return counted(next(iter(moment.needs.values())), "GPU")
+    if len(set(job_at.needs.values())) > 1:
+        return ", ".join(f"{counted(gpus, 'GPU')} of {kind}" for kind, gpus in job_at.needs.items())
+    return counted(next(iter(job_at.needs.values())), "GPU")
 
 
-def _free_of(moment: JobAtTime, kind: str) -> str:
-    down = moment.run.scenario.cluster.workers[kind] - moment.up[kind]
-    return f"{moment.free[kind]} of {moment.up[kind]} {kind}{f' ({down} more down)' if down else ''}"
+def _free_of(job_at: JobAtTime, kind: str) -> str:
+    down = job_at.run.scenario.cluster.workers[kind] - job_at.up[kind]
+    return f"{job_at.free[kind]} of {job_at.up[kind]} {kind}{f' ({down} more down)' if down else ''}"
 
 
-def undecided(moment: JobAtTime) -> str:
+def undecided(job_at: JobAtTime) -> str:
     """That nobody has decided on a waiting job since it came, lost its GPUs, or could have had others.
 
     With when somebody does; empty if somebody has.
     """
-    arrival_s, call = float(moment.row["arrival_s"]), moment.call
+    arrival_s, call = float(job_at.row["arrival_s"]), job_at.call
     if call is None or call.time_s < arrival_s:
-        return f"the scheduler has not been asked since it came; it {_asked_next(moment)}"
-    if not moment.tasks and call.time_s < moment.since_s:
-        return f"the scheduler has not been asked since it lost its GPUs; it {_asked_next(moment)}"
-    if moment.tasks or call.time_s == moment.at_s or not moment.has_room:
+        return f"the scheduler has not been asked since it came; it {_asked_next(job_at)}"
+    if not job_at.tasks and call.time_s < job_at.since_s:
+        return f"the scheduler has not been asked since it lost its GPUs; it {_asked_next(job_at)}"
+    if job_at.tasks or call.time_s == job_at.at_s or not job_at.has_free_gpus:
         return ""
-    if replace(moment, at_s=call.time_s).has_room:
+    if replace(job_at, at_s=call.time_s).has_free_gpus:
         return ""
-    return f"GPUs became free after the last decision, at {clock(call.time_s)}; the scheduler {_asked_next(moment)}"
+    return f"GPUs became free after the last decision, at {clock(call.time_s)}; the scheduler {_asked_next(job_at)}"
 
 
-def unrecorded(moment: JobAtTime) -> str:
+def unrecorded(job_at: JobAtTime) -> str:
     """That the run has not kept what the latest decision went by, and until when it has."""
-    kept = int(moment.run.detail or 0)
+    kept = int(job_at.run.detail or 0)
     if not kept:
         return "The run has recorded no reasons and numbers (`detail`): of where GPUs were it knows, not of why."
-    last_s = float(moment.run.decisions["time_s"].iloc[kept - 1])
+    last_s = float(job_at.run.decisions["time_s"].iloc[kept - 1])
     return (
         f"The run has recorded reasons and numbers of its first {counted(kept, 'decision')} (`detail`), "
         f"until {clock(last_s)}: of where GPUs were after that it knows, not of why."
     )
 
 
-def _asked_next(moment: JobAtTime) -> str:
-    times_s = moment.cells.column("decisions", "time_s")
-    later = times_s[times_s > moment.at_s]
+def _asked_next(job_at: JobAtTime) -> str:
+    times_s = job_at.cells.column("decisions", "time_s")
+    later = times_s[times_s > job_at.at_s]
     return f"is asked next at {clock(later[0])}" if len(later) else "is not asked again in this run"
 
 
-def afterwards(moment: JobAtTime) -> list[str]:
+def afterwards(job_at: JobAtTime) -> list[str]:
     """What came next in the run."""
-    if moment.state in ("finished", "refused"):
+    if job_at.state in ("finished", "refused"):
         return []
-    finish_s = float(moment.row["finish_s"])
+    finish_s = float(job_at.row["finish_s"])
     end = f"it finishes at {clock(finish_s)}" if finish_s == finish_s else "it has not finished when the run ends"
-    if moment.state in HOLDS:
-        until_s, done = moment.stretch[1], finish_s == finish_s
-        if until_s >= (finish_s if done else moment.run.end_s):
+    if job_at.state in HOLDS:
+        until_s, done = job_at.stretch[1], finish_s == finish_s
+        if until_s >= (finish_s if done else job_at.run.end_s):
             return [f"It keeps GPUs until it finishes, at {clock(finish_s)}." if done else "It runs to the run's end."]
         return [f"It has GPUs without a break until {clock(until_s)}; {end}."]
-    if moment.next_start_s is None:
+    if job_at.next_start_s is None:
         return ["It gets no GPUs in the rest of this run."]
-    wait = clock(moment.next_start_s - moment.at_s)
-    return [f"It next has GPUs at {clock(moment.next_start_s)}, {wait} later; {end}."]
+    wait = clock(job_at.next_start_s - job_at.at_s)
+    return [f"It next has GPUs at {clock(job_at.next_start_s)}, {wait} later; {end}."]
 
 
-def facts(moment: JobAtTime) -> list[Fact]:
+def facts(job_at: JobAtTime) -> list[Fact]:
     """Numbers of the job then."""
-    job, row = moment.spec, moment.row
+    job, row = job_at.spec, job_at.row
     found = [Fact("arrival", float(row["arrival_s"]), "s")]
-    if len(moment.sizes) > 1:
-        found.append(Fact("GPUs it may run on", ", ".join(map(str, moment.sizes)), "GPUs"))
+    if len(job_at.sizes) > 1:
+        found.append(Fact("GPUs it may run on", ", ".join(map(str, job_at.sizes)), "GPUs"))
     else:
         found.append(Fact("GPUs asked for", float(job.gpus), "GPUs"))
     if job.weight != 1:
         found.append(Fact("weight", float(job.weight)))
-    speeds = {kind: speed for kind, speed in moment.usable.items() if speed > 0 and kind not in moment.too_small}
+    speeds = {kind: speed for kind, speed in job_at.usable.items() if speed > 0 and kind not in job_at.too_small}
     found += [Fact(f"speed on {kind}", speed, "steps/s") for kind, speed in speeds.items()]
-    if moment.call is not None:
-        found.append(Fact("last decision", moment.call.time_s, f"s ({moment.call.cause})"))
+    if job_at.call is not None:
+        found.append(Fact("last decision", job_at.call.time_s, f"s ({job_at.call.cause})"))
     return found
 
 

@@ -113,8 +113,8 @@ def _diverged(before: Run, after: Run) -> FloatArray:
     changes = pd.concat([_changes(before, 1), _changes(after, -1)], ignore_index=True)
     changes = changes.sort_values(["job", "accelerator", "time_s"], kind="stable")
     apart = changes["time_s"].diff() > np.maximum(SAME_S, SAME_SHARE * changes["time_s"])
-    changes["moment"] = (apart | changes["job"].ne(changes["job"].shift())).cumsum()
-    moments = changes.groupby(["job", "accelerator", "moment"], as_index=False).agg(
+    changes["instant"] = (apart | changes["job"].ne(changes["job"].shift())).cumsum()
+    moments = changes.groupby(["job", "accelerator", "instant"], as_index=False).agg(
         time_s=("time_s", "first"), change=("change", "sum")
     )
     moments["apart"] = moments.groupby(["job", "accelerator"])["change"].cumsum()

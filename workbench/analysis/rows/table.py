@@ -181,6 +181,6 @@ def _in_conflict(error: ConflictError) -> pd.DataFrame:
             "right": limits.right[kept],
         }
     )
-    notes = [error.conflict.told()]
+    notes = [error.conflict.sentence()]
     table.attrs.update(formulation=error.stated.formulation.name, objective=None, unit="", at_s=None, notes=notes)
     return table

@@ -19,7 +19,7 @@ import pandas as pd
 
 from workbench.analysis.comparison import Entries, Entry
 from workbench.analysis.metrics import METRICS, summary
-from workbench.analysis.sweeps.planning import Ends, PlannedRun, Sources, Vary, plan_runs
+from workbench.analysis.sweeps.planned_runs import Ends, PlannedRun, Sources, Vary, plan_runs
 from workbench.analysis.sweeps.progress import SweepProgress, Tally
 from workbench.analysis.sweeps.store import Measured, Store
 from workbench.base.errors import InputError, Words, WorkbenchError, why

@@ -30,7 +30,7 @@ from workbench.analysis.whatif.words import conclusions, surprising
 from workbench.base.errors import NOTHING, InputError, ScenarioError, WorkbenchError, counted
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
-from workbench.scheduling.estimators.registry import told_to_all
+from workbench.scheduling.estimators.registry import belief_of_all
 from workbench.session.api import load
 from workbench.session.registry import find_scheduler
 from workbench.session.runner import Outcome, RunRequest, check_workers, checked_seeds, run_all
@@ -114,7 +114,7 @@ class WhatIfPlan:
             for change in self.sides
             for seed, draw in zip(self.seeds, self.draws, strict=True)
         ]
-        told = told_to_all([find_scheduler(side.scheduler) for side, _ in sides], self.belief)
+        told = belief_of_all([find_scheduler(side.scheduler) for side, _ in sides], self.belief)
         return [
             RunRequest(side.scenario, side.scheduler, dict(side.knobs), seed, told, self.until_s)
             for side, seed in sides

@@ -19,22 +19,22 @@ def by_signal(
     keeps: jobs that run keep their GPUs, whoever comes before them in the line.
     """
 
-    def explain(moment: JobAtTime) -> Explained:
-        return told(moment, moment.order(signal, label, unit, first, moment.by_arrival), rule, keeps=keeps)
+    def explain(job_at: JobAtTime) -> Explained:
+        return by_order(job_at, job_at.order(signal, label, unit, first, job_at.by_arrival), rule, keeps=keeps)
 
     return explain
 
 
-def arrival(moment: JobAtTime) -> Order:
+def arrival(job_at: JobAtTime) -> Order:
     """The order of arrival of the jobs that are there; ties are by position in the scenario."""
-    arrivals_s, cells = moment.run.cells.column("jobs", "arrival_s"), moment.run.cells
-    present_s = {job: float(arrivals_s[cells.place[job]]) for job in moment.present}
-    ties = moment.by_arrival._replace(rule="as the scenario lists them")
-    return Order("arrival", "s", present_s, "lowest", moment.at_s, ties)
+    arrivals_s, cells = job_at.run.cells.column("jobs", "arrival_s"), job_at.run.cells
+    present_s = {job: float(arrivals_s[cells.place[job]]) for job in job_at.present}
+    ties = job_at.by_arrival._replace(rule="as the scenario lists them")
+    return Order("arrival", "s", present_s, "lowest", job_at.at_s, ties)
 
 
-def told(
-    moment: JobAtTime,
+def by_order(
+    job_at: JobAtTime,
     order: Order | None,
     rule: str,
     *,
@@ -47,22 +47,22 @@ def told(
     keeps: jobs that run keep their GPUs; blocking: nobody passes a job of the order that waits and could run, or not
     this job, for the reason `passed`.
     """
-    if moment.state != "waiting" or order is None or moment.job not in order.values:
+    if job_at.state != "waiting" or order is None or job_at.job not in order.values:
         return Explained((rule,), order=order)
-    return Explained((rule,), binding=_binding(moment, order, keeps, blocking, passed), order=order)
+    return Explained((rule,), binding=_binding(job_at, order, keeps, blocking, passed), order=order)
 
 
-def _binding(moment: JobAtTime, order: Order, keeps: bool, blocking: bool, passed: str) -> str:
+def _binding(job_at: JobAtTime, order: Order, keeps: bool, blocking: bool, passed: str) -> str:
     """What a waiting job lost to: who blocks the line, jobs before it, those that keep their GPUs, or lack of room."""
-    line = [name for name in moment.waiting if order.before(name, moment.job)]
-    if blocking and line and moment.has_room:
+    line = [name for name in job_at.waiting if order.before(name, job_at.job)]
+    if blocking and line and job_at.has_free_gpus:
         head = min(line, key=lambda name: order.place(name) or 0)
-        return f"by {order.label} {head} waits before it and {_does_not_fit(moment, head)}, and {passed}"
-    fitting = {kind for kind, gpus in moment.needs.items() if moment.up[kind] >= gpus}
+        return f"by {order.label} {head} waits before it and {_does_not_fit(job_at, head)}, and {passed}"
+    fitting = {kind for kind, gpus in job_at.needs.items() if job_at.up[kind] >= gpus}
     if not fitting:
-        return f"no type on which it runs has {counted(moment.sizes[0], 'GPU')} on nodes that are up"
-    holders = list(dict.fromkeys(each.job for each in moment.others if fitting & each.gpus.keys()))
-    ahead = [name for name in holders if order.before(name, moment.job)]
+        return f"no type on which it runs has {counted(job_at.sizes[0], 'GPU')} on nodes that are up"
+    holders = list(dict.fromkeys(each.job for each in job_at.others if fitting & each.gpus.keys()))
+    ahead = [name for name in holders if order.before(name, job_at.job)]
     if keeps and holders:
         rest = ", and nobody passes a job that does not fit" if blocking and passed == "nobody passes it" else ""
         first = f"; by {order.label} {listed(line)} {verb('wait', line)} before it{rest}" if line else ""
@@ -77,11 +77,11 @@ def _binding(moment: JobAtTime, order: Order, keeps: bool, blocking: bool, passe
     return ""
 
 
-def _does_not_fit(moment: JobAtTime, head: str) -> str:
+def _does_not_fit(job_at: JobAtTime, head: str) -> str:
     """That a job before it finds no room, or found none at the last decision if GPUs have become free since."""
-    if not replace(moment, job=head).has_room or moment.call is None:
+    if not replace(job_at, job=head).has_free_gpus or job_at.call is None:
         return "does not fit"
-    return f"did not fit at the last decision, at {format_duration(moment.call.time_s, parts=2)}"
+    return f"did not fit at the last decision, at {format_duration(job_at.call.time_s, parts=2)}"
 
 
 def verb(word: str, names: list[str]) -> str:

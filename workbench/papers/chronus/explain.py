@@ -122,39 +122,39 @@ ON_SPOT = frozenset({"spot_waits", "refused", "refused_alone", "best_effort", "g
 """Reasons of jobs that get what SLO leases leave."""
 
 
-def explain(moment: JobAtTime) -> Explained:
+def explain(job_at: JobAtTime) -> Explained:
     """Verdict, deadlines, leases planned and to come, and remaining time."""
     facts, sentences = [], []
-    for deadline_s, reward in moment.spec.rewards or ():
-        left_s = moment.row["arrival_s"] + deadline_s - moment.at_s
+    for deadline_s, reward in job_at.spec.rewards or ():
+        left_s = job_at.row["arrival_s"] + deadline_s - job_at.at_s
         facts.append(Fact(f"deadline worth {reward:g}, in", left_s, "s"))
     for name, label, unit in (
         ("remaining_s", "remaining run time", "s"),
         ("leases_planned", "leases planned", "leases"),
         ("next_lease_s", "next lease from the decision on", "s"),
     ):
-        found = moment.signals(name)
-        if found is not None and not math.isnan(found[1].get(moment.job, math.nan)):  # not known before its profile
-            facts.append(Fact(label, found[1][moment.job], unit))
-    facts += _of_cluster(moment)
-    verdicts, said = moment.events("verdict"), moment.said
+        found = job_at.signals(name)
+        if found is not None and not math.isnan(found[1].get(job_at.job, math.nan)):  # not known before its profile
+            facts.append(Fact(label, found[1][job_at.job], unit))
+    facts += _of_cluster(job_at)
+    verdicts, said = job_at.events("verdict"), job_at.said
     for event in verdicts:
         if said is None or event["reason"] != said.text:
             sentences.append(f"Verdict at {event['time_s']:g} s: {event['reason']}.")
     binding = BINDING.get(said.code, "") if said is not None else ""
-    if said is not None and said.code == "first_lease" and _was_put_off(moment):
+    if said is not None and said.code == "first_lease" and _was_put_off(job_at):
         binding = BINDING["later_lease"]
     if said is not None and said.code == "guaranteed":
-        binding = _new_guarantee(moment, said.at_s)
-    if moment.state == "waiting" and (said is None or (said.code in ON_SPOT and _is_between(moment, said.at_s))):
-        binding = _unasked(moment)
-    links = _links(moment, tuple(facts), binding)
-    return Explained(tuple(sentences), tuple(facts), binding, _order(moment), links=links)
+        binding = _new_guarantee(job_at, said.at_s)
+    if job_at.state == "waiting" and (said is None or (said.code in ON_SPOT and _is_between(job_at, said.at_s))):
+        binding = _unasked(job_at)
+    links = _links(job_at, tuple(facts), binding)
+    return Explained(tuple(sentences), tuple(facts), binding, _order(job_at), links=links)
 
 
-def _links(moment: JobAtTime, facts: tuple[Fact, ...], binding: str) -> tuple[Link, ...]:
+def _links(job_at: JobAtTime, facts: tuple[Fact, ...], binding: str) -> tuple[Link, ...]:
     """The job's promise, its leases, and where it was placed."""
-    verdicts = moment.events("verdict")
+    verdicts = job_at.events("verdict")
     told = tuple(Fact("verdict given at", float(event["time_s"]), "s") for event in verdicts[-1:])
     given = f"at {verdicts[-1]['time_s']:g} s: {verdicts[-1]['reason']}" if verdicts else "none yet"
     planned = [fact for fact in facts if fact.name in LEASES]
@@ -162,11 +162,11 @@ def _links(moment: JobAtTime, facts: tuple[Fact, ...], binding: str) -> tuple[Li
     return (
         Link(
             "promise",
-            f"Verdict on {moment.job}: {given}.",
+            f"Verdict on {job_at.job}: {given}.",
             (*told, *(fact for fact in facts if fact.name.startswith("deadline"))),
         ),
         Link("lease", f"Its leases: {listed}. What decided: {binding or 'nothing is recorded'}.", tuple(planned)),
-        moment.placement(),
+        job_at.placement(),
     )
 
 
@@ -174,54 +174,54 @@ LEASES = ("remaining run time", "leases planned", "next lease from the decision 
 """Names of facts about a job's leases."""
 
 
-def _new_guarantee(moment: JobAtTime, said_s: float) -> str:
+def _new_guarantee(job_at: JobAtTime, said_s: float) -> str:
     """Why a job that is guaranteed since the last cycle has its lease, or waits for it."""
-    leases_begin = said_s % float(moment.run.knobs["slo_lease_s"]) == 0
-    if moment.state != "waiting" or not leases_begin:
+    leases_begin = said_s % float(job_at.run.knobs["slo_lease_s"]) == 0
+    if job_at.state != "waiting" or not leases_begin:
         return BINDING["guaranteed"]
-    found = moment.signals("next_lease_s")
-    lost = found is not None and found[1].get(moment.job) == 0
+    found = job_at.signals("next_lease_s")
+    lost = found is not None and found[1].get(job_at.job) == 0
     return BINDING["lease_lost" if lost else "later_lease"]
 
 
-def _was_put_off(moment: JobAtTime) -> bool:
+def _was_put_off(job_at: JobAtTime) -> bool:
     """Whether it was guaranteed already when the SLO leases of now began, which others have."""
-    slo_s = float(moment.run.knobs["slo_lease_s"])
-    verdicts = moment.events("verdict")
-    return bool(verdicts) and verdicts[-1]["time_s"] <= slo_s * (moment.at_s // slo_s)
+    slo_s = float(job_at.run.knobs["slo_lease_s"])
+    verdicts = job_at.events("verdict")
+    return bool(verdicts) and verdicts[-1]["time_s"] <= slo_s * (job_at.at_s // slo_s)
 
 
-def _is_between(moment: JobAtTime, said_s: float) -> bool:
+def _is_between(job_at: JobAtTime, said_s: float) -> bool:
     """Whether there are GPUs for it now that its lease cannot begin on, as it does within a cycle of leases."""
-    return moment.has_room and moment.call is not None and said_s < moment.call.time_s
+    return job_at.has_free_gpus and job_at.call is not None and said_s < job_at.call.time_s
 
 
-def _unasked(moment: JobAtTime) -> str:
+def _unasked(job_at: JobAtTime) -> str:
     """Why a job waits of which the last cycle has said nothing that holds now."""
-    if moment.events("verdict"):
-        return BETWEEN if moment.has_room else ""
-    if moment.spans and moment.spans[0][0] < moment.at_s:
+    if job_at.events("verdict"):
+        return BETWEEN if job_at.has_free_gpus else ""
+    if job_at.spans and job_at.spans[0][0] < job_at.at_s:
         return "it has been profiled, and verdicts are given in the next cycle, at a multiple of be_lease_s"
-    return BINDING["profile_waits"] if moment.run.knobs["profile"] else "it has no verdict yet"
+    return BINDING["profile_waits"] if job_at.run.knobs["profile"] else "it has no verdict yet"
 
 
-def _of_cluster(moment: JobAtTime) -> list[Fact]:
+def _of_cluster(job_at: JobAtTime) -> list[Fact]:
     """How the GPUs were divided at the last decision."""
     parts = {"profiling_gpus": "profiling cluster", "guaranteed_gpus": "SLO leases", "spot_gpus": "left for the rest"}
-    values = {label: moment.of_cluster(name) for name, label in parts.items()}
+    values = {label: job_at.of_cluster(name) for name, label in parts.items()}
     return [Fact(f"GPUs: {label}", value, "GPUs") for label, value in values.items() if value is not None]
 
 
-def _order(moment: JobAtTime) -> Order | None:
+def _order(job_at: JobAtTime) -> Order | None:
     """Best-effort jobs stand in a line; who is guaranteed goes by the plan, who is new by the profiler's line."""
-    found, queue = moment.signals("remaining_s"), moment.signals("queue")
-    if found is None or queue is None or queue[1].get(moment.job) != BEST_EFFORT:
+    found, queue = job_at.signals("remaining_s"), job_at.signals("queue")
+    if found is None or queue is None or queue[1].get(job_at.job) != BEST_EFFORT:
         return None
-    if moment.said is not None and found[0] < moment.said.at_s:
+    if job_at.said is not None and found[0] < job_at.said.at_s:
         return None  # a later cycle has told its place, and recorded the numbers of some jobs only
-    by = str(moment.run.knobs["be_order"])
-    gangs = dict(zip(moment.run.jobs["job"], moment.run.jobs["gpus"].tolist(), strict=True))
+    by = str(job_at.run.knobs["be_order"])
+    gangs = dict(zip(job_at.run.jobs["job"], job_at.run.jobs["gpus"].tolist(), strict=True))
     size = {job: gangs[job] if by == "remaining_gpu_time" else 1 for job in found[1]}
     values = {job: left_s * size[job] for job, left_s in found[1].items() if queue[1].get(job) == BEST_EFFORT}
     unit = "s" if by == "remaining_time" else "GPU-s"
-    return Order(f"{BY[by]} among best-effort jobs", unit, values, "lowest", found[0], moment.by_arrival)
+    return Order(f"{BY[by]} among best-effort jobs", unit, values, "lowest", found[0], job_at.by_arrival)

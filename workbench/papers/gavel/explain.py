@@ -28,35 +28,35 @@ OF_POLICY: Mapping[str, str] = {
 """What a job is worth per GPU of a type, by policy."""
 
 
-def _of_sum(moment: JobAtTime, block: pd.DataFrame) -> Why | None:
+def _of_sum(job_at: JobAtTime, block: pd.DataFrame) -> Why | None:
     """Who has the GPUs in a policy's largest sum: jobs that are worth more per GPU, whatever their place in line."""
-    worth = _worths(moment)
+    worth = _worths(job_at)
     if not worth:
-        return _literal(moment)
-    policy, taken = moment.run.scheduler, given_out(moment, block)
-    holders = {kind: _holders(moment, block, kind) for kind in worth}
-    idle = [kind for kind in worth if taken[kind] < moment.up[kind] * (1 - FULL)]
-    idle = idle if moment.run.knobs.get("objective") == "ratio" else []
-    outbid = [_outbid(kind, worth[kind], moment.job, holders[kind]) for kind in worth if kind not in idle]
+        return _literal(job_at)
+    policy, taken = job_at.run.scheduler, given_out(job_at, block)
+    holders = {kind: _holders(job_at, block, kind) for kind in worth}
+    idle = [kind for kind in worth if taken[kind] < job_at.up[kind] * (1 - FULL)]
+    idle = idle if job_at.run.knobs.get("objective") == "ratio" else []
+    outbid = [_outbid(kind, worth[kind], job_at.job, holders[kind]) for kind in worth if kind not in idle]
     parts = [f"a GPU is worth, {'; '.join(outbid)}"] if outbid else []
-    parts += [f"its worth of {_number(worth[kind][moment.job])} per GPU of {kind} {LOWERS}" for kind in idle]
+    parts += [f"its worth of {_number(worth[kind][job_at.job])} per GPU of {kind} {LOWERS}" for kind in idle]
     sentences = [f"Worth of a GPU with a job: {OF_POLICY[policy]}."]
-    order = _order(moment, worth)
-    passed = dict.fromkeys(name for kind in worth for name in holders[kind] if order.before(moment.job, name))
+    order = _order(job_at, worth)
+    passed = dict.fromkeys(name for kind in worth for name in holders[kind] if order.before(job_at.job, name))
     if passed and policy in IN_LINE:
         comes = "comes after it, but is" if len(passed) == 1 else "come after it, but are"
         sentences.append(f"By {order.label} {listed(passed)} {comes} worth more per GPU.")
     having = {name for unit in block["unit"] for name in unit.split(" + ")}
     line = [
         name
-        for name in moment.waiting
-        if name not in {*having, moment.job} and any(_no_less(values, name, moment.job) for values in worth.values())
+        for name in job_at.waiting
+        if name not in {*having, job_at.job} and any(_no_less(values, name, job_at.job) for values in worth.values())
     ]
     if line:
         sentences.append(f"Without a share too, but worth no less on some type: {listed(line)}.")
     if policy == min_cost_slo.NAME:
         sentences.append("Who has an SLO is first given what that needs, whatever it is worth.")
-    facts = [Fact(f"{WORTH_ON}{kind}", values[moment.job]) for kind, values in worth.items()]
+    facts = [Fact(f"{WORTH_ON}{kind}", values[job_at.job]) for kind, values in worth.items()]
     return Why(f"{NONE}: {'; '.join(parts)}", tuple(sentences), tuple(facts), order)
 
 
@@ -80,43 +80,43 @@ def _outbid(kind: str, worth: Mapping[str, float], job: str, holders: list[str])
     return f"on {kind}, {_number(own)} with it, {than} than with {listed(map(shown, holders), 3)}"
 
 
-def _order(moment: JobAtTime, worth: Mapping[str, Mapping[str, float]]) -> Order:
+def _order(job_at: JobAtTime, worth: Mapping[str, Mapping[str, float]]) -> Order:
     """The line of a policy that serves one; else what jobs are worth on the type on which this one is worth most."""
-    if moment.run.scheduler == fifo.NAME:
-        return arrival(moment)
-    lengths = _lengths(moment)
+    if job_at.run.scheduler == fifo.NAME:
+        return arrival(job_at)
+    lengths = _lengths(job_at)
     if lengths is not None:
         return lengths
-    best = max(worth, key=lambda kind: worth[kind][moment.job])
-    found = moment.order(WORTH_ON + best, WORTH_ON + best, "", "highest")
+    best = max(worth, key=lambda kind: worth[kind][job_at.job])
+    found = job_at.order(WORTH_ON + best, WORTH_ON + best, "", "highest")
     assert found is not None
     return found
 
 
-def _lengths(moment: JobAtTime) -> Order | None:
+def _lengths(job_at: JobAtTime) -> Order | None:
     """The line of shortest job first; None of another policy."""
-    return moment.order(DURATION, "time left on its fastest type", "s", "lowest", moment.by_arrival)
+    return job_at.order(DURATION, "time left on its fastest type", "s", "lowest", job_at.by_arrival)
 
 
-def _literal(moment: JobAtTime) -> Why | None:
+def _literal(job_at: JobAtTime) -> Why | None:
     """Shortest job first as printed: of the M programmes one counts, that of the shortest job."""
-    order = _lengths(moment)
-    if order is None or moment.job not in order.values:
+    order = _lengths(job_at)
+    if order is None or job_at.job not in order.values:
         return None
     first = min(order.values, key=lambda name: order.place(name) or 0)
     return Why(f"{NONE}: as printed (literal) the policy serves one job, {first}; others get what the solver leaves",
                order=order)  # fmt: skip
 
 
-def _of_entities(moment: JobAtTime, block: pd.DataFrame) -> Why | None:
+def _of_entities(job_at: JobAtTime, block: pd.DataFrame) -> Why | None:
     """The jobs before it in its entity, if that serves its own first come, first served."""
-    entity = next((each for each in moment.run.scenario.entities if each.name == moment.spec.entity), None)
+    entity = next((each for each in job_at.run.scenario.entities if each.name == job_at.spec.entity), None)
     if entity is None or entity.policy != "fifo":
         return None
-    line, of = arrival(moment), {job.name: job.entity for job in moment.run.scenario.jobs}
+    line, of = arrival(job_at), {job.name: job.entity for job in job_at.run.scenario.jobs}
     having = {name for unit in block["unit"] for name in unit.split(" + ")}
     mine = {name: value for name, value in line.values.items() if of[name] == entity.name}
-    ahead = [name for name in mine if line.before(name, moment.job)]
+    ahead = [name for name in mine if line.before(name, job_at.job)]
     served = [name for name in ahead if name in having]
     rule = f"Entity {entity.name} gives all of its weight to the first of its jobs that can still rise, by arrival."
     order = line._replace(label=f"arrival in entity {entity.name}", values=mine)
@@ -132,16 +132,16 @@ IN_LINE = frozenset({fifo.NAME, shortest_job_first.NAME})
 """The policies that serve a line."""
 
 
-def _worths(moment: JobAtTime) -> dict[str, Mapping[str, float]]:
+def _worths(job_at: JobAtTime) -> dict[str, Mapping[str, float]]:
     """Worth per GPU by type and job, on types that the job could use."""
-    signals = {kind: moment.signals(WORTH_ON + kind) for kind in moment.usable if kind not in moment.too_small}
-    return {kind: found[1] for kind, found in signals.items() if found is not None and moment.job in found[1]}
+    signals = {kind: job_at.signals(WORTH_ON + kind) for kind in job_at.usable if kind not in job_at.too_small}
+    return {kind: found[1] for kind, found in signals.items() if found is not None and job_at.job in found[1]}
 
 
-def _holders(moment: JobAtTime, block: pd.DataFrame, kind: str) -> list[str]:
+def _holders(job_at: JobAtTime, block: pd.DataFrame, kind: str) -> list[str]:
     """The jobs and pairs that are there and have a share of a type."""
     units = dict.fromkeys(block.loc[block["accelerator"] == kind, "unit"])
-    return [unit for unit in units if set(unit.split(" + ")) <= set(moment.present)]
+    return [unit for unit in units if set(unit.split(" + ")) <= set(job_at.present)]
 
 
 def _number(value: float) -> str:

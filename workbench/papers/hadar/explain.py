@@ -31,14 +31,14 @@ NO_COPY = {
 UNFORKED = "no node can run a copy of it: such jobs get GPUs for their whole gang, before the copies"
 
 
-def hadar(moment: JobAtTime) -> Explained:
+def hadar(job_at: JobAtTime) -> Explained:
     """The job's payoff beside the others', and the prices of the types that it could use."""
     facts = []
     for name in ("payoff", "utility"):
-        value = moment.signal(name)
+        value = job_at.signal(name)
         facts += [] if value is None else [Fact(name, value, "as last recorded")]
-    prices = {kind: moment.of_cluster(PRICE_OF + kind) for kind in moment.usable}
-    known = {kind: price for kind, price in prices.items() if price is not None and moment.up[kind]}
+    prices = {kind: job_at.of_cluster(PRICE_OF + kind) for kind in job_at.usable}
+    known = {kind: price for kind, price in prices.items() if price is not None and job_at.up[kind]}
     facts += [Fact(f"price of {kind}", price, "utility per GPU and round") for kind, price in known.items()]
     sentences = [
         "The jobs whose payoffs, utility less the price of the GPUs, add up to most have them: several small ones may "
@@ -46,19 +46,19 @@ def hadar(moment: JobAtTime) -> Explained:
         "chosen, and at those of the round's start for jobs that were not."
     ]
     if known:
-        gang = moment.spec.gpus
+        gang = job_at.spec.gpus
         listed = ", ".join(f"{gang * price:.3g} on {kind}" for kind, price in known.items())
         sentences.append(f"At the prices after the last decision its gang of {gang} costs, in each round, {listed}.")
-    said = moment.said
-    binding = BINDING.get(said.code, "") if said is not None else _unasked(moment)
-    order = moment.order("payoff", "payoff", "", "highest")
-    return Explained(tuple(sentences), tuple(facts), binding, order, links=_links(moment, order, binding))
+    said = job_at.said
+    binding = BINDING.get(said.code, "") if said is not None else _unasked(job_at)
+    order = job_at.order("payoff", "payoff", "", "highest")
+    return Explained(tuple(sentences), tuple(facts), binding, order, links=_links(job_at, order, binding))
 
 
-def _links(moment: JobAtTime, order: Order | None, binding: str) -> tuple[Link, ...]:
+def _links(job_at: JobAtTime, order: Order | None, binding: str) -> tuple[Link, ...]:
     """Prices once the round was decided, payoffs at them, the choice."""
-    kinds = moment.run.scenario.cluster.types
-    prices = {kind: price for kind in kinds if (price := moment.of_cluster(PRICE_OF + kind)) is not None}
+    kinds = job_at.run.scenario.cluster.types
+    prices = {kind: price for kind in kinds if (price := job_at.of_cluster(PRICE_OF + kind)) is not None}
     listed = ", ".join(f"{kind} {price:.3g}" for kind, price in prices.items())
     first = Link(
         "price",
@@ -72,35 +72,35 @@ def _links(moment: JobAtTime, order: Order | None, binding: str) -> tuple[Link, 
         f"Payoffs, utility less price: {', '.join(f'{name} {value:.3g}' for name, value in payoffs.items())}.",
         tuple(Fact(f"payoff of {name}", value) for name, value in payoffs.items()),
     )
-    placed = moment.placement()
-    choice = Link("choice", f"{placed.text} Of {moment.job}: {binding or 'no reason was given'}.", placed.facts)
+    placed = job_at.placement()
+    choice = Link("choice", f"{placed.text} Of {job_at.job}: {binding or 'no reason was given'}.", placed.facts)
     return (*((first,) if prices else ()), *((payoff,) if payoffs else ()), choice)
 
 
-def _unasked(moment: JobAtTime) -> str:
+def _unasked(job_at: JobAtTime) -> str:
     """Why a job that waits has no reason of its own."""
-    if moment.state in HOLDS:
+    if job_at.state in HOLDS:
         return ""
-    call = moment.call
-    asked = moment if call is None else replace(moment, at_s=call.time_s)
-    if moment.run.knobs["reschedule"] == "waiting" and not any(asked.free.values()):
+    call = job_at.call
+    asked = job_at if call is None else replace(job_at, at_s=call.time_s)
+    if job_at.run.knobs["reschedule"] == "waiting" and not any(asked.free.values()):
         return "no GPU was free, and who runs keeps its GPUs until it is done (knob reschedule)"
     return ""
 
 
-def hadare(moment: JobAtTime) -> Explained:
+def hadare(job_at: JobAtTime) -> Explained:
     """How many copies the job has, what they did in the last round, and why it has none."""
-    copies, done = moment.signals("copies"), moment.signal("last_round_steps")
-    facts = [] if copies is None or moment.job not in copies[1] else [Fact("copies", copies[1][moment.job])]
+    copies, done = job_at.signals("copies"), job_at.signal("last_round_steps")
+    facts = [] if copies is None or job_at.job not in copies[1] else [Fact("copies", copies[1][job_at.job])]
     facts += [] if done is None else [Fact("steps of its copies in the last round they had", done, "steps")]
-    payoff = moment.run.knobs["payoff"]
+    payoff = job_at.run.knobs["payoff"]
     sentences = [
         "Every job has at most one copy on a node, each with a part of its steps; nodes go to the copies with the "
         f"largest payoff, here `{payoff}`."
     ]
-    if moment.state in HOLDS:
-        whole = moment.said is not None and moment.said.code == "unforked"
+    if job_at.state in HOLDS:
+        whole = job_at.said is not None and job_at.said.code == "unforked"
         binding = UNFORKED if whole else "its copies were among those that the nodes gain most by"
     else:
-        binding = "" if moment.said is None else NO_COPY.get(moment.said.code, "")
+        binding = "" if job_at.said is None else NO_COPY.get(job_at.said.code, "")
     return Explained(tuple(sentences), tuple(facts), binding, gang=False)

@@ -14,10 +14,10 @@ DOWN = "the nodes on which it runs are down"
 ARRIVAL = "(4) after_arrival: its first task comes after those that the plan has before it"
 
 
-def explain(moment: JobAtTime) -> Explained:
+def explain(job_at: JobAtTime) -> Explained:
     """The plan for the job, how far it is, and whether its next task waits for a GPU or for its own round."""
-    tasks = _tasks(moment)
-    done = tasks[(tasks["kind"] == "run") & (tasks["end_s"] <= moment.at_s)]
+    tasks = _tasks(job_at)
+    done = tasks[(tasks["kind"] == "run") & (tasks["end_s"] <= job_at.at_s)]
     facts = [Fact("tasks computed", float(len(done)), "tasks")]
     for name, label, unit in (
         ("planned_finish_s", "planned completion", "s"),
@@ -25,31 +25,31 @@ def explain(moment: JobAtTime) -> Explained:
         ("steps_per_round", "steps of a task", "steps"),
         ("profile_s", "wait for its profile", "s"),
     ):
-        value = moment.signal(name)
+        value = job_at.signal(name)
         facts += [] if value is None else [Fact(label, value, unit)]
-    switches = [str(event["reason"]) for event in moment.events("switch")]
+    switches = [str(event["reason"]) for event in job_at.events("switch")]
     if switches:
         hits = sum(reason.startswith("hit") for reason in switches)
         facts.append(Fact("switches to it so far", float(len(switches)), f"of which {hits} found its model (hits)"))
     sentences = ["GPUs run tasks in the order of the relaxation's middle completion times (Algorithm 1)."]
     binding = ""
-    if moment.state == "waiting":
-        sentence, binding = _next(moment, tasks)
-        if moment.said is not None and moment.said.code == "stranded":
+    if job_at.state == "waiting":
+        sentence, binding = _next(job_at, tasks)
+        if job_at.said is not None and job_at.said.code == "stranded":
             binding = DOWN
         sentences += [sentence] if sentence else []
-    elif moment.state == "synchronising":
+    elif job_at.state == "synchronising":
         binding = BARRIER
-    elif moment.state in HOLDS:
+    elif job_at.state in HOLDS:
         binding = f"{ONE_TASK}; its task was next on this GPU"
-    order = moment.order("first_middle_s", "middle completion time of the first task to come", "s", "lowest")
-    return Explained(tuple(sentences), tuple(facts), binding, order, links=_links(moment, order, binding))
+    order = job_at.order("first_middle_s", "middle completion time of the first task to come", "s", "lowest")
+    return Explained(tuple(sentences), tuple(facts), binding, order, links=_links(job_at, order, binding))
 
 
-def _links(moment: JobAtTime, order: Order | None, binding: str) -> tuple[Link, ...]:
+def _links(job_at: JobAtTime, order: Order | None, binding: str) -> tuple[Link, ...]:
     """The order of the jobs' first tasks to come, and the slots that they got."""
-    placed = moment.placement()
-    slot = Link("slot", f"{placed.text} Of {moment.job}: {binding or 'the plan has no task of it now'}.", placed.facts)
+    placed = job_at.placement()
+    slot = Link("slot", f"{placed.text} Of {job_at.job}: {binding or 'the plan has no task of it now'}.", placed.facts)
     if order is None:
         return (slot,)
     names = sorted(order.values, key=lambda name: order.values[name])
@@ -58,24 +58,24 @@ def _links(moment: JobAtTime, order: Order | None, binding: str) -> tuple[Link, 
     return Link("order", f"Middle completion times H of the first tasks to come, in s: {listed}.", facts), slot
 
 
-def _tasks(moment: JobAtTime) -> pd.DataFrame:
+def _tasks(job_at: JobAtTime) -> pd.DataFrame:
     """The intervals of the job's tasks, with round and task."""
-    rows = moment.run.timeline[moment.run.timeline["job"] == moment.job]
+    rows = job_at.run.timeline[job_at.run.timeline["job"] == job_at.job]
     parts = task_parts(rows["unit"])
     return rows.assign(round=parts["round"].astype("Int64"), task=parts["task"].astype("Int64"))
 
 
-def _next(moment: JobAtTime, tasks: pd.DataFrame) -> tuple[str, str]:
+def _next(job_at: JobAtTime, tasks: pd.DataFrame) -> tuple[str, str]:
     """What the next task waits for, as a sentence and as the row of the model that holds it."""
-    later = tasks[(tasks["start_s"] > moment.at_s) & tasks["kind"].isin(["run", "switch"])].sort_values("start_s")
+    later = tasks[(tasks["start_s"] > job_at.at_s) & tasks["kind"].isin(["run", "switch"])].sort_values("start_s")
     if later.empty:
         return "", ""
     first = later.iloc[0]
     number, slot = int(first["round"]), f"{first['node']}/{first['slot']}"
     what = f"Its next task, of round {number}, starts on {slot} at {first['start_s']:.6g} s"
-    of_gpu = moment.run.timeline
+    of_gpu = job_at.run.timeline
     here = of_gpu[(of_gpu["node"] == first["node"]) & (of_gpu["slot"] == first["slot"]) & (of_gpu["kind"] != "sync")]
-    between = here[(here["end_s"] > moment.at_s) & (here["start_s"] < first["start_s"])]
+    between = here[(here["end_s"] > job_at.at_s) & (here["start_s"] < first["start_s"])]
     before = between[between["kind"] != "down"]
     if len(before):
         names = list(dict.fromkeys(before["unit"]))
@@ -84,6 +84,6 @@ def _next(moment: JobAtTime, tasks: pd.DataFrame) -> tuple[str, str]:
     if len(between):
         return f"{what}, once that node is back.", DOWN
     last = tasks[tasks["round"] == number - 1]
-    if len(last) and last["end_s"].max() > moment.at_s:
+    if len(last) and last["end_s"].max() > job_at.at_s:
         return f"{what}, when round {number - 1} has synchronised.", BARRIER
     return f"{what}.", ARRIVAL

@@ -34,54 +34,54 @@ NUMBERS = {
 }
 
 
-def explain(moment: JobAtTime) -> Explained:
+def explain(job_at: JobAtTime) -> Explained:
     """The numbers recorded at the last decision that had them, and what they came to."""
-    found = {name: moment.signals(name) for name in NUMBERS}
+    found = {name: job_at.signals(name) for name in NUMBERS}
     facts = [
-        Fact(words_of(name), at[1][moment.job], unit)
+        Fact(words_of(name), at[1][job_at.job], unit)
         for name, unit in NUMBERS.items()
-        if (at := found[name]) is not None and moment.job in at[1] and _is_fresh(moment, at[0])
+        if (at := found[name]) is not None and job_at.job in at[1] and _is_fresh(job_at, at[0])
     ]
-    rule = words_of(str(moment.run.knobs["priority"]))
+    rule = words_of(str(job_at.run.knobs["priority"]))
     sentences = [f"Each plan is made for the head of the queue, in the order of its {rule}."]
-    place, window = _last(moment, "place"), _last(moment, "window")
+    place, window = _last(job_at, "place"), _last(job_at, "window")
     if place is not None and window is not None:
         inside = "outside the service window of every plan" if window == 0 else f"in the window of plan {window:.0f}"
         sentences.append(f"When the queue was last planned for it stood at place {place:.0f}, {inside}.")
-    gain = _last(moment, "gain")
-    binding = BINDING.get(moment.said.code, "") if moment.said is not None else ""
-    if moment.state in HOLDS and gain is not None:
+    gain = _last(job_at, "gain")
+    binding = BINDING.get(job_at.said.code, "") if job_at.said is not None else ""
+    if job_at.state in HOLDS and gain is not None:
         sentences.append(f"The configuration that it was given gains {gain:.3g} times its slowest one.")
         binding = binding or "(11) weighted_gain: it is part of the plan with the largest weighted gain"
-    return Explained(tuple(sentences), tuple(facts), binding, _order(moment), links=_links(moment, binding))
+    return Explained(tuple(sentences), tuple(facts), binding, _order(job_at), links=_links(job_at, binding))
 
 
-def _links(moment: JobAtTime, binding: str) -> tuple[Link, ...]:
+def _links(job_at: JobAtTime, binding: str) -> tuple[Link, ...]:
     """Gain and weight of each job in the latest plan, and what the plan gave out."""
-    found = {name: moment.signals(name) for name in ("weight", "gain")}
+    found = {name: job_at.signals(name) for name in ("weight", "gain")}
     weight, gain = (at[1] if (at := found[name]) is not None else {} for name in ("weight", "gain"))
     names = dict.fromkeys([*weight, *gain])
     listed = "; ".join(f"{name} {gain.get(name, 0.0):.3g} x {weight.get(name, math.nan):.3g}" for name in names)
     facts = [Fact(f"gain of {name} (11)", gain.get(name, 0.0)) for name in names]
     facts += [Fact(f"weight of {name} (11)", value) for name, value in weight.items()]
     valued = Link("gain and weight", f"(11) gain (0: waits) x weight W_i in the latest plan: {listed}.", tuple(facts))
-    placed = moment.placement()
-    plan = Link("plan", f"{placed.text} Of {moment.job}: {binding or 'no plan is recorded'}.", placed.facts)
+    placed = job_at.placement()
+    plan = Link("plan", f"{placed.text} Of {job_at.job}: {binding or 'no plan is recorded'}.", placed.facts)
     return (valued, plan) if names else (plan,)
 
 
-def _last(moment: JobAtTime, name: str) -> float | None:
+def _last(job_at: JobAtTime, name: str) -> float | None:
     """The job's own value as last recorded, since it has what it has now."""
-    found = moment.signals(name)
-    if found is None or moment.job not in found[1] or not _is_fresh(moment, found[0]):
+    found = job_at.signals(name)
+    if found is None or job_at.job not in found[1] or not _is_fresh(job_at, found[0]):
         return None
-    return found[1][moment.job]
+    return found[1][job_at.job]
 
 
-def _is_fresh(moment: JobAtTime, at_s: float) -> bool:
+def _is_fresh(job_at: JobAtTime, at_s: float) -> bool:
     """Whether a number is from the time for which the job has had GPUs, or none."""
-    return at_s >= moment.since_s
+    return at_s >= job_at.since_s
 
 
-def _order(moment: JobAtTime) -> Order | None:
-    return moment.order("priority", words_of(str(moment.run.knobs["priority"])), "", "highest", moment.by_arrival)
+def _order(job_at: JobAtTime) -> Order | None:
+    return job_at.order("priority", words_of(str(job_at.run.knobs["priority"])), "", "highest", job_at.by_arrival)

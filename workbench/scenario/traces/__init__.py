@@ -108,7 +108,7 @@ def convert(
     report = replace(report, notes=tuple(notes))
     if pseudonyms is not None:
         scenario, report = pseudonymous(scenario, report, pseudonyms)
-    return scenario.model_copy(update={"notes": report.told(), "recorded": recorded}), report
+    return scenario.model_copy(update={"notes": report.lines(), "recorded": recorded}), report
 
 
 def __getattr__(name: str) -> Any:

@@ -16,7 +16,7 @@ from typing import Any
 
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.report import Drops, Report
-from workbench.scenario.traces.rows import moment, number, read_table
+from workbench.scenario.traces.rows import number, read_table, timestamp
 from workbench.scenario.traces.slurm_site import texts
 from workbench.scenario.traces.timed import (
     Cut,
@@ -77,7 +77,7 @@ def _row(line: int, cells: Mapping[str, str]) -> TimedRow | str:
         return f"state none of {', '.join(STATES)}"
     if state not in ENDED:
         return f"not ended: {state}"
-    submitted_s, duration_s = moment(cells["submit_time"], " "), number(cells["duration"])
+    submitted_s, duration_s = timestamp(cells["submit_time"], " "), number(cells["duration"])
     if submitted_s is None:
         return "submit_time is not YYYY-MM-DD HH:MM:SS, 1990 to 2099"
     if duration_s is None:
@@ -90,7 +90,7 @@ def _row(line: int, cells: Mapping[str, str]) -> TimedRow | str:
     name = f"job-{cells['job_id']}"
     counts = {"cpus": number(cells.get("cpu_num", "")), "nodes": number(cells.get("node_num", ""))}
     facts = {key: value for key, value in counts.items() if value} | texts("partition", cells.get("vc", ""))
-    start_s = moment(cells.get("start_time", ""), " ")
+    start_s = timestamp(cells.get("start_time", ""), " ")
     return problem or TimedRow(
         line,
         name,

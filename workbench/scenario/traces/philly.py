@@ -19,7 +19,7 @@ from typing import Any
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.report import Drops, Report
-from workbench.scenario.traces.rows import moment, read_json, source_name
+from workbench.scenario.traces.rows import read_json, source_name, timestamp
 from workbench.scenario.traces.slurm_site import texts
 from workbench.scenario.traces.timed import Cut, TimedRow, assemble, dated, name_problem, started, time_problem
 
@@ -85,7 +85,7 @@ def _entry(line: int, job: Any) -> TimedRow | str:
     if attempts[-1].get("end_time") in NO_TIME:
         return "no end_time of its last attempt: still running"
     said = (job["submitted_time"], attempts[0]["start_time"], attempts[-1]["end_time"])
-    submitted_s, start_s, end_s = (moment(_text(text), " ") for text in said)
+    submitted_s, start_s, end_s = (timestamp(_text(text), " ") for text in said)
     if submitted_s is None or start_s is None or end_s is None:
         return "a time that is not YYYY-MM-DD HH:MM:SS, 1990 to 2099"
     gpus = _gpus(attempts[0].get("detail"))

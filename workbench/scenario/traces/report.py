@@ -58,7 +58,7 @@ class Report:
             [*self.assumed, head, *(f"  {d}" for d in self.dropped), *(f"  note: {note}" for note in self.notes)]
         )
 
-    def told(self) -> tuple[str, ...]:
+    def lines(self) -> tuple[str, ...]:
         """The same line by line, as a scenario keeps it (`Scenario.notes`): the file without its folder."""
         head = f"{Path(self.source).name} ({self.format}): {self.rows_read} rows read, {self.rows_kept} kept"
         return (*self.assumed, head, *map(str, self.dropped), *self.notes)

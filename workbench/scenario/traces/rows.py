@@ -41,7 +41,7 @@ Row = TypeVar("Row", bound=Arriving)
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _MOMENT = re.compile(r"(199|20\d)\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d", re.ASCII)
 EPOCH = datetime(1990, 1, 1)
-"""The first moment that `moment` reads: an earlier one is a clock that was not set."""
+"""The first time that `timestamp` reads: an earlier one is a clock that was not set."""
 
 
 def read_text(path: str | Path, expected: str) -> str:
@@ -203,7 +203,7 @@ def number(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def moment(text: str, between: str) -> float | None:
+def timestamp(text: str, between: str) -> float | None:
     """Seconds from `EPOCH` to `YYYY-MM-DD HH:MM:SS`, local time without a zone; None for anything else.
 
     between: what stands between date and time, a space or a T. Years are 1990 to 2099.

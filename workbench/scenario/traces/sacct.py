@@ -46,8 +46,8 @@ from workbench.scenario.traces.slurm_text import (
     hosts,
     is_zoned,
     megabytes,
-    moment,
     seconds,
+    timestamp,
 )
 from workbench.scenario.traces.slurm_text import resources as tres
 from workbench.scenario.traces.timed import (
@@ -320,7 +320,7 @@ def _row(log: _Log, line: int, cells: Mapping[str, str]) -> TimedRow | str:
     if isinstance(found, str):
         return found
     kinds, known = found
-    submitted_s, duration_s = moment(cells["Submit"]), _duration_s(cells)
+    submitted_s, duration_s = timestamp(cells["Submit"]), _duration_s(cells)
     if submitted_s is None:
         return f"Submit {DATES}"
     if isinstance(duration_s, str):
@@ -362,8 +362,11 @@ def _row(log: _Log, line: int, cells: Mapping[str, str]) -> TimedRow | str:
 
 def _times(cells: Mapping[str, str], submitted_s: float, duration_s: float) -> dict[str, float]:
     """When it was submitted and eligible, and when it ran."""
-    found = {"submit_s": submitted_s, "eligible_s": max(moment(cells.get("Eligible", "")) or submitted_s, submitted_s)}
-    start_s, end_s = (moment(cells.get(name, "")) for name in SPAN)
+    found = {
+        "submit_s": submitted_s,
+        "eligible_s": max(timestamp(cells.get("Eligible", "")) or submitted_s, submitted_s),
+    }
+    start_s, end_s = (timestamp(cells.get(name, "")) for name in SPAN)
     if start_s is not None:
         found["start_s"] = start_s
         end_s = start_s + duration_s if end_s is None else end_s
@@ -451,7 +454,7 @@ def _duration_s(cells: Mapping[str, str]) -> float | str:
         if found is None or found == float("inf"):
             return "Elapsed is not [D-]HH:MM:SS"
     else:
-        start_s, end_s = (moment(cells.get(name, "")) for name in SPAN)
+        start_s, end_s = (timestamp(cells.get(name, "")) for name in SPAN)
         if start_s is None or end_s is None:
             return f"Start or End {DATES}"
         found = end_s - start_s

@@ -37,10 +37,10 @@ from workbench.scenario.traces.slurm_text import (
     hosts,
     is_zoned,
     megabytes,
-    moment,
     records,
     settings,
     table,
+    timestamp,
 )
 
 CPU = "cpu"
@@ -267,7 +267,7 @@ class Site:
             self._node(name, row, [partition] if partition else [])
 
     def _event(self, row: Mapping[str, str]) -> None:
-        start, end = moment(row["TIMESTART"]), moment(row.get("TIMEEND", ""))
+        start, end = timestamp(row["TIMESTART"]), timestamp(row.get("TIMEEND", ""))
         self.zoned.add(is_zoned(row["TIMESTART"]))
         names = hosts(row["NODENAME"])
         if start is not None and names:
@@ -378,7 +378,7 @@ class Site:
             if each["kind"] == "config":
                 each |= {"nodes": len(self.nodes), "cpus": sum(facts.cpus for facts in self.nodes.values())}
         for record in self.reservations.values():
-            start, end = moment(record.get("starttime", "")), moment(record.get("endtime", ""))
+            start, end = timestamp(record.get("starttime", "")), timestamp(record.get("endtime", ""))
             if start is not None and end is not None:
                 facts = _kept({key.upper(): value for key, value in record.items()}, RESERVATION)
                 times = {"start_s": start - begin_s, "end_s": end - begin_s}

@@ -138,7 +138,7 @@ def seconds(text: str) -> float | None:
     return None
 
 
-def moment(text: str) -> float | None:
+def timestamp(text: str) -> float | None:
     """Seconds from `rows.EPOCH` to `YYYY-MM-DDTHH:MM:SS`, with or without a zone (`Z`, `+0100`), or to seconds since
     1970; None for anything else. A time without a zone is as the clock on the wall shows it."""
     text = text.strip()

@@ -143,7 +143,7 @@ def maker(text: str) -> Maker:
     return Maker(found, found.settle(given))
 
 
-def told(scheduler: Scheduler, text: str | None = None) -> str:
+def belief_of(scheduler: Scheduler, text: str | None = None) -> str:
     """The estimator that a scheduler is told speeds by, as `maker` reads it back. Raises what `maker` does.
 
     text: as asked; None and `paper`: what the scheduler declares.
@@ -151,7 +151,7 @@ def told(scheduler: Scheduler, text: str | None = None) -> str:
     return maker(scheduler.belief if text is None or text == PAPER else text).text
 
 
-def told_to_all(schedulers: Iterable[Scheduler], text: str | None = None) -> str:
+def belief_of_all(schedulers: Iterable[Scheduler], text: str | None = None) -> str:
     """What schedulers that are compared are told: as asked, else the same for all. Raises what `maker` does.
 
     The same is what all of them declare where they agree, otherwise the default.

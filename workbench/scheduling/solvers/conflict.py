@@ -46,7 +46,7 @@ class Conflict:
     rows: tuple[Row, ...]
     minimal: bool
 
-    def told(self) -> str:
+    def sentence(self) -> str:
         """In words, for the message of an error."""
         if not self.rows:
             return "the limits of the variables alone leave no point"
@@ -66,7 +66,7 @@ class ConflictError(InfeasibleError):
     stated: StatedProblem | None = None
 
     def __init__(self, error: InfeasibleError, conflict: Conflict) -> None:
-        told = conflict.told() if error.is_plain else f"{error.value}: {conflict.told()}"
+        told = conflict.sentence() if error.is_plain else f"{error.value}: {conflict.sentence()}"
         super().__init__(error.where, Words(told))
         self.conflict = conflict
 

@@ -38,50 +38,50 @@ WhyNone = Callable[[JobAtTime, pd.DataFrame], Why | None]
 def explainer(why_none: WhyNone) -> Explainer:
     """The explainer of a policy that may give a job no share."""
 
-    def explain(moment: JobAtTime) -> Explained:
-        return _told(moment, why_none)
+    def explain(job_at: JobAtTime) -> Explained:
+        return _told(job_at, why_none)
 
     return explain
 
 
-def explain(moment: JobAtTime) -> Explained:
+def explain(job_at: JobAtTime) -> Explained:
     """Shares by type, which limits of the policy's problem they meet, and the priority that the round went by."""
-    return _told(moment, lambda moment, block: None)
+    return _told(job_at, lambda job_at, block: None)
 
 
-def _told(moment: JobAtTime, why_none: WhyNone) -> Explained:
-    order = moment.order("priority", "priority on its best type", "", "highest")
-    block, nowhere = shares_now(moment), _fits_nowhere(moment)
-    return replace(_reasoned(moment, why_none, order, block, nowhere), links=_links(moment, block, order))
+def _told(job_at: JobAtTime, why_none: WhyNone) -> Explained:
+    order = job_at.order("priority", "priority on its best type", "", "highest")
+    block, nowhere = shares_now(job_at), _fits_nowhere(job_at)
+    return replace(_reasoned(job_at, why_none, order, block, nowhere), links=_links(job_at, block, order))
 
 
-def _links(moment: JobAtTime, block: pd.DataFrame | None, order: Order | None) -> tuple[Link, ...]:
+def _links(job_at: JobAtTime, block: pd.DataFrame | None, order: Order | None) -> tuple[Link, ...]:
     """Shares in force, ranks in the round, placement."""
     if block is None:
-        return (moment.placement(),)
+        return (job_at.placement(),)
     rows = list(zip(block["unit"].astype(str), block["accelerator"].astype(str), block["share"].tolist(), strict=True))
-    rows.sort(key=lambda row: moment.job not in row[0].split(" + "))
+    rows.sort(key=lambda row: job_at.job not in row[0].split(" + "))
     shares = Link(
         "share",
         f"Shares of time since {_clock(block)}: "
         + _few([f"{unit} {share:.3g} on {kind}" for unit, kind, share in rows]),
         tuple(Fact(f"share of {unit} on {kind}", share) for unit, kind, share in rows),
     )  # fmt: skip
-    call = moment.call
+    call = job_at.call
     fresh = order is not None and call is not None and order.at_s == call.time_s
-    known = by_type(moment, block, order.values) if order is not None and fresh else None
+    known = by_type(job_at, block, order.values) if order is not None and fresh else None
     if known is None or call is None:
-        return shares, moment.placement()
+        return shares, job_at.placement()
     ranks = [(value, name, kind) for kind, of in known.items() for name, value in of.items() if value > 0]
     ranks.sort(key=lambda each: -each[0])
-    rule = _rule(moment).partition("priority = ")[2].rstrip(".")
+    rule = _rule(job_at).partition("priority = ")[2].rstrip(".")
     rank = Link(
         "rank",
         f"Rank in the round of {format_duration(call.time_s, parts=2)}, {rule}: "
         + _few([f"{n}. {name} on {kind}: {_rank(v)}" for n, (v, name, kind) in enumerate(ranks, start=1)]),
         tuple(Fact(f"priority of {name} on {kind}", value) for value, name, kind in ranks),
     )  # fmt: skip
-    return shares, rank, moment.placement()
+    return shares, rank, job_at.placement()
 
 
 MOST_LISTED = 12
@@ -94,106 +94,106 @@ def _few(parts: list[str]) -> str:
 
 
 def _reasoned(
-    moment: JobAtTime, why_none: WhyNone, order: Order | None, block: pd.DataFrame | None, nowhere: str
+    job_at: JobAtTime, why_none: WhyNone, order: Order | None, block: pd.DataFrame | None, nowhere: str
 ) -> Explained:
     """All but the links."""
     if block is None or nowhere:
-        return Explained((_rule(moment),), binding=nowhere, order=order)
-    own = block[[moment.job in unit.split(" + ") for unit in block["unit"]]]
+        return Explained((_rule(job_at),), binding=nowhere, order=order)
+    own = block[[job_at.job in unit.split(" + ") for unit in block["unit"]]]
     sums = own.groupby("accelerator", sort=False)["share"].sum()
     shares = {str(kind): float(share) for kind, share in sums.items()}
     facts = [Fact(f"share of time on {kind}", share) for kind, share in shares.items()]
-    taken = given_out(moment, block)
-    facts += [Fact(f"{kind} given out by the shares", taken[kind], f"of {moment.up[kind]} GPUs") for kind in taken]
-    received = _received(order.values.get(moment.job) if order is not None else None, shares)
+    taken = given_out(job_at, block)
+    facts += [Fact(f"{kind} given out by the shares", taken[kind], f"of {job_at.up[kind]} GPUs") for kind in taken]
+    received = _received(order.values.get(job_at.job) if order is not None else None, shares)
     if received is not None:
-        what = "rounds had there" if _by_rounds(moment) else "part of the time received"
+        what = "rounds had there" if _by_rounds(job_at) else "part of the time received"
         facts.append(Fact(what, received))
-    limits = _limits(moment, shares, taken)
-    sentences = [_shares_in_words(moment, shares, block), _rule(moment)]
+    limits = _limits(job_at, shares, taken)
+    sentences = [_shares_in_words(job_at, shares, block), _rule(job_at)]
     if limits:
         sentences.append(f"Limits of the policy's problem that the shares meet with equality: {'; '.join(limits)}.")
-    if not shares and moment.state == "waiting":
-        why = _without(moment, block, why_none)
-        binding = why.binding + _left_over(moment, block) + _kept_idle(moment, shares)
+    if not shares and job_at.state == "waiting":
+        why = _without(job_at, block, why_none)
+        binding = why.binding + _left_over(job_at, block) + _kept_idle(job_at, shares)
         return Explained((*sentences, *why.sentences), (*facts, *why.facts), binding, why.order or order)
-    fresh = order is not None and moment.call is not None and order.at_s == moment.call.time_s
-    known = by_type(moment, block, order.values) if order is not None and fresh else None
+    fresh = order is not None and job_at.call is not None and order.at_s == job_at.call.time_s
+    known = by_type(job_at, block, order.values) if order is not None and fresh else None
     if known is not None:
-        facts += [Fact(f"priority on {kind}", known[kind][moment.job]) for kind in shares if moment.job in known[kind]]
-        sentences += _about_ties(moment, shares, known)
-    return Explained(tuple(sentences), tuple(facts), _binding(moment, shares, order, known), order)
+        facts += [Fact(f"priority on {kind}", known[kind][job_at.job]) for kind in shares if job_at.job in known[kind]]
+        sentences += _about_ties(job_at, shares, known)
+    return Explained(tuple(sentences), tuple(facts), _binding(job_at, shares, order, known), order)
 
 
-def _by_rounds(moment: JobAtTime) -> bool:
+def _by_rounds(job_at: JobAtTime) -> bool:
     """Whether priorities are over the rounds that a job has had (section 3.2)."""
-    return moment.run.knobs.get("priority_over") == "rounds_of_job"
+    return job_at.run.knobs.get("priority_over") == "rounds_of_job"
 
 
-def _rule(moment: JobAtTime) -> str:
-    return BY_ROUNDS if _by_rounds(moment) else RULE
+def _rule(job_at: JobAtTime) -> str:
+    return BY_ROUNDS if _by_rounds(job_at) else RULE
 
 
-def _without(moment: JobAtTime, block: pd.DataFrame, why_none: WhyNone) -> Why:
+def _without(job_at: JobAtTime, block: pd.DataFrame, why_none: WhyNone) -> Why:
     """Why a waiting job has no share of time."""
-    if _older(moment, block):
+    if _older(job_at, block):
         return Why("the shares in force are from before it came")
-    return why_none(moment, block) or Why("its share of time is 0")
+    return why_none(job_at, block) or Why("its share of time is 0")
 
 
-def _fits_nowhere(moment: JobAtTime) -> str:
+def _fits_nowhere(job_at: JobAtTime) -> str:
     """That too many nodes were down at the last decision: such jobs are left out of the policy's problem."""
-    if moment.state != "waiting" or moment.call is None:
+    if job_at.state != "waiting" or job_at.call is None:
         return ""
-    up = replace(moment, at_s=moment.call.time_s).up
-    if any(up[kind] >= gpus for kind, gpus in moment.needs.items()):
+    up = replace(job_at, at_s=job_at.call.time_s).up
+    if any(up[kind] >= gpus for kind, gpus in job_at.needs.items()):
         return ""
-    then = f"at the last decision, at {format_duration(moment.call.time_s, parts=2)}"
-    return f"{then}, no type on which it runs had {counted(moment.spec.gpus, 'GPU')} on nodes that were up"
+    then = f"at the last decision, at {format_duration(job_at.call.time_s, parts=2)}"
+    return f"{then}, no type on which it runs had {counted(job_at.spec.gpus, 'GPU')} on nodes that were up"
 
 
-def _left_over(moment: JobAtTime, block: pd.DataFrame) -> str:
+def _left_over(job_at: JobAtTime, block: pd.DataFrame) -> str:
     """Who has GPUs that the job could use, and no share of them either."""
     entitled = {(name, kind) for unit, kind in zip(block["unit"], block["accelerator"], strict=True)
                 for name in unit.split(" + ")}  # fmt: skip
     others = dict.fromkeys(
-        each.job for each in moment.others if all((each.job, kind) not in entitled for kind in each.gpus)
+        each.job for each in job_at.others if all((each.job, kind) not in entitled for kind in each.gpus)
     )
     return f"; GPUs left over went to {listed(others)}" if others else ""
 
 
-def shares_now(moment: JobAtTime) -> pd.DataFrame | None:
+def shares_now(job_at: JobAtTime) -> pd.DataFrame | None:
     """The shares in force: those recorded last."""
-    until = int(moment.cells.column("shares", "time_s").searchsorted(moment.at_s, side="right"))
+    until = int(job_at.cells.column("shares", "time_s").searchsorted(job_at.at_s, side="right"))
     if until == 0:
         return None
-    last = moment.cells.column("shares", "decision")[until - 1]
-    return moment.run.shares.iloc[moment.cells.rows("shares", "decision")[last]]
+    last = job_at.cells.column("shares", "decision")[until - 1]
+    return job_at.run.shares.iloc[job_at.cells.rows("shares", "decision")[last]]
 
 
-def _shares_in_words(moment: JobAtTime, shares: Mapping[str, float], block: pd.DataFrame) -> str:
+def _shares_in_words(job_at: JobAtTime, shares: Mapping[str, float], block: pd.DataFrame) -> str:
     if shares:
         return f"Its shares: {' and '.join(f'{share:.3g} of its time on {kind}' for kind, share in shares.items())}."
-    if _older(moment, block):
+    if _older(job_at, block):
         return f"It has no share of time yet: the shares in force, of {_clock(block)}, are from before it came."
     return "The policy gives it no share of time."
 
 
-def _older(moment: JobAtTime, block: pd.DataFrame) -> bool:
+def _older(job_at: JobAtTime, block: pd.DataFrame) -> bool:
     """Whether the shares in force are from before the job came (new ones have everybody who is there, be it with 0)."""
-    return float(block["time_s"].iloc[0]) < float(moment.row["arrival_s"])
+    return float(block["time_s"].iloc[0]) < float(job_at.row["arrival_s"])
 
 
 def _clock(block: pd.DataFrame) -> str:
     return format_duration(float(block["time_s"].iloc[0]), parts=2)
 
 
-def given_out(moment: JobAtTime, block: pd.DataFrame) -> dict[str, float]:
+def given_out(job_at: JobAtTime, block: pd.DataFrame) -> dict[str, float]:
     """GPUs of each type that the job could use and that the shares of all add up to."""
-    gpus, place, sums = moment.cells.column("jobs", "gpus"), moment.cells.place, dict[str, float]()
+    gpus, place, sums = job_at.cells.column("jobs", "gpus"), job_at.cells.place, dict[str, float]()
     for unit, kind, share in zip(block["unit"], block["accelerator"], block["share"].tolist(), strict=True):
         sums[kind] = sums.get(kind, 0.0) + share * int(gpus[place[unit.split(" + ")[0]]])
-    return {kind: sums.get(kind, 0.0) for kind in moment.usable if kind not in moment.too_small}
+    return {kind: sums.get(kind, 0.0) for kind in job_at.usable if kind not in job_at.too_small}
 
 
 def _received(priority: float | None, shares: Mapping[str, float]) -> float | None:
@@ -203,49 +203,49 @@ def _received(priority: float | None, shares: Mapping[str, float]) -> float | No
     return next(iter(shares.values())) / priority
 
 
-def _limits(moment: JobAtTime, shares: Mapping[str, float], taken: Mapping[str, float]) -> list[str]:
+def _limits(job_at: JobAtTime, shares: Mapping[str, float], taken: Mapping[str, float]) -> list[str]:
     """The rows of the policy's problem that the shares meet with equality; Gavel's have their tags."""
     found = []
-    job_time, capacity = ("(2) ", "(3) ") if moment.run.scheduler.startswith("gavel.") else ("", "")
+    job_time, capacity = ("(2) ", "(3) ") if job_at.run.scheduler.startswith("gavel.") else ("", "")
     if sum(shares.values()) >= 1 - FULL:
         found.append(f"{job_time}job_time, it runs all of the time already")
     for kind, gpus in taken.items():
-        if moment.up[kind] and gpus >= moment.up[kind] * (1 - FULL):
-            found.append(f"{capacity}capacity of {kind}, {moment.up[kind]} of {moment.up[kind]} GPUs are given out")
+        if job_at.up[kind] and gpus >= job_at.up[kind] * (1 - FULL):
+            found.append(f"{capacity}capacity of {kind}, {job_at.up[kind]} of {job_at.up[kind]} GPUs are given out")
     return found
 
 
-def _binding(moment: JobAtTime, shares: Mapping[str, float], order: Order | None, known: ByType | None) -> str:
+def _binding(job_at: JobAtTime, shares: Mapping[str, float], order: Order | None, known: ByType | None) -> str:
     """What decided the round for the job."""
-    if moment.state in HOLDS:
-        if moment.held_types & set(shares):
+    if job_at.state in HOLDS:
+        if job_at.held_types & set(shares):
             return "its priority was high enough for a type with GPUs left"
         return "GPUs that no job with a share of them used"
     if known is not None:
-        return "; ".join(_on_type(moment, kind, known[kind]) for kind in shares) + _kept_idle(moment, shares)
-    if order is None or moment.job not in order.values:
+        return "; ".join(_on_type(job_at, kind, known[kind]) for kind in shares) + _kept_idle(job_at, shares)
+    if order is None or job_at.job not in order.values:
         return ""
-    rivals = [each.job for each in moment.others if set(each.gpus) & set(shares)]
-    ahead = dict.fromkeys(name for name in rivals if order.before(name, moment.job))
+    rivals = [each.job for each in job_at.others if set(each.gpus) & set(shares)]
+    ahead = dict.fromkeys(name for name in rivals if order.before(name, job_at.job))
     if ahead:
         return f"{listed(ahead)}, with {'a higher priority' if len(ahead) == 1 else 'higher priorities'}, took the GPUs"
     return "Algorithm 1 had no GPUs left of the types of which it has a share when its turn came"
 
 
-def _kept_idle(moment: JobAtTime, shares: Mapping[str, float]) -> str:
+def _kept_idle(job_at: JobAtTime, shares: Mapping[str, float]) -> str:
     """Why GPUs stay free that the job could use: nobody has them without a share (the knob `leftovers`)."""
-    free = [kind for kind, gpus in moment.needs.items() if kind not in shares and moment.free[kind] >= gpus]
-    if moment.run.knobs.get("leftovers") != "none" or not free:
+    free = [kind for kind, gpus in job_at.needs.items() if kind not in shares and job_at.free[kind] >= gpus]
+    if job_at.run.knobs.get("leftovers") != "none" or not free:
         return ""
     return f"; {listed(free)} {verb('stay', free)} free, as nobody has GPUs without a share of them (leftovers=none)"
 
 
-def _on_type(moment: JobAtTime, kind: str, priority: Mapping[str, float]) -> str:
+def _on_type(job_at: JobAtTime, kind: str, priority: Mapping[str, float]) -> str:
     """Why the job has no GPUs of a type of which it has a share."""
-    own, gang = priority[moment.job], moment.spec.gpus
-    if gang > moment.up[kind]:
-        return f"its gang of {gang} does not fit into {counted(moment.up[kind], 'GPU')} of {kind}"
-    ahead, equal = _rivals(dict.fromkeys(each.job for each in moment.others if kind in each.gpus), priority, own)
+    own, gang = priority[job_at.job], job_at.spec.gpus
+    if gang > job_at.up[kind]:
+        return f"its gang of {gang} does not fit into {counted(job_at.up[kind], 'GPU')} of {kind}"
+    ahead, equal = _rivals(dict.fromkeys(each.job for each in job_at.others if kind in each.gpus), priority, own)
     parts = []
     if ahead:
         parts.append(f"{listed((f'{name} ({_number(priority[name])})' for name in ahead), 3)} came before it")
@@ -263,21 +263,21 @@ def _rivals(names: Iterable[str], priority: Mapping[str, float], own: float) -> 
     return [name for name, value in given.items() if value > own and name not in equal], equal
 
 
-def _about_ties(moment: JobAtTime, shares: Mapping[str, float], known: ByType) -> list[str]:
+def _about_ties(job_at: JobAtTime, shares: Mapping[str, float], known: ByType) -> list[str]:
     """Who waits for the same GPUs with no lower a priority, what is infinite, and what decides between equals."""
-    if moment.state != "waiting":
+    if job_at.state != "waiting":
         return []
     said, tied = [], False
     for kind in shares:
-        own = known[kind][moment.job]
-        line = [name for name in moment.waiting if name != moment.job]
+        own = known[kind][job_at.job]
+        line = [name for name in job_at.waiting if name != job_at.job]
         ahead, equal = _rivals(line, known[kind], own)
         if ahead:
             said.append(f"For {kind} {listed(ahead)} {verb('wait', ahead)} before it too.")
         if equal:
             said.append(f"For {kind} {listed(equal)} {verb('wait', equal)} with the same priority.")
-        tied |= bool(equal or _rivals((each.job for each in moment.others if kind in each.gpus), known[kind], own)[1])
-    if any(math.isinf(known[kind][moment.job]) for kind in shares):
+        tied |= bool(equal or _rivals((each.job for each in job_at.others if kind in each.gpus), known[kind], own)[1])
+    if any(math.isinf(known[kind][job_at.job]) for kind in shares):
         said.append("A priority is infinite while a job with a share has had no time on the type.")
     return [*said, TIES] if tied else said
 
@@ -305,24 +305,24 @@ ByType = Mapping[str, Mapping[str, float]]
 """Priorities by type and job."""
 
 
-def by_type(moment: JobAtTime, block: pd.DataFrame, best: Mapping[str, float]) -> ByType | None:
+def by_type(job_at: JobAtTime, block: pd.DataFrame, best: Mapping[str, float]) -> ByType | None:
     """Priorities at the last decision, from the shares in force and the time received since they were computed.
 
     block: the shares; best: the largest of each job as recorded. None where these are not what the run's tables give:
     priorities then do not begin at nothing received (the knob `initial_time`), or types are divided by placement.
     """
-    call = moment.call
-    kinds = set(moment.run.scenario.cluster.types)
+    call = job_at.call
+    kinds = set(job_at.run.scenario.cluster.types)
     if call is None or not set(block["accelerator"]) <= kinds:
         return None
-    time_s, total_s = _received_s(moment, float(block["time_s"].iloc[0]), call.time_s), dict[str, float]()
+    time_s, total_s = _received_s(job_at, float(block["time_s"].iloc[0]), call.time_s), dict[str, float]()
     for (_, kind), seconds in time_s.items():
         total_s[kind] = total_s.get(kind, 0.0) + seconds
     found: dict[str, dict[str, float]] = {kind: {} for kind in kinds}
     rows = zip(block["unit"], block["accelerator"], block["share"].tolist(), strict=True)
     for unit, kind, share in rows:
         got_s = time_s.get((unit, kind), 0.0)
-        unit_s = float(moment.run.knobs["round_s"] if _by_rounds(moment) else total_s.get(kind, 0.0))
+        unit_s = float(job_at.run.knobs["round_s"] if _by_rounds(job_at) else total_s.get(kind, 0.0))
         value = (share * unit_s / got_s if got_s > 0 else math.inf) if share > 0 else 0.0
         for name in unit.split(" + "):
             found[kind][name] = max(found[kind].get(name, 0.0), value)
@@ -334,9 +334,9 @@ def _close(one: float, other: float) -> bool:
     return one == other or math.isclose(one, other, rel_tol=FULL)
 
 
-def _received_s(moment: JobAtTime, since_s: float, until_s: float) -> dict[tuple[str, str], float]:
+def _received_s(job_at: JobAtTime, since_s: float, until_s: float) -> dict[tuple[str, str], float]:
     """Seconds that units have had on types between two times, by unit and accelerator."""
-    cells, names = moment.cells, ("start_s", "end_s", "unit", "accelerator", "job")
+    cells, names = job_at.cells, ("start_s", "end_s", "unit", "accelerator", "job")
     start_s, end_s, unit, kind, job = (cells.column("timeline", name) for name in names)
     rows = np.flatnonzero((end_s > since_s) & (start_s < until_s) & cells.taken)
     gang = cells.column("jobs", "gpus")[[cells.place[name] for name in job[rows]]]

@@ -15,31 +15,31 @@ Place = TypeVar("Place", bound=str)
 
 
 @contextlib.contextmanager
-def telling(where: str, expected: str, told: list[Problem]) -> Iterator[None]:
+def collecting(where: str, expected: str, problems: list[Problem]) -> Iterator[None]:
     """Whatever is raised inside becomes a problem: of ours with its own words. So does `sys.exit`."""
     try:
         yield
     except ScenarioError as error:
-        told += [Problem(at_line(f"{where}, {each.where}", line_of(error)), *each[1:]) for each in error.problems]
+        problems += [Problem(at_line(f"{where}, {each.where}", line_of(error)), *each[1:]) for each in error.problems]
     except WorkbenchError as error:
-        told.append(Problem(at_line(f"{where}, {error.where}", line_of(error)), error.value, error.expected))
+        problems.append(Problem(at_line(f"{where}, {error.where}", line_of(error)), error.value, error.expected))
     except (Exception, SystemExit) as error:
         found = Words(on_one_line(f"{type(error).__name__}: {error}".removesuffix(": ")))
-        told.append(Problem(at_line(where, line_of(error)), found, expected))
+        problems.append(Problem(at_line(where, line_of(error)), found, expected))
 
 
-def once(told: Mapping[Place, Sequence[Problem]], word: str) -> list[Problem]:
+def once(problems: Mapping[Place, Sequence[Problem]], word: str) -> list[Problem]:
     """What was told of several runs, each kind of problem once; with the run's name, after a word, if not of all.
 
     Of one kind are problems that are the same but for times, jobs and values.
     """
     found: dict[tuple[str, str], list[tuple[Place, Problem]]] = {}
-    for run, problems in told.items():
-        for each in problems:
+    for run, of_run in problems.items():
+        for each in of_run:
             kind = (re.sub(r" at \S+ s\b.*?(?= \(|$)", "", each.where), each.expected)
             found.setdefault(kind, []).append((run, each))
     runs = [(dict.fromkeys(run for run, _ in each), each[0][1]) for each in found.values()]
     return [
-        first if len(names) == len(told) else first._replace(where=f"{first.where} {word} {', '.join(names)}")
+        first if len(names) == len(problems) else first._replace(where=f"{first.where} {word} {', '.join(names)}")
         for names, first in runs
     ]

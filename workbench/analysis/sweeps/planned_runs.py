@@ -13,7 +13,7 @@ from workbench.analysis.metrics import METRICS
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
-from workbench.scheduling.estimators.registry import told, told_to_all
+from workbench.scheduling.estimators.registry import belief_of, belief_of_all
 from workbench.session.api import Window, check_window, load
 from workbench.session.registry import find_scheduler
 from workbench.simulation.run import run_key
@@ -74,7 +74,7 @@ def plan_runs(
         if ends.window is not None:
             check_window(scenario, ends.window)
         planned.append((label, scenario, plan_cases(scenario, entries, chosen)))
-    told = told_to_all([find_scheduler(case.scheduler) for _, _, cases in planned for case in cases], ends.belief)
+    told = belief_of_all([find_scheduler(case.scheduler) for _, _, cases in planned for case in cases], ends.belief)
     ends = replace(ends, belief=told)
     found = [run for label, scenario, cases in planned for run in _runs(label, scenario, cases, points, ends)]
     _require_known(points, (run.scheduler for run in found))
@@ -139,7 +139,7 @@ def _runs(
         for varied in _own_points(scheduler, group[0].knobs, points):
             knobs = scheduler.settle({**group[0].knobs, **varied})
             for case in group:
-                own = replace(ends, belief=told(scheduler, ends.belief)).given()
+                own = replace(ends, belief=belief_of(scheduler, ends.belief)).given()
                 key = run_key(scenario_key, scheduler.name, knobs, case.seed, **own, code=scheduler.code())
                 names = (label, scenario, scenario_key, entry, scheduler.name)
                 yield PlannedRun(*names, knobs, varied, case.seed, own["belief"], key)
