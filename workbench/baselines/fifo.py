@@ -114,15 +114,15 @@ class Fifo(LineScheduler):
         if backfill == "none":
             choose = fill if aware else partial(fill, draw=rng)
             return queue.serve(snapshot, by_arrival, rule, {}, choose=choose)
-        shadow_s: dict[str, float] = {}
+        signals: dict[str, dict[str, float]] = {}  # none where nobody is to start: such a decision need not be read
 
         def choose_easy(rows: Any, rule: Rule, trial: Any) -> list[tuple[int, int]]:
             chosen, reserved = easy(rows, rule, trial, LASTS[str(backfill)])
             if reserved is not None and reserved.shadow_s < math.inf:
-                shadow_s[snapshot.jobs.jobs[reserved.row].name] = reserved.shadow_s
+                signals["shadow_s"] = {snapshot.jobs.now[reserved.row].name: reserved.shadow_s}
             return chosen
 
-        return queue.serve(snapshot, by_arrival, rule, {"shadow_s": shadow_s}, choose=choose_easy)
+        return queue.serve(snapshot, by_arrival, rule, signals, choose=choose_easy)
 
     def shares(self, snapshot: Snapshot, knobs: Knobs, memory: Memory, rng: np.random.Generator) -> Allocated:
         return greedy(snapshot, knobs, memory, rng)

@@ -34,10 +34,9 @@ Lasts = Callable[[Snapshot, Sequence[int], Sequence[Gpus]], list[float]]
 
 def by_speed(snapshot: Snapshot, rows: Sequence[int], gpus: Sequence[Gpus]) -> list[float]:
     """By their steps left and their believed speeds there."""
-    jobs, speed = snapshot.jobs.now, snapshot.belief.on_nodes
+    jobs, speed, left = snapshot.jobs.now, snapshot.belief.on_nodes, snapshot.jobs.steps_left.item
     speeds = [speed(jobs[row], those) for row, those in zip(rows, gpus, strict=True)]
-    left = snapshot.jobs.steps_left[rows].tolist()
-    return [steps / speed if speed > 0 else math.inf for steps, speed in zip(left, speeds, strict=True)]
+    return [left(row) / speed if speed > 0 else math.inf for row, speed in zip(rows, speeds, strict=True)]
 
 
 def by_limit(snapshot: Snapshot, rows: Sequence[int], gpus: Sequence[Gpus]) -> list[float]:
@@ -96,8 +95,11 @@ def easy(
         return chosen, None
     reserved = _reserve(rows[head], kinds.of(head), trial, lasts)
     for spot in range(head + 1, len(rows)):
-        if not any(trial.left):
+        most = max(trial.left)
+        if not most:
             break
+        if trial.jobs[rows[spot]].gpus > most:
+            continue
         kind = next((kind for kind in kinds.of(spot) if _passes(rows[spot], kind, trial, reserved, lasts)), None)
         if kind is not None:
             chosen.append((rows[spot], kind))
@@ -135,7 +137,7 @@ def _passes(row: int, kind: int, trial: Trial, reserved: Reservation, lasts: Las
     if not trial.take(row, kind):
         return False
     snapshot = trial.snapshot
-    gpus = trial.placed[snapshot.jobs.jobs[row].name]
+    gpus = trial.placed[trial.jobs[row].name]
     if kind != reserved.kind or snapshot.now_s + lasts(snapshot, [row], [gpus])[0] <= reserved.shadow_s * (1 + TIE):
         return True
     if reserved.room.keep(kind, sum(gpus.values()), gpus):
