@@ -58,6 +58,7 @@ SCREEN = (1280, 900)
 STATUS = ".wb-status"
 """Where a lab says how it stands."""
 IDLE = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
+THEMED = "t => document.body.dataset.jpThemeName === t && !document.getElementById('jupyterlab-splash')"
 POLL_MS = 100
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM_FLAGS = (
@@ -441,6 +442,13 @@ def wait_for_text(page: Page, selector: str, pattern: str) -> str:
 def open_page(page: Page, name: str) -> None:
     """Open one of the five pages of a lab."""
     page.locator(".wb-pages > .lm-TabBar .lm-TabBar-tab").get_by_text(name, exact=True).click()
+
+
+def use_theme(page: Page, name: Literal["Dark", "Light"]) -> None:
+    """Change JupyterLab's theme and wait until its splash is gone: of two splashes the second to fade fails."""
+    theme = f"JupyterLab {name}"
+    page.evaluate("theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", theme)
+    comes_true(page, THEMED, theme)
 
 
 def see_chart(page: Page, chart: str, view: str, label: str) -> None:

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -34,6 +35,7 @@ from tests.browser_support import (
     solve_first,
     soon,
     status_after,
+    use_theme,
     wait_for_text,
     write_notebook,
 )
@@ -96,12 +98,12 @@ def solve(page: Page) -> None:
 
 def at_a_small_screen(page: Page, where: str) -> None:
     """Five pages, each within 1280 x 720 and of one height, with nothing cut, in light and dark; Solve is near."""
-    theme = "name => window.jupyterapp.commands.execute('apputils:change-theme', {theme: `JupyterLab ${name}`})"
     page.set_viewport_size({"width": SCREEN[0], "height": 720})
     heights = set()
-    for name in ("Dark", "Light") if where == "lab" else ("Light",):
+    themes: tuple[Literal["Dark", "Light"], ...] = ("Dark", "Light")
+    for name in themes if where == "lab" else themes[1:]:
         if where == "lab":
-            page.evaluate(theme, name)
+            use_theme(page, name)
         for title in PAGES:
             open_page(page, title)
             page.wait_for_timeout(100)
@@ -492,7 +494,7 @@ def test_nothing_is_cut_off(page: Page, lab_server: Server, problems: Problems) 
     )
     page.set_viewport_size({"width": NARROW, "height": SCREEN[1]})
     open_notebook(page, lab_server, write_notebook(lab_server, "dark.ipynb", cell))
-    page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
+    use_theme(page, "Dark")
     try:
         run_all_cells(page)
         solve(page)
@@ -505,8 +507,7 @@ def test_nothing_is_cut_off(page: Page, lab_server: Server, problems: Problems) 
             assert ends[0] is not None and ends[1] is not None
             assert abs(ends[0]["y"] - ends[1]["y"]) < ends[0]["height"] / 2, "the top bar is one line"
     finally:
-        page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Light'})")
-        page.wait_for_timeout(300)
+        use_theme(page, "Light")
 
 
 @browser_test

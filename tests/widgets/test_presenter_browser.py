@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import statistics
 from functools import partial
+from typing import Literal
 
 from playwright.sync_api import Page, expect
 
-from tests.browser_support import Problems, Server, browser_test, run_notebook, shot, soon, wait_for_text
+from tests.browser_support import Problems, Server, browser_test, run_notebook, shot, soon, use_theme, wait_for_text
 
 CELL = 'from widgets import GavelLab\nlab = GavelLab("gavel_example")\nlab'
 SCENES = """
@@ -96,11 +97,9 @@ def shows_scenes(page: Page) -> None:
     page.locator(".wb-present-begin").click()
     scene, lab = page.locator(".wb-scene"), page.locator(".wb-lab")
     expect(scene).to_contain_text("Short rounds.")
-    for theme in ("Dark", "Light"):
-        page.evaluate(
-            "name => jupyterapp.commands.execute('apputils:change-theme', {theme: `JupyterLab ${name}`})", theme
-        )
-        page.wait_for_timeout(300)
+    themes: tuple[Literal["Dark", "Light"], ...] = ("Dark", "Light")
+    for theme in themes:
+        use_theme(page, theme)
         shot(page, f"scene-{theme}")
     expect(page.locator(".wb-main-knobs input[type=text]:visible")).to_have_count(1)
     expect(page.locator(".wb-main-knobs select:visible")).to_have_count(0)
