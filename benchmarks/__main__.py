@@ -18,7 +18,7 @@ from typing import Any
 
 from benchmarks.case import Case
 from benchmarks.cases import CASES
-from workbench.scenario.data import VARIABLE
+from workbench.scenario.public_traces import VARIABLE
 
 ROW = "{:<46} {:>8} {:>9} {:>9} {:>9} {:>8} {:>7} {:>8} {:>10}  {}"
 HEAD = ("benchmark", "size", "CPU s", "wall s", "budget s", "peak MB", "growth", "x lean", "peer s", "")

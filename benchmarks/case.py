@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.scenario.data import VARIABLE
+from workbench.scenario.public_traces import VARIABLE
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import IntArray
 

@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from workbench.session.api import snapshot_at as snapshot_at
     from workbench.session.api import solve as solve
     from workbench.session.api import solve_model as solve_model
-    from workbench.session.reading import ignored as ignored
+    from workbench.session.read_and_ignored import ignored as ignored
     from workbench.session.registry import find_formulation as find_formulation
     from workbench.session.registry import find_scheduler as find_scheduler
     from workbench.session.registry import formulation as formulation
@@ -144,7 +144,7 @@ _MODULES = {
         ("scheduling.snapshot", "Snapshot JobView NodeView"),
         ("scheduling.decision", "Decision Assignment Reason"),
         ("session.api", "snapshot_at route"),
-        ("session.reading", "ignored"),
+        ("session.read_and_ignored", "ignored"),
         ("base.errors", "WorkbenchError InputError ScenarioError"),
         ("scheduling.decision", "InvalidDecision"),
         ("analysis.symbols", "symbol_index symbol_table paper_map"),

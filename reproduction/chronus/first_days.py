@@ -21,8 +21,8 @@ from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
 from workbench.analysis.metrics import summary
 from workbench.scenario import traces
-from workbench.scenario.data import fetch
 from workbench.scenario.presets.parts import HOUR
+from workbench.scenario.public_traces import fetch
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import builtin
 

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from workbench.scenario import traces
-from workbench.scenario.data import fetch
 from workbench.scenario.job import Job
 from workbench.scenario.presets.chronus import POWER
 from workbench.scenario.presets.parts import HOUR, cluster_of, node_groups, streams
+from workbench.scenario.public_traces import fetch
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.chronus import RESTART
 from workbench.scenario.traces.deadlines import with_deadlines

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from workbench.scenario.data import fetch
+from workbench.scenario.public_traces import fetch
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.cluster_spec import parse_cluster
 from workbench.scenario.traces.gavel import TraceRow, convert, pair_rows, read_throughputs, speed_rows

@@ -15,7 +15,7 @@ from workbench.baselines.yarn_cs import Quotas, YarnCs
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.snapshot import Snapshot
-from workbench.session.reading import ignored, lacking
+from workbench.session.read_and_ignored import ignored, lacking
 from workbench.simulation.loop import simulate
 from workbench.simulation.run import Run
 

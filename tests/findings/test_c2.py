@@ -10,7 +10,7 @@ import pytest
 
 import workbench
 from workbench.analysis.metrics import summary
-from workbench.analysis.report import run_report
+from workbench.analysis.run_report import run_report
 from workbench.cli import main
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import convert, parse_cluster

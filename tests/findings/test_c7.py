@@ -15,7 +15,7 @@ from widgets import WhatIfLab
 from widgets.what_if_lab.trace import TraceChoice
 from workbench.analysis.charts import before_after, job_changes
 from workbench.analysis.charts.export import to_svg
-from workbench.analysis.report import run_report
+from workbench.analysis.run_report import run_report
 from workbench.analysis.whatif import what_if
 from workbench.analysis.whatif.report import what_if_report
 from workbench.cli import main

@@ -9,7 +9,7 @@ import pytest
 
 from workbench.base.errors import InputError
 from workbench.scenario.traces import convert, parse_cluster
-from workbench.scenario.traces.report import Report
+from workbench.scenario.traces.dropped_rows import Report
 
 HEADER = "JobID|Submit|Elapsed|State|AllocTRES|ReqTRES"
 PARTS = {

@@ -24,7 +24,7 @@ from workbench.scheduling.decision import (
     Task,
     WorkerType,
 )  # fmt: skip
-from workbench.scheduling.solvers.report import SolveReport
+from workbench.scheduling.solvers.solve_report import SolveReport
 from workbench.simulation.run import Run
 from workbench.simulation.schema import TABLES
 

@@ -15,9 +15,9 @@ import pyomo.environ as pyo
 from pyomo.repn import generate_standard_repn
 
 from tests.scheduling.random_models import Model
-from workbench.scheduling.meaning import Meaning
 from workbench.scheduling.notation import Equation, equations, tokens
 from workbench.scheduling.proof import compared
+from workbench.scheduling.symbol_meaning import Meaning
 
 
 class Mutant(NamedTuple):

@@ -407,7 +407,7 @@ def test_ignored_properties():
 
 
 def test_what_a_scheduler_reads_depends_on_its_knobs() -> None:
-    from workbench.session.reading import properties_set, reading
+    from workbench.session.read_and_ignored import properties_set, reading
 
     scenario = workbench.preset("compare_mixed")
     assert properties_set(scenario) == ("gpu_choices", "weight", "rewards")

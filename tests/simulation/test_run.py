@@ -20,7 +20,7 @@ from tests.simulation.support import Scripted, greedy, make
 from workbench.base.errors import InputError
 from workbench.base.units import format_duration
 from workbench.scheduling.decision import Assignment, Decision, Reason, Shares
-from workbench.scheduling.solvers.report import SolveReport
+from workbench.scheduling.solvers.solve_report import SolveReport
 from workbench.simulation.loop import simulate
 from workbench.simulation.run import Run
 from workbench.simulation.schema import TABLES

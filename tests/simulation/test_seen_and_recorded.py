@@ -15,7 +15,7 @@ from tests.simulation.support import Scripted, give, greedy, make, row, script
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Assignment, Decision, Reason, Shares
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers.report import SolveReport
+from workbench.scheduling.solvers.solve_report import SolveReport
 from workbench.simulation.loop import ProgressReport, RunProgress, simulate
 from workbench.simulation.stop import CancelFlag, Cancelled, Until, WindowFinished
 

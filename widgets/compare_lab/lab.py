@@ -13,7 +13,7 @@ from widgets.compare_lab.entries import SchedulerList
 from widgets.compare_lab.outcomes import CompareSetting, Outcomes
 from widgets.compare_lab.results import CompareResults
 from widgets.compare_lab.tables import FOR_ALL
-from widgets.editors.setting import jsonable
+from widgets.editors.setting_history import jsonable
 from widgets.lab.results import drawings
 from widgets.lab.scenario_panel import ScenarioPanel
 from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, tabs_of, whole
@@ -27,8 +27,8 @@ from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.estimators.registry import belief_of_all
 from workbench.session.api import check_plan
+from workbench.session.many_runs import Outcome
 from workbench.session.registry import find_scheduler, paper_rooms
-from workbench.session.runner import Outcome
 
 if TYPE_CHECKING:
     from workbench.analysis.charts import Drawing

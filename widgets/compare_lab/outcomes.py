@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from workbench.analysis.comparison import Case, Comparison, compared, plan_cases
 from workbench.base.errors import WorkbenchError
 from workbench.scenario.scenario import Scenario
-from workbench.session.runner import Outcome, RunRequest
+from workbench.session.many_runs import Outcome, RunRequest
 from workbench.simulation.run import Run
 
 
@@ -33,7 +33,7 @@ class CompareSetting(NamedTuple):
         return plan_cases(self.scenario, self.entries, range(first, first + self.seeds))
 
     def requests(self) -> list[RunRequest]:
-        """The same as `workbench.session.runner` asks for them."""
+        """The same as `workbench.session.many_runs` asks for them."""
         return [RunRequest(self.scenario, case.scheduler, case.knobs, case.seed, self.belief) for case in self.cases()]
 
 

@@ -24,7 +24,7 @@ from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.estimators.registry import maker
-from workbench.session.reading import Reading, properties_set, reading
+from workbench.session.read_and_ignored import Reading, properties_set, reading
 
 FOR_ALL = "For all"
 """The tab with what the core does."""

@@ -10,7 +10,7 @@ from types import ModuleType
 import ipywidgets as w
 
 from widgets.editors.mistakes import refusal
-from widgets.editors.setting import jsonable
+from widgets.editors.setting_history import jsonable
 from widgets.parts.startup import quick_imports
 from widgets.parts.status_line import StatusLine
 from widgets.work.kernel import MOST_JOBS

@@ -20,7 +20,7 @@ import pandas as pd
 from widgets.editors import mistakes
 from widgets.editors.knob_panel import Chosen, KnobPanel
 from widgets.editors.scheduler_choice import SchedulerChoice
-from widgets.editors.setting import LabSetting, jsonable
+from widgets.editors.setting_history import LabSetting, jsonable
 from widgets.lab import words
 from widgets.lab.formulation_page import INVALID, NONE, FormulationPage, describe_request, exact_request
 from widgets.lab.results import Results, drawings

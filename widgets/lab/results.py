@@ -12,7 +12,7 @@ import ipywidgets as w
 import pandas as pd
 
 from widgets.editors.reward_editor import RewardEditor, Rewards
-from widgets.editors.setting import jsonable
+from widgets.editors.setting_history import jsonable
 from widgets.lab.admission_page import AdmissionPage
 from widgets.lab.before_after import BeforeAfter
 from widgets.lab.explain_page import ExplainPage

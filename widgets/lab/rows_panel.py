@@ -16,10 +16,10 @@ from widgets.editors.mistakes import refusal
 from widgets.parts.chart_page import ROWS_SHOWN
 from widgets.parts.row_list import RowList
 from widgets.work.thread import aside
-from workbench.analysis.rows.change import RowChange
 from workbench.analysis.rows.edit import RowEdit, gpus_of, jobs_of
+from workbench.analysis.rows.relax_and_without import RowChange
+from workbench.analysis.rows.slack_and_duals import rows_of
 from workbench.analysis.rows.stated import SolvedStatement, solved
-from workbench.analysis.rows.table import rows_of
 from workbench.base.errors import WorkbenchError
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration

@@ -15,7 +15,7 @@ import ipywidgets as w
 
 from widgets.editors.mistakes import what_is_wrong
 from widgets.editors.scenario_file import FILE, ScenarioFile
-from widgets.editors.setting import AnySetting, Quiet, SettingHistory
+from widgets.editors.setting_history import AnySetting, Quiet, SettingHistory
 from widgets.lab.still import Still
 from widgets.parts.presenter import Panel, Presenter
 from widgets.parts.status_line import StatusLine

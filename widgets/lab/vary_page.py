@@ -14,7 +14,7 @@ import pandas as pd
 
 from widgets.editors.knob_panel import written
 from widgets.editors.mistakes import refusal
-from widgets.editors.setting import LabSetting, jsonable
+from widgets.editors.setting_history import LabSetting, jsonable
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.status_line import StatusLine
 from widgets.work.work import Message, Workplace

@@ -10,7 +10,7 @@ from workbench.base.errors import counted
 from workbench.base.rounding import short_number
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
-from workbench.session.reading import ignored
+from workbench.session.read_and_ignored import ignored
 from workbench.simulation.run import Run
 
 WORSE = {"optimal": 0, "feasible": 1, "time_limit": 3}

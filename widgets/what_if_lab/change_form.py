@@ -9,7 +9,7 @@ import ipywidgets as w
 
 from widgets.editors.knob_panel import Control
 from widgets.editors.scheduler_choice import titles
-from widgets.editors.setting import Quiet
+from widgets.editors.setting_history import Quiet
 from workbench.analysis.whatif import (
     Change,
     Density,

@@ -12,7 +12,7 @@ import pandas as pd
 
 from widgets.editors.knob_panel import KnobPanel
 from widgets.editors.scheduler_choice import titles
-from widgets.editors.setting import jsonable
+from widgets.editors.setting_history import jsonable
 from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, tabs_of, whole
 from widgets.lab.words import about, noted
 from widgets.parts.chart_page import ChartPage
@@ -31,8 +31,8 @@ from workbench.base.errors import InputError, WorkbenchError, counted
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.session.api import check_plan
+from workbench.session.many_runs import Outcome
 from workbench.session.registry import find_scheduler, schedulers
-from workbench.session.runner import Outcome
 
 if TYPE_CHECKING:
     from workbench.analysis.charts import Drawing

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from widgets.editors.mistakes import refusal
-from widgets.editors.setting import jsonable
+from widgets.editors.setting_history import jsonable
 from widgets.work.process import process_work
 from widgets.work.thread import ThreadWork
 from widgets.work.work import Message
@@ -18,8 +18,8 @@ from workbench.base.errors import WorkbenchError
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
 from workbench.session.api import check_window
+from workbench.session.many_runs import Outcome, RunRequest
 from workbench.session.registry import is_own
-from workbench.session.runner import Outcome, RunRequest
 
 MOST_WORKERS = 8
 """Processes at most: each holds about 150 MB before it begins."""

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from workbench.analysis.explanation.compose import is_elastic, is_mixed
-from workbench.analysis.rows.change import answer_with, stand_in
+from workbench.analysis.rows.relax_and_without import answer_with, stand_in
 from workbench.analysis.rows.stated import SolvedStatement, of_decision
 from workbench.base.card import card
 from workbench.base.errors import InputError, counted, one_of

@@ -22,9 +22,10 @@ from workbench.scenario.scenario import PlanEntry, Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.estimators.registry import belief_of_all
 from workbench.session.api import Window, check_plan, check_window, load
+from workbench.session.many_runs import Outcome, RunRequest, check_workers, checked_seeds, run_all
 from workbench.session.registry import find_scheduler
-from workbench.session.runner import Outcome, RunRequest, check_workers, checked_seeds, run_all
-from workbench.simulation.run import Run, is_result_folder
+from workbench.simulation.run import Run
+from workbench.simulation.saved_run import is_result_folder
 
 FloatArray = npt.NDArray[np.float64]
 Entry = str | Scheduler | tuple[str | Scheduler, Mapping[str, Any]] | PlanEntry
@@ -226,7 +227,7 @@ def compare(
 
     schedulers: names or (name, knobs), also by label, `{"old": "las", "new": ("srtf", knobs)}`; default: the
     scenario's plan; seeds: default the scenario's; window: jobs that are measured (first and last by arrival), a run
-    ends when they have finished; workers: processes (see `workbench.session.runner.run_all`; with more than one a
+    ends when they have finished; workers: processes (see `workbench.session.many_runs.run_all`; with more than one a
     script needs the usual `if __name__ == "__main__":`); on_run is called as runs end. The result does not depend on
     the number of workers.
 

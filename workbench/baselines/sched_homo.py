@@ -15,7 +15,7 @@ from workbench.baselines.mechanisms.explain import by_signal
 from workbench.baselines.mechanisms.line import Rule
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling import orders
+from workbench.scheduling import job_orders
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision, IntArray
 from workbench.scheduling.room import Room
@@ -42,10 +42,10 @@ class SchedHomo(Scheduler):
         jobs = snapshot.jobs
 
         def urgency(rows: IntArray) -> FloatArray:
-            speed = snapshot.belief.speeds(orders.take(jobs, rows)) @ equal_share(
+            speed = snapshot.belief.speeds(job_orders.take(jobs, rows)) @ equal_share(
                 list(snapshot.cluster.workers.values())
             )
-            found: FloatArray = orders.seconds(jobs.steps_left[rows], speed) / jobs.weight[rows]
+            found: FloatArray = job_orders.seconds(jobs.steps_left[rows], speed) / jobs.weight[rows]
             return found
 
         signals = {"weighted_time_s": PerJob(jobs.names, lambda: urgency(np.arange(len(jobs))))}

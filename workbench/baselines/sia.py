@@ -36,7 +36,7 @@ from workbench.base.round_times import LONGEST_ROUND_S, boundary_after
 from workbench.baselines.mechanisms.latency_ratio import ages, latency_ratio
 from workbench.scenario.job import Job
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling import orders
+from workbench.scheduling import job_orders
 from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Route, Scheduler, StatedProblem, Timing
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason
 from workbench.scheduling.knob import Knob
@@ -55,7 +55,7 @@ from workbench.scheduling.solvers import (
     solve_model,
     stood_in,
 )
-from workbench.scheduling.solvers.report import report
+from workbench.scheduling.solvers.solve_report import report
 from workbench.simulation.job_at_time import Explained, JobAtTime
 
 NAME = "sia"
@@ -492,8 +492,8 @@ def _order(snapshot: Snapshot, rows: IntArray, queue: str) -> IntArray:
     """The order in which jobs (rows) are placed; ages as believed now (ours)."""
     if queue == "arrival":
         return np.argsort(rows, kind="stable")
-    view = orders.take(snapshot.jobs, rows)
-    return orders.by(-latency_ratio(view.waited_s, ages(view, snapshot.belief, snapshot.cluster)))
+    view = job_orders.take(snapshot.jobs, rows)
+    return job_orders.by(-latency_ratio(view.waited_s, ages(view, snapshot.belief, snapshot.cluster)))
 
 
 def _place(snapshot: Snapshot, data: SiaData, chosen: Iterable[int], room: FreeGpus, *, split: bool) -> dict[str, Gpus]:

@@ -15,7 +15,7 @@ from workbench.baselines.mechanisms.line import Rule
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling import orders
+from workbench.scheduling import job_orders
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision, IntArray
 from workbench.scheduling.room import Room
@@ -52,7 +52,7 @@ class Srtf(Scheduler):
         jobs, aware = snapshot.jobs, bool(knobs["heterogeneity_aware"])
 
         def remaining_s(rows: IntArray) -> FloatArray:
-            return orders.seconds(jobs.steps_left[rows], reference_speed(snapshot, rows, aware))
+            return job_orders.seconds(jobs.steps_left[rows], reference_speed(snapshot, rows, aware))
 
         rule = Rule(preemptive=True, blocking=False, aware=aware, steady=True)
         signals = {"remaining_s": PerJob(jobs.names, lambda: remaining_s(np.arange(len(jobs))))}
@@ -61,7 +61,7 @@ class Srtf(Scheduler):
 
 def reference_speed(snapshot: Snapshot, rows: IntArray, aware: bool) -> FloatArray:
     """(rows,) steps/s of some jobs on their fastest type, or the mean over the types weighted by their workers."""
-    speed = snapshot.belief.speeds(orders.take(snapshot.jobs, rows))
+    speed = snapshot.belief.speeds(job_orders.take(snapshot.jobs, rows))
     reference: FloatArray = speed @ equal_share(list(snapshot.cluster.workers.values()))
     return speed.max(axis=1, initial=0.0) if aware else reference
 

@@ -33,8 +33,8 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision
+from workbench.scheduling.job_orders import seconds
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.orders import seconds
 from workbench.scheduling.room import Room
 from workbench.scheduling.shares import equal_share
 from workbench.scheduling.snapshot import Snapshot

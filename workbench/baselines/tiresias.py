@@ -37,7 +37,7 @@ from workbench.baselines.mechanisms.line import Rule
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling import orders
+from workbench.scheduling import job_orders
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision, IntArray
 from workbench.scheduling.knob import Knob
@@ -135,7 +135,7 @@ def fallen(service_gpu_s: FloatArray, threshold_gpu_s: float) -> IntArray:
     """(jobs,) 1 for those in the second queue, 0 for those in the first; a job at the threshold has fallen."""
     if math.isinf(threshold_gpu_s):
         return np.zeros(len(service_gpu_s), dtype=np.int64)
-    least = threshold_gpu_s - orders.TOLERANCE * max(1.0, threshold_gpu_s)
+    least = threshold_gpu_s - job_orders.TOLERANCE * max(1.0, threshold_gpu_s)
     return (service_gpu_s >= least).astype(np.int64)
 
 

@@ -17,8 +17,8 @@ from workbench.base.blame import line_of
 from workbench.base.errors import InputError, Words, WorkbenchError, why
 from workbench.base.text import on_one_line
 from workbench.cli import calibrate, compute, describe, explain, lessons, make, new_paper, report, sweep, verify
+from workbench.cli.arguments import Parser
 from workbench.cli.output import Answer, Unheard, say, show, silence
-from workbench.cli.parser import Parser
 from workbench.version import VERSION
 
 INTERRUPTED = 130

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.base.units import format_duration
+from workbench.cli.arguments import Commands, Parser, add_command, add_scenario
 from workbench.cli.inputs import a_scheduler, whole
 from workbench.cli.output import Answer, aligned, say
-from workbench.cli.parser import Commands, Parser, add_command, add_scenario
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,6 +14,18 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from workbench.base.errors import InputError, counted
 from workbench.base.rounding import short_number
+from workbench.cli.arguments import (
+    A_SCHEDULER,
+    FOR_ALL,
+    ITS_OWN,
+    Commands,
+    Parser,
+    add_belief,
+    add_command,
+    add_force,
+    add_scenario,
+    add_set,
+)
 from workbench.cli.inputs import (
     a_scheduler,
     check_targets,
@@ -29,18 +41,6 @@ from workbench.cli.inputs import (
     whole,
 )
 from workbench.cli.output import Answer, aligned, known_as, plain, say, short
-from workbench.cli.parser import (
-    A_SCHEDULER,
-    FOR_ALL,
-    ITS_OWN,
-    Commands,
-    Parser,
-    add_belief,
-    add_command,
-    add_force,
-    add_scenario,
-    add_set,
-)
 
 if TYPE_CHECKING:
     from workbench.analysis.comparison import Comparison
@@ -236,7 +236,7 @@ def simulate(args: argparse.Namespace) -> Answer:
     """One run."""
     from workbench.analysis.metrics import as_json, summary
     from workbench.session.api import simulate as run_one
-    from workbench.session.reading import ignored
+    from workbench.session.read_and_ignored import ignored
     from workbench.session.registry import find_scheduler
 
     check_targets({"--out": args.out}, force=args.force)
@@ -293,7 +293,7 @@ def _say_warnings(found: Mapping[str, Summary]) -> None:
 def _say_notes(scenario: Scenario, schedulers: Iterable[str], belief: str | None) -> None:
     """What is set and used neither by schedulers nor by their belief; and a clock that does not begin near 0."""
     from workbench.base.units import format_duration
-    from workbench.session.reading import ignored
+    from workbench.session.read_and_ignored import ignored
 
     without: dict[str, list[str]] = {}
     for scheduler in schedulers:
@@ -346,7 +346,7 @@ def _belief_text(belief: Mapping[str, Any]) -> str:
 
 def _say_lacking(scenario: Scenario, chosen: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
     """What schedulers or formulations, with their knobs, are about and the scenario has none of; each once."""
-    from workbench.session.reading import lacking
+    from workbench.session.read_and_ignored import lacking
 
     for text in dict.fromkeys(f"{name}: {text}" for name, knobs in chosen for text in lacking(scenario, name, knobs)):
         say(f"note: {text}")

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.base.errors import InputError, Words
+from workbench.cli.arguments import Commands, Parser, add_command, add_output, add_scenario
 from workbench.cli.inputs import called, check_targets, read_scenario
 from workbench.cli.make import written
 from workbench.cli.output import Answer, aligned, say, short
-from workbench.cli.parser import Commands, Parser, add_command, add_output, add_scenario
 
 if TYPE_CHECKING:
     from workbench.scenario.scenario import Scenario

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.base.errors import NOTHING, InputError, Words
+from workbench.cli.arguments import A_SCHEDULER, ITS_OWN, Commands, Parser, add_belief, add_command, add_set
 from workbench.cli.inputs import a_scheduler, read_scenario, require_jobs, seconds, settings, whole
 from workbench.cli.output import Answer, aligned, short
-from workbench.cli.parser import A_SCHEDULER, ITS_OWN, Commands, Parser, add_belief, add_command, add_set
 
 if TYPE_CHECKING:
     from workbench.simulation.run import Run

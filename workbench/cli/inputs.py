@@ -223,7 +223,7 @@ def check_targets(paths: Mapping[str, Any], *, force: bool, read: Iterable[str |
     read: files that the command reads, which it never overwrites.
     """
     from workbench.base.files import refuse_to_overwrite
-    from workbench.simulation.run import is_result_folder
+    from workbench.simulation.saved_run import is_result_folder
 
     taken: dict[Path, str] = {}
     for option, path in paths.items():

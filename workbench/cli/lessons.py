@@ -23,8 +23,8 @@ from typing import Any
 from workbench.base.errors import InputError, Words
 from workbench.base.files import parse_json, write_text
 from workbench.cli import inputs
+from workbench.cli.arguments import Commands, Parser, add_command, add_force
 from workbench.cli.output import Answer
-from workbench.cli.parser import Commands, Parser, add_command, add_force
 
 GRADER = (sys.executable, "-m", "widgets.lessons.grading")
 LESSONS = "[01][0-9]_*.ipynb"

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.base.errors import InputError, Words, WorkbenchError, counted
+from workbench.cli.arguments import Commands, Parser, add_command, add_output
 from workbench.cli.compute import progress_line
 from workbench.cli.inputs import STANDARD, check_targets, number, one_of, seconds, whole
 from workbench.cli.output import Answer, plain, say
-from workbench.cli.parser import Commands, Parser, add_command, add_output
 
 if TYPE_CHECKING:
     from workbench.scenario.scenario import Scenario
@@ -224,7 +224,7 @@ def written(scenario: Scenario, target: str, *, force: bool, **more: Any) -> Ans
 
 def data(args: argparse.Namespace) -> Answer:
     """The path of one public file, or the list of all."""
-    from workbench.scenario.data import ELSEWHERE, FILES, fetch
+    from workbench.scenario.public_traces import ELSEWHERE, FILES, fetch
 
     if args.name is None:
         known, others = ([asdict(entry) for entry in found.values()] for found in (FILES, ELSEWHERE))
@@ -236,7 +236,7 @@ def data(args: argparse.Namespace) -> Answer:
 
 
 def _overview() -> str:
-    from workbench.scenario.data import ELSEWHERE, FILES
+    from workbench.scenario.public_traces import ELSEWHERE, FILES
 
     files = [(f.name, f.format, f.licence, f.what, f"{f.size / 1e6:.2f}") for f in FILES.values()]
     others = [(e.name, e.format, e.what, e.url) for e in ELSEWHERE.values()]

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from workbench.base.errors import InputError, Words
 from workbench.base.files import write_text
+from workbench.cli.arguments import Commands, Parser, add_command
 from workbench.cli.output import Answer
-from workbench.cli.parser import Commands, Parser, add_command
 
 FILES = {
     "pyproject.toml": """\

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.base.errors import InputError, Words
+from workbench.cli.arguments import Commands, Parser, add_command, add_force
 from workbench.cli.inputs import a_scheduler, check_targets, number, require_jobs, seeds, whole
 from workbench.cli.output import Answer, say
-from workbench.cli.parser import Commands, Parser, add_command, add_force
 
 if TYPE_CHECKING:
     from workbench.analysis.whatif import WhatIf
@@ -57,7 +57,7 @@ def percents(text: str) -> tuple[float, ...]:
 def report(args: argparse.Namespace) -> Answer:
     """Write the page, and say what it says."""
     from workbench.analysis import page
-    from workbench.analysis.report import save_report
+    from workbench.analysis.run_report import save_report
     from workbench.simulation.run import Run
 
     page.check_name(args.output)  # before the runs of a change, which may take long

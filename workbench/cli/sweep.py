@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.base.errors import InputError, counted
+from workbench.cli.arguments import FOR_ALL, Commands, Parser, add_belief, add_command, add_set
 from workbench.cli.compute import CLEAR_LINE, MOST_ROWS, watched
 from workbench.cli.inputs import (
     called,
@@ -22,7 +23,6 @@ from workbench.cli.inputs import (
     whole,
 )
 from workbench.cli.output import Answer, aligned, known_as, say, short
-from workbench.cli.parser import FOR_ALL, Commands, Parser, add_belief, add_command, add_set
 
 if TYPE_CHECKING:
     import pandas as pd

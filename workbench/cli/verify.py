@@ -6,8 +6,8 @@ import argparse
 import math
 from typing import TYPE_CHECKING, Any
 
+from workbench.cli.arguments import Commands, Parser, add_command
 from workbench.cli.output import Answer, aligned, short
-from workbench.cli.parser import Commands, Parser, add_command
 
 if TYPE_CHECKING:
     from workbench.simulation.run import Run

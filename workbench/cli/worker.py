@@ -211,7 +211,7 @@ class ManyRuns:
 
     def do(self, request: Mapping[str, Any], tell: Tell) -> None:
         """Make the runs, and tell each at once."""
-        from workbench.session.runner import RunRequest, attempt, outcomes
+        from workbench.session.many_runs import RunRequest, attempt, outcomes
 
         began = time.perf_counter()
         scenarios = [Scenario.from_dict(scenario, "lab") for scenario in request["scenarios"]]

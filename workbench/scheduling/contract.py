@@ -25,7 +25,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import Cause, Decision
 from workbench.scheduling.knob import Knob, Value, settle
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers.report import SolveReport
+from workbench.scheduling.solvers.solve_report import SolveReport
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo

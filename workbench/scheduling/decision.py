@@ -12,7 +12,7 @@ import numpy.typing as npt
 from workbench.base.errors import Words, WorkbenchError, shorten
 from workbench.base.text import on_one_line
 from workbench.scenario.throughput import FloatArray, Placement
-from workbench.scheduling.solvers.report import SolveReport
+from workbench.scheduling.solvers.solve_report import SolveReport
 
 if TYPE_CHECKING:
     import pandas as pd

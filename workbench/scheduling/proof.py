@@ -10,9 +10,9 @@ import numpy as np
 
 from workbench.scheduling import formula
 from workbench.scheduling.formula import Clause, Name, Number, Several
-from workbench.scheduling.meaning import Env, Meaning, Value, as_bound
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.notation import Equation, Unreadable, equations
+from workbench.scheduling.symbol_meaning import Env, Meaning, Value, as_bound
 
 TOLERANCE = 1e-9
 """Relative to the largest of the numbers that are compared (at least 1)."""

@@ -33,7 +33,7 @@ from workbench.scheduling.decision import (
     members,
     unit_name,
 )
-from workbench.scheduling.solvers.report import MadeBy, SolveReport
+from workbench.scheduling.solvers.solve_report import MadeBy, SolveReport
 
 UNIT = "a job, a copy (job, number) or a pair (job, job)"
 

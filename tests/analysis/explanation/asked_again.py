@@ -11,7 +11,7 @@ import numpy as np
 
 import workbench
 from workbench.baselines.mechanisms.priority import pick, priorities, type_order
-from workbench.scheduling import orders
+from workbench.scheduling import job_orders
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.decision import Decision, Unit, members
 from workbench.scheduling.snapshot import Snapshot
@@ -88,7 +88,7 @@ def _without(snapshot: Snapshot, gone: Collection[str]) -> Snapshot:
     return replace(
         snapshot,
         nodes=replace(snapshot.nodes, free=free),
-        jobs=orders.take(snapshot.jobs, rows),
+        jobs=job_orders.take(snapshot.jobs, rows),
         leases={unit: lease for unit, lease in snapshot.leases.items() if left(unit)},
         ended={unit: lease for unit, lease in snapshot.ended.items() if left(unit)},
     )

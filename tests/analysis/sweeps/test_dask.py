@@ -8,7 +8,7 @@ import pytest
 from tests.analysis.sweeps.support import SMALL, same
 from workbench.analysis.sweeps import sweep
 from workbench.base.errors import InputError, WorkbenchError
-from workbench.session import runner
+from workbench.session import many_runs
 
 GRID = {"schedulers": ["las", "fifo"], "vary": {"round_s": [60.0, 720.0]}, "seeds": [0, 1]}
 
@@ -46,7 +46,7 @@ def test_the_result_is_the_same_and_the_cluster_stays(tmp_path, address):
 
 
 def test_nobody_at_an_address(monkeypatch):
-    monkeypatch.setattr(runner, "ANSWER_S", 0.5)
+    monkeypatch.setattr(many_runs, "ANSWER_S", 0.5)
     with pytest.raises(InputError, match=r"dask tcp://127\.0\.0\.1:9: got .*answers"):
         sweep(SMALL, "fifo", dask="tcp://127.0.0.1:9")
     with pytest.raises(InputError, match="dask nonsense"):

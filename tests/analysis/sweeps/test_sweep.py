@@ -16,7 +16,7 @@ from workbench.analysis.sweeps.api import measure
 from workbench.analysis.sweeps.progress import SweepProgress
 from workbench.base.errors import InputError, ScenarioError, WorkbenchError
 from workbench.scheduling.knob import Knob
-from workbench.session.runner import RunRequest
+from workbench.session.many_runs import RunRequest
 from workbench.simulation.run import run_key
 
 GRID = {"schedulers": ["las", "fifo"], "vary": {"round_s": ["1 min", 720]}, "seeds": [0, 1]}

@@ -21,7 +21,7 @@ from workbench.analysis.whatif import KnobTo, NodesBy, parse_change
 from workbench.analysis.whatif.marginal import MarginalValues, Value
 from workbench.base.errors import InputError, WorkbenchError
 from workbench.cli.worker import ManyRuns, serve
-from workbench.session.runner import attempt
+from workbench.session.many_runs import attempt
 
 TEXTS = (
     "nodes v100=+2",

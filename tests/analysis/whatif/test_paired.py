@@ -10,7 +10,7 @@ import pytest
 from workbench.analysis.metrics.confidence import t_quantile
 from workbench.analysis.whatif.paired import around_first, paired
 from workbench.base.errors import InputError
-from workbench.session.runner import checked_seeds
+from workbench.session.many_runs import checked_seeds
 
 
 def test_the_interval_is_the_one_worked_by_hand() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import workbench
 from workbench.analysis.metrics.confidence import LEVEL
-from workbench.analysis.report import run_report, save_report
+from workbench.analysis.run_report import run_report, save_report
 from workbench.analysis.whatif import what_if
 from workbench.analysis.whatif.marginal import marginal_values
 from workbench.analysis.whatif.report import what_if_report

@@ -37,7 +37,7 @@ from workbench.scheduling.solvers import (
 )
 from workbench.scheduling.solvers import compile as compiling
 from workbench.scheduling.solvers.glpk import find_glpsol
-from workbench.scheduling.solvers.report import report
+from workbench.scheduling.solvers.solve_report import report
 
 BOTH = pytest.mark.parametrize("name", ["highs", "glpk"])
 METHODS = pytest.mark.parametrize("method", ["auto", "simplex", "ipm", "interior"])

@@ -21,7 +21,7 @@ from workbench.analysis.charts.theme import time_unit
 from workbench.base.errors import InputError
 from workbench.base.rounding import short_number
 from workbench.scenario.scenario import Scenario
-from workbench.session.runner import RunRequest, attempt
+from workbench.session.many_runs import RunRequest, attempt
 from workbench.simulation.run import Run
 
 THREE = ["fifo", "las", "srtf"]

@@ -13,7 +13,7 @@ from tests.widgets.lab.support import run, until
 from widgets.work.many import Far, ManyWork, workers
 from widgets.work.process import process_work
 from workbench.base.errors import InputError
-from workbench.session.runner import RunRequest
+from workbench.session.many_runs import RunRequest
 from workbench.simulation.run import Run
 
 SMALL = workbench.preset("start_here")

@@ -9,7 +9,7 @@ import pytest
 
 from tests.widgets.lab.support import Waiter
 from widgets import GavelLab, Lab
-from widgets.editors.setting import LabSetting
+from widgets.editors.setting_history import LabSetting
 from widgets.lab.vary_page import ALL_SOFT, ALL_STRICT, REWARDS, SCHEDULER, differing, suggested, variants_of
 from workbench import preset, simulate
 from workbench.analysis import metrics

@@ -9,6 +9,15 @@ from workbench.analysis.charts.bar_charts import (
     job_changes,
     variants,
 )
+from workbench.analysis.charts.bars_in_rows import (
+    QUEUE_SIGNALS,
+    bound,
+    gangs,
+    gangs_at,
+    longest_queue_s,
+    queue_at,
+    service_window,
+)
 from workbench.analysis.charts.cdf import cdf, cdf_table, jct_cdf, jct_table
 from workbench.analysis.charts.curves import curve, price_curve, speed_errors, sweep
 from workbench.analysis.charts.deadlines import admission, lease_gantt, planned_leases, run_leases
@@ -25,15 +34,6 @@ from workbench.analysis.charts.heat_maps import (
 )
 from workbench.analysis.charts.received import received, received_table
 from workbench.analysis.charts.rewards import reward_classes, reward_curves
-from workbench.analysis.charts.rows import (
-    QUEUE_SIGNALS,
-    bound,
-    gangs,
-    gangs_at,
-    longest_queue_s,
-    queue_at,
-    service_window,
-)
 from workbench.analysis.charts.scatter import frontier, scatter
 from workbench.analysis.charts.series import (
     fragments,

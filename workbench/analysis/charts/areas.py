@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.charts import theme
+from workbench.analysis.charts.bars_in_rows import present
 from workbench.analysis.charts.curves import TICKS
 from workbench.analysis.charts.deadlines import BARS, GUARANTEED, PROFILING, SPOT, pool_of, until_broken
 from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer, unchecked
-from workbench.analysis.charts.rows import present
 from workbench.analysis.charts.series import MOST_POINTS, MOST_TIMES, at_change, bin_note, held_gpus, time_axis
 from workbench.scenario.cluster import Cluster
 

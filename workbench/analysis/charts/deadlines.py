@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.charts import theme
+from workbench.analysis.charts.bars_in_rows import present, row_bars, row_layers, row_px, row_scale, row_texts
 from workbench.analysis.charts.drawing import (
     SELECTED,
     SHOWN,
@@ -26,7 +27,6 @@ from workbench.analysis.charts.drawing import (
     so_far,
     unchecked,
 )
-from workbench.analysis.charts.rows import present, row_bars, row_layers, row_px, row_scale, row_texts
 
 MOST_ROWS = 60
 """Of more jobs so many are drawn, the first."""

@@ -10,8 +10,8 @@ import altair as alt
 import pandas as pd
 
 from workbench.analysis.charts import theme
+from workbench.analysis.charts.bars_in_rows import row_px, row_scale, row_texts
 from workbench.analysis.charts.drawing import Drawing, Marks, drawn, marks, message, message_layer, unchecked
-from workbench.analysis.charts.rows import row_px, row_scale, row_texts
 from workbench.scheduling.decision import WorkerType
 from workbench.simulation.schema import GAIN_OF
 

@@ -18,6 +18,7 @@ import altair as alt
 import pandas as pd
 
 from workbench.analysis.charts import theme
+from workbench.analysis.charts.bars_in_rows import row_layers, row_px, row_scale, row_texts
 from workbench.analysis.charts.drawing import (
     SELECTED,
     SHOWN,
@@ -34,7 +35,6 @@ from workbench.analysis.charts.drawing import (
     zoom,
 )
 from workbench.analysis.charts.gantt_bars import lanes
-from workbench.analysis.charts.rows import row_layers, row_px, row_scale, row_texts
 from workbench.base.errors import InputError
 from workbench.base.rounding import short_number
 from workbench.scenario.cluster import Cluster

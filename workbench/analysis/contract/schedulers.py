@@ -21,7 +21,7 @@ from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.memory import as_text
 from workbench.scheduling.snapshot import Snapshot
-from workbench.session.reading import READ_BY_SOME
+from workbench.session.read_and_ignored import READ_BY_SOME
 from workbench.simulation.loop import simulate
 from workbench.simulation.stop import Until
 

@@ -11,7 +11,8 @@ import pandas as pd
 from workbench.base.errors import InputError, counted
 from workbench.base.units import format_duration
 from workbench.scenario.cluster import Cluster, NodeGroup
-from workbench.scenario.scenario import Outage, Scenario
+from workbench.scenario.faults_and_restarts import Outage
+from workbench.scenario.scenario import Scenario
 from workbench.session.api import Beliefs, simulate
 from workbench.simulation.job_at_time import HOLDS, JobAtTime
 from workbench.simulation.run import OWN, Run

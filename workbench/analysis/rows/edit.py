@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.analysis.rows.change import RowChange, changed
+from workbench.analysis.rows.relax_and_without import RowChange, changed
 from workbench.analysis.rows.stated import SolvedStatement
 from workbench.base.rounding import short_number
 from workbench.scheduling.decision import members

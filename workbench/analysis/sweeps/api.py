@@ -25,9 +25,9 @@ from workbench.analysis.sweeps.store import Measured, Store
 from workbench.base.errors import InputError, Words, WorkbenchError, why
 from workbench.scheduling.contract import Scheduler
 from workbench.session.api import Window
+from workbench.session.many_runs import RunRequest, check_workers, do, executor_at, outcomes
 from workbench.session.registry import is_own
-from workbench.session.runner import RunRequest, check_workers, do, executor_at, outcomes
-from workbench.simulation.run import knobs_as_json
+from workbench.simulation.saved_run import knobs_as_json
 from workbench.version import VERSION
 
 AHEAD = 2

@@ -32,8 +32,8 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.estimators.registry import belief_of_all
 from workbench.session.api import load
+from workbench.session.many_runs import Outcome, RunRequest, check_workers, checked_seeds, run_all
 from workbench.session.registry import find_scheduler
-from workbench.session.runner import Outcome, RunRequest, check_workers, checked_seeds, run_all
 from workbench.simulation.run import Run
 
 TODAY = "today"

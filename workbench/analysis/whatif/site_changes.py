@@ -20,7 +20,8 @@ from workbench.base.errors import InputError
 from workbench.base.labels import listed
 from workbench.baselines.mechanisms.slurm.site import COUNT_LIMITS, DEFAULTS, POLICIES, TRES_LIMITS
 from workbench.scenario.cluster import Node
-from workbench.scenario.scenario import Entity, Outage, Scenario
+from workbench.scenario.faults_and_restarts import Outage
+from workbench.scenario.scenario import Entity, Scenario
 from workbench.scenario.traces.slurm_text import hosts
 from workbench.session.registry import find_scheduler
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.baselines.mechanisms.trial import Trial
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling import orders
+from workbench.scheduling import job_orders
 from workbench.scheduling.decision import IntArray, Unit
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.placement import Gpus
@@ -48,7 +48,7 @@ def in_line(rows: Sequence[int], keys: Keys) -> Sequence[int]:
     if keys is by_arrival:
         return rows
     chosen = np.asarray(rows, dtype=np.int64)
-    return [int(row) for row in chosen[orders.by(keys(chosen))]] if len(chosen) > 1 else rows
+    return [int(row) for row in chosen[job_orders.by(keys(chosen))]] if len(chosen) > 1 else rows
 
 
 def fill(
@@ -136,7 +136,8 @@ class Preferences:
             if type(belief).speeds is Oracle.speeds:  # the table, known row by row
                 speeds = [belief.row(self._jobs[self._rows[spot]])]  # type: ignore[attr-defined]
             else:
-                speeds = belief.speeds(orders.take(self._snapshot.jobs, self._rows[spot : 2 * spot + CHUNK])).tolist()
+                jobs = job_orders.take(self._snapshot.jobs, self._rows[spot : 2 * spot + CHUNK])
+                speeds = belief.speeds(jobs).tolist()
             for i, speed in enumerate(speeds):
                 kinds = [kind for kind, steps_per_s in enumerate(speed) if steps_per_s > 0]
                 if self._aware and len(kinds) > 1:

@@ -16,7 +16,7 @@ from workbench.baselines.mechanisms.line import Keys, Rule, fill, in_line, push
 from workbench.baselines.mechanisms.restarts import Restarts
 from workbench.baselines.mechanisms.trial import Trial
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling import orders
+from workbench.scheduling import job_orders
 from workbench.scheduling.contract import Timing
 from workbench.scheduling.decision import Assignment, Cause, Decision, Reason, Unit
 from workbench.scheduling.knob import Knob
@@ -222,7 +222,7 @@ class _Offer:
         self.snapshot, self.held, self.room = snapshot, held, room
         self.left = room.left(len(snapshot.types))
         self.rows = np.array(sorted(snapshot.jobs.at[str(unit)] for unit in held), dtype=np.int64)
-        self.jobs = jobs = orders.take(snapshot.jobs, self.rows)
+        self.jobs = jobs = job_orders.take(snapshot.jobs, self.rows)
         gpus = [held[name] for name in jobs.names]
         speed = snapshot.belief.speeds(jobs)
         here = speed[np.arange(len(gpus)), [room.kind_of(those) for those in gpus]]
@@ -232,10 +232,10 @@ class _Offer:
         has = {**snapshot.leases, **snapshot.ended}
         runs = [name in has and has[name].gpus == those for name, those in zip(jobs.names, gpus, strict=True)]
         costs = [restart_s[gang] if on else 0.0 for gang, on in zip(jobs.gpus.tolist(), runs, strict=True)]
-        stay_s = orders.seconds(jobs.steps_left, here)
+        stay_s = job_orders.seconds(jobs.steps_left, here)
         self.restart_s = np.array(costs)
-        self.most_s = stay_s - orders.TOLERANCE * np.where(stay_s < np.inf, np.maximum(1.0, stay_s), 0.0)
-        self.go_s = orders.seconds(jobs.steps_left[:, None], speed) + self.restart_s[:, None]
+        self.most_s = stay_s - job_orders.TOLERANCE * np.where(stay_s < np.inf, np.maximum(1.0, stay_s), 0.0)
+        self.go_s = job_orders.seconds(jobs.steps_left[:, None], speed) + self.restart_s[:, None]
 
     def down_the_line(self, keys: Keys) -> bool:
         """Let everybody take what suits best; returns whether anybody took something."""

@@ -60,7 +60,7 @@ from workbench.papers.chronus.knobs import (
 )
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling import orders
+from workbench.scheduling import job_orders
 from workbench.scheduling.contract import ExactProblem, Formulation, Knobs, Result, Route, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Cause, Decision, Reason
 from workbench.scheduling.snapshot import Snapshot
@@ -280,7 +280,7 @@ def _new_rows(snapshot: Snapshot, last: tuple[float, int]) -> list[int]:
 
 def _believed(snapshot: Snapshot, rows: list[int]) -> FloatArray:
     """(rows x types) steps/s of whole gangs."""
-    return snapshot.belief.speeds(orders.take(snapshot.jobs, rows))
+    return snapshot.belief.speeds(job_orders.take(snapshot.jobs, rows))
 
 
 def _waiting(snapshot: Snapshot, rows: list[int]) -> list[Waiting]:

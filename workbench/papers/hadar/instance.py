@@ -25,7 +25,7 @@ from workbench.papers.hadar.formulations.utility import Steps, Utility, UtilityJ
 from workbench.papers.hadar.knobs import HadarRules
 from workbench.scenario.job import Job
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling import orders
+from workbench.scheduling import job_orders
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.decision import BoolArray, IntArray, is_copy
 from workbench.scheduling.snapshot import JobView, Snapshot
@@ -342,7 +342,7 @@ class HadarQueue:
         restart: seconds of a restart by size of gang, of every gang in the queue, for jobs that have run; None: none. A
         job that has waited too long to be done by a given horizon has a `best` of 0 (ours).
         """
-        view = orders.take(snapshot.jobs, np.array(rows, dtype=np.int64))
+        view = job_orders.take(snapshot.jobs, np.array(rows, dtype=np.int64))
         elapsed = (snapshot.now_s - view.arrival_s) / rules.slot_s
         seconds = np.zeros(len(view)) if restart is None else np.array([restart[gang] for gang in view.gpus.tolist()])
         restart_s = np.where(view.attained_s > 0, seconds, 0.0)
@@ -381,7 +381,7 @@ def rounds(steps: FloatArray, speed: FloatArray, restart_s: FloatArray, slot_s: 
     A restart counts with its own part of a slot (ours): rounded up it would mostly cost nothing, and jobs would move
     for nothing.
     """
-    needed = np.ceil(orders.seconds(steps, speed) / slot_s - ROUNDING_SLOTS)
+    needed = np.ceil(job_orders.seconds(steps, speed) / slot_s - ROUNDING_SLOTS)
     found: FloatArray = np.maximum(1.0, needed) + restart_s / slot_s
     return found
 
@@ -418,7 +418,7 @@ def _horizon(
     on its slowest type (ours): a guess of when the queue is done that gives every job that starts now a utility.
     """
     if rules.horizon_s is None:
-        work_s = orders.seconds(view.steps_left * view.gpus, speed @ snapshot.workers)
+        work_s = job_orders.seconds(view.steps_left * view.gpus, speed @ snapshot.workers)
         work = float(work_s[np.isfinite(work_s)].sum()) / rules.slot_s
         window = float(np.ceil(longest[np.isfinite(longest)].max(initial=1.0) + work))
         last = elapsed + window

@@ -48,7 +48,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import ExactProblem, Formulation, Knobs, Memory, Route, Scheduler, Timing
 from workbench.scheduling.decision import Decision, Reason
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers.report import MadeBy, SolveReport
+from workbench.scheduling.solvers.solve_report import MadeBy, SolveReport
 
 
 class ProfiledPair(NamedTuple):

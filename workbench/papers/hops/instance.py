@@ -35,7 +35,7 @@ from workbench.scenario.job import Job
 from workbench.scenario.throughput import FloatArray, Placement
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.decision import BoolArray, IntArray
-from workbench.scheduling.orders import take
+from workbench.scheduling.job_orders import take
 from workbench.scheduling.snapshot import Snapshot
 
 LEAST = 0.01

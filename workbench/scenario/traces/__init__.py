@@ -20,8 +20,8 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.cluster_spec import parse_cluster
 from workbench.scenario.traces.deadlines import check_workload, count_kinds, with_deadlines
 from workbench.scenario.traces.density import at_density, check_density
+from workbench.scenario.traces.dropped_rows import Dropped, Report
 from workbench.scenario.traces.pseudonyms import REAL, REPLACED, pseudonymous
-from workbench.scenario.traces.report import Dropped, Report
 
 __all__ = ["Dropped", "Loader", "Report", "convert", "formats", "parse_cluster"]
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from workbench.base.errors import InputError
 from workbench.scenario.rewards import SOFT_STEPS, Steps
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces.rows import check_seed
+from workbench.scenario.traces.trace_file import check_seed
 
 
 class Mix(NamedTuple):

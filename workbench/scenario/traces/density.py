@@ -14,7 +14,7 @@ from workbench.base.errors import InputError
 from workbench.scenario.frozen import Facts
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces.rows import check_seed
+from workbench.scenario.traces.trace_file import check_seed
 
 MOST_PERCENT = 200.0
 TIMES = ("submit_s", "eligible_s", "start_s", "end_s")

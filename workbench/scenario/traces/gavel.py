@@ -23,8 +23,8 @@ from workbench.base.errors import InputError, Words, counted
 from workbench.scenario.frozen import LEAST_WEIGHT, MOST_GPUS, MOST_S, MOST_WEIGHT
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.cluster_spec import EXPECTED as CLUSTER_EXPECTED
-from workbench.scenario.traces.report import Drops, Report
-from workbench.scenario.traces.rows import (
+from workbench.scenario.traces.dropped_rows import Drops, Report
+from workbench.scenario.traces.trace_file import (
     STANDARD,
     account,
     check_cut,

@@ -23,9 +23,9 @@ import numpy as np
 from workbench.base.errors import InputError, Words
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.cluster_spec import parse_cluster
-from workbench.scenario.traces.report import Drops, Report
-from workbench.scenario.traces.rows import check_cut, draw_sample, sample_notes
+from workbench.scenario.traces.dropped_rows import Drops, Report
 from workbench.scenario.traces.synthetic import FloatArray, Workload
+from workbench.scenario.traces.trace_file import check_cut, draw_sample, sample_notes
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces.report import Drops, Report
-from workbench.scenario.traces.rows import number, read_table, timestamp
+from workbench.scenario.traces.dropped_rows import Drops, Report
 from workbench.scenario.traces.slurm_site import texts
 from workbench.scenario.traces.timed import (
     Cut,
@@ -28,6 +27,7 @@ from workbench.scenario.traces.timed import (
     started,
     time_problem,
 )
+from workbench.scenario.traces.trace_file import number, read_table, timestamp
 
 FORMAT = "helios"
 COLUMNS = ("job_id", "user", "gpu_num", "state", "submit_time", "duration")

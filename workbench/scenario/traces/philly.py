@@ -18,10 +18,10 @@ from typing import Any
 
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces.report import Drops, Report
-from workbench.scenario.traces.rows import read_json, source_name, timestamp
+from workbench.scenario.traces.dropped_rows import Drops, Report
 from workbench.scenario.traces.slurm_site import texts
 from workbench.scenario.traces.timed import Cut, TimedRow, assemble, dated, name_problem, started, time_problem
+from workbench.scenario.traces.trace_file import read_json, source_name, timestamp
 
 FORMAT = "philly"
 TRACE = "Philly's cluster_job_log: a JSON list of jobs with jobid, submitted_time and attempts"

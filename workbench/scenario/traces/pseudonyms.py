@@ -23,7 +23,7 @@ from typing import Any
 from workbench.base.errors import InputError, Words, why
 from workbench.base.files import parse_json
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces.report import Report
+from workbench.scenario.traces.dropped_rows import Report
 from workbench.scenario.traces.slurm_site import NAMES, entity_name
 
 EXPECTED = 'a key file: {"key": 64 hexadecimal digits, "names": {...}} that only its owner may read (chmod 600)'

@@ -10,9 +10,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from workbench.base.errors import InputError
-from workbench.scenario.traces.report import Drops
-from workbench.scenario.traces.rows import number, read_table, source_name
+from workbench.scenario.traces.dropped_rows import Drops
 from workbench.scenario.traces.timed import Ratio
+from workbench.scenario.traces.trace_file import number, read_table, source_name
 
 COLUMNS = ("by", "name", "ran_on", "to", "ratio", "low", "high")
 EXPECTED = f"CSV with the columns {', '.join(COLUMNS)} and numbers 0 < low <= ratio <= high"

@@ -34,9 +34,8 @@ from workbench.base.labels import listed
 from workbench.base.text import is_name
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.cluster_spec import EXPECTED as CLUSTER
+from workbench.scenario.traces.dropped_rows import Drops, Report
 from workbench.scenario.traces.ratios import read_ratios
-from workbench.scenario.traces.report import Drops, Report
-from workbench.scenario.traces.rows import read_any, read_table, source_name
 from workbench.scenario.traces.slurm_site import CPU, NodeFacts, Site, Start
 from workbench.scenario.traces.slurm_text import (
     count,
@@ -60,6 +59,7 @@ from workbench.scenario.traces.timed import (
     name_problem,
     time_problem,
 )
+from workbench.scenario.traces.trace_file import read_any, read_table, source_name
 
 FORMAT = "sacct"
 COLUMNS = ("JobID", "Submit", "State")

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces.dropped_rows import Report
 from workbench.scenario.traces.gavel import Form, convert_form
-from workbench.scenario.traces.report import Report
 
 FORMAT = "shockwave"
 FORM = Form(FORMAT, "a Shockwave trace: one job a line, 12 columns between tabs", 12, (5, 6, 8, 9, 11), mode=7)

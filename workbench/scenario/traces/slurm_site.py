@@ -28,7 +28,6 @@ from workbench.base.files import parse_json
 from workbench.base.labels import listed
 from workbench.base.text import MOST_LETTERS, is_name
 from workbench.scenario.traces import builtin
-from workbench.scenario.traces.rows import number, read_any, source_name
 from workbench.scenario.traces.slurm_text import (
     first_of,
     given,
@@ -42,6 +41,7 @@ from workbench.scenario.traces.slurm_text import (
     table,
     timestamp,
 )
+from workbench.scenario.traces.trace_file import number, read_any, source_name
 
 CPU = "cpu"
 """The type whose slots are CPUs."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
-from workbench.scenario.traces.rows import EPOCH
+from workbench.scenario.traces.trace_file import EPOCH
 
 MOST_HOSTS = 100_000
 NONE = ("", "(null)", "N/A", "n/a", "None", "none", "Unknown", "None assigned", "NONE")

@@ -25,8 +25,7 @@ from typing import Any
 from workbench.base.errors import InputError, Words, counted
 from workbench.base.text import is_name
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces.report import Drops, Report
-from workbench.scenario.traces.rows import number, read_lines, source_name
+from workbench.scenario.traces.dropped_rows import Drops, Report
 from workbench.scenario.traces.timed import (
     Cut,
     TimedRow,
@@ -37,6 +36,7 @@ from workbench.scenario.traces.timed import (
     started,
     time_problem,
 )
+from workbench.scenario.traces.trace_file import number, read_lines, source_name
 
 FORMAT = "swf"
 FIELDS = 18

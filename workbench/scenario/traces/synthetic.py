@@ -22,7 +22,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import Scaling, Throughputs
 from workbench.scenario.traces import builtin
 from workbench.scenario.traces.cluster_spec import parse_cluster
-from workbench.scenario.traces.rows import check_seed
+from workbench.scenario.traces.trace_file import check_seed
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]

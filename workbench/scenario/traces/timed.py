@@ -32,11 +32,19 @@ from workbench.scenario.scenario import Recorded, Scenario
 from workbench.scenario.throughput import Scaling, ThroughputRow, Throughputs
 from workbench.scenario.traces import builtin
 from workbench.scenario.traces.cluster_spec import EXPECTED as CLUSTER_EXPECTED
+from workbench.scenario.traces.dropped_rows import Drops, Report
 from workbench.scenario.traces.hadar import GPU_HOURS, HOUR
-from workbench.scenario.traces.report import Drops, Report
-from workbench.scenario.traces.rows import EPOCH, account, check_cut, in_window, sample_notes, sampled, source_name
 from workbench.scenario.traces.synthetic import PLAN as PLAN_OF_TYPES
 from workbench.scenario.traces.synthetic import FloatArray, Workload
+from workbench.scenario.traces.trace_file import (
+    EPOCH,
+    account,
+    check_cut,
+    in_window,
+    sample_notes,
+    sampled,
+    source_name,
+)
 
 GROUP = "chronus"
 GROUPS = (GROUP, "gavel", "hadar", "hops")

@@ -13,9 +13,9 @@ from typing import Any
 
 from workbench.base.errors import InputError, Words
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces.report import Drops, Report
-from workbench.scenario.traces.rows import number, read_table, source_name
+from workbench.scenario.traces.dropped_rows import Drops, Report
 from workbench.scenario.traces.timed import Cut, TimedRow, assemble, gpu_count, models, name_problem, time_problem
+from workbench.scenario.traces.trace_file import number, read_table, source_name
 
 FORMAT = "tiresias"
 COLUMNS = ("job_id", "num_gpu", "submit_time", "model_name", "duration")

@@ -24,7 +24,6 @@ from workbench.scheduling.solvers.errors import (
 from workbench.scheduling.solvers.highs import Kept
 from workbench.scheduling.solvers.options import DEFAULT, Method, SolveProgress, Solver, SolverName
 from workbench.scheduling.solvers.programme import Columns, Point, Programme, Sparse
-from workbench.scheduling.solvers.report import KEPT, PROVEN, MadeBy, SolveReport, relative_gap
 from workbench.scheduling.solvers.solve import (
     SolvedModel,
     Stand,
@@ -37,6 +36,7 @@ from workbench.scheduling.solvers.solve import (
     warm_up,
     watched,
 )
+from workbench.scheduling.solvers.solve_report import KEPT, PROVEN, MadeBy, SolveReport, relative_gap
 
 __all__ = [
     "DEFAULT",

@@ -33,7 +33,7 @@ from workbench.base.errors import InputError
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers.errors import InfeasibleError, SolverFailedError
 from workbench.scheduling.solvers.programme import Columns, Point, Positions, Programme
-from workbench.scheduling.solvers.report import PROVEN
+from workbench.scheduling.solvers.solve_report import PROVEN
 
 KNOWN = {
     *(pyo.Block, pyo.Constraint, pyo.Objective, pyo.Var, pyo.Param, pyo.Expression, pyo.Set, pyo.RangeSet),

@@ -30,7 +30,7 @@ from workbench.scheduling.solvers.errors import (
 )
 from workbench.scheduling.solvers.options import Solver
 from workbench.scheduling.solvers.programme import Point, Programme
-from workbench.scheduling.solvers.report import report
+from workbench.scheduling.solvers.solve_report import report
 
 
 def find_glpsol() -> Path:

@@ -25,7 +25,7 @@ from workbench.scheduling.solvers.errors import (
 )
 from workbench.scheduling.solvers.options import SolveProgress, Solver
 from workbench.scheduling.solvers.programme import Point, Programme, Sparse
-from workbench.scheduling.solvers.report import relative_gap, report
+from workbench.scheduling.solvers.solve_report import relative_gap, report
 
 IntArray = npt.NDArray[np.int64]
 DUAL, PRIMAL = 1, 4

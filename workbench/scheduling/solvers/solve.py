@@ -16,7 +16,7 @@ from workbench.scheduling.solvers import glpk, highs
 from workbench.scheduling.solvers.errors import InfeasibleError, MissingSolverError, SolverFailedError
 from workbench.scheduling.solvers.options import Solver
 from workbench.scheduling.solvers.programme import Point, Programme
-from workbench.scheduling.solvers.report import PROVEN, SolveReport
+from workbench.scheduling.solvers.solve_report import PROVEN, SolveReport
 
 if TYPE_CHECKING:
     import pyomo.environ as pyo

@@ -18,7 +18,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import Assignment, Decision, IntArray, Reason, Unit, members
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, Style, place, runs_spread
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers.report import KEPT
+from workbench.scheduling.solvers.solve_report import KEPT
 
 
 def carry_out(

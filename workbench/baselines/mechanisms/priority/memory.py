@@ -12,9 +12,9 @@ import numpy as np
 from workbench.baselines.mechanisms.worker_types import pools, speeds
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import BoolArray, IntArray, Shares, Unit, WorkerType, members
-from workbench.scheduling.orders import take
+from workbench.scheduling.job_orders import take
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers.report import SolveReport
+from workbench.scheduling.solvers.solve_report import SolveReport
 
 
 @dataclass(frozen=True, eq=False)

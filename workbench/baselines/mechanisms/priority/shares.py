@@ -14,7 +14,7 @@ from workbench.baselines.mechanisms.worker_types import speeds
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import Shares, Unit, WorkerType, members
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers.report import SolveReport
+from workbench.scheduling.solvers.solve_report import SolveReport
 
 SMALLEST_SHARE = 1e-9
 """Smaller shares are what a solver's rounding left; they count as 0."""

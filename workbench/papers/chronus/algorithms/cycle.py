@@ -38,7 +38,7 @@ from workbench.scenario.throughput import FloatArray, Placement
 from workbench.scheduling.contract import Formulation, Knobs
 from workbench.scheduling.decision import Assignment, Reason, Verdict
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers.report import SolveReport
+from workbench.scheduling.solvers.solve_report import SolveReport
 
 PROFILER, GUARANTEED, BEST_EFFORT = 0.0, 1.0, 2.0
 """Values of the signal `queue`."""

@@ -24,7 +24,7 @@ from workbench.papers.chronus.formulations.leases import LeaseSelection, variabl
 from workbench.papers.chronus.instance import ChronusInstance, Leases
 from workbench.scheduling.contract import Formulation, Knobs
 from workbench.scheduling.solvers import MadeBy, Solver, TimeLimitError
-from workbench.scheduling.solvers.report import SolveReport, relative_gap, report
+from workbench.scheduling.solvers.solve_report import SolveReport, relative_gap, report
 
 FORMULATION = LeaseSelection()
 Choices = Mapping[str, Choice]

@@ -25,7 +25,7 @@ from workbench.papers.chronus.algorithms.consolidation import (
 )
 from workbench.papers.chronus.algorithms.local_search import Shape, quasi_consolidate
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling import orders
+from workbench.scheduling import job_orders
 from workbench.scheduling.decision import IntArray
 
 BY = {"remaining_time": "remaining time", "remaining_gpu_time": "remaining time x GPUs"}
@@ -71,7 +71,7 @@ class SpotGpus:
 
 def in_order(remaining_s: FloatArray, gpus: IntArray, by: str) -> IntArray:
     """Rows of the queue, the first to be served first; remaining_s: (jobs,) on the fastest type."""
-    return orders.by(remaining_s if by == "remaining_time" else remaining_s * gpus)
+    return job_orders.by(remaining_s if by == "remaining_time" else remaining_s * gpus)
 
 
 def serve(
@@ -179,4 +179,4 @@ def _anew(
 def remaining_s(steps_left: FloatArray, speed: FloatArray) -> FloatArray:
     """(jobs,) seconds left on the fastest type; speed: (jobs x types) as estimated."""
     fastest: FloatArray = speed.max(axis=1, initial=0.0)
-    return orders.seconds(steps_left, np.where(fastest > 0, fastest, 0.0))
+    return job_orders.seconds(steps_left, np.where(fastest > 0, fastest, 0.0))

@@ -44,7 +44,7 @@ from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Solver, SolveReport, SolverFailedError, solve_model
-from workbench.scheduling.solvers.report import report
+from workbench.scheduling.solvers.solve_report import report
 
 SMALL = 1500
 """Variables up to which `auto` solves the printed model at once."""

@@ -43,7 +43,7 @@ from workbench.scheduling.solvers import (
     TimeLimitError,
     solve_matrix,
 )
-from workbench.scheduling.solvers.report import report
+from workbench.scheduling.solvers.solve_report import report
 
 WHOLE = 1e-6
 """How far a solver's choice may be from 0 or 1."""

@@ -22,7 +22,7 @@ import numpy as np
 
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.solvers import PROVEN, SolveReport, SolverFailedError, stood_in
-from workbench.scheduling.solvers.report import report
+from workbench.scheduling.solvers.solve_report import report
 
 NAME = "gavel.finish_time_fairness"
 

@@ -29,7 +29,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers import InfeasibleError, Programme, SolveReport
-from workbench.scheduling.solvers.report import report
+from workbench.scheduling.solvers.solve_report import report
 
 TOLERANCE = Knob(
     "tolerance",

@@ -38,7 +38,7 @@ from workbench.scheduling.decision import IntArray
 from workbench.scheduling.placement import FreeGpus, Gpus
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import relative_gap
-from workbench.scheduling.solvers.report import SolveReport
+from workbench.scheduling.solvers.solve_report import SolveReport
 
 Prices = Literal["within_round", "start_of_round"]
 Method = Literal["auto", "dp", "lp"]

@@ -39,7 +39,7 @@ from workbench.papers.hare.knobs import ROUND_KNOBS, ROUNDING, SLOTS, STEP_S
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers import Solver, relative_gap, solve_model
-from workbench.scheduling.solvers.report import report
+from workbench.scheduling.solvers.solve_report import report
 
 NAME = "hare.time_indexed"
 MOST_VARIABLES = 60_000

@@ -46,7 +46,7 @@ from workbench.papers.hops.knobs import Priority
 from workbench.scenario.cluster import Cluster
 from workbench.scenario.job import Job
 from workbench.scenario.throughput import FloatArray, Placement
-from workbench.scheduling import orders
+from workbench.scheduling import job_orders
 from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.snapshot import Belief, JobView, Snapshot
 
@@ -67,13 +67,13 @@ def queue(snapshot: Snapshot, known_ages: Mapping[str, float], priority: Priorit
     age_s = np.array([known_ages[name] for name in jobs.names], dtype=float)
     last_s = refreshed_at(snapshot.now_s, refresh_s)
     value = priorities(snapshot, age_s, priority, last_s)
-    return HopsQueue(value, orders.by(-value), age_s, last_s)
+    return HopsQueue(value, job_orders.by(-value), age_s, last_s)
 
 
 def remembered_ages(snapshot: Snapshot, before: Mapping[str, float]) -> dict[str, float]:
     """The age (9) of every unfinished job, estimated at first sight and kept from then on (section 3.6)."""
     new = [row for row, name in enumerate(snapshot.jobs.names) if name not in before]
-    view = orders.take(snapshot.jobs, new)
+    view = job_orders.take(snapshot.jobs, new)
     found = dict(zip(view.names, ages(view, snapshot.belief, snapshot.cluster).tolist(), strict=True)) if new else {}
     return {name: before[name] if name in before else found[name] for name in snapshot.jobs.names}
 

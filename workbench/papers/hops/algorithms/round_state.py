@@ -17,7 +17,7 @@ from workbench.papers.hops.knobs import power_of
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs
 from workbench.scheduling.decision import IntArray, Reason
-from workbench.scheduling.orders import take
+from workbench.scheduling.job_orders import take
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import KEPT, Solver, SolveReport, TimeLimitError
 from workbench.simulation.schema import GAIN_OF

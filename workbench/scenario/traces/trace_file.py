@@ -19,7 +19,7 @@ import numpy as np
 from workbench.base.errors import InputError, Words, counted, why
 from workbench.base.files import parse_json
 from workbench.base.text import MOST_LETTERS, is_name
-from workbench.scenario.traces.report import Drops, Report
+from workbench.scenario.traces.dropped_rows import Drops, Report
 
 STANDARD = "-"
 """Stands for standard input."""

@@ -10,7 +10,7 @@ import workbench
 from workbench.base.errors import InputError, WorkbenchError
 from workbench.base.processes import WorkerPool
 from workbench.scheduling.decision import InvalidDecision
-from workbench.session.runner import RunRequest, attempt, do, run_all
+from workbench.session.many_runs import RunRequest, attempt, do, run_all
 from workbench.simulation.run import Run
 
 SMALL = workbench.preset("start_here")

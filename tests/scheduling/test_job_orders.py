@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import look, make
-from workbench.scheduling import orders
+from workbench.scheduling import job_orders
 
 JOBS = [{"steps": 300}, {"steps": 100}, {"steps": 200, "gpus": 2}]
 
@@ -16,35 +16,35 @@ def test_orders_by_hand() -> None:
     snapshot = look(make({"a": ("t", 4)}, JOBS), left={"j1": 90.0, "j0": 50.0}, attained={"j0": 5.0, "j2": 1.0})
     jobs = snapshot.jobs
     speed = snapshot.belief.speeds(jobs)[:, 0]
-    assert orders.fifo(jobs).tolist() == [0, 1, 2]
-    assert orders.sjf(jobs, speed).tolist() == [1, 2, 0]  # 300, 100, 200/2 s: equal keys in job order
-    assert orders.srtf(jobs, speed).tolist() == [0, 1, 2]  # 50, 90, 100 s
-    assert orders.las(jobs).tolist() == [1, 2, 0]
+    assert job_orders.fifo(jobs).tolist() == [0, 1, 2]
+    assert job_orders.sjf(jobs, speed).tolist() == [1, 2, 0]  # 300, 100, 200/2 s: equal keys in job order
+    assert job_orders.srtf(jobs, speed).tolist() == [0, 1, 2]  # 50, 90, 100 s
+    assert job_orders.las(jobs).tolist() == [1, 2, 0]
 
 
 def test_equal_within_the_tolerance_means_job_order() -> None:
-    assert orders.by(np.array([1.0, 1.0 - 1e-12, 0.5])).tolist() == [2, 0, 1]
-    assert orders.by(np.array([1e6 + 1e-4, 1e6])).tolist() == [0, 1]
-    assert orders.by(np.array([1.0 + 1e-6, 1.0])).tolist() == [1, 0]
+    assert job_orders.by(np.array([1.0, 1.0 - 1e-12, 0.5])).tolist() == [2, 0, 1]
+    assert job_orders.by(np.array([1e6 + 1e-4, 1e6])).tolist() == [0, 1]
+    assert job_orders.by(np.array([1.0 + 1e-6, 1.0])).tolist() == [1, 0]
 
 
 def test_who_cannot_run_comes_last() -> None:
     with np.errstate(all="raise"):
-        keys = orders.seconds(np.array([5.0, 5.0, 5.0]), np.array([0.0, 1.0, 0.0]))
-        assert orders.by(keys).tolist() == [1, 0, 2]
+        keys = job_orders.seconds(np.array([5.0, 5.0, 5.0]), np.array([0.0, 1.0, 0.0]))
+        assert job_orders.by(keys).tolist() == [1, 0, 2]
 
 
 @given(st.lists(st.floats(0, 1e6), max_size=30))
 def test_an_order_is_a_permutation_that_rises(values: list[float]) -> None:
     keys = np.array(values, dtype=float)
-    order = orders.by(keys)
+    order = job_orders.by(keys)
     assert sorted(order.tolist()) == list(range(len(values)))
-    slack = orders.TOLERANCE * np.maximum(1.0, np.abs(keys).max(initial=0.0)) * len(values)
+    slack = job_orders.TOLERANCE * np.maximum(1.0, np.abs(keys).max(initial=0.0)) * len(values)
     assert (np.diff(keys[order]) >= -slack).all()
 
 
 def test_take_keeps_every_column() -> None:
     jobs = look(make({"a": ("t", 4)}, JOBS)).jobs
-    some = orders.take(jobs, [2, 0])
+    some = job_orders.take(jobs, [2, 0])
     assert some.names == ("j2", "j0")
     assert some.gpus.tolist() == [2, 1] and some.steps_left.tolist() == [200.0, 300.0]

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from workbench.base.errors import InputError, WorkbenchError
-from workbench.scenario import data
+from workbench.scenario import public_traces
 from workbench.scenario.traces import formats
 
 CONTENT = b"some trace\n"
@@ -64,7 +64,7 @@ def server() -> Iterator[Server]:
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache folder of the test's own, and neither a folder of data nor a proxy."""
-    monkeypatch.delenv(data.VARIABLE, raising=False)
+    monkeypatch.delenv(public_traces.VARIABLE, raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr("pooch.os_cache", lambda project: tmp_path / "cache" / project)
     return tmp_path / "cache"
@@ -72,8 +72,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def offer(monkeypatch: pytest.MonkeyPatch, url: str, sha256: str = RIGHT) -> None:
     """Make `gavel_makespan` stand at an address."""
-    entry = dataclasses.replace(data.FILES["gavel_makespan"], url=url, sha256=sha256)
-    monkeypatch.setitem(data.FILES, "gavel_makespan", entry)
+    entry = dataclasses.replace(public_traces.FILES["gavel_makespan"], url=url, sha256=sha256)
+    monkeypatch.setitem(public_traces.FILES, "gavel_makespan", entry)
 
 
 def kept(folder: Path) -> list[Path]:
@@ -82,12 +82,12 @@ def kept(folder: Path) -> list[Path]:
 
 def test_a_file_is_downloaded_once_and_kept(server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, server.address("/t.trace"))
-    path = data.fetch("gavel_makespan")
+    path = public_traces.fetch("gavel_makespan")
     assert path.read_bytes() == CONTENT
     assert kept(cache) == [path]
-    assert (data.fetch("gavel_makespan"), server.asked) == (path, 1)
+    assert (public_traces.fetch("gavel_makespan"), server.asked) == (path, 1)
     path.write_bytes(b"changed")
-    assert data.fetch("gavel_makespan").read_bytes() == CONTENT
+    assert public_traces.fetch("gavel_makespan").read_bytes() == CONTENT
     assert server.asked == 2, "a file that was changed is fetched again"
 
 
@@ -96,7 +96,7 @@ def test_a_file_with_another_hash_is_refused_and_not_kept(
 ) -> None:
     offer(monkeypatch, server.address("/t.trace"), sha256="0" * 64)
     with pytest.raises(WorkbenchError, match=f"another SHA-256; it was not kept; expected SHA-256 {'0' * 64}"):
-        data.fetch("gavel_makespan")
+        public_traces.fetch("gavel_makespan")
     assert kept(cache) == []
 
 
@@ -106,7 +106,7 @@ def test_no_answer_is_one_error_with_address_and_way_out(cache: Path, monkeypatc
         url = f"http://127.0.0.1:{free.getsockname()[1]}/t.trace"
     offer(monkeypatch, url)
     with pytest.raises(WorkbenchError) as caught:
-        data.fetch("gavel_makespan")
+        public_traces.fetch("gavel_makespan")
     assert str(caught.value) == (
         f"{url}: got no answer (ConnectionError); expected a connection, or the file in a folder that "
         "WORKBENCH_DATA names"
@@ -120,11 +120,11 @@ def test_a_download_that_breaks_off_leaves_nothing_and_the_next_one_is_whole(
     offer(monkeypatch, server.address("/t.trace"))
     server.missing = 100
     with pytest.raises(WorkbenchError, match=r"got a download that broke off \(.*\); expected a connection") as caught:
-        data.fetch("gavel_makespan")
+        public_traces.fetch("gavel_makespan")
     assert caught.value.where == server.address("/t.trace")
     assert kept(cache) == []
     server.missing = 0
-    assert data.fetch("gavel_makespan").read_bytes() == CONTENT
+    assert public_traces.fetch("gavel_makespan").read_bytes() == CONTENT
 
 
 def test_what_a_download_that_was_killed_left_is_no_file_of_the_cache(
@@ -132,16 +132,19 @@ def test_what_a_download_that_was_killed_left_is_no_file_of_the_cache(
 ) -> None:
     """Half a file under a name of its own, or under the right one."""
     offer(monkeypatch, server.address("/t.trace"))
-    for half in (cache / "workbench" / "gavel" / "tmp1234", cache / "workbench" / data.FILES["gavel_makespan"].file):
+    for half in (
+        cache / "workbench" / "gavel" / "tmp1234",
+        cache / "workbench" / public_traces.FILES["gavel_makespan"].file,
+    ):
         half.parent.mkdir(parents=True, exist_ok=True)
         half.write_bytes(CONTENT[:4])
-        assert data.fetch("gavel_makespan").read_bytes() == CONTENT
+        assert public_traces.fetch("gavel_makespan").read_bytes() == CONTENT
 
 
 def test_a_file_that_is_gone_says_so(server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, server.address("/moved"))
     with pytest.raises(WorkbenchError, match=r"404 Client Error.*WORKBENCH_DATA"):
-        data.fetch("gavel_makespan")
+        public_traces.fetch("gavel_makespan")
     assert kept(cache) == []
 
 
@@ -149,7 +152,7 @@ def test_a_cache_that_cannot_be_written(server: Server, cache: Path, monkeypatch
     offer(monkeypatch, server.address("/t.trace"))
     cache.write_text("a file where the folder should be")
     with pytest.raises(WorkbenchError, match="a cache folder that can be written to"):
-        data.fetch("gavel_makespan")
+        public_traces.fetch("gavel_makespan")
 
 
 @pytest.mark.parametrize(
@@ -167,7 +170,7 @@ def test_a_cache_that_may_not_be_written_or_is_full_is_no_fault_of_the_network(
     (cache / "workbench").mkdir(parents=True)
     monkeypatch.setattr("tempfile.NamedTemporaryFile", refuse)
     with pytest.raises(WorkbenchError) as caught:
-        data.fetch("gavel_makespan")
+        public_traces.fetch("gavel_makespan")
     assert str(caught.value) == f"{cache / 'workbench'}: got {text}; expected a cache folder that can be written to"
 
 
@@ -176,40 +179,40 @@ def test_a_folder_of_ones_own_takes_the_place_of_the_network(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     offer(monkeypatch, "http://nowhere.invalid/t.trace")
-    monkeypatch.setenv(data.VARIABLE, str(tmp_path / "own"))
+    monkeypatch.setenv(public_traces.VARIABLE, str(tmp_path / "own"))
     with pytest.raises(WorkbenchError, match=r"no such file there; expected .*minimize_makespan.trace.*nowhere"):
-        data.fetch("gavel_makespan")
+        public_traces.fetch("gavel_makespan")
     path = tmp_path / "own" / place
     path.parent.mkdir(parents=True)
     path.write_bytes(CONTENT)
-    assert data.fetch("gavel_makespan") == path
+    assert public_traces.fetch("gavel_makespan") == path
     path.write_bytes(b"another")
     with pytest.raises(
         WorkbenchError, match=re.escape(f"{path}: got SHA-256 {hashlib.sha256(b'another').hexdigest()}")
     ):
-        data.fetch("gavel_makespan")
+        public_traces.fetch("gavel_makespan")
     assert path.read_bytes() == b"another", "what is the user's is not touched"
 
 
 def test_names_that_are_not_offered() -> None:
     with pytest.raises(InputError, match=r"'nope'; expected one of gavel_makespan"):
-        data.fetch("nope")
+        public_traces.fetch("nope")
     with pytest.raises(InputError, match=r"fetch it from https://github.com/msr-fiddle/philly-traces"):
-        data.fetch("philly")
+        public_traces.fetch("philly")
 
 
 def test_what_is_listed_can_be_converted() -> None:
     known = {*formats(), "speeds"}
-    for entry in data.FILES.values():
+    for entry in public_traces.FILES.values():
         assert re.fullmatch(r"[0-9a-f]{64}", entry.sha256) and entry.url.startswith("https://") and entry.size > 0
         assert entry.format in known and entry.licence
-    assert {entry.format for entry in data.ELSEWHERE.values()} <= known
-    assert not data.FILES.keys() & data.ELSEWHERE.keys()
+    assert {entry.format for entry in public_traces.ELSEWHERE.values()} <= known
+    assert not public_traces.FILES.keys() & public_traces.ELSEWHERE.keys()
 
 
-@pytest.mark.parametrize("name", data.FILES)
+@pytest.mark.parametrize("name", public_traces.FILES)
 def test_the_hashes_and_sizes_of_the_files_at_hand(shared: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setenv(data.VARIABLE, str(shared / "data"))
-    if not (shared / "data" / data.FILES[name].file).is_file():
+    monkeypatch.setenv(public_traces.VARIABLE, str(shared / "data"))
+    if not (shared / "data" / public_traces.FILES[name].file).is_file():
         pytest.skip("no public traces beside the project")
-    assert data.fetch(name).stat().st_size == data.FILES[name].size
+    assert public_traces.fetch(name).stat().st_size == public_traces.FILES[name].size
