@@ -128,6 +128,6 @@ FOR_ALL = "the same for all; paper: each what its own paper says"
 
 def add_belief(parser: Parser, default: str) -> None:
     """What tells schedulers speeds; default: in words."""
-    known = "oracle (true, by GPU type), servers (true, by server), low_rank, pmi, layered"
+    known = "oracle (true, by GPU type), servers (true, by server), noisy, low_rank, bootstrapped, pmi, layered"
     help = f"what schedulers know of speeds: {known}; with knobs low_rank:profiled=0.5; default: {default}"
     parser.add_argument("--belief", metavar="NAME", help=help)

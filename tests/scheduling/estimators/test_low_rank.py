@@ -264,7 +264,15 @@ def test_estimates_come_near_the_true_speeds_in_mean_jct(built_in: Scenario) -> 
 
 
 def test_estimators_have_names(built_in: Scenario) -> None:
-    assert [estimator.name for estimator in ESTIMATORS] == ["oracle", "servers", "noisy", "low_rank", "pmi", "layered"]
+    assert [estimator.name for estimator in ESTIMATORS] == [
+        "oracle",
+        "servers",
+        "noisy",
+        "low_rank",
+        "bootstrapped",
+        "pmi",
+        "layered",
+    ]
     assert isinstance(maker("oracle")(built_in), Oracle) and not isinstance(maker("oracle")(built_in), Learns)
     made = maker("low_rank: profiled=0.5, references=7, seed=2")(built_in)
     assert isinstance(made, LowRank) and isinstance(made, Learns)

@@ -10,6 +10,7 @@ from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.estimators import layered, low_rank
+from workbench.scheduling.estimators.bootstrapped import Bootstrapped
 from workbench.scheduling.estimators.error import pair_errors
 from workbench.scheduling.estimators.layered import Layered
 from workbench.scheduling.estimators.low_rank import LowRank
@@ -75,6 +76,13 @@ ESTIMATORS = (
         LowRank,
         low_rank.KNOBS,
         "speeds of pairs",
+    ),
+    Estimator(
+        "bootstrapped",
+        "Bootstrapped (Sia)",
+        "Speeds of one GPU are known; gangs are taken to scale perfectly until one of the job has been measured.",
+        Bootstrapped,
+        learns="speeds",
     ),
     Estimator(
         "pmi",
