@@ -189,6 +189,8 @@ def test_window():
     assert part.measures["jobs"][0] == 2 and whole.measures["jobs"][0] == 3
     assert part.runs[0].end_s <= whole.runs[0].end_s
     assert part.summaries[0].window == (0, 1)
+    said = "Measured are jobs 0 to 1 by arrival; 0 jobs before them for warm-up and 1 job after them for cool-down"
+    assert said in part._repr_html_() and "cool-down" not in whole._repr_html_()
 
 
 def test_plan_of_the_scenario_is_the_default():

@@ -22,6 +22,16 @@ def test_simulate(ask):
     assert found["rounds"] == expected["rounds"] > 0
 
 
+def test_decisions_that_take_time(ask, capsys):
+    options = ("simulate", "preset:start_here", "--scheduler", "las")
+    late, now = ask(*options, "--charge-decisions", "1 min"), ask(*options)
+    assert late["charge_decisions"] == 60.0 and "charge_decisions" not in now
+    assert late["metrics"]["mean_jct_s"] > now["metrics"]["mean_jct_s"]
+    assert main([*options, "--charge-decisions", "measured"]) == 0
+    assert "Each decision takes what it took here (measured) of simulated time." in capsys.readouterr().out
+    assert main([*options, "--charge-decisions", "soon"]) == 2
+
+
 def test_a_belief_by_name(ask):
     options = ["simulate", "preset:gavel_sharing", "--scheduler", "gavel.max_min_fairness", "--until", "20 h"]
     options += ["--set", "space_sharing=on"]

@@ -22,6 +22,7 @@ from workbench.scenario.scenario import PlanEntry, Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.estimators.registry import belief_of_all
 from workbench.session.api import Window, check_plan, check_window, load
+from workbench.session.charging import Charge, checked
 from workbench.session.many_runs import Outcome, RunRequest, check_workers, checked_seeds, run_all
 from workbench.session.registry import find_scheduler
 from workbench.simulation.run import Run
@@ -86,7 +87,7 @@ class Comparison:
     def _repr_html_(self) -> str:
         failed = [f"{case.label}, seed {case.seed}: {error}" for case, error in self.failed]
         names = [(case.label, run.belief, case.seed) for case, run in zip(self.cases, self.runs, strict=True)]
-        return comparison_page(names, self.summaries, failed, self.runs[0].scenario.notes)
+        return comparison_page(names, self.summaries, failed, self.runs[0].scenario.notes, self.runs[0].conditions)
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -221,6 +222,7 @@ def compare(
     workers: int = 1,
     detail: int | None = None,
     belief: str | Sequence[str] | None = None,
+    charge_decisions: Charge | None = None,
     on_run: Callable[[Case, Run], None] | None = None,
 ) -> Comparison:
     """Run each scheduler with each seed on one scenario, and measure.
@@ -234,7 +236,8 @@ def compare(
     belief: an estimator by name, made anew for each run (see `simulate`), or `paper`: each scheduler is told what its
     paper says it knows. By default all are told the same: what all their papers say, and where these differ the true
     speeds of types (`oracle`). Several by name: each scheduler runs with each of them, as `LABEL, BELIEF`, so that
-    `paired` says what it is worth to know more.
+    `paired` says what it is worth to know more. charge_decisions: simulated seconds that each decision of each takes,
+    or `measured`, see `simulate`.
 
     A run that fails for a stated reason (a limit broken, a problem without a solution, a mistake in a function of the
     session's own) stands in `failed` and ends no other. If all fail, the first one's error is raised; so is what is
@@ -249,8 +252,9 @@ def compare(
         raise InputError("on_run", on_run, "a function of a case and its run")
     scenario.require_runnable()
     told, cases = _with_beliefs(cases, belief)
+    charge = None if charge_decisions is None else checked(charge_decisions)
     requests = [
-        RunRequest(scenario, case.scheduler, case.knobs, case.seed, text, until_s, window, detail)
+        RunRequest(scenario, case.scheduler, case.knobs, case.seed, text, until_s, window, detail, charge)
         for case, text in zip(cases, told, strict=True)
     ]
 

@@ -53,10 +53,11 @@ def run_report(run: Run, found: Summary | None = None) -> str:
         scenario, run.scheduler, run.knobs, [run.seed], belief=run.belief, until_s=run.until_s, window=run.window
     )
     set_up = page.section("What was run", page.facts(facts))
+    conditions = [("Conditions", " ".join(run.conditions))] if run.conditions else []
     left = set_up + page.section("Cluster", cluster_table(scenario.cluster))
     body = [
         waiting(found),
-        page.two_columns(left, page.section("Measures", page.facts([*rows, ("Decided", found.decided)]))),
+        page.two_columns(left, page.section("Measures", page.facts([*rows, ("Decided", found.decided), *conditions]))),
         *pictures,
         notes_of(scenario),
     ]

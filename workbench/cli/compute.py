@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from workbench.analysis.metrics import Summary
     from workbench.scenario.scenario import Scenario
     from workbench.scheduling.contract import Result
+    from workbench.session.charging import Charge
     from workbench.simulation.loop import Observer, RunProgress
     from workbench.simulation.run import Run
 
@@ -102,8 +103,14 @@ def add_commands(commands: Commands[Parser]) -> None:
 def _add_run_options(parser: Parser, out: str, belief: str) -> None:
     add_belief(parser, belief)
     parser.add_argument("--until", metavar="S", type=seconds("--until"), help="end then: seconds, or `2 h`")
+    help = "simulated time that each decision takes: seconds, `2 s`, or measured (the time it takes here)"
+    parser.add_argument("--charge-decisions", metavar="S", type=_charge, help=help)
     parser.add_argument("--out", metavar="DIR", help=out)
     add_force(parser)
+
+
+def _charge(text: str) -> Charge:
+    return "measured" if text == "measured" else seconds("--charge-decisions")(text)
 
 
 # --- solve ------------------------------------------------------------------------------------------------------------
@@ -254,6 +261,7 @@ def simulate(args: argparse.Namespace) -> Answer:
             until_s=args.until,
             observers=observers,
             belief=args.belief,
+            charge_decisions=args.charge_decisions,
         )
     wall_s = time.perf_counter() - began
     found = summary(run)
@@ -270,6 +278,7 @@ def simulate(args: argparse.Namespace) -> Answer:
         "knobs": run.knobs,
         "seed": run.seed,
         **belief,
+        **_charged(args),
         "metrics": as_json(found),
         "notes": scenario.notes,
         "rounds": found["rounds"],
@@ -279,7 +288,7 @@ def simulate(args: argparse.Namespace) -> Answer:
     }
     saved = "" if args.out is None else f", saved in {args.out}"
     head = f"{run.scheduler} on {scenario.name or args.scenario}: simulated in {wall_s:.2f} s{saved}"
-    text = f"{head}\n{found.decided}"
+    text = "\n".join([head, *run.conditions, found.decided])
     return Answer(data, lambda: f"{text}\n\n{_measures({run.scheduler: found})}{_belief_text(belief)}")
 
 
@@ -311,6 +320,10 @@ def _say_notes(scenario: Scenario, schedulers: Iterable[str], belief: str | None
     if arrivals and min(arrivals) > max(LATE_S, max(arrivals) - min(arrivals)):
         first = format_duration(min(arrivals), parts=2)
         say(f"note: the first job arrives at {first}; makespan and utilisation count from 0")
+
+
+def _charged(args: argparse.Namespace) -> dict[str, Any]:
+    return {} if args.charge_decisions is None else {"charge_decisions": args.charge_decisions}
 
 
 def _belief(scenario: Scenario, runs: Sequence[Run]) -> dict[str, Any]:
@@ -456,6 +469,7 @@ def compare(args: argparse.Namespace) -> Answer:
         until_s=args.until,
         workers=args.workers,
         belief=args.belief,
+        charge_decisions=args.charge_decisions,
         on_run=lambda case, run: say(f"{case.label}, seed {case.seed}: done") if watched(args.json) else None,
     )
     wall_s = time.perf_counter() - began
@@ -469,7 +483,7 @@ def compare(args: argparse.Namespace) -> Answer:
     for case, error in found.failed:
         say(f"failed: {case.label}, seed {case.seed}: {error}")
     belief = _belief(scenario, found.runs)
-    data = {**_comparison(found, wall_s, args.out), "notes": scenario.notes, **belief}
+    data = {**_comparison(found, wall_s, args.out), "notes": scenario.notes, **belief, **_charged(args)}
     return Answer(data, lambda: _compared(found, wall_s, args.out) + _belief_text(belief), int(bool(found.failed)))
 
 
@@ -552,4 +566,4 @@ def _compared(found: Comparison, wall_s: float, out: str | None) -> str:
     known = {} if len(set(found.beliefs.values())) == 1 else {"Speeds known": found.beliefs}
     table = _measures(columns(found.mean()), spread, {**({"Runs": runs} if some_failed else {}), **known})
     labels = known_as({case.label: (case.scheduler, case.knobs) for case in found.cases})
-    return "\n".join([head, *labels, "", table])
+    return "\n".join([head, *found.runs[0].conditions, *labels, "", table])

@@ -107,6 +107,8 @@ def _changed(run: Run, changes: Sequence[str], given: Mapping[str, Any]) -> What
 
     if run.belief == OWN:
         raise InputError("RUN", Words("a belief of the session that made it"), "a run with a belief by name")
+    if run.charge_decisions is not None:
+        raise InputError("RUN", Words("decisions that take time"), "a run whose decisions take none")
     options = {"seeds": [run.seed], **given}
     today = Configuration(run.scenario, run.scheduler, run.knobs)
     for text in changes:

@@ -29,6 +29,7 @@ from workbench.scheduling.solvers import (
     of_a_solve,
 )
 from workbench.scheduling.solvers import solve_model as solve_plainly
+from workbench.session.charging import Charge, Charged, checked
 from workbench.session.registry import find_formulation, find_scheduler, formulations, schedulers
 from workbench.simulation.fluid import Fluid, flow
 from workbench.simulation.loop import Observer
@@ -107,6 +108,7 @@ def simulate(
     observers: Iterable[Observer] = (),
     belief: Beliefs | None = None,
     detail: int | None = None,
+    charge_decisions: Charge | None = None,
     **knobs: Any,
 ) -> Run:
     """Run a scheduler (by name, or itself) on a scenario (also a file or `preset:NAME`) until every job has finished.
@@ -115,8 +117,10 @@ def simulate(
     scenario's; until_s, window: end at that time, or when the jobs from number first to last (by arrival) have
     finished; belief: the speeds that the scheduler is told, default: what its paper says it knows (`oracle`: the true
     ones of types, most; `servers`: of each single node too, Hops; `low_rank`: Gavel's estimator of pairs, with knobs
-    `low_rank:profiled=0.5`; `pmi`: HadarE's (10); `layered`: Hops's); detail: how many decisions are recorded with
-    their shares and signals (None: all).
+    `low_rank:profiled=0.5`; `pmi`: HadarE's (10); `layered`: Hops's; `bootstrapped`: Sia's); detail: how many
+    decisions are recorded with their shares and signals (None: all); charge_decisions: simulated seconds that each
+    decision takes, or `measured`, the wall time it takes here (`workbench.session.charging`); by default none, but what
+    a scheduler's own knobs say.
 
     Raises InputError, ScenarioError (jobs that can run nowhere), InvalidDecision, Stalled and a solver's errors.
     """
@@ -128,7 +132,7 @@ def simulate(
         raise InputError("detail", detail, "a whole number from 0, or None")
     run = run_loop(
         scenario,
-        found,
+        found if charge_decisions is None else Charged(found, charge_decisions),
         _joined(found.name, given, knobs),
         seed=seed,
         stop=_stop(scenario, until_s, window),
@@ -136,7 +140,14 @@ def simulate(
         belief=_belief(scenario, found, belief),
         detail=detail,
     )
-    return replace(run, belief=_named(found, belief), until_s=until_s, window=window, code=found.code())
+    return replace(
+        run,
+        belief=_named(found, belief),
+        until_s=until_s,
+        window=window,
+        charge_decisions=None if charge_decisions is None else checked(charge_decisions),
+        code=found.code(),
+    )
 
 
 def ideal(

@@ -23,6 +23,7 @@ from workbench.base.processes import WorkerPool
 from workbench.base.text import is_loopback
 from workbench.scenario.scenario import Scenario
 from workbench.session.api import Window, simulate
+from workbench.session.charging import Charge
 from workbench.session.registry import is_own
 from workbench.simulation.run import Run
 
@@ -39,7 +40,7 @@ class RunRequest:
     """One run to make: the arguments of `workbench.simulate`. It can be pickled: the scenario travels as JSON text.
 
     scheduler, belief: by name; until_s: s; window: first and last job that is measured, by number in order of arrival;
-    detail: how many decisions are recorded in detail.
+    detail: how many decisions are recorded in detail; charge_decisions: see there.
     """
 
     scenario: Scenario
@@ -50,6 +51,7 @@ class RunRequest:
     until_s: float | None = None
     window: Window | None = None
     detail: int | None = None
+    charge_decisions: Charge | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         rest = [getattr(self, field.name) for field in fields(self)[3:]]
@@ -95,6 +97,7 @@ def do(request: RunRequest) -> Run:
             window=request.window,
             belief=request.belief,
             detail=request.detail,
+            charge_decisions=request.charge_decisions,
         )
     except Exception as error:
         if isinstance(error, WorkbenchError) or not is_own(request.scheduler):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.base.errors import InputError
+from workbench.base.errors import InputError, Words
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import MODEL, Knobs, Scheduler, StatedProblem, Timing
 from workbench.scheduling.decision import Decision
@@ -118,9 +118,26 @@ def replay(
     watched = _Replayed(owner, run.knobs, choose or (lambda number: owner), see or (lambda number, snapshot: snapshot))
     until_s = at_s + BEYOND * max(1.0, at_s)
     again = simulate(
-        run.scenario, watched, run.knobs, seed=run.seed, until_s=until_s, belief=belief or run.belief, detail=run.detail
+        run.scenario,
+        watched,
+        run.knobs,
+        seed=run.seed,
+        until_s=until_s,
+        belief=belief or run.belief,
+        detail=run.detail,
+        charge_decisions=repeatable(run),
     )
     return Replay(again, watched.acted, watched.solved)
+
+
+def repeatable(run: Run) -> float | None:
+    """What each of its decisions is charged when a run is made again; raises InputError where that was measured."""
+    charge = run.charge_decisions
+    if isinstance(charge, str):
+        raise InputError(
+            "run", Words(f"decisions of {charge} length"), "one that can be made again: seconds of its own"
+        )
+    return charge
 
 
 class StatedDecision(NamedTuple):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import pandas as pd
 
-from workbench.base.errors import InputError, Words, WorkbenchError
+from workbench.base.errors import InputError, Words, WorkbenchError, counted
 from workbench.base.files import new_folder
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario, read_json
@@ -46,7 +46,8 @@ class Run:
     Runs are equal when inputs and tables are, wall times aside. end_s: the time at which the simulation ended; belief:
     the estimator by name that told the scheduler speeds (OWN: an object of the session that made it); until_s, window:
     where it was to end, as given to `workbench.simulate`; detail: how many decisions are recorded with their shares,
-    signals and reasons (None: all); code: a digest of what the session wrote of the scheduler, empty for a shipped one.
+    signals and reasons (None: all); charge_decisions: seconds that each decision took, `measured`, or None; code: a
+    digest of what the session wrote of the scheduler, empty for a shipped one.
     """
 
     scenario: Scenario
@@ -65,6 +66,7 @@ class Run:
     until_s: float | None = None
     window: tuple[int, int] | None = None
     detail: int | None = None
+    charge_decisions: float | str | None = None
     code: str = ""
 
     def __eq__(self, other: object) -> bool:
@@ -83,6 +85,23 @@ class Run:
         finished, name = int(self.jobs["finish_s"].notna().sum()), self.scenario.name or "an unnamed scenario"
         done = f"{finished} of {len(self.jobs)} jobs finished, {len(self.decisions)} decisions"
         return f"{self.scheduler} on {name}, seed {self.seed}: {done}, {format_duration(self.end_s, parts=2)} simulated"
+
+    @property
+    def conditions(self) -> list[str]:
+        """What its measures hold for, in words: the jobs that are measured where not all are, and the time that
+        decisions take where they take any."""
+        found, charge = [], self.charge_decisions
+        if self.window is not None:
+            first, last = self.window
+            after = counted(len(self.jobs) - last - 1, "job")
+            found.append(
+                f"Measured are jobs {first} to {last} by arrival; {counted(first, 'job')} before them for warm-up and "
+                f"{after} after them for cool-down run too, and are in no mean."
+            )
+        if charge is not None:
+            took = f"what it took here ({charge})" if isinstance(charge, str) else format_duration(charge)
+            found.append(f"Each decision takes {took} of simulated time.")
+        return found
 
     def __repr__(self) -> str:
         return f"<Run: {self.headline()}>"
@@ -115,7 +134,12 @@ class Run:
     def key(self) -> str:
         """SHA-256 of scenario, scheduler, all knobs, seed, version, belief, end and own code, see `run_key`."""
         asked = (self.scenario.key(), self.scheduler, self.knobs, self.seed)
-        return run_key(*asked, belief=self.belief, until_s=self.until_s, window=self.window, code=self.code)
+        ends: dict[str, Any] = {
+            "until_s": self.until_s,
+            "window": self.window,
+            "charge_decisions": self.charge_decisions,
+        }
+        return run_key(*asked, belief=self.belief, code=self.code, **ends)
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write a folder: run.json, scenario.json, one CSV per table. It appears whole or not at all.
@@ -186,17 +210,19 @@ def run_key(
     belief: str | None = None,
     until_s: float | None = None,
     window: tuple[int, int] | None = None,
+    charge_decisions: float | str | None = None,
     code: str = "",
 ) -> str:
     """SHA-256 of all that a run's measures depend on, as 64 hexadecimal digits: runs with the same key are equal.
 
     scenario: `Scenario.key()`, which leaves out name, description, notes, plan and record; knobs: all of the
-    scheduler's, settled; belief: what told it speeds (`Run.belief`); until_s (s), window: as given to
-    `workbench.simulate`; code: `Run.code`. Those that are given are parts of the key, and so is the version of the
-    workbench.
+    scheduler's, settled; belief: what told it speeds (`Run.belief`); until_s (s), window, charge_decisions:
+    as given to `workbench.simulate`; code: `Run.code`. Those that are given are parts of the key, and so is the version
+    of the workbench.
     """
     parts: list[Any] = [scenario, scheduler, knobs_as_json(knobs), seed, VERSION]
     ends = {"belief": belief, "until_s": until_s if until_s is None else float(until_s), "window": window}
+    ends["charge_decisions"] = float(charge_decisions) if isinstance(charge_decisions, int) else charge_decisions
     given: dict[str, Any] = {name: value for name, value in ends.items() if value is not None}
     if code:
         given["code"] = code

@@ -22,9 +22,9 @@ from workbench.simulation.schema import KINDS, TABLES
 if TYPE_CHECKING:
     from workbench.simulation.run import Run
 
-FORMAT = "workbench-run/4"
+FORMAT = "workbench-run/5"
 SCENARIO_FILE = "scenario.json"
-HEAD = ("scheduler", "knobs", "seed", "end_s", "belief", "until_s", "window", "detail", "code")
+HEAD = ("scheduler", "knobs", "seed", "end_s", "belief", "until_s", "window", "detail", "charge_decisions", "code")
 """What run.json says beside the format, the key and the digests; `_HEAD_CHECKS` says what each may be."""
 LONGEST = 20
 """Characters of a whole number that a table may hold."""
@@ -146,6 +146,7 @@ _HEAD_CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "until_s": (_or_null(_is_number), "seconds, or null"),
     "window": (_or_null(_is_window), "two whole numbers, or null"),
     "detail": (_or_null(_is_whole), "a whole number, or null"),
+    "charge_decisions": (lambda value: value in (None, "measured") or _is_number(value), "seconds, measured or null"),
     "code": (_is_text, "a digest, or nothing"),
     "digests": (lambda value: isinstance(value, dict), "an object with a digest for each file"),
 }

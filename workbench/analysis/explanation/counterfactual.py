@@ -14,6 +14,7 @@ from workbench.scenario.cluster import Cluster, NodeGroup
 from workbench.scenario.faults_and_restarts import Outage
 from workbench.scenario.scenario import Scenario
 from workbench.session.api import Beliefs, simulate
+from workbench.session.replay import repeatable
 from workbench.simulation.job_at_time import HOLDS, JobAtTime
 from workbench.simulation.run import OWN, Run
 
@@ -131,8 +132,15 @@ def _simulated(asked: Otherwise, belief: Beliefs | None) -> More:
     if (belief is not None) != (run.belief == OWN):
         raise InputError("belief", belief, "the object that the run was made with, and only if it was one")
     began = time.perf_counter()
-    used = belief or run.belief
-    again = simulate(asked.scenario, run.scheduler, run.knobs, seed=run.seed, until_s=asked.until_s, belief=used)
+    again = simulate(
+        asked.scenario,
+        run.scheduler,
+        run.knobs,
+        seed=run.seed,
+        until_s=asked.until_s,
+        belief=belief or run.belief,
+        charge_decisions=repeatable(run),
+    )
     return asked.answered(again, time.perf_counter() - began)
 
 

@@ -22,7 +22,7 @@ def run_page(run: Run) -> str:
     """A run as HTML: one line, what to mind, and its main measures."""
     names = "timeline, jobs, decisions, shares, signals, events, reasons"
     more = [f"Data frames: {names}. As a chart: gantt()."]
-    return summary(run).page(run.headline(), more, [f"Note: {text}" for text in run.scenario.notes])
+    return summary(run).page(run.headline(), more, [*run.conditions, *(f"Note: {text}" for text in run.scenario.notes)])
 
 
 def comparison_page(
@@ -30,11 +30,12 @@ def comparison_page(
     found: Iterable[Summary],
     failed: Iterable[str] = (),
     notes: Iterable[str] = (),
+    conditions: Iterable[str] = (),
 ) -> str:
     """Runs side by side as HTML: one row for each, with scheduler, belief, seed if there are several, main measures.
 
     names: scheduler, belief and seed of each; failed: of each run that could not be made which it was, and why; notes:
-    of the scenario.
+    of the scenario; conditions: what the measures hold for (`Run.conditions`).
     """
     rows = list(zip(names, found, strict=True))
     seeds = len({seed for (_, _, seed), _ in rows}) > 1
@@ -50,7 +51,7 @@ def comparison_page(
     head = f"{schedulers} schedulers, {len(rows)} runs"
     more = "In numbers: table (these), measures (all), paired(), mean(), spread(), ratios(); runs has the runs."
     mind = warned((name, measures) for (name, _, _), measures in rows)
-    mind += [*(f"Note: {text}" for text in notes), *(f"Failed: {text}." for text in failed)]
+    mind += [*conditions, *(f"Note: {text}" for text in notes), *(f"Failed: {text}." for text in failed)]
     return card(head, cells, columns, [more], mind)
 
 

@@ -19,6 +19,7 @@ from workbench.scheduling.decision import members
 from workbench.scheduling.solvers.limits import SENSES
 from workbench.session.api import simulate
 from workbench.session.registry import find_scheduler, formulation
+from workbench.session.replay import repeatable
 from workbench.simulation.run import Run
 
 NO_SIDE = "None"
@@ -122,7 +123,7 @@ class RowEdit:
         formulation(name, base=self.base)(change)
         own = find_scheduler(name)
         knobs = {knob.name: run.knobs[knob.name] for knob in own.knobs if knob.name in run.knobs}
-        return simulate(run.scenario, own, knobs, seed=run.seed, belief=run.belief)
+        return simulate(run.scenario, own, knobs, seed=run.seed, belief=run.belief, charge_decisions=repeatable(run))
 
 
 def plain(index: Any) -> Any:
