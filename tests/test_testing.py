@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pyomo.environ as pyo
@@ -18,6 +18,7 @@ from tests.package_support import skeleton
 from workbench.baselines.las import Las
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.scheduling.contract import Route, Timing
+from workbench.scheduling.knob import Knob
 from workbench.simulation.job_at_time import Explained
 from workbench.testing import ContractError, check
 
@@ -357,6 +358,37 @@ def test_what_is_wrong_whatever_a_knob_says_is_told_once(monkeypatch: pytest.Mon
     told(MaxMinFairness(), "other: got nothing; expected doc= that", "objective: got .*; expected one active", *unseen)
 
 
+class Scaled(NamedTuple):
+    """A policy whose shares are so many times those of its problem."""
+
+    policy: Any
+    times: float
+
+    def __call__(self, snapshot: Any, knobs: Any, memory: Any = None) -> Any:
+        found = self.policy(snapshot, knobs, memory)
+        values = np.minimum(1.0, self.times * found.shares.values)
+        return found._replace(shares=replace(found.shares, values=values))
+
+    def stated(self, snapshot: Any, knobs: Any, memory: Any = None) -> Any:
+        return self.policy.stated(snapshot, knobs, memory)
+
+
+@pytest.mark.parametrize(
+    ("declared", "expected"),
+    [
+        (lambda: Route("model", "a.b"), "route, kind: got 'model'; expected one of same programme"),  # type: ignore[arg-type]
+        (lambda: Route("same programme"), "route, formulation: got nothing"),
+        (lambda: Route("other route", "a.b"), "route, reason: got nothing"),
+        (lambda: Explained(sentences="As it is."), "sentences: got 'As it is.'; expected a tuple"),  # type: ignore[arg-type]
+        (lambda: Knob("a", 1.0, "A.", minimum="0"), "knob a, minimum: got '0'; expected a number"),  # type: ignore[arg-type]
+        (lambda: Knob("a", "x", "A.", kind="str", choices="xy"), "knob a, choices: got 'xy'; expected a tuple"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_wrong_declaration_is_told_where_it_is_made(declared: Callable[[], Any], expected: str) -> None:
+    with pytest.raises(workbench.InputError, match=expected):
+        declared()
+
+
 def test_a_room_that_breaks_a_rule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     skeleton("right", tmp_path)
     monkeypatch.syspath_prepend(tmp_path / "right")
@@ -371,8 +403,16 @@ def test_a_room_that_breaks_a_rule(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     told(silent, "room right, route of right: got 'right.max_min_share'; expected one of")
     monkeypatch.setattr(right, "_route", lambda knobs: Route())
     told(silent, r"right, route .*: got decisions made by model, and a route that is an algorithm")
-    monkeypatch.setattr(right, "_route", lambda knobs: Route("other route", reason="for a test"))
+    monkeypatch.setattr(right, "_route", lambda knobs: Route("other route", "isolated", "for a test"))
     told(replace(silent, explanations={}), "explanations: got nothing; expected a function for right")
+    policy = right.policy
+    for times, expected in (
+        (0.5, "shares .*where its answer is .*right.max_min_share has"),
+        (3.0, "no more than are up"),
+    ):
+        monkeypatch.setattr(right, "policy", Scaled(policy, times))
+        told(silent, f"right, decide, .*{expected}")
+    monkeypatch.setattr(right, "policy", policy)
     told(replace(silent, explanations={"right": lambda job_at: Explained()}), "sentences: got nothing; expected why")
     told(
         replace(silent, explanations={"right": lambda job_at: 3}), "explanations, right, answer: got 3; expected an Exp"

@@ -242,23 +242,29 @@ from sixth.knobs import MOST_SHARE
 from workbench import Snapshot
 from workbench.baselines.mechanisms.priority import Allocated
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
-from workbench.scheduling.contract import Knobs, Route
+from workbench.scheduling.contract import Knobs, Route, StatedProblem
 from workbench.scheduling.decision import Shares
 
 FORMULATION = MaxMinShare()
 
 
-def shares(snapshot: Snapshot, knobs: Knobs, memory: Any = None) -> Allocated:
-    """Solve the formulation for the jobs that are there."""
-    instance = from_snapshot(snapshot)
-    found = FORMULATION.run(instance, knobs)
-    rows = [[found.values["allocation"][job][kind] for kind in instance.types] for job in instance.jobs]
-    values = np.clip(np.array(rows, dtype=float).reshape(instance.pace.shape), 0.0, 1.0)
-    return Allocated(Shares(instance.jobs, instance.types, values), found)
+class Policy:
+    """Shares of time as the formulation has them; what is stated, `workbench.rows` and a lab show row by row."""
+
+    def __call__(self, snapshot: Snapshot, knobs: Knobs, memory: Any = None) -> Allocated:
+        instance = from_snapshot(snapshot)
+        found = FORMULATION.run(instance, knobs)
+        rows = [[found.values["allocation"][job][kind] for kind in instance.types] for job in instance.jobs]
+        values = np.clip(np.array(rows, dtype=float).reshape(instance.pace.shape), 0.0, 1.0)
+        return Allocated(Shares(instance.jobs, instance.types, values), found)
+
+    def stated(self, snapshot: Snapshot, knobs: Knobs, memory: Any = None) -> StatedProblem:
+        """The problem that is solved for the jobs that are there."""
+        return StatedProblem(FORMULATION, from_snapshot(snapshot), knobs)
 
 
 ROUTE = Route("same programme", FORMULATION.name)
-SCHEDULER = ShareScheduler("sixth", "Sixth: max-min share", shares, (MOST_SHARE,), route=lambda knobs: ROUTE)
+SCHEDULER = ShareScheduler("sixth", "Sixth: max-min share", Policy(), (MOST_SHARE,), route=lambda knobs: ROUTE)
 ''',
     "sixth/explain.py": '''\
 """What the paper says of a job at a time of a run; it reads only the run."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 import numpy as np
 
 from workbench.base.card import card
-from workbench.base.errors import InputError, Words
+from workbench.base.errors import NOTHING, InputError, Words, one_of
 from workbench.base.labels import listed
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
@@ -314,12 +314,21 @@ class Route:
 
     kind: `same programme` solves what `formulation` states, row by row; `other route` comes to its optimum in another
     way, for a reason; `algorithm` decides by rules, with no formulation between, and `formulation` is the problem that
-    the paper sets them, if there is one. reason: what it does in the place of a solver.
+    the paper sets them, if there is one. reason: what it does in the place of a solver. Raises InputError for another
+    kind, and where formulation or reason is missing.
     """
 
     kind: RouteKind = "algorithm"
     formulation: str = ""
     reason: str = ""
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(RouteKind):
+            raise InputError("route, kind", self.kind, one_of(self.kind, get_args(RouteKind)))
+        if self.kind != "algorithm" and not (isinstance(self.formulation, str) and self.formulation):
+            raise InputError("route, formulation", self.formulation or NOTHING, "the name of what is solved")
+        if self.kind == "other route" and not self.reason:
+            raise InputError("route, reason", NOTHING, "why it is not the programme itself")
 
     @property
     def sentence(self) -> str:

@@ -52,6 +52,11 @@ class Knob:
             raise InputError("knob", self.name, "a name of letters, digits and _")
         if self.kind not in ("bool", "int", "float", "str"):
             raise InputError(f"knob {self.name}, kind", self.kind, "bool, int, float or str")
+        for part in ("minimum", "maximum"):
+            if not _has_kind(getattr(self, part), "float"):
+                raise InputError(f"knob {self.name}, {part}", getattr(self, part), "a number")
+        if self.choices is not None and not (isinstance(self.choices, tuple) and self.choices):
+            raise InputError(f"knob {self.name}, choices", self.choices, 'a tuple of values: ("a", "b")')
         try:
             self.check(self.default)
         except InputError as error:

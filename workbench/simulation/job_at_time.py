@@ -144,6 +144,10 @@ class Explained:
     gang: bool = True
     links: tuple[Link, ...] = ()
 
+    def __post_init__(self) -> None:
+        if isinstance(self.sentences, str):
+            raise InputError("explanation, sentences", self.sentences, "a tuple of sentences: (RULE, *found.sentences)")
+
 
 class Said(NamedTuple):
     """A reason as the scheduler gave it, and when."""

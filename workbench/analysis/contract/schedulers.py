@@ -28,6 +28,8 @@ from workbench.simulation.stop import Until
 TIMING = "Timing(round_s=seconds > 0, or None)"
 UNDECLARED = {"attributes": {"declared by nobody": 1}}
 """With an attribute in a scenario, one that a scheduler does not declare cannot be asked for."""
+SAME_SHARE = 1e-6
+"""How far a share may be from the one that was found."""
 LATEST_S = 200_000.0
 """A run of a check ends then, finished or not."""
 
@@ -74,10 +76,12 @@ def _wrong_in(scheduler: Scheduler, scenario: Scenario) -> list[Problem]:
             told.append(Problem(f"{name}, start", Words("two memories"), "one for the same scenario and knobs"))
     if not told:
         with collecting(f"{name}, decide", "a decision", told):
-            watched = simulate(scenario, Watched(scheduler), seed=1, stop=Until(LATEST_S))
+            eye = Watched(scheduler)
+            watched = simulate(scenario, eye, seed=1, stop=Until(LATEST_S))
             if watched != simulate(scenario, scheduler, seed=1, stop=Until(LATEST_S)):
                 told.append(Problem(f"{name}, decide", Words("two runs that differ"), "equal inputs give equal runs"))
             told += _wrong_route(scheduler, knobs, {*watched.decisions["made_by"]})
+            told += _wrong_shares(scheduler, knobs, eye.solved)
             jobs = watched.jobs
             left = jobs.loc[jobs["finish_s"].isna() & jobs["arrival_s"].notna(), "job"]
             if len(left):
@@ -97,6 +101,27 @@ def _wrong_route(scheduler: Scheduler, knobs: Knobs, made_by: Set[str]) -> Itera
     if kind == "same programme" and not solved:
         found = Words(f"decisions made by {listed(sorted(made_by))} alone, and a route that is the same programme")
         yield Problem(f"{scheduler.name}, route", found, "the report of the solve with the decision, or another route")
+
+
+def _wrong_shares(
+    scheduler: Scheduler, knobs: Knobs, solved: tuple[Snapshot, Memory, Decision] | None
+) -> Iterator[Problem]:
+    """Shares of a decision that are not those of the problem that it says is solved (`stated`)."""
+    if solved is None or solved[2].shares is None:
+        return
+    shares = solved[2].shares
+    problem = scheduler.stated(solved[0], solved[1], knobs)
+    if problem is None:
+        return
+    where = f"{scheduler.name}, decide, shares at {solved[0].now_s:g} s"
+    allocation = problem.formulation.run(problem.data, problem.knobs).values.get("allocation", {})
+    for unit, row in zip(shares.units, shares.values.tolist(), strict=True):
+        for kind, share in zip(shares.types, row, strict=True):
+            right = allocation.get(unit, {}).get(kind, share)
+            if abs(right - share) > SAME_SHARE:
+                found = Words(f"{share:.6g} for {unit} on {kind}, where its answer is {right:.6g}")
+                yield Problem(where, found, f"the shares that {problem.formulation.name} has")
+                return
 
 
 def _line(scheduler: Scheduler, method: str) -> str:
@@ -130,7 +155,7 @@ def with_failures() -> Scenario:
             ],
             "core": {
                 "restart": {"restart_s": 5.0},
-                "faults": {"list": [{"node": "f-0", "from_s": 30.0, "to_s": 130.0}]},
+                "faults": {"list": [{"node": "f-0", "from_s": 30.0, "to_s": 430.0}]},
             },
         }
     )
@@ -141,6 +166,7 @@ class Watched(Scheduler):
 
     def __init__(self, inner: Scheduler) -> None:
         self.inner = inner
+        self.solved: tuple[Snapshot, Memory, Decision] | None = None
         self.name, self.title, self.uses, self.offline = inner.name, inner.title, inner.uses, inner.offline
 
     def settle(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -174,11 +200,31 @@ class Watched(Scheduler):
         if as_text(answer[0]) != as_text(other[0]) or as_text(answer[1]) != as_text(other[1]):
             expected = "one: nothing but the snapshot, memory, knobs and generator counts"
             raise InputError(at, Words("two answers to one question"), expected)
+        _require_room(f"{at}, shares", snapshot, answer[0])
         self.check(snapshot, answer[0])
+        if answer[0].solved is not None and _units(answer[0]) > (0 if self.solved is None else _units(self.solved[2])):
+            self.solved = (snapshot, memory, answer[0])
         return answer
 
     def check(self, snapshot: Snapshot, decision: Decision) -> None:
         """What else every decision must keep, for a test's own class; nothing here."""
+
+
+def _require_room(where: str, snapshot: Snapshot, decision: Decision) -> None:
+    """Raise InputError for shares that take more GPUs of a type than are up; pairs and copies are not counted."""
+    gangs = dict(zip(snapshot.jobs.names, snapshot.jobs.gpus.tolist(), strict=True))
+    shares = decision.shares
+    for kind, up in zip(snapshot.types, snapshot.workers.tolist(), strict=True):
+        if shares is not None and kind in shares.types:
+            column = shares.values[:, shares.types.index(kind)].tolist()
+            used = sum(gangs.get(unit, 0) * share for unit, share in zip(shares.units, column, strict=True))
+            if used > up + SAME_SHARE * max(1.0, up):
+                raise InputError(where, Words(f"{used:.6g} GPUs of {kind} where {up:g} are up"), "no more than are up")
+
+
+def _units(decision: Decision) -> int:
+    """That have shares."""
+    return 0 if decision.shares is None else len(decision.shares.units)
 
 
 def _arrays(snapshot: Snapshot) -> list[bytes]:

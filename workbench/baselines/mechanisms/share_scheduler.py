@@ -15,7 +15,7 @@ from workbench.baselines.mechanisms.worker_types import worker_types
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Answer, Knobs, Route, Scheduler, StatedProblem, Timing
 from workbench.scheduling.decision import Decision
-from workbench.scheduling.knob import Knob, Value
+from workbench.scheduling.knob import Knob, Value, checked_knobs
 from workbench.scheduling.snapshot import Snapshot
 
 PRESET = Knob(
@@ -62,7 +62,7 @@ class ShareScheduler(Scheduler):
         self.title = title
         self.policy = policy
         self._route = route
-        all_knobs = (PRESET, *knobs, *priority.KNOBS)
+        all_knobs = (PRESET, *checked_knobs(f"scheduler {name}", knobs), *priority.KNOBS)
         self.knobs = tuple(replace(knob, default=(defaults or {}).get(knob.name, knob.default)) for knob in all_knobs)
         self.presets = {"paper": {}, "authors": {**priority.AUTHORS, **(authors or {})}}
         self.uses = type(self).uses | uses
