@@ -83,8 +83,8 @@ def _wrong_declaration(offered: Formulation[Any] | Scheduler) -> Iterator[Proble
     """Name, title, knobs and presets: the room's own checks, and what they do not see."""
     name = getattr(offered, "name", None)
     room = name.split(".")[0] if isinstance(name, str) and name.isascii() and name.split(".")[0].isidentifier() else "x"
-    told: list[Problem] = []
-    with collecting("declaration", "a declaration", told):
+    problems: list[Problem] = []
+    with collecting("declaration", "a declaration", problems):
         if isinstance(offered, Formulation):
             Room(name=room.lower(), formulations=(offered,))
         else:
@@ -112,12 +112,12 @@ def _wrong_declaration(offered: Formulation[Any] | Scheduler) -> Iterator[Proble
             pass
         else:
             yield Problem(where, "no such knob", "settle({...}) refuses a knob that is not declared")
-    yield from told
+    yield from problems
 
 
 def _wrong_room(room: Room, scenario: Scenario | str | None) -> Iterator[Problem]:
     """What is wrong with all that it offers; of what is right, its symbols and explanations."""
-    where, told = f"room {room.name}", list[Problem]()
+    where, of_room = f"room {room.name}", list[Problem]()
     wrong = {each.name: [*_wrong(each, scenario or f"preset:{room.example}")] for each in room.formulations}
     known = {(repr(each.value), each.expected) for problems in wrong.values() for each in problems}
     for each in room.schedulers:  # one that solves a wrong formulation meets the same again
@@ -125,16 +125,16 @@ def _wrong_room(room: Room, scenario: Scenario | str | None) -> Iterator[Problem
         wrong[each.name] = problems
     for problems in wrong.values():
         yield from problems
-    with collecting(f"{where}, symbols", "models whose symbols can be read", told):
-        told += _wrong_symbols(room, [each for each in room.formulations if not wrong[each.name]])
+    with collecting(f"{where}, symbols", "models whose symbols can be read", of_room):
+        of_room += _wrong_symbols(room, [each for each in room.formulations if not wrong[each.name]])
     for scheduler in room.schedulers:
         if not any(wrong.values()):
-            told += _wrong_name(f"{where}, route of {scheduler.name}", room, scheduler)
+            of_room += _wrong_name(f"{where}, route of {scheduler.name}", room, scheduler)
         if scheduler.name not in room.explanations:
             yield Problem(f"{where}, explanations", NOTHING, f"a function for {scheduler.name}")
         elif not any(wrong.values()):
-            told += _wrong_explanation(f"{where}, explanations, {scheduler.name}", room, scheduler)
-    yield from told
+            of_room += _wrong_explanation(f"{where}, explanations, {scheduler.name}", room, scheduler)
+    yield from of_room
 
 
 def _wrong_name(where: str, room: Room, scheduler: Scheduler) -> Iterator[Problem]:
@@ -157,18 +157,18 @@ def _wrong_symbols(room: Room, formulations: Sequence[Formulation[Any]]) -> Iter
 
 
 def _wrong_explanation(where: str, room: Room, scheduler: Scheduler) -> list[Problem]:
-    told: list[Problem] = []
-    with collecting(where, "an Explained", told):
+    problems: list[Problem] = []
+    with collecting(where, "an Explained", problems):
         run = simulate(load(f"preset:{SMALL}"), scheduler, stop=Until(LATEST_S))
         for job, part in ((job, part) for job in run.jobs["job"] for part in (0.0, 0.3, 1.0)):
             found: Any = room.explanations[scheduler.name](JobAtTime(run, job, part * run.end_s))
             if not isinstance(found, Explained):
-                told.append(Problem(f"{where}, answer", found, "an Explained"))
-                return told
+                problems.append(Problem(f"{where}, answer", found, "an Explained"))
+                return problems
             if not found.sentences:
-                told.append(Problem(f"{where}, sentences", NOTHING, f"why {job} had what it had"))
-                return told
-    return told
+                problems.append(Problem(f"{where}, sentences", NOTHING, f"why {job} had what it had"))
+                return problems
+    return problems
 
 
 def same_programme(formulation: str | Formulation[Any], data: Any, knobs: Mapping[str, Any] | None = None) -> None:
@@ -185,6 +185,6 @@ def same_programme(formulation: str | Formulation[Any], data: Any, knobs: Mappin
     assembled = found.assemble(data, settled)
     if assembled is None:
         raise ContractError([Problem(f"{found.name}, assemble", NOTHING, "a Programme")])
-    told = difference(found.build(data, settled), assembled)
-    if told is not None:
-        raise ContractError([told._replace(where=f"{found.name}, assemble, {told.where}")])
+    problem = difference(found.build(data, settled), assembled)
+    if problem is not None:
+        raise ContractError([problem._replace(where=f"{found.name}, assemble, {problem.where}")])

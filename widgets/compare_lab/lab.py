@@ -93,8 +93,8 @@ class CompareLab(LabShell[CompareSetting]):
         """
         check_plan(scenario)
         entries = _entries(scenario, schedulers or scenario.plan or _one_of_each_paper())
-        told = belief_of_all([find_scheduler(name) for name, _ in entries])
-        self._show(CompareSetting(scenario, entries, int(self._seeds.value), told))
+        belief = belief_of_all([find_scheduler(name) for name, _ in entries])
+        self._show(CompareSetting(scenario, entries, int(self._seeds.value), belief))
         self._start, self._start_with = scenario, schedulers
         self._on_change("ready", LOADED)
 

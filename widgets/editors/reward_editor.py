@@ -68,14 +68,14 @@ class RewardEditor:
         self._job.add_class("wb-reward-job")
         self._job.observe(lambda change: self._on_job(change["new"]), "value")
         self.curve = RewardCurve(lambda job, steps: self._edited({job: steps}))
-        self._told = w.HTML()
-        self._told.add_class("wb-verdict")
+        self._outcome = w.HTML()
+        self._outcome.add_class("wb-verdict")
         row = w.HBox([self._job, *self._shapes(), self._step("Add step", "plus", self._add)])
         row.children = [*row.children, self._step("Remove", "minus", self._remove)]
         every = w.HBox([w.HTML("<span class='wb-note'>All jobs with a deadline:</span>"), *self._of_all()])
         for line in (row, every):
             line.add_class("wb-tools")
-        self.box = w.VBox([row, self._told, self.curve, every])
+        self.box = w.VBox([row, self._outcome, self.curve, every])
         self.box.add_class("wb-reward-editor")
 
     # Parts -----------------------------------------------------------------------------------------------------------
@@ -119,8 +119,8 @@ class RewardEditor:
         """Mark when jobs were done, and say what became of them."""
         took = (run.jobs["finish_s"] - run.jobs["arrival_s"]).tolist()
         self._done_s = {job: at for job, at in zip(run.jobs["job"], took, strict=True) if at == at}
-        told = run.events[run.events["event"] == "verdict"].drop_duplicates("job", keep="last")
-        reasons = dict(zip(told["job"], told["reason"], strict=True))
+        last_verdicts = run.events[run.events["event"] == "verdict"].drop_duplicates("job", keep="last")
+        reasons = dict(zip(last_verdicts["job"], last_verdicts["reason"], strict=True))
         verdicts = zip(run.jobs["job"], run.jobs["verdict"], strict=True)
         self._verdicts = {job: _verdict(verdict, reasons.get(job, "")) for job, verdict in verdicts if verdict}
         self._show()
@@ -147,7 +147,7 @@ class RewardEditor:
             self.curve.miss_reward = LOWEST if highest > LOWEST else 0.0
             self.curve.span_s = (last_s or FIRST_S) * BEYOND
             self.curve.steps = [list(step) for step in steps]
-        self._told.value = f"<p>{html.escape(job)}: {self._became(job, steps, done_s)}</p>"
+        self._outcome.value = f"<p>{html.escape(job)}: {self._became(job, steps, done_s)}</p>"
 
     def _became(self, job: str, steps: Steps, done_s: float) -> str:
         """What became of a job in the last run, as HTML."""

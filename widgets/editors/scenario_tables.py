@@ -267,8 +267,8 @@ class Editors:
         }
         words = {"colocated": "co-located pairs of GPU types", "running": "starting places of jobs or nodes"}
         lost = {key: len(self._base.get(key, [])) - len(found) for key, found in kept.items()}
-        told = [f"{count} {words[key]}" for key, count in lost.items() if count]
-        self.left_out = f"Left out: {' and '.join(told)} that are no longer there." if told else ""
+        parts = [f"{count} {words[key]}" for key, count in lost.items() if count]
+        self.left_out = f"Left out: {' and '.join(parts)} that are no longer there." if parts else ""
         return {key: found for key, found in kept.items() if key in self._base}
 
     def read(self) -> Scenario:

@@ -38,9 +38,9 @@ class SchedulerChoice:
             options=self._titles(), description="Scheduler", style=style, layout=w.Layout(width="97%")
         )
         self.widget.add_class("wb-scheduler")
-        told = "; ".join(f"{name}: {reason}" for name, reason in skipped_rooms().items())
-        self.left_out = w.HTML(f"<p>Rooms left out: {html.escape(told)}</p>" if told else "")
-        self.left_out.layout.display = "" if told else "none"
+        skipped = "; ".join(f"{name}: {reason}" for name, reason in skipped_rooms().items())
+        self.left_out = w.HTML(f"<p>Rooms left out: {html.escape(skipped)}</p>" if skipped else "")
+        self.left_out.layout.display = "" if skipped else "none"
         self.widget.observe(lambda _: self._on_choice(), "value")
         self._found = self.scheduler
         self._name_in_full()

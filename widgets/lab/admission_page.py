@@ -43,13 +43,13 @@ class AdmissionPage:
         self._accept.add_class("wb-admission-accept")
         self._accept.tooltip = "Move this job's deadlines so that the last one is the earliest that would be accepted"
         self._accept.on_click(lambda _: self._set_deadline())
-        self._said, self._told = StatusLine(), w.HTML()
-        self._told.add_class("wb-verdict")
-        self._told.add_class("wb-admission-told")
+        self._said, self._verdict = StatusLine(), w.HTML()
+        self._verdict.add_class("wb-verdict")
+        self._verdict.add_class("wb-admission-told")
         self.page = ChartPage("admission", "admission")
         row = w.HBox([self._accept, self._said])
         row.add_class("wb-tools")
-        self.box = w.VBox([self._told, row, self.page.box])
+        self.box = w.VBox([self._verdict, row, self.page.box])
         self._asked = StudyQuestion(STUDY, self._said, lambda _, found: self._on_found(found), lambda: "")
 
     # Showing ---------------------------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ class AdmissionPage:
         for part in (self._accept, self.page.box):
             part.layout.display = "none" if asked is None else None
         if asked is None:
-            self._told.value = f"<p>{html.escape(why)}</p>"
+            self._verdict.value = f"<p>{html.escape(why)}</p>"
         else:
             self._asked.ask([(run.scenario, asked)])
 
@@ -83,7 +83,7 @@ class AdmissionPage:
             return
         self._found = found
         self._accept.disabled = found["earliest_s"] is None
-        self._told.value = told_of(run, found)
+        self._verdict.value = told_of(run, found)
         from workbench.analysis import charts
 
         self.page.show(charts.admission(**pictured(run, found)), found["job"])

@@ -56,13 +56,13 @@ class ExplainPage:
         self._at.add_class("wb-explain-at")
         self._at.tooltip = "Seconds, or as 2 h 30 min; playback moves it"
         self._at.observe(lambda _: self._on_at(), "value")
-        self._said, self._told = StatusLine(), w.HTML()
-        self._told.add_class("wb-verdict")
-        self._told.add_class("wb-explain-told")
+        self._said, self._answer = StatusLine(), w.HTML()
+        self._answer.add_class("wb-verdict")
+        self._answer.add_class("wb-explain-told")
         self._otherwise = OtherwiseRow(work, self._question, self._asked_of)
         row = w.HBox([self._job, self._at, self._said])
         row.add_class("wb-tools")
-        self.box = w.VBox([row, self._told, self._otherwise.box])
+        self.box = w.VBox([row, self._answer, self._otherwise.box])
 
     def show_run(self, run: Run) -> None:
         """Offer the jobs of another run; the chosen one stays if it is there."""
@@ -141,7 +141,7 @@ class ExplainPage:
             at_s = parse_duration(self._at.value)
             wanted = (id(run), about, at_s)
             if wanted != self._shown:
-                self._told.value = self._why(run, about, at_s)
+                self._answer.value = self._why(run, about, at_s)
                 self._shown = wanted
                 self._otherwise.forget()
                 self._otherwise.box.layout.display = None if self.job is not None else "none"
@@ -176,7 +176,7 @@ class ExplainPage:
             ("bad", refusal(found)) if isinstance(found, WorkbenchError) else ("note", "")
         )
         if isinstance(found, Chain):
-            self._told.value = pages().page_of_gpu(found, run)
+            self._answer.value = pages().page_of_gpu(found, run)
 
     def _question(self, kind: str | None) -> Otherwise:
         """What is asked of the job and time that are chosen. Raises InputError or ValueError for what cannot be."""

@@ -159,13 +159,13 @@ class Lab(LabShell[LabSetting]):
         found = find_scheduler(scheduler or self.scheduler)
         if belief is None and not self._is_told_its_own():
             belief = self.belief
-        told = registry.belief_of(found, belief)
+        known = registry.belief_of(found, belief)
         kept = {} if found.name != self.scheduler or "preset" in knobs else self._knobs.values(but=knobs)
         settled = found.settle({**kept, **knobs})
         with self._quiet():
             self._choice.choose(found.name)
             self._knobs.show(found, settled)
-            self._scenario.belief.choose(told)
+            self._scenario.belief.choose(known)
         self._on_change()
 
     def scenes(self, scenes: Sequence[Scene]) -> None:
@@ -240,8 +240,8 @@ class Lab(LabShell[LabSetting]):
             for each in self._scenes[: number + 1]:
                 settled |= find_scheduler(before.scheduler).settle({**settled, **each.knobs})
             self._go_to(LabSetting(before.scenario, before.scheduler, settled, before.belief))
-        told = self._results.compared.measure_html(scene.number) if scene.number else ""
-        self._said.value = f"<p>{html.escape(scene.says)}</p><p class='wb-scene-number'>{told}</p>"
+        value_html = self._results.compared.measure_html(scene.number) if scene.number else ""
+        self._said.value = f"<p>{html.escape(scene.says)}</p><p class='wb-scene-number'>{value_html}</p>"
 
     def _open_drawer(self) -> None:
         self._frame.setup.value = True

@@ -22,8 +22,8 @@ SOLVED = ("model", "assembly")
 def ignored_note(scheduler: Scheduler, scenario: Scenario, belief: str, left_out: str) -> str:
     """What is set but read neither by the scheduler nor by the estimator of its belief; and what was left out. HTML."""
     unused = ignored(scenario, scheduler.name, belief)
-    told = [f"{scheduler.title} does not read: {', '.join(unused)}."] if unused else []
-    return "".join(f"<p class='wb-note'>{html.escape(text)}</p>" for text in [*told, left_out] if text)
+    sentences = [f"{scheduler.title} does not read: {', '.join(unused)}."] if unused else []
+    return "".join(f"<p class='wb-note'>{html.escape(text)}</p>" for text in [*sentences, left_out] if text)
 
 
 def about(scenario: Scenario) -> str:

@@ -85,7 +85,7 @@ class Guess:
         self.box.state = "running"
         try:
             self.found = self._read(self.answer())
-            said = [self._told(), self.because(self.found) if callable(self.because) else self.because]
+            said = [self._outcome_html(), self.because(self.found) if callable(self.because) else self.because]
             right = self._is_right()
             shown = None if self.show is None else self.show()
         except WorkbenchError as error:
@@ -124,7 +124,7 @@ class Guess:
         within = WITHIN * abs(self.found) if self.within is None else self.within
         return bool(abs(self.given - self.found) <= within)
 
-    def _told(self) -> str:
+    def _outcome_html(self) -> str:
         def word(value: Any) -> str:
             if self.box.kind == "number":
                 return f"{short_number(value, 4)} {self.box.unit}".strip()

@@ -107,8 +107,8 @@ def _shown(found: MarginalValues) -> pd.DataFrame:
 
 def _notes(found: MarginalValues) -> str:
     """Where a dual and one GPU more differ, the reason: below the table, which is too narrow for sentences."""
-    told = (f"{value.accelerator}: {value.note}" for value in found.values if value.note)
-    return "".join(f"<p class='wb-note'>{html.escape(note)}.</p>" for note in told)
+    notes = (f"{value.accelerator}: {value.note}" for value in found.values if value.note)
+    return "".join(f"<p class='wb-note'>{html.escape(note)}.</p>" for note in notes)
 
 
 def _is_empty(column: pd.Series[Any]) -> bool:

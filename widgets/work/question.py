@@ -17,7 +17,7 @@ class Question:
     """
 
     def __init__(self, hear: Callable[[Message | WorkbenchError | None], None]) -> None:
-        self._told = hear
+        self._hear_answer = hear
         self._number = 0
         self.busy = False
 
@@ -31,7 +31,7 @@ class Question:
         """Stop, and tell that it was cancelled, if an answer is still to come."""
         if self.busy:
             self.drop()
-            self._told(None)
+            self._hear_answer(None)
 
     def drop(self) -> None:
         """Stop without a word: nobody wants the answer any more."""
@@ -45,6 +45,6 @@ class Question:
             return
         self.busy = False
         if message["kind"] == "cancelled":
-            self._told(None)
+            self._hear_answer(None)
         else:
-            self._told(message if message["kind"] == "done" else WorkbenchError.from_json(message))
+            self._hear_answer(message if message["kind"] == "done" else WorkbenchError.from_json(message))

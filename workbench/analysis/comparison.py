@@ -251,11 +251,11 @@ def compare(
     if on_run is not None and not callable(on_run):
         raise InputError("on_run", on_run, "a function of a case and its run")
     scenario.require_runnable()
-    told, cases = _with_beliefs(cases, belief)
+    known, cases = _with_beliefs(cases, belief)
     charge = None if charge_decisions is None else checked(charge_decisions)
     requests = [
         RunRequest(scenario, case.scheduler, case.knobs, case.seed, text, until_s, window, detail, charge)
-        for case, text in zip(cases, told, strict=True)
+        for case, text in zip(cases, known, strict=True)
     ]
 
     def ended(number: int, outcome: Outcome) -> None:

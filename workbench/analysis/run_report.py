@@ -135,8 +135,8 @@ def _knobs(scheduler: str, knobs: Mapping[str, Any]) -> tuple[str, str]:
 
     own = next((found for found in schedulers() if found.name == scheduler), None)
     default = {} if own is None else {knob.name: knob.default for knob in own.knobs}
-    told = [f"{name}={value}" for name, value in knobs.items() if name not in default or default[name] != value]
-    return "Knobs" if own is None else "Knobs other than default", ", ".join(told) or "none"
+    changed = [f"{name}={value}" for name, value in knobs.items() if name not in default or default[name] != value]
+    return "Knobs" if own is None else "Knobs other than default", ", ".join(changed) or "none"
 
 
 def _gantt(run: Run) -> Drawing:

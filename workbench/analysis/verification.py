@@ -111,8 +111,8 @@ def rederived(run: Run) -> dict[str, float]:
 
 def _lives(run: Run) -> dict[str, Life]:
     said = zip(run.jobs["job"], run.jobs["verdict"], run.jobs["steps_done"], run.jobs["renewals"], strict=True)
-    told = {job: (verdict, done, renewals) for job, verdict, done, renewals in said}
-    lives = {job.name: Life(job, told[job.name][0]) for job in run.scenario.jobs}
+    recorded = {job: (verdict, done, renewals) for job, verdict, done, renewals in said}
+    lives = {job.name: Life(job, recorded[job.name][0]) for job in run.scenario.jobs}
     prices = {each.name: each.price_per_hour for each in run.scenario.cluster.accelerators}
     for row in _rows(run.timeline):
         pair = bool(row.with_job)
@@ -125,7 +125,7 @@ def _lives(run: Run) -> dict[str, Life]:
         if row.job:
             _happen(lives[row.job], row.event, row.time_s, row.unit)
     for name, life in lives.items():
-        _, done, renewals = told[name]
+        _, done, renewals = recorded[name]
         life.steps_lost = life.job.steps_done + life.steps_run - done
         if run.detail is not None:  # then renewals are events of the first decisions only
             life.renewals = renewals
@@ -373,7 +373,7 @@ def _after_decisions(run: Run, lives: Sequence[Life]) -> list[Occupied]:
     left_s = sorted(life.left_s for life in lives)
     busy, down, holding, of_tasks = 0, 0, Counter[str](), _is_of_tasks(run)
     at, found = 0, []
-    for time_s, told in zip(times_s, said, strict=True):
+    for time_s, recorded in zip(times_s, said, strict=True):
         while at < len(order) and order[at] <= time_s:
             now = changes[order[at]]
             busy += now.busy
@@ -381,12 +381,12 @@ def _after_decisions(run: Run, lives: Sequence[Life]) -> list[Occupied]:
             holding.update(now.holding)
             at += 1
         if often[time_s] > 1 or time_s >= run.end_s or (time_s == 0 and run.scenario.running):
-            found.append(told)
+            found.append(recorded)
             continue
         active = bisect_right(arrivals_s, time_s) - bisect_right(left_s, time_s)
         changed = bool(at and order[at - 1] == time_s and changes[time_s].other(gone[time_s]))
         running = sum(count > 0 for count in holding.values())
-        found.append(Occupied(told.busy if of_tasks else busy, gpus - down, active - running, changed))
+        found.append(Occupied(recorded.busy if of_tasks else busy, gpus - down, active - running, changed))
     return found
 
 
@@ -582,9 +582,9 @@ def _late(life: Life, end_s: float) -> bool:
 
 def _had_guarantee(life: Life) -> bool:
     """Verdicts are told when they change: the last one, and how many there were, say whether one was a guarantee."""
-    told = len(life.verdicts_s)
+    verdicts = len(life.verdicts_s)
     least = {"guaranteed": 0, "best_effort": 1, "refused": 2}
-    return life.verdict in least and (life.verdict == "guaranteed" or told > least[life.verdict])
+    return life.verdict in least and (life.verdict == "guaranteed" or verdicts > least[life.verdict])
 
 
 def same(value: float, other: float) -> bool:

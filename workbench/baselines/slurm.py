@@ -49,8 +49,8 @@ class SlurmMemory:
     resources x minutes; usage, fair: of users, at the last PriorityCalcPeriod (calculated_s); held: what runs, in the
     order of its begin; runs: on which types a model's gangs can; ran: seconds since calculated_s of jobs that ended;
     priority, place: of jobs that wait, the latter in the queue; up: the nodes that were (nodes,); able: where jobs that
-    wait may run; possible: jobs that wait and could start on an empty site; told: the last reason of each; ended: jobs
-    that others wait for; last_s: the last call; main_s, full_s, backfill_s: when each pass was last made; idle: of
+    wait may run; possible: jobs that wait and could start on an empty site; last_reasons: of each; ended: jobs that
+    others wait for; last_s: the last call; main_s, full_s, backfill_s: when each pass was last made; idle: of
     backfill's last cycle (`Pass.idle`); news: those for which something has changed since.
     """
 
@@ -68,7 +68,7 @@ class SlurmMemory:
     up: NDArray[np.bool_] | None = None
     able: Mapping[str, int] = field(default_factory=dict)
     possible: frozenset[str] = frozenset()
-    told: Mapping[str, str] = field(default_factory=dict)
+    last_reasons: Mapping[str, str] = field(default_factory=dict)
     ended: frozenset[str] = frozenset()
     last_s: float = 0.0
     calculated_s: float = -math.inf
@@ -153,9 +153,9 @@ class Slurm(Scheduler):
                 assign.append(Assignment(name, {names[node]: count for node, count in gpus.items()}, math.inf))
             reasons = {name: reason for name, reason in reasons.items() if name not in plan.starts}
             _pass(memory, due, now, plan, len(queue) <= settings["default_queue_depth"])
-        why = {name: reason for name, reason in reasons.items() if memory.told.get(name) != reason.text}
+        why = {name: reason for name, reason in reasons.items() if memory.last_reasons.get(name) != reason.text}
         if why:
-            memory.told = {**memory.told, **{name: reason.text for name, reason in why.items()}}
+            memory.last_reasons = {**memory.last_reasons, **{name: reason.text for name, reason in why.items()}}
         next_s = _next(memory, knobs, now, bool(ready))
         refused: dict[str, Verdict] = dict.fromkeys(never, "refused")
         return Decision(tuple(assign), verdicts=refused, signals=signals, why={**why, **never}, next_s=next_s), memory
@@ -173,7 +173,7 @@ def _pass(memory: SlurmMemory, due: Mapping[str, bool], now: float, plan: Plan, 
     if plan.starts:
         _change(memory, [memory.room.held(memory.site.asks[name], gpus, now) for name, gpus in plan.starts.items()])
         memory.priority = {name: value for name, value in memory.priority.items() if name not in plan.starts}
-        memory.told = {name: text for name, text in memory.told.items() if name not in plan.starts}
+        memory.last_reasons = {name: text for name, text in memory.last_reasons.items() if name not in plan.starts}
 
 
 def _change(memory: SlurmMemory, started: Sequence[Held], ended: Sequence[Held] = ()) -> None:

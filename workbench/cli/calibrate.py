@@ -70,9 +70,9 @@ def _text(found: Calibration) -> str:
     lines += [aligned(["", "median error", "rank", "mean error"], rows)]
     far = found.unexplained()
     if len(far):
-        told = [[str(value) if isinstance(value, (str, int)) else f"{value:.0f}" for value in row]
+        cells = [[str(value) if isinstance(value, (str, int)) else f"{value:.0f}" for value in row]
                 for row in far.itertuples(index=False)]  # fmt: skip
-        lines += ["", "Not explained by what the files say:", aligned(list(far.columns), told)]
+        lines += ["", "Not explained by what the files say:", aligned(list(far.columns), cells)]
     return "\n".join(lines)
 
 

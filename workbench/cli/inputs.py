@@ -145,8 +145,8 @@ def a_scheduler(text: str) -> str:
         raise
     except Exception as error:
         lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename.endswith(path)]
-        told = f"{type(error).__name__}: {error}" + (f" (line {lines[-1]})" if lines else "")
-        raise InputError(f"--scheduler {path}", Words(told), "a Python file that runs") from error
+        mistake = f"{type(error).__name__}: {error}" + (f" (line {lines[-1]})" if lines else "")
+        raise InputError(f"--scheduler {path}", Words(mistake), "a Python file that runs") from error
     if not is_own(name):
         expected = f'a name that the file declares, as above a function @workbench.scheduler("{name or "mine"}")'
         raise InputError(f"--scheduler {path}", name or NOTHING, expected)

@@ -147,11 +147,11 @@ def grade_notebooks(args: argparse.Namespace) -> Answer:
     table.writeheader()
     table.writerows({name: _cell(value) for name, value in row.items()} for row in rows)
     write_text(Path(args.output), written.getvalue(), force=args.force)
-    told = [
+    lines = [
         f"{row['notebook']}: {row['solved']} of {row['exercises']}{'; ' if row['reason'] else ''}{row['reason']}"
         for row in rows
     ]
-    return Answer({"output": args.output, "grades": rows}, lambda: "\n".join(told))
+    return Answer({"output": args.output, "grades": rows}, lambda: "\n".join(lines))
 
 
 def _cell(value: Any) -> Any:

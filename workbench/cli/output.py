@@ -100,8 +100,8 @@ def known_as(labelled: Mapping[str, tuple[str, Mapping[str, Any]]]) -> list[str]
     lines = []
     for label, (name, knobs) in labelled.items():
         if not label.startswith(name):
-            told = ", ".join(f"{knob}={value}" for knob, value in knobs.items())
-            lines.append(f"{label} is {name} {told}".rstrip())
+            settings = ", ".join(f"{knob}={value}" for knob, value in knobs.items())
+            lines.append(f"{label} is {name} {settings}".rstrip())
     return lines
 
 

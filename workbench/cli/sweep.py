@@ -71,7 +71,7 @@ def sweep(args: argparse.Namespace) -> Answer:
     entries = _entries(args.schedulers, args.settings, vary)
     labels = known_as(entries or {})
     began = time.perf_counter()
-    with _told(args) as reports:
+    with _reporting(args) as reports:
         found = run_all(
             scenarios,
             entries,
@@ -141,7 +141,7 @@ def _entries(
 
 
 @contextlib.contextmanager
-def _told(args: argparse.Namespace) -> Iterator[list[SweepProgress]]:
+def _reporting(args: argparse.Namespace) -> Iterator[list[SweepProgress]]:
     """Where reports of progress go; the line on a terminal is gone at the end, and Ctrl-C says what is kept."""
     reports: list[SweepProgress] = []
     try:

@@ -82,16 +82,16 @@ def _throughput_problems(s: Scenario, types: set[str]) -> Iterable[Problem]:
         seen.setdefault(key, i)
     alone = {(row.model, row.accelerator, row.gpus if s.scaling.law == "none" else None) for row in s.throughputs}
     pairs: dict[tuple[Any, ...], int] = {}
-    told: set[tuple[Any, ...]] = set()  # a model without rows is in many pairs
+    named: set[tuple[Any, ...]] = set()  # a model without rows is in many pairs
     for i, pair in enumerate(s.colocated):
         yield from _known(pair.accelerator, types, f"colocated[{i}].accelerator", "a name in cluster.accelerators")
         for where, model in ((f"colocated[{i}].model", pair.model), (f"colocated[{i}].with_model", pair.with_model)):
-            if (model,) not in told:
+            if (model,) not in named:
                 yield from _known(model, models, where, "a model with a row in throughputs")
-                told.add((model,))
+                named.add((model,))
             key_alone = (model, pair.accelerator, pair.gpus if s.scaling.law == "none" else None)
-            if model in models and pair.accelerator in types and key_alone not in alone and key_alone not in told:
-                told.add(key_alone)
+            if model in models and pair.accelerator in types and key_alone not in alone and key_alone not in named:
+                named.add(key_alone)
                 what = f"{counted(pair.gpus, 'GPU')} of {pair.accelerator}"
                 yield Problem(where, model, f"a model with a row in throughputs for {what} alone: its partner may end")
         if pair.model == pair.with_model and pair.steps_per_s != pair.with_steps_per_s:

@@ -283,14 +283,14 @@ class Scenario(Frozen):
         if not self.attributes and not any(ATTRIBUTE in name for name in uses):
             return self
 
-        def told(part: str, found: tuple[Any, ...]) -> tuple[Any, ...]:
+        def declared(part: str, found: tuple[Any, ...]) -> tuple[Any, ...]:
             return tuple(each.model_copy(update={"attributes": each.attributes.seen(part, uses)}) for each in found)
 
         parts = {name: getattr(self.cluster, name) for name in Cluster.model_fields}
-        cluster = Cluster(**{**parts, "nodes": told("nodes.", self.cluster.nodes)})
+        cluster = Cluster(**{**parts, "nodes": declared("nodes.", self.cluster.nodes)})
         parts = {name: getattr(self, name) for name in type(self).model_fields}
-        changed = {"cluster": cluster, "jobs": told("", self.jobs), "models": told("models.", self.models)}
-        changed["entities"] = told("entities.", self.entities)
+        changed = {"cluster": cluster, "jobs": declared("", self.jobs), "models": declared("models.", self.models)}
+        changed["entities"] = declared("entities.", self.entities)
         return cast("Self", self.model_construct(**{**parts, **changed}))
 
     def to_dict(self) -> dict[str, Any]:

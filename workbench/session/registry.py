@@ -236,8 +236,8 @@ def _load(place: _Place) -> Room | str:
     except WorkbenchError as error:
         return at_line(on_one_line(str(error)), line_of(error))
     except (Exception, SystemExit) as error:
-        told = shorten(Words(on_one_line(f"{type(error).__name__}: {error}".removesuffix(": "))), MOST_OF_OURS)
-        return at_line(told, line_of(error))
+        mistake = shorten(Words(on_one_line(f"{type(error).__name__}: {error}".removesuffix(": "))), MOST_OF_OURS)
+        return at_line(mistake, line_of(error))
     return room
 
 

@@ -145,8 +145,9 @@ class Explained:
     links: tuple[Link, ...] = ()
 
     def __post_init__(self) -> None:
-        if isinstance(self.sentences, str):
-            raise InputError("explanation, sentences", self.sentences, "a tuple of sentences: (RULE, *found.sentences)")
+        sentences: Any = self.sentences
+        if isinstance(sentences, str):
+            raise InputError("explanation, sentences", sentences, "a tuple of sentences: (RULE, *found.sentences)")
 
 
 class Said(NamedTuple):

@@ -151,9 +151,9 @@ class Run:
         head["knobs"] = knobs_as_json(self.knobs)
         scenario = self.scenario.to_json()
         digests = {SCENARIO_FILE: digest_of(json.loads(scenario)), **self._digests()}
-        told = {"format": FORMAT, "key": self.key(), **head, "digests": digests}
+        said = {"format": FORMAT, "key": self.key(), **head, "digests": digests}
         with new_folder(Path(path), is_result_folder, force=force) as folder:
-            text = json.dumps({**told, "digest": digest_of(told)}, indent=1, allow_nan=False)
+            text = json.dumps({**said, "digest": digest_of(said)}, indent=1, allow_nan=False)
             (folder / "run.json").write_text(text + "\n", encoding="utf-8")
             (folder / SCENARIO_FILE).write_text(scenario, encoding="utf-8")
             for table in TABLES:

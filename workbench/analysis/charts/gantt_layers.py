@@ -303,11 +303,11 @@ def _marks(frame: Frame) -> list[Layer]:
         alt.Tooltip("at:N", title="At"),
         alt.Tooltip("reason:N", title="Why"),
     ]
-    told = shown.transform_calculate(at=theme.duration_expr("datum.time_s"))
+    timed = shown.transform_calculate(at=theme.duration_expr("datum.time_s"))
     middle = _y("(datum.y0 + datum.y1) / 2")
     size = f"clamp(pow(0.42 * {ROW_PX}, 2), 12, 110)"
     edge = (
-        told.transform_filter("datum.mark === 'preempted'")
+        timed.transform_filter("datum.mark === 'preempted'")
         .mark_rule(color=theme.INK, clip=True)
         .encode(
             x=at,
@@ -319,7 +319,7 @@ def _marks(frame: Frame) -> list[Layer]:
         )
     )
     notch = (
-        told.transform_filter("datum.mark === 'preempted'")
+        timed.transform_filter("datum.mark === 'preempted'")
         .mark_point(shape="triangle-left", filled=True, fill=theme.PAPER, stroke=theme.INK, strokeWidth=1.2, clip=True)
         .encode(
             x=at,
@@ -333,7 +333,7 @@ def _marks(frame: Frame) -> list[Layer]:
     if frame.by == "slot":
         return [edge, notch]
     ends = (
-        told.transform_filter("datum.mark !== 'preempted'")
+        timed.transform_filter("datum.mark !== 'preempted'")
         .mark_point(clip=False, filled=True, strokeWidth=1.2, stroke=theme.INK)
         .encode(
             x=at,

@@ -56,29 +56,29 @@ def posed(formulation: Formulation[Any], scenario: Scenario, **changed: Any) -> 
 
 def wrong_formulation(formulation: Formulation[Any], scenario: Scenario) -> list[Problem]:
     """All that is wrong with a formulation, solved on a scenario; not what only follows from something that is told."""
-    name, told, model = formulation.name, list[Problem](), None
+    name, problems, model = formulation.name, list[Problem](), None
     answers: dict[SolverName, list[Problem]] = {solver: [] for solver in get_args(SolverName)}
     if not formulation.own:  # whose statement is its base's, and what it changes
-        with collecting(f"{name}, docstring", "a statement, line by line", told):
-            told += _wrong_statement(formulation)
+        with collecting(f"{name}, docstring", "a statement, line by line", problems):
+            problems += _wrong_statement(formulation)
         if not notation.equations(formulation):
-            return told
-    with collecting(f"{name}, data", "the numbers of the problem", told):
+            return problems
+    with collecting(f"{name}, data", "the numbers of the problem", problems):
         data, knobs = posed(formulation, scenario)
-        told += _not_frozen(f"{name}, data", data)
-        with collecting(f"{name}, build", "an unsolved model", told if data is not None else []):
+        problems += _not_frozen(f"{name}, data", data)
+        with collecting(f"{name}, build", "an unsolved model", problems if data is not None else []):
             model, more = _built(formulation, data, knobs)
-            told += more
+            problems += more
             if not formulation.own:
                 wrong = [*_wrong_model(formulation, model, data, knobs)]
                 others = _wrong_with_other_knobs(formulation, scenario, proven=not wrong)
                 wrong = wrong or [*_unproven(name, formulation.statement(knobs, data), model, knobs)]
-                told += _once_by_part([*wrong, *others])
+                problems += _once_by_part([*wrong, *others])
     if model is not None and len([*model.component_data_objects(pyo.Objective, active=True)]) == 1:
         for solver, found in answers.items():
             with collecting(f"{name}, answer", "an answer", found):
                 found += _wrong_answer(formulation, data, knobs, dataclasses.replace(LIMITED, name=solver))
-    return [*told, *once(answers, "with")]
+    return [*problems, *once(answers, "with")]
 
 
 def _wrong_statement(formulation: Formulation[Any]) -> Iterator[Problem]:

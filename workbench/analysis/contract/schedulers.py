@@ -60,36 +60,38 @@ def _wrong_uses(scheduler: Scheduler) -> Iterator[Problem]:
 
 
 def _wrong_timing(scheduler: Scheduler) -> list[Problem]:
-    where, told = f"{scheduler.name}, timing", list[Problem]()
-    with collecting(where, TIMING, told):
+    where, problems = f"{scheduler.name}, timing", list[Problem]()
+    with collecting(where, TIMING, problems):
         timing: Any = scheduler.timing(scheduler.settle({}))
         if not isinstance(timing, Timing):
-            told.append(Problem(at_line(where, _line(scheduler, "timing")), timing, TIMING))
-    return told
+            problems.append(Problem(at_line(where, _line(scheduler, "timing")), timing, TIMING))
+    return problems
 
 
 def _wrong_in(scheduler: Scheduler, scenario: Scenario) -> list[Problem]:
     """What is wrong with its first memory, or else with its decisions."""
-    name, knobs, told = scheduler.name, scheduler.settle({}), list[Problem]()
-    with collecting(f"{name}, start", "its first memory", told):
+    name, knobs, problems = scheduler.name, scheduler.settle({}), list[Problem]()
+    with collecting(f"{name}, start", "its first memory", problems):
         if as_text(scheduler.start(scenario, knobs)) != as_text(scheduler.start(scenario, knobs)):
-            told.append(Problem(f"{name}, start", Words("two memories"), "one for the same scenario and knobs"))
-    if not told:
-        with collecting(f"{name}, decide", "a decision", told):
+            problems.append(Problem(f"{name}, start", Words("two memories"), "one for the same scenario and knobs"))
+    if not problems:
+        with collecting(f"{name}, decide", "a decision", problems):
             eye = Watched(scheduler)
             watched = simulate(scenario, eye, seed=1, stop=Until(LATEST_S))
             if watched != simulate(scenario, scheduler, seed=1, stop=Until(LATEST_S)):
-                told.append(Problem(f"{name}, decide", Words("two runs that differ"), "equal inputs give equal runs"))
-            told += _wrong_route(scheduler, knobs, {*watched.decisions["made_by"]})
-            told += _wrong_shares(scheduler, knobs, eye.solved)
+                problems.append(
+                    Problem(f"{name}, decide", Words("two runs that differ"), "equal inputs give equal runs")
+                )
+            problems += _wrong_route(scheduler, knobs, {*watched.decisions["made_by"]})
+            problems += _wrong_shares(scheduler, knobs, eye.solved)
             jobs = watched.jobs
             left = jobs.loc[jobs["finish_s"].isna() & jobs["arrival_s"].notna(), "job"]
             if len(left):
                 found = Words(f"{listed(left)} unfinished after {LATEST_S:g} s")
-                told.append(Problem(f"{name}, decide", found, "every job finishes"))
-    method = "decide" if any(", decide" in each.where for each in told) else "start"
+                problems.append(Problem(f"{name}, decide", found, "every job finishes"))
+    method = "decide" if any(", decide" in each.where for each in problems) else "start"
     line = _line(scheduler, method)
-    return [each if each.where.endswith(")") else each._replace(where=at_line(each.where, line)) for each in told]
+    return [each if each.where.endswith(")") else each._replace(where=at_line(each.where, line)) for each in problems]
 
 
 def _wrong_route(scheduler: Scheduler, knobs: Knobs, made_by: Set[str]) -> Iterator[Problem]:
@@ -212,7 +214,7 @@ class Watched(Scheduler):
 
 def _require_room(where: str, snapshot: Snapshot, decision: Decision) -> None:
     """Raise InputError for shares that take more GPUs of a type than are up; pairs and copies are not counted."""
-    gangs = dict(zip(snapshot.jobs.names, snapshot.jobs.gpus.tolist(), strict=True))
+    gangs: dict[Any, int] = dict(zip(snapshot.jobs.names, snapshot.jobs.gpus.tolist(), strict=True))
     shares = decision.shares
     for kind, up in zip(snapshot.types, snapshot.workers.tolist(), strict=True):
         if shares is not None and kind in shares.types:

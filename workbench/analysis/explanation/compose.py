@@ -55,23 +55,23 @@ def _composed(job_at: JobAtTime) -> dict[str, Any]:
     name = job_at.run.scheduler
     carrier = carried_by(name)
     explainer = find_explainer(carrier or name)
-    told = Explained() if explainer is None else explainer(job_at)
+    explained = Explained() if explainer is None else explainer(job_at)
     if not job_at.recorded:
-        told = Explained(gang=told.gang)
+        explained = Explained(gang=explained.gang)
     sentences += course.begun(job_at)
-    binding = told.binding
+    binding = explained.binding
     if job_at.state == "waiting":
         text, short = course.capacity(job_at)
-        sentences += [text] if told.gang else []
-        short &= job_at.recorded or told.gang
+        sentences += [text] if explained.gang else []
+        short &= job_at.recorded or explained.gang
         otherwise = NOT_CHOSEN if job_at.recorded else NOT_RECORDED
         binding = course.undecided(job_at) or binding or (CAPACITY if short else otherwise)
     said = job_at.said
     if said is not None and not any(s.endswith((f": {said.text}.", f"({said.text}).")) for s in sentences):
         sentences.append(f"The scheduler's reason, given at {course.clock(said.at_s)}: {said.text}.")
-    sentences += [sentence for sentence in told.sentences if sentence not in sentences]
-    if told.order is not None:
-        sentences += _place(job_at, told.order)
+    sentences += [sentence for sentence in explained.sentences if sentence not in sentences]
+    if explained.order is not None:
+        sentences += _place(job_at, explained.order)
     if carrier:
         shown = f"workbench.rows(run, at={job_at.at_s:g})"
         sentences.append(f"What is planned is the answer of the formulation {name}: {shown} says which rows it meets.")
@@ -83,9 +83,9 @@ def _composed(job_at: JobAtTime) -> dict[str, Any]:
     return {
         "sentences": tuple(sentences),
         "binding": binding,
-        "facts": (*course.facts(job_at), *told.facts),
-        "competitors": _competitors(job_at, told.order),
-        "order": "" if told.order is None else _titled(told.order),
+        "facts": (*course.facts(job_at), *explained.facts),
+        "competitors": _competitors(job_at, explained.order),
+        "order": "" if explained.order is None else _titled(explained.order),
     }
 
 

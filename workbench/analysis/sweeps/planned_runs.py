@@ -74,8 +74,8 @@ def plan_runs(
         if ends.window is not None:
             check_window(scenario, ends.window)
         planned.append((label, scenario, plan_cases(scenario, entries, chosen)))
-    told = belief_of_all([find_scheduler(case.scheduler) for _, _, cases in planned for case in cases], ends.belief)
-    ends = replace(ends, belief=told)
+    belief = belief_of_all([find_scheduler(case.scheduler) for _, _, cases in planned for case in cases], ends.belief)
+    ends = replace(ends, belief=belief)
     found = [run for label, scenario, cases in planned for run in _runs(label, scenario, cases, points, ends)]
     _require_known(points, (run.scheduler for run in found))
     return found

@@ -41,14 +41,14 @@ class Tally:
     def __init__(self, runs: int, kept: int, tell: Callable[[SweepProgress], None] | None) -> None:
         self._began, self._tell = time.monotonic(), tell
         self._now = SweepProgress(runs, kept)
-        self._told()
+        self._report()
 
     def count(self, status: Literal["done", "failed"]) -> None:
         """A run has ended."""
         elapsed_s = time.monotonic() - self._began
         self._now = replace(self._now, **{status: getattr(self._now, status) + 1}, elapsed_s=elapsed_s)
-        self._told()
+        self._report()
 
-    def _told(self) -> None:
+    def _report(self) -> None:
         if self._tell is not None:
             self._tell(self._now)

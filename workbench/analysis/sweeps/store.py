@@ -81,10 +81,10 @@ class Store:
 
     def __enter__(self) -> Self:
         new = self.path != MEMORY and not os.path.exists(self.path)
-        with _told(self.path):
+        with _errors_of(self.path):
             self._file = sqlite3.connect(self.path, timeout=PATIENCE_S, isolation_level=None)
         try:
-            with _told(self.path):
+            with _errors_of(self.path):
                 self._begin()
         except BaseException:
             self._file.close()
@@ -106,7 +106,7 @@ class Store:
             yield
             return
         name = os.path.realpath(self.path) + LOCK
-        with _told(name), contextlib.closing(sqlite3.connect(name, timeout=0.0, isolation_level=None)) as lock:
+        with _errors_of(name), contextlib.closing(sqlite3.connect(name, timeout=0.0, isolation_level=None)) as lock:
             try:
                 lock.execute("BEGIN EXCLUSIVE")
             except sqlite3.OperationalError as error:
@@ -118,7 +118,7 @@ class Store:
 
     def find(self, key: str) -> Measured | None:
         """What the run of that key came to; None if it is not there."""
-        with _told(self.path):
+        with _errors_of(self.path):
             query = "SELECT status, error, measures, wall_s FROM runs WHERE key = ?"
             found = self._file.execute(query, (key,)).fetchone()
         if found is None:
@@ -128,7 +128,7 @@ class Store:
 
     def status(self, key: str) -> Status | None:
         """Whether the run of that key is done or has failed; None if it is not there."""
-        with _told(self.path):
+        with _errors_of(self.path):
             found = self._file.execute("SELECT status FROM runs WHERE key = ?", (key,)).fetchone()
         return None if found is None else found[0]
 
@@ -148,7 +148,7 @@ class Store:
         }
         values = ", ".join(f":{name}" for name in COLUMNS)
         change = ", ".join(f"{name} = excluded.{name}" for name in COLUMNS if name != "key")
-        with _told(self.path):
+        with _errors_of(self.path):
             self._file.execute(
                 f"INSERT INTO runs ({', '.join(COLUMNS)}) VALUES ({values}) "
                 f"ON CONFLICT (key) DO UPDATE SET {change} WHERE runs.status = 'failed'",
@@ -184,7 +184,7 @@ class Store:
 
 
 @contextlib.contextmanager
-def _told(path: str) -> Iterator[None]:
+def _errors_of(path: str) -> Iterator[None]:
     """Errors of SQLite as ours."""
     try:
         yield

@@ -114,9 +114,9 @@ class WhatIfPlan:
             for change in self.sides
             for seed, draw in zip(self.seeds, self.draws, strict=True)
         ]
-        told = belief_of_all([find_scheduler(side.scheduler) for side, _ in sides], self.belief)
+        belief = belief_of_all([find_scheduler(side.scheduler) for side, _ in sides], self.belief)
         return [
-            RunRequest(side.scenario, side.scheduler, dict(side.knobs), seed, told, self.until_s)
+            RunRequest(side.scenario, side.scheduler, dict(side.knobs), seed, belief, self.until_s)
             for side, seed in sides
         ]
 

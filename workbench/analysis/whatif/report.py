@@ -24,8 +24,8 @@ def what_if_report(found: WhatIf, values: MarginalValues | None = None) -> str:
     name = today.scenario.name or "a scenario without a name"
     head = f"What if: {'; '.join(change.words for change in found.plan.changes)}"
     plan = found.plan
-    told = found.runs[0][0].belief
-    facts = what_was_run(today.scenario, today.scheduler, today.knobs, plan.seeds, belief=told, until_s=plan.until_s)
+    belief = found.runs[0][0].belief
+    facts = what_was_run(today.scenario, today.scheduler, today.knobs, plan.seeds, belief=belief, until_s=plan.until_s)
     parts = [
         what_if_fragment(found),
         page.two_columns(

@@ -149,9 +149,9 @@ def _only_loses(was: Scenario, now: Scenario) -> bool:
 
 def calibration_of(scenario: Scenario) -> str:
     """How near a log's simulated waits were to the recorded ones, in a sentence; empty where none are recorded."""
-    told = next((note for note in scenario.notes if note.startswith(NOTE)), "")
-    if told or not any("start_s" in job.attributes for job in scenario.jobs):
-        return told
+    calibration = next((note for note in scenario.notes if note.startswith(NOTE)), "")
+    if calibration or not any("start_s" in job.attributes for job in scenario.jobs):
+        return calibration
     return f"{NOTE}none yet; `workbench calibrate` says how near simulated waits are to the recorded ones."
 
 
@@ -163,7 +163,7 @@ def trust(scenario: Scenario) -> str:
 
 def conclusions(found: WhatIf) -> list[str]:
     """The sentences of `WhatIf.conclusions`."""
-    said = [told] if (told := calibration_of(found.plan.today.scenario)) else []
+    said = [calibration] if (calibration := calibration_of(found.plan.today.scenario)) else []
     for number, change in enumerate(found.plan.changes):
         rows = found.differences[found.differences["change"] == change.text]
         for row in rows_of(rows):
@@ -215,8 +215,8 @@ def _jobs(found: WhatIf, change: str) -> str:
 def _refused(today: Run, changed: Run) -> list[str]:
     """Why jobs that run today are refused then, the most frequent reasons first."""
     was, now = (run.jobs["job"][is_refused(run)] for run in (today, changed))
-    told = changed.events[changed.events["event"] == "verdict"]
-    reasons = told.loc[told["job"].isin(set(now) - set(was)), "reason"].value_counts()
+    verdicts = changed.events[changed.events["event"] == "verdict"]
+    reasons = verdicts.loc[verdicts["job"].isin(set(now) - set(was)), "reason"].value_counts()
     found = [f"{counted(n, 'job')} can start no more: {why}." for why, n in reasons.items() if why != "refused"]
     left = len(found) - MOST_REASONS
     return [*found[:MOST_REASONS], *([f"{counted(left, 'more reason')} for refusals."] if left > 0 else [])]

@@ -155,7 +155,7 @@ def explain(job_at: JobAtTime) -> Explained:
 def _links(job_at: JobAtTime, facts: tuple[Fact, ...], binding: str) -> tuple[Link, ...]:
     """The job's promise, its leases, and where it was placed."""
     verdicts = job_at.events("verdict")
-    told = tuple(Fact("verdict given at", float(event["time_s"]), "s") for event in verdicts[-1:])
+    when = tuple(Fact("verdict given at", float(event["time_s"]), "s") for event in verdicts[-1:])
     given = f"at {verdicts[-1]['time_s']:g} s: {verdicts[-1]['reason']}" if verdicts else "none yet"
     planned = [fact for fact in facts if fact.name in LEASES]
     listed = ", ".join(f"{fact.name} {fact.value:.6g}" for fact in planned) or "none planned"
@@ -163,7 +163,7 @@ def _links(job_at: JobAtTime, facts: tuple[Fact, ...], binding: str) -> tuple[Li
         Link(
             "promise",
             f"Verdict on {job_at.job}: {given}.",
-            (*told, *(fact for fact in facts if fact.name.startswith("deadline"))),
+            (*when, *(fact for fact in facts if fact.name.startswith("deadline"))),
         ),
         Link("lease", f"Its leases: {listed}. What decided: {binding or 'nothing is recorded'}.", tuple(planned)),
         job_at.placement(),

@@ -442,10 +442,10 @@ def _assignments(view: CopyInstance, plan: CopyPlan) -> tuple[list[Assignment], 
 def _without(view: CopyInstance, room: IntArray, given: list[Given], whole: Mapping[Unit, Gpus]) -> dict[str, Reason]:
     """Why jobs have no copy; room: (nodes,) GPUs for copies."""
     left = room.copy()
-    for told in given:
-        left[view.at[told.node]] -= told.gpus
+    for order in given:
+        left[view.at[order.node]] -= order.gpus
     why: dict[str, Reason] = {}
-    served = {*(told.job for told in given), *map(str, whole)}
+    served = {*(order.job for order in given), *map(str, whole)}
     for row, name in enumerate(view.snapshot.jobs.names):
         runs = view.speed[row] > 0
         if name in served:
@@ -475,13 +475,13 @@ def _reasons(view: CopyInstance, given: list[Given], whole: Mapping[Unit, Gpus])
         for name, gpus in whole.items()
     }
     by_job: dict[str, list[Given]] = {}
-    for told in given:
-        by_job.setdefault(told.job, []).append(told)
+    for order in given:
+        by_job.setdefault(order.job, []).append(order)
     for name, those in by_job.items():
         most = view.tracker.max_job_count
-        ids = copy_ids(view.tracker.ids[name], max(told.copy for told in those), most)
-        parts = ", ".join(f"{told.steps} steps on {told.node}" for told in those)
-        listed = ", ".join(str(ids[told.copy - 1]) for told in those)
+        ids = copy_ids(view.tracker.ids[name], max(order.copy for order in those), most)
+        parts = ", ".join(f"{order.steps} steps on {order.node}" for order in those)
+        listed = ", ".join(str(ids[order.copy - 1]) for order in those)
         text = f"{'copy' if len(those) == 1 else 'copies'} {listed}: {parts}"
         why[name] = Reason("forked", text, {"copies": float(len(those)), "ids": listed})
     return why

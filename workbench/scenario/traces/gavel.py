@@ -385,8 +385,8 @@ def _slo_notes(rows: list[TraceRow]) -> Iterator[str]:
 def _mode_notes(rows: list[TraceRow]) -> Iterator[str]:
     modes = Counter(row.mode for row in rows if row.mode not in (None, "", STATIC))
     if modes:
-        told = ", ".join(f"{count} {mode}" for mode, count in modes.items())
-        yield f"jobs whose batch size would change keep that of their job type: {told}"
+        counts = ", ".join(f"{count} {mode}" for mode, count in modes.items())
+        yield f"jobs whose batch size would change keep that of their job type: {counts}"
 
 
 def _type_notes(tables: dict[str, TypeSpeeds], types: list[str]) -> Iterator[str]:

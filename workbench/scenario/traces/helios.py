@@ -60,7 +60,7 @@ def convert(
 
 
 def read_trace(source: str | Path, drops: Drops) -> Iterable[TimedRow]:
-    """The jobs that can be read, arrivals from `rows.EPOCH`; the others go to `drops`.
+    """The jobs that can be read, arrivals from `trace_file.EPOCH`; the others go to `drops`.
 
     Raises InputError if there is no header with the columns.
     """

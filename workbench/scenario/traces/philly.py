@@ -54,7 +54,7 @@ def convert(
 
 
 def read_log(source: str | Path, drops: Drops) -> Iterable[TimedRow]:
-    """The jobs that can be read, arrivals from `rows.EPOCH`; the others go to `drops`.
+    """The jobs that can be read, arrivals from `trace_file.EPOCH`; the others go to `drops`.
 
     Raises InputError if the file is no list of objects.
     """

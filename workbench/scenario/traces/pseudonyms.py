@@ -103,13 +103,13 @@ def pseudonymous(scenario: Scenario, report: Report, path: str | Path) -> tuple[
     Raises InputError for a key file that is none.
     """
     keys = read_keys(Path(path))
-    told: dict[tuple[str, str], str] = {}
+    renamed: dict[tuple[str, str], str] = {}
 
     def named(attribute: str, text: str) -> str:
         kind = KIND[attribute.casefold().partition(" ")[0]]
         parts = text.split(",") if attribute in NAMES else [text]
         found = ",".join(keys.of(kind, part) if part else part for part in parts)
-        told[attribute, text] = found
+        renamed[attribute, text] = found
         return found
 
     jobs = []
@@ -124,7 +124,7 @@ def pseudonymous(scenario: Scenario, report: Report, path: str | Path) -> tuple[
         title = entity_name(found) if "kind" in found else named("entity", entity.name)
         entities.append({**entity.model_dump(), "name": title, "attributes": found})
     source = f"{report.format} log"
-    notes, assumed = (tuple(_without(note, told) for note in notes) for notes in (report.notes, report.assumed))
+    notes, assumed = (tuple(_without(note, renamed) for note in notes) for notes in (report.notes, report.assumed))
     description = f"{len(scenario.jobs)} jobs of a {source}"
     changed = scenario.replace(jobs=jobs, entities=entities, name=source, description=description)
     write_keys(Path(path), keys)
@@ -138,9 +138,9 @@ def _replaced(facts: Mapping[str, Any], named: Callable[[str, str], str]) -> dic
     }
 
 
-def _without(note: str, told: Mapping[tuple[str, str], str]) -> str:
+def _without(note: str, renamed: Mapping[tuple[str, str], str]) -> str:
     """A note in which names stand behind their kinds (`user ada`)."""
-    for (attribute, text), found in told.items():
+    for (attribute, text), found in renamed.items():
         if f"{attribute} {text}" in note:
             note = re.sub(rf"\b{re.escape(attribute)} {re.escape(text)}(?!\w)", f"{attribute} {found}", note)
     return note

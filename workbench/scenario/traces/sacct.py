@@ -190,15 +190,15 @@ def convert(
         outages=lambda begin_s, end_s, names: site.outages(first + begin_s, first + end_s, names),
     )
     scenario, report = assemble(source, FORMAT, rows, log.drops, cut, [], ENDED[0], recording, zero)
-    told = (*report.notes, *log.notes, *_told(log, site, read))
-    return scenario, replace(report, notes=told)
+    notes = (*report.notes, *log.notes, *_notes_of(log, site, read))
+    return scenario, replace(report, notes=notes)
 
 
 # The table ------------------------------------------------------------------------------------------------------------
 
 
 def read_log(source: str | Path, log: _Log, columns: Sequence[str] = ()) -> Iterable[TimedRow]:
-    """The jobs that can be read, times from `rows.EPOCH`; one without GPUs has 0. The others go to the log's drops.
+    """The jobs that can be read, times from `trace_file.EPOCH`; one without GPUs has 0. Others go to the log's drops.
 
     Raises InputError if there is no header with the columns.
     """
@@ -554,7 +554,7 @@ def _on_cpus(row: TimedRow) -> TimedRow:
     return replace(row, gpus=max(int(float(row.facts.get("cpus", 1.0))), 1), ran_on=(CPU,))
 
 
-def _told(log: _Log, site: Site, rows: Sequence[TimedRow]) -> Iterator[str]:
+def _notes_of(log: _Log, site: Site, rows: Sequence[TimedRow]) -> Iterator[str]:
     """What an operator should know of the log."""
     going = sum(row.facts["state"] in GOING_ON for row in rows)
     on_cpus = sum(row.ran_on == (CPU,) for row in rows)

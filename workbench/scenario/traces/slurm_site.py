@@ -187,7 +187,7 @@ class NodeFacts:
 
 @dataclass(slots=True)
 class Site:
-    """All that the files say; moments in seconds from `rows.EPOCH`. entries: of entities, by kind and name."""
+    """All that the files say; moments in seconds from `trace_file.EPOCH`. entries: of entities, by kind and name."""
 
     nodes: dict[str, NodeFacts] = field(default_factory=dict)
     entries: dict[tuple[str, ...], dict[str, Any]] = field(default_factory=dict)
@@ -307,11 +307,11 @@ class Site:
                 for name in hosts(record["nodes"]):
                     self.nodes.setdefault(name, NodeFacts()).rack = record["switchname"]
         known = settings(text)
-        if told := _kept({key.upper(): value for key, value in known.items()}, CONFIG):
-            self._entry("config", known.get("clustername", "slurm")).update(told)
-            lost = [f"{name}={told[name]}" for name, usual in IGNORED.items() if told.get(name, usual) != usual]
+        if kept := _kept({key.upper(): value for key, value in known.items()}, CONFIG):
+            self._entry("config", known.get("clustername", "slurm")).update(kept)
+            lost = [f"{name}={kept[name]}" for name, usual in IGNORED.items() if kept.get(name, usual) != usual]
             self.notes += [f"kept, but the scheduler slurm does not go by it: {listed(lost)}"] if lost else []
-        return bool(found or told)
+        return bool(found or kept)
 
     def _partition(self, record: Mapping[str, str]) -> None:
         name = record["partitionname"]
@@ -415,8 +415,8 @@ class Site:
         known |= {each for facts in self.nodes.values() for each in facts.partitions}
         if odd := [f"{name} ({some})" for name, some in partitions.items() if known and name not in known]:
             yield f"jobs of partitions that the site does not have, kept where they ran: {listed(odd, 5)}"
-        told = {name for name, _ in self.reservations}
-        if odd := [f"{name} ({some})" for name, some in reservations.items() if name not in told]:
+        reserved = {name for name, _ in self.reservations}
+        if odd := [f"{name} ({some})" for name, some in reservations.items() if name not in reserved]:
             yield f"jobs of reservations that no file tells of, as if they named none: {listed(odd, 5)}"
 
 

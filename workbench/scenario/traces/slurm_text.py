@@ -139,8 +139,8 @@ def seconds(text: str) -> float | None:
 
 
 def timestamp(text: str) -> float | None:
-    """Seconds from `rows.EPOCH` to `YYYY-MM-DDTHH:MM:SS`, with or without a zone (`Z`, `+0100`), or to seconds since
-    1970; None for anything else. A time without a zone is as the clock on the wall shows it."""
+    """Seconds from `trace_file.EPOCH` to `YYYY-MM-DDTHH:MM:SS`, with or without a zone (`Z`, `+0100`), or to seconds
+    since 1970; None for anything else. A time without a zone is as the clock on the wall shows it."""
     text = text.strip()
     if _EPOCH.fullmatch(text):
         found = (_UNIX - EPOCH).total_seconds() + int(text)

@@ -222,7 +222,7 @@ def started(submitted_s: float, start_s: float | None, duration_s: float) -> dic
 
 
 def dated(rows: Sequence[TimedRow]) -> tuple[list[TimedRow], datetime | None]:
-    """Rows whose arrivals count from `rows.EPOCH`, counted from the first one; and the date of that one."""
+    """Rows whose arrivals count from `trace_file.EPOCH`, counted from the first one; and the date of that one."""
     if not rows:
         return [], None
     begin_s = min(row.times.get("submit_s", row.arrival_s) for row in rows)
@@ -284,23 +284,23 @@ def assemble(
         "plan": list(PLAN) if group == GROUP else [{"scheduler": name} for name in PLAN_OF_TYPES],
     }
     zero = [] if first is None else [f"time 0 of the file is its first submission, {first:%Y-%m-%d %H:%M:%S}"]
-    told = [*_order_notes(read), *zero, *notes, *_ended_notes(kept, well), *sample_notes(len(able), cut.sample)]
+    all_notes = [*_order_notes(read), *zero, *notes, *_ended_notes(kept, well), *sample_notes(len(able), cut.sample)]
     if cut.from_s is None and cut_off is None and begin_s > 0:
-        told.append(f"arrivals count from the file's first one, which is at {begin_s:.15g} s there")
+        all_notes.append(f"arrivals count from the file's first one, which is at {begin_s:.15g} s there")
     if group is None:
         recorded = recorded or Recording()
-        told += _recorded_notes(kept)
+        all_notes += _recorded_notes(kept)
         report = replace(report, assumed=tuple(_ratio_notes(kept, recorded.ratios)))
-        told += _set_going(data, kept, cluster, begin_s, cut_off)
+        all_notes += _set_going(data, kept, cluster, begin_s, cut_off)
         nodes = [node.name for node in cluster.machines]
         end_s = begin_s + _recorded_of(kept, begin_s).end_s
         data["entities"] = recorded.entities(begin_s)
         if outages := recorded.outages(begin_s, end_s, nodes):
             data["core"] = {"faults": {"list": outages}}
     else:
-        told += [] if named else _drawn_notes(kept, group)
-        told += _speed_notes(kept, work)
-    return Scenario.from_dict(data, called), replace(report, notes=tuple(told))
+        all_notes += [] if named else _drawn_notes(kept, group)
+        all_notes += _speed_notes(kept, work)
+    return Scenario.from_dict(data, called), replace(report, notes=tuple(all_notes))
 
 
 def _first(rows: Sequence[TimedRow]) -> float:
@@ -478,14 +478,14 @@ def _order_notes(read: Sequence[TimedRow]) -> Iterator[str]:
 def _ended_notes(kept: Sequence[TimedRow], well: str | None) -> Iterator[str]:
     """A note on jobs that ended in another state than `well`, if there are any."""
     ended = Counter(row.ended for row in kept if row.ended != well)
-    if told := ", ".join(f"{count} {state}" for state, count in ended.items()):
-        yield f"jobs that did not end well ran as long as they did and are read like others: {told}"
+    if states := ", ".join(f"{count} {state}" for state, count in ended.items()):
+        yield f"jobs that did not end well ran as long as they did and are read like others: {states}"
 
 
 def _drawn_notes(kept: Sequence[TimedRow], group: str) -> Iterator[str]:
     counts = Counter(classes(np.array([row.gpus * row.duration_s for row in kept])))
-    told = ", ".join(f"{size} {counts[size]}" for size in CLASSES)
-    yield f"no models in the trace: drawn from those of {group.capitalize()} by size class (jobs: {told})"
+    sizes = ", ".join(f"{size} {counts[size]}" for size in CLASSES)
+    yield f"no models in the trace: drawn from those of {group.capitalize()} by size class (jobs: {sizes})"
 
 
 def _ratio_notes(kept: Sequence[TimedRow], ratios: Sequence[Ratio]) -> Iterator[str]:
@@ -502,8 +502,8 @@ def _ratio_notes(kept: Sequence[TimedRow], ratios: Sequence[Ratio]) -> Iterator[
 def _recorded_notes(kept: Sequence[TimedRow]) -> Iterator[str]:
     ran = Counter(" or ".join(row.ran_on) for row in kept)
     anywhere = ran.pop("", 0)
-    if told := ", ".join(f"{name} ({count})" for name, count in ran.items()):
-        yield f"jobs run as long as recorded, on the type where they ran and on no other: {told}"
+    if names := ", ".join(f"{name} ({count})" for name, count in ran.items()):
+        yield f"jobs run as long as recorded, on the type where they ran and on no other: {names}"
     if anywhere:
         some = counted(anywhere, "job")
         yield f"{some} with no single type in the trace: may run on any, as long as recorded on each"

@@ -66,8 +66,8 @@ class ConflictError(InfeasibleError):
     stated: StatedProblem | None = None
 
     def __init__(self, error: InfeasibleError, conflict: Conflict) -> None:
-        told = conflict.sentence() if error.is_plain else f"{error.value}: {conflict.sentence()}"
-        super().__init__(error.where, Words(told))
+        sentence = conflict.sentence() if error.is_plain else f"{error.value}: {conflict.sentence()}"
+        super().__init__(error.where, Words(sentence))
         self.conflict = conflict
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -39,17 +39,17 @@ def explainer(why_none: WhyNone) -> Explainer:
     """The explainer of a policy that may give a job no share."""
 
     def explain(job_at: JobAtTime) -> Explained:
-        return _told(job_at, why_none)
+        return _explained(job_at, why_none)
 
     return explain
 
 
 def explain(job_at: JobAtTime) -> Explained:
     """Shares by type, which limits of the policy's problem they meet, and the priority that the round went by."""
-    return _told(job_at, lambda job_at, block: None)
+    return _explained(job_at, lambda job_at, block: None)
 
 
-def _told(job_at: JobAtTime, why_none: WhyNone) -> Explained:
+def _explained(job_at: JobAtTime, why_none: WhyNone) -> Explained:
     order = job_at.order("priority", "priority on its best type", "", "highest")
     block, nowhere = shares_now(job_at), _fits_nowhere(job_at)
     return replace(_reasoned(job_at, why_none, order, block, nowhere), links=_links(job_at, block, order))

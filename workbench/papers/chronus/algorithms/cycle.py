@@ -334,10 +334,10 @@ class Cycle:
         leases, choices, solution = planning.plan(data, self._knobs)
         self._take_over(leases, choices)
         # Objective and bound are those of all types; they are remembered with the first.
-        told = [(solution.objective, solution.bound), *[(0.0, 0.0)] * (len(self._promises) - 1)]
+        objectives = [(solution.objective, solution.bound), *[(0.0, 0.0)] * (len(self._promises) - 1)]
         self._promises = [
             replace(promises, objective=objective, bound=bound, changed=False)
-            for promises, (objective, bound) in zip(self._promises, told, strict=True)
+            for promises, (objective, bound) in zip(self._promises, objectives, strict=True)
         ]
         self._solutions.append(solution)
         return True
@@ -517,8 +517,8 @@ class Cycle:
         # Beside the promised ones: best-effort leases are over now, so that whoever runs on is in its last SLO lease.
         leased = {str(name) for name, lease in self._snapshot.leases.items() if lease.kind == "run"}
         mine = {*sure, *leased}
-        told = [name for name in jobs.names if self._slo or name in mine or name in self._verdicts]
-        queue = [GUARANTEED if name in mine else BEST_EFFORT if name in self._known else PROFILER for name in told]
+        names = [name for name in jobs.names if self._slo or name in mine or name in self._verdicts]
+        queue = [GUARANTEED if name in mine else BEST_EFFORT if name in self._known else PROFILER for name in names]
         shift = self._start_s - self._now_s
         running = [*leased, *(name for name in sure if name in self._placed and name not in leased)]
         guaranteed = sum(self._gang(name) for name in running)
@@ -526,8 +526,8 @@ class Cycle:
         total = sum(map(sum, self.nodes.gpus))
         first = jobs.names[0]
         found: dict[str, Mapping[str, float]] = {
-            "queue": PerJob(told, np.array(queue)),
-            "remaining_s": PerJob(told, self._remaining_s(told)),
+            "queue": PerJob(names, np.array(queue)),
+            "remaining_s": PerJob(names, self._remaining_s(names)),
             "leases_planned": {name: float(len(own)) for name, own in sure.items()},
             "next_lease_s": {name: shift + (own[0] - 1) * self._slo_s for name, own in sure.items()},
             "profiling_gpus": {first: float(profiling)},

@@ -326,9 +326,9 @@ def refusal(found: Sequence[Admission]) -> Reason:
     """
     why, how = "its gang has no speed on any type", "alone"
     if found:
-        told = next((one for one in reversed(found) if one.how != "alone"), found[0])
-        where = ", where it is fastest" if told.how == "alone" and len(found) > 1 else ""
-        why, how = f"{told.why}{where}", told.how
+        trial = next((one for one in reversed(found) if one.how != "alone"), found[0])
+        where = ", where it is fastest" if trial.how == "alone" and len(found) > 1 else ""
+        why, how = f"{trial.why}{where}", trial.how
     text = f"its deadlines cannot be guaranteed: {why}; it is treated as best effort"
     code = "refused_alone" if how == "alone" else "refused"
     return Reason(code, text, {"how": how, "tried": float(len(found))})

@@ -66,17 +66,17 @@ def _planned(data: ChronusInstance, knobs: Knobs) -> tuple[Leases, Choices, Solv
     kept = of_leases(data, data.previous)
     if by in ("feasibility", "greedy"):
         chosen = kept if by == "greedy" else kept.shifted_left
-        return chosen.leases, chosen.choices, _told("feasible", chosen, total_best(data))
+        return chosen.leases, chosen.choices, _reported("feasible", chosen, total_best(data))
     bound = total_best(data)
     kept = improved(kept)
     if bound - kept.objective <= gap * abs(bound):
         kept = kept.shifted_left
-        return kept.leases, kept.choices, _told("", kept, bound)
+        return kept.leases, kept.choices, _reported("", kept, bound)
     try:
         found = FORMULATION.run(data, {"model": _model(by, data), "gap": gap}, solver_of(knobs))
     except TimeLimitError:
         kept = kept.shifted_left
-        return kept.leases, kept.choices, _told("time_limit", kept, bound)
+        return kept.leases, kept.choices, _reported("time_limit", kept, bound)
     leases, made_by = leases_of(found.values["leases"]), found.made_by
     choices: Choices = kept.choices
     if "choice" in found.values:
@@ -85,8 +85,8 @@ def _planned(data: ChronusInstance, knobs: Knobs) -> tuple[Leases, Choices, Solv
         leases, choices = kept.shifted_left.leases, kept.choices
         made_by = "algorithm"
     objective = max(found.objective or 0.0, kept.objective)
-    told = report(objective, found.bound, found.status == "time_limit")
-    return leases, choices, replace(told, build_s=found.build_s, solve_s=found.solve_s, made_by=made_by)
+    solved = report(objective, found.bound, found.status == "time_limit")
+    return leases, choices, replace(solved, build_s=found.build_s, solve_s=found.solve_s, made_by=made_by)
 
 
 def _model(by: str, data: ChronusInstance) -> str:
@@ -96,9 +96,9 @@ def _model(by: str, data: ChronusInstance) -> str:
     return by
 
 
-def _told(status: str, chosen: LeasePlan, bound: float) -> SolveReport:
-    told = report(chosen.objective, bound, timed_out=False)
-    return replace(told, status=status or told.status)
+def _reported(status: str, chosen: LeasePlan, bound: float) -> SolveReport:
+    solved = report(chosen.objective, bound, timed_out=False)
+    return replace(solved, status=status or solved.status)
 
 
 def kept(promises: Promises) -> SolveReport:

@@ -269,5 +269,5 @@ def _printed(
     if before is not None:
         build_s += before.build_s
         solved = replace(solved, solve_s=solved.solve_s + before.solve_s)
-    told = replace(solved, status=again.status, objective=again.objective, bound=again.bound, gap=again.gap)
-    return plan.result.reported(told, build_s)
+    reported = replace(solved, status=again.status, objective=again.objective, bound=again.bound, gap=again.gap)
+    return plan.result.reported(reported, build_s)

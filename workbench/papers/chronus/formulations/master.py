@@ -319,8 +319,8 @@ def solve(data: ChronusInstance, solver: Solver | None = None) -> BoundedPlan:
     ended = time.perf_counter()
     solved = report(plan.objective if plan is not None else np.nan, bound, timed_out=False)
     solver_name = point.solved.solver
-    told = replace(solved, build_s=built - began, solve_s=ended - built, solver=solver_name)
-    return BoundedPlan(plan, bound, told, linear)
+    reported = replace(solved, build_s=built - began, solve_s=ended - built, solver=solver_name)
+    return BoundedPlan(plan, bound, reported, linear)
 
 
 def _lifted(master: Master, values: FloatArray) -> LeasePlan | None:

@@ -77,15 +77,15 @@ class Tracker:
                 steps, seconds = done.get((seen.job, seen.unit[1]), (0.0, 0.0))
                 done[seen.job, seen.unit[1]] = steps + seen.steps_per_s * seen.seconds, seconds + seen.seconds
         reports = []
-        for told in self.given:
-            steps, seconds = done.get((told.job, told.copy), (0.0, 0.0))
-            complete = steps >= told.steps * (1 - SAME)
-            reports.append(CopyReport(told.job, told.copy, told.node, steps, seconds, complete))
+        for order in self.given:
+            steps, seconds = done.get((order.job, order.copy), (0.0, 0.0))
+            complete = steps >= order.steps * (1 - SAME)
+            reports.append(CopyReport(order.job, order.copy, order.node, steps, seconds, complete))
         return replace(self, reports=tuple(reports))
 
     def give(self, given: Sequence[Given], whole: Iterable[str], jobs: Sequence[str]) -> Tracker:
         """With what copies are told now; whole: jobs that run unforked; jobs: those still there."""
-        ran = {*self.started, *whole, *(told.job for told in given)}
+        ran = {*self.started, *whole, *(order.job for order in given)}
         return replace(self, given=tuple(given), started=tuple(name for name in jobs if name in ran), reports=())
 
     def first_done(self, job: str) -> list[str]:

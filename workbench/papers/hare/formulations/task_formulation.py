@@ -86,8 +86,8 @@ class Units(NamedTuple):
             return solver
         return replace(
             solver,
-            on_progress=lambda told: listener(
-                told._replace(incumbent=self._worth(told.incumbent), bound=self._worth(told.bound))
+            on_progress=lambda progress: listener(
+                progress._replace(incumbent=self._worth(progress.incumbent), bound=self._worth(progress.bound))
             ),
         )
 

@@ -71,5 +71,5 @@ class TasksByHand:
         ends = zip(self.instance.jobs, schedule.completion_s.tolist(), strict=True)
         gap = schedule.objective / self.best - 1
         end = "That is the optimum." if gap < 1e-9 else f"That is {gap:.0%} above the optimum."
-        told = ", ".join(f"{job} after {at:g} s" for job, at in ends)
-        return [f"They end: {told}.", f"The sum, by weight, is {schedule.objective:g} s. {end}"]
+        completions = ", ".join(f"{job} after {at:g} s" for job, at in ends)
+        return [f"They end: {completions}.", f"The sum, by weight, is {schedule.objective:g} s. {end}"]
