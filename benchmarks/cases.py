@@ -137,12 +137,18 @@ def parts(jobs: int) -> Work:
 
 
 def pyomo_model(jobs: int) -> Work:
-    """The Pyomo model as the formulation shows it: build, solve, read."""
+    """The Pyomo model as the formulation shows it, each time a new one: build, solve, read."""
+    from workbench.scheduling.solvers import watched
     from workbench.session.registry import find_formulation
 
     formulation = find_formulation("gavel.max_min_fairness")
     data = fairness_data(jobs)
-    return lambda: f"objective {formulation.run(data, formulation.settle({})).objective:.6f}"
+
+    def work() -> str:
+        with watched():  # where somebody looks, nothing of the model before is kept
+            return f"objective {formulation.run(data, formulation.settle({})).objective:.6f}"
+
+    return work
 
 
 def replay(jobs: int) -> Work:

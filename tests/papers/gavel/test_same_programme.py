@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 import workbench
-from tests.papers.gavel.support import DATA, TWO, finish_data, plain, priced, stepped
+from tests.papers.gavel.support import DATA, TWO, finish_data, plain, priced, random_data, stepped
 from tests.simulation.support import equal_runs
 from workbench.analysis.contract.programmes import difference
-from workbench.papers.gavel.formulations import makespan_bisection
+from workbench.papers.gavel.formulations import allocation, makespan_bisection
 from workbench.papers.gavel.formulations.levels import LevelInstance
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness, assemble
 from workbench.scenario.presets import presets
@@ -68,6 +69,31 @@ def test_a_model_that_takes_on_the_numbers_of_the_next_step_states_them(data):
         with watched():
             (other, _), _ = formulation.posed(turns[0], settled)
         assert other is not models[0]
+
+
+@pytest.mark.parametrize("name", CASES)
+@settings(max_examples=3)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_a_model_after_jobs_ended_and_came_keeps_the_parts_of_those_that_stay(name, seed):
+    told = CASES[name][0](random_data(seed, pairs=False))
+    formulation, jobs = workbench.find_formulation(f"gavel.{name}"), len(told.jobs)
+    assume(jobs > 1)
+    settled = {**formulation.settle({}), "model": "pyomo"}
+    slower = told.with_numbers(speed=0.5 * told.speed)
+    turns = [
+        (told.only(range(jobs - 1)), False),
+        (told.only(range(1, jobs)), name != "makespan"),  # where shares are scaled, all is stated anew
+        (told, False),  # the one that came is the first
+        (slower, False),
+    ]
+    vars(allocation._mine).pop("last", None)
+    share = None
+    for turn, kept in turns:
+        (model, _), programme = formulation.posed(turn, settled)
+        assert difference(model, programme) is None
+        assert difference(model, formulation.assemble(turn, settled)) is None
+        assert (model.share is share) == kept
+        share = model.share
 
 
 @pytest.mark.parametrize("name", CASES)

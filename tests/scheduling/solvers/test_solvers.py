@@ -267,15 +267,14 @@ def test_sums_are_to_the_bit_those_of_pyomos_own_walk():
     for expression in known + others:
         visitor = LinearRepnVisitor({}, var_recorder=VarRecorder({}, None))
         quick = visitor.walk_expression(expression)
-        met = {}
-        terms, constant = compiling._linear(
-            m, m.y, expression, LinearRepnVisitor({}, var_recorder=VarRecorder(met, None))
-        )
-        assert (terms, constant) == (quick.linear, quick.constant), str(expression)
-        assert terms.keys() <= met.keys()
-    assert all(compiling._scaled(expression, {}) for expression in known)
+        reader = compiling.Reader()
+        for _ in range(2):  # what a named expression is, the reader has kept
+            terms, constant = compiling._linear(m, m.y, expression, reader)
+            assert (terms, constant) == (quick.linear, quick.constant), str(expression)
+            assert terms.keys() <= reader.variables.keys()
+    assert all(compiling._scaled(expression, compiling.Reader()) for expression in known)
     unknown = [*others[:4], 0 * m.sum, m.y * m.y, m.empty]
-    assert not any(compiling._scaled(expression, {}) for expression in unknown)
+    assert not any(compiling._scaled(expression, compiling.Reader()) for expression in unknown)
 
 
 def test_parts_that_are_no_linear_constraints():

@@ -64,12 +64,26 @@ class _Row(NamedTuple):
     high: float | None
 
 
+_Scaled = tuple[float, dict[int, float], float]
+
+
+class Reader:
+    """What finds sums. visitor: Pyomo's own; named: `_scaled` of the named expressions met, by their `id`, with which
+    the expression itself is kept; before: those of a model before, some of whose expressions may be here."""
+
+    def __init__(self, before: Reader | None = None) -> None:
+        self.visitor = LinearRepnVisitor({}, var_recorder=VarRecorder({}, None))
+        self.variables: dict[int, Any] = self.visitor.var_map
+        self.named: dict[int, tuple[Any, _Scaled]] = {}
+        self.before = {} if before is None else before.named
+
+
 @dataclass(frozen=True, eq=False)
 class Compiled:
     """A programme, the variable of each column, the constraint of each row, and the objective, if there is one.
 
-    For other numbers of the same model (`again`): sums: of the rows; position: of the columns, by the `id` of their
-    variables; visitor: what found the sums.
+    For other numbers of the same model (`again`), or one with parts of it: sums: of the rows; position: of the columns,
+    by the `id` of their variables; reader: what found the sums.
     """
 
     programme: Programme
@@ -78,7 +92,7 @@ class Compiled:
     objective: Any | None
     sums: list[_Sum]
     position: Mapping[int, int]
-    visitor: LinearRepnVisitor
+    reader: Reader
 
 
 _PAUSED = threading.Lock()
@@ -103,11 +117,13 @@ def _nothing_collected() -> Iterator[None]:
             _PAUSED.release()
 
 
-def built(build: Callable[[], pyo.ConcreteModel], start: bool = False) -> tuple[pyo.ConcreteModel, Compiled]:
+def built(
+    build: Callable[[], pyo.ConcreteModel], start: bool = False, last: Compiled | None = None
+) -> tuple[pyo.ConcreteModel, Compiled]:
     """A model as `build` makes it, and what it compiles to, see `compile_model`."""
     with _nothing_collected():
         model = build()
-        return model, compile_model(model, start)
+        return model, compile_model(model, start, last)
 
 
 def again(change: Callable[[], None], model: pyo.ConcreteModel, compiled: Compiled) -> Compiled:
@@ -118,8 +134,7 @@ def again(change: Callable[[], None], model: pyo.ConcreteModel, compiled: Compil
     """
     with _nothing_collected():
         change()
-        known = dict(zip(map(id, compiled.rows), compiled.sums, strict=True))
-        found = list(_constraints(model, compiled.visitor, known))
+        found = list(_constraints(model, compiled.reader, _known(compiled)))
         position, before = compiled.position, compiled.programme
         used = {at for part in found for at in part.sum.terms}
         if len(used) != len(position) or not used <= position.keys():
@@ -137,10 +152,16 @@ def renewed(constraint: pyo.Constraint) -> None:
         constraint.add(index, rule(block, index))
 
 
-def compile_model(model: pyo.ConcreteModel, start: bool = False) -> Compiled:
+def _known(compiled: Compiled) -> dict[int, _Sum]:
+    """The sums of its rows, by the `id` of the constraint."""
+    return dict(zip(map(id, compiled.rows), compiled.sums, strict=True))
+
+
+def compile_model(model: pyo.ConcreteModel, start: bool = False, last: Compiled | None = None) -> Compiled:
     """The programme of a linear model: one row per active constraint that mentions a variable that is not fixed.
 
-    Columns are the variables with a coefficient other than 0, in the order in which the model declares them. Raises
+    Columns are the variables with a coefficient other than 0, in the order in which the model declares them. last: what
+    a model compiled to whose rows and named expressions, some of them, are in this one, unchanged. Raises
     InfeasibleError for a constraint of constants that does not hold, SolverFailedError for what is not linear, and
     InputError for what is no model.
     """
@@ -149,13 +170,14 @@ def compile_model(model: pyo.ConcreteModel, start: bool = False) -> Compiled:
     try:
         _check_components(model)
         objective = _objective(model)
-        visitor = LinearRepnVisitor({}, var_recorder=VarRecorder({}, None))
-        value = _Sum({}, 0.0) if objective is None else _linear(model, objective, objective.expr, visitor)
-        found = list(_constraints(model, visitor, {}))
+        reader = Reader(None if last is None else last.reader)
+        value = _Sum({}, 0.0) if objective is None else _linear(model, objective, objective.expr, reader)
+        found = list(_constraints(model, reader, {} if last is None else _known(last)))
+        reader.before = {}
     except (InvalidConstraintError, ValueError) as error:
         raise SolverFailedError(model.name, str(error), EXPECTED) from error
     variables = _parts(model, pyo.Var)
-    columns = _columns(variables, [value, *(row.sum for row in found)], visitor.var_map)
+    columns = _columns(variables, [value, *(row.sum for row in found)], reader.variables)
     position = {id(variable): i for i, variable in enumerate(columns)}
     cost = np.zeros(len(columns))
     cost[[position[at] for at in value.terms]] = list(value.terms.values())
@@ -175,7 +197,7 @@ def compile_model(model: pyo.ConcreteModel, start: bool = False) -> Compiled:
         **_rows(model, found, position),
     )
     rows, sums = [row.constraint for row in found], [row.sum for row in found]
-    return Compiled(programme, columns, rows, objective, sums, position, visitor)
+    return Compiled(programme, columns, rows, objective, sums, position, reader)
 
 
 def _rows(model: pyo.ConcreteModel, found: list[_Row], position: Mapping[int, int]) -> dict[str, Any]:
@@ -242,13 +264,13 @@ def _objective(model: pyo.ConcreteModel) -> Any | None:
     return objectives[0] if objectives else None
 
 
-def _constraints(model: pyo.ConcreteModel, visitor: LinearRepnVisitor, known: Mapping[int, _Sum]) -> Iterator[_Row]:
+def _constraints(model: pyo.ConcreteModel, reader: Reader, known: Mapping[int, _Sum]) -> Iterator[_Row]:
     """Each constraint that has a limit; known: sums, by the `id` of the constraint."""
     for constraint in model.component_data_objects(pyo.Constraint, active=True, sort=ORDER):
         low, body, high = constraint.to_bounded_expression(evaluate_bounds=True)
         if low is None and high is None:
             continue
-        part = known.get(id(constraint)) or _linear(model, constraint, body, visitor)
+        part = known.get(id(constraint)) or _linear(model, constraint, body, reader)
         low = None if low is None else low - part.constant
         high = None if high is None else high - part.constant
         if part.terms:
@@ -259,15 +281,15 @@ def _constraints(model: pyo.ConcreteModel, visitor: LinearRepnVisitor, known: Ma
             raise InfeasibleError(model.name, f"constraint {constraint.name} holds no free variable and does not hold")
 
 
-def _linear(model: pyo.ConcreteModel, part: Any, expression: Any, visitor: LinearRepnVisitor) -> _Sum:
+def _linear(model: pyo.ConcreteModel, part: Any, expression: Any, reader: Reader) -> _Sum:
     """By `_scaled`; what it does not know, by Pyomo's quicker walk; where that finds no linear sum of numbers, by the
     one that says why."""
-    known = _scaled(expression, visitor.var_map)
+    known = _scaled(expression, reader)
     if known is not None:
         factor, terms, constant = known
         if math.isfinite(factor * (sum(terms.values()) + constant)):
             return _Sum({at: factor * value for at, value in terms.items() if value}, float(factor * constant))
-    quick = visitor.walk_expression(expression)
+    quick = reader.visitor.walk_expression(expression)
     terms, constant = quick.linear, quick.constant
     linear = quick.nonlinear is None and quick.multiplier == 1 and type(constant) in NUMBERS
     if linear and NUMBERS.issuperset(map(type, terms.values())):
@@ -279,32 +301,43 @@ def _linear(model: pyo.ConcreteModel, part: Any, expression: Any, visitor: Linea
         raise SolverFailedError(model.name, f"no value for {part.name}: {error}", expected) from error
     if not found.is_linear():
         raise SolverFailedError(model.name, f"nonlinear terms in {part.name}", EXPECTED)
-    visitor.var_map.update({id(variable): variable for variable in found.linear_vars})
+    reader.variables.update({id(variable): variable for variable in found.linear_vars})
     return _Sum(dict(zip(map(id, found.linear_vars), found.linear_coefs, strict=True)), float(found.constant))
 
 
-def _scaled(part: Any, variables: dict[int, Any]) -> tuple[float, dict[int, float], float] | None:
+def _scaled(part: Any, reader: Reader) -> _Scaled | None:
     """`(f, terms, constant)` of f times a sum, of numbers, variables and named expressions; None for anything else.
 
-    With the arithmetic of Pyomo's own walk, in its order, in less time. variables: gets those that it meets.
+    With the arithmetic of Pyomo's own walk, in its order, in less time. The reader keeps the variables that it meets,
+    and what named expressions are.
     """
     kind = part.__class__
     if kind in NUMBERS:
         return 1.0, {}, part
     if kind in SUMS:
-        return _added(part.args, variables)
+        return _added(part.args, reader)
     if kind in PRODUCTS:
         number, other = (-1.0, *part.args) if kind is NegationExpression else part.args
         if other.__class__ in NUMBERS:
             number, other = other, number
-        found = _scaled(other, variables) if number.__class__ in NUMBERS and number else None
+        found = _scaled(other, reader) if number.__class__ in NUMBERS and number else None
         return None if found is None else (found[0] * number, *found[1:])
     if kind in VARIABLES:
-        return _added((part,), variables)
-    return _scaled(part.expr, variables) if kind in NAMED else None
+        return _added((part,), reader)
+    if kind not in NAMED:
+        return None
+    at = id(part)
+    known = reader.named.get(at) or reader.before.get(at)
+    if known is None:
+        sum_ = _scaled(part.expr, reader)
+        if sum_ is None:
+            return None
+        known = part, sum_
+    reader.named[at] = known
+    return known[1]
 
 
-def _added(parts: Any, variables: dict[int, Any]) -> tuple[float, dict[int, float], float] | None:
+def _added(parts: Any, reader: Reader) -> _Scaled | None:
     """`_scaled` of a sum."""
     terms: dict[int, float] = {}
     constant = 0.0
@@ -317,10 +350,10 @@ def _added(parts: Any, variables: dict[int, Any]) -> tuple[float, dict[int, floa
             if value.__class__ not in NUMBERS or variable.fixed:
                 return None
             at = id(variable)
-            variables[at] = variable
+            reader.variables[at] = variable
             terms[at] = terms[at] + value if at in terms else value
             continue
-        found = _scaled(part, variables)
+        found = _scaled(part, reader)
         if found is None:
             return None
         factor, more, other = found

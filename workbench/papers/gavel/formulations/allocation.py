@@ -53,30 +53,32 @@ def lay_out(m: pyo.ConcreteModel, data: AllocationInstance, whole: Any = 1) -> N
     """Add sets, parameters, `share`, the limits (2) and (3), and the expression `throughput` of each job.
 
     Section 3.1, with space sharing and placement; without them a combination is a job, a worker type an accelerator
-    type. whole: what all of a job's time counts as; a variable of the model where shares are scaled by it.
+    type. whole: what all of a job's time counts as; a variable of the model where shares are scaled by it. From one
+    decision to the next, what is said of the jobs that stay is kept (`carried_over`).
     """
     units = [unit_name(unit) for unit in data.units]
     kinds = list(zip(data.types, data.pool.tolist(), strict=True))
     m.kinds = {name: [kind for kind, pool in kinds if pool == row] for row, name in enumerate(data.accelerators)}
-    most, count = data.table(data.limit), data.column(data.count)
+    m.most, m.count = data.table(data.limit), data.column(data.count)
     scaled = isinstance(whole, pyo.Var)
+    m.data = None if scaled or len(data.pairs) else data
+    kept = carried_over(m)
 
-    m.JOBS = pyo.Set(initialize=data.jobs, doc="m | active jobs")
-    m.COMBINATIONS = pyo.Set(initialize=units, doc=COMBINATIONS)
-    m.TYPES = pyo.Set(initialize=data.types, doc="j | worker types")
-    m.ACCELERATORS = pyo.Set(initialize=data.accelerators, doc=ACCELERATORS)
+    if not kept:
+        m.JOBS = pyo.Set(initialize=data.jobs, doc="m | active jobs")
+        m.COMBINATIONS = pyo.Set(initialize=units, doc=COMBINATIONS)
+        m.TYPES = pyo.Set(initialize=data.types, doc="j | worker types")
+        m.ACCELERATORS = pyo.Set(initialize=data.accelerators, doc=ACCELERATORS)
 
-    steps: dict[str, list[tuple[str, str, float]]] = {job: [] for job in data.jobs}
     m.inside = {job: [] for job in data.jobs}
     for unit, rows in zip(units, data.members, strict=True):
         for row in rows:
             m.inside[data.jobs[row]].append(unit)
     e = data.entries
     where = [(units[row], data.types[kind]) for row, kind in zip(e.combination.tolist(), e.kind.tolist(), strict=True)]
-    for row, entry, speed in zip(e.job.tolist(), e.entry.tolist(), e.steps_per_s.tolist(), strict=True):
-        steps[data.jobs[row]].append((*where[entry], speed))
     m.can_run = set(where)
-    keys = {(job, unit, kind): speed for job, terms in steps.items() for unit, kind, speed in terms}
+    brings = zip(e.job.tolist(), e.entry.tolist(), e.steps_per_s.tolist(), strict=True)
+    keys = {(data.jobs[row], *where[entry]): speed for row, entry, speed in brings}
     workers = dict(zip(data.accelerators, data.workers.tolist(), strict=True))
     gang = dict(zip(units, data.unit_gang.tolist(), strict=True))
 
@@ -85,25 +87,75 @@ def lay_out(m: pyo.ConcreteModel, data: AllocationInstance, whole: Any = 1) -> N
     )
     m.gang = pyo.Param(m.COMBINATIONS, initialize=gang, within=pyo.Any, doc=GANG)
     m.workers = pyo.Param(m.ACCELERATORS, initialize=workers, within=pyo.Any, doc="c_a | workers | GPUs")
+    if kept:
+        return completed(m)
 
     def bounds(m, unit, kind):
-        return 0, most[unit, kind] if not scaled or most[unit, kind] == 0 else None
+        return 0, m.most[unit, kind] if not scaled or m.most[unit, kind] == 0 else None
 
     m.share = pyo.Var(m.COMBINATIONS, m.TYPES, bounds=bounds, doc="(1) X_kj | share of time on a type | 1")
 
     @m.Expression(m.JOBS, doc="(3.1) throughput(m, X) | sum of speed times share over C_m and all j | steps/s")
     def throughput(m, job):
-        return pyo.quicksum(m.speed[job, unit, kind] * m.share[unit, kind] for unit, kind, _ in steps[job])
+        ways = ((unit, kind) for unit in m.inside[job] for kind in m.TYPES if (unit, kind) in m.can_run)
+        return pyo.quicksum(m.speed[job, unit, kind] * m.share[unit, kind] for unit, kind in ways)
 
     @m.Constraint(m.JOBS, doc="(2) a job runs at most all of the time, alone or in a pair")
     def job_time(m, job):
         time = pyo.quicksum(m.share[unit, kind] for unit in m.inside[job] for kind in m.TYPES)
-        return time <= count[job] * whole  # for each of so many equal jobs
+        return time <= m.count[job] * whole  # for each of so many equal jobs
 
     @m.Constraint(m.ACCELERATORS, doc="(3) no more workers than there are")
     def capacity(m, name):
         used = pyo.quicksum(m.gang[unit] * m.share[unit, kind] for unit in m.COMBINATIONS for kind in m.kinds[name])
         return used <= m.workers[name] * whole
+
+
+KEPT = ("JOBS", "COMBINATIONS", "TYPES", "ACCELERATORS", "share", "throughput", "job_time", "capacity")
+
+
+def carried_over(m: pyo.ConcreteModel) -> bool:
+    """Whether the model before gave `m` its parts: jobs that ended are out of them, `completed` adds those that came.
+
+    Only without pairs, where shares are not scaled (else `data` is None), and if the jobs that stay come first and have
+    the same numbers.
+    """
+    before: pyo.ConcreteModel | None = vars(_mine).pop("before", None)
+    old, new = getattr(before, "data", None), m.data
+    if old is None or new is None or (old.types, old.accelerators) != (new.types, new.accelerators):
+        return False
+    place = {job: row for row, job in enumerate(new.jobs)}
+    stay = [row for row, job in enumerate(old.jobs) if job in place]
+    same = [new.jobs[: len(stay)] == tuple(old.jobs[row] for row in stay), np.array_equal(old.pool, new.pool)]
+    for name in ("speed", "limit", "count", "gang", "can_run"):
+        same.append(np.array_equal(getattr(old, name)[stay], getattr(new, name)[: len(stay)]))
+    if not all(same):
+        return False
+    for name in KEPT:
+        part = before.component(name)
+        before.del_component(part)
+        m.add_component(name, part)
+    for job in set(old.jobs).difference(place):
+        for kind in old.types:
+            del m.share[job, kind]
+        del m.throughput[job], m.job_time[job]
+    for jobs in (m.JOBS, m.COMBINATIONS):
+        for job in set(old.jobs).difference(place):
+            jobs.remove(job)
+        jobs.update(new.jobs[len(stay) :])
+    return True
+
+
+def completed(m: pyo.ConcreteModel) -> None:
+    """Let the parts that were carried over speak of the jobs that came, too: Pyomo makes a member that is missing."""
+    from workbench.scheduling.solvers.compile import renewed
+
+    for job in m.JOBS:
+        if job not in m.job_time:
+            for kind in m.TYPES:
+                m.share[job, kind]
+            m.throughput[job], m.job_time[job]
+    renewed(m.capacity)
 
 
 TOLERANCE = 1e-6
@@ -170,7 +222,7 @@ class DividedTime:
 Data = TypeVar("Data", bound=AllocationInstance)
 
 _mine = threading.local()
-"""`last`: the last model that this thread stated."""
+"""`last`: the last model that this thread stated; `before`: its model, while the next one is stated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,8 +295,8 @@ class ShareFormulation(Formulation[Data]):
     def posed(self, data: Data, knobs: Knobs) -> tuple[tuple[Any, Any] | None, Programme]:
         """The model and what it compiles to, None if it is assembled; the programme.
 
-        The model of the programme before takes on these numbers, if no others differ than those that `restate` knows
-        (`varies`), unless somebody looks at the models.
+        Unless somebody looks at the models, that of the programme before takes on these numbers, if no others differ
+        than those that `restate` knows (`varies`); or the parts that it shares with this one are carried over.
         """
         found = self.assemble(data, knobs) if assembled(knobs) else None
         if found is not None:
@@ -255,11 +307,15 @@ class ShareFormulation(Formulation[Data]):
         if looked_at():
             model, compiled = built(lambda: self.build(data, knobs))
         else:
-            if last is None or not last.like(self, data, knobs):
+            if last is None:
                 model, compiled = built(lambda: self.build(data, knobs))
-            else:
+            elif last.like(self, data, knobs):
                 model = last.model
                 compiled = again(lambda: self.restate(model, data, knobs), model, last.compiled)
+            else:
+                _mine.before = last.model
+                model, compiled = built(lambda: self.build(data, knobs), last=last.compiled)
+                vars(_mine).pop("before", None)
             _mine.last = _Stated(self, data, knobs, model, compiled)
         return (model, compiled), compiled.programme
 
