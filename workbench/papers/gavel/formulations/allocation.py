@@ -120,7 +120,7 @@ def carried_over(m: pyo.ConcreteModel) -> bool:
     Only without pairs, where shares are not scaled (else `data` is None), and if the jobs that stay come first and have
     the same numbers.
     """
-    before: pyo.ConcreteModel | None = vars(_mine).pop("before", None)
+    before: Any = vars(_mine).pop("before", None)
     old, new = getattr(before, "data", None), m.data
     if old is None or new is None or (old.types, old.accelerators) != (new.types, new.accelerators):
         return False
