@@ -25,7 +25,7 @@ from workbench.analysis.comparison import Comparison, Entry, plan_cases
 from workbench.base.errors import InputError, Words, counted
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.estimators.registry import belief_of_all
+from workbench.scheduling.estimators.registry import ESTIMATORS, PAPER, belief_of_all
 from workbench.session.api import check_plan
 from workbench.session.many_runs import Outcome
 from workbench.session.registry import find_scheduler, paper_rooms
@@ -37,6 +37,7 @@ OWN_CSS = (Path(__file__).parent / "compare.css").read_text(encoding="utf-8")
 FIRST = "compare_mixed"
 MOST_SEEDS = 30
 LOADED = "Press Compare."
+NOTHING_ELSE = ""
 
 
 class CompareLab(LabShell[CompareSetting]):
@@ -94,7 +95,7 @@ class CompareLab(LabShell[CompareSetting]):
         check_plan(scenario)
         entries = _entries(scenario, schedulers or scenario.plan or _one_of_each_paper())
         belief = belief_of_all([find_scheduler(name) for name, _ in entries])
-        self._show(CompareSetting(scenario, entries, int(self._seeds.value), belief))
+        self._show(CompareSetting(scenario, entries, int(self._seeds.value), (belief,)))
         self._start, self._start_with = scenario, schedulers
         self._on_change("ready", LOADED)
 
@@ -103,9 +104,9 @@ class CompareLab(LabShell[CompareSetting]):
         schedulers: Sequence[Entry] | None = None,
         *,
         seeds: int | None = None,
-        belief: str | None = None,
+        belief: str | Sequence[str] | None = None,
     ) -> None:
-        """Choose schedulers, the number of seeds and the estimator of all from code."""
+        """Choose schedulers, the number of seeds and the estimator of all from code; with two each runs with both."""
         entries = None if schedulers is None else _entries(self.scenario, schedulers)
         if seeds is not None and (
             isinstance(seeds, bool) or not isinstance(seeds, int) or not 1 <= seeds <= MOST_SEEDS
@@ -117,8 +118,17 @@ class CompareLab(LabShell[CompareSetting]):
             if seeds is not None:
                 self._seeds.value = seeds
             if belief is not None:
-                self._scenario.belief.choose(belief)
+                self._choose((belief,) if isinstance(belief, str) else tuple(belief))
         self._on_change()
+
+    def _choose(self, beliefs: tuple[str, ...]) -> None:
+        """Show one estimator, or two; raises InputError for others."""
+        if not 1 <= len(beliefs) <= 2:
+            raise InputError("belief", list(beliefs), "an estimator, or two of them")
+        told = belief_of_all([], beliefs[-1])
+        self._scenario.belief.choose(beliefs[0])
+        self._beside.options = _offered(told)
+        self._beside.value = told if len(beliefs) > 1 else NOTHING_ELSE
 
     def compare(self) -> None:
         """Make the runs in the background; they appear as they end."""
@@ -151,10 +161,17 @@ class CompareLab(LabShell[CompareSetting]):
         self._seeds.add_class("wb-seeds")
         self._seeds.observe(lambda _: self._on_change(), "value")
         panel = self._scenario
+        self._beside = w.Dropdown(
+            options=_offered(), value=NOTHING_ELSE, description="Beside it", layout=w.Layout(width="97%"),
+            style={"description_width": "12em"},
+        )  # fmt: skip
+        self._beside.tooltip = "Each scheduler runs with both: what it is worth to it to know more"
+        self._beside.add_class("wb-beside")
+        self._beside.observe(lambda _: self._on_change(), "value")
         tabs = {
             "Schedulers": w.VBox([self._list.box, self._seeds]),
             **panel.tabs,
-            FOR_ALL: w.VBox([panel.core.box, panel.belief.box, panel.also]),
+            FOR_ALL: w.VBox([panel.core.box, panel.belief.box, self._beside, panel.also]),
         }
         self._tabs = tabs_of(tabs, "wb-editors")
         return self._tabs
@@ -178,15 +195,17 @@ class CompareLab(LabShell[CompareSetting]):
 
     def _show(self, setting: CompareSetting) -> None:
         with self._quiet():
-            self._scenario.show(setting.scenario, setting.belief)
+            self._scenario.show(setting.scenario, setting.beliefs[0])
+            self._choose(setting.beliefs)
             self._list.show(setting.entries)
             self._seeds.value = setting.seeds
             self._frame.offer_presets(setting.scenario)
 
     def _read(self) -> CompareSetting:
         entries = tuple(self._list.entries)
-        scenario, belief = self._scenario.to_run, self._scenario.belief.belief
-        setting = CompareSetting(scenario, entries, int(self._seeds.value), belief)
+        scenario, told = self._scenario.to_run, (self._scenario.belief.belief, str(self._beside.value))
+        beliefs = tuple(dict.fromkeys(name for name in told if name != NOTHING_ELSE))
+        setting = CompareSetting(scenario, entries, int(self._seeds.value), beliefs)
         setting.cases()
         return setting
 
@@ -259,6 +278,13 @@ def _entries(scenario: Scenario, schedulers: Sequence[Entry]) -> tuple[tuple[str
     if isinstance(schedulers, Mapping):
         raise InputError("schedulers", Words("labels"), "a list: labels are for workbench.compare")
     return tuple((case.scheduler, case.knobs) for case in plan_cases(scenario, schedulers, [0]))
+
+
+def _offered(told: str = NOTHING_ELSE) -> list[tuple[str, str]]:
+    """What may be told beside the estimator of all: nothing, what papers say, another one; told: one with knobs."""
+    every = [("Nothing else", NOTHING_ELSE), ("What each scheduler's paper says", PAPER)]
+    every += [(found.title, found.name) for found in ESTIMATORS]
+    return every if told in dict(map(reversed, every)) else [*every, (told, told)]
 
 
 def _one_of_each_paper() -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from workbench.analysis.comparison import Case, Comparison, compared, plan_cases
+from workbench.analysis.comparison import Case, Comparison, compared, plan_cases, with_beliefs
 from workbench.base.errors import WorkbenchError
 from workbench.scenario.scenario import Scenario
 from workbench.session.many_runs import Outcome, RunRequest
@@ -13,12 +13,14 @@ from workbench.simulation.run import Run
 
 
 class CompareSetting(NamedTuple):
-    """entries: schedulers by name with their knobs; seeds: how many, from the scenario's on; belief: an estimator."""
+    """entries: schedulers by name with their knobs; seeds: how many, from the scenario's on; beliefs: estimators by
+    name, or `paper`; with several of them each scheduler runs with each.
+    """
 
     scenario: Scenario
     entries: tuple[tuple[str, Mapping[str, Any]], ...]
     seeds: int
-    belief: str
+    beliefs: tuple[str, ...]
 
     def is_as(self, other: CompareSetting | None) -> bool:
         """Whether both ask for the same runs: what else a scenario plans (as one that was saved here) plays no part."""
@@ -29,12 +31,20 @@ class CompareSetting(NamedTuple):
 
     def cases(self) -> tuple[Case, ...]:
         """The runs to make; raises InputError for what cannot be compared."""
-        first = self.scenario.seed
-        return plan_cases(self.scenario, self.entries, range(first, first + self.seeds))
+        return self._told()[1]
 
     def requests(self) -> list[RunRequest]:
         """The same as `workbench.session.many_runs` asks for them."""
-        return [RunRequest(self.scenario, case.scheduler, case.knobs, case.seed, self.belief) for case in self.cases()]
+        return [
+            RunRequest(self.scenario, case.scheduler, case.knobs, case.seed, belief)
+            for belief, case in zip(*self._told(), strict=True)
+        ]
+
+    def _told(self) -> tuple[list[str], tuple[Case, ...]]:
+        """What each run is told of speeds, and the runs."""
+        first = self.scenario.seed
+        cases = plan_cases(self.scenario, self.entries, range(first, first + self.seeds))
+        return with_beliefs(cases, self.beliefs if len(self.beliefs) > 1 else self.beliefs[0])
 
 
 class Outcomes:

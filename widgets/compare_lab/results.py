@@ -65,6 +65,11 @@ class CompareResults:
         self._seed = w.Dropdown(description="Seed", layout=w.Layout(width="9em"), style={"description_width": "3em"})
         self._seed.add_class("wb-seed")
         self._seed.observe(lambda _: self._on_seed(), "value")
+        self._against = w.Dropdown(description="Against", layout=w.Layout(width="24em"))
+        self._against.style.description_width = "4.5em"
+        self._against.tooltip = "The scheduler to which the others' ratios are, seed by seed"
+        self._against.add_class("wb-against")
+        self._against.observe(lambda _: self._on_against(), "value")
         self.playback = Playback()
         self._export = w.ToggleButton(icon="download", layout=w.Layout(width="3.4em"), tooltip="Numbers and export")
         self._export.add_class("wb-exports")
@@ -82,7 +87,7 @@ class CompareResults:
         schedules.add_class("wb-played")
         pages: dict[str, w.Widget] = {
             "Schedules": schedules,
-            "Measures": self._measures,
+            "Measures": w.VBox([self._against, self._measures]),
             "Difference": self._difference.box,
             "JCT": self._jct.box,
             "Latency": self._latency.box,
@@ -113,8 +118,8 @@ class CompareResults:
         self._seed.layout.display = None if len(outcomes.seeds) > 1 else "none"
         self._setting_up = False
         self._stack.children = ()
-        names = {case.label: (case.scheduler, case.knobs) for case in outcomes.cases}
-        self._reads.value = reads_table(outcomes.setting.scenario, names, outcomes.setting.belief)
+        asked = dict(zip((case.label for case in outcomes.cases), outcomes.setting.requests(), strict=True))
+        self._reads.value = reads_table(outcomes.setting.scenario, asked)
         self.tabs.layout.display = None
         self.outdated(False)
         self.refresh()
@@ -125,7 +130,8 @@ class CompareResults:
             return
         self._version += 1
         self._found = self._outcomes.comparison() if self._outcomes.runs else None
-        self._measures.value = measures_table(self._outcomes, self._found)
+        self._offer_against(self._outcomes)
+        self._measures.value = measures_table(self._outcomes, self._found, self._against.value)
         self._show_what_there_is()
         self._follow()
         self._difference.offer(self._runs())
@@ -158,6 +164,19 @@ class CompareResults:
 
     def _runs(self) -> dict[str, Run]:
         return {} if self._outcomes is None else self._outcomes.runs_of(int(self._seed.value))
+
+    def _offer_against(self, outcomes: Outcomes) -> None:
+        """The schedulers that have a run; the choice stays while it is one of them."""
+        labels = () if self._found is None else self._found.labels
+        before, self._setting_up = self._against.value, True
+        self._against.options = labels
+        self._against.value = before if before in labels else next(iter(labels), None)
+        self._against.layout.display = None if len(labels) > 1 and len(outcomes.seeds) > 1 else "none"
+        self._setting_up = False
+
+    def _on_against(self) -> None:
+        if not self._setting_up and self._outcomes is not None:
+            self._measures.value = measures_table(self._outcomes, self._found, self._against.value)
 
     def _on_seed(self) -> None:
         if not self._setting_up:

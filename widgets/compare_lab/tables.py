@@ -7,7 +7,7 @@ import math
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -24,6 +24,7 @@ from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.estimators.registry import maker
+from workbench.session.many_runs import RunRequest
 from workbench.session.read_and_ignored import Reading, properties_set, reading
 
 FOR_ALL = "For all"
@@ -57,17 +58,17 @@ READINGS: Mapping[Reading, tuple[str, str]] = {
 """How it is shown: a class and the words."""
 
 
-def measures_table(outcomes: Outcomes, found: Comparison | None) -> str:
+def measures_table(outcomes: Outcomes, found: Comparison | None, against: str | None = None) -> str:
     """One row for each main measure, one column for each scheduler, the best of each row marked; failures say why.
 
-    Several seeds: the mean, and below it the standard deviation and the ratio to the first scheduler seed by seed, with
-    its interval.
+    Several seeds: the mean, and below it the standard deviation and the ratio to the scheduler `against` (default: the
+    first), seed by seed, with its interval.
     """
     names = measures_shown(found)
     heads = [""]
     columns = {label: [_standing(outcomes, label, len(names))] for label in outcomes.labels}
     if found is not None and names:
-        means, spread, pairs = found.mean()[names], found.spread(), _pairs(found)
+        means, spread, pairs = found.mean()[names], found.spread(), _pairs(found, against)
         best = best_of(means)
         scales = [_scale(name, float(means[name].abs().max())) for name in names]
         heads = [_measure(name, scale.unit) for name, scale in zip(names, scales, strict=True)]
@@ -87,7 +88,7 @@ def measures_table(outcomes: Outcomes, found: Comparison | None) -> str:
         "<div class='wb-scroll wb-whole' tabindex='0' role='region' aria-label='Measures'>"
         "<table class='wb-data wb-measures'>"
         f"<thead><tr><th scope='col' class='wb-left-aligned'>Measure</th>{head}</tr></thead>"
-        f"<tbody>{''.join(rows)}</tbody></table></div>{_footnote(outcomes, found)}"
+        f"<tbody>{''.join(rows)}</tbody></table></div>{_footnote(outcomes, found, against)}"
     )
 
 
@@ -124,12 +125,12 @@ def _beside(deviation: float, pair: str) -> str:
     return "<br>".join(filter(None, lines))
 
 
-def _pairs(found: Comparison) -> dict[tuple[str, str], str]:
-    """By scheduler and measure, what stands below the mean: the ratio to the first scheduler with its interval."""
+def _pairs(found: Comparison, against: str | None) -> dict[tuple[str, str], str]:
+    """By scheduler and measure, what stands below the mean: the ratio to one of them with its interval."""
     if len({case.seed for case in found.cases}) == 1:
         return {}
     lines = {}
-    for row in found.paired().to_dict("records"):
+    for row in found.paired(against).to_dict("records"):
         ratio, low, high, p = (float(row[key]) for key in ("ratio", "ratio_low", "ratio_high", "p"))
         if math.isnan(low):
             continue
@@ -182,14 +183,13 @@ def measures_shown(found: Comparison | None) -> list[str]:
     return [name for name in (*names, *also) if found.measures[name].notna().any()]
 
 
-def _footnote(outcomes: Outcomes, found: Comparison | None) -> str:
+def _footnote(outcomes: Outcomes, found: Comparison | None, against: str | None) -> str:
     """What a reader must know of the marks."""
     if found is None:
         return ""
-    known = ", ".join(dict.fromkeys(maker(belief).estimator.title for belief in found.beliefs.values()))
-    said = [f"{MARK} best in its row.", f"Speeds known by all: {known}."]
+    said = [f"{MARK} best in its row.", _known(found)]
     if len({case.seed for case in found.cases}) > 1:
-        first = found.labels[0]
+        first = against or found.labels[0]
         said.append(
             f"Below a mean: \N{PLUS-MINUS SIGN} standard deviation over the seeds; its ratio to {first}, seed by seed, "
             f"with the {100 * LEVEL:g} % interval of these jobs' "
@@ -210,19 +210,27 @@ def _footnote(outcomes: Outcomes, found: Comparison | None) -> str:
     return "".join(f"<p class='wb-note'>{html.escape(line)}</p>" for line in lines)
 
 
+def _known(found: Comparison) -> str:
+    """What all were told of speeds, or each."""
+    titles = {label: maker(belief).estimator.title for label, belief in found.beliefs.items()}
+    if len(set(titles.values())) == 1:
+        return f"Speeds known by all: {next(iter(titles.values()))}."
+    return "Speeds known: " + "; ".join(f"{label}: {title}" for label, title in titles.items()) + "."
+
+
 def _row(label: str, cells: str) -> str:
     return f"<tr><th scope='row' class='wb-left-aligned'>{_breakable(label)}</th>{cells}</tr>"
 
 
-def reads_table(scenario: Scenario, schedulers: Mapping[str, tuple[str, Mapping[str, Any]]], belief: str) -> str:
-    """What the scenario sets, and which scheduler (name and knobs, by label) reads it or leaves it aside."""
+def reads_table(scenario: Scenario, asked: Mapping[str, RunRequest]) -> str:
+    """What the scenario sets, and which scheduler (by label: a run of it) reads it or leaves it aside."""
     names = properties_set(scenario)
     if not names:
         return "<p class='wb-note'>This scenario sets nothing that only some schedulers read.</p>"
     head = "".join(f"<th scope='col' title='{html.escape(n)}'>{html.escape(NAMES.get(n, n))}</th>" for n in names)
     rows = []
-    for label, (name, knobs) in schedulers.items():
-        found = reading(scenario, name, knobs, belief)
+    for label, run in asked.items():
+        found = reading(scenario, run.scheduler, run.knobs, run.belief)
         cells = (f"<td class='{READINGS[found[each]][0]}'>{READINGS[found[each]][1]}</td>" for each in names)
         rows.append(_row(label, "".join(cells)))
     return (

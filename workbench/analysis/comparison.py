@@ -251,7 +251,7 @@ def compare(
     if on_run is not None and not callable(on_run):
         raise InputError("on_run", on_run, "a function of a case and its run")
     scenario.require_runnable()
-    known, cases = _with_beliefs(cases, belief)
+    known, cases = with_beliefs(cases, belief)
     charge = None if charge_decisions is None else checked(charge_decisions)
     requests = [
         RunRequest(scenario, case.scheduler, case.knobs, case.seed, text, until_s, window, detail, charge)
@@ -265,7 +265,7 @@ def compare(
     return compared(cases, run_all(requests, workers, ended), window)
 
 
-def _with_beliefs(cases: Sequence[Case], belief: str | Sequence[str] | None) -> tuple[list[str], tuple[Case, ...]]:
+def with_beliefs(cases: Sequence[Case], belief: str | Sequence[str] | None) -> tuple[list[str], tuple[Case, ...]]:
     """What each run is told, and the cases: those given, or, with several beliefs, each with each of them."""
     schedulers = [find_scheduler(case.scheduler) for case in cases]
     if belief is None or isinstance(belief, str):

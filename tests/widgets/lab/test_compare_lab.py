@@ -275,6 +275,48 @@ def test_several_seeds_give_means_and_paired_ratios(waiter: Waiter) -> None:
     assert drawing is not None and drawing.data["points"]["x_spread"].gt(0).any()
 
 
+def test_ratios_are_to_the_scheduler_that_a_person_chooses(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", THREE)
+    lab.set(seeds=2)
+    lab.compare()
+    waiter.end_all()
+    against = lab._results._against
+    assert (
+        against.value == "fifo"
+        and against.layout.display is None
+        and "its ratio to fifo" in lab._results._measures.value
+    )
+    against.value = "srtf"
+    said = lab._results._measures.value
+    assert "its ratio to srtf" in said
+    ratios = lab.comparison.paired("srtf").set_index(["scheduler", "measure"])["ratio"]
+    assert f"&times;&nbsp;{ratios['fifo', 'mean_jct_s']:.2f}" in said
+    lab.set(["srtf", "fifo"])
+    lab.compare()
+    waiter.end_all()
+    assert against.value == "srtf"  # it stays while it is there
+
+
+def test_each_scheduler_runs_with_two_beliefs_where_two_are_chosen(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", ["fifo", "hops"])
+    lab._beside.value = "paper"
+    lab.compare()
+    waiter.end_all()
+    expected = workbench.compare("preset:start_here", ["fifo", "hops"], belief=["oracle", "paper"])
+    assert lab.comparison.runs == expected.runs and lab.comparison.labels == expected.labels
+    assert lab.comparison.beliefs["hops, paper"] == "servers"
+    assert "hops, oracle: True speeds of GPU types" in lab._results._measures.value
+    lab.set(belief=["servers", "noisy:sd=0.5"])
+    assert lab._beside.value == "noisy:sd=0.5" and lab._scenario.belief.belief == "servers"
+    lab.compare()
+    waiter.end_all()
+    assert set(lab.comparison.beliefs.values()) == {"servers", "noisy:sd=0.5"}
+    lab.set(belief="oracle")
+    assert lab._beside.value == ""
+    with pytest.raises(InputError, match="or two of them"):
+        lab.set(belief=["oracle", "servers", "pmi"])
+
+
 def test_the_difference_names_winners_losers_and_when_they_part(waiter: Waiter) -> None:
     lab = CompareLab("start_here", ["fifo", "srtf"])
     lab.compare()
