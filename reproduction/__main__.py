@@ -63,10 +63,14 @@ def _run(args: argparse.Namespace) -> int:
             raise InputError(name, getattr(args, name), f"a whole number from {least} to {most}")
     names, size, results = chosen(tuple(args.names)), size_name(args.size), Results(args.out)
 
-    def told(cell: Cell) -> None:
-        left = [name for name in names if wanted(name, size, results, args.seeds)]
-        say(f"{cell.name}, seed {cell.seed}: kept. Left: {counted(len(left), 'exhibit')} {' '.join(left[:8])}")
+    def left() -> str:
+        found = [name for name in names if wanted(name, size, results, args.seeds)]
+        return f"Left: {counted(len(found), 'exhibit')} {' '.join(found[:8])}{' ...' if len(found) > 8 else ''}"
 
+    def told(cell: Cell) -> None:
+        say(f"{cell.name}, seed {cell.seed}: kept. {left()}")
+
+    say(f"Size {size}. {left()}")
     run(names, size, results, args.workers, args.seeds, told)
     for name in names:
         sys.stdout.write(_shown(name, size, results))
@@ -90,7 +94,7 @@ def _shown(name: str, size: str, results: Results) -> str:
     ]
     made = exhibit.told(cells["seed"].nunique())
     seeds = counted(made, "seed") if isinstance(made, int) else made
-    head = f"{name}, size {size}, {seeds}: {verdict(exhibit, found)}\n"
+    head = f"{name}, size {size}, {seeds}, speeds told {exhibit.belief}: {verdict(exhibit, found)}\n"
     return head + aligned(["measure", "unit", "paper", "ours", "low", "high", "outcome"], lines, left=3) + "\n\n"
 
 
@@ -114,7 +118,7 @@ def _table(args: argparse.Namespace) -> int:
     if args.json:
         sys.stdout.write(json.dumps(found, indent=1, allow_nan=False) + "\n")
         return 0
-    names = ["id", "verdict", "settings", "seeds", "machine_s", "commit"]
+    names = ["id", "verdict", "settings", "belief", "seeds", "machine_s", "commit"]
     lines = [["" if row[name] is None else str(row[name]) for name in names] for row in found]
     sys.stdout.write(aligned(names, lines, left=len(names)) + f"\n{counts(found)}\n")
     return 0

@@ -51,6 +51,7 @@ class Claim(NamedTuple):
         return (0.0, self.value) if self.sign[0] == "<" else (self.value, math.inf)
 
 
+PAPERS = "each as its paper says"
 PRINTED = (Claim("*"),)
 """Every number that the paper prints."""
 
@@ -62,7 +63,8 @@ class Exhibit:
     name: short, as `fig8`; says: the paper's claim; compute: from a size to what we get, None where that is `reason`;
     claims: what decides; seeded: whether another seed is another workload, or else the numbers are what they are;
     timed: whether they are seconds of the machine it runs on, of which none is another's: what each claim allows is
-    then its interval; sizes: those that it is computed at, by default all of its paper.
+    then its interval; sizes: those that it is computed at, by default all of its paper; belief: what schedulers are
+    told of speeds.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Exhibit:
     timed: bool = False
     reason: str = ""
     sizes: tuple[str, ...] | None = None
+    belief: str = PAPERS
 
     def has(self, size: str) -> bool:
         """Whether it is computed at a size of that name."""

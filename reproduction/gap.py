@@ -31,31 +31,57 @@ class Causes(NamedTuple):
     fields: Mapping[str, Mapping[str, Any]]
 
 
-SPEEDS = {"measured_speeds": True}
+SPEEDS: Mapping[str, Mapping[str, Any]] = {"data: the authors' speeds": {"measured_speeds": True}}
+WIDER: Mapping[str, Mapping[str, Any]] = {"scale: 24 GPUs for 12": {"cluster": "v100=2x4,p100=2x4,k80=2x4"}}
+STEADY = ("*highest steady load",)
+
+
+def _load(rates: str, low: float, high: float) -> Causes:
+    """Of a figure over loads: speeds, a higher load (of the rates that it goes by), and a larger cluster."""
+    fields = {**SPEEDS, "setting: a higher load": {rates: (high,)}, **WIDER}
+    return Causes("small", {"seeds": range(1), rates: (low,)}, STEADY, fields)
+
+
+def _chronus(measures: tuple[str, ...], size: str = "full", **base: Any) -> Causes:
+    """Of a figure of Chronus, drawn as Philly: the authors' file, and how fast jobs come."""
+    fields: Mapping[str, Mapping[str, Any]] = {
+        "data: days of the authors' Philly file": {"public": True},
+        "setting: as many jobs a day as in Table 1": {"clusters": (("P", 10, 120, 1.0),)},
+    }
+    return Causes(size, {"seeds": range(2), "clusters": (("P", 10, 120, 2.0),), **base}, measures, fields)
+
+
 GAPS: Mapping[str, Causes] = {
-    "gavel.fig20": Causes(
-        "small",
-        {"seeds": range(1), "multiple": (1.0,)},
-        ("mean JCT of * jobs, agnostic / Gavel, highest steady load",),
-        {
-            "data: the authors' speeds": SPEEDS,
-            "setting: a higher load": {"multiple": (1.6,)},
-            "scale: 24 GPUs for 12": {"cluster": "v100=2x4,p100=2x4,k80=2x4"},
-        },
-    ),
+    "gavel.tab3": Causes("full", {}, ("*",), SPEEDS),
+    "gavel.fig8": _load("single", 2.0, 4.0),
+    "gavel.fig9": _load("multiple", 1.0, 2.0),
+    "gavel.fig10": _load("multiple", 1.0, 2.0),
     "gavel.fig11": Causes(
         "full",
         {},
         ("throughput lost by a static partition",),
-        {"data: the authors' speeds": SPEEDS, "setting: ten draws of jobs for three": {"seeds": range(10)}},
+        {**SPEEDS, "setting: ten draws of jobs for three": {"seeds": range(10)}},
     ),
-    "chronus.fig7a": Causes(
+    "gavel.fig16": _load("single", 2.0, 4.0),
+    "gavel.fig18": _load("multiple", 1.0, 2.0),
+    "gavel.fig19": Causes("small", {"seeds": range(1)}, ("makespan*",), {**SPEEDS, **WIDER}),
+    "gavel.fig20": _load("multiple", 1.0, 1.6),
+    "chronus.fig6a": _chronus(("profiling delay, mean, dynamic", "wDMR, dynamic*")),
+    "chronus.fig6b": _chronus(("longest profiling delay*",)),
+    "chronus.fig6c": _chronus(("*dynamic / SRTF",)),
+    "chronus.fig7a": _chronus(("wDMR, leases of *", "length of the lease with the lowest wDMR"), lease_min=(5, 20, 60)),
+    "chronus.fig7b": _chronus(("wDMR, objective", "wDMR, feasibility only", "wDMR, soft, *")),
+    "chronus.fig7c": _chronus(("wDMR of the unguaranteed*",)),
+    "chronus.fig8b": _chronus(("JCT of best effort, *local search / consolidated",), hostile=(0.0,)),
+    "hops.tab3": Causes(
         "full",
-        {"seeds": range(2), "clusters": (("P", 10, 120, 2.0),), "lease_min": (5, 20, 60)},
-        ("wDMR, leases of *", "length of the lease with the lowest wDMR"),
+        {},
+        ("*, Sia / Hops",),
         {
-            "data: days of the authors' Philly file": {"public": True},
-            "setting: as many jobs a day as in Table 1": {"clusters": (("P", 10, 120, 1.0),)},
+            "belief: Sia by its bootstrapped model": {"sia_belief": "bootstrapped"},
+            "belief: Hops by its three layers": {"hops_belief": "layered"},
+            "mechanism: Sia's gangs split over nodes": {"split": True},
+            "setting: sizes from the median up": {"median_up": True},
         },
     ),
 }

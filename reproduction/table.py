@@ -35,7 +35,7 @@ def _row(name: str, exhibit: Exhibit, results: Results) -> dict[str, Any]:
     size = next((each for each in BUILT_IN if each in there), None)
     built_in = _at(name, exhibit, table, size) if size else None
     shown: dict[str, Any] = authors or built_in or {"verdict": verdict(exhibit, ())}
-    names = ("verdict", "settings", "seeds", "interval", "command", "commit", "machine_s")
+    names = ("verdict", "settings", "seeds", "interval", "command", "commit", "machine_s", "belief")
     return {
         "id": name,
         "paper": exhibit.says,
@@ -58,6 +58,7 @@ def _at(name: str, exhibit: Exhibit, table: pd.DataFrame, size: str) -> dict[str
         "verdict": verdict(exhibit, found),
         "settings": f"{'authors' if size == AUTHORS else 'built-in'} data, size {size}",
         "seeds": exhibit.told(len(seeds)),
+        "belief": exhibit.belief,
         "interval": None if first is None else [_known(first.low), _known(first.high)],
         "command": f"python -m reproduction run {name} --size {size}{told} --out build/reproduction",
         "commit": ", ".join(dict.fromkeys(cells["commit"].tolist())),

@@ -160,18 +160,20 @@ def figure_9ab(size: Size) -> Figure:
 
 def figure_9cf(size: Size) -> Figure:
     """Densities of 80 to 160 %, of MIX2."""
-    rows: list[Row] = []
+    every = {
+        (line.name, f"{trace}_MIX2 at {density} %"): (at(size, trace, density=density), line)
+        for trace in size.traces
+        for density in size.densities
+        for line in ALL
+    }
+    found = sweep(every, size.seeds)
+    rows = _lead(found, list(dict.fromkeys(x for _, x in every)), (CHRONUS.name, KNOWN.name))
     panels = {}
     for trace, letters in zip(size.traces, ("ce", "df"), strict=False):
-        every = {
-            (line.name, f"{trace}_MIX2 at {density} %"): (at(size, trace, density=density), line)
-            for density in size.densities
-            for line in ALL
-        }
-        found = sweep(every, size.seeds)
         xs = [f"{trace}_MIX2 at {density} %" for density in size.densities]
         why = dict.fromkeys(xs, "The paper, drawn: it grows with density for all.")
-        rows += [*_misses(found, every, why), *_lead(found, xs, (CHRONUS.name, KNOWN.name)), *_jct(found, xs)]
+        of_trace = {key: point for key, point in every.items() if key[1] in xs}
+        rows += [*_misses(found, of_trace, why), *_jct(found, xs)]
         more = {
             line.name: mean(found, (line.name, xs[-1]), "weighted_miss_rate")
             - mean(found, (line.name, xs[0]), "weighted_miss_rate")

@@ -69,6 +69,7 @@ EXHIBITS = (
         "Estimated speeds of pairs are nearly as good as true ones; sharing helps",
         figure_14,
         (Claim("mean JCT, sharing, estimated*", "<", 1.1), Claim("mean JCT, no sharing*", ">", 1)),
+        belief="low rank against true",
     ),
     Exhibit(
         "fig15",

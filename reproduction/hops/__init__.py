@@ -2,6 +2,7 @@
 
 from reproduction.exhibits import Claim, Exhibit
 from reproduction.hops.ablation import figure_13
+from reproduction.hops.information import information
 from reproduction.hops.physical import figure_7, figure_9, figure_10, reasons, table_3
 from reproduction.hops.planning import figure_14, figure_15
 from reproduction.hops.settings import SIZES, Size
@@ -25,6 +26,7 @@ EXHIBITS = (
         "Where loading is unstable, predictions come nearer with every execution",
         figure_7,
         (Claim("mean error, unstable loading, at the end / at first", "<", 1),),
+        belief="three layers",
     ),
     Exhibit(
         "fig8", "How long the 25 jobs are", reason="A histogram without numbers; lengths here are ours.", seeded=False
@@ -41,6 +43,7 @@ EXHIBITS = (
         "The simulation is similar to the physical cluster",
         figure_10,
         (Claim("JCT, Hops, learned speeds / Hops", "<", 1.1),),
+        belief="three layers against single servers",
     ),
     Exhibit(
         "tab4",
@@ -70,6 +73,13 @@ EXHIBITS = (
         figure_15,
         (Claim("jobs in the window,*over*", "<", 1.1),),
         seeded=False,
+    ),
+    Exhibit(
+        "information",
+        "Sia's bootstrapped speeds keep it from configurations that would be faster",
+        information,
+        (Claim("*, Sia, told bootstrapped / told types", ">", 1),),
+        belief="each by every estimator",
     ),
     Exhibit(
         "starving",

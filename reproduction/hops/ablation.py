@@ -9,12 +9,12 @@ from reproduction.hops.lines import (
     GAVEL,
     HOPS,
     SIA,
-    THREE,
     curve_options,
     of_jobs,
     runs_of,
     share_of_jobs,
     table,
+    three,
 )
 from reproduction.hops.settings import RATE, ROUND_S, Size, simulated
 from reproduction.line import Line
@@ -69,7 +69,7 @@ def by_rate(size: Size) -> pd.DataFrame:
     """Mean completion time (h) by rate of arrivals at 512 GPUs and scheduler."""
     rates = [rate for rate in size.rates if rate != RATE]
     found = {
-        rate: table(runs_of(simulated(size.sweep, size.sweep_shrink, rate, size.length, size.seed), THREE))[
+        rate: table(runs_of(simulated(size.sweep, size.sweep_shrink, rate, size.length, size.seed), three(size)))[
             "JCT"
         ].to_dict()
         for rate in rates

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from reproduction.hops.queued_gavel import QueuedGavel
-from reproduction.hops.settings import HOUR, ROUND_S
+from reproduction.hops.settings import HOUR, ROUND_S, Size
 from reproduction.line import Line
 from workbench.analysis.metrics import per_job, summary
 from workbench.papers.hops.scheduler import decision_s
@@ -20,13 +20,19 @@ from workbench.simulation.run import Run
 
 HOPS, SIA, GAVEL = "Hops", "Sia", "Gavel"
 QUEUE = {"queue": "latency_ratio"}
-THREE = (
-    Line(HOPS, "hops", {"round_s": ROUND_S}),
-    Line(SIA, "sia", {**QUEUE, "round_s": ROUND_S}),
-    Line(GAVEL, QueuedGavel(), {"round_s": ROUND_S}),
-)
-"""As in section 4.2: same queue, same rounds; Sia chooses among all sizes of a job, Gavel has the median. Hops is told
-how fast each single server is, Sia and Gavel the speeds of GPU types (section 2.1: they "can only detect GPU type")."""
+
+
+def three(size: Size) -> tuple[Line, Line, Line]:
+    """As in section 4.2: same queue, same rounds; Sia chooses among all sizes of a job, Gavel has the median. Hops is
+    told how fast each single server is, Sia and Gavel the speeds of GPU types (section 2.1: they "can only detect GPU
+    type"), unless the size says otherwise."""
+    sia = {**QUEUE, "round_s": ROUND_S, **({"split": True} if size.split else {})}
+    return (
+        Line(HOPS, "hops", {"round_s": ROUND_S}, size.hops_belief),
+        Line(SIA, "sia", sia, size.sia_belief),
+        Line(GAVEL, QueuedGavel(), {"round_s": ROUND_S}),
+    )
+
 
 MEASURES = ("makespan", "JCT", "wait", "max LR", "fragments")
 UNITS = {"makespan": "h", "JCT": "h", "wait": "h", "max LR": "1", "fragments": "GPUs"}

@@ -15,7 +15,6 @@ from reproduction.hops.lines import (
     MEASURES,
     QUEUE,
     SIA,
-    THREE,
     UNITS,
     busy_share,
     curve_options,
@@ -24,12 +23,15 @@ from reproduction.hops.lines import (
     runs_of,
     share_of_jobs,
     table,
+    three,
 )
 from reproduction.hops.settings import HOUR, ROUND_S, Size, physical, with_sizes
 from reproduction.line import Line
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
 from workbench.papers.hops.algorithms.configurations import SIGMA
+from workbench.scenario.job import Job
+from workbench.scenario.scenario import Scenario
 from workbench.scheduling.estimators.registry import maker
 from workbench.scheduling.estimators.speed_error import ErrorLog, speed_errors
 from workbench.session.api import simulate
@@ -56,18 +58,28 @@ VARIANTS = (
 )
 
 
+def workload(size: Size) -> Scenario:
+    """The jobs of section 4.2."""
+    found = physical(size.physical, size.length, size.seed)
+    return with_sizes(found, _from_median) if size.median_up else found
+
+
+def _from_median(job: Job) -> tuple[int, ...]:
+    return tuple(n for n in job.sizes if n >= job.gpus)
+
+
 @cache
 def runs(size: Size) -> Mapping[str, Run]:
     """The three schedulers on the same jobs."""
-    return runs_of(physical(size.physical, size.length, size.seed), THREE)
+    return runs_of(workload(size), three(size))
 
 
 @cache
 def learned(size: Size) -> Mapping[str, Run]:
     """Hops and Sia where both learn speeds by the three layers; decisions recorded in full."""
     return {
-        name: simulate(physical(size.physical, size.length, size.seed), line.scheduler, line.knobs, belief="layered")
-        for name, line in zip((LEARNED, LEARNED_SIA), THREE, strict=False)
+        name: simulate(workload(size), line.scheduler, line.knobs, belief="layered")
+        for name, line in zip((LEARNED, LEARNED_SIA), three(size), strict=False)
     }
 
 
@@ -154,7 +166,7 @@ def figure_9(size: Size) -> Figure:
 
 def reasons(size: Size) -> Figure:
     """What the ratios of Table 3 depend on: each row a measurement of ours, none in the paper."""
-    scenario = physical(size.physical, size.length, size.seed)
+    scenario = workload(size)
     found = runs(size)
     many = table({**found, **learned(size), **runs_of(scenario, VARIANTS)})
     least_h = least_makespan_s(scenario) / HOUR
@@ -194,10 +206,10 @@ def reasons(size: Size) -> Figure:
     rows.append(Row("fragments, Sia, gangs split", "GPUs", None, cell(many, SPLIT, "fragments"),
                     "Beside the fragments of Sia in Table 3, where gangs are not split.", "ours"))  # fmt: skip
     for words, sizes in (
-        ("sizes from the median up", lambda job: tuple(n for n in job.sizes if n >= job.gpus)),
+        ("sizes from the median up", _from_median),
         ("the median alone", lambda job: None),
     ):
-        other = table(runs_of(with_sizes(scenario, sizes), THREE[:2]))
+        other = table(runs_of(with_sizes(scenario, sizes), three(size)[:2]))
         why = f"With {words} for every job: how much there is to win depends on what users choose."
         rows += [
             _row(f"{measure}, {SIA} / {HOPS}, {words}", over(other, measure, SIA, HOPS),
@@ -213,7 +225,7 @@ def _row(measure: str, value: float, why: str) -> Row:
 
 def figure_10(size: Size) -> Figure:
     """The paper: physical against simulated. Ours: Hops that learns speeds, as in a real cluster, against told ones."""
-    scenario = physical(size.physical, size.length, size.seed)
+    scenario = workload(size)
     pair = {HOPS: simulate(scenario, "hops", {"round_s": ROUND_S}), LEARNED: learned(size)[LEARNED]}
     found = table(pair)
     why = "The paper says that simulation and cluster are similar; nearest to it: speeds learned by the three layers."
@@ -239,7 +251,7 @@ def _errors(size: Size, unstable: bool) -> pd.DataFrame:
 
     Columns of `ErrorLog.table`. Errors are over all configurations of the jobs' models and sizes.
     """
-    scenario = physical(size.physical, size.length, size.seed)
+    scenario = workload(size)
     varying = {model.name for model in scenario.models if model.load_s}
     part = scenario.replace(jobs=[job for job in scenario.jobs if (job.model in varying) == unstable])
     log = ErrorLog(maker("layered"), None, lambda _, belief: speed_errors(part, belief))

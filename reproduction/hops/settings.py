@@ -27,6 +27,8 @@ class Size:
     there. sweep_shrink, sweep: the same for Fig. 13, rates: jobs an hour at 512 GPUs. moments: how many plans of
     Fig. 14, with the cluster divided by plan_shrink. waiting: jobs of Fig. 15, on the same. gpus: clusters of Fig. 15.
     limit_s: wall time after which a plan of Figs. 14 and 15 counts as it is.
+    hops_belief, sia_belief: estimators by name that tell these two speeds, None: what their papers say; split: Sia's
+    gangs may stand on several nodes; median_up: a job's sizes are those from the median up.
     """
 
     name: str
@@ -43,6 +45,10 @@ class Size:
     waiting: tuple[int, ...]
     gpus: tuple[int, ...]
     limit_s: float
+    hops_belief: str | None = None
+    sia_belief: str | None = None
+    split: bool = False
+    median_up: bool = False
 
 
 SIZES = {

@@ -13,12 +13,12 @@ from reproduction.hops.lines import (
     GAVEL,
     HOPS,
     SIA,
-    THREE,
     curve_options,
     of_jobs,
     runs_of,
     share_of_jobs,
     table,
+    three,
 )
 from reproduction.hops.physical import compared
 from reproduction.hops.settings import HOUR, ROUND_S, Size, simulated
@@ -46,7 +46,7 @@ EVERY_S = 60.0
 @cache
 def runs(size: Size) -> Mapping[str, Run]:
     """The three schedulers on the same jobs, 100 an hour at 512 GPUs."""
-    return runs_of(simulated(size.simulated, size.shrink, length=size.length, seed=size.seed), THREE)
+    return runs_of(simulated(size.simulated, size.shrink, length=size.length, seed=size.seed), three(size))
 
 
 def table_4(size: Size) -> Figure:

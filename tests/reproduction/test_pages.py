@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 from collections.abc import Callable
 from pathlib import Path
 from types import CodeType
@@ -31,6 +32,19 @@ def test_every_paper_has_its_page() -> None:
     assert {path.stem for path in NOTEBOOKS.glob("reproduce_*")} == {
         f"reproduce_{each.name}" for each in reproductions()
     }
+
+
+@pytest.mark.parametrize("paper", reproductions(), ids=lambda paper: paper.name)
+def test_what_a_page_concludes_has_no_number_typed_in(paper: Reproduction) -> None:
+    """Numbers of ours stand in the cells that compute and in the table of what is kept, which change with them; a
+    measure's name, in italics, may have one."""
+    page = nbformat.read(NOTEBOOKS / f"reproduce_{paper.name}.ipynb", as_version=4)
+    (said,) = [cell.source for cell in page.cells if cell.source.startswith("## What to notice")]
+    assert (
+        re.findall(r"[^\n]*\d(?: ?%| (?:times|h|s|min|points)\b)[^\n]*", re.sub(r"(?<!\*)\*[^*\n]+\*(?!\*)", "", said))
+        == []
+    )
+    assert f'Evidence("{paper.name}")' in "".join(cell.source for cell in page.cells)
 
 
 @pytest.mark.parametrize("paper", reproductions(), ids=lambda paper: paper.name)

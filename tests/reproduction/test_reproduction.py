@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from scipy import stats
 
 from reproduction import COLUMNS, Figure, Row, exhibits, gap, runner, table
 from reproduction.__main__ import main
@@ -31,6 +32,8 @@ def test_every_figure_compares_or_says_why_it_cannot(evaluated: Callable[[str], 
     for paper in reproductions():
         for figure in evaluated(paper.name):
             assert tuple(figure.table.columns) == COLUMNS and figure.rows, figure.name
+            measures = [row.measure for row in figure.rows]
+            assert len(set(measures)) == len(measures), figure.name  # each is a seed's value once
             for row in figure.rows:
                 assert row.measure and row.unit and row.source and row.why.endswith("."), row
             for panel in figure.panels.values():
@@ -159,7 +162,9 @@ def test_one_exhibit_is_run_by_its_command_kept_and_shown(tmp_path: Path, capsys
     argv = ["run", "gavel.fig1b", "--workers", "1", "--out", str(tmp_path)]
     assert main(argv) == 0
     first, kept = capsys.readouterr(), (tmp_path / "gavel.fig1b.csv").read_bytes()
-    assert "deterministic: reproduced" in first.out and "Left: 0 exhibits" in first.err
+    assert (
+        "deterministic, speeds told each as its paper says: reproduced" in first.out and "Left: 0 exhibits" in first.err
+    )
     assert main(argv) == 0 and "kept" not in capsys.readouterr().err
     assert (tmp_path / "gavel.fig1b.csv").read_bytes() == kept
     assert main(["table", "--json", "--out", str(tmp_path)]) == 0
@@ -193,6 +198,18 @@ def test_what_is_kept_is_found_again(name: str) -> None:
     kept, again = Results().read(name), runner.compute(Cell(name, "full", 0, ""))
     assert kept["measure"].tolist() == again["measure"].tolist()
     assert kept["ours"].tolist() == pytest.approx(again["ours"].tolist(), rel=1e-5)
+
+
+@pytest.mark.parametrize(("name", "seed"), [("hare.fig13", 101), ("hare.fig13", 102), ("gavel.fig11", 101)])
+def test_a_seed_that_is_not_kept_agrees_within_the_spread_of_those_that_are(name: str, seed: int) -> None:
+    """Within the interval at 99.9 % of one more value, by those that are kept (normal)."""
+    kept = Results().read(name).query("size == 'full'")
+    again = runner.compute(Cell(name, "full", seed, "")).set_index("measure")["ours"]
+    assert seed not in set(kept["seed"]) and set(again.index) == set(kept["measure"])
+    for measure, rows in kept.groupby("measure"):
+        known, count = rows["ours"], len(rows)
+        half = stats.t.ppf(0.9995, count - 1) * float(known.std()) * math.sqrt(1 + 1 / count)
+        assert again[measure] == pytest.approx(known.mean(), abs=half + 1e-4 * abs(known.mean())), measure
 
 
 def test_the_page_on_trust_has_the_numbers_that_are_kept() -> None:

@@ -284,7 +284,7 @@ def _offered(told: str = NOTHING_ELSE) -> list[tuple[str, str]]:
     """What may be told beside the estimator of all: nothing, what papers say, another one; told: one with knobs."""
     every = [("Nothing else", NOTHING_ELSE), ("What each scheduler's paper says", PAPER)]
     every += [(found.title, found.name) for found in ESTIMATORS]
-    return every if told in dict(map(reversed, every)) else [*every, (told, told)]
+    return every if told in {name for _, name in every} else [*every, (told, told)]
 
 
 def _one_of_each_paper() -> list[str]:
