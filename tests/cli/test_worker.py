@@ -23,6 +23,7 @@ class Worker:
     """The program, spoken to by hand."""
 
     def __init__(self, scratch: Path) -> None:
+        self.scratch = scratch
         self.process = subprocess.Popen(
             [sys.executable, "-m", "workbench.cli.worker", str(scratch)],
             stdin=subprocess.PIPE,
@@ -60,11 +61,12 @@ def scenario(name: str = "start_here") -> dict[str, Any]:
     return preset(name).to_dict()
 
 
-def test_a_simulation_is_handed_over_as_a_folder(worker: Worker) -> None:
+def test_a_simulation_is_handed_over_and_nothing_on_disk(worker: Worker) -> None:
     worker.say(id=7, kind="simulate", scenario=scenario(), scheduler="fifo", knobs={})
     message = worker.hear()
     assert (message["id"], message["kind"]) == (7, "done") and message["wall_s"] > 0
     assert Run.from_message(message["run"]) == workbench.simulate("preset:start_here", "fifo")
+    assert list(worker.scratch.iterdir()) == []
 
 
 def test_seed_and_end_are_taken(worker: Worker) -> None:

@@ -364,7 +364,8 @@ def new_paper(args: argparse.Namespace) -> Answer:
     found = {"folder": str(folder), "files": written}
     built_here = all(importlib.util.find_spec(each) for each in ("hatchling", "editables"))
     isolation = " --no-build-isolation" if built_here else ""  # else pip fetches them
-    next_steps = f"Next: pip install --no-deps{isolation} -e {folder}, then pytest {folder}"
+    tester = "" if importlib.util.find_spec("pytest") else "pip install pytest, "
+    next_steps = f"Next: pip install --no-deps{isolation} -e {folder}, {tester}then pytest {folder}"
     return Answer(found, lambda: "\n".join([*written, next_steps]))
 
 
