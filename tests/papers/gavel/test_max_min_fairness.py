@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 from tests.papers.gavel.support import MERGED, by_assembly, merged  # noqa: F401
 from workbench.base.errors import InputError
 from workbench.papers.gavel.algorithms.equal_jobs import merge
-from workbench.papers.gavel.algorithms.sifting import SIMPLEX_UP_TO
+from workbench.papers.gavel.algorithms.large_programmes import SIMPLEX_UP_TO
 from workbench.papers.gavel.formulations.allocation import check
 from workbench.papers.gavel.formulations.max_min_fairness import NAME, MaxMinFairness, build
 from workbench.papers.gavel.instance import AllocationInstance, seen

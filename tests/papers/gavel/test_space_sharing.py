@@ -19,7 +19,7 @@ from tests.papers.gavel.support import MERGED, by_assembly, merged  # noqa: F401
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.priority import Allocated
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
-from workbench.papers.gavel.algorithms import sifting
+from workbench.papers.gavel.algorithms import large_programmes
 from workbench.papers.gavel.algorithms.equal_jobs import merge
 from workbench.papers.gavel.formulations.allocation import Assembly
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
@@ -265,7 +265,7 @@ def test_many_equal_jobs_are_few_classes_and_run_few_pairs() -> None:
 
 
 def test_different_jobs_are_sifted() -> None:
-    jobs = sifting.SIFT_BY_SIMPLEX_UP_TO + 4
+    jobs = large_programmes.SIFT_BY_SIMPLEX_UP_TO + 4
     data = many(jobs, jobs)
     assert merge(data, data).small is data
     whole = allocate(data, solver=Solver(method="ipm"))
@@ -280,11 +280,11 @@ def test_a_programme_that_needs_its_pairs_is_solved_with_them() -> None:
         rows.add("needs", rows.throughput(np.ones(2)), lower=level * np.array([4.0, 3.0]))
         programme = rows.programme((rows.columns["share"], 1.0), "test", maximise=False)
         if possible:
-            point = sifting.solve(programme, 2, late, Solver())
+            point = large_programmes.solve(programme, 2, late, Solver())
             assert point.solved.objective <= 1 + 1e-9 and point.values[-1] > 0
         else:
             with pytest.raises(InfeasibleError):
-                sifting.solve(programme, 2, late, Solver())
+                large_programmes.solve(programme, 2, late, Solver())
 
 
 def test_jobs_that_lose_nothing_keep_their_gpus_to_themselves() -> None:

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from workbench.papers.gavel.algorithms.sifting import SIMPLEX_UP_TO, without_implied_limits
+from workbench.papers.gavel.algorithms.large_programmes import SIMPLEX_UP_TO, without_implied_limits
 from workbench.papers.gavel.formulations.allocation import DividedTime
 from workbench.papers.gavel.formulations.levels import HierarchicalInstance, LevelInstance, RisingRule
 from workbench.scenario.throughput import FloatArray

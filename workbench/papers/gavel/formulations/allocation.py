@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from workbench.base.errors import InputError
 from workbench.papers.gavel.algorithms.equal_jobs import Merge
-from workbench.papers.gavel.algorithms.sifting import Sequel, solve
+from workbench.papers.gavel.algorithms.large_programmes import Sequel, solve
 from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result, assembled
@@ -384,7 +384,7 @@ class ShareFormulation(Formulation[Data]):
     def solve(
         self, programme: Programme, data: Data, knobs: Knobs, solver: Solver, sequel: Sequel | None = None
     ) -> Point:
-        """By the method for its size, and with most pairs left out at first, see `sifting`."""
+        """By the method for its size, and with most pairs left out at first, see `large_programmes`."""
         late = np.zeros(len(programme.cost), dtype=bool)
         late[programme.columns["share"][len(data.jobs) * len(data.types) :]] = True
         return solve(programme, len(data.jobs), late, solver, sequel)

@@ -34,7 +34,7 @@ from workbench.base.errors import InputError
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.algorithms.equal_jobs import Merge, merge, unweighted
 from workbench.papers.gavel.algorithms.finish_time_search import NAME, RhoTerms, TriedRho, search
-from workbench.papers.gavel.algorithms.sifting import Sequel
+from workbench.papers.gavel.algorithms.large_programmes import Sequel
 from workbench.papers.gavel.formulations.allocation import (
     NOTHING_MORE,
     Assembly,

@@ -30,7 +30,7 @@ import numpy as np
 
 from workbench.base.errors import Words
 from workbench.papers.gavel.algorithms.equal_jobs import Merge, merge, unweighted
-from workbench.papers.gavel.algorithms.sifting import solve
+from workbench.papers.gavel.algorithms.large_programmes import solve
 from workbench.papers.gavel.formulations import min_cost
 from workbench.papers.gavel.formulations import min_cost_ratio as ratio
 from workbench.papers.gavel.formulations.allocation import NOTHING_MORE, Assembly, DividedTime, Variable
