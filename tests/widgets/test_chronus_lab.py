@@ -116,9 +116,9 @@ def test_each_verdict_is_explained_and_the_explanation_agrees_with_it(lab: Lab) 
     for job in itertools.chain(*some):
         found = open_admission(lab, job)
         assert found["guaranteed"] == (known[job] == "guaranteed"), job
-        assert f"<b>{job}: {known[job].replace('_', ' ')}</b>" in page._told.value
+        assert f"<b>{job}: {known[job].replace('_', ' ')}</b>" in page._verdict.value
         if not found["guaranteed"]:
-            assert "earliest deadline that would be accepted" in page._told.value and not page._accept.disabled
+            assert "earliest deadline that would be accepted" in page._verdict.value and not page._accept.disabled
             table = page.page.drawing.table
             mark = table[table["what"] == "earliest that would do"]
             assert mark["end_s"].tolist() == [found["earliest_s"]] and set(mark["job"]) == {job}
@@ -157,18 +157,18 @@ def test_the_editor_says_the_verdict_and_dragging_to_the_right_turns_it(lab: Lab
     job = next(job for job, verdict in verdicts(lab).items() if verdict == "best_effort" and rewards(lab)[job])
     lab._results.select(job)
     editor = lab._results.rewards
-    assert "<b>best effort</b>" in editor._told.value
+    assert "<b>best effort</b>" in editor._outcome.value
     later = [[3 * at, worth] for at, worth in rewards(lab)[job]]
     editor.curve._on_message(editor.curve, {"kind": "steps", "job": job, "steps": later}, [])
     lab.waiter.answer()
-    assert "<b>guaranteed</b>" in editor._told.value
+    assert "<b>guaranteed</b>" in editor._outcome.value
 
 
 def test_an_older_question_is_not_answered_on_the_page_of_a_newer_one(lab: Lab) -> None:
     page = lab._results.admission
     first, second = [job.name for job in lab.scenario.jobs if job.rewards][:2]
     open_admission(lab, first)
-    told = page._told.value
+    told = page._verdict.value
     lab._results.select(second)
     late = lab.waiter.asked[-1]
     lab._results.select(first)
@@ -178,9 +178,9 @@ def test_an_older_question_is_not_answered_on_the_page_of_a_newer_one(lab: Lab) 
     hear(
         {"kind": "progress", "number": 0, "found": find_study(request["study"])(snapshot, request["asked"][0]["given"])}
     )
-    assert page._told.value == told
+    assert page._verdict.value == told
     lab.waiter.explain()
-    assert f"<b>{first}:" in page._told.value
+    assert f"<b>{first}:" in page._verdict.value
 
 
 def test_all_soft_and_all_strict_change_what_jobs_earn(lab: Lab) -> None:

@@ -22,12 +22,12 @@ def test_it_opens_where_the_jobs_longest_wait_began(work: Waiter) -> None:
     lab = opened(work)
     page = lab._results.explained
     assert page._job.value == "vision"
-    assert "vision waits: it has had no GPUs since" in page._told.value
+    assert "vision waits: it has had no GPUs since" in page._answer.value
     lab._results.select("game")
-    assert page._job.value == "game" and "game" in page._told.value
+    assert page._job.value == "game" and "game" in page._answer.value
     page._job.value = "translation"
     assert lab._results.selected == "translation", "chosen here is chosen everywhere"
-    assert "translation" in page._told.value
+    assert "translation" in page._answer.value
 
 
 def test_time_follows_playback_to_the_round_it_shows_last(work: Waiter) -> None:
@@ -38,31 +38,31 @@ def test_time_follows_playback_to_the_round_it_shows_last(work: Waiter) -> None:
         results.playback.number = number
         assert page._at.value == f"{times_s[number] / 60:g} min" if times_s[number] else "0 s"
     results.playback.number = results.playback.last
-    assert "since" in page._told.value and longest_wait_s(lab.run, "vision") > 0
+    assert "since" in page._answer.value and longest_wait_s(lab.run, "vision") > 0
 
 
 def test_a_time_is_typed_and_what_cannot_be_is_said(work: Waiter) -> None:
     page = opened(work)._results.explained
     page._at.value = "1 h"
-    assert "At 1 h vision" in page._told.value and page._said.text == ""
+    assert "At 1 h vision" in page._answer.value and page._said.text == ""
     page._at.value = "soon"
     assert "'soon' is not a duration" in page._said.text and page._said.tone == "bad"
     page._at.value = "9 d"
     assert page._said.text.startswith("Expected seconds from 0 to the run's end")
     page._at.value = "10 min"
-    assert page._said.text == "" and "At 10 min vision" in page._told.value
+    assert page._said.text == "" and "At 10 min vision" in page._answer.value
 
 
 def test_another_run_is_explained_anew_and_names_are_escaped(work: Waiter) -> None:
     lab = opened(work)
     page = lab._results.explained
-    before = page._told.value
+    before = page._answer.value
     lab._scenario.editors.tables["jobs"].edit(0, "name", "<i>")
     lab.set("fifo")
     work.answer()
-    assert page._told.value != before and "<i>" not in page._told.value
+    assert page._answer.value != before and "<i>" not in page._told.value
     page._job.value = "<i>"
-    assert "&lt;i&gt;" in page._told.value
+    assert "&lt;i&gt;" in page._answer.value
 
 
 def test_one_more_node_is_simulated_aside_and_answers_below(work: Waiter) -> None:
@@ -119,4 +119,4 @@ def test_a_hundred_jobs_are_explained_in_a_blink(work: Waiter) -> None:
     page.show_run(run)
     with at_most(0.3):
         page.opened()
-    assert page._told.value
+    assert page._answer.value

@@ -67,7 +67,7 @@ def test_a_lab_opens_solved_and_follows_its_slider_without_process_and_thread(al
     assert lab.state == "done" and lab.run.knobs["round_s"] == 360.0
     lab._results._gantt.view.picked = {"job": "", "x": 45.0, "y": 1.5}
     assert lab._results.opened == "Why" and lab._results.explained._job.value == ("gpu", "fast-0/1")
-    told = lab._results.explained._told.value
+    told = lab._results.explained._answer.value
     assert "fast-0/1 (v100) is idle at 45 min" in told and "<b>Rank</b>" in told and "<b>Rows</b>" in told
     assert isinstance(widgets.work.process.process_work(), KernelWork)
 

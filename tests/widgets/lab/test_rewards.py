@@ -114,9 +114,9 @@ def test_the_curve_shows_the_selected_job_and_what_became_of_it(lab: Lab) -> Non
         assert editor.curve.job == job
         assert editor.curve.done_s == run.loc[job, "finish_s"] - run.loc[job, "arrival_s"]
         assert editor.curve.steps == [list(step) for step in rewards(lab)[job]]
-    assert "deadline 1 of 4 met" in editor._told.value
+    assert "deadline 1 of 4 met" in editor._outcome.value
     editor._job.value = "job-7"
-    assert lab._results.selected == "job-7" and "Best effort" in editor._told.value
+    assert lab._results.selected == "job-7" and "Best effort" in editor._outcome.value
 
 
 def test_there_is_nothing_to_edit_where_no_job_has_a_deadline(work: Waiter) -> None:
