@@ -228,9 +228,11 @@ def static(
     return _drawn(measured_speeds, cluster, jobs, seed, multi_gpu=multi_gpu, durations=durations)
 
 
-def authors_trace(name: str) -> Scenario:
-    """One of the authors' traces of their physical cluster, with their speeds, on 8 V100, 16 P100 and 24 K80 (7.1)."""
-    cluster = parse_cluster("v100=2x4,p100=4x4,k80=6x4")
+def authors_trace(name: str, nodes_of: int = 4) -> Scenario:
+    """One of the authors' traces of their physical cluster, with their speeds, on 8 V100, 16 P100 and 24 K80 (7.1);
+    nodes_of: GPUs of a node."""
+    counts = {"v100": 8, "p100": 16, "k80": 24}
+    cluster = parse_cluster(",".join(f"{kind}={count // nodes_of}x{nodes_of}" for kind, count in counts.items()))
     return sharing(convert(fetch(name), fetch("gavel_throughputs"), cluster)[0])
 
 

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.optimize import Bounds, LinearConstraint, milp
 
+from reproduction.gavel.program import POLICIES
 from reproduction.gavel.settings import sharing
 from workbench.baselines.allox import Allox, AlloxData, match
 from workbench.baselines.fifo import Fifo as GreedyFifo
@@ -37,8 +38,6 @@ from workbench.scenario.traces.gavel import convert
 from workbench.scheduling.contract import Result
 from workbench.scheduling.shares import isolated_share
 from workbench.session.api import snapshot_at
-from workbench.session.registry import find_scheduler
-from workbench.simulation.loop import simulate
 
 Case = Mapping[str, Any]
 
@@ -385,24 +384,6 @@ def least_with_first(data: AlloxData, first: npt.NDArray[np.bool_]) -> float | N
     return float(answer.fun) if answer.status == 0 else None
 
 
-SCHEDULERS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "max_min_fairness_perf": ("gavel.max_min_fairness", {}),
-    "max_min_fairness": ("gavel.max_min_fairness", {"heterogeneity_aware": False}),
-    "max_min_fairness_water_filling_perf": ("gavel.water_filling", {}),
-    "min_total_duration_perf": ("gavel.makespan", {}),
-    "min_total_duration": ("gavel.makespan", {"heterogeneity_aware": False}),
-    "finish_time_fairness_perf": ("gavel.finish_time_fairness", {}),
-    "finish_time_fairness": ("gavel.finish_time_fairness", {"heterogeneity_aware": False}),
-    "max_sum_throughput_perf": ("gavel.max_throughput", {}),
-    "isolated": ("isolated", {}),
-    "fifo_perf": ("fifo", {}),
-    "fifo_packed": ("fifo", {"space_sharing": True}),
-    "gandiva": ("gandiva", {}),
-    "allox": ("allox", {}),
-}
-"""Our scheduler and knobs for the policies of whole runs; not `fifo`, which over-subscribes a type in their code."""
-SEEDS = {"fifo": {}, "allox": {}, "gandiva": {"pair_seed": 0}}
-"""What each scheduler's seeds are beyond that of their run; of the others that of the types' order."""
 DATA = Path(__file__).resolve().parents[2].parent / "shared/data/gavel"
 """Where the traces of whole runs are, if they are."""
 
@@ -434,15 +415,13 @@ def whole_run(case: Case, header: Case) -> dict[str, Any]:
     by up to 4 %.
     """
     expected = {"mean_jct_s": case["avg_jct_s"], "end_s": case["end_time_s"]}
-    if case["policy"] not in SCHEDULERS:
+    if case["policy"] not in POLICIES:
         return {"ok": None, "expected": expected, "note": f"unsupported: gavel runs/{case['policy']}"}
     if not (DATA / case["trace"]).is_file():
         return {"ok": None, "expected": expected, "note": f"unsupported: the trace {case['trace']} is not here"}
-    name, knobs = SCHEDULERS[case["policy"]]
-    seed = {knob: case.get("seed", 0) + more for knob, more in SEEDS.get(name, {"shuffle_seed": 5}).items()}
     scenario = sharing(authors_scenario(case["trace"], case["cluster"], case["gpus_per_server"]))
-    preset = {"preset": "authors", "round_s": case["round_s"], **seed}
-    jobs = simulate(scenario, find_scheduler(name), {**preset, **knobs}).jobs
+    line = POLICIES[case["policy"]].line(case["policy"], case["round_s"], case.get("seed", 0))
+    jobs = line.run(scenario).jobs
     jobs = jobs.iloc[slice(*case.get("window", (None, None)))]
     got = {"mean_jct_s": (jobs["finish_s"] - jobs["arrival_s"]).mean(), "end_s": jobs["finish_s"].max()}
     off = max(abs(got[key] / expected[key] - 1) for key in got)
