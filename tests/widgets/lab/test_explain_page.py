@@ -60,7 +60,7 @@ def test_another_run_is_explained_anew_and_names_are_escaped(work: Waiter) -> No
     lab._scenario.editors.tables["jobs"].edit(0, "name", "<i>")
     lab.set("fifo")
     work.answer()
-    assert page._answer.value != before and "<i>" not in page._told.value
+    assert page._answer.value != before and "<i>" not in page._answer.value
     page._job.value = "<i>"
     assert "&lt;i&gt;" in page._answer.value
 
