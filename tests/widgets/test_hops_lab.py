@@ -11,7 +11,7 @@ import pytest
 import widgets.lab.lab
 from tests.widgets.lab.support import Waiter, look_at, solve, titles
 from widgets import GavelLab, HopsLab, Lab
-from widgets.lab.results import OF_TIME, TOGETHER
+from widgets.lab.results import CHARTS, OF_TIME, TOGETHER
 from widgets.lab.trials import Trials, TriedRun, names
 from workbench.analysis import metrics
 from workbench.scenario.presets import preset
@@ -205,7 +205,7 @@ def test_a_slider_for_lambda_goes_to_infinity(lab: Lab) -> None:
 
 
 def test_only_charts_of_a_time_are_drawn_again_by_the_playback(lab: Lab) -> None:
-    drawn = {tab: look_at(lab, tab) for tab in titles(lab) if tab in lab._results._pages}
+    drawn = {tab: look_at(lab, tab) for tab in titles(lab) if tab in CHARTS}
     lab._results.playback.number = 0
     for tab, before in drawn.items():
         assert (look_at(lab, tab) is not before) == (tab in OF_TIME), tab

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +17,7 @@ import workbench
 from widgets import Exercise, Guess
 from workbench.base.errors import InputError
 
+PROJECT = Path(__file__).resolve().parents[2]
 HARM = "<script>alert(1)</script>"
 
 
@@ -112,3 +116,19 @@ def test_the_lesson_in_the_guide_for_contributors() -> None:
     equal = page["equal"]
     assert len(second.strip().splitlines()) <= 10 + 1  # and shown
     assert equal.answer(equal.solved(equal.case)).right and not equal.answer(1).right
+
+
+def test_a_kernel_of_make_lab_has_imported_what_the_first_lab_needs() -> None:
+    """So a first picture does not wait for imports, which are two thirds of what it costs."""
+    argv = json.loads((PROJECT / "tools/jupyter/kernels/python3/kernel.json").read_text("utf-8"))["argv"]
+    (extension,) = (each.removeprefix("--ext=") for each in argv if each.startswith("--ext="))
+    code = f"""
+import sys, {extension}
+{extension}.load_ipython_extension(None)
+before = set(sys.modules)
+from widgets import Exercise, GanttView, GavelLab, Guess
+assert GavelLab("start_here").run is not None
+print(*set(sys.modules) - before)
+"""
+    late = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True).stdout
+    assert len(late.split()) < 12, late

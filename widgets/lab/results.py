@@ -168,9 +168,8 @@ class Results:
         return stage
 
     def _make_charts(self) -> None:
-        self._pages = {tab: ChartPage(name, file) for tab, (name, file) in CHARTS.items()}
-        for page in self._pages.values():
-            page.view.on_job(self.select)
+        self._pages: dict[str, ChartPage] = {}
+        self._boxes: dict[str, w.Widget] = {PICTURE: self._gantt.tools}
         names = [(f"{table.name}: {table.meaning}", table.name) for table in TABLES]
         self._which = w.Dropdown(options=names, value="jobs", description="Table", layout=w.Layout(width="97%"))
         self._which.add_class("wb-which")
@@ -183,20 +182,26 @@ class Results:
 
     def _make_measures(self) -> w.HBox:
         """The numbers, and beside them the chart that is chosen."""
-        self._boxes: dict[str, w.Widget] = {name: page.box for name, page in self._pages.items()}
-        self._boxes["Signals"] = w.VBox([self._signal, self._pages["Signals"].box])
-        self._boxes["Rewards"] = w.VBox([self.rewards.box, self._pages["Rewards"].box])
-        self._boxes[PICTURE] = self._gantt.tools
         self._chart = w.Dropdown(options=["JCT"], description="Chart", layout=w.Layout(width="20em"))
         self._chart.add_class("wb-chart-which")
         self._chart.observe(lambda _: self._draw_page(), "value")
-        self._charts = w.VBox([self._boxes["JCT"]])
+        self._charts = w.VBox()
         numbers, charts = w.VBox([self.compared.measures, self.compared.jobs]), w.VBox([self._chart, self._charts])
         numbers.add_class("wb-metrics")
         charts.add_class("wb-page-charts")
         found = w.HBox([numbers, charts])
         found.add_class("wb-page")
         return found
+
+    def _chart_box(self, name: str) -> w.Widget:
+        """What the page Measures has below the choice of that chart, made when it is first chosen: a lab has twenty
+        charts, of which few are looked at, and the first picture does not wait for the others."""
+        if name not in self._boxes:
+            page = self._pages[name] = ChartPage(*CHARTS[name])
+            page.view.on_job(self.select)
+            above = {"Signals": [self._signal], "Rewards": [self.rewards.box]}.get(name, [])
+            self._boxes[name] = w.VBox([*above, page.box])
+        return self._boxes[name]
 
     def _there(self) -> list[str]:
         """The pictures and charts in which the run has something to show."""
@@ -414,7 +419,7 @@ class Results:
         if self._run is None:
             return
         name = str(self._chart.value)
-        self._charts.children = (self._boxes[name],)
+        self._charts.children = (self._chart_box(name),)
         if name not in self._pages:
             return
         job = self._selected if name in OF_JOB else None

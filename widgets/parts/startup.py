@@ -1,15 +1,22 @@
-"""What is done as widgets are loaded: a shorter wait for the first chart, and errors in words on a dashboard."""
+"""What is done as widgets are loaded: a shorter wait for the first chart, and errors in words on a dashboard.
+
+As an extension of IPython it imports what every lab needs, while its reader has not yet come to the first cell: so do
+the kernels of `make lab` (tools/jupyter/kernels). Elsewhere the first lab does.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import gc
 import html
+import importlib
 from collections.abc import Iterator
 from typing import Any
 
 from widgets.parts.files import on_dashboard
 from workbench.base.errors import WorkbenchError
+
+OF_EVERY_LAB = ("widgets.lab.lab", "widgets.lab.drawings", "widgets.lessons.guess")
 
 
 @contextlib.contextmanager
@@ -22,6 +29,16 @@ def quick_imports() -> Iterator[None]:
     finally:
         if before:
             gc.enable()
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """What IPython calls."""
+    with quick_imports():
+        for module in OF_EVERY_LAB:
+            importlib.import_module(module)
+        from workbench.session.registry import rooms
+
+        rooms()
 
 
 def show_errors_in_words() -> None:

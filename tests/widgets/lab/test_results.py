@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import widgets
-from tests.widgets.lab.support import Waiter, jobs
+from tests.widgets.lab.support import Waiter, jobs, look_at
 from widgets import GavelLab, HadarLab
-from widgets.lab.results import PICTURE
+from widgets.lab.results import CHARTS, PICTURE
 from workbench.base.units import format_duration
 
 LABS = {
@@ -24,11 +24,14 @@ def test_one_selection_for_charts_and_tables(work: Waiter) -> None:
     lab = GavelLab()
     lab.solve()
     work.answer()
+    look_at(lab, "JCT")
     lab._results._gantt.view.picked = {"job": "game"}
     assert jobs(lab).selected == 1 and "<b>game</b>" in lab._results._job.value
     jobs(lab)._on_message(jobs(lab), {"kind": "follow", "row": jobs(lab).numbers[2]}, [])
     assert lab._results._gantt.view.selected == "translation" and "follow translation" in jobs(lab).message
-    assert all(page.view.selected == "translation" for page in lab._results._pages.values())
+    assert lab._results._pages["JCT"].view.selected == "translation"
+    look_at(lab, "Received")
+    assert lab._results._pages["Received"].view.selected == "translation", "also of one that is opened later"
     jobs(lab).followed(2)
     assert lab._results._gantt.view.selected is None, "once more lets it go"
     jobs(lab).add()
@@ -72,12 +75,13 @@ def test_numbers_and_exports_of_every_chart(work: Waiter, folder: Path) -> None:
     work.answer()
     results = lab._results
     none = ("Rewards", "Clusters", "Plan", "Window", "Gains", "Latency", "Prices", "Signals", "Entities", "Estimator")
-    for name, page in ({PICTURE: results._gantt} | results._pages).items():
+    for name in (PICTURE, *CHARTS):
         if name in (*none, "Trade-off"):
             assert name not in results.titles  # the first scenario and scheduler have none
             continue
         results.open(name)
         assert results.opened == "Measures" and results._charts.children == (results._boxes[name],)
+        page = results._pages.get(name, results._gantt)
         assert page._table.value == ""
         page._numbers.value = True
         assert "<table" in page._table.value
