@@ -3,6 +3,7 @@
 import ast
 import csv
 import ctypes
+import json
 
 import nbformat
 import pytest
@@ -83,6 +84,23 @@ def test_grades(ask, refused, tmp_path):
     rows = list(csv.DictReader((tmp_path / "g.csv").open()))
     assert rows[0]["which"] == "exercise 1; triple" and rows[0]["student"] == "'=Ada"
     assert refused("grade", two, "-o", tmp_path / "g.csv")[0] == 2
+
+
+def test_a_notebook_that_changes_its_checks_or_its_grade(ask, tmp_path):
+    """Answers that are data are judged where no student's code runs."""
+    patched = "Exercise.judged = lambda self, value, case: (True, 'Right.')\ntwice.answer(1)\nonce.answer(3)"
+    told = {"student": "Eve", "failed": ""}
+    told["exercises"] = {name: {"solved": True, "said": "", "answered": "5"} for name in ("exercise 1", "once")}
+    forged = f"import json, os\nfor place in range(3, 20):\n    try: os.write(place, {json.dumps(told)!r}.encode())\n"
+    forged += "    except OSError: pass\nos._exit(0)"
+    broken = "import os\nfor place in range(3, 20):\n    try: os.write(place, b'{\"exercises\": 1}')\n"
+    broken += "    except OSError: pass\nos._exit(0)"
+    texts = enumerate((patched, forged, broken))
+    pages = [page(tmp_path / f"{n}.ipynb", text, *ANSWERS[1:2]) for n, text in texts]
+    lesson = page(tmp_path / "lesson.ipynb", *ANSWERS)
+    found = ask("grade", *pages, "--lesson", lesson, "-o", tmp_path / "g.csv")["grades"]
+    assert [row["solved"] for row in found] == [0, 0, 0], found
+    assert found[2]["reason"] == "it ended itself"
 
 
 REFUSED = {

@@ -1,16 +1,19 @@
 """The process that runs one student's notebook and judges its exercises: `python -m widgets.lessons.grading`.
 
 Standard input has one JSON object: `cells`, the sources; `seed`, the teacher's, of hidden instances; `cpu_s`. What is
-written is one JSON object: `student`, for each exercise by name whether it is `solved` and what is `said`, and which
-cell `failed` first; or the `reason` why the notebook was ended. The working directory is the only place that a
-notebook may write to.
+written is one JSON object: `student`, for each exercise by name whether it is `solved`, what is `said` and what was
+`answered`, if that is data, and which cell `failed` first; or the `reason` why the notebook was ended. The working
+directory is the only place that a notebook may write to.
 
-A notebook and its checks share this process. What a notebook does to its own checks is not noticed here; the teacher's
-lesson, if it is given, takes their place (`workbench grade --lesson`).
+A notebook and its checks share this process, and what a notebook does to its checks is not noticed here. So answers
+that are data are judged again where no student's code runs: asked with the teacher's `cells` and `answers`, for each
+student the name and what was answered, it writes as `judged` whether each is right. An answer that is an object (a
+model, a function) can only be judged beside the code that made it.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import json
 import os
@@ -24,6 +27,8 @@ from widgets.lessons.exercise import Exercise
 from widgets.work import process
 from widgets.work.work import Hear, Message
 
+LONGEST = 10_000
+"""Characters of an answer that is judged again."""
 HIDDEN = 3
 """Instances that only the teacher's seed makes, for each exercise whose answer holds for every instance."""
 
@@ -61,20 +66,52 @@ def main() -> NoReturn:
         error = ran.error_before_exec or ran.error_in_exec
         if error is not None and not failed:
             failed = f"code cell {number} ended in {type(error).__name__}: {error}"
-    judged = {name: judge(each, asked["seed"]) for name, each in Exercise.on_page.items()}
+    if "answers" in asked:
+        tell({"judged": [again(student, answered, asked["seed"]) for student, answered in asked["answers"]]})
+    judged = {}
+    for name, each in Exercise.on_page.items():
+        solved, said = judge(each, each.answered, Exercise.whose(), asked["seed"])
+        judged[name] = {"solved": solved, "said": said, "answered": data_of(each.answered)}
     tell({"student": Exercise.whose(), "exercises": judged, "failed": failed})
 
 
-def judge(exercise: Exercise, seed: str) -> dict[str, Any]:
-    """Whether what was answered is right for the student's own instance, and for hidden ones where it must hold."""
-    cases = [exercise.case]
+def judge(exercise: Exercise, value: Any, student: str, seed: str) -> tuple[bool, str]:
+    """Whether an answer is right for the student's own instance, and hidden ones where it must hold; what is said."""
+    cases = [exercise.made(student)]
     if exercise.every:
         cases += [exercise.made(f"{seed}/{number}") for number in range(HIDDEN)]
+    found = (True, "")
     for case in cases:
-        solved, said = exercise.judged(exercise.answered, case)
-        if not solved:
-            return {"solved": False, "said": said}
-    return {"solved": True, "said": said}
+        found = exercise.judged(value, case)
+        if not found[0]:
+            break
+    return found
+
+
+def again(student: str, answered: dict[str, str], seed: str) -> dict[str, bool]:
+    """Whether a student's answers, by exercise, are right, by the exercises of this process."""
+    known = {name: text for name, text in answered.items() if name in Exercise.on_page}
+    right = {
+        name: judge(Exercise.on_page[name], ast.literal_eval(text), student, seed)[0] for name, text in known.items()
+    }
+    return dict.fromkeys(answered, False) | right
+
+
+def data_of(value: Any) -> str | None:
+    """A value as `ast.literal_eval` reads it; None for what is no data, or long."""
+    try:
+        value = None if value is ... else _plain(value)
+        text = repr(value)
+        return text if len(text) < LONGEST and ast.literal_eval(text) == value else None
+    except Exception:
+        return None
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and arrays of numpy as Python's, also in a list."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return type(value)(map(_plain, value)) if isinstance(value, (list, tuple, set)) else value
 
 
 def _shell() -> Any:
