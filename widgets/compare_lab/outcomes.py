@@ -31,16 +31,16 @@ class CompareSetting(NamedTuple):
 
     def cases(self) -> tuple[Case, ...]:
         """The runs to make; raises InputError for what cannot be compared."""
-        return self._told()[1]
+        return self._beliefs_and_cases()[1]
 
     def requests(self) -> list[RunRequest]:
         """The same as `workbench.session.many_runs` asks for them."""
         return [
             RunRequest(self.scenario, case.scheduler, case.knobs, case.seed, belief)
-            for belief, case in zip(*self._told(), strict=True)
+            for belief, case in zip(*self._beliefs_and_cases(), strict=True)
         ]
 
-    def _told(self) -> tuple[list[str], tuple[Case, ...]]:
+    def _beliefs_and_cases(self) -> tuple[list[str], tuple[Case, ...]]:
         """What each run is told of speeds, and the runs."""
         first = self.scenario.seed
         cases = plan_cases(self.scenario, self.entries, range(first, first + self.seeds))
