@@ -151,6 +151,12 @@ WRONG = {
     ),
     "no_unit": (FORMULATION, r"gang \| GPUs", "gang", r"gang: got .*; expected doc= symbol \| meaning \| unit"),
     "small": (FORMULATION, r"m\.JOBS", "m.jobs", "jobs: got 'jobs'; expected CAPITALS"),
+    "crowded": (
+        FORMULATION,
+        "def trivial",
+        "def other",
+        r"(?s)without jobs \(.*answer where nobody is there",
+    ),
     "hidden": (FORMULATION, r"m\.level = (pyo.*)\n", r"m.add_component('level', \1)\n", "level: got not in the source"),
     "title": (FORMULATION, 'title = ".*"', 'title = ""', "title: got ''; expected a few words"),
     "writeable": (INSTANCE, r"fixed\((shaped\(.*\))\)\)", r"\1)", *["an array that can be written into"] * 3),

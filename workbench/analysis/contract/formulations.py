@@ -78,7 +78,13 @@ def wrong_formulation(formulation: Formulation[Any], scenario: Scenario) -> list
         for solver, found in answers.items():
             with collecting(f"{name}, answer", "an answer", found):
                 found += _wrong_answer(formulation, data, knobs, dataclasses.replace(LIMITED, name=solver))
-    return [*problems, *once(answers, "with")]
+    found = [*problems, *once(answers, "with")]
+    if not found and not formulation.own:
+        with collecting(f"{name}, without jobs", "an answer where nobody is there, such as `trivial` gives", found):
+            nobody = scenario.replace(jobs=[], plan=[], running=[], entities=[], colocated=[])
+            settled = formulation.settle({})
+            formulation.run(formulation.data(snapshot_at(nobody, 0.0, offline=formulation.offline), settled), settled)
+    return found
 
 
 def _wrong_statement(formulation: Formulation[Any]) -> Iterator[Problem]:
