@@ -6,7 +6,7 @@ import dataclasses
 
 import workbench
 
-KEYS = ["scheduler", "job", "at_s", "state", "sentences", "binding", "facts", "order", "competitors"]
+KEYS = ["scheduler", "job", "at_s", "state", "summary", "sentences", "binding", "facts", "order", "competitors"]
 KEYS += ["next_start_s", "admission", "one_more", "alone"]
 FIFO = ("--scheduler", "fifo", "--job", "translation", "--at", "1 h")
 

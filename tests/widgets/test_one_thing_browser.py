@@ -50,7 +50,10 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     x, y, height = page.evaluate(PLACE, 45)
     page.mouse.click(x, y + height / 2)
     said = wait_for_text(page, ".wb-explain-told", "fast-0/1 .v100. is idle at 45 min.*Rows.*Share.*Rank.*Placement")
-    assert "vision needs 2 GPUs of v100 at once, and 1 is left" in said and "decisive: capacity[v100]" in said
+    assert (
+        "vision needs 2 GPUs of v100 at once, and 1 is left" in said
+        and "decisive: no more GPUs of a type than there are" in said
+    )
     scene(page, "one-thing-why", GANTT)
 
     open_page(page, "Model")
@@ -62,7 +65,7 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     soon(page, lambda: assert_equal(pointed_out(page), {"game"}))
     row.click()
     scene(page, "one-thing-row", GANTT)
-    expect(page.locator(".wb-row-tray")).to_contain_text("no more workers than there are")
+    expect(page.locator(".wb-row-tray")).to_contain_text("no more GPUs of a type than there are")
     handle = page.locator(".wb-row-right .noUi-handle")
     box = handle.bounding_box()
     assert box is not None

@@ -1,10 +1,10 @@
-"""Why a job of a run ran, waited or moved, or a GPU had whom it had or was idle: choose one and a time, read why, and
-ask what would be otherwise."""
+"""Why a job of a run ran, waited or moved, a GPU had whom it had or was idle, or what a decision was: choose one and a
+time, read why, and ask what would be otherwise."""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import ModuleType
 
 import ipywidgets as w
@@ -17,11 +17,13 @@ from widgets.work.kernel import MOST_JOBS
 from widgets.work.thread import aside
 from widgets.work.work import Message, Workplace
 from workbench.analysis.chain import Chain, chain
-from workbench.analysis.explanation import explain, longest_wait_s
+from workbench.analysis.explanation import explain, longest_wait_s, not_faster
 from workbench.analysis.explanation.admission import has_verdicts, jobs_asked_about
 from workbench.analysis.explanation.counterfactual import Otherwise, on_its_own, with_node
+from workbench.analysis.one_decision import one_decision
 from workbench.base.errors import InputError, WorkbenchError
 from workbench.base.units import format_duration, parse_duration
+from workbench.simulation.job_at_time import JobAtTime
 from workbench.simulation.run import Run
 from workbench.simulation.slot_at_time import SlotAtTime
 
@@ -31,7 +33,9 @@ GUARANTEED = "guaranteed"
 MOST_GPUS = 128
 """Of larger clusters those GPUs can be chosen that were clicked."""
 About = str | tuple[str, str]
-"""A job by its name, or a GPU, `("gpu", "node/slot")`."""
+"""A job by its name, a GPU, `("gpu", "node/slot")`, or `DECISION`."""
+DECISION = ("decision", "")
+"""What was decided last, step by step."""
 
 
 class ExplainPage:
@@ -74,6 +78,7 @@ class ExplainPage:
         before, self._quiet = self._job.value, True
         self._job.options = [
             *((name, name) for name in names),
+            ("The decision, step by step", DECISION),
             *((_named(gpu, run), ("gpu", gpu)) for gpu in _gpus(run)),
         ]
         there = [value for _, value in self._job.options]
@@ -155,12 +160,14 @@ class ExplainPage:
     def _why(self, run: Run, about: About, at_s: float) -> str:
         if isinstance(about, str):
             return str(pages().page_of(explain(run, about, at_s), run))
+        if about == DECISION:
+            return str(pages().page_of_decision(one_decision(run, at_s), run))
         return str(pages().page_of_gpu(chain(run, about[1], at_s, again=False), run))
 
     def _try_rows(self) -> None:
         """Find out aside which rows decide who has a GPU, and what would bring another; the newest question counts."""
         run, shown = self._run, self._shown
-        if run is None or shown is None or isinstance(shown[1], str) or len(run.jobs) > MOST_JOBS or self._trying:
+        if run is None or shown is None or shown[1][0] != "gpu" or len(run.jobs) > MOST_JOBS or self._trying:
             return
         about, at_s = shown[1], shown[2]
         self._trying = True
@@ -241,14 +248,12 @@ def pages() -> ModuleType:
     return found
 
 
-ALONE = "when would it run without the other jobs?"
-NOW = "now"
 MOST_TRIED = 100
 """Of a run with more jobs it would take long to try what would bring a job there."""
 
 
 class OtherwiseRow:
-    """A choice, a button, and the answer below.
+    """Questions about the job, a button each, and the answer below.
 
     work: who works for a scheduler of that name; question: for one more node of a type, or for the job alone (None);
     asked_of: the run, job and time that are chosen.
@@ -263,61 +268,121 @@ class OtherwiseRow:
         self._work, self._question, self._asked_of = work, question, asked_of
         self._asked: Otherwise | None = None
         self._number = 0
-        self._with = w.Dropdown(
-            options=[(ALONE, None)],
-            description="Ask",
-            layout=w.Layout(width="24em"),
-            style={"description_width": "2em"},
-        )
-        self._with.tooltip = "The node comes up at the time above, with as many GPUs as the job asks for"
-        self._ask = w.Button(description="Ask", icon="play", layout=w.Layout(width="auto"))
-        self._ask.tooltip = "Simulate again and see; it takes as long as the run did"
+        self._faster = _button("Why not on faster GPUs?", "faster", self.ask_faster)
+        self._now = _button("What would make it run now?", "now", self.ask_now)
+        self._alone = _button("Without the other jobs?", "alone", lambda: self.ask(None))
+        self._more = _button("With one more node?", "more", lambda: self.ask(self._kind.value))
+        self._more.tooltip = "Of as many GPUs as the job asks for, from the time above on; simulated again"
+        self._alone.tooltip = "Simulated again, with this job only"
+        self._kind = w.Dropdown(layout=w.Layout(width="7em"), tooltip="Type of the node's GPUs")
+        self._kind.add_class("wb-explain-kind")
         self._cancel = w.Button(description="Cancel", icon="stop", disabled=True, layout=w.Layout(width="6.5em"))
-        for widget, name in ((self._with, "with"), (self._ask, "ask"), (self._cancel, "stop")):
-            widget.add_class(f"wb-explain-{name}")
+        self._cancel.add_class("wb-explain-stop")
+        self._cancel.on_click(lambda _: self.cancel())
         self._said, self._answer = StatusLine(), w.HTML()
         self._answer.add_class("wb-verdict")
         self._answer.add_class("wb-explain-otherwise")
-        self._ask.on_click(lambda _: self.ask())
-        self._cancel.on_click(lambda _: self.cancel())
-        row = w.HBox([self._with, self._ask, self._cancel, self._said])
+        row = w.HBox([self._faster, self._now, self._alone, self._more, self._kind, self._cancel])
         row.add_class("wb-tools")
-        self.box = w.VBox([row, self._answer])
+        self.box = w.VBox([row, self._said, self._answer])
 
     def show_run(self, run: Run) -> None:
         """Offer the types of another run; what was asked of the run before is no longer wanted."""
         self.forget()
-        kinds = run.scenario.cluster.types
-        before = self._with.value
-        now = [(f"why not on {kind} now, and what would bring it there?", (NOW, kind)) for kind in kinds]
-        more = [(f"when would it run with one more node of {kind}?", kind) for kind in kinds]
-        self._with.options = [*more, (ALONE, None), *(now if len(run.jobs) <= MOST_TRIED else [])]
-        there = [value for _, value in self._with.options if value is not None]
-        self._with.value = before if before in there else kinds[0]
+        kinds, before = run.scenario.cluster.types, self._kind.value
+        self._kind.options = kinds
+        self._kind.value = before if before in kinds else kinds[0]
 
     def forget(self) -> None:
         """Another job, time or run is looked at: stop, and show no answer."""
         self._number += 1
         self.cancel()
-        self._asked = None
-        self._ask.disabled, self._cancel.disabled = False, True
-        self._answer.value = ""
+        self._asked, self._answer.value = None, ""
+        self._wait(False)
         self._say("", "")
 
-    def ask(self) -> None:
-        """Simulate what was chosen."""
-        wanted = self._with.value
-        if isinstance(wanted, tuple):
-            self._ask_now(wanted[1])
+    def ask_faster(self) -> None:
+        """Say why the job is on no faster GPUs, and then what would bring it there."""
+        asked = self._begin()
+        if asked is None:
             return
+        run, job, at_s = asked
+        found = not_faster(run, job, at_s)
+        self._answer.value = f"<p><b>{html.escape(found.says)}</b></p>"
+        if found.gpus:
+            self._try(run, job, at_s, [found.gpus[:1]], self._answer.value)
+
+    def ask_now(self) -> None:
+        """Find out what would make a job that waits run now, on the type on which it is fastest of those that do."""
+        asked = self._begin()
+        if asked is None:
+            return
+        run, job, at_s = asked
+        job_at = JobAtTime(run, job, at_s)
+        if job_at.state != "waiting":
+            self._answer.value = f"<p><b>{html.escape(explain(run, job, at_s).summary)}</b></p>"
+            return
+        kinds = [kind for kind in job_at.usable if kind not in job_at.too_small]
+        kinds.sort(key=lambda kind: -job_at.usable[kind])
+        slots = {kind: [f"{node.name}/{slot}" for node in run.scenario.cluster.machines if node.accelerator == kind
+                        for slot in range(node.gpus)] for kind in kinds}  # fmt: skip
+        self._try(run, job, at_s, [slots[kind] for kind in kinds])
+
+    def _begin(self) -> tuple[Run, str, float] | None:
+        """What is asked about, now that nobody waits for another answer; None, said, if that cannot be."""
+        self.forget()
         try:
-            asked = self._question(wanted)
+            return self._asked_of()
+        except (InputError, ValueError) as error:
+            self._refuse(error)
+            return None
+
+    def _try(self, run: Run, job: str, at_s: float, among: Sequence[Sequence[str]], begun: str = "") -> None:
+        """Try aside what would bring a job onto a GPU of the first of these sets that it can be brought onto.
+
+        begun: what the answer begins with, as HTML.
+        """
+        if len(run.jobs) > MOST_TRIED:
+            self._answer.value = f"{begun}<p>What would bring it there is tried for up to {MOST_TRIED} jobs.</p>"
+            return
+        number = self._number
+        self._wait(True)
+        self._say("", "Trying what would bring it there ...")
+
+        def tried() -> Chain:
+            found = None
+            for gpus in among:
+                gpu = next((each for each in gpus if not SlotAtTime(run, each, at_s).unit), gpus[0])
+                found = chain(run, gpu, at_s, job=job)
+                if found.brings:
+                    break
+            assert found is not None
+            return found
+
+        aside(tried, lambda found: self._hear_tried(number, found, begun))
+
+    def _hear_tried(self, number: int, found: Chain | WorkbenchError, begun: str) -> None:
+        if number != self._number:
+            return
+        self._wait(False)
+        if isinstance(found, WorkbenchError):
+            self._say("bad", refusal(found))
+            return
+        self._say("", "")
+        said = html.escape(found.otherwise)
+        self._answer.value = f"{begun}<p>{said}</p>" if begun else f"<p><b>{said}</b></p>"
+
+    def ask(self, kind: str | None) -> None:
+        """Simulate again with one more node of a type, or with the job alone."""
+        try:
+            asked = self._question(kind)
         except (InputError, ValueError) as error:
             self._refuse(error)
             return
-        self._number += 1
-        self._asked, self._answer.value = asked, ""
-        self._ask.disabled, self._cancel.disabled = True, False
+        self.forget()
+        self._asked = asked
+        self._wait(True)
+        self._cancel.disabled = False
         self._say("", "Simulating again ...")
         run, number = asked.run, self._number
         request = {
@@ -330,33 +395,6 @@ class OtherwiseRow:
             "belief": run.belief,
         }
         self._work(run.scheduler).submit(request, lambda message: self._hear(number, message), self)
-
-    def _ask_now(self, kind: str) -> None:
-        """Ask why the job is on no GPU of a type, and what would bring it there; an answer to another question is not
-        shown."""
-        try:
-            run, job, at_s = self._asked_of()
-        except (InputError, ValueError) as error:
-            self._refuse(error)
-            return
-        self._number += 1
-        number = self._number
-        self._answer.value, self._ask.disabled = "", True
-        self._say("", "Trying what would bring it there ...")
-        gpus = [f"{node.name}/{slot}" for node in run.scenario.cluster.machines if node.accelerator == kind
-                for slot in range(node.gpus)]  # fmt: skip
-        gpu = next((each for each in gpus if not SlotAtTime(run, each, at_s).unit), gpus[0])
-        aside(lambda: chain(run, gpu, at_s, job=job), lambda found: self._hear_now(number, found))
-
-    def _hear_now(self, number: int, found: Chain | WorkbenchError) -> None:
-        if number != self._number:
-            return
-        self._ask.disabled = False
-        if isinstance(found, WorkbenchError):
-            self._say("bad", refusal(found))
-            return
-        self._say("", "")
-        self._answer.value = f"<p><b>{html.escape(found.otherwise)}</b></p><p>{html.escape(found.summary)}</p>"
 
     def cancel(self) -> None:
         """Stop what is being simulated."""
@@ -371,7 +409,7 @@ class OtherwiseRow:
             self._say("", f"Simulating again ... {message['finished']} of {message['jobs']} jobs finished")
             return
         self._asked = None
-        self._ask.disabled, self._cancel.disabled = False, True
+        self._wait(False)
         if message["kind"] == "done":
             text = asked.answered(message["run"], float(message["wall_s"])).text()
             self._answer.value = f"<p><b>{html.escape(text)}</b></p>"
@@ -381,6 +419,11 @@ class OtherwiseRow:
         else:
             self._say("bad", refusal(message["error"]))
 
+    def _wait(self, busy: bool) -> None:
+        for button in (self._faster, self._now, self._alone, self._more):
+            button.disabled = busy
+        self._cancel.disabled = True
+
     def _refuse(self, error: InputError | ValueError) -> None:
         expected = error.expected if isinstance(error, InputError) else f"a time of the run: {error}"
         self._say("bad", f"Expected {expected}")
@@ -388,3 +431,10 @@ class OtherwiseRow:
     def _say(self, tone: str, text: str) -> None:
         with self._said.hold_sync():
             self._said.tone, self._said.text = tone, text
+
+
+def _button(text: str, name: str, act: Callable[[], None]) -> w.Button:
+    found = w.Button(description=text, layout=w.Layout(width="auto"))
+    found.add_class(f"wb-explain-{name}")
+    found.on_click(lambda _: act())
+    return found

@@ -138,7 +138,7 @@ class FormulationPage:
         symbols = pd.DataFrame(found["symbols"])
         symbols["size"] = symbols["size"].astype("str").where(symbols["part"] != "", "")
         self._symbols.value = f"<h4>Symbols</h4>{html_table(symbols)}"
-        source = f"<pre class='wb-source'>{html.escape(found['source'])}</pre>"
+        source = f"<pre class='wb-source' tabindex='0'>{html.escape(found['source'])}</pre>"
         self._rest.value = (
             f"<h4>Size of the model at the last arrival</h4><p>{html.escape(found['size'])}</p>"
             f"<details><summary>Pyomo source</summary>{source}</details>"

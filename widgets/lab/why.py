@@ -13,6 +13,7 @@ from widgets.parts.html_table import html_table
 from workbench.analysis.chain import Chain
 from workbench.analysis.charts import theme
 from workbench.analysis.explanation import Explanation
+from workbench.analysis.one_decision import OneDecision
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.simulation.job_at_time import Link
@@ -30,11 +31,8 @@ class Piece(NamedTuple):
 
 def page_of(explanation: Explanation, run: Run) -> str:
     """A job at a time."""
-    first, *rest = explanation.sentences
-    decided = [text for text in rest if text.startswith("What decided: ")]
-    bold = html.escape(" ".join([first, *decided]))
-    parts = [f"<p><b>{bold}</b></p>", _strip(*_of_job(run, explanation.job), explanation.at_s)]
-    parts += [f"<p>{html.escape(sentence)}</p>" for sentence in rest if sentence not in decided]
+    parts = [_said(explanation.summary), _strip(*_of_job(run, explanation.job), explanation.at_s)]
+    parts.append(_folded("More", "".join(f"<p>{html.escape(sentence)}</p>" for sentence in explanation.sentences)))
     if explanation.competitors:
         table = html_table(explanation.shown_competitors(), scrolls=False)
         parts.append(_folded(explanation.about_competitors().rstrip(":"), table))
@@ -44,11 +42,29 @@ def page_of(explanation: Explanation, run: Run) -> str:
 
 def page_of_gpu(chain: Chain, run: Run) -> str:
     """A GPU at a time, link by link."""
-    parts = [f"<p><b>{html.escape(chain.summary)}</b></p>", _strip(*_of_gpu(run, chain.gpu), chain.at_s)]
-    links = "".join(f"<li>{_link(link)}</li>" for link in chain.links)
-    parts += [f"<ol class='wb-links'>{links}</ol>"] if links else []
+    parts = [_said(chain.summary), _strip(*_of_gpu(run, chain.gpu), chain.at_s)]
     parts += [f"<p>{html.escape(chain.otherwise)}</p>"] if chain.otherwise else []
-    return "".join(parts)
+    return "".join([*parts, _links(chain.links)])
+
+
+def page_of_decision(decision: OneDecision, run: Run) -> str:
+    """A decision, step by step, with who has which GPU until the next one."""
+    gpus = [f"{node.name}/{slot}" for node in run.scenario.cluster.machines for slot in range(node.gpus)]
+    before_s = float(run.decisions["time_s"][run.decisions["time_s"] < decision.at_s].max())
+    start_s = decision.at_s if math.isnan(before_s) else before_s
+    end_s = max(decision.until_s, decision.at_s)
+    strips = [_strip(_of_gpu(run, gpu)[0], start_s, end_s, decision.at_s, gpu) for gpu in gpus[:MOST_STRIPS]]
+    return "".join([_said(decision.summary), *strips, _links(decision.links)])
+
+
+def _said(summary: str) -> str:
+    return f"<p><b>{html.escape(summary)}</b></p>"
+
+
+def _links(links: Iterable[Link]) -> str:
+    """Links one below the other."""
+    shown = "".join(f"<li>{_link(link)}</li>" for link in links)
+    return f"<ol class='wb-links'>{shown}</ol>" if shown else ""
 
 
 def _link(link: Link) -> str:
@@ -111,10 +127,13 @@ NARROW_PX = 480.0
 """A line of time is at least so wide: what has no room then is said on hover only."""
 MOST_PIECES = 300
 """More are not drawn: a job of a long run may have thousands."""
+MOST_STRIPS = 8
+"""GPUs of a decision that are drawn."""
 
 
-def _strip(pieces: Sequence[Piece], start_s: float, end_s: float, at_s: float) -> str:
-    """A line of time with what was had in it, and where the question is."""
+def _strip(pieces: Sequence[Piece], start_s: float, end_s: float, at_s: float, name: str = "") -> str:
+    """A line of time with what was had in it, and where the question is; name: of one of several."""
+    pieces = [piece for piece in pieces if piece.end_s > start_s and piece.start_s < end_s]
     if end_s <= start_s or len(pieces) > MOST_PIECES:
         return ""
 
@@ -123,8 +142,8 @@ def _strip(pieces: Sequence[Piece], start_s: float, end_s: float, at_s: float) -
 
     def drawn(piece: Piece) -> str:
         said = f"{piece.what}, {format_duration(piece.start_s, parts=2)} to {format_duration(piece.end_s, parts=2)}"
-        width = f"{100 * (piece.end_s - piece.start_s) / (end_s - start_s):.3f}%"
-        fits = theme.text_px(piece.what) <= NARROW_PX * (piece.end_s - piece.start_s) / (end_s - start_s)
+        part = (min(piece.end_s, end_s) - max(piece.start_s, start_s)) / (end_s - start_s)
+        width, fits = f"{100 * part:.3f}%", theme.text_px(piece.what) <= NARROW_PX * part
         text, title = html.escape(piece.what) if fits else "", html.escape(said, quote=True)
         place = f"left:{share(piece.start_s)};width:{width}"
         look = f"background:{piece.colour};color:{theme.text_on(piece.colour)}"
@@ -134,7 +153,6 @@ def _strip(pieces: Sequence[Piece], start_s: float, end_s: float, at_s: float) -
     now = f"<i style='left:{share(at_s)}' title='{html.escape(format_duration(at_s, parts=2))}'></i>"
     words = "; ".join(f"{piece.what} from {format_duration(piece.start_s, parts=2)}" for piece in pieces[:8])
     label = html.escape(words or "nobody had it", quote=True)
-    return (
-        f"<div class='wb-strip' role='img' aria-label='{label}'>"
-        f"{''.join(map(drawn, pieces))}{now}</div><div class='wb-strip-ends'>{ends}</div>"
-    )
+    strip = f"<div class='wb-strip' role='img' aria-label='{label}'>{''.join(map(drawn, pieces))}{now}</div>"
+    ends = f"<small>{html.escape(name)}</small>" if name else ends
+    return f"{strip}<div class='wb-strip-ends'>{ends}</div>"

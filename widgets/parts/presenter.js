@@ -4,6 +4,7 @@
 
 const MAGNIFY = 1.5;
 const TYPING = "input, select, textarea, .wb-chart";
+const NAMELESS = ":is(.noUi-handle, select[title], input[title]):not([aria-label], [aria-labelledby])";
 const HANDLED = `${TYPING}, [role=slider], [contenteditable]`; // where arrows are the control's own, also in a scene
 
 function render({ model, el }) {
@@ -24,6 +25,19 @@ function render({ model, el }) {
   el.append(begin, bar);
 
   const lab = () => el.closest(".wb-lab");
+
+  // What ipywidgets give a name by their title only, or to their slider's handle none at all, has it as its label.
+  let naming = 0;
+  function name() {
+    naming = 0;
+    for (const control of lab()?.querySelectorAll(NAMELESS) ?? []) {
+      const whole = control.closest("[title], .widget-inline-hbox");
+      const said = whole?.title || whole?.querySelector("label")?.textContent;
+      if (said) control.setAttribute("aria-label", said);
+    }
+  }
+  const watch = new MutationObserver(() => (naming ||= requestIdleCallback(name)));
+  requestAnimationFrame(() => lab() && (watch.observe(lab(), { childList: true, subtree: true }), name()));
 
   function set(name, value) {
     model.set(name, value);
@@ -114,6 +128,8 @@ function render({ model, el }) {
     document.removeEventListener("keydown", pressed, true);
     for (const kind of ["pointerdown", "keydown"]) document.removeEventListener(kind, held, true);
     model.off("change", show);
+    watch.disconnect();
+    cancelIdleCallback(naming);
     const root = lab();
     if (root?.classList.contains("wb-presenting")) restore(root);
   };

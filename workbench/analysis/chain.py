@@ -52,11 +52,12 @@ Verdict = Literal["cause", "binding, not decisive", "binding, not tried"]
 
 
 class TriedRow(NamedTuple):
-    """A row that is met. what: was done to it; then: who would have the GPU (empty: nobody)."""
+    """A row that is met. says: in words; what: was done to it; then: who would have the GPU (empty: nobody)."""
 
     row: str
     tag: str
     text: str
+    says: str
     verdict: Verdict
     what: str = ""
     then: str = ""
@@ -86,6 +87,11 @@ class Chain:
     def causes(self) -> tuple[str, ...]:
         """Rows that, relaxed or left out, would put somebody else there; those that need only be relaxed first."""
         return _causes(self.rows)
+
+    @property
+    def brings(self) -> bool:
+        """Whether something was found that would make `asked` run there."""
+        return self.otherwise.startswith(f"{self.asked} would have ")
 
     def as_json(self) -> dict[str, Any]:
         """Its fields, as JSON has them; infinite numbers are texts."""
@@ -139,15 +145,15 @@ def chain(
     slot = SlotAtTime(run, gpu, at)
     asked = _asked(slot, job)
     about = slot.job or asked
-    explained = Explained() if not about else _explained(slot.of(about))
+    told = Explained() if not about else explained(slot.of(about))
     question = _Question(slot, belief) if again and about and not slot.is_down else None
     rows = () if question is None else tuple(question.rows(asked))
     otherwise, solves = ("", 0) if question is None or not asked else question.otherwise(asked)
     first = () if question is None else _rows_links(question, rows)
-    links = (*first, *explained.links)
+    links = (*first, *told.links)
     return Chain(
         run.scheduler, slot.gpu, slot.accelerator, slot.at_s, slot.job, asked,
-        _summary(slot, asked, explained, rows), links, rows, otherwise, solves,
+        _summary(slot, asked, told, rows), links, rows, otherwise, solves,
     )  # fmt: skip
 
 
@@ -161,7 +167,8 @@ def _asked(slot: SlotAtTime, job: str | None) -> str:
     return job
 
 
-def _explained(job_at: JobAtTime) -> Explained:
+def explained(job_at: JobAtTime) -> Explained:
+    """What is told of a job at a time, with links also where its scheduler tells none."""
     carrier = carried_by(job_at.run.scheduler)
     explainer = find_explainer(carrier or job_at.run.scheduler)
     job_at = replace(job_at, elastic=is_elastic(job_at.run), mixed=is_mixed(job_at.run))
@@ -173,8 +180,8 @@ def _explained(job_at: JobAtTime) -> Explained:
     placed, said = job_at.placement(), job_at.said
     why = found.binding or ("the scheduler chose" if said is None else said.text)
     if carrier == LEASES:
-        start_s, end_s = job_at.stretch
-        lease = f"{job_at.job} has its lease of {start_s:g} s to {end_s:g} s" if job_at.state in HOLDS else why
+        start, end = (format_duration(time_s, parts=2) for time_s in job_at.stretch)
+        lease = f"{job_at.job} has its lease from {start} to {end}" if job_at.state in HOLDS else why
         return replace(found, links=(Link("lease", f"{lease}.", ()), placed))
     choice = Link("plan" if carrier == PLAN else "choice", f"{placed.text} Of {job_at.job}: {why}.", placed.facts)
     if not names or order is None:
@@ -191,15 +198,28 @@ def _rows_links(question: _Question, rows: tuple[TriedRow, ...]) -> tuple[Link, 
     if not rows:
         return (Link("rows", f"None to show: {question.without_rows}."),) if question.without_rows else ()
     parts = []
-    for row in rows[:MOST_ROWS]:
-        then = f" ({row.what} {row.then or 'nobody'} would be there)" if row.verdict == "cause" else ""
-        parts.append(f"{row.row}, {row.verdict}{then}")
+    for verdict, said in VERDICTS.items():
+        mine = [_told(row) for row in rows[:MOST_ROWS] if row.verdict == verdict]
+        parts += [f"{said}: {'; '.join(mine)}"] if mine else []
     parts += [f"{counted(len(rows) - MOST_ROWS, 'row')} more, not tried"] if len(rows) > MOST_ROWS else []
     why = f" None was tried: {question.without_rows}." if question.without_rows else ""
-    text = (
-        f"Rows that are met in the programme of {format_duration(question.made_s, parts=2)}: {'; '.join(parts)}.{why}"
-    )
+    made = format_duration(question.made_s, parts=2)
+    text = f"Rows that are met in the programme of {made}. {'. '.join(parts)}.{why}"
     return (Link("rows", text, tuple(Fact(f"({row.tag}) {row.row}: {row.text}", row.verdict) for row in rows)),)
+
+
+VERDICTS: Mapping[Verdict, str] = {
+    "cause": "Decisive",
+    "binding, not decisive": "Binding, not decisive",
+    "binding, not tried": "Binding, not tried",
+}
+
+
+def _told(row: TriedRow) -> str:
+    """A row by its name, and of a cause what it says and who would be there."""
+    if row.verdict != "cause":
+        return row.row
+    return f"{row.row}{f', {row.says}' if row.says else ''} ({row.what} {row.then or 'nobody'} would be there)"
 
 
 def _summary(slot: SlotAtTime, asked: str, explained: Explained, rows: tuple[TriedRow, ...]) -> str:
@@ -207,9 +227,9 @@ def _summary(slot: SlotAtTime, asked: str, explained: Explained, rows: tuple[Tri
     when, where = format_duration(slot.at_s, parts=2), f"{slot.gpu} ({slot.accelerator})"
     if slot.is_down:
         return f"{where} is down at {when}."
-    causes = _causes(rows)
-    decisive = f"; decisive: {listed(causes)}" if causes else ""
-    if rows and not causes and not any(row.verdict == "binding, not tried" for row in rows):
+    first = next(iter(_causes(rows)), None)
+    decisive = f"; decisive: {_in_words(next(row for row in rows if row.row == first))}" if first else ""
+    if rows and not first and not any(row.verdict == "binding, not tried" for row in rows):
         decisive = "; no single row is decisive"
     if slot.job:
         reason = f": {explained.binding}" if explained.binding else ""
@@ -224,12 +244,20 @@ def _causes(rows: tuple[TriedRow, ...]) -> tuple[str, ...]:
     return tuple(row.row for row in sorted(found, key=lambda row: row.what == "without it"))
 
 
+def _in_words(row: TriedRow) -> str:
+    """What a row says, with what it is about."""
+    about = row.row.partition("[")[2].rstrip("]").replace(",", ", ")
+    return f"{row.says}{f' ({about})' if about else ''}" if row.says else row.row
+
+
 def _why_not(slot: SlotAtTime, name: str) -> str:
     """Why a job that could use an idle GPU has it not, as far as room tells."""
     job_at, kind = slot.of(name), slot.accelerator
     need, free = job_at.needs[kind], job_at.free[kind]
     if job_at.state in HOLDS:
-        return f"{name} runs on {listed(job_at.held)} ({listed(sorted(job_at.held_types))})"
+        instead = "" if kind in job_at.held_types else explained(job_at).not_on.get(kind, "")
+        runs = f"{name} runs on {listed(job_at.held)} ({listed(sorted(job_at.held_types))})"
+        return f"{runs}, as {instead}" if instead else runs
     if need > free:
         return f"{name} needs {counted(need, 'GPU')} of {kind} at once, and {free} is left"
     return f"{name} waits"
@@ -410,14 +438,15 @@ WORDS: Mapping[str, str] = {
     "weight": "a weight {} times as large",
     "reward": "rewards {} times as large",
     "deadline": "deadlines {} times as far off",
-    "steps": "steps left a {}th of them",
+    "steps": "a {}th of the steps left",
     "wait": "a wait {} times as long",
 }
 
 
 def _row(statement: SolvedStatement, number: int) -> TriedRow:
     tag = statement.tags.get(statement.parts[number], "")
-    return TriedRow(statement.names[number], tag, statement.text(number), "binding, not tried")
+    name, says = statement.names[number], statement.says(number)
+    return TriedRow(name, tag, statement.text(number), says, "binding, not tried")
 
 
 def _shown_with(since: int, job: str, name: str, factor: float) -> Callable[[int, Snapshot], Snapshot]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -134,7 +134,8 @@ class Explained:
 
     binding: the constraint or rule that decided, in words, with its tag in the paper where it has one; order: what jobs
     were put in order by; gang: whether a waiting job needs its GPUs at once, so that it may lack so many free ones;
-    links: the steps to its GPUs, or to having none, in the order in which the scheduler takes them.
+    links: the steps to its GPUs, or to having none, in the order in which the scheduler takes them; not_on: by type,
+    why a job that has GPUs elsewhere has none of that one.
     """
 
     sentences: tuple[str, ...] = ()
@@ -143,6 +144,7 @@ class Explained:
     order: Order | None = None
     gang: bool = True
     links: tuple[Link, ...] = ()
+    not_on: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         sentences: Any = self.sentences
@@ -393,6 +395,20 @@ class JobAtTime:
         """GPUs of each type that nobody holds, on nodes that are up."""
         held = Counter(self._column("accelerator")[self._slots(self._holding)])
         return {kind: gpus - held[kind] for kind, gpus in self.up.items()}
+
+    @cached_property
+    def free_on(self) -> Mapping[str, int]:
+        """GPUs of each node that is up which nobody holds."""
+        rows = self._slots(self._holding)
+        held = Counter(self._column("node")[rows])
+        down = set(self._column("node")[self._now[self._column("kind")[self._now] == "down"]])
+        machines = self.run.scenario.cluster.machines
+        return {node.name: node.gpus - held[node.name] for node in machines if node.name not in down}
+
+    def on_node(self, name: str) -> list[str]:
+        """The job of each GPU of a node that somebody holds."""
+        rows = self._slots(self._holding)
+        return [str(self._column("job")[row]) for row in rows if self._column("node")[row] == name]
 
     @cached_property
     def holders(self) -> Mapping[str, Mapping[str, int]]:

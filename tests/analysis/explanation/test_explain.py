@@ -30,7 +30,7 @@ def test_a_job_that_waits_says_since_when_for_what_and_behind_whom(fifo: workben
     assert found.state == "waiting" and found.next_start_s == 3600.0
     assert found.sentences[0] == "At 20 min two waits: it has had no GPUs since 10 min, when it arrived."
     assert "It needs 1 GPU; free of the types on which it runs: 0 of 1 v100: too few." in found.sentences
-    assert "By arrival (the lowest first) it is number 2 of 2: 600 s." in found.sentences
+    assert "By arrival (the lowest first) it is number 2 of 2: 10 min." in found.sentences
     assert found.binding == "one holds GPUs on which it could run, and who runs keeps its GPUs"
     assert found.sentences[-1] == "It next has GPUs at 1 h, 40 min later; it finishes at 2 h."
     (other,) = found.competitors

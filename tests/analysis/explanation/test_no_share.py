@@ -35,7 +35,7 @@ def test_shortest_job_first_goes_by_the_time_left() -> None:
     found = workbench.explain(run, "long", 0.0)
     assert found.binding == "its share of time is 0: a GPU is worth, on v100, 1 with it, less than with short (3)"
     assert "Without a share too, but worth no less on some type: mid." in found.sentences
-    assert "By time left on its fastest type (the lowest first) it is number 3 of 3: 1800 s." in found.sentences
+    assert "By time left on its fastest type (the lowest first) it is number 3 of 3: 30 min." in found.sentences
     literal = workbench.simulate(scenario(jobs), "gavel.shortest_job_first", literal=True)
     only = workbench.explain(literal, "long", 0.0).binding
     assert only.endswith("as printed (literal) the policy serves one job, short; others get what the solver leaves")
@@ -60,7 +60,7 @@ def test_policies_of_cost_say_who_does_more_for_the_money_and_what_would_lower_t
     alone = workbench.simulate(priced(jobs[:2]), "gavel.min_cost", objective="ratio")
     ratio = workbench.explain(alone, "slow", 0.0).binding
     assert ratio.startswith("its share of time is 0: its worth of 0.25 per GPU of v100 would lower the ratio")
-    assert ratio.endswith("v100 stays free, as nobody has GPUs without a share of them (leftovers=none)")
+    assert ratio.endswith("v100 stays free, as nobody has GPUs without a share of them (knob Leftovers: none)")
     assert alone.decisions["objective"].iloc[0] == pytest.approx(0.5)
 
 

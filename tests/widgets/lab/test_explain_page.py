@@ -7,6 +7,8 @@ from dataclasses import replace
 from tests.load import at_most
 from tests.widgets.lab.support import Waiter
 from widgets import GavelLab
+from widgets.lab import explain_page
+from widgets.lab.explain_page import DECISION, ExplainPage
 from workbench.analysis.explanation import longest_wait_s, one_more
 
 
@@ -22,7 +24,7 @@ def test_it_opens_where_the_jobs_longest_wait_began(work: Waiter) -> None:
     lab = opened(work)
     page = lab._results.explained
     assert page._job.value == "vision"
-    assert "vision waits: it has had no GPUs since" in page._answer.value
+    assert "vision waits, since 42 min: on v100 translation (2) came before it" in page._answer.value
     lab._results.select("game")
     assert page._job.value == "game" and "game" in page._answer.value
     page._job.value = "translation"
@@ -70,15 +72,15 @@ def test_one_more_node_is_simulated_aside_and_answers_below(work: Waiter) -> Non
     page = lab._results.explained
     row = page._otherwise
     kinds = lab.run.scenario.cluster.types
-    assert [kind for _, kind in row._with.options] == [*kinds, None, *(("now", kind) for kind in kinds)]
-    row._ask.click()
-    assert row._ask.disabled and not row._cancel.disabled
+    assert row._kind.options == tuple(kinds)
+    row._more.click()
+    assert row._more.disabled and not row._cancel.disabled
     request, _ = work.asked[-1]
     assert len(request["scenario"]["cluster"]["nodes"]) == len(lab.run.scenario.cluster.nodes) + 1
     work.answer(wall_s=2.0)
     at_s = longest_wait_s(lab.run, "vision")
-    expected = replace(one_more(lab.run, "vision", at_s, accelerator=row._with.value), wall_s=2.0)
-    assert expected.text() in row._answer.value and not row._ask.disabled and row._cancel.disabled
+    expected = replace(one_more(lab.run, "vision", at_s, accelerator=row._kind.value), wall_s=2.0)
+    assert expected.text() in row._answer.value and not row._more.disabled and row._cancel.disabled
     page._at.value = "1 h"
     assert row._answer.value == "", "it was of another time"
 
@@ -86,31 +88,60 @@ def test_one_more_node_is_simulated_aside_and_answers_below(work: Waiter) -> Non
 def test_the_job_alone_and_cancel(work: Waiter) -> None:
     lab = opened(work)
     row = lab._results.explained._otherwise
-    row._with.value = None
-    row._ask.click()
+    row._alone.click()
     assert [job["name"] for job in work.asked[-1][0]["scenario"]["jobs"]] == ["vision"]
     work.answer()
     assert "With no other job on the cluster vision would have GPUs at 0 s" in row._answer.value
-    row._ask.click()
+    row._alone.click()
     row._cancel.click()
-    assert row._said.text == "Cancelled." and not row._ask.disabled and work.cancelled > 0
-    row._ask.click()
+    assert row._said.text == "Cancelled." and not row._alone.disabled and work.cancelled > 0
+    row._alone.click()
     lab._results.select("game")
-    assert not row._ask.disabled and row._cancel.disabled and row._said.text == ""
+    assert not row._alone.disabled and row._cancel.disabled and row._said.text == ""
     work.answer()
     assert row._answer.value == "", "nobody waits for that answer any more"
+
+
+def test_why_not_on_faster_gpus_and_what_would_make_it_run_now(work: Waiter, monkeypatch) -> None:
+    """At 45 min game is on the K80, as its turn came there first; vision would run with 1.97 times its weight."""
+    page = opened(work)._results.explained
+    monkeypatch.setattr(explain_page, "aside", lambda work, hear: hear(work()))
+    page._job.value = "game"
+    page._at.value = "45 min"
+    page._otherwise._faster.click()
+    said = page._otherwise._answer.value
+    assert "game is not on v100, 2 times as fast for it: it had had nothing of its share of k80 yet" in said
+    assert "What was tried would not bring game there" in said
+    page._otherwise._now.click()
+    assert "game runs on 1 k80 of slow-0" in page._otherwise._answer.value
+    page._job.value = "vision"
+    page._at.value = "45 min"
+    page._otherwise._now.click()
+    assert "with a weight of 1.97 in place of 1" in page._otherwise._answer.value
+
+
+def test_a_decision_is_told_step_by_step(work: Waiter) -> None:
+    lab = opened(work)
+    page = lab._results.explained
+    page._job.value, page._at.value = DECISION, "45 min"
+    told = page._answer.value
+    assert "In the decision of 42 min GPUs go to game and translation, and vision waits." in told
+    steps = [told.index(f"<b>{step}</b>") for step in ("There", "Share", "Rank", "Turns", "Placement")]
+    assert steps == sorted(steps) and told.count("class='wb-strip'") == 3
+    assert page._otherwise.box.layout.display == "none"
+    lab._results.playback.number = 0
+    assert "In the decision of 0 s GPUs go to vision." in page._answer.value
 
 
 def test_a_time_that_cannot_be_asks_nothing(work: Waiter) -> None:
     page = opened(work)._results.explained
     count = len(work.asked)
     page._at.value = "soon"
-    page._otherwise._ask.click()
+    page._otherwise._alone.click()
     assert len(work.asked) == count and "'soon' is not a duration" in page._otherwise._said.text
 
 
 def test_a_hundred_jobs_are_explained_in_a_blink(work: Waiter) -> None:
-    from widgets.lab.explain_page import ExplainPage
     from workbench import preset, simulate
 
     run = simulate(preset("hops_512"), "gavel.max_min_fairness", until_s=7200.0)

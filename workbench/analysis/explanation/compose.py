@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from workbench.analysis.explanation import course
 from workbench.analysis.explanation.record import Competitor, Explanation
 from workbench.base.labels import listed
+from workbench.base.rounding import short_number
+from workbench.scenario.cluster import Node
 from workbench.session.registry import carried_by, find_explainer, scheduler_of
-from workbench.simulation.job_at_time import HOLDS, Comes, Explained, JobAtTime, Order
+from workbench.simulation.job_at_time import HOLDS, TIE, Comes, Explained, JobAtTime, Order
 from workbench.simulation.run import Run
 
 CAPACITY = "the number of free GPUs"
@@ -51,7 +55,8 @@ def _composed(job_at: JobAtTime) -> dict[str, Any]:
     sentences = [course.headline(job_at)]
     if job_at.state in ("not_arrived", "finished"):
         parts = [*sentences, *course.afterwards(job_at)]
-        return {"sentences": tuple(parts), "binding": "", "facts": tuple(course.facts(job_at))} | _NOBODY
+        told: dict[str, Any] = {"summary": sentences[0], "sentences": tuple(parts), "binding": ""}
+        return told | {"facts": tuple(course.facts(job_at))} | _NOBODY
     name = job_at.run.scheduler
     carrier = carried_by(name)
     explainer = find_explainer(carrier or name)
@@ -81,6 +86,7 @@ def _composed(job_at: JobAtTime) -> dict[str, Any]:
         sentences.append(f"What decided: {binding}.")
     sentences += course.afterwards(job_at)
     return {
+        "summary": course.in_short(job_at, binding),
         "sentences": tuple(sentences),
         "binding": binding,
         "facts": (*course.facts(job_at), *explained.facts),
@@ -102,8 +108,9 @@ def _place(job_at: JobAtTime, order: Order) -> list[str]:
     if place is None:
         return []
     value, unit = order.values[job_at.job], f" {order.unit}" if order.unit else ""
+    shown = course.clock(value) if order.unit == "s" else f"{short_number(value)}{unit}"
     when = "" if job_at.call is None or order.at_s >= job_at.call.time_s else f", as of {course.clock(order.at_s)}"
-    number = f"{value:.6g}{unit}" if math.isfinite(value) else "infinite"
+    number = shown if math.isfinite(value) else "infinite"
     equal = [name for name in order.values if name != job_at.job and order.equal(name, job_at.job)]
     tied = f", as {listed(equal)} {'has' if len(equal) == 1 else 'have'}" if equal else ""
     decides = f"; between equals {order.ties.rule}" if equal and order.ties is not None else ""
@@ -137,6 +144,57 @@ def _competitors(job_at: JobAtTime, order: Order | None) -> tuple[Competitor, ..
     ]
     found = [*waiting, *holding] if job_at.state in HOLDS else [*holding, *waiting]
     return tuple(sorted(found, key=lambda one: (one.role != found[0].role, one.comes != "before")))
+
+
+class NotFaster(NamedTuple):
+    """Why a job is on no faster GPUs, in one sentence; and the faster ones, `node/slot` each, free ones first."""
+
+    says: str
+    gpus: tuple[str, ...] = ()
+
+
+def not_faster(run: Run, job: str, at: float) -> NotFaster:
+    """Why a job of a run is on no faster GPUs at a time; for a job that waits: on none of its fastest.
+
+    Raises InputError for a job or a time that the run does not have.
+    """
+    job_at = replace(JobAtTime(run, job, at), elastic=is_elastic(run), mixed=is_mixed(run))
+    when = course.clock(job_at.at_s)
+    if job_at.state not in HOLDS and job_at.state != "waiting":
+        return NotFaster(course.headline(job_at))
+    workers, every = run.scenario.cluster.workers, run.scenario.cluster.machines
+    able = {kind for kind, gpus in job_at.needs.items() if workers[kind] >= gpus}
+    machines = [node for node in every if node.accelerator in able]
+    speed = {node.name: job_at.usable[node.accelerator] * node.speed for node in machines}
+    if not speed:
+        return NotFaster(f"{job} can run on no GPUs of the cluster.")
+    now, best = min((speed.get(name, 0.0) for name in job_at.held), default=0.0), max(speed.values())
+    if best <= now * (1 + TIE):
+        return NotFaster(f"At {when} {job} is on the fastest GPUs that it can use.")
+    nodes = [node for node in machines if speed[node.name] >= best * (1 - TIE)]
+    nodes.sort(key=lambda node: -job_at.free_on.get(node.name, 0))
+    kind = nodes[0].accelerator
+    slower = any(node.accelerator == kind and node not in nodes for node in every)
+    where = listed(node.name for node in nodes) if slower else kind
+    times = f", {short_number(best / now, 2)} times as fast for it" if now else ""
+    gpus = tuple(f"{node.name}/{slot}" for node in nodes for slot in range(node.gpus))
+    free = sum(job_at.free_on.get(node.name, 0) for node in nodes)
+    return NotFaster(f"At {when} {job} is not on {where}{times}: {_not_there(job_at, kind, free, nodes)}.", gpus)
+
+
+def _not_there(job_at: JobAtTime, kind: str, free: int, nodes: Sequence[Node]) -> str:
+    """Why a job has no GPUs of these nodes, of a type, of which so many are free."""
+    name, need = job_at.run.scheduler, job_at.needs[kind]
+    explainer = find_explainer(carried_by(name) or name)
+    told = Explained() if explainer is None or not job_at.recorded else explainer(job_at)
+    why = told.not_on.get(kind) or (told.binding if job_at.state == "waiting" else "")
+    if free >= need:
+        return why or "the scheduler chose other GPUs for it"
+    theirs = Counter(job for node in nodes for job in job_at.on_node(node.name) if job != job_at.job)
+    held = listed(f"{job} has {gpus}" for job, gpus in theirs.items())
+    left = f"it needs {need} at once, and {free or 'none'} {'is' if free < 2 else 'are'} left"
+    room = left if need > 1 else "none is left"
+    return "; ".join(filter(None, (f"{room} ({held})" if held else room, why)))
 
 
 def longest_wait_s(run: Run, job: str) -> float:

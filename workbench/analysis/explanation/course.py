@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from workbench.base.errors import counted
+from workbench.base.labels import listed
 from workbench.base.units import format_duration
 from workbench.simulation.job_at_time import HOLDS, Fact, JobAtTime, State
 
@@ -39,6 +40,20 @@ def headline(job_at: JobAtTime) -> str:
             return f"At {at} {job} {what}: it has had no GPUs since {clock(job_at.since_s)}{_why_none(job_at)}."
     held = ", ".join(f"{node} x {count}" for node, count in job_at.held.items())
     return f"At {at} {job} {DOES[job_at.state]} on {held}, which it has had since {clock(job_at.since_s)}."
+
+
+def in_short(job_at: JobAtTime, binding: str) -> str:
+    """What the job does, and what decided that, in one sentence."""
+    at, since = clock(job_at.at_s), clock(job_at.since_s)
+    if job_at.state == "waiting":
+        does = "waits for its next task" if job_at.tasks and job_at.spans else "waits"
+    elif job_at.state in HOLDS:
+        kinds = {node.name: node.accelerator for node in job_at.run.scenario.cluster.machines}
+        held = listed(f"{gpus} {kinds[node]} of {node}" for node, gpus in job_at.held.items())
+        does = f"{DOES[job_at.state]} on {held}"
+    else:
+        return headline(job_at)
+    return f"At {at} {job_at.job} {does}, since {since}{f': {binding}' if binding else ''}."
 
 
 def _why_none(job_at: JobAtTime) -> str:

@@ -38,7 +38,8 @@ class Competitor(NamedTuple):
 class Explanation:
     """Why a job had what it had at a time.
 
-    sentences: what happened and why, the first one says what it did; binding: the constraint or rule that decided;
+    summary: what it did and what decided, in one sentence; sentences: what happened and why, the first one says what it
+    did; binding: the constraint or rule that decided;
     next_start_s: when it next got GPUs in the run, None if it did not; order: what the competitors' values are.
     """
 
@@ -46,6 +47,7 @@ class Explanation:
     job: str
     at_s: float
     state: State
+    summary: str
     sentences: tuple[str, ...]
     binding: str
     facts: tuple[Fact, ...]
@@ -70,6 +72,7 @@ class Explanation:
             "job": self.job,
             "at_s": self.at_s,
             "state": self.state,
+            "summary": self.summary,
             "sentences": list(self.sentences),
             "binding": self.binding,
             "facts": [{"name": f.name, "value": _finite(f.value), "unit": f.unit} for f in self.facts],
@@ -104,7 +107,7 @@ class Explanation:
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"<Explanation: {self.sentences[0]}>"
+        return f"<Explanation: {self.summary}>"
 
     def _repr_html_(self) -> str:
         parts = ["<div>", *(f"<p>{html.escape(sentence)}</p>" for sentence in self.sentences)]

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from workbench.base.errors import InputError
+from workbench.base.rounding import short_number
+from workbench.base.units import format_duration
 from workbench.papers.chronus.algorithms.admission import admit
 from workbench.papers.chronus.algorithms.cycle import BEST_EFFORT
 from workbench.papers.chronus.algorithms.guarantees import Claims, steps_from, worth_meeting
@@ -98,25 +100,24 @@ BINDING = {
     "held_back": "submission control: what one user's jobs may take of the profiling cluster in an interval",
     "spot_waits": "the GPUs that SLO leases leave: too few for it, after any best-effort jobs before it",
     "spot_lease": "the GPUs that SLO leases leave: it was early enough in their line",
-    "later_lease": "(4, erratum) leases_by_deadline: the plan meets its deadline with later leases, and gives these to "
-    "others under (3, 6, erratum) capacity",
-    "first_lease": "SLO leases begin together, at the next multiple of slo_lease_s: the plan has the first one for it",
-    "slo_lease": "(4, erratum) leases_by_deadline: the plan has this lease for it",
+    "later_lease": "the plan meets its deadline with later leases, and gives these to others (4, erratum)",
+    "first_lease": "SLO leases begin together, at the next multiple of their length: the plan has the first one for it",
+    "slo_lease": "the plan has this lease for it, to meet its deadline (4, erratum)",
     "lease_lost": "placement: no nodes hold its gang consolidated",
-    "lease_later": "its SLO lease is lost, and SLO leases begin together, at the next multiple of slo_lease_s",
-    "refused": "(3, 6, erratum) capacity: beside the jobs that are guaranteed already no plan meets its deadlines, so "
-    "that it is best effort, on the GPUs that SLO leases leave",
+    "lease_later": "its SLO lease is lost, and SLO leases begin together, at the next multiple of their length",
+    "refused": "beside the jobs that are guaranteed already no plan meets its deadlines (3, 6, erratum), so that it is "
+    "best effort, on the GPUs that SLO leases leave",
     "refused_alone": "its own deadlines: even with no other job it has too few whole leases before them, so that it is "
     "best effort, on the GPUs that SLO leases leave",
     "guaranteed": "a plan meets its deadline beside all that are guaranteed already; SLO leases begin together, at the "
-    "next multiple of slo_lease_s",
+    "next multiple of their length",
     "best_effort": "it has no deadline: best effort, on the GPUs that SLO leases leave",
     "guarantee_broken": "its guarantee could not be kept, so that it is best effort, on the GPUs that SLO leases leave",
 }
 """What decided, by the code of the scheduler's reason (models in `workbench.papers.chronus.formulations.leases`)."""
 BETWEEN = (
-    "leases begin together: those of best-effort jobs at the next multiple of be_lease_s, SLO leases at the next one "
-    "of slo_lease_s"
+    "leases begin together, at the next multiple of their length: those of best-effort jobs, and the longer ones of "
+    "jobs with a guarantee"
 )
 ON_SPOT = frozenset({"spot_waits", "refused", "refused_alone", "best_effort", "guarantee_broken"})
 """Reasons of jobs that get what SLO leases leave."""
@@ -140,7 +141,7 @@ def explain(job_at: JobAtTime) -> Explained:
     verdicts, said = job_at.events("verdict"), job_at.said
     for event in verdicts:
         if said is None or event["reason"] != said.text:
-            sentences.append(f"Verdict at {event['time_s']:g} s: {event['reason']}.")
+            sentences.append(f"Verdict at {_clock(event['time_s'])}: {event['reason']}.")
     binding = BINDING.get(said.code, "") if said is not None else ""
     if said is not None and said.code == "first_lease" and _was_put_off(job_at):
         binding = BINDING["later_lease"]
@@ -156,9 +157,9 @@ def _links(job_at: JobAtTime, facts: tuple[Fact, ...], binding: str) -> tuple[Li
     """The job's promise, its leases, and where it was placed."""
     verdicts = job_at.events("verdict")
     when = tuple(Fact("verdict given at", float(event["time_s"]), "s") for event in verdicts[-1:])
-    given = f"at {verdicts[-1]['time_s']:g} s: {verdicts[-1]['reason']}" if verdicts else "none yet"
+    given = f"at {_clock(verdicts[-1]['time_s'])}: {verdicts[-1]['reason']}" if verdicts else "none yet"
     planned = [fact for fact in facts if fact.name in LEASES]
-    listed = ", ".join(f"{fact.name} {fact.value:.6g}" for fact in planned) or "none planned"
+    listed = ", ".join(f"{fact.name} {_shown(fact)}" for fact in planned) or "none planned"
     return (
         Link(
             "promise",
@@ -168,6 +169,15 @@ def _links(job_at: JobAtTime, facts: tuple[Fact, ...], binding: str) -> tuple[Li
         Link("lease", f"Its leases: {listed}. What decided: {binding or 'nothing is recorded'}.", tuple(planned)),
         job_at.placement(),
     )
+
+
+def _shown(fact: Fact) -> str:
+    value = float(fact.value)
+    return _clock(value) if fact.unit == "s" else short_number(value)
+
+
+def _clock(seconds: float) -> str:
+    return format_duration(float(seconds), parts=2)
 
 
 LEASES = ("remaining run time", "leases planned", "next lease from the decision on")
@@ -201,7 +211,7 @@ def _unasked(job_at: JobAtTime) -> str:
     if job_at.events("verdict"):
         return BETWEEN if job_at.has_free_gpus else ""
     if job_at.spans and job_at.spans[0][0] < job_at.at_s:
-        return "it has been profiled, and verdicts are given in the next cycle, at a multiple of be_lease_s"
+        return "it has been profiled, and verdicts are given in the next cycle"
     return BINDING["profile_waits"] if job_at.run.knobs["profile"] else "it has no verdict yet"
 
 

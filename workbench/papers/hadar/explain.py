@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from workbench.base.labels import words_of
 from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Link, Order
 from workbench.simulation.schema import PRICE_OF
 
+CHOSEN = "its payoff is among those that add up to most on the GPUs that there are (8)"
 BINDING = {
-    "no_room": "(8, s.t.) capacity: there were too few free GPUs on which its gang runs",
-    "payoff_not_positive": "its payoff mu_jo, utility less the price of its GPUs until it is done, is not above 0",
-    "outbid": "(8) total_payoff: under (8, s.t.) capacity the payoffs add up to more without it",
+    "no_room": "there were too few free GPUs on which its gang runs (8, s.t.)",
+    "payoff_not_positive": "its payoff, utility less the price of its GPUs until it is done, is not above 0",
+    "outbid": "on the GPUs that there are the payoffs add up to more without it (8)",
     "worth_nothing": "it can earn nothing any more: such jobs get, at no price, what all others leave",
     "no_servers": "placement: it was chosen on GPUs counted by type, but they lie on servers that do not hold its gang",
-    "left_over": "(8) total_payoff is no larger for it: it has GPUs that nobody would pay for",
-    "stays": "(8) total_payoff: its payoff is among those that were chosen under (8, s.t.) capacity",
-    "positive_payoff": "(8) total_payoff: its payoff is among those that were chosen under (8, s.t.) capacity",
+    "left_over": "it has GPUs that nobody would pay for: the payoffs add up to no more for it (8)",
+    "stays": CHOSEN,
+    "positive_payoff": CHOSEN,
 }
 """What decided in the round's problem (`formulations.round`), by the code of the scheduler's reason."""
 
@@ -24,7 +26,7 @@ NO_COPY = {
     "nodes_down": "the nodes on which a copy of it runs are down",
     "others_there": "the payoff of its copies: other jobs' copies are worth more on the nodes where one of it runs",
     "whole_there": "jobs of which no node can run a copy come first: they run whole on the nodes where one of it runs",
-    "no_step": "its steps left are split among all of its nodes (split=all_copies), and those that are free get none",
+    "no_step": "its steps left are split among all of its nodes (knob Split), and those that are free get none",
     "no_room": "the number of free GPUs: no node can run a copy of it, so that it waits for its whole gang",
 }
 """What decided that a job has no copy, by the code of the scheduler's reason."""
@@ -52,7 +54,10 @@ def hadar(job_at: JobAtTime) -> Explained:
     said = job_at.said
     binding = BINDING.get(said.code, "") if said is not None else _unasked(job_at)
     order = job_at.order("payoff", "payoff", "", "highest")
-    return Explained(tuple(sentences), tuple(facts), binding, order, links=_links(job_at, order, binding))
+    instead = dict.fromkeys(job_at.usable, "the payoffs add up to most with it where it is (8)") if job_at.held else {}
+    return Explained(
+        tuple(sentences), tuple(facts), binding, order, links=_links(job_at, order, binding), not_on=instead
+    )
 
 
 def _links(job_at: JobAtTime, order: Order | None, binding: str) -> tuple[Link, ...]:
@@ -84,7 +89,7 @@ def _unasked(job_at: JobAtTime) -> str:
     call = job_at.call
     asked = job_at if call is None else replace(job_at, at_s=call.time_s)
     if job_at.run.knobs["reschedule"] == "waiting" and not any(asked.free.values()):
-        return "no GPU was free, and who runs keeps its GPUs until it is done (knob reschedule)"
+        return "no GPU was free, and who runs keeps its GPUs until it is done (knob Reschedule)"
     return ""
 
 
@@ -96,7 +101,7 @@ def hadare(job_at: JobAtTime) -> Explained:
     payoff = job_at.run.knobs["payoff"]
     sentences = [
         "Every job has at most one copy on a node, each with a part of its steps; nodes go to the copies with the "
-        f"largest payoff, here `{payoff}`."
+        f"largest payoff, here the {words_of(str(payoff))}."
     ]
     if job_at.state in HOLDS:
         whole = job_at.said is not None and job_at.said.code == "unforked"

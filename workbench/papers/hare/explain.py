@@ -5,13 +5,16 @@ from __future__ import annotations
 import pandas as pd
 
 from workbench.base.errors import counted
+from workbench.base.rounding import short_number
+from workbench.base.units import format_duration
 from workbench.scheduling.decision import task_parts
 from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Link, Order
 
-BARRIER = "(7) barrier: tasks of a round start only when all of the round before have synchronised"
-ONE_TASK = "(8) one_after_other: a GPU runs one task at a time, in the plan's order"
+BARRIER = "tasks of a round start only when all of the round before have synchronised (7)"
+ONE_TASK = "a GPU runs one task at a time, in the plan's order (8)"
+NEXT = "its task was next in the plan's order on this GPU (8)"
 DOWN = "the nodes on which it runs are down"
-ARRIVAL = "(4) after_arrival: its first task comes after those that the plan has before it"
+ARRIVAL = "its first task comes after those that the plan has before it (4)"
 
 
 def explain(job_at: JobAtTime) -> Explained:
@@ -41,7 +44,7 @@ def explain(job_at: JobAtTime) -> Explained:
     elif job_at.state == "synchronising":
         binding = BARRIER
     elif job_at.state in HOLDS:
-        binding = f"{ONE_TASK}; its task was next on this GPU"
+        binding = NEXT
     order = job_at.order("first_middle_s", "middle completion time of the first task to come", "s", "lowest")
     return Explained(tuple(sentences), tuple(facts), binding, order, links=_links(job_at, order, binding))
 
@@ -53,7 +56,7 @@ def _links(job_at: JobAtTime, order: Order | None, binding: str) -> tuple[Link, 
     if order is None:
         return (slot,)
     names = sorted(order.values, key=lambda name: order.values[name])
-    listed = ", ".join(f"{name} {order.values[name]:.6g}" for name in names)
+    listed = ", ".join(f"{name} {short_number(order.values[name])}" for name in names)
     facts = tuple(Fact(f"H of the first task of {name}", order.values[name], "s") for name in names)
     return Link("order", f"Middle completion times H of the first tasks to come, in s: {listed}.", facts), slot
 
@@ -72,7 +75,7 @@ def _next(job_at: JobAtTime, tasks: pd.DataFrame) -> tuple[str, str]:
         return "", ""
     first = later.iloc[0]
     number, slot = int(first["round"]), f"{first['node']}/{first['slot']}"
-    what = f"Its next task, of round {number}, starts on {slot} at {first['start_s']:.6g} s"
+    what = f"Its next task, of round {number}, starts on {slot} at {format_duration(float(first['start_s']), parts=2)}"
     of_gpu = job_at.run.timeline
     here = of_gpu[(of_gpu["node"] == first["node"]) & (of_gpu["slot"] == first["slot"]) & (of_gpu["kind"] != "sync")]
     between = here[(here["end_s"] > job_at.at_s) & (here["start_s"] < first["start_s"])]

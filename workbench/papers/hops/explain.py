@@ -7,10 +7,11 @@ import math
 from workbench.base.labels import words_of
 from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Link, Order
 
+CHOSEN = "it is part of the plan with the largest gain, weighted by priority (11)"
 BINDING = {
-    "no_room": "(13, erratum) capacity: no idle GPUs on which it runs at one of its sizes",
-    "not_chosen": "(11) weighted_gain: under (13, erratum) capacity other jobs of the window add up to more",
-    "outside": "the service window (3.6): the smallest requests of the jobs before it reach all GPUs of the cluster",
+    "no_room": "no idle GPUs on which it runs at one of its sizes (13, erratum)",
+    "not_chosen": "the plan gains more by other jobs on the GPUs that there are (11)",
+    "outside": "the jobs before it in the queue ask for all GPUs already: it is outside the service window (3.6)",
     "no_idle": "no GPU is idle, and until the round ends nobody gives up any",
     "no_plan": "no plan is made before the next round",
     "coming": "a plan has GPUs for it, which is not carried out yet",
@@ -52,8 +53,10 @@ def explain(job_at: JobAtTime) -> Explained:
     binding = BINDING.get(job_at.said.code, "") if job_at.said is not None else ""
     if job_at.state in HOLDS and gain is not None:
         sentences.append(f"The configuration that it was given gains {gain:.3g} times its slowest one.")
-        binding = binding or "(11) weighted_gain: it is part of the plan with the largest weighted gain"
-    return Explained(tuple(sentences), tuple(facts), binding, _order(job_at), links=_links(job_at, binding))
+        binding = binding or CHOSEN
+    instead = dict.fromkeys(job_at.usable, "the plan gains most with it where it is (11)") if job_at.held else {}
+    links = _links(job_at, binding)
+    return Explained(tuple(sentences), tuple(facts), binding, _order(job_at), links=links, not_on=instead)
 
 
 def _links(job_at: JobAtTime, binding: str) -> tuple[Link, ...]:

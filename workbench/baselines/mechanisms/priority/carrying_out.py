@@ -242,8 +242,7 @@ def reasons(
         still = {name for unit in running.units for name in memory.plan.members[unit]}
         for name in [name for unit in stopped for name in members(unit) if name not in still]:
             value = best.get(name, 0.0)
-            text = f"priority {value:.3g}: others came first for the workers"
-            why[name] = Reason("outranked", text, {"priority": value})
+            why[name] = Reason("outranked", "others came first, further behind their shares", {"priority": value})
     return why
 
 
@@ -251,10 +250,10 @@ def _chosen(memory: PriorityMemory, unit: int, kind: int, priority: float) -> Re
     share, name = memory.plan.share.item(unit, kind), memory.plan.types[kind]
     facts: dict[str, float | str] = {"priority": priority, "share": share, "type": name}
     if priority <= 0:
-        return Reason("leftover", f"workers of {name} that no job with a share of them uses", facts)
+        return Reason("leftover", f"GPUs of {name} that no job with a share of them uses", facts)
     total_s = memory.total_s.item(kind)
     received = facts["received"] = memory.time_s.item(unit, kind) / total_s if total_s > 0 else 0.0
-    text = f"priority {priority:.3g} on {name}: its share is {share:.3g}, its part of the time so far {received:.3g}"
+    text = f"its share of {name} is {share:.3g} of the time, its part of the time there so far {received:.3g}"
     return Reason("priority", text, facts)
 
 

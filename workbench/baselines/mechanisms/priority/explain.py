@@ -112,7 +112,7 @@ def _reasoned(
     limits = _limits(job_at, shares, taken)
     sentences = [_shares_in_words(job_at, shares, block), _rule(job_at)]
     if limits:
-        sentences.append(f"Limits of the policy's problem that the shares meet with equality: {'; '.join(limits)}.")
+        sentences.append(f"Limits that the shares meet: {'; '.join(limits)}.")
     if not shares and job_at.state == "waiting":
         why = _without(job_at, block, why_none)
         binding = why.binding + _left_over(job_at, block) + _kept_idle(job_at, shares)
@@ -122,7 +122,8 @@ def _reasoned(
     if known is not None:
         facts += [Fact(f"priority on {kind}", known[kind][job_at.job]) for kind in shares if job_at.job in known[kind]]
         sentences += _about_ties(job_at, shares, known)
-    return Explained(tuple(sentences), tuple(facts), _binding(job_at, shares, order, known), order)
+    instead = {} if known is None else _not_on(job_at, shares, known)
+    return Explained(tuple(sentences), tuple(facts), _binding(job_at, shares, order, known), order, not_on=instead)
 
 
 def _by_rounds(job_at: JobAtTime) -> bool:
@@ -206,12 +207,12 @@ def _received(priority: float | None, shares: Mapping[str, float]) -> float | No
 def _limits(job_at: JobAtTime, shares: Mapping[str, float], taken: Mapping[str, float]) -> list[str]:
     """The rows of the policy's problem that the shares meet with equality; Gavel's have their tags."""
     found = []
-    job_time, capacity = ("(2) ", "(3) ") if job_at.run.scheduler.startswith("gavel.") else ("", "")
+    job_time, capacity = (" (2)", " (3)") if job_at.run.scheduler.startswith("gavel.") else ("", "")
     if sum(shares.values()) >= 1 - FULL:
-        found.append(f"{job_time}job_time, it runs all of the time already")
+        found.append(f"it runs all of the time already{job_time}")
     for kind, gpus in taken.items():
         if job_at.up[kind] and gpus >= job_at.up[kind] * (1 - FULL):
-            found.append(f"{capacity}capacity of {kind}, {job_at.up[kind]} of {job_at.up[kind]} GPUs are given out")
+            found.append(f"{job_at.up[kind]} of {job_at.up[kind]} GPUs of {kind} are given out{capacity}")
     return found
 
 
@@ -219,7 +220,8 @@ def _binding(job_at: JobAtTime, shares: Mapping[str, float], order: Order | None
     """What decided the round for the job."""
     if job_at.state in HOLDS:
         if job_at.held_types & set(shares):
-            return "its priority was high enough for a type with GPUs left"
+            held = listed(kind for kind in shares if kind in job_at.held_types)
+            return f"it was far enough behind its share of {held} that GPUs were left when its turn came"
         return "GPUs that no job with a share of them used"
     if known is not None:
         return "; ".join(_on_type(job_at, kind, known[kind]) for kind in shares) + _kept_idle(job_at, shares)
@@ -237,7 +239,9 @@ def _kept_idle(job_at: JobAtTime, shares: Mapping[str, float]) -> str:
     free = [kind for kind, gpus in job_at.needs.items() if kind not in shares and job_at.free[kind] >= gpus]
     if job_at.run.knobs.get("leftovers") != "none" or not free:
         return ""
-    return f"; {listed(free)} {verb('stay', free)} free, as nobody has GPUs without a share of them (leftovers=none)"
+    return (
+        f"; {listed(free)} {verb('stay', free)} free, as nobody has GPUs without a share of them (knob Leftovers: none)"
+    )
 
 
 def _on_type(job_at: JobAtTime, kind: str, priority: Mapping[str, float]) -> str:
@@ -248,12 +252,37 @@ def _on_type(job_at: JobAtTime, kind: str, priority: Mapping[str, float]) -> str
     ahead, equal = _rivals(dict.fromkeys(each.job for each in job_at.others if kind in each.gpus), priority, own)
     parts = []
     if ahead:
-        parts.append(f"{listed((f'{name} ({_number(priority[name])})' for name in ahead), 3)} came before it")
+        shown = listed((f"{name} ({_rank(priority[name])})" for name in ahead), 3)
+        of = "its share" if len(ahead) == 1 else "their shares"
+        parts.append(f"{shown} came before it, further behind {of} than it is ({_rank(own)})")
     if equal:
-        parts.append(f"{listed(equal, 3)}, with the same, {'was' if len(equal) == 1 else 'were'} chosen")
+        same = "as far behind" if ahead else f"as far behind as it is ({_rank(own)})"
+        parts.append(f"{listed(equal, 3)}, {same}, {'was' if len(equal) == 1 else 'were'} chosen")
     if not parts:
         parts.append(f"its gang of {gang} did not fit into what was left when its turn came")
-    return f"on {kind} by priority (its own: {_number(own)}) {' and '.join(parts)}"
+    return f"on {kind} {', and '.join(parts)}"
+
+
+def _not_on(job_at: JobAtTime, shares: Mapping[str, float], known: ByType) -> dict[str, str]:
+    """By type that it could use and has not: why a job that has GPUs has none there."""
+    if job_at.state not in HOLDS:
+        return {}
+    held = max(job_at.held_types, key=lambda kind: known[kind].get(job_at.job, 0.0))
+    there = known[held].get(job_at.job, 0.0)
+    found = {}
+    for kind in job_at.usable.keys() - job_at.held_types:
+        own = known[kind].get(job_at.job, 0.0)
+        if kind not in shares:
+            found[kind] = f"it has no share of {kind}"
+        elif math.isinf(there) and not math.isinf(own):
+            found[kind] = f"it had had nothing of its share of {held} yet, so its turn came there first"
+        elif there > own:
+            found[kind] = f"it was further behind its share of {held} ({_rank(there)}) than of {kind} ({_rank(own)})"
+        elif own > there:
+            found[kind] = _on_type(job_at, kind, known[kind])
+        else:
+            found[kind] = f"it was as far behind its share of {held} as of {kind}, and its turn came there first"
+    return found
 
 
 def _rivals(names: Iterable[str], priority: Mapping[str, float], own: float) -> tuple[list[str], list[str]]:

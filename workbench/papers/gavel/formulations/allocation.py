@@ -105,7 +105,7 @@ def lay_out(m: pyo.ConcreteModel, data: AllocationInstance, whole: Any = 1) -> N
         time = pyo.quicksum(m.share[unit, kind] for unit in m.inside[job] for kind in m.TYPES)
         return time <= m.count[job] * whole  # for each of so many equal jobs
 
-    @m.Constraint(m.ACCELERATORS, doc="(3) no more workers than there are")
+    @m.Constraint(m.ACCELERATORS, doc="(3) no more GPUs of a type than there are")
     def capacity(m, name):
         used = pyo.quicksum(m.gang[unit] * m.share[unit, kind] for unit in m.COMBINATIONS for kind in m.kinds[name])
         return used <= m.workers[name] * whole
