@@ -302,7 +302,7 @@ def show_numbers_and_export(page: Page, server: Server, name: str) -> None:
     page.locator(".wb-chart-which select").select_option(label=PICTURE)
     page.locator(".wb-page-charts .wb-export", has_text="Export the schedule").wait_for()  # the kernel may be busy
     page.locator(".wb-numbers").click()
-    expect(page.locator(".wb-page-charts table.wb-data")).to_contain_text("start_s")
+    expect(page.locator(".wb-page-charts table.wb-data")).to_contain_text("Start (s)")
     page.locator(".wb-numbers").click()
     if server.kind == "voila":
         with page.expect_download() as coming:

@@ -95,12 +95,17 @@ def shows_scenes(page: Page) -> None:
         "code => jupyterapp.shell.currentWidget.sessionContext.session.kernel.requestExecute({code}).done", SCENES
     )
     page.locator(".wb-present-begin").click()
-    scene, lab = page.locator(".wb-scene"), page.locator(".wb-lab")
-    expect(scene).to_contain_text("Short rounds.")
+    expect(page.locator(".wb-scene")).to_contain_text("Short rounds.")
     themes: tuple[Literal["Dark", "Light"], ...] = ("Dark", "Light")
     for theme in themes:
         use_theme(page, theme)
         shot(page, f"scene-{theme}")
+    goes_through_scenes(page)
+
+
+def goes_through_scenes(page: Page) -> None:
+    """From the first to the last and back, and out: as it was."""
+    scene, lab = page.locator(".wb-scene"), page.locator(".wb-lab")
     expect(page.locator(".wb-main-knobs input[type=text]:visible")).to_have_count(1)
     expect(page.locator(".wb-main-knobs select:visible")).to_have_count(0)
     page.keyboard.press("ArrowRight")
@@ -119,6 +124,18 @@ def shows_scenes(page: Page) -> None:
     page.keyboard.press("Escape")
     page.locator(".wb-present-begin").wait_for()
     expect(page.locator(".wb-knob-round_s input")).to_have_value("6 min")
+
+
+@browser_test
+def test_scenes_in_voila(page: Page, voila_server: Server, problems: Problems) -> None:
+    """A dashboard serves the same: arrow keys, one control, the number with that before, all in the window."""
+    run_notebook(page, voila_server, "scenes.ipynb", f"{CELL}{SCENES}\nlab".replace("\nlab\n", "\n", 1))
+    wait_for_text(page, ".wb-status", r"Done: \d+ (rounds?|decisions?): ")
+    page.set_viewport_size(HALL)
+    page.locator(".wb-view-gantt canvas").wait_for()
+    page.locator(".wb-present-begin").click()
+    expect(page.locator(".wb-scene")).to_contain_text("Short rounds.")
+    goes_through_scenes(page)
 
 
 def plays_by_keys(page: Page) -> None:

@@ -310,7 +310,7 @@ class OtherwiseRow:
         found = not_faster(run, job, at_s)
         self._answer.value = f"<p><b>{html.escape(found.says)}</b></p>"
         if found.gpus:
-            self._try(run, job, at_s, [found.gpus[:1]], self._answer.value)
+            self._try(run, job, at_s, [found.gpus], self._answer.value)
 
     def ask_now(self) -> None:
         """Find out what would make a job that waits run now, on the type on which it is fastest of those that do."""

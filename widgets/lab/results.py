@@ -25,11 +25,11 @@ from widgets.work.work import Workplace
 from workbench.analysis import metrics
 from workbench.analysis.metrics import Summary
 from workbench.base.errors import counted
-from workbench.base.labels import label_of
+from workbench.base.labels import head_of
 from workbench.base.units import format_duration
 from workbench.scheduling.estimators.registry import DEFAULT
 from workbench.simulation.run import Run
-from workbench.simulation.schema import TABLES, Column
+from workbench.simulation.schema import TABLES
 
 if TYPE_CHECKING:
     from workbench.analysis.charts import Drawing
@@ -465,16 +465,10 @@ class Results:
         note = f"{len(frame)} rows" + (f", the first {ROWS_SHOWN} shown" if len(frame) > ROWS_SHOWN else "")
         note += f" (only {self._selected})" if self._selected is not None and "job" in frame.columns else ""
         columns = next(table.columns for table in TABLES if table.name == name)
-        heads = {c.name: _head(c) for c in columns}
+        heads = {c.name: head_of(c.name, c.unit) for c in columns}
         meanings = {heads[c.name]: f"{c.meaning} ({c.unit})" if c.unit else c.meaning for c in columns}
         text = html_table(frame.head(ROWS_SHOWN).rename(columns=heads), meanings)
         self._table.value = f"<p class='wb-note'>{html.escape(note)}</p>" + text
-
-
-def _head(column: Column) -> str:
-    """A column as people read it: first_start_s is First start (s)."""
-    label = label_of(column.name, column.unit)
-    return f"{label} (s)" if column.unit == "s" else label
 
 
 def drawings() -> ModuleType:

@@ -13,11 +13,15 @@ from widgets.parts.html_table import html_table
 from widgets.parts.picture import Picture
 from widgets.parts.status_line import StatusLine
 from workbench.base.errors import WorkbenchError
+from workbench.base.labels import head_of
+from workbench.simulation.schema import TABLES
 
 if TYPE_CHECKING:
     from workbench.analysis.charts import Drawing
 
 ROWS_SHOWN = 200
+OURS = frozenset(column.name for table in TABLES for column in table.columns)
+"""Columns that are named as in code; others may be a job's or a type's."""
 FORMATS = ("png", "svg", "html", "csv")
 
 
@@ -96,7 +100,10 @@ class ChartPage:
             return
         table = self.drawing.table
         more = f", the first {ROWS_SHOWN} shown (Export as csv has all)" if len(table) > ROWS_SHOWN else ""
-        self._table.value = f"<p class='wb-note'>{len(table)} rows{more}</p>" + html_table(table.head(ROWS_SHOWN))
+        read = table.head(ROWS_SHOWN).rename(
+            columns=lambda name: head_of(name) if name in OURS or "_" in name else name
+        )
+        self._table.value = f"<p class='wb-note'>{len(table)} rows{more}</p>" + html_table(read)
 
 
 def _content(drawing: Drawing, name: str) -> bytes:

@@ -27,6 +27,15 @@ def label_of(name: str, unit: str = "") -> str:
     return f"{text} ({beside})" if beside else text
 
 
+def head_of(name: str, unit: str = "") -> str:
+    """A column's name as the head of a table: first_start_s is First start (s), steps_per_s Steps per second."""
+    unit = unit or ("s" if name.endswith("_s") else "")
+    if name.endswith("_per_s"):
+        return label_of(f"{name}econd")
+    label = label_of(name, unit)
+    return f"{label} (s)" if unit == "s" else label
+
+
 def unit_beside(label: str, unit: str) -> str:
     """The unit to write beside a label; empty for a plain number, and where the label says it (Preemptions, Jobs)."""
     said = unit == "1" or set(unit.lower().split()) <= set(label.lower().split())
