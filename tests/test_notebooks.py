@@ -38,8 +38,12 @@ for each in Exercise.on_page.values():
     for case in map(each.made, ["", "Ada", "Grace"]):
         assert each.judged(each.solved(case), case) == (True, "Right."), each.judged(each.solved(case), case)
         assert not any(each.judged(empty, case)[0] for empty in (..., None, "", [], lambda *given: None)), each.name
+from ipywidgets.widgets.widget import _instances
+said = [each.text for each in _instances.values() if type(each).__name__ == "StatusLine"]
+assert not any("not solved" in text for text in said), said
 """
-"""What holds for every exercise of a page: for its own instance and others the solution passes, empty ones fail."""
+"""What holds for every exercise of a page: for its own instance and others the solution passes, empty ones fail; and
+that no lab of a page waits for somebody to press Solve."""
 MOST_SECONDS = 60.0
 """Of CPU, the kernel, all that it starts and the claims included: three times the 20 s that a lesson may take."""
 

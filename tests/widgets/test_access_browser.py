@@ -7,11 +7,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-from playwright.sync_api import Locator, Page
+from playwright.sync_api import ConsoleMessage, Locator, Page
 
 from tests.browser_support import (
     CLOSE,
     PATIENCE_S,
+    SCREEN,
     Problems,
     Server,
     browser_test,
@@ -24,6 +25,7 @@ from tests.browser_support import (
 )
 from widgets.lab.results import PAGES
 
+TAB_STOPS = 10
 AXE = Path(__file__).parents[1] / "axe_core" / "axe.min.js"
 LABS = ("GavelLab()", "HadarLab()", 'HadarLab(scheduler="hadare")', "HopsLab()", "HareLab()", "ChronusLab()")
 SERIOUS = """async ([lab, rules]) => {
@@ -79,11 +81,37 @@ def found_in(page: Page, lab: Locator, theme: str) -> list[Any]:
     return found
 
 
+def shape(page: Page, lab: Locator) -> list[Any]:
+    """What is wrong of its height, its pages and the way to Solve with the Tab key."""
+    found: list[Any] = []
+    page.set_viewport_size({"width": SCREEN[0], "height": 720})
+    page.wait_for_timeout(300)
+    height, over = lab.evaluate("e => [e.scrollHeight, e.scrollWidth - e.clientWidth]")
+    found += [["height", height, over]] if height > 720 or over > 0 else []
+    titles = lab.locator(".wb-pages > .lm-TabBar .lm-TabBar-tab").all_inner_texts()
+    found += [["pages", titles]] if titles != list(PAGES) else []
+    lab.locator(".wb-top select").first.focus()
+    stops = 0
+    while stops <= TAB_STOPS and not page.evaluate("document.activeElement.matches('button.wb-solve')"):
+        page.keyboard.press("Tab")
+        stops += 1
+    found += [["Tab stops to Solve", stops]] if stops > TAB_STOPS else []
+    page.set_viewport_size({"width": SCREEN[0], "height": SCREEN[1]})
+    return found
+
+
 @browser_test
 def test_the_labs_are_accessible_and_a_saved_notebook_shows_them(
     page: Page, lab_server: Server, problems: Problems
 ) -> None:
     cells = [f"import widgets\nlab_{n} = widgets.{lab}\nlab_{n}" for n, lab in enumerate(LABS)]
+    warned: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        if message.type == "warning":
+            warned.append(message.text)
+
+    page.on("console", note)
     name = write_notebook(lab_server, "six_labs.ipynb", *cells)
     open_notebook(page, lab_server, name)
     page.evaluate("document.querySelector('.jp-NotebookPanel').style.setProperty('--jp-notebook-padding', '0')")
@@ -100,6 +128,8 @@ def test_the_labs_are_accessible_and_a_saved_notebook_shows_them(
             for number, lab in enumerate(LABS):
                 labs.nth(number).scroll_into_view_if_needed()
                 wrong = found_in(page, labs.nth(number), theme)
+                if theme == "Light":
+                    wrong += shape(page, labs.nth(number))
                 found |= {f"{lab}, {theme}": wrong} if wrong else {}
                 shot(page, f"access-{number}-{theme}")
     finally:

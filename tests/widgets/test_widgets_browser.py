@@ -203,6 +203,16 @@ def edit_wrongly_and_mend(page: Page) -> None:
     page.keyboard.press("Tab")
     wait_for_text(page, ".t-said", "valid True.*'gpus': 3")
     expect(page.locator(".t-table .wb-cell-error")).to_have_count(0)
+    expect(page.locator(".t-table tbody [tabindex='0']")).to_have_count(1)  # one Tab stop, the rest by arrow keys
+    page.focus(gpus)
+    for key, at in (("ArrowRight", "Arrival"), ("ArrowLeft", "GPUs")):
+        page.keyboard.press(key)
+        comes_true(page, "at => document.activeElement.cell?.column.header.startsWith(at)", at)
+    page.keyboard.press("F2")
+    page.keyboard.press("ArrowLeft")
+    comes_true(
+        page, "() => document.activeElement.cell?.column.header === 'GPUs'", why="within a text it moves the caret"
+    )
 
 
 def durations_and_numbers(page: Page) -> None:

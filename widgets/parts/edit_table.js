@@ -3,6 +3,7 @@
 // and half-typed text stay where they are. All text goes in through textContent and value, never as HTML.
 
 const MOVES = { ArrowUp: -1, ArrowDown: 1, Enter: 1 };
+const SIDES = { ArrowLeft: -1, ArrowRight: 1 };
 let counted = 0;
 
 function node(tag, className, text) {
@@ -93,6 +94,7 @@ class Cell {
     input.setAttribute("aria-labelledby", `${this.column.id} ${this.line.th.id}`);
     if (required) input.setAttribute("aria-required", "true");
     input.cell = this;
+    input.tabIndex = -1; // the table has one Tab stop
     this.describe(input);
     return input;
   }
@@ -259,6 +261,7 @@ class TableView {
       number: ["int", "float", "duration"].includes(column.kind),
     }));
     this.lines = new Map();
+    this.stop = null;
     this.title = node("div", "wb-table-title");
     this.title.id = `${this.id}-title`;
     this.scroll = node("div", "wb-table-scroll");
@@ -384,6 +387,7 @@ class TableView {
     this.root.dataset.version = this.grid.version;
     if (this.readOnly) this.rove();
     else this.history();
+    if (!this.readOnly && !present.has(this.stop?.line.number)) this.stopAt(this.lines.get(order[0])?.cells[0]);
     if (focus) this.goTo(order.indexOf(focus[0]), focus[1]);
     else if (bereft !== null) this.goTo(Math.min(bereft, order.length - 1));
   }
@@ -413,12 +417,20 @@ class TableView {
     order.forEach((number, position) => (this.lines.get(number).tr.tabIndex = position === stop ? 0 : -1));
   }
 
+  // Cells are reached by one Tab stop, the cell that was left last, and the arrow keys.
+  stopAt(cell) {
+    if (this.stop) this.stop.input.tabIndex = -1;
+    this.stop = cell;
+    if (cell) cell.input.tabIndex = 0;
+  }
+
   // -- what people do --
 
   listen() {
     const cellOf = (event) => event.target.cell;
     const { root } = this;
     root.addEventListener("focusin", (event) => {
+      if (cellOf(event)) this.stopAt(cellOf(event));
       cellOf(event)?.focused();
       this.choose(event.target.closest("tr")?.line);
       this.last = cellOf(event)?.column.name ?? this.last;
@@ -457,7 +469,24 @@ class TableView {
       event.preventDefault();
     } else if (event.key in MOVES && !command && !event.altKey) {
       this.move(event, cell);
+    } else if (event.key in SIDES && cell && !command && !event.altKey && !event.shiftKey) {
+      this.sideways(event, cell);
+    } else if (event.key === "F2" && cell?.input.type === "text") {
+      cell.input.setSelectionRange(cell.text.length, cell.text.length);
     }
+  }
+
+  // Within a text the arrows move the caret: they leave it at its ends, and where all of it is selected.
+  sideways(event, cell) {
+    const step = SIDES[event.key];
+    const { selectionStart: start, selectionEnd: end, type, value } = cell.input;
+    const atEnd = start === end && end === (step < 0 ? 0 : value.length);
+    const leaves = type !== "text" || atEnd || (start === 0 && end === value.length);
+    const next = cell.line.cells[cell.index + step];
+    if (!leaves || !next) return;
+    event.preventDefault();
+    cell.commit();
+    next.input.focus();
   }
 
   move(event, cell) {
