@@ -149,7 +149,7 @@ class ExplainPage:
                 self._answer.value = self._why(run, about, at_s)
                 self._shown = wanted
                 self._otherwise.forget()
-                self._otherwise.box.layout.display = None if self.job is not None else "none"
+                self._otherwise.box.layout.display = None if self._job_at(at_s) else "none"
                 self._try_rows()
         except (ValueError, InputError) as error:
             expected = error.expected if isinstance(error, InputError) else f"{EXPECTED}: {error}"
@@ -192,9 +192,18 @@ class ExplainPage:
 
     def _asked_of(self) -> tuple[Run, str, float]:
         """The run, job and time that are chosen. Raises InputError or ValueError for what cannot be."""
-        if self._run is None or self.job is None:
+        at_s = parse_duration(self._at.value)
+        job = self._job_at(at_s)
+        if self._run is None or not job:
             raise InputError("job", None, "a job of a run")
-        return self._run, self.job, parse_duration(self._at.value)
+        return self._run, job, at_s
+
+    def _job_at(self, at_s: float) -> str:
+        """The job that is chosen, or that the GPU has that is; empty without one."""
+        about = self._job.value
+        if self._run is None or about is None or about == DECISION:
+            return ""
+        return about if isinstance(about, str) else SlotAtTime(self._run, about[1], at_s).job
 
     def _find_time(self) -> None:
         self._quiet = True

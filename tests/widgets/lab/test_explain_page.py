@@ -151,3 +151,16 @@ def test_a_hundred_jobs_are_explained_in_a_blink(work: Waiter) -> None:
     with at_most(0.3):
         page.opened()
     assert page._answer.value
+
+
+def test_of_a_gpu_questions_are_about_who_has_it(work: Waiter) -> None:
+    lab = opened(work)
+    page = lab._results.explained
+    page.look_at("slow-0/0", 2700.0)
+    page.opened()
+    assert "has game at 45 min" in page._answer.value and page._otherwise.box.layout.display is None
+    page._otherwise._faster.click()
+    assert "game is not on v100" in page._otherwise._answer.value
+    page.look_at("fast-0/1", 2700.0)
+    page.opened()
+    assert "is idle at 45 min" in page._answer.value and page._otherwise.box.layout.display == "none"
