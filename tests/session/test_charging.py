@@ -41,6 +41,8 @@ def test_event_by_event_each_start_is_later_by_a_decision() -> None:
     run = workbench.simulate(two_jobs(), "fifo", round_s=0, charge_decisions=10)
     assert finishes(run) == pytest.approx([110.0, 220.0], abs=0.01)
     assert run.charge_decisions == 10.0 and run.conditions == ["Each decision takes 10 s of simulated time."]
+    page = str(run._repr_html_())
+    assert run.conditions[0] in page and "Speeds known: oracle." in page
 
 
 def test_who_arrives_while_a_decision_is_made_is_told_of_after_it() -> None:

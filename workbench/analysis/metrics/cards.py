@@ -9,7 +9,7 @@ from workbench.analysis.metrics.declared import MAIN, metric
 from workbench.analysis.metrics.summary import Summary, summary, table, with_known
 from workbench.base.card import card
 from workbench.base.labels import listed
-from workbench.simulation.run import Run
+from workbench.simulation.run import OWN, Run
 
 if TYPE_CHECKING:
     from workbench.analysis.charts import Drawing
@@ -21,7 +21,8 @@ NO_BREAK = "\u00a0"
 def run_page(run: Run) -> str:
     """A run as HTML: one line, what to mind, and its main measures."""
     names = "timeline, jobs, decisions, shares, signals, events, reasons"
-    more = [f"Data frames: {names}. As a chart: gantt()."]
+    known = "by an object of the session that made it" if run.belief == OWN else run.belief
+    more = [f"Speeds known: {known}.", f"Data frames: {names}. As a chart: gantt()."]
     return summary(run).page(run.headline(), more, [*run.conditions, *(f"Note: {text}" for text in run.scenario.notes)])
 
 
