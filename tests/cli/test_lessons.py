@@ -108,6 +108,7 @@ REFUSED = {
     "writes {outside}, which is outside": "open('{outside}', 'w').write('x')",
     "changes {outside}, which is outside": "import os; os.mkdir('{outside}')",
     "starts another process": "!true",
+    "sends a signal to another process": "import os; os.kill(os.getppid(), 0)",
     "still runs after": "while True:\n    pass",
 }
 

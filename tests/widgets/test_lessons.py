@@ -90,10 +90,10 @@ def test_a_guess_comes_before_its_answer() -> None:
     assert not runs and guess.found is None and guess.box.said == [] and guess.box.state == "open"
     with pytest.raises(InputError, match="one of a, b"):
         guess.guess("c")
-    assert guess.guess("a") is False and guess.box.said == ["You said a. The run says b.", "b is."]
+    assert guess.guess("a") is False and guess.box.said == ["You said: a. The run says: b.", "b is."]
     assert guess.guess("b") is False and runs == ["ran"], "the first one counts"
     number = Guess("How long?", lambda: 10.0, unit="min", within=2)
-    assert number.guess(11.9) and number.box.said == ["You said 11.9 min. The run says 10 min."]
+    assert number.guess(11.9) and number.box.said == ["You said: 11.9 min. The run says: 10 min."]
     order = Guess("In which order?", lambda: ["b", "a"], order=["a", "b"])
     assert order.guess(["b", "a"]) and order.box.state == "right"
     assert not Guess("How long?", lambda: 10.0, unit="min").guess(11.1)

@@ -128,9 +128,9 @@ class Guess:
         def word(value: Any) -> str:
             if self.box.kind == "number":
                 return f"{short_number(value, 4)} {self.box.unit}".strip()
-            return ", ".join(value) if self.box.kind == "order" else str(value)
+            return "; ".join(value) if self.box.kind == "order" else str(value)
 
-        return f"You said {word(self.given)}. The run says {word(self.found)}."
+        return f"You said: {word(self.given)}. The run says: {word(self.found)}."
 
     def _ipython_display_(self) -> None:
         display(HTML(box(ASKS, "<strong>Guess</strong>", prose(self.question))))

@@ -25,6 +25,7 @@ MACHINE = ("/proc/self", "/proc/meminfo", "/proc/cpuinfo", "/sys/devices/system/
 TIME_ZONES = ("/etc/localtime", "/usr/share/zoneinfo")
 LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/etc/ld.so.cache")
 STARTS = ("subprocess.Popen", "os.system", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "pty.spawn")
+SIGNALS = ("os.kill", "os.killpg")
 CONNECTS = ("socket.connect", "socket.bind", "socket.sendto", "socket.getaddrinfo")
 CHANGES = ("remove", "rename", "rmdir", "mkdir", "link", "symlink", "truncate", "chmod", "chown", "utime")
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
@@ -58,6 +59,8 @@ def close(scratch: Path, ended: Callable[[str], Any]) -> None:
             ended(f"writes {os.fsdecode(given[0])}, which is outside")
         elif event in STARTS:
             ended("starts another process")
+        elif event in SIGNALS:
+            ended("sends a signal to another process")
         elif event in CONNECTS:
             ended("connects to a network")
         elif event.startswith("os.") and event[3:] in CHANGES:
@@ -96,8 +99,8 @@ def _close_by_kernel(scratch: Path, readable: list[Path]) -> None:
     if version < 1:
         return
     every = (1 << (13 + (version >= 2) + (version >= 3))) - 1
-    asked = (ctypes.c_uint64 * 2)(every, 3)  # 3: to bind and to connect by TCP, which no rule allows
-    ruleset = libc.syscall(CREATE, asked, 16 if version >= 4 else 8, 0)
+    asked = (ctypes.c_uint64 * 3)(every, 3, 3)  # no rule allows TCP (bind, connect); out of reach: sockets, signals
+    ruleset = libc.syscall(CREATE, asked, 24 if version >= 6 else 16 if version >= 4 else 8, 0)
     libraries = [Path(place) for place in LIBRARIES]
     listed = [Path(place) for place in sys.path if place]
     rules = [(path, READ_FILE | READ_DIR) for path in [*readable, *libraries]]

@@ -17,7 +17,7 @@ import numpy as np
 from workbench.analysis.explanation.compose import is_elastic, is_mixed
 from workbench.analysis.rows.relax_and_without import answer_with, stand_in
 from workbench.analysis.rows.stated import SolvedStatement, of_decision
-from workbench.base.card import card
+from workbench.base.card import card, folded
 from workbench.base.errors import InputError, counted, one_of
 from workbench.base.labels import listed
 from workbench.base.rounding import short_number
@@ -120,7 +120,7 @@ class Chain:
     def _repr_html_(self) -> str:
         links = [(link.step, link.text) for link in self.links]
         facts = [(link.step, fact.name, _shown(fact), fact.unit) for link in self.links for fact in link.facts]
-        table = card("The numbers:", facts, ("Link", "Number", "Is", "Unit")) if facts else ""
+        table = folded("The numbers", card("", facts, ("Link", "Number", "Is", "Unit"))) if facts else ""
         return card(self.summary, links, more=[self.otherwise]) + table
 
 

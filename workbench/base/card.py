@@ -28,6 +28,11 @@ def card(
     return f"{_lines([head, *mind])}<table>{top}<tbody>{body}</tbody></table>{_lines(more)}"
 
 
+def folded(title: str, body: str) -> str:
+    """HTML that is read by who opens it; the title is text."""
+    return f"<details><summary>{_escaped(title)}</summary>{body}</details>"
+
+
 def _lines(given: Iterable[str]) -> str:
     return "".join(f"<p>{_escaped(line)}</p>" for line in given if line)
 

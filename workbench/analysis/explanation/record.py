@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
+from workbench.base.card import folded
 from workbench.base.units import format_duration
 from workbench.simulation.job_at_time import Comes, Fact, State
 
@@ -112,9 +113,9 @@ class Explanation:
     def _repr_html_(self) -> str:
         parts = ["<div>", *(f"<p>{html.escape(sentence)}</p>" for sentence in self.sentences)]
         if self.facts:
-            parts.append(_html_table(self.facts_table()))
+            parts.append(folded("The numbers", _html_table(self.facts_table())))
         if self.competitors:
-            parts += [f"<p>{html.escape(self.about_competitors())}</p>", _html_table(self.shown_competitors())]
+            parts.append(folded(self.about_competitors().rstrip(":"), _html_table(self.shown_competitors())))
         return "".join([*parts, "</div>"])
 
 
