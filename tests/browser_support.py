@@ -57,6 +57,8 @@ LONGEST = (
 SCREEN = (1280, 900)
 STATUS = ".wb-status"
 """Where a lab says how it stands."""
+TO_COME = ".voila-skeleton-container"
+"""What Voila shows where a cell's output is to come."""
 IDLE = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
 THEMED = "t => document.body.dataset.jpThemeName === t && !document.getElementById('jupyterlab-splash')"
 POLL_MS = 100
@@ -373,6 +375,7 @@ def open_notebook(page: Page, server: Server, path: str) -> None:
         page.evaluate("window.jupyterapp.shell.collapseLeft()")
     else:
         page.wait_for_selector("#rendered_cells", state="visible")
+        comes_true(page, f"!document.querySelector('{TO_COME}')")
 
 
 def run_all_cells(page: Page) -> None:

@@ -122,6 +122,8 @@ def test_render_is_tex_with_every_line_and_the_notes(formulation):
     assert text.count(r"\max\quad") == text.count(r"\text{s.t.}\quad") == 1
     assert text.count("{") == text.count("}")
     assert "(ours): the" in text
+    start, notes = render(formulation, folded=True).split("<details>")
+    assert "(ours): the" not in start and notes.rstrip().endswith("</details>") and "(ours): the" in notes
 
 
 def test_render_falls_back_to_plain_text():

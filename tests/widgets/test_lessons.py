@@ -118,6 +118,20 @@ def test_the_lesson_in_the_guide_for_contributors() -> None:
     assert equal.answer(equal.solved(equal.case)).right and not equal.answer(1).right
 
 
+def test_a_page_without_code_has_a_field_for_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("widgets.lessons.exercise.on_dashboard", lambda: True)
+    one = doubled()
+    form = one.answer()
+    (field, check), said = form.children[0].children, form.children[1]
+    for typed, right in (("0", False), ("...", False), (f" {2 * one.case} ", True), (f"{4 * one.case} / 2", True)):
+        field.value = typed
+        check.click()
+        assert one.right == right and ("✓" in said.value) == right, typed
+    field.value = HARM
+    check.click()
+    assert one.answered == HARM and "<script" not in said.value
+
+
 def test_a_kernel_of_make_lab_has_imported_what_the_first_lab_needs() -> None:
     """So a first picture does not wait for imports, which are two thirds of what it costs."""
     argv = json.loads((PROJECT / "tools/jupyter/kernels/python3/kernel.json").read_text("utf-8"))["argv"]

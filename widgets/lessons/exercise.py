@@ -1,21 +1,26 @@
 """Exercises: a question about an instance of the student's own, an answer in a cell, a reply of the run.
 
 A student's answer stands in a cell as code, `level.answer(8 / 11)`: so it is kept in the notebook, with or without
-outputs, and `workbench grade` finds it there.
+outputs, and `workbench grade` finds it there. A page without code (Voila) has a field instead, which keeps nothing.
 """
 
 from __future__ import annotations
 
+import ast
 import html
 import inspect
 import math
 import random
 import zlib
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
+import ipywidgets as w
+
 from widgets.lessons.prose import ASKS, RIGHT, WRONG, box, fold, prose
+from widgets.parts.files import on_dashboard
 from workbench.base.errors import InputError, WorkbenchError, counted
 
 CLOSE = 1e-3
@@ -96,8 +101,24 @@ class Exercise:
         """The instance of a seed: the student's name, or what a teacher keeps."""
         return None if self.case_of is None else self.case_of(random.Random(f"{seed}/{self.name}"))
 
-    def answer(self, value: Any = ...) -> Reply:
-        """Check an answer; what is returned shows the reply, the hint and, after a try, the solution."""
+    def answer(self, value: Any = ...) -> Reply | w.VBox:
+        """Check an answer; what is returned shows the reply, the hint and, after a try, the solution.
+
+        On a page without code an empty answer shows a field for one.
+        """
+        return self._form() if value is ... and on_dashboard() else self._reply(value)
+
+    def _form(self) -> w.VBox:
+        field = w.Text(placeholder="A number, a word, a list as [1, 2]", layout=w.Layout(width="24em"))
+        check, said = w.Button(description="Check"), w.HTMLMath()
+
+        def reply(_: Any) -> None:
+            said.value = self._reply(as_typed(field.value))._repr_html_()
+
+        check.on_click(reply)
+        return w.VBox([w.HBox([field, check]), said])
+
+    def _reply(self, value: Any) -> Reply:
         self.answered, case = value, self.case
         self.right, said = self.judged(value, case)
         return Reply(self, value, case, self.right, said)
@@ -187,6 +208,18 @@ class Progress(dict[str, bool]):
         marks = "".join(f"<li>{'✓' if done else '○'} {html.escape(name)}</li>" for name, done in self.items())
         total = f"{sum(self.values())} of {counted(len(self), 'exercise')} solved"
         return box(RIGHT if all(self.values()) else ASKS, f"<strong>{total}</strong>", f"<ul>{marks}</ul>")
+
+
+def as_typed(text: str) -> Any:
+    """What was typed as Python's data, a fraction as its value, else the text itself."""
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError):
+        pass
+    try:
+        return float(Fraction(text.replace(" ", "")))
+    except (ValueError, ZeroDivisionError):
+        return text.strip()
 
 
 def _short(value: Any) -> str:

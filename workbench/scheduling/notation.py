@@ -50,6 +50,7 @@ class Size(NamedTuple):
         return f"{self.variables:,} variables{whole}, {rows}, {entries}"
 
 
+FOLD = "More on the letters, and on what differs from the paper"
 _LINE = re.compile(
     r"^(?P<head>max|min|s\.t\.)?\s*(?P<formula>\S.*?)(?:\s{2,}for all (?P<forall>\S.*?))?"
     r"\s{2,}\((?P<tag>[^()]+)\)\s+(?P<part>[a-z][a-z0-9_]*)$"
@@ -207,10 +208,11 @@ def _code_by_part(code: str) -> dict[str, str]:
     return found
 
 
-def render(formulation: Any) -> str:
+def render(formulation: Any, *, folded: bool = False) -> str:
     """The equations as Markdown with TeX maths, then the docstring's remaining text.
 
     Symbols and formulas within that text are TeX too (`with_tex`). What `to_tex` cannot read stands there as code.
+    folded: the remaining text is read by who opens it, as on the pages of lessons.
     """
     text = _docstring(formulation).strip().splitlines()
     title = text[0] if text else ""
@@ -222,7 +224,10 @@ def render(formulation: Any) -> str:
         body = "\n".join(["$$", r"\begin{aligned}", " \\\\\n".join(r for r in rows if r), r"\end{aligned}", "$$"])
     else:
         body = "\n".join(["```text", *(_text_row(equation) for equation in stated), "```"])
-    parts = (f"**{with_tex(title)}**" if title else "", body if stated else "", with_tex(notes))
+    notes = with_tex(notes)
+    if folded and notes:
+        notes = f"<details><summary>{FOLD}</summary>\n\n{notes}\n\n</details>"
+    parts = (f"**{with_tex(title)}**" if title else "", body if stated else "", notes)
     return "\n\n".join(part for part in parts if part)
 
 
