@@ -118,6 +118,13 @@ def test_the_lesson_in_the_guide_for_contributors() -> None:
     assert equal.answer(equal.solved(equal.case)).right and not equal.answer(1).right
 
 
+def test_a_drawing_that_answers_a_guess_is_shown_in_the_colours_of_the_page() -> None:
+    drawing = workbench.simulate("preset:start_here", "fifo").gantt()
+    guess = Guess("?", lambda: 1, show=lambda: drawing)
+    guess.guess(1)
+    assert guess.box.state == "right" and guess.widget.children[-1].view.aria_label == drawing.label
+
+
 def test_a_page_without_code_has_a_field_for_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("widgets.lessons.exercise.on_dashboard", lambda: True)
     one = doubled()

@@ -14,6 +14,7 @@ from IPython.display import HTML, display
 
 from widgets.lessons.prose import ASKS, box, prose
 from widgets.parts.assets import STYLE
+from widgets.parts.picture import Picture
 from workbench.base.errors import InputError, WorkbenchError
 from workbench.base.rounding import short_number
 
@@ -33,6 +34,19 @@ class GuessBox(anywidget.AnyWidget):
     unit = traitlets.Unicode("").tag(sync=True)
     state = traitlets.Enum(["open", "running", "right", "wrong", "failed"], "open").tag(sync=True)
     said = traitlets.List(traitlets.Unicode(), help="The reply, a paragraph each.").tag(sync=True)
+
+
+def as_widget(shown: Any) -> w.Widget | None:
+    """What shows this in the colours of the page: its own widget, or for a drawing one; None for anything else."""
+    if (live := getattr(shown, "widget", None)) is not None or shown is None:
+        return live
+    from workbench.analysis.charts import Drawing
+
+    if not isinstance(shown, Drawing):
+        return None
+    picture = Picture(shown.label)
+    picture.show(shown)
+    return picture
 
 
 class Guess:
@@ -95,7 +109,7 @@ class Guess:
             self._say("failed", [f"The run gave no answer: {type(error).__name__}: {error}"])
             return None
         self._say("right" if right else "wrong", said)
-        if live := getattr(shown, "widget", None):
+        if live := as_widget(shown):
             self.widget.children = [*self.widget.children, live]
         elif shown is not None:
             with self.picture:
