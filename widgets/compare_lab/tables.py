@@ -134,7 +134,8 @@ def _pairs(found: Comparison, against: str | None) -> dict[tuple[str, str], str]
         ratio, low, high, p = (float(row[key]) for key in ("ratio", "ratio_low", "ratio_high", "p"))
         if math.isnan(low):
             continue
-        span = "" if low == high else f" ({low:.2f} to {high:.2f})"
+        ends = {f"{ratio:.2f}", f"{low:.2f}", f"{high:.2f}"}
+        span = "" if len(ends) == 1 else f" ({low:.2f} to {high:.2f})"
         unsure = "" if p < 1 - LEVEL else f" {UNSURE}"
         lines[str(row["scheduler"]), str(row["measure"])] = f"&times;&nbsp;{ratio:.2f}{span}{unsure}"
     return lines
