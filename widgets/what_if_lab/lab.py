@@ -20,6 +20,7 @@ from widgets.parts.files import Download
 from widgets.parts.html_table import html_table
 from widgets.parts.presenter import Panel
 from widgets.what_if_lab.buying import BuyingPage
+from widgets.what_if_lab.calibration import CalibrationPage
 from widgets.what_if_lab.change_form import ChangeForm
 from widgets.what_if_lab.trace import TraceChoice
 from widgets.work.many import ManyWork
@@ -111,8 +112,8 @@ DIFFER_IN = (("days of the log, drawn anew", True), ("the seed alone", False))
 """What pairs differ in, and whether that is the bootstrap."""
 Today = tuple[str, Mapping[str, Any]]
 """A scheduler with its knobs."""
-BUYING = 2
-"""The place of the tab that is not about the answer."""
+BUYING, CALIBRATION = 2, 3
+"""The places of the tabs that are not about the answer."""
 WIDE = {"width": "97%"}
 STYLE = {"description_width": "10em"}
 
@@ -136,6 +137,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         self._many.warm()
         self.trace = TraceChoice(self.open)
         self.buying = BuyingPage(lambda: self._scenario)
+        self.calibration = CalibrationPage(lambda: self._scenario, lambda: str(self._today.value), self._on_calibrated)
         self._about = w.HTML()
         self._today = w.Dropdown(options=titles(), description="Scheduler", style=STYLE, layout=WIDE)
         self._today.add_class("wb-today")
@@ -271,6 +273,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
                 self._today,
                 self._knobs.main,
                 more,
+                self.calibration.box,
                 _head("3. What if this were different?"),
                 self._form.box,
                 _head("4. How sure?"),
@@ -282,6 +285,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
             "Answer": self._pages.box,
             "Job by job": self._pages.jobs,
             "What to buy next": self.buying.box,
+            "Calibration": self.calibration.page,
         }
         self._tabs = tabs_of(pages, "wb-result-tabs")
         results = w.VBox([self._tabs])
@@ -305,6 +309,11 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         self._show_today(scenario, name, knobs)
         self._on_change()
 
+    def _on_calibrated(self, scenario: Scenario) -> None:
+        """The verdict is the scenario's first note from now on: it stands on every later answer."""
+        self._open(scenario, str(self._today.value), self._today_knobs())
+        self._tabs.selected_index = CALIBRATION
+
     def _reset(self) -> None:
         self._open(self._start, *self._start_with)
 
@@ -318,6 +327,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
             self._knobs.show(find_scheduler(name), knobs)
             self._form.offer(scenario, name)
             self._frame.offer_presets(scenario)
+        self.calibration.offer(scenario)
         cluster = ", ".join(f"{gpus} {kind}" for kind, gpus in scenario.cluster.workers.items())
         jobs = f"<p class='wb-note'>{counted(len(scenario.jobs), 'job')} on {html.escape(cluster)}</p>"
         self._about.value = about(scenario) + jobs + noted(scenario)
@@ -414,7 +424,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         self._summary = f"Done: {counted(setting.pairs, 'pair')} of runs, today and with {setting.change.words}."
         self._pages.show(answer)
         self._report.disabled = False
-        if self._tabs.selected_index == BUYING:
+        if self._tabs.selected_index in (BUYING, CALIBRATION):
             self._tabs.selected_index = 0
         self._frame.presenter.refresh()
         self._say("done", self._summary)

@@ -9,26 +9,36 @@ served.
 
 Only an answer that is nearer than each rival is called calibrated: held-back error of partition medians at most 30 %,
 rank correlation over users' mean waits at least .6, and no rival that is as good in both.
+
+A change of the real cluster inside the log (nodes that came, were down or drained, or reserved, for a time) is an
+experiment that was really made: what it did to the waits in its partitions, against as long a time before, recorded and
+simulated.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from workbench.base.card import card
-from workbench.base.errors import InputError, Words, counted
+from workbench.base.errors import InputError, Words, WorkbenchError, counted
 from workbench.base.units import format_duration
-from workbench.baselines.mechanisms.slurm.site import read_site
-from workbench.scenario.scenario import Scenario
-from workbench.session.api import load, simulate
+from workbench.baselines.mechanisms.slurm.limits import Ledger
+from workbench.baselines.mechanisms.slurm.site import SlurmSite, read_site
+from workbench.scenario.scenario import Outage, Scenario
+from workbench.session.api import load
+from workbench.session.runner import Outcome, RunRequest, check_workers, run_all
 
-FOLDS = 4
+if TYPE_CHECKING:
+    from workbench.analysis.charts import Drawing
+
+FOLDS, LEAST_WAITS = 4, 50
 MOST_ERROR, LEAST_RANK = 0.3, 0.6
 LEAST_JOBS = 5
 """Of a partition or user in a part that is held back; fewer say nothing of its median or mean."""
@@ -37,6 +47,11 @@ EDGE = 0.05
 DAY_S = 86400.0
 MANY = 2000
 """Jobs from which on one phase of backfill's clock is simulated: their waits are longer than its interval."""
+PHASES = 8
+SAME_S = 3600.0
+"""Nodes that go within this time of each other, and come back so, are one change."""
+MOST_EXPERIMENTS, MOST_POINTS = 5, 1500
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 NOTE = "Calibration: "
 TITLE = {"yesterday": "yesterday's median", "fifo": "first come, first served", "mean": "recorded mean"}
 GROUPS = ("partition", "user", "size", "hour")
@@ -64,7 +79,9 @@ class Fit:
 class Calibration:
     """waits: a row per job (partition, user, size, hour, part; waits in s: recorded, simulated on average, of each run
     and rival; submit to eligible); part: 1 to 4 held back, 0 the first, -1 warm-up and tail; runs: the columns of runs
-    that were averaged; pace_s: how often the scheduler looks; refused: jobs that could never start, left out."""
+    that were averaged; pace_s: how often the scheduler looks; refused: jobs that could never start, left out;
+    beyond: those that ran although a limit of the files does not let them, not held to it; experiments: changes of the
+    real cluster inside the log (`experiments_of`)."""
 
     scheduler: str
     waits: pd.DataFrame
@@ -73,6 +90,8 @@ class Calibration:
     held_back: Fit
     rivals: dict[str, Fit]
     refused: tuple[str, ...] = ()
+    beyond: tuple[str, ...] = ()
+    experiments: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @property
     def reasons(self) -> list[str]:
@@ -95,6 +114,8 @@ class Calibration:
         fit = self.held_back
         why = f" ({'; '.join(self.reasons)})" if self.reasons else ""
         out = f"; {counted(len(self.refused), 'job')} that could never start left out" if self.refused else ""
+        if self.beyond:
+            out += f"; {counted(len(self.beyond), 'job')} ran beyond a limit of the files and not held to it"
         mean, real = (_time(self.waits[name].mean()) for name in ("simulated_s", "recorded_s"))
         return (
             f"{NOTE}{self.verdict}{why}; under {self.scheduler} the mean wait is {mean}, recorded {real}; held back: "
@@ -115,6 +136,13 @@ class Calibration:
             table[f"{name}_p95_s"] = waits.quantile(0.95).mean(axis=1)
         return table.reset_index()
 
+    def quantiles(self) -> pd.DataFrame:
+        """Per partition and quantile: recorded_s, and simulated_s, of several runs the mean."""
+        found = self.waits.groupby("partition")
+        columns = {"recorded_s": ["recorded_s"], "simulated_s": [*self.runs]}
+        parts = {name: found[of].quantile([*QUANTILES]).mean(axis=1) for name, of in columns.items()}
+        return pd.DataFrame(parts).rename_axis(["partition", "quantile"]).reset_index()
+
     def unexplained(self, most: int = 10) -> pd.DataFrame:
         """The jobs whose wait is farthest off, in all runs more than the pace and half the wait away on the same side:
         holds, priorities set by hand and other things that no file says."""
@@ -124,6 +152,49 @@ class Calibration:
         columns = ["job", "partition", "user", "size", "recorded_s", "simulated_s"]
         found = waits.assign(off_s=off)[far].sort_values("off_s", ascending=False, kind="stable")
         return found[columns].head(most).reset_index(drop=True)
+
+    def drawing(self) -> Drawing:
+        """Simulated against recorded waits, a point a job, and the quantiles of each partition."""
+        from workbench.analysis.charts import agreement
+
+        step = -(-len(self.waits) // MOST_POINTS)
+        some = f", one job in {step}" if step > 1 else ""
+        jobs = self.waits[["job", "partition", "recorded_s", "simulated_s"]].iloc[::step]
+        title = f"Waits, recorded and simulated: {self.verdict}"
+        return agreement(jobs, self.quantiles(), title=title, said=f"lines: quantiles of a partition{some}")
+
+    def told_experiments(self, date: Callable[[float], str] = lambda at_s: format_duration(at_s, parts=2)) -> list[str]:
+        """The changes of the real cluster, a sentence each; date: how a time of the scenario is written."""
+        said = []
+        for row in self.experiments.to_dict("records"):
+            names = ("recorded_before_s", "recorded_s", "simulated_before_s", "simulated_s")
+            one, other, third, fourth = (_time(row[name]) for name in names)
+            said.append(
+                f"{row['change']}, {date(row['from_s'])} to {date(row['to_s'])}: mean wait in {row['partitions']}, "
+                f"before and then: recorded {one} -> {other}; simulated {third} -> {fourth}."
+            )
+        return said
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as JSON has it, for `from_json`."""
+        frames = {name: getattr(self, name) for name in ("waits", "experiments")}
+        tables = {name: {column: _plain(frame[column]) for column in frame} for name, frame in frames.items()}
+        named = {"held_back": self.held_back, **self.rivals}
+        fits = {name: dict(zip(vars(fit), _plain(vars(fit).values()), strict=True)) for name, fit in named.items()}
+        parts = {name: getattr(self, name) for name in ("scheduler", "runs", "pace_s", "refused", "beyond")}
+        return {**parts, "tables": tables, "fits": fits}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Calibration:
+        """What `to_json` gave."""
+        tables = {name: pd.DataFrame(columns) for name, columns in data["tables"].items()}
+        found = (
+            {key: math.nan if each is None else each for key, each in fit.items()} for fit in data["fits"].values()
+        )
+        held_back, *rivals = (Fit(**fit) for fit in found)
+        parts = {name: tuple(data[name]) for name in ("runs", "refused", "beyond")}
+        of = dict(zip([*data["fits"]][1:], rivals, strict=True))
+        return Calibration(data["scheduler"], pace_s=data["pace_s"], held_back=held_back, rivals=of, **tables, **parts)
 
     def as_json(self) -> dict[str, Any]:
         """As `workbench calibrate --json` prints it; null where there is no number."""
@@ -151,23 +222,34 @@ class Calibration:
         return card(self.note(), rows, ("Partition", "Jobs", "Recorded mean wait", "Simulated"))
 
 
-def calibrate(scenario: Scenario | str | Path, scheduler: str = "slurm", *, phases: int | None = None) -> Calibration:
+def is_recorded(scenario: Scenario) -> bool:
+    """Whether the log says of jobs when they began."""
+    return any("start_s" in job.attributes for job in scenario.jobs[:LEAST_WAITS])
+
+
+def calibrate(
+    scenario: Scenario | str | Path, scheduler: str = "slurm", *, phases: int | None = None, workers: int = 1
+) -> Calibration:
     """Run a scheduler on a log as it was, and hold the waits against the recorded ones.
 
-    phases: runs of `slurm`, each with backfill's clock at another part of its interval; default 4, and 1 for more than
-    2,000 jobs. Raises InputError for a scenario with fewer than 50 recorded waits, and what `simulate` raises.
+    phases: runs of `slurm`, each with backfill's clock at another part of its interval; default 8, and 1 for more than
+    2,000 jobs; workers: processes. Raises InputError for a scenario with fewer than 50 recorded waits, and what
+    `simulate` raises.
     """
+    check_workers(workers)
     scenario = load(scenario)
     recorded = _recorded(scenario)
     site = read_site(scenario)
     pace_s = site.settings["bf_interval"]
-    count = phases if phases is not None else 1 if len(scenario.jobs) > MANY else 4
+    count = phases if phases is not None else 1 if len(scenario.jobs) > MANY else PHASES
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 100:
         raise InputError("phases", phases, "a whole number from 1 to 100")
     knobs = [{"phase_s": pace_s * part / count} for part in range(count)] if scheduler == "slurm" else [{}]
-    waits = {f"run {i}": _simulated(scenario, recorded, scheduler, each) for i, each in enumerate(knobs, start=1)}
-    table = recorded.assign(simulated_s=np.mean([*waits.values()], axis=0), **waits)
-    table["fifo_s"] = _simulated(scenario, recorded, "fifo", {"round_s": 0.0})
+    asked = [*((scheduler, each) for each in knobs), ("fifo", {"round_s": 0.0})]
+    requests = [RunRequest(scenario, name, each, scenario.seed, detail=0) for name, each in asked]
+    *runs, fifo = [_simulated(outcome, site, recorded) for outcome in run_all(requests, workers)]
+    waits = {f"run {i}": found for i, found in enumerate(runs, start=1)}
+    table = recorded.assign(simulated_s=np.mean(runs, axis=0), fifo_s=fifo, **waits)
     never = table["simulated_s"].isna()
     if never.mean() > MOST_REFUSED:
         raise InputError(
@@ -176,7 +258,12 @@ def calibrate(scenario: Scenario | str | Path, scheduler: str = "slurm", *, phas
     refused, table = tuple(table.loc[never, "job"]), table[~never].reset_index(drop=True)
     table = _with_rivals(_in_parts(table))
     rivals = {name: _fit(table, [f"{name}_s"], pace_s) for name in TITLE}
-    return Calibration(scheduler, table, tuple(waits), pace_s, _fit(table, [*waits], pace_s), rivals, refused)
+    fit, experiments, beyond = (
+        _fit(table, [*waits], pace_s),
+        experiments_of(scenario, table),
+        Ledger.of_site(site).beyond,
+    )
+    return Calibration(scheduler, table, tuple(waits), pace_s, fit, rivals, refused, beyond, experiments)
 
 
 def _recorded(scenario: Scenario) -> pd.DataFrame:
@@ -191,18 +278,81 @@ def _recorded(scenario: Scenario) -> pd.DataFrame:
             waits = (float(eligible_s), max(float(start_s) - eligible_s, 0.0), float(eligible_s) - submit_s)
             found.append((job.name, partition, job.user or "", job.gpus, hour, *waits))
     columns = ["job", "partition", "user", "size", "hour", "eligible_s", "recorded_s", "held_s"]
-    if len(found) < 50:
+    if len(found) < LEAST_WAITS:
         expected = "a log with at least 50 jobs that say when they were eligible and started"
         raise InputError("scenario", Words(f"{len(found)} recorded waits"), expected)
     return pd.DataFrame(found, columns=columns).sort_values("eligible_s", kind="stable", ignore_index=True)
 
 
-def _simulated(scenario: Scenario, recorded: pd.DataFrame, scheduler: str, knobs: dict[str, float]) -> list[float]:
-    """The wait of each job in a run of its own, in seconds."""
-    run = simulate(scenario, scheduler, knobs, detail=0)
-    start_s = dict(zip(run.jobs["job"], run.jobs["first_start_s"].tolist(), strict=True))
-    pairs = zip(recorded["job"], recorded["eligible_s"].tolist(), strict=True)
-    return [start_s[name] if math.isnan(start_s[name]) else max(start_s[name] - at_s, 0.0) for name, at_s in pairs]
+def _simulated(run: Outcome, site: SlurmSite, recorded: pd.DataFrame) -> list[float]:
+    """The wait of each job in a run, in seconds; raises the failure in its place."""
+    if isinstance(run, WorkbenchError):
+        raise run
+    jobs = run.jobs[["job", "first_start_s", "finish_s"]].itertuples(index=False)
+    span_s = {job: (start_s, finish_s) for job, start_s, finish_s in jobs}
+    since_s = _eligible(site, recorded, span_s)
+    starts = (span_s[name][0] for name in recorded["job"])
+    return [
+        start_s if math.isnan(start_s) else max(start_s - at_s, 0.0)
+        for start_s, at_s in zip(starts, since_s, strict=True)
+    ]
+
+
+def _eligible(site: SlurmSite, recorded: pd.DataFrame, span_s: dict[str, tuple[float, float]]) -> list[float]:
+    """When each job was eligible in a run: not before the jobs on which it depends had ended there, nor, where the log
+    has it so, before its array's throttle let it (start and finish by job, in s)."""
+    found = dict(zip(recorded["job"], recorded["eligible_s"].tolist(), strict=True))
+    arrays: dict[str, list[str]] = {}
+    for name in found:
+        ask = site.asks[name]
+        ends = [span_s[other][1] for _, other in ask.after if other in span_s]
+        found[name] = max([found[name], *(end for end in ends if end < math.inf)])
+        if ask.array and ask.array_most < math.inf and not math.isnan(span_s[name][0]):
+            arrays.setdefault(ask.array, []).append(name)
+    for names in arrays.values():
+        names.sort(key=lambda name: span_s[name])
+        most = int(site.asks[names[0]].array_most)
+        for i, name in enumerate(names[most:], start=most):
+            if site.asks[name].since_s > site.asks[name].number[0]:
+                found[name] = max(found[name], sorted(span_s[each][1] for each in names[:i])[i - most])
+    return list(found.values())
+
+
+def experiments_of(scenario: Scenario, waits: pd.DataFrame) -> pd.DataFrame:
+    """Changes of the real cluster inside the log, the five that took most: change (in words), from_s, to_s,
+    partitions, jobs, and mean waits: recorded_before_s, recorded_s, simulated_before_s, simulated_s. Both times have 5
+    jobs at least; where nodes came, `before` is the time after.
+    """
+    inside = {node.name: str(node.attributes.get("partitions", "")).split(",") for node in scenario.cluster.machines}
+    gpus = {node.name: node.gpus for node in scenario.cluster.machines}
+    groups = list[list[Outage]]()
+    for outage in sorted(scenario.core.faults.list, key=lambda each: each.from_s):
+        group = next((each for each in groups if _is_one(each[0], outage)), None)
+        if group is None:
+            groups.append([outage])
+        else:
+            group.append(outage)
+    rows = list[tuple[Any, ...]]()
+    for group in sorted(groups, key=lambda each: -sum((one.to_s - one.from_s) * gpus[one.node] for one in each)):
+        from_s, to_s = min(each.from_s for each in group), max(each.to_s for each in group)
+        names = {name for each in group for name in inside[each.node]}
+        mine = waits[waits["partition"].isin(names)]
+        during = mine[mine["eligible_s"].between(from_s, to_s)]
+        if from_s <= 0:  # it ends with nodes that came: as long a time after it
+            other, what = mine[mine["eligible_s"].between(to_s, 2 * to_s - from_s)], "came later"
+        else:
+            other, what = mine[mine["eligible_s"].between(2 * from_s - to_s, from_s)], "away"
+        if min(len(during), len(other)) >= LEAST_JOBS and len(rows) < MOST_EXPERIMENTS:
+            found = [float(part[name].mean()) for name in ("recorded_s", "simulated_s") for part in (other, during)]
+            said = f"{counted(len(group), 'node')} {what}", from_s, to_s, ",".join(sorted(names)), len(during)
+            rows.append((*said, *found))
+    means = ["recorded_before_s", "recorded_s", "simulated_before_s", "simulated_s"]
+    return pd.DataFrame(rows, columns=["change", "from_s", "to_s", "partitions", "jobs", *means])
+
+
+def _is_one(first: Outage, other: Outage) -> bool:
+    """Whether two outages are one change."""
+    return abs(first.from_s - other.from_s) <= SAME_S and abs(first.to_s - other.to_s) <= SAME_S
 
 
 def _in_parts(table: pd.DataFrame) -> pd.DataFrame:
@@ -248,6 +398,11 @@ def _fit(table: pd.DataFrame, columns: list[str], pace_s: float) -> Fit:
     real = held["recorded_s"].mean()
     mean_error = abs(held[columns].mean().mean() - real) / max(real, pace_s)
     return Fit(float(np.median(errors)) if errors else math.nan, rank, float(mean_error))
+
+
+def _plain(values: Iterable[Any]) -> list[Any]:
+    """The values, None where there is no number."""
+    return [None if isinstance(value, float) and math.isnan(value) else value for value in values]
 
 
 def _time(seconds: float) -> str:

@@ -17,10 +17,9 @@ Source: Slurm 22.05, slurm.schedmd.com (sched_config, priority_multifactor, fair
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +28,8 @@ from workbench.base.labels import listed
 from workbench.baselines.mechanisms.explain import by_signal
 from workbench.baselines.mechanisms.slurm.free import FreeNow, Held, bits
 from workbench.baselines.mechanisms.slurm.limits import Ledger
-from workbench.baselines.mechanisms.slurm.planning import Idle, Pass, Place, Plan, Reserved, order, place
-from workbench.baselines.mechanisms.slurm.priority import User, decayed, fair_shares, priorities
+from workbench.baselines.mechanisms.slurm.planning import Idle, Pass, Place, Plan, Reserved, in_order, place
+from workbench.baselines.mechanisms.slurm.priority import Standing, User, decayed, fair_shares, priorities, standing
 from workbench.baselines.mechanisms.slurm.site import ENTITY, JOB, NODE, Ask, SlurmSite, read_site
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
@@ -45,32 +44,36 @@ from workbench.simulation.job_at_time import Explained, JobAtTime
 class SlurmMemory:
     """What Slurm knows from one pass to the next. A decision changes a copy of its own, never what stands in a field.
 
-    whole: an empty site; room, ledger: beside what runs (GPUs are the snapshot's), whose limits are counted but for
-    resources x minutes; usage, fair: of users, at the last PriorityCalcPeriod (calculated_s); held: what runs, in the
-    order of its begin; runs: on which types a model's gangs can; ran: seconds since calculated_s of jobs that ended;
-    priority, place: of jobs that wait, the latter in the queue; up: the nodes that were (nodes,); able: where jobs that
-    wait may run; possible: jobs that wait and could start on an empty site; last_reasons: of each; ended: jobs that
-    others wait for; last_s: the last call; main_s, full_s, backfill_s: when each pass was last made; idle: of
-    backfill's last cycle (`Pass.idle`); news: those for which something has changed since.
+    whole: an empty site; room, ledger: beside what runs, whose limits are counted but for resources x minutes; inside:
+    the nodes of each partition; stand: `standing`; usage, fair: of users, at the last PriorityCalcPeriod
+    (calculated_s); held: what runs, in the order of its begin; runs: on which types jobs of a kind can; ran: seconds
+    since calculated_s of jobs that ended; priority, place: of jobs that wait, the latter in the queue; queue: those
+    that may be planned, by place; after: those that depend on others; up: the nodes that were (nodes,); able: where
+    jobs of a kind may run; last_reasons: of each; ended: jobs that others wait for; last_s: the last call;
+    main_s, full_s, backfill_s: when each pass was last made; idle: of backfill's last cycle (`Pass.idle`); news: those
+    for which something has changed since.
     """
 
     site: SlurmSite
     whole: FreeNow
     room: FreeNow
     ledger: Ledger
+    inside: Mapping[str, int]
+    stand: Mapping[str, Standing]
     usage: Mapping[User, float]
     fair: Mapping[User, float]
     held: Mapping[str, Held] = field(default_factory=dict)
-    runs: Mapping[tuple[str, str], tuple[bool, ...]] = field(default_factory=dict)
+    runs: Mapping[tuple[str, str, str], tuple[bool, ...]] = field(default_factory=dict)
     ran: Mapping[str, float] = field(default_factory=dict)
     priority: Mapping[str, float] = field(default_factory=dict)
     place: Mapping[str, Place] = field(default_factory=dict)
+    queue: Sequence[Ask] = ()
+    after: Sequence[Ask] = ()
     up: NDArray[np.bool_] | None = None
-    able: Mapping[str, int] = field(default_factory=dict)
-    possible: frozenset[str] = frozenset()
-    last_reasons: Mapping[str, str] = field(default_factory=dict)
+    able: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
+    last_reasons: Mapping[str, Reason] = field(default_factory=dict)
     ended: frozenset[str] = frozenset()
-    last_s: float = 0.0
+    last_s: float = -math.inf
     calculated_s: float = -math.inf
     main_s: float = -math.inf
     full_s: float = -math.inf
@@ -106,59 +109,72 @@ class Slurm(Scheduler):
 
     def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
         site = read_site(scenario)
-        if not knobs["limits"]:
-            site = replace(site, enforced=False)
+        site = replace(site, enforced=site.enforced and knobs["limits"], backfills=site.backfills and knobs["backfill"])
         usage = {user: account.usage for user, account in site.users.items()}
         began = knobs["phase_s"] - site.settings["bf_interval"]
-        room, ledger = FreeNow.of_site(site), Ledger.of_site(site)
-        return SlurmMemory(site, room, room.copy(), ledger, usage, fair_shares(site, usage), backfill_s=began)
+        room, ledger, fair = FreeNow.of_site(site), Ledger.of_site(site), fair_shares(site, usage)
+        inside = {name: room.on(site.machines_of(name)) for name in {ask.partition for ask in site.asks.values()}}
+        return SlurmMemory(site, room, room.copy(), ledger, inside, standing(site), usage, fair, backfill_s=began)
 
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
     ) -> tuple[Decision, Memory]:
-        now, site, settings, memory = snapshot.now_s, memory.site, memory.site.settings, copy(memory)
-        memory.ended |= site.before.intersection(snapshot.finished)
-        _count(snapshot, memory)
+        now, settings, memory, since_s = snapshot.now_s, memory.site.settings, copy(memory), memory.last_s
+        if over := memory.site.before.intersection(snapshot.finished):
+            memory.ended |= over
+        calculated = _count(snapshot, memory)
         if snapshot.cause != "timer":
             memory.news = PASSES
         due = {
             "main": memory.main_s + settings["batch_sched_delay"] <= now,
             "full": memory.full_s + settings["sched_interval"] <= now,
-            "backfill": knobs["backfill"] and memory.backfill_s + settings["bf_interval"] <= now,
+            "backfill": memory.site.backfills and memory.backfill_s + settings["bf_interval"] <= now,
         }
         due = {name: is_due and name in memory.news for name, is_due in due.items()}
         assign = [Assignment(unit, lease.gpus, math.inf) for unit, lease in snapshot.ended.items()]
-        ready, reasons = _waiting(snapshot, memory)
-        _see(snapshot, memory, ready)
-        never = _never(snapshot, memory, ready)
-        ready = [ask for ask in ready if ask.name not in never]
-        signals = _prioritise(memory, ready)
-        if any(due.values()) and ready:
-            queue, held = order(site, ready, memory.place), [*memory.held.values()]
-            room, ledger = memory.room.copy(), memory.ledger.copy()
-            room.gpus = _free(snapshot)
-            ledger.add_all_minutes(held, now)
-            found = Pass(site, now, queue, memory.able, room, held, ledger, _kept(memory, now), memory.idle)
-            plan = Plan()
-            if due["main"] or due["full"]:
-                plan = found.main(len(queue) if due["full"] else int(settings["default_queue_depth"]))
-                reasons |= plan.reasons
-            if due["backfill"]:
-                found.queue = [ask for ask in queue if ask.name not in plan.starts]
-                filled = found.backfill()
-                plan.starts |= filled.starts
-                memory.idle = filled.idle
+        came, reasons = _waiting(snapshot, memory, since_s)
+        never = _never(snapshot, memory, came)
+        signals = _line_up(snapshot, memory, [ask for ask in came if ask.name not in never], calculated)
+        if never:
+            memory.queue = [ask for ask in memory.queue if ask.name not in never]
+        waits = bool(memory.queue)
+        if any(due.values()) and waits:
+            plan = self._planned(memory, now, due)
             names = snapshot.nodes.names
             for name, gpus in plan.starts.items():
                 assign.append(Assignment(name, {names[node]: count for node, count in gpus.items()}, math.inf))
-            reasons = {name: reason for name, reason in reasons.items() if name not in plan.starts}
-            _pass(memory, due, now, plan, len(queue) <= settings["default_queue_depth"])
-        why = {name: reason for name, reason in reasons.items() if memory.last_reasons.get(name) != reason.text}
+            reasons |= {name: reason for name, reason in plan.reasons.items() if name not in plan.starts}
+            _pass(memory, due, now, plan, len(memory.queue) <= settings["default_queue_depth"])
+        before = memory.last_reasons
+        why = {
+            name: reason
+            for name, reason in reasons.items()
+            if (old := before.get(name)) is not reason and (old is None or old.text != reason.text)
+        }
         if why:
-            memory.last_reasons = {**memory.last_reasons, **{name: reason.text for name, reason in why.items()}}
-        next_s = _next(memory, knobs, now, bool(ready))
+            memory.last_reasons = {**before, **why}
+        next_s = _next(memory, now) if waits else None
         refused: dict[str, Verdict] = dict.fromkeys(never, "refused")
         return Decision(tuple(assign), verdicts=refused, signals=signals, why={**why, **never}, next_s=next_s), memory
+
+    @staticmethod
+    def _planned(memory: SlurmMemory, now: float, due: Mapping[str, bool]) -> Plan:
+        """What the passes that are due come to; who starts has its room."""
+        site, held = memory.site, [*memory.held.values()]
+        queue = in_order(site, memory.queue)
+        room, ledger = memory.room.copy(), memory.ledger.copy()
+        ledger.add_all_minutes(held, now)
+        known = now, queue, memory.able, room, held, ledger, _kept(memory, now), memory.idle, memory.inside
+        found, plan = Pass(site, *known), Plan()
+        if due["main"] or due["full"]:
+            plan = found.main(len(queue) if due["full"] else int(site.settings["default_queue_depth"]))
+        if due["backfill"]:
+            found.queue = [ask for ask in queue if ask.name not in plan.starts] if plan.starts else queue
+            filled = found.backfill()
+            plan.starts |= filled.starts
+            memory.idle = filled.idle
+        memory.room = found.room
+        return plan
 
 
 def _pass(memory: SlurmMemory, due: Mapping[str, bool], now: float, plan: Plan, whole: bool) -> None:
@@ -170,10 +186,15 @@ def _pass(memory: SlurmMemory, due: Mapping[str, bool], now: float, plan: Plan, 
     memory.full_s = now if main and (whole or due["full"]) else memory.full_s
     memory.backfill_s = now if due["backfill"] else memory.backfill_s
     memory.news = frozenset(news | (PASSES - done if plan.starts else set()))
-    if plan.starts:
-        _change(memory, [memory.room.held(memory.site.asks[name], gpus, now) for name, gpus in plan.starts.items()])
-        memory.priority = {name: value for name, value in memory.priority.items() if name not in plan.starts}
-        memory.last_reasons = {name: text for name, text in memory.last_reasons.items() if name not in plan.starts}
+    if starts := plan.starts:
+        started = [memory.room.held(memory.site.asks[name], gpus, now) for name, gpus in starts.items()]
+        memory.held, memory.ledger = dict(memory.held), memory.ledger.copy()
+        for each in started:
+            memory.held[each.ask.name] = each
+            memory.ledger.count(each.ask, 1)
+        memory.queue = [ask for ask in memory.queue if ask.name not in starts]
+        memory.priority = {name: value for name, value in memory.priority.items() if name not in starts}
+        memory.last_reasons = {name: reason for name, reason in memory.last_reasons.items() if name not in starts}
 
 
 def _change(memory: SlurmMemory, started: Sequence[Held], ended: Sequence[Held] = ()) -> None:
@@ -190,25 +211,23 @@ def _change(memory: SlurmMemory, started: Sequence[Held], ended: Sequence[Held] 
     memory.held, memory.room, memory.ledger = held, room, ledger
 
 
-def _next(memory: SlurmMemory, knobs: Knobs, now: float, waits: bool) -> float | None:
+def _next(memory: SlurmMemory, now: float) -> float | None:
     """When something may be done although nothing happens: a pass that has news, new priorities, a reservation's begin
-    or end; None where nobody waits."""
+    or end."""
     settings = memory.site.settings
-    if not waits:
-        return None
     times = [memory.calculated_s + settings["PriorityCalcPeriod"]]
     times += [at_s for each in memory.site.reservations for at_s in each.edges_s]
     times += [memory.main_s + settings["batch_sched_delay"]] if "main" in memory.news else []
     times += [memory.full_s + settings["sched_interval"]] if "full" in memory.news else []
-    if knobs["backfill"] and "backfill" in memory.news:
+    if memory.site.backfills and "backfill" in memory.news:
         times.append(memory.backfill_s + settings["bf_interval"])
     return min((at_s for at_s in times if at_s > now), default=None)
 
 
-def _count(snapshot: Snapshot, memory: SlurmMemory) -> None:
-    """Count what ran since; at each PriorityCalcPeriod usage and shares anew: news, as is a reservation."""
-    now, site, ran = snapshot.now_s, memory.site, dict(memory.ran)
-    if any(memory.last_s < at_s <= now for each in site.reservations for at_s in each.edges_s):
+def _count(snapshot: Snapshot, memory: SlurmMemory) -> bool:
+    """Count what ran since; at each PriorityCalcPeriod usage and shares anew (then True): news, as is a reservation."""
+    now, site, ran = snapshot.now_s, memory.site, memory.ran
+    if site.reservations and any(memory.last_s < at_s <= now for each in site.reservations for at_s in each.edges_s):
         memory.news = PASSES
     began, jobs = list[Held](), snapshot.jobs
     ended = [memory.held[name] for name in snapshot.finished if name in memory.held]
@@ -216,51 +235,70 @@ def _count(snapshot: Snapshot, memory: SlurmMemory) -> None:
         holds = {**snapshot.leases, **snapshot.ended}
         ended = [each for name, each in memory.held.items() if name not in holds]
         began = [_began(snapshot, memory, lease) for unit, lease in holds.items() if unit not in memory.held]
-    for each in ended:
-        ran[each.ask.name] = ran.get(each.ask.name, 0.0) + now - max(each.since_s, memory.calculated_s)
+    if ended:
+        ran = dict(ran)
+        for each in ended:
+            ran[each.ask.name] = ran.get(each.ask.name, 0.0) + now - max(each.since_s, memory.calculated_s)
     if began or ended:
         _change(memory, began, ended)
     memory.ran, memory.last_s = ran, now
     period, first = site.settings["PriorityCalcPeriod"], memory.calculated_s == -math.inf
     due_s = now if first else memory.calculated_s + period * ((now - memory.calculated_s) // period)
     if due_s <= memory.calculated_s:
-        return
+        return False
     if not first:
-        for name, each in memory.held.items():
-            ran[name] = ran.get(name, 0.0) + max(due_s - max(each.since_s, memory.calculated_s), 0.0)
-        held = [(site.asks[name], seconds) for name, seconds in sorted(ran.items())]
+        before_s = memory.calculated_s
+        spans = [(each.ask, due_s - max(each.since_s, before_s)) for each in memory.held.values()]
+        held = [*((site.asks[name], span_s) for name, span_s in ran.items()), *(each for each in spans if each[1] > 0)]
         memory.usage = decayed(site, memory.usage, held, due_s - memory.calculated_s)
         memory.fair = fair_shares(site, memory.usage)
     memory.ran, memory.priority, memory.place = {}, {}, {}
     memory.calculated_s, memory.news = due_s, PASSES
+    return True
 
 
-def _prioritise(memory: SlurmMemory, ready: Sequence[Ask]) -> dict[str, Mapping[str, float]]:
-    """A priority for each job that waits: of the last PriorityCalcPeriod or of when it came; all if one is new."""
-    new = [ask for ask in ready if ask.name not in memory.priority]
-    if not new:
-        return {}
-    parts = priorities(memory.site, new, memory.fair, memory.calculated_s)
-    found = {ask.name: part["priority"] for ask, part in zip(new, parts, strict=True)}
-    memory.priority = {**memory.priority, **found}
-    memory.place = {**memory.place, **{ask.name: place(memory.site, ask, found[ask.name]) for ask in new}}
-    return {"priority": memory.priority}
-
-
-def _waiting(snapshot: Snapshot, memory: SlurmMemory) -> tuple[list[Ask], dict[str, Reason]]:
-    """Jobs that may be planned, and why others that wait may not."""
-    site = memory.site
-    ready, reasons = list[Ask](), dict[str, Reason]()
-    jobs = snapshot.jobs.now
-    for row in snapshot.jobs.waiting:
-        ask = site.asks[jobs[row].name]
-        if not ask.after:
-            ready.append(ask)
-        elif waits := [f"{job} ({kind})" for kind, job in ask.after if job in site.asks and job not in memory.ended]:
+def _waiting(snapshot: Snapshot, memory: SlurmMemory, since_s: float) -> tuple[list[Ask], dict[str, Reason]]:
+    """The jobs that may be planned and are not in the queue yet, and why others that wait may not; where nodes or jobs
+    have changed otherwise than by arrivals and by what was decided, the queue is made anew of all."""
+    site, jobs, rows = memory.site, snapshot.jobs.now, snapshot.jobs.waiting
+    changed = snapshot.cause in ("fault", "repair") or memory.up is None or (memory.up != snapshot.nodes.up).any()
+    new = len(rows)
+    while new and jobs[rows[new - 1]].arrival_s > since_s:
+        new -= 1
+    if changed or len(memory.queue) + len(memory.after) != new:
+        memory.up, memory.able, memory.queue, memory.after, new = snapshot.nodes.up.copy(), {}, (), (), 0
+        memory.room = memory.room.with_gpus(_free(snapshot))
+    asks = [*memory.after, *(site.asks[jobs[row].name] for row in rows[new:])]
+    ready, held_up, reasons = list[Ask](), list[Ask](), dict[str, Reason]()
+    for ask in asks:
+        waits = [f"{job} ({kind})" for kind, job in ask.after if job in site.asks and job not in memory.ended]
+        (held_up if waits else ready).append(ask)
+        if waits:
             reasons[ask.name] = Reason("Dependency", f"{listed(waits)}, on which it depends, has not ended")
-        else:
-            ready.append(ask)
+    memory.after = held_up
     return ready, reasons
+
+
+def _line_up(
+    snapshot: Snapshot, memory: SlurmMemory, came: Sequence[Ask], calculated: bool
+) -> dict[str, Mapping[str, float]]:
+    """Put those that came into the queue, by a priority of the last PriorityCalcPeriod; after one all anew. What is
+    recorded of it."""
+    if not came and not (calculated and memory.queue):
+        return {}
+    site, new = memory.site, came
+    if calculated:
+        jobs, there = snapshot.jobs.now, {ask.name for ask in (*memory.queue, *came)}
+        waiting = (jobs[row].name for row in snapshot.jobs.waiting)
+        new = [site.asks[name] for name in waiting if name in there]
+    else:
+        new = [ask for ask in came if ask.name not in memory.priority]
+    found = priorities(site, new, memory.fair, memory.calculated_s, memory.stand)
+    pairs = [*zip(new, found, strict=True)]
+    memory.priority = {**memory.priority, **{ask.name: parts.priority for ask, parts in pairs}}
+    memory.place = places = {**memory.place, **{ask.name: place(site, ask, parts.priority) for ask, parts in pairs}}
+    memory.queue = sorted((*memory.queue, *came), key=lambda ask: places[ask.name])
+    return {"priority": memory.priority} if new else {}
 
 
 def _began(snapshot: Snapshot, memory: SlurmMemory, lease: Assignment) -> Held:
@@ -273,59 +311,50 @@ def _began(snapshot: Snapshot, memory: SlurmMemory, lease: Assignment) -> Held:
     )
 
 
-def _see(snapshot: Snapshot, memory: SlurmMemory, ready: Sequence[Ask]) -> None:
-    """Note the types on which models and gangs that are new can run, and the nodes where jobs that are new may now."""
-    if snapshot.cause in ("fault", "repair") or memory.up is None or (memory.up != snapshot.nodes.up).any():
-        memory.up, memory.able = snapshot.nodes.up.copy(), {}
-    new = [ask for ask in ready if ask.name not in memory.able]
-    if not new:
-        return
-    if not all(ask.kind in memory.runs for ask in new):
-        at, speeds = snapshot.jobs.at, snapshot.belief.speeds(snapshot.jobs)
-        runs = {ask.kind: tuple((speeds[at[ask.name]] > 0).tolist()) for ask in new if ask.kind not in memory.runs}
-        memory.runs = {**memory.runs, **runs}
-    able = _able(snapshot, memory)
-    here = {ask.name: memory.able[ask.name] for ask in ready if ask.name in memory.able}
-    memory.able = {**here, **{ask.name: able(ask) for ask in new}}
-
-
-def _never(snapshot: Snapshot, memory: SlurmMemory, ready: Sequence[Ask]) -> dict[str, Reason]:
+def _never(snapshot: Snapshot, memory: SlurmMemory, came: Sequence[Ask]) -> dict[str, Reason]:
     """New jobs that could not start on an empty site with all nodes up, those whose reservation is over, and why; who
-    waits for them does no more."""
+    waits for them does no more. Also notes where jobs of kinds that are new can run, and may now."""
     nodes, site, found = snapshot.nodes, memory.site, dict[str, Reason]()
-    new = [ask for ask in ready if ask.name not in memory.possible]
-    if not new and not site.reservations:
+    if not came and not site.reservations:
         return found
-    ends = {each.name: each.end_s for each in sorted(site.reservations, key=lambda each: each.end_s)}  # the last one's
-    for ask in (ask for ask in ready if ask.reservation and snapshot.now_s + ask.limit_s > ends[ask.reservation]):
-        text = f"its reservation {ask.reservation} ends before it could by its limit"
-        found[ask.name] = Reason("Reservation", text)
-    room = memory.whole.copy()
-    room.gpus = nodes.gpus
-    for ask in (ask for ask in new if ask.name not in found):
+    _note_kinds(snapshot, memory, came)
+    if site.reservations:
+        ends = {each.name: each.end_s for each in sorted(site.reservations, key=lambda each: each.end_s)}  # the last's
+        for ask in (*memory.queue, *came):
+            if ask.reservation and snapshot.now_s + ask.limit_s > ends[ask.reservation]:
+                text = f"its reservation {ask.reservation} ends before it could by its limit"
+                found[ask.name] = Reason("Reservation", text)
+    new = [ask for ask in came if ask.name not in found and ask.name not in memory.priority]
+    room = memory.whole.with_gpus(nodes.gpus) if new else memory.whole
+    for ask in new:
         may = np.array(memory.runs[ask.kind])[nodes.kind] & site.machines_of(ask.partition)[room.machine]
         if reason := memory.ledger.never(ask):
             found[ask.name] = reason
-        elif not ask.reservation and room.place(ask, bits(may[room.order][None])[0]) is None:
+        elif not ask.reservation and not room.is_room(ask, bits(may[[*room.order]][None])[0]):
             text = (
                 f"no nodes of partition {ask.partition} that are large enough for it" if ask.partition else "no nodes"
             )
             found[ask.name] = Reason("BadConstraints", f"{text}, of the types on which it can run")
-    memory.possible = frozenset(ask.name for ask in ready)
-    memory.ended |= site.before.intersection(found)
+    if over := site.before.intersection(found):
+        memory.ended |= over
     return found
 
 
-def _able(snapshot: Snapshot, memory: SlurmMemory) -> Callable[[Ask], int]:
-    """The nodes where a job may run."""
-    nodes, site, room = snapshot.nodes, memory.site, memory.room
-
-    @cache
-    def of(partition: str, runs: tuple[bool, ...]) -> int:
-        may = np.array(runs)[nodes.kind] & nodes.up & site.machines_of(partition)[room.machine]
-        return bits(may[room.order][None])[0]
-
-    return lambda ask: of(ask.partition, memory.runs[ask.kind])
+def _note_kinds(snapshot: Snapshot, memory: SlurmMemory, came: Sequence[Ask]) -> None:
+    """Note the types on which jobs of kinds that are new can run, and the nodes where they may now."""
+    new = {ask.kind: ask for ask in came if ask.kind not in memory.able}
+    if not new:
+        return
+    nodes, room = snapshot.nodes, memory.room
+    if not memory.runs.keys() >= new.keys():
+        at, speeds = snapshot.jobs.at, snapshot.belief.speeds(snapshot.jobs)
+        runs = {kind: tuple((speeds[at[ask.name]] > 0).tolist()) for kind, ask in new.items()}
+        memory.runs = {**memory.runs, **runs}
+    able = {}
+    for kind in new:
+        may = np.array(memory.runs[kind])[nodes.kind] & nodes.up & memory.site.machines_of(kind[2])[room.machine]
+        able[kind] = bits(may[[*room.order]][None])[0]
+    memory.able = {**memory.able, **able}
 
 
 def _free(snapshot: Snapshot) -> NDArray[np.int64]:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from workbench.base.units import format_duration
 from workbench.cli.arguments import Commands, Parser, add_command, add_scenario
-from workbench.cli.inputs import a_scheduler, whole
+from workbench.cli.inputs import WORKERS, a_scheduler, paying, whole
 from workbench.cli.output import Answer, aligned, say
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from workbench.analysis.calibration import Calibration
+    from workbench.scenario.scenario import Scenario
 
 
 def add_commands(commands: Commands[Parser]) -> None:
@@ -27,8 +28,9 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser = add_command(commands, "calibrate", "hold simulated waits against those of a log", about)
     add_scenario(parser)
     parser.add_argument("--scheduler", metavar="NAME", type=a_scheduler, default="slurm", help="default: slurm")
-    help = "runs with backfill's clock elsewhere; default 4, of more than 2,000 jobs 1"
+    help = "runs with backfill's clock elsewhere; default 8, of more than 2,000 jobs 1"
     parser.add_argument("--phases", metavar="N", type=whole("--phases", 1), help=help)
+    parser.add_argument("--workers", metavar="N", type=whole("--workers", 1), help=WORKERS)
     help = "write the scenario with the verdict here (default: in its place, where SCENARIO is a file)"
     parser.add_argument("-o", "--output", metavar="FILE", help=help)
     parser.set_defaults(command=calibrate)
@@ -40,16 +42,18 @@ def calibrate(args: argparse.Namespace) -> Answer:
     from workbench.cli.inputs import read_scenario
 
     scenario = read_scenario(args.scenario)
-    found = calibrated(scenario, args.scheduler, phases=args.phases)
+    workers = args.workers or paying(len(scenario.jobs), (args.phases or 1) + 1)
+    found = calibrated(scenario, args.scheduler, phases=args.phases, workers=workers)
     target = args.output or (args.scenario if Path(args.scenario).is_file() else None)
     if target is not None:
         found.kept(scenario).save(target, force=True)
         say(f"{target}: the verdict is its first note")
-    return Answer(found.as_json(), lambda: _text(found))
+    return Answer(found.as_json(), lambda: _text(found, scenario))
 
 
-def _text(found: Calibration) -> str:
+def _text(found: Calibration, scenario: Scenario) -> str:
     from workbench.analysis.calibration import GROUPS, TITLE
+    from workbench.analysis.whatif.site_changes import date_of
 
     lines = [found.note(), ""]
     count = len(found.runs)
@@ -68,12 +72,26 @@ def _text(found: Calibration) -> str:
         "On the parts held back (error of partition medians, rank correlation over users, error of the mean):",
     ]
     lines += [aligned(["", "median error", "rank", "mean error"], rows)]
+    for said in found.told_experiments(lambda at_s: date_of(scenario, at_s) or format_duration(at_s)):
+        lines += ["", said]
+    lines += ["", "Quantiles of waits, recorded and simulated:", _quantiles(found)]
     far = found.unexplained()
     if len(far):
         cells = [[str(value) if isinstance(value, (str, int)) else f"{value:.0f}" for value in row]
                 for row in far.itertuples(index=False)]  # fmt: skip
         lines += ["", "Not explained by what the files say:", aligned(list(far.columns), cells)]
     return "\n".join(lines)
+
+
+def _quantiles(found: Calibration) -> str:
+    from workbench.analysis.calibration import QUANTILES
+
+    rows = []
+    for partition, its in found.quantiles().groupby("partition"):
+        pairs = zip(its["recorded_s"], its["simulated_s"], strict=True)
+        told = ((format_duration(one, parts=2), format_duration(other, parts=2)) for one, other in pairs)
+        rows.append([str(partition), *(f"{one} | {other}" for one, other in told)])
+    return aligned(["partition", *(f"{100 * part:g} %" for part in QUANTILES)], rows)
 
 
 def _table(table: pd.DataFrame, group: str) -> str:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from workbench.scenario.scenario import Scenario
 
 STANDARD = "-"
+MANY_JOBS = 5000
 
 
 def read_scenario(text: str) -> Scenario:
@@ -73,6 +74,15 @@ def whole(option: str, least: int = 0) -> Callable[[str], int]:
         return found
 
     return read
+
+
+WORKERS = "processes; default: one a core where the runs are long, else 1"
+
+
+def paying(jobs: int, runs: int) -> int:
+    """How many processes pay for so many runs of so many jobs: to start one takes as long as some thousand jobs."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(cores, runs) if jobs * runs > MANY_JOBS else 1
 
 
 def number(option: str) -> Callable[[str], float]:

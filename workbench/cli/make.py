@@ -31,7 +31,7 @@ SLURM = {
     "--limits": "what sacctmgr -P show assoc or qos prints",
     "--shares": "what sshare -a -l -P prints",
     "--config": "what scontrol show config or reservation prints, or slurm.conf",
-    "--events": "what sacctmgr -P show event prints: nodes that were down or drained",
+    "--events": "what sacctmgr -P show event prints: nodes that were down, drained or not there yet",
 }
 WORKLOADS = (
     "slo",

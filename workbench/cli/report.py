@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.base.errors import InputError, Words
 from workbench.cli.arguments import Commands, Parser, add_command, add_force
-from workbench.cli.inputs import a_scheduler, check_targets, number, require_jobs, seeds, whole
+from workbench.cli.inputs import WORKERS, a_scheduler, check_targets, number, paying, require_jobs, seeds, whole
 from workbench.cli.output import Answer, say
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser.add_argument("--level", metavar="L", type=number("--level"), help=help)
     help = "both sides also with so many percent of the jobs in the same time, as 110,125"
     parser.add_argument("--demand", metavar="P,P", type=percents, help=help)
-    parser.add_argument("--workers", metavar="N", type=whole("--workers", 1), help="processes, default 1")
+    parser.add_argument("--workers", metavar="N", type=whole("--workers", 1), help=WORKERS)
     add_force(parser)
     parser.set_defaults(command=report)
 
@@ -93,7 +93,7 @@ def report(args: argparse.Namespace) -> Answer:
 def _tell_if_other(run: Run, found: WhatIf) -> None:
     """A run that was saved by another version may come out otherwise now."""
     same_seed = [again for again in found.runs[0] if again.seed == run.seed and again.scenario == run.scenario]
-    if same_seed and same_seed[0] != run:
+    if same_seed and same_seed[0].detail == run.detail and same_seed[0] != run:
         say(
             "note: made again, the run differs from the saved one, which another version or a window ended otherwise; "
             "the page has both sides as made now"
@@ -110,6 +110,8 @@ def _changed(run: Run, changes: Sequence[str], given: Mapping[str, Any]) -> What
     if run.charge_decisions is not None:
         raise InputError("RUN", Words("decisions that take time"), "a run whose decisions take none")
     options = {"seeds": [run.seed], **given}
+    runs = (1 + len(changes)) * len(options["seeds"]) * (1 + len(options.get("demand", ())))
+    options.setdefault("workers", paying(len(run.scenario.jobs), runs))
     today = Configuration(run.scenario, run.scheduler, run.knobs)
     for text in changes:
         try:

@@ -13,6 +13,7 @@ request:  {"id": 1, "kind": "simulate", "scenario": {...}, "scheduler": NAME, "k
           {"id": 3, "kind": "exact", "scenario": {...}, "scheduler": NAME, "knobs": {...}, "time_limit_s": S}
           {"id": 3, "kind": "study", "study": NAME, "asked": [{"scenario": {...}, "given": {...}}, ...]}
           {"id": 5, "kind": "marginal", "formulation": NAME, "scenario": {...}}; its answer has the `values`
+          {"id": 7, "kind": "calibrate", "scheduler": NAME, "scenario": {...}}; its answer has what was `found`
           {"id": 6, "kind": "convert", "format": NAME, "path": FILE, "throughputs": FILE or null, "cluster": {...},
            "sample": N or null}; its answer has the `scenario` and the `report` of what was dropped
           {"id": 4, "kind": "many", "workers": N, "scenarios": [{...}, ...], "requests": [{"scenario": NUMBER,
@@ -92,6 +93,8 @@ def serve(request: Mapping[str, Any], tell: Tell, many: ManyRuns, stop: Stop | N
             do_study(request, tell)
         elif request["kind"] == "marginal":
             tell({"kind": "done", **_marginal(request)})
+        elif request["kind"] == "calibrate":
+            tell({"kind": "done", **_calibrated(request)})
         elif request["kind"] == "convert":
             tell({"kind": "done", **_converted(request)})
         elif request["kind"] == "many":
@@ -133,6 +136,13 @@ def _marginal(request: Mapping[str, Any]) -> dict[str, Any]:
     from workbench.analysis.whatif.marginal import marginal_values
 
     return {"values": marginal_values(Scenario.from_dict(request["scenario"], "lab"), request["formulation"]).as_json()}
+
+
+def _calibrated(request: Mapping[str, Any]) -> dict[str, Any]:
+    """A log held against a scheduler's run of it."""
+    from workbench.analysis.calibration import calibrate
+
+    return {"found": calibrate(Scenario.from_dict(request["scenario"], "lab"), request["scheduler"]).to_json()}
 
 
 def _converted(request: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import pytest
 
 import widgets.work.question
 import workbench
+from tests.analysis.test_calibration import log
 from widgets.parts.files import MOST_BYTES
 from widgets.what_if_lab import WhatIfLab, lab
 from widgets.what_if_lab.change_form import ChangeForm
@@ -243,7 +244,10 @@ def test_presenting_shows_question_and_answer(panel: WhatIfLab) -> None:
     panel._tabs.selected_index = 1
     bar = panel._frame.presenter.bar
     bar.on = True
-    assert bar.titles == ["Question", "Answer", "Job by job", "What to buy next"] and panel._tabs.selected_index == 0
+    assert (
+        bar.titles == ["Question", "Answer", "Job by job", "What to buy next", "Calibration"]
+        and panel._tabs.selected_index == 0
+    )
     bar.number = 3
     assert panel._tabs.selected_index == 2
     bar.on = False
@@ -468,3 +472,21 @@ def test_work_aside_tells_answers_stated_failures_and_mistakes(capsys: Any) -> N
         assert told.wait(10)
     assert heard[0] == 7 and isinstance(heard[1], InputError) and "report it" in str(heard[2])
     assert "ZeroDivisionError" in capsys.readouterr().err
+
+
+def test_a_log_is_calibrated_beside_todays_scheduler(panel: WhatIfLab, tmp_path: Path) -> None:
+    """The verdict becomes the scenario's first note; waits by partition, a scatter and its quantiles are a page."""
+    page = panel.calibration
+    assert page.box.layout.display == "none", "no log"
+    panel.open(log(tmp_path, known=True, jobs=80))
+    panel.set("slurm")
+    assert page.box.layout.display is None and page.said.text.startswith("Not calibrated")
+    page.work_out()
+    assert page.found is not None and panel.scenario.notes[0] == page.found.note() == page.said.text
+    direct = workbench.calibrate(panel.scenario)
+    assert page.found.as_json() == direct.as_json() and page.found.by("user").equals(direct.by("user"))
+    drawing = page._chart.drawing
+    assert drawing is not None and set(drawing.table["partition"]) == {"big"} and len(drawing.table) == 6
+    assert "big" in page._told.value and panel._tabs.titles[panel._tabs.selected_index] == "Calibration"
+    panel.set("fifo")
+    assert panel.scenario.notes[0] == page.found.note(), "it stands on every later answer"

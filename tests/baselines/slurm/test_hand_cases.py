@@ -12,7 +12,7 @@ import pytest
 import workbench
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.slurm.planning import Idle, Pass
-from workbench.baselines.mechanisms.slurm.priority import decayed, fair_shares, priorities
+from workbench.baselines.mechanisms.slurm.priority import decayed, fair_shares, priorities, standing
 from workbench.baselines.mechanisms.slurm.site import Ask, SlurmSite, read_site
 from workbench.scenario.scenario import Scenario
 from workbench.simulation.conservation import check
@@ -220,16 +220,17 @@ def test_12_half_life_fair_tree_and_the_parts_of_a_priority() -> None:
     assert later["u", "a"] == pytest.approx(300 + 32 * 60 * 0.933, rel=2e-3)
     fair = fair_shares(site, usage)
     assert fair == {("w", "b"): 1.0, ("v", "a"): pytest.approx(2 / 3), ("u", "a"): pytest.approx(1 / 3)}
-    (parts,) = priorities(site, [one], fair, 900.0)
-    assert parts["age"] == 1000 and parts["fair_share"] == pytest.approx(5000 / 3) and parts["qos"] == 300
-    assert parts["job_size"] == 1000 * (1 / 1 + 32 / 64) / 2 and parts["partition"] == 1000
-    (small,) = priorities(replace(site, favors_small=True), [one], fair, 900.0)
-    assert small["job_size"] == 250 and small["age"] == parts["age"] and small["tres"] == 0
+    (parts,) = priorities(site, [one], fair, 900.0, standing(site))
+    assert parts.age == 1000 and parts.fair_share == pytest.approx(5000 / 3) and parts.qos == 300
+    assert parts.job_size == 1000 * (1 / 1 + 32 / 64) / 2 and parts.partition == 1000
+    assert parts.priority == pytest.approx(sum(parts[1:]))
+    (small,) = priorities(site, [one], fair, 900.0, standing(replace(site, favors_small=True)))
+    assert small.job_size == 250 and small.age == parts.age and small.tres == 0
     record = site_of(job("1", 0, 10, 2, 60, cpus=32)).to_dict()
     record["entities"][0]["attributes"]["PriorityWeightTRES"] = "cpu=1000,gres/gpu=4000,gres/gpu:x=400"
     site = read_site(Scenario.from_dict(record))
-    (parts,) = priorities(site, [*site.asks.values()], {}, 0.0)
-    assert parts["tres"] == 1000 * 32 / 64 + 4400 * 2 / 8
+    (parts,) = priorities(site, [*site.asks.values()], {}, 0.0, standing(site))
+    assert parts.tres == 1000 * 32 / 64 + 4400 * 2 / 8
 
 
 def test_a_job_that_names_no_nodes_gets_one_with_room_for_all() -> None:

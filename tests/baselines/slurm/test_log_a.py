@@ -12,7 +12,7 @@ import pytest
 
 import workbench
 from workbench.baselines.mechanisms.slurm.limits import Ledger
-from workbench.baselines.mechanisms.slurm.priority import fair_shares, priorities
+from workbench.baselines.mechanisms.slurm.priority import fair_shares, priorities, standing
 from workbench.baselines.mechanisms.slurm.site import read_site
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import convert
@@ -79,7 +79,7 @@ def test_fair_shares_are_those_of_sshare(log: Path, scenario: Scenario) -> None:
 def test_parts_of_priorities_are_those_of_sprio(log: Path, scenario: Scenario) -> None:
     """To what sprio rounds; an age is as old as the last PriorityCalcPeriod (60 s: 67 of 2000 points in 30 min)."""
     site, compared = read_site(scenario), 0
-    begin_s = timestamp(BEGIN)
+    stand, begin_s = standing(site), timestamp(BEGIN)
     assert begin_s is not None
     for path in sorted((log / "snapshots").glob("sprio-*.gz")):
         now_s = at(path)
@@ -87,10 +87,10 @@ def test_parts_of_priorities_are_those_of_sprio(log: Path, scenario: Scenario) -
             cells = line.split()
             if (ask := site.asks.get(f"job-{cells[0]}")) is None:
                 continue
-            (parts,) = priorities(site, [ask], {}, now_s - begin_s)
+            (parts,) = priorities(site, [ask], {}, now_s - begin_s, stand)
             for name, column in (("job_size", 8), ("partition", 9), ("qos", 10)):
-                assert abs(parts[name] - float(cells[column])) < 1, (cells, parts)
-            assert -1 <= parts["age"] - float(cells[5]) < 67 + 3, (cells, parts)
+                assert abs(getattr(parts, name) - float(cells[column])) < 1, (cells, parts)
+            assert -1 <= parts.age - float(cells[5]) < 67 + 3, (cells, parts)
             compared += 1
     assert compared == 799
 

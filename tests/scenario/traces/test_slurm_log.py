@@ -71,7 +71,7 @@ def test_a_site_of_several_kinds_of_nodes(tmp_path: Path) -> None:
         ("job-4", "recorded on cpu", 8),
     ]
     assert [(each.reason, each.count) for each in report.dropped] == [
-        ("no GPUs, and no node with GPUs: it takes nothing from the others", 1)
+        ("no GPUs, in a partition without any: its part of fair share and of limits is not counted", 1)
     ]
     partition = next(each for each in scenario.entities if each.name == "partition big")
     assert partition.attributes["AllowAccounts"] == "bio,chem" and partition.attributes["PriorityTier"] == 5
@@ -229,16 +229,52 @@ def test_files_that_say_that_there_is_nothing_are_read(tmp_path: Path) -> None:
 
 
 def test_settings_that_the_scheduler_does_not_go_by_are_told(tmp_path: Path) -> None:
-    config = "PriorityFlags = {}\nPriorityWeightTRES = (null)\nPriorityWeightAge = 5\n"
+    config = "PriorityFlags = {}\nPriorityWeightTRES = (null)\nSchedulerParameters = bf_interval=30,{}\n"
     notes = [
         [
             note
-            for note in read(tmp_path, dump(Ran("1", 0, 0, 60)), config=config.format(flags))[1].notes
+            for note in read(tmp_path, dump(Ran("1", 0, 0, 60)), config=config.format(*given))[1].notes
             if "go by" in note
         ]
-        for flags in ("FAIR_TREE", "NO_FAIR_TREE")
+        for given in (("NO_FAIR_TREE", "bf_continue"), ("MAX_TRES,FAIR_TREE", "bf_busy_nodes,bf_window=60"))
     ]
-    assert notes == [[], ["kept, but the scheduler slurm does not go by it: PriorityFlags=NO_FAIR_TREE"]]
+    assert notes == [[], ["kept, but the scheduler slurm does not go by it: MAX_TRES and bf_busy_nodes"]]
+
+
+def test_jobs_without_gpus_have_all_nodes_of_a_partition_that_has_some_with_gpus(tmp_path: Path) -> None:
+    """c1 has no GPUs and m1 has; a job of small ran on either."""
+    nodes = NODES.replace("PartitionName=small Nodes=v1,m1", "PartitionName=small Nodes=v1,m1,c1")
+    jobs = (Ran("1", 0, 5, 600, "", "m1", "small"), Ran("2", 10, 10, 700, "", "c1", "small"))
+    (tmp_path / "nodes").write_text(nodes)
+    (tmp_path / "log").write_text(dump(*jobs))
+    scenario, _ = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"])
+    on_cpus = {node.name: node.gpus for node in scenario.cluster.machines if node.accelerator == "cpu"}
+    assert on_cpus == {"v1/cpu": 32, "m1/cpu": 32, "c1": 64}
+    run = workbench.simulate(scenario, "slurm")
+    assert set(run.timeline["accelerator"]) == {"cpu"} and len(run.jobs) == 2
+
+
+def test_nodes_that_came_later_take_nothing_before(tmp_path: Path) -> None:
+    """A row of events without a node says which nodes the cluster had."""
+    events = (
+        "Cluster|NodeName|Cluster Nodes|TimeStart|TimeEnd|State|Reason\n"
+        f"x||a1,v1,m1,c1|{when(0)}|{when(300)}||Cluster Registered TRES\n"
+        f"x||a[1-2],v1,m1,c1|{when(300)}|Unknown||Cluster Registered TRES\n"
+    )
+    scenario, _ = read(tmp_path, dump(Ran("1", 0, 0, 60), Ran("2", 400, 400, 60)), events=events)
+    assert [(each.node, each.from_s, each.to_s) for each in scenario.core.faults.list] == [("a2", 0, 300)]
+
+
+def test_limits_are_those_of_the_logs_own_cluster(tmp_path: Path) -> None:
+    """sacctmgr lists all clusters of its database."""
+    limits = "Cluster|Account|User|Share|GrpTRES\nx|bio||1|gres/gpu=24\ny|bio||1|gres/gpu=8\n"
+    for config, most, said in (("ClusterName = y\n", 8, "y (ClusterName)"), ("", 24, "x (the first: no file")):
+        scenario, report = read(
+            tmp_path, dump(Ran("1", 0, 0, 60)), limits=limits, config=config + "PriorityMaxAge = 1-0\n"
+        )
+        account = next(each for each in scenario.entities if each.name == "account bio")
+        assert account.attributes["GrpTRES"] == f"gres/gpu={most}"
+        assert any(f"limits and shares of the cluster {said}" in note for note in report.notes)
 
 
 def test_bad_rows_are_counted_and_told_never_fatal(tmp_path: Path) -> None:

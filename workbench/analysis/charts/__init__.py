@@ -34,7 +34,7 @@ from workbench.analysis.charts.heat_maps import (
 )
 from workbench.analysis.charts.received import received, received_table
 from workbench.analysis.charts.rewards import reward_classes, reward_curves
-from workbench.analysis.charts.scatter import frontier, scatter
+from workbench.analysis.charts.scatter import agreement, frontier, scatter
 from workbench.analysis.charts.series import (
     fragments,
     fragments_by_round,
@@ -53,6 +53,7 @@ __all__ = [
     "QUEUE_SIGNALS",
     "Drawing",
     "admission",
+    "agreement",
     "allocation",
     "before_after",
     "bound",

@@ -91,6 +91,49 @@ def frontier(
     )
 
 
+@unchecked
+def agreement(jobs: pd.DataFrame, quantiles: pd.DataFrame, *, title: str, said: str, height: float = 320) -> Drawing:
+    """Draw simulated against recorded waits: a point a job, a line through the quantiles of each partition, and where
+    both are equal.
+
+    jobs: columns job, partition, recorded_s, simulated_s; quantiles: partition, quantile, recorded_s, simulated_s;
+    said: what stands below the title.
+    """
+    names = sorted(set(jobs["partition"]))
+    colours, _ = theme.series_look(names)
+    most = max(jobs[["recorded_s", "simulated_s"]].to_numpy(float).max(initial=1.0), 1.0)
+    axis = alt.Axis(labelExpr=theme.duration_expr("datum.value"), values=[at for at in TICKS_S if at <= 2 * most])
+    scale = alt.Scale(type="symlog", constant=60, domain=[0, most * 1.1])
+    x = alt.X("recorded_s:Q", title="recorded wait", scale=scale, axis=axis)
+    y = alt.Y("simulated_s:Q", title="simulated wait", scale=scale, axis=axis)
+    key = alt.Color("partition:N", title=None, scale=alt.Scale(domain=names, range=colours))
+    points = marks("jobs").mark_point(size=14, filled=True, opacity=0.35).encode(
+        x=x, y=y, color=key, tooltip=["job:N", "partition:N", "recorded_s:Q", "simulated_s:Q"]
+    )  # fmt: skip
+    line = marks("quantiles").mark_line(strokeWidth=2.5, point={"size": 50}).encode(
+        x=x, y=y, color=key, order="quantile:Q", tooltip=["partition:N", "quantile:Q", "recorded_s:Q", "simulated_s:Q"]
+    )  # fmt: skip
+    equal = marks("equal").mark_line(color=theme.MUTED, strokeDash=[6, 4]).encode(x=x, y=y)
+    return drawn(
+        equal,
+        points,
+        line,
+        message_layer(),
+        data={
+            "jobs": jobs,
+            "quantiles": quantiles,
+            "equal": pd.DataFrame({"recorded_s": [0.0, most], "simulated_s": [0.0, most]}),
+            "message": message("" if len(jobs) else "No waits"),
+        },
+        table=quantiles,
+        label=f"{title}: simulated against recorded waits of {len(jobs)} jobs in {', '.join(names)}.",
+        title=title,
+        subtitle=f"dashed: as recorded; {said}",
+        height=height,
+    )
+
+
+TICKS_S = (0, 60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 30 * 86400)
 SHAPES = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross")
 PAD_PX = 24.0
 """Of the plot at each end that no point lies in."""

@@ -37,6 +37,7 @@ from workbench.session.registry import find_scheduler
 from workbench.simulation.run import Run
 
 TODAY = "today"
+MANY_JOBS = 5000
 
 
 @dataclass(frozen=True, repr=False)
@@ -116,7 +117,9 @@ class WhatIfPlan:
         ]
         belief = belief_of_all([find_scheduler(side.scheduler) for side, _ in sides], self.belief)
         return [
-            RunRequest(side.scenario, side.scheduler, dict(side.knobs), seed, belief, self.until_s)
+            RunRequest(
+                side.scenario, side.scheduler, dict(side.knobs), seed, belief, self.until_s, detail=_detail(side)
+            )
             for side, seed in sides
         ]
 
@@ -128,6 +131,13 @@ class WhatIfPlan:
         """What a run of `requests` is, in words."""
         side, seed = divmod(number, len(self.seeds))
         return f"{self.labels[side]}, seed {self.seeds[seed]}"
+
+
+def _detail(side: Configuration) -> int | None:
+    """Of long runs without rounds no answer reads shares, signals or reasons, which are most of what is recorded."""
+    scheduler = find_scheduler(side.scheduler)
+    rounds = scheduler.timing(scheduler.settle(side.knobs)).round_s is not None
+    return None if rounds or len(side.scenario.jobs) < MANY_JOBS else 0
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -18,7 +18,7 @@ from workbench.analysis.whatif.change import Change, as_seconds, pair, with_node
 from workbench.analysis.whatif.configuration import Configuration
 from workbench.base.errors import InputError
 from workbench.base.labels import listed
-from workbench.baselines.mechanisms.slurm.site import COUNT_LIMITS, DEFAULTS, POLICIES, TRES_LIMITS
+from workbench.baselines.mechanisms.slurm.site import AS_SET, COUNT_LIMITS, DEFAULTS, POLICIES, TRES_LIMITS
 from workbench.scenario.cluster import Node
 from workbench.scenario.faults_and_restarts import Outage
 from workbench.scenario.scenario import Entity, Scenario
@@ -165,6 +165,7 @@ class SetTo(Change):
 
     def _with(self, entity: Entity, key: str) -> Entity:
         attributes = dict(entity.attributes)
+        others = [name for name in str(attributes.pop(AS_SET, "")).split(",") if name and name != key]
         if self.name in OF_BACKFILL:
             parts = [part for part in str(attributes.get(key, "")).split(",") if part]
             parts = [part for part in parts if part.partition("=")[0] != self.name]
@@ -173,6 +174,8 @@ class SetTo(Change):
             attributes.pop(key, None)
         else:
             attributes[key] = _plain(self.value)
+            others.append(key)
+        attributes |= {AS_SET: ",".join(others)} if others else {}
         return Entity.model_validate({**dict(entity), "attributes": attributes})
 
     @property

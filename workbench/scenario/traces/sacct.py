@@ -8,7 +8,7 @@ ElapsedRaw, TimelimitRaw), times with zones or in seconds since 1970, and `sacct
 
 - *Resources.* GPUs are `gres/gpu:type=N`, else `gres/gpu=N` of the type of the nodes where the job ran, of AllocTRES,
   else of ReqTRES. MIG slices (`gres/gpu:a100_1g.5gb`) and shards are types of their own. Jobs without GPUs on nodes
-  that have some run on the CPUs of these, as the type `cpu`; those on other nodes are left out.
+  or in partitions that have some run on CPUs, as the type `cpu`; those of other partitions are left out.
 - *Attempts.* With `-D` a requeued job has a row for each attempt: each ran as it did, the last one keeps the name.
 - *Times.* A job arrives when it was eligible (Eligible, else Submit): its recorded wait is Start - Eligible. Elapsed is
   its run time, without suspensions. A job that still ran holds its GPUs as long as the log saw it.
@@ -111,7 +111,7 @@ ENDED = (
 )
 GOING_ON = ("COMPLETING", "CONFIGURING", "RESIZING", "RUNNING", "STOPPED", "SUSPENDED")
 WAITING = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD")
-APART = "no GPUs, and no node with GPUs: it takes nothing from the others"
+APART = "no GPUs, in a partition without any: its part of fair share and of limits is not counted"
 TICK_S = 60.0
 """Seconds past its limit for which Slurm may let a job run: it looks twice a minute (KillWait, OverTimeLimit aside)."""
 _JOB = re.compile(r"(\d+)_(\d+|\[(.*?)(?:%(\d+))?\])", re.ASCII)
@@ -162,15 +162,16 @@ def convert(
         site.read(option, path)
     if nodes and cluster is not None:
         raise InputError("cluster", Words("given"), "nothing beside --nodes, which says what the cluster is")
+    site.settle()
     known = read_ratios(ratios) if ratios is not None else ()
     read = list(_attempts(read_log(source, log, columns), log))
     if cluster is None:
         site.notes += _observed(site, read, bool(nodes), source)
         read = list(_with_types(read, site))
-        apart = [row for row in read if not row.gpus and not site.types(row.hosts)]
-        log.drops.add_all(APART, (row.line for row in apart))
-        read = [_on_cpus(row) for row in read if row.gpus or site.types(row.hosts)]
-        cpu_only = {host for row in read if row.ran_on == (CPU,) for host in row.hosts}
+        apart = {row.line for row in read if not row.gpus and not row.may and not site.types(row.hosts)}
+        log.drops.add_all(APART, sorted(apart))
+        read = [_on_cpus(row) for row in read if row.line not in apart]
+        cpu_only = {host for row in read if row.ran_on == (CPU,) for host in row.hosts if host in site.nodes}
         cpu_only |= {each for host in cpu_only for each in site.nodes[host].partitions}
         cluster = site.cluster({host for row in read for host in row.hosts}, cpu_only) if read else {}
         if read and not cluster["nodes"]:

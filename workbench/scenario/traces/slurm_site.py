@@ -7,7 +7,7 @@ Any of the files may be any of these; what a file is, is seen from its text:
     scontrol show config                                               settings
     sacctmgr -P show assoc (tree), sacctmgr -P show qos                limits and shares
     sshare -a -l -P                                                    usage so far
-    sacctmgr -P show event                                             nodes that were down or drained
+    sacctmgr -P show event                                             nodes that were down, drained or not there yet
 
 A node with GPUs of several types (MIG slices, shards), or one where jobs without GPUs ran beside, stands in the
 scenario as several: `n1` for its first type, `n1/1g.10gb` and `n1/cpu` beside it (ours). Slots of `cpu` are CPUs.
@@ -135,12 +135,20 @@ CONFIG = [
     "SelectTypeParameters",
 ]
 IGNORED = {
-    "PriorityFlags": "FAIR_TREE",
     "PriorityUsageResetPeriod": "NONE",
     "PriorityWeightAssoc": 0.0,
     "PriorityWeightTRES": "",
 }
 """Settings that nobody goes by, with the value at which that changes nothing."""
+GONE_BY = frozenset(
+    [
+        *("", "0", "NONE", "FAIR_TREE", "NO_FAIR_TREE", "bf_interval", "bf_window", "bf_resolution", "bf_max_job_test"),
+        *("bf_max_job_user", "bf_max_job_part", "bf_window_linear", "sched_interval", "batch_sched_delay"),
+        *("default_queue_depth", "bf_continue", "bf_yield_interval", "bf_yield_sleep", "bf_max_time", "max_rpc_cnt"),
+        *("defer", "sched_min_interval"),
+    ]
+)
+"""PriorityFlags and SchedulerParameters that slurm goes by, or that change nothing where the controller is quick."""
 NAMES = ("account", "parent", "user", "AllowAccounts", "DenyAccounts", "Accounts", "Users")
 """Attributes of entities that name people or their accounts."""
 AWAY = ("down", "drain", "drained", "draining", "drng", "fail", "failing", "failg", "unknown", "future")
@@ -187,11 +195,14 @@ class NodeFacts:
 
 @dataclass(slots=True)
 class Site:
-    """All that the files say; moments in seconds from `trace_file.EPOCH`. entries: of entities, by kind and name."""
+    """All that the files say; moments in seconds from `trace_file.EPOCH`. entries: of entities, by kind and name;
+    associations: those of accounts and users, by cluster; listed: from, to, and the nodes that the cluster had."""
 
     nodes: dict[str, NodeFacts] = field(default_factory=dict)
     entries: dict[tuple[str, ...], dict[str, Any]] = field(default_factory=dict)
     absences: list[tuple[str, float, float]] = field(default_factory=list)
+    listed: list[tuple[float, float, tuple[str, ...]]] = field(default_factory=list)
+    associations: dict[str, dict[tuple[str, ...], dict[str, Any]]] = field(default_factory=dict)
     reservations: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
     zoned: set[bool] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
@@ -269,9 +280,11 @@ class Site:
     def _event(self, row: Mapping[str, str]) -> None:
         start, end = timestamp(row["TIMESTART"]), timestamp(row.get("TIMEEND", ""))
         self.zoned.add(is_zoned(row["TIMESTART"]))
-        names = hosts(row["NODENAME"])
+        names, stop = hosts(row["NODENAME"]), math.inf if end is None else end
         if start is not None and names:
-            self.absences += [(name, start, math.inf if end is None else end) for name in names]
+            self.absences += [(name, start, stop) for name in names]
+        elif start is not None and (all_there := hosts(first_of(row, "CLUSTER NODES", "CLUSTERNODES") or "")):
+            self.listed.append((start, stop, tuple(all_there)))
 
     def _accounts(self, rows: Sequence[Mapping[str, str]], keys: Sequence[str]) -> None:
         """Associations, of users in accounts; where the accounts are indented (a tree), under which account each is."""
@@ -285,12 +298,13 @@ class Site:
                 above = [each for each in above if each[0] < indent]
             parent = row.get("PARENTNAME", row.get("PAR NAME", "")).strip() or (above[-1][1] if above else "")
             if user:
-                found = self._entry("user", user, account) | {"user": user, "account": account}
+                key, found = ("user", user, account), {"user": user, "account": account}
             else:
                 above.append((indent, account))
-                found = self._entry("account", account) | {"account": account}
+                key, found = ("account", account), {"account": account}
                 found |= {"parent": parent} if parent and parent != account else {}
-            self._entry(*(("user", user, account) if user else ("account", account))).update(found | _kept(row, keys))
+            entries = self.associations.setdefault(row.get("CLUSTER", "").strip(), {})
+            entries.setdefault(key, {}).update(found | _kept(row, keys))
 
     def _records(self, text: str) -> bool:
         found = records(text)
@@ -310,6 +324,14 @@ class Site:
         if kept := _kept({key.upper(): value for key, value in known.items()}, CONFIG):
             self._entry("config", known.get("clustername", "slurm")).update(kept)
             lost = [f"{name}={kept[name]}" for name, usual in IGNORED.items() if kept.get(name, usual) != usual]
+            lost += [flag for flag in str(kept.get("PriorityFlags", "")).split(",") if flag not in GONE_BY]
+            parts = (
+                part
+                for name, text in kept.items()
+                if name.startswith("SchedulerParam")
+                for part in str(text).split(",")
+            )
+            lost += [part for part in parts if part.partition("=")[0] not in GONE_BY]
             self.notes += [f"kept, but the scheduler slurm does not go by it: {listed(lost)}"] if lost else []
         return bool(found or kept)
 
@@ -321,6 +343,25 @@ class Site:
             facts.partitions += [] if name in facts.partitions else [name]
 
     # What becomes of it ----------------------------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Once all files are read: the associations of the cluster that the settings name, of several, and nodes that
+        came or went within the time that events tell of."""
+        mine = {names[0] for kind, *names in self.entries if kind == "config"}
+        known = [name for name in self.associations if name]
+        if len(known) > 1:
+            kept = next((name for name in known if name in mine), known[0])
+            why = "ClusterName" if kept in mine else "the first: no file of settings says which is the log's"
+            others = listed(name for name in known if name != kept)
+            self.notes.append(f"limits and shares of the cluster {kept} ({why}), not of {others}")
+            known = [kept]
+        for name in ("", *known):
+            for key, facts in self.associations.get(name, {}).items():
+                self._entry(*key).update(facts)
+        for name in {each for *_, names in self.listed for each in names}:
+            for start, stop, names in self.listed:
+                if name not in names:
+                    self.absences.append((name, start, stop))
 
     def types(self, names: Iterable[str]) -> tuple[str, ...]:
         """The types of GPUs on these nodes, shards and slices too."""
@@ -335,7 +376,7 @@ class Site:
         facts = self.nodes[name]
         found = {(f"{name}/{kind}" if i else name): (kind, most) for i, (kind, most) in enumerate(facts.gres.items())}
         if with_cpus and facts.cpus:
-            found[f"{name}/{CPU}"] = (CPU, facts.cpus)
+            found[f"{name}/{CPU}" if found else name] = (CPU, facts.cpus)
         return {each: (kind, most) for each, (kind, most) in found.items() if 1 <= most <= 1024}
 
     def cluster(self, used: set[str], with_cpus: set[str]) -> dict[str, Any]:
@@ -350,9 +391,7 @@ class Site:
             if name in gone:
                 continue
             attributes = tuple(facts.attributes().items())
-            for part, (kind, most) in self.parts(
-                name, bool(with_cpus & {*facts.partitions, name} and facts.gres)
-            ).items():
+            for part, (kind, most) in self.parts(name, bool(with_cpus & {*facts.partitions, name})).items():
                 groups.setdefault((kind, most, attributes, part[len(name) :]), []).append(part)
         if gone:
             self.notes.append(f"{counted(len(gone), 'node')} down or drained, without a job in the log: left out")

@@ -14,7 +14,6 @@ import math
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -29,36 +28,40 @@ Rows = NDArray[Any]
 """(times x nodes)"""
 SLACK = 1e-6
 """Of CPUs and memory, which are divided."""
+MOST_KEYS = 64
+"""Sizes of jobs for which the nodes with room are kept up to date."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Held:
-    """A job that runs: (node, GPUs) that it holds, these nodes as bits, since when, and until when by its limit."""
+    """A job that runs: (node, GPUs) that it holds, these nodes as bits, what it takes at each place of its machines (a
+    row each: place, GPUs, CPUs, memory), since when, and until when by its limit."""
 
     ask: Ask
     gpus: tuple[tuple[int, int], ...]
     nodes: int
+    takes: NDArray[np.float64]
     since_s: float
     until_s: float
 
 
 @dataclass(slots=True, eq=False)
 class FreeNow:
-    """machine: of each node (nodes,); order: the nodes, best first; heads: those of another weight than the one before,
-    or with machines between them; alike: those as heavy as each in this order; bit: of each node; beside: of each node
-    all of its machine's; shared: both, where these are several; gpus: free ones of each node (nodes,); cpus, memory_mb:
-    free ones of each machine (machines,)."""
+    """Nodes by place, best first. order: the node of each place; place: of each node; beside: of each node the places
+    on its machine; heads: places of another weight than the one before, or with machines between them; alike: those as
+    heavy as each; shared: each place that is not alone on its machine, and all there; gpus, cpus, memory_mb: what is
+    free at each place."""
 
     machine: Ints
-    order: Ints
+    order: tuple[int, ...]
+    place: tuple[int, ...]
+    beside: tuple[tuple[int, ...], ...]
     heads: int
     alike: tuple[int, ...]
-    bit: tuple[int, ...]
-    beside: tuple[int, ...]
     shared: tuple[tuple[int, int], ...]
-    gpus: NDArray[np.int64]
-    cpus: NDArray[np.float64]
-    memory_mb: NDArray[np.float64]
+    gpus: list[int]
+    cpus: list[float]
+    memory_mb: list[float]
     _roomy: dict[tuple[float, ...], int] = field(default_factory=dict)
 
     @staticmethod
@@ -69,60 +72,95 @@ class FreeNow:
         order = np.argsort(weight, kind="stable")
         apart = (np.diff(weight[order], prepend=-1.0) != 0) | (np.diff(machine[order], prepend=-2) != 1)
         alike = tuple(bits(weight[order][:, None] == weight[order]))
-        bit, on = [0] * len(machine), [0] * len(site.machines)
-        for place, node in enumerate(order.tolist()):
-            bit[node] = 1 << place
-            on[site.machine[node]] |= 1 << place
-        beside = tuple(on[at] for at in site.machine)
-        gpus = np.zeros(len(machine), dtype=np.int64)
-        shared = tuple((one, several) for one, several in zip(bit, beside, strict=True) if one != several)
-        rows = gpus, np.array(site.cpus), np.array(site.memory_mb)
-        return FreeNow(machine, order, bits(apart[None])[0], alike, tuple(bit), beside, shared, *rows)
+        on: dict[int, list[int]] = {}
+        for at, node in enumerate(order.tolist()):
+            on.setdefault(site.machine[node], []).append(at)
+        beside = tuple(tuple(on[each]) for each in site.machine)
+        shared = tuple(
+            (1 << at, sum(1 << each for each in found)) for found in on.values() for at in found if found[1:]
+        )
+        ordered = [site.machine[node] for node in order.tolist()]
+        rows = [0] * len(machine), [site.cpus[at] for at in ordered], [site.memory_mb[at] for at in ordered]
+        places = tuple(np.argsort(order).tolist())
+        return FreeNow(machine, tuple(order.tolist()), places, beside, bits(apart[None])[0], alike, shared, *rows)
 
     def copy(self) -> FreeNow:
         """The same, to be changed apart."""
-        rows = self.gpus.copy(), self.cpus.copy(), self.memory_mb.copy()
-        return FreeNow(self.machine, self.order, self.heads, self.alike, self.bit, self.beside, self.shared, *rows)
+        rows = self.gpus.copy(), self.cpus.copy(), self.memory_mb.copy(), self._roomy.copy()
+        return FreeNow(self.machine, self.order, self.place, self.beside, self.heads, self.alike, self.shared, *rows)
+
+    def with_gpus(self, gpus: NDArray[np.int64]) -> FreeNow:
+        """The same with these GPUs free on each node."""
+        found = self.copy()
+        found.gpus, found._roomy = gpus[[*self.order]].tolist(), {}
+        return found
 
     def held(self, ask: Ask, gpus: Mapping[int, int], since_s: float) -> Held:
         """A job that runs since a time."""
-        return Held(ask, tuple(gpus.items()), sum(self.bit[node] for node in gpus), since_s, since_s + ask.limit_s)
+        nodes = sum(1 << self.place[node] for node in gpus)
+        takes = [
+            (at, count * (at == self.place[node]), count if ask.on_cpus else ask.cpus, ask.memory_mb)
+            for node, count in gpus.items()
+            for at in self.beside[node]
+        ]
+        return Held(ask, tuple(gpus.items()), nodes, np.array(takes, dtype=float), since_s, since_s + ask.limit_s)
 
     def change(self, ask: Ask, gpus: Iterable[tuple[int, int]], sign: int) -> None:
         """Take (-1) or give back (1) what a job holds."""
-        self._roomy.clear()
+        touched = list[int]()
         for node, count in gpus:
-            machine = self.machine[node]
-            self.gpus[node] += sign * count
-            self.cpus[machine] += sign * (count if ask.on_cpus else ask.cpus)
-            self.memory_mb[machine] += sign * ask.memory_mb
+            self.gpus[self.place[node]] += sign * count
+            for at in self.beside[node]:
+                self.cpus[at] += sign * (count if ask.on_cpus else ask.cpus)
+                self.memory_mb[at] += sign * ask.memory_mb
+            touched += self.beside[node]
+        if len(self._roomy) > MOST_KEYS:
+            self._roomy = {}
+        for key, fits in self._roomy.items():
+            each, cpus, memory_mb = key
+            for at in touched:
+                if self.gpus[at] >= each and self.cpus[at] >= cpus - SLACK and self.memory_mb[at] >= memory_mb - SLACK:
+                    fits |= 1 << at
+                else:
+                    fits &= ~(1 << at)
+            self._roomy[key] = fits
 
     def on(self, machines: Machines) -> int:
         """The nodes on some machines."""
-        return bits(machines[self.machine[self.order]][None])[0]
+        return bits(machines[self.machine[[*self.order]]][None])[0]
 
-    def place(self, ask: Ask, able: int) -> Gpus | None:
+    def fits(self, ask: Ask) -> int:
+        """The nodes with room for a job's part of one."""
+        key = _each(ask), ask.cpus, ask.memory_mb
+        if key not in self._roomy:
+            each, cpus, memory_mb = key[0], ask.cpus - SLACK, ask.memory_mb - SLACK
+            rows = zip(self.gpus, self.cpus, self.memory_mb, strict=True)
+            found = [gpus >= each and free >= cpus and memory >= memory_mb for gpus, free, memory in rows]
+            self._roomy[key] = bits(np.array([found]))[0]
+        return self._roomy[key]
+
+    def is_room(self, ask: Ask, able: int) -> bool:
+        """Whether a job fits on some nodes."""
+        if ask.nodes and ask.gpus % ask.nodes == 0:
+            return (self.fits(ask) & able).bit_count() >= ask.nodes
+        return self.put(ask, able) is not None
+
+    def put(self, ask: Ask, able: int) -> Gpus | None:
         """The nodes of a job, of those that it may have; None where it does not fit."""
-        key = each, *_ = _each(ask), ask.cpus, ask.memory_mb
-        if key not in self._roomy:  # nodes with room for so much, until that changes
-            fits = (self.cpus >= ask.cpus - SLACK) & (self.memory_mb >= ask.memory_mb - SLACK)
-            self._roomy[key] = bits(((self.gpus >= each) & fits[self.machine])[self.order][None])[0]
-        free = self._roomy[key] & able
-        if free.bit_count() < max(ask.nodes, 1):
-            return None
-        return self.chosen(ask, each, free, self.gpus[self.order], self.cpus[self.machine[self.order]].tolist())
+        free = self.fits(ask) & able
+        return self.chosen(ask, _each(ask), free, self.gpus, self.cpus)
 
-    def chosen(self, ask: Ask, each: int, free: int, gpus: NDArray[Any], cpus: Sequence[float]) -> Gpus | None:
-        """The nodes that a job gets, of those where it fits. gpus, cpus: free ones of each node, best first."""
+    def chosen(self, ask: Ask, each: int, free: int, gpus: Sequence[int], cpus: Sequence[float]) -> Gpus | None:
+        """The nodes that a job gets, of those where it fits. gpus, cpus: free ones at each place."""
         nodes = max(ask.nodes, 1)
         if free.bit_count() < nodes:
             return None
         if ask.nodes and ask.gpus % ask.nodes == 0:
-            return {int(self.order[i]): each for i in self._best(free, nodes, cpus, ask)}
-        at = np.flatnonzero([free >> i & 1 for i in range(len(self.order))])
+            return {self.order[i]: each for i in self._best(free, nodes, cpus, ask)}
+        at = [i for i in range(len(self.order)) if free >> i & 1]
         if not ask.nodes:
-            alone = at[gpus[at] >= ask.gpus][:1]
-            return _filled(ask.gpus, ask.gpus, self.order, gpus, alone if len(alone) else at)
+            alone = next((i for i in at if gpus[i] >= ask.gpus), None)
+            return _filled(ask.gpus, ask.gpus, self.order, gpus, at if alone is None else [alone])
         return _filled(ask.gpus, ask.nodes, self.order, gpus, at)
 
     def _best(self, free: int, nodes: int, cpus: Sequence[float], ask: Ask) -> list[int]:
@@ -153,26 +191,19 @@ class FreeNow:
         return run & ((cut & -cut) - 1) if cut else run
 
     def after(self, ends: Sequence[Sequence[Held]]) -> tuple[Rows, Rows, Rows]:
-        """GPUs, CPUs and memory free on the nodes, best first (times x nodes): now, and once each of some lots of jobs,
-        one after the other, has ended too."""
-        parts = [*chain.from_iterable(ends)]
-        rows = [np.zeros((len(ends) + 1, len(of))) for of in (self.gpus, self.cpus, self.memory_mb)]
-        for each, free in zip(rows, (self.gpus, self.cpus, self.memory_mb), strict=True):
-            each[0] = free
-        if parts:
-            spans, times = [len(held.gpus) for held in parts], np.arange(1, len(rows[0]))
-            at = np.repeat(np.repeat(times, [len(lot) for lot in ends]), spans)
-            pairs = chain.from_iterable([held.gpus for held in parts])
-            node, count = np.fromiter(chain.from_iterable(pairs), dtype=np.intp).reshape(-1, 2).T
-            asked = [(held.ask.cpus, held.ask.memory_mb, held.ask.on_cpus) for held in parts]
-            cpus, memory_mb, on_cpus = np.repeat(np.array(asked), spans, axis=0).T
-            machine = self.machine[node]
-            np.add.at(rows[0], (at, node), count)
-            np.add.at(rows[1], (at, machine), np.where(on_cpus, count, cpus))
-            np.add.at(rows[2], (at, machine), memory_mb)
-        machines = self.machine[self.order]
-        columns = self.order, machines, machines
-        gpus, cpus, memory_mb = (each.cumsum(axis=0)[:, at] for each, at in zip(rows, columns, strict=True))
+        """GPUs, CPUs and memory free at each place (times x places): now, and once each of some lots of jobs, one after
+        the other, has ended too."""
+        size, lots = len(self.order), [held.takes for lot in ends for held in lot]
+        rows = [np.zeros((len(ends) + 1, size)) for _ in range(3)]
+        if lots:
+            taken = np.concatenate(lots)
+            times = np.repeat(np.arange(1, len(ends) + 1), [sum([len(held.takes) for held in lot]) for lot in ends])
+            at = times * size + taken[:, 0].astype(np.intp)
+            for row, given in zip(rows, taken.T[1:], strict=True):
+                row += np.bincount(at, given, row.size).reshape(row.shape)
+        for row, free in zip(rows, (self.gpus, self.cpus, self.memory_mb), strict=True):
+            row[0] = free
+        gpus, cpus, memory_mb = (row.cumsum(axis=0) for row in rows)
         return gpus, cpus, memory_mb
 
 
@@ -187,7 +218,7 @@ def _each(ask: Ask) -> int:
     return ask.gpus // ask.nodes if ask.nodes and ask.gpus % ask.nodes == 0 else 1
 
 
-def _filled(gpus: int, nodes: int, order: Ints, free: NDArray[Any], at: Iterable[int]) -> Gpus | None:
+def _filled(gpus: int, nodes: int, order: Sequence[int], free: Sequence[int], at: Iterable[int]) -> Gpus | None:
     """GPUs of the first nodes on; where their number is given at least one of each."""
     found: Gpus = {}
     left = gpus
@@ -195,7 +226,7 @@ def _filled(gpus: int, nodes: int, order: Ints, free: NDArray[Any], at: Iterable
         least_later = nodes - len(found) - 1 if gpus % nodes and nodes <= gpus else 0
         count = min(int(free[i]), left - least_later)
         if count > 0:
-            found[int(order[i])], left = count, left - count
+            found[order[i]], left = count, left - count
         if left == 0:
             return found
         if len(found) == nodes:

@@ -4,15 +4,18 @@
 A limit of the partition's QOS comes before that of the job's QOS, then the association of the user, then the accounts
 above it. MaxTRESPU, MaxJobsPU (of a user), MaxTRESPA, MaxJobsPA (of an account) and GrpTRES, GrpJobs (of all) count the
 jobs that run in that QOS; GrpTRESRunMins counts resources x minutes that are left to the limits of jobs that run;
-MaxTRES, MaxTRESPerNode and MaxWall (the time limit) are of each job alone, which can never start beyond them.
+MaxTRES, MaxTRESPerNode and MaxWall (the time limit) are of each job alone, which can never start beyond them. A job
+that the log saw run although it asks for more than a limit lets alone is not held to it (ours: the limit was another
+one then), but to what a what-if sets.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from workbench.baselines.mechanisms.slurm.free import Held
 from workbench.baselines.mechanisms.slurm.site import UNLIMITED_S, Ask, Association, Caps, SlurmSite
@@ -29,7 +32,7 @@ OF_A_JOB = ("MaxTRES", "MaxTRESPerNode", "MaxWall")
 @dataclass(frozen=True, slots=True)
 class Limit:
     """One limit: its name and number, of which resource (empty: of running jobs), whose jobs it counts, and squeue's
-    reason. key: what it is counted by."""
+    reason. key: what it is counted by; as_set: whether a what-if set it."""
 
     key: str
     name: str
@@ -37,6 +40,7 @@ class Limit:
     resource: str
     whose: str
     code: str
+    as_set: bool
 
     @property
     def by_minutes(self) -> bool:
@@ -66,12 +70,17 @@ class Limit:
 
 @dataclass(slots=True, eq=False)
 class Ledger:
-    """What runs, counted by whatever limits count by. limits: of each job (`all_limits`); group: of each job, which
-    limits hold back with all others of it; by_minutes: whether any is of
-    resources x minutes; used: by `Limit.key`; tasks: that run of each array."""
+    """What runs, counted by whatever limits count by. group: of each job, which limits hold back with all others of it;
+    of each group, limits: that count it; amounts: what a job adds to each key while it runs (without resources x
+    minutes); checks: key, what a job asks for, and the limit of each that may hold it back; beyond:
+    jobs that ran although a limit does not let them; by_minutes: whether any is
+    of resources x minutes; used: by `Limit.key`; tasks: that run of each array."""
 
-    limits: Mapping[str, tuple[Limit, ...]]
     group: Mapping[str, int]
+    limits: Sequence[tuple[Limit, ...]]
+    amounts: Sequence[tuple[tuple[str, float], ...]]
+    checks: Sequence[tuple[tuple[str, float, Limit], ...]]
+    beyond: tuple[str, ...]
     by_minutes: bool
     used: dict[str, float] = field(default_factory=dict)
     tasks: Counter[str] = field(default_factory=Counter)
@@ -80,15 +89,26 @@ class Ledger:
     def of_site(site: SlurmSite) -> Ledger:
         """Of nothing that runs."""
         limits, known, group = all_limits(site), dict[tuple[object, ...], int](), dict[str, int]()
+        of_group, amounts, checks, beyond = list[tuple[Limit, ...]](), [], [], list[str]()
         for ask in site.asks.values():
-            asked = tuple([rule.amount(ask, ask.limit_s) for rule in limits[ask.name]])
-            key = ask.partition, ask.qos, ask.user, ask.account, ask.array, ask.array_most, asked
+            rules = limits[ask.name]
+            asked = tuple([rule.amount(ask, ask.limit_s) for rule in rules])
+            key = ask.partition, ask.qos, ask.user, ask.account, ask.array, ask.array_most, ask.ran, asked
             group[ask.name] = known.setdefault(key, len(known))
-        return Ledger(limits, group, any(rule.by_minutes for rules in set(limits.values()) for rule in rules))
+            if len(known) > len(of_group):
+                of_group.append(rules)
+                amounts.append(tuple((rule.key, rule.amount(ask, 0.0)) for rule in rules if not rule.by_minutes))
+                pairs = [(rule, more) for rule, more in zip(rules, asked, strict=True) if more > 0]
+                past = {rule.key for rule, more in pairs if more > rule.most and ask.ran and not rule.as_set}
+                checks.append(tuple((rule.key, more, rule) for rule, more in pairs if rule.key not in past))
+            beyond += [ask.name] if len(checks[group[ask.name]]) < sum(more > 0 for more in asked) else []
+        by_minutes = any(rule.by_minutes for rules in set(of_group) for rule in rules)
+        return Ledger(group, of_group, amounts, checks, tuple(beyond), by_minutes)
 
     def copy(self) -> Ledger:
         """The same, to be changed apart."""
-        return Ledger(self.limits, self.group, self.by_minutes, self.used.copy(), self.tasks.copy())
+        same = self.group, self.limits, self.amounts, self.checks, self.beyond, self.by_minutes
+        return Ledger(*same, self.used.copy(), self.tasks.copy())
 
     def add(self, ask: Ask, left_s: float) -> None:
         """Count a job that runs for at most so many seconds more."""
@@ -99,9 +119,16 @@ class Ledger:
         """Count a job, or (-1) no longer, but for resources x minutes."""
         if ask.array:
             self.tasks[ask.array] += sign
-        for rule in self.limits[ask.name]:
-            if not rule.by_minutes:
-                self.used[rule.key] = self.used.get(rule.key, 0.0) + sign * rule.amount(ask, 0.0)
+        used = self.used
+        for key, amount in self.amounts[self.group[ask.name]]:
+            used[key] = used.get(key, 0.0) + sign * amount
+
+    def untouched(self, ask: Ask) -> Callable[[int], bool]:
+        """Whether it is nothing to a group that a job starts."""
+        if ask.array:
+            return lambda group: False
+        keys, checks = {rule.key for rule in self.limits[self.group[ask.name]]}, self.checks
+        return lambda group: keys.isdisjoint([check[0] for check in checks[group]])
 
     def add_all_minutes(self, held: Iterable[Held], now_s: float) -> None:
         """Count those that are left to what runs, where a limit counts them."""
@@ -112,32 +139,41 @@ class Ledger:
 
     def add_minutes(self, ask: Ask, left_s: float) -> None:
         """Count the resources x minutes that are left to a job."""
-        for rule in self.limits[ask.name]:
+        if not self.by_minutes:
+            return
+        for rule in self.limits[self.group[ask.name]]:
             if rule.by_minutes:
                 self.used[rule.key] = self.used.get(rule.key, 0.0) + rule.amount(ask, left_s)
 
     def throttled(self, ask: Ask) -> Reason | None:
         """The reason where an array already runs as many tasks as it may."""
-        runs, most = self.tasks[ask.array], ask.array_most
-        if not ask.array or runs < most:
+        if not ask.array or self.tasks[ask.array] < ask.array_most:
             return None
+        runs, most = self.tasks[ask.array], ask.array_most
         text = f"{runs:g} tasks of its array {ask.array} run, at most {most:g} may (%{most:g})"
         return Reason("JobArrayTaskLimit", text, {"running tasks": float(runs), "limit": most})
 
     def reason(self, ask: Ask) -> Reason | None:
         """Why a job may not start now; None if it may."""
-        for rule in self.limits[ask.name]:
-            used, more = self.used.get(rule.key, 0.0) * (rule.name not in OF_A_JOB), rule.amount(ask, ask.limit_s)
-            if more > 0 and used + more > rule.most:
-                return rule.reason(used, more)
+        used = self.used
+        for key, more, rule in self.checks[self.group[ask.name]]:
+            taken = 0.0 if rule.name in OF_A_JOB else used.get(key, 0.0)
+            if taken + more > rule.most:
+                return _said(rule, taken, more)
         return None
 
     def never(self, ask: Ask) -> Reason | None:
         """Why a job may not start even alone."""
-        for rule in self.limits[ask.name]:
-            if (more := rule.amount(ask, ask.limit_s)) > rule.most:
+        for _, more, rule in self.checks[self.group[ask.name]]:
+            if more > rule.most:
                 return rule.reason(0.0, more)
         return None
+
+
+@lru_cache(maxsize=4096)
+def _said(rule: Limit, used: float, more: float) -> Reason:
+    """The same is said again and again."""
+    return rule.reason(used, more)
 
 
 def all_limits(site: SlurmSite) -> dict[str, tuple[Limit, ...]]:
@@ -160,11 +196,9 @@ def _rules(site: SlurmSite, ask: Ask) -> Iterator[Limit]:
         yield from _of_qos(site.qos[qos], qos, ask)
     if mine := site.users.get((ask.user, ask.account)):
         yield from _of_association(mine, f"its user {ask.user} in account {ask.account}")
-    name, seen = ask.account, set[str]()
-    while name in site.accounts and name not in seen:
-        seen.add(name)
-        yield from _of_association(site.accounts[name], f"its account {name}")
-        name = site.accounts[name].parent
+    for name in site.above.get(ask.account, ()):
+        if name in site.accounts:
+            yield from _of_association(site.accounts[name], f"its account {name}")
 
 
 def _of_qos(limits: Caps, qos: str, ask: Ask) -> Iterator[Limit]:
@@ -193,18 +227,16 @@ def _of_a_job(limits: Caps, whose: str, code: str) -> Iterator[Limit]:
     yield from _tres(limits, "MaxTRES", whose, f"{code}Max{{}}PerJob")
     yield from _tres(limits, "MaxTRESPerNode", whose, f"{code}Max{{}}PerNode")
     if limits.wall_s < math.inf:
-        yield Limit(
-            f"MaxWall of {whose}", "MaxWall", limits.wall_s / 60.0, "", whose, f"{code}MaxWallDurationPerJobLimit"
-        )
+        code = f"{code}MaxWallDurationPerJobLimit"
+        yield Limit(f"MaxWall of {whose}", "MaxWall", limits.wall_s / 60.0, "", whose, code, "MaxWall" in limits.as_set)
 
 
 def _tres(limits: Caps, name: str, whose: str, code: str) -> Iterator[Limit]:
     for resource, most in limits.tres.get(name, {}).items():
-        yield Limit(
-            f"{name} {resource} of {whose}", name, most, resource, whose, code.format(NOUNS.get(resource, "GRES"))
-        )
+        said = code.format(NOUNS.get(resource, "GRES"))
+        yield Limit(f"{name} {resource} of {whose}", name, most, resource, whose, said, name in limits.as_set)
 
 
 def _jobs(limits: Caps, name: str, whose: str, code: str) -> Iterator[Limit]:
     if name in limits.jobs:
-        yield Limit(f"{name} of {whose}", name, limits.jobs[name], "", whose, code)
+        yield Limit(f"{name} of {whose}", name, limits.jobs[name], "", whose, code, name in limits.as_set)

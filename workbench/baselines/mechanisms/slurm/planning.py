@@ -1,9 +1,9 @@
 """Slurm's two schedulers: which jobs start now, on which nodes, and what the others wait for
 (slurm.schedmd.com/sched_config.html, slurm.conf(5), 22.05).
 
-*Main.* Down the queue (partition tier, priority, age) each job starts that fits beside what runs. The first one of a
-partition that does not fit ends the partition's turn, and takes its nodes away from the rest of this pass, also from
-other partitions that share them. A job that a limit holds back is passed.
+*Main.* Down the queue (partition tier, priority, who was submitted first) each job starts that fits beside what runs.
+The first one of a partition that does not fit ends the partition's turn, and takes its nodes away from the rest of this
+pass, also from other partitions that share them. A job that a limit holds back is passed.
 
 *Backfill.* Down the same queue, each job is given the earliest time at which its nodes are free by the time limits of
 what runs and by what is planned before it. One that can start now does; the others' nodes are kept for them, whole,
@@ -32,12 +32,14 @@ from workbench.scheduling.decision import Reason
 
 PRECISION_S = 30.0
 UNTIL_S = attrgetter("until_s")
+UNKNOWN = Reason("", "")
+"""Stands for a reason that was not looked for."""
 SHARED = "nodes required for it are reserved for jobs in higher priority partitions"
 
 
-Shape = tuple[object, ...]
-"""All of a job that tells when it can start, but for how long it may take."""
-Place = tuple[bool, float, int, float, str]
+Shape = str | tuple[str, float]
+"""Of a job (`Ask.shape`), with its limit where reservations tell by that."""
+Place = tuple[bool, float, int, tuple[float, int, int], str]
 Reserved = tuple[int, float, float, str]
 """What a reservation keeps: nodes, from, to, its name."""
 
@@ -69,18 +71,19 @@ class Plan:
 
 @dataclass(slots=True)
 class Pass:
-    """What both schedulers look at. able: the nodes where a job may run; held: what runs; kept: what reservations keep;
-    idle: by nodes, cycles before that need not be made anew."""
+    """What both schedulers look at. able: the nodes where jobs of a kind may run; held: what runs; kept: what
+    reservations keep; idle: by nodes, cycles before that need not be made anew; inside: the nodes of each partition."""
 
     site: SlurmSite
     now_s: float
     queue: Sequence[Ask]
-    able: Mapping[str, int]
+    able: Mapping[tuple[str, str, str], int]
     room: FreeNow
     held: list[Held]
     ledger: Ledger
     kept: tuple[Reserved, ...]
     idle: Mapping[str, Idle]
+    inside: Mapping[str, int]
     _back: dict[int, Reason | None] = field(default_factory=dict)
     _ends: list[Held] = field(default_factory=list)
     _planned: list[tuple[float, float, int]] = field(default_factory=list)
@@ -98,7 +101,7 @@ class Pass:
         return found
 
     def _place(self, ask: Ask, barred: int) -> Gpus | None:
-        return self.room.place(ask, self.able[ask.name] & ~barred)
+        return self.room.put(ask, self.able[ask.kind] & ~barred)
 
     def held_back(self, ask: Ask) -> Reason | None:
         """The throttle or the limit that keeps a job from starting now: of equal jobs the same until one starts."""
@@ -111,7 +114,8 @@ class Pass:
         """Give a job its nodes."""
         self.room.change(ask, gpus.items(), -1)
         self.ledger.add(ask, ask.limit_s)
-        self._back = {}
+        same = self.ledger.untouched(ask)
+        self._back = {group: reason for group, reason in self._back.items() if same(group)}
         plan.starts[ask.name] = gpus
         self.held.append(self.room.held(ask, gpus, self.now_s))
         insort(self._ends, self.held[-1], key=UNTIL_S)
@@ -122,38 +126,42 @@ class Pass:
         """All nodes on the machines of some."""
         found = 0
         for node in gpus:
-            found |= self.room.beside[node]
+            for at in self.room.beside[node]:
+                found |= 1 << at
         return found
 
     # The main scheduler -----------------------------------------------------------------------------------------------
 
     def main(self, depth: int) -> Plan:
         """One pass of the main scheduler over at most so many jobs."""
-        plan, closed, blocked = Plan(), dict[str, str](), 0
+        plan, closed, blocked = Plan(), dict[str, Reason](), 0
+        reasons, group = plan.reasons, self.ledger.group
         for ask in self.queue[:depth]:
-            if reason := self.held_back(ask):
-                plan.reasons[ask.name] = reason
-            elif first := closed.get(ask.partition):
-                plan.reasons[ask.name] = Reason("Priority", f"{first} comes before it in its partition, and waits")
+            known = self._back.get(group[ask.name], UNKNOWN)
+            reason = (self.held_back(ask) if known is UNKNOWN else known) or closed.get(ask.partition)
+            if reason:
+                reasons[ask.name] = reason
             else:
                 barred = self.barred(ask, self.now_s)
                 gpus = self._place(ask, barred | blocked)
                 if gpus is not None:
                     self.start(ask, gpus, plan)
                     continue
-                plan.reasons[ask.name] = self._no_room(ask, barred)
+                reasons[ask.name] = self._no_room(ask, barred)
                 if not ask.reservation:
-                    closed[ask.partition] = ask.name
-                    blocked |= self.room.on(self.site.machines_of(ask.partition))
+                    text = f"{ask.name} comes before it in its partition, and waits"
+                    closed[ask.partition] = Reason("Priority", text)
+                    blocked |= self.inside[ask.partition]
         return plan
 
     def _no_room(self, ask: Ask, barred: int) -> Reason:
         """Why a job that no limit holds back finds no nodes."""
         if ask.reservation:
             return Reason("Reservation", f"its reservation {ask.reservation} has not begun, is over, or has no room")
-        if self._place(ask, barred) is not None:
+        able = self.able[ask.kind]
+        if self.room.is_room(ask, able & ~barred):
             return Reason("Resources", SHARED)
-        if barred and self._place(ask, 0) is not None:
+        if barred and self.room.is_room(ask, able):
             limit = format_duration(ask.limit_s, parts=2)
             return Reason("ReqNodeNotAvail", f"nodes are reserved, and by its limit of {limit} it would run into that")
         nodes = f" on {ask.nodes} nodes" if ask.nodes > 1 else ""
@@ -168,9 +176,15 @@ class Pass:
         could, needed = self._could_start(tried)
         if not could:
             return Plan()
-        parts = self._parts({*(self.able[ask.name] for ask in tried)}, needed)
+        parts = self._parts({*(self.able[kind] for kind in {ask.kind for ask in tried})}, needed)
         near = sum(parts)
-        free = [ask for ask in tried if self.able[ask.name] & near and self.held_back(ask) is None]
+        able = {kind: each & near for kind, each in self.able.items()}
+        back, group = self._back, self.ledger.group
+        free = [
+            ask
+            for ask in tried
+            if able[ask.kind] and back.get(group[ask.name], UNKNOWN) in (None, UNKNOWN) and self.held_back(ask) is None
+        ]
         seen = {part: self._seen(part, free, could) for part in parts}
         same = {part: old for part, each in seen.items() if (old := self._repeats(part, each)) is not None}
         before = self.room.copy(), self.ledger.copy(), [*self.held]
@@ -203,12 +217,13 @@ class Pass:
 
     def _seen(self, part: int, free: Iterable[Ask], could: Set[str]) -> Idle:
         """What a cycle depends on, on some nodes."""
-        asks = [ask for ask in free if self.able[ask.name] & part]
+        able = {kind: each & part for kind, each in self.able.items()}
+        asks = [ask for ask in free if able[ask.kind]]
         while asks[-1].name not in could:
             asks.pop()
         names = tuple(ask.name for ask in asks)
         held = tuple([held.ask.name for held in self.held if held.nodes & part])
-        ables = tuple(sorted({self.able[ask.name] for ask in asks}))
+        ables = tuple(sorted({self.able[kind] for kind in {ask.kind for ask in asks}}))
         return Idle(names, tuple(name for name in names if name in could), held, ables, self.kept, math.inf)
 
     def _repeats(self, part: int, seen: Idle) -> Idle | None:
@@ -226,14 +241,14 @@ class Pass:
         for ask in free:
             if not live:
                 break
-            able = self.able[ask.name]
+            able = self.able[ask.kind]
             if not any(part & able for part in live) or (plan.starts and self.held_back(ask)):
                 if ask.name in last:
                     live = [part for part in live if part != last[ask.name]]
                 continue
             if ask.name in last:
                 live = [part for part in live if part != last[ask.name]]
-            like = before.setdefault(self._shape(ask), [])  # it starts no earlier than shorter ones before it
+            like = before.setdefault(ask.shape, [])  # it starts no earlier than shorter ones before it
             from_s = max((at_s for limit_s, at_s in like if limit_s <= ask.limit_s), default=self.now_s)
             found = self._earliest(ask, from_s, last_s)
             like.append((ask.limit_s, found[0] if found else math.inf))
@@ -264,8 +279,10 @@ class Pass:
     def _tried(self) -> list[Ask]:
         """The jobs that a cycle looks at."""
         settings = self.site.settings
-        users, partitions = Counter[str](), Counter[str]()
         of_user, of_partition = settings["bf_max_job_user"] or math.inf, settings["bf_max_job_part"] or math.inf
+        if of_user == of_partition == math.inf:
+            return [*self.queue[: int(settings["bf_max_job_test"])]]
+        users, partitions = Counter[str](), Counter[str]()
         found = []
         for ask in self.queue:
             if users[ask.user] < of_user and partitions[ask.partition] < of_partition:
@@ -278,16 +295,14 @@ class Pass:
         """Those for whom there is room now, and whom no limit holds back; and the nodes where they may run."""
         fits, found, ables = dict[Shape, bool](), set[str](), set[int]()
         for ask in tried:
-            shape = *self._shape(ask), ask.limit_s if self.kept else 0.0
+            shape = (ask.shape, ask.limit_s) if self.kept else ask.shape
             if shape not in fits:
-                fits[shape] = self._place(ask, self.barred(ask, self.now_s)) is not None
+                barred = self.barred(ask, self.now_s) if self.kept or ask.reservation else 0
+                fits[shape] = self.room.is_room(ask, self.able[ask.kind] & ~barred)
             if fits[shape] and self.held_back(ask) is None:
                 found.add(ask.name)
-                ables.add(self.able[ask.name])
+                ables.add(self.able[ask.kind])
         return found, ables
-
-    def _shape(self, ask: Ask) -> Shape:
-        return self.able[ask.name], ask.gpus, ask.nodes, ask.cpus, ask.memory_mb, ask.on_cpus, ask.reservation
 
     def _slot(self, at_s: float, limit_s: float) -> tuple[float, float]:
         """From when to when the nodes of a planned job are kept."""
@@ -296,7 +311,7 @@ class Pass:
 
     def _earliest(self, ask: Ask, from_s: float, last_s: float) -> tuple[float, Gpus] | None:
         """The earliest time at which a job can start beside what runs, is planned and reserved, and its nodes then."""
-        able = self.able[ask.name]
+        able = self.able[ask.kind]
         if able not in self._rooms:
             self._rooms[able] = self._after(able)
         free = not self.kept and not ask.reservation
@@ -328,15 +343,15 @@ class Pass:
 
 
 def place(site: SlurmSite, ask: Ask, priority: float) -> Place:
-    """What orders the queue: partition tier, priority, who came first; jobs of reservations before all."""
+    """What orders the queue: partition tier, priority, who was submitted first; jobs of reservations before all."""
     partition = site.partitions.get(ask.partition)
     tier = partition.tier if partition else 1.0
-    return (not ask.reservation, -tier, -int(priority), ask.since_s, ask.name)
+    return (not ask.reservation, -tier, -int(priority), ask.number, ask.name)
 
 
-def order(site: SlurmSite, asks: Iterable[Ask], places: Mapping[str, Place]) -> list[Ask]:
-    """The queue by places. A partition with a policy of its own has its places in it, and shares them out by that."""
-    found = sorted(asks, key=lambda ask: places[ask.name])
+def in_order(site: SlurmSite, queue: Sequence[Ask]) -> list[Ask]:
+    """The queue, in which a partition with a policy of its own has its places and shares them out by that."""
+    found = [*queue]
     for name, partition in site.partitions.items():
         if partition.policy:
             at = [i for i, ask in enumerate(found) if ask.partition == name]

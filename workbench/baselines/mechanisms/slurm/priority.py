@@ -11,6 +11,9 @@
 (usage), both as parts of their sum. Walking down the tree, always the child with the largest LevelFS first, the users
 are ranked; F = rank from below / number of users, equal LevelFS have equal ranks, their children being ranked together.
 
+*The older way* (PriorityFlags=NO_FAIR_TREE). F = 2^(-U / S / FairShareDampeningFactor), of a user S the part of all
+shares and U that of all usage: U = own + (U of the account - own) x part of the account's shares.
+
 *Usage.* Every PriorityCalcPeriod what was used so far decays, by (1 - .693 / PriorityDecayHalfLife) a second, and what
 jobs held since then (billing x seconds x UsageFactor of their QOS) is added, to the user and the accounts above.
 """
@@ -19,92 +22,119 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from workbench.baselines.mechanisms.slurm.site import Ask, SlurmSite
 
 User = tuple[str, str]
 """A user in an account."""
+Standing = tuple[float, float, float, float]
+"""The parts of a priority that time does not change: job size, partition, QOS, TRES."""
+
+
+class Parts(NamedTuple):
+    """A priority and its parts, as `sprio -l` has them."""
+
+    priority: float
+    age: float = 0.0
+    fair_share: float = 0.0
+    job_size: float = 0.0
+    partition: float = 0.0
+    qos: float = 0.0
+    tres: float = 0.0
+
+
+def kept_after(site: SlurmSite, span_s: float) -> float:
+    """The part of a usage that is left after a time."""
+    return max(1.0 - 0.693 / max(site.settings["PriorityDecayHalfLife"], 0.693), 0.0) ** span_s
 
 
 def decayed(
     site: SlurmSite, usage: Mapping[User, float], held: Iterable[tuple[Ask, float]], span_s: float
 ) -> dict[User, float]:
     """The usage of each user after `span_s` seconds, in which jobs ran for so many seconds each."""
-    kept = max(1.0 - 0.693 / max(site.settings["PriorityDecayHalfLife"], 0.693), 0.0)
-    left = kept**span_s
+    left, of_span, whole = kept_after(site, span_s), dict[float, float](), dict[User, float]()
     found = {user: used * left for user, used in usage.items()}
     for ask, ran_s in held:
-        user = (ask.user, ask.account)
-        factor = site.usage_factor.get(ask.qos, 1.0)
-        found[user] = found.get(user, 0.0) + ask.billing * ran_s * kept**ran_s * factor
+        who = ask.who
+        if ran_s == span_s:  # most: all the time
+            whole[who] = whole.get(who, 0.0) + ask.uses
+            continue
+        if ran_s not in of_span:
+            of_span[ran_s] = ran_s * kept_after(site, ran_s)
+        found[who] = found.get(who, 0.0) + ask.uses * of_span[ran_s]
+    for who, used in whole.items():
+        found[who] = found.get(who, 0.0) + used * span_s * left
     return found
 
 
 def fair_shares(site: SlurmSite, usage: Mapping[User, float]) -> dict[User, float]:
     """F of each user in each account, from 0 to 1; empty where the site says nothing of shares."""
-    children: dict[str, list[str | User]] = {}
-    for name, account in site.accounts.items():
-        if account.parent:
-            children.setdefault(account.parent, []).append(name)
-    for user, account in site.users.items():
-        children.setdefault(account.parent, []).append(user)
-    used = _used(site, usage)
+    if not site.fair_tree:
+        return _fair_by_usage(site, usage)
+    children, promised = site.children, site.promised
+    used, level = _used(site, usage), dict[str | User, float]()
+    for below in children.values():
+        together = sum([used.get(node, 0.0) for node in below])
+        for node in below:
+            part = used.get(node, 0.0) / together if together else 0.0
+            level[node] = 0.0 if not promised[node] else math.inf if part == 0 else promised[node] / part
     count, ranks = len(site.users), dict[User, float]()
-
     rank = left = count
 
     def walk(nodes: Sequence[str | User], tied: bool) -> None:
         """Rank the users below, best first; tied: the first of them has the rank of who came last."""
         nonlocal rank, left
-        level = _levels(site, nodes, used)
         before: float | None = None
-        for value in sorted(set(level.values()), reverse=True):
-            equal = [node for node in nodes if level[node] == value]
-            for node in equal:
+        for value in sorted({level[node] for node in nodes}, reverse=True):
+            below = list[str | User]()
+            for node in [node for node in nodes if level[node] == value]:
                 if isinstance(node, tuple):  # users come before accounts that are as good
                     rank = rank if tied or before == value else left
                     ranks[node] = rank / count
                     left, tied, before = left - 1, False, value
-            below = [child for node in equal if isinstance(node, str) for child in children.get(node, [])]
+                else:
+                    below += children.get(node, ())
             if below:  # of accounts that are as good together
                 walk(below, tied or before == value)
                 tied, before = False, value
 
-    walk(children.get("root", []), False)
+    walk(children.get("root", ()), False)
     return ranks
+
+
+def _fair_by_usage(site: SlurmSite, usage: Mapping[User, float]) -> dict[User, float]:
+    """F of each user, the older way."""
+    used, total = _used(site, usage), sum(usage.values()) or 1.0
+    damping = max(site.settings["FairShareDampeningFactor"], 1.0)
+    parts: dict[str | User, tuple[float, float]] = {}  # of all shares and, as it counts, of all usage
+    found, above = dict[User, float](), ["root"]
+    while above:
+        account = above.pop()
+        for key in site.children.get(account, ()):
+            part, own = site.promised[key], used.get(key, 0.0) / total
+            if account != "root":
+                shares, its = parts[account]
+                part, own = shares * part, own + (its - own) * part
+            if isinstance(key, str):
+                parts[key] = part, own
+                above.append(key)
+            else:
+                found[key] = 2 ** -(own / part / damping) if part else 0.0
+    return found
 
 
 def _used(site: SlurmSite, usage: Mapping[User, float]) -> dict[str | User, float]:
     """Usage of users and, added up, of accounts."""
     found: dict[str | User, float] = dict(usage.items())
-    for (_, name), value in usage.items():
-        seen: set[str] = set()
-        while name and name not in seen:
-            seen.add(name)
+    for (_, account), value in usage.items():
+        for name in site.above.get(account, (account,)):
             found[name] = found.get(name, 0.0) + value
-            name = site.accounts[name].parent if name in site.accounts else ""
     return found
 
 
-def _levels(site: SlurmSite, nodes: Sequence[str | User], used: Mapping[str | User, float]) -> dict[str | User, float]:
-    """LevelFS of each node among its siblings there."""
-    mine = [site.users[node] if isinstance(node, tuple) else site.accounts[node] for node in nodes]
-    shares, together = dict[str, float](), dict[str, float]()
-    for node, each in zip(nodes, mine, strict=True):
-        shares[each.parent] = shares.get(each.parent, 0.0) + each.shares
-        together[each.parent] = together.get(each.parent, 0.0) + used.get(node, 0.0)
-    found = dict[str | User, float]()
-    for node, each in zip(nodes, mine, strict=True):
-        part = used.get(node, 0.0) / together[each.parent] if together[each.parent] else 0.0
-        promised = each.shares / shares[each.parent] if each.shares > 0 else 0.0
-        found[node] = 0.0 if not promised else math.inf if part == 0 else promised / part
-    return found
-
-
-def priorities(
-    site: SlurmSite, asks: Sequence[Ask], fair: Mapping[User, float], now_s: float
-) -> list[dict[str, float]]:
-    """The parts of each job's priority, as `sprio -l` has them; `priority` is their sum."""
+def standing(site: SlurmSite) -> dict[str, Standing]:
+    """What of each job's priority time does not change."""
     weight = site.settings
     factor = max((each.factor for each in site.partitions.values()), default=1.0) or 1.0
     qos = max(site.qos_priority.values(), default=0.0) or 1.0
@@ -113,24 +143,41 @@ def priorities(
         (name, partition): float(site.tres[name][site.machines_of(partition)].sum())
         for name in site.tres_weight
         if name in site.tres
-        for partition in {ask.partition for ask in asks}
+        for partition in {ask.partition for ask in site.asks.values()}
     }
-    found = []
-    for ask in asks:
+    found = {}
+    for ask in site.asks.values():
         partition = site.partitions.get(ask.partition)
-        age = min(max(now_s - ask.since_s, 0.0) / max(weight["PriorityMaxAge"], 1.0), 1.0)
         size = (ask.tres["node"] / nodes + (ask.tres["cpu"] / cpus if cpus < float("inf") else 0.0)) / 2
-        parts = {
-            "age": weight["PriorityWeightAge"] * age,
-            "fair_share": weight["PriorityWeightFairShare"] * fair.get((ask.user, ask.account), 0.0),
-            "job_size": weight["PriorityWeightJobSize"] * (1 - size if site.favors_small else size),
-            "partition": weight["PriorityWeightPartition"] * (partition.factor / factor if partition else 0.0),
-            "qos": weight["PriorityWeightQOS"] * site.qos_priority.get(ask.qos, 0.0) / qos,
-            "tres": sum(
+        found[ask.name] = (
+            weight["PriorityWeightJobSize"] * (1 - size if site.favors_small else size),
+            weight["PriorityWeightPartition"] * (partition.factor / factor if partition else 0.0),
+            weight["PriorityWeightQOS"] * site.qos_priority.get(ask.qos, 0.0) / qos,
+            sum(
                 site.tres_weight[name] * ask.tres.get(name, 0.0) / there
                 for (name, of), there in has.items()
                 if of == ask.partition and 0 < there < math.inf
             ),
-        }
-        found.append({**parts, "priority": sum(parts.values())})
+        )
+    return found
+
+
+def priorities(
+    site: SlurmSite,
+    asks: Sequence[Ask],
+    fair: Mapping[User, float],
+    now_s: float,
+    stand: Mapping[str, Standing],
+) -> list[Parts]:
+    """The priority of each job. stand: `standing` of the site."""
+    if not site.by_priority:
+        return [Parts(0.0) for _ in asks]
+    of_age, of_share = site.settings["PriorityWeightAge"], site.settings["PriorityWeightFairShare"]
+    longest_s = max(site.settings["PriorityMaxAge"], 1.0)
+    found = []
+    for ask in asks:
+        size, partition, qos, tres = stand[ask.name]
+        age = of_age * min(max(now_s - ask.since_s, 0.0) / longest_s, 1.0)
+        share = of_share * fair.get(ask.who, 0.0)
+        found.append(Parts(age + share + size + partition + qos + tres, age, share, size, partition, qos, tres))
     return found

@@ -7,8 +7,9 @@ What is not said is as Slurm's documentation has it by default (slurm.conf(5), r
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Mapping, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,8 +34,11 @@ SETTINGS = (
     *("PriorityCalcPeriod", "PriorityDecayHalfLife", "PriorityFavorSmall", "PriorityMaxAge"),
     *("PriorityWeightAge", "PriorityWeightFairShare", "PriorityWeightJobSize", "PriorityWeightPartition"),
     *("PriorityWeightQOS", "PriorityWeightTRES", "SchedulerParameters", "AccountingStorageEnforce"),
-    *("SchedulerParameters 2", "SchedulerParameters 3"),
+    *("SchedulerParameters 2", "SchedulerParameters 3", "PriorityType", "PriorityFlags", "FairShareDampeningFactor"),
+    *("SchedulerType", "SelectTypeParameters"),
 )
+AS_SET = "as_set"
+"""Names of what a what-if has set in an entity."""
 ENTITY = (
     *("kind", "name", "nodes", "cpus", "account", "parent", "user", "Share", "RawUsage", "Priority", "UsageFactor"),
     *("PriorityTier", "PriorityJobFactor", "MaxTime", "DefaultTime", "QoS", "State", "Policy"),
@@ -42,6 +46,7 @@ ENTITY = (
     *TRES_LIMITS,
     *COUNT_LIMITS,
     "MaxWall",
+    AS_SET,
     *SETTINGS,
 )
 """Attributes of entities that are read."""
@@ -56,11 +61,12 @@ UNLIMITED_S = 365 * 86400.0
 @dataclass(frozen=True, slots=True)
 class Caps:
     """Of an association, a quality of service or a partition's one: most resources and jobs, by Slurm's name; the
-    longest limit of a job (MaxWall)."""
+    longest limit of a job (MaxWall); as_set: which of them a what-if set."""
 
     tres: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     jobs: Mapping[str, float] = field(default_factory=dict)
     wall_s: float = math.inf
+    as_set: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +114,10 @@ class KeptNodes:
 @dataclass(frozen=True, slots=True)
 class Ask:
     """What a job asks for: gpus, cpus and memory_mb of each of its `nodes` nodes (0: on as many as it takes; GPUs: in
-    all). even: each node counts for as many CPUs as it asks there (--ntasks-per-node). kind: its model and gang."""
+    all). even: each node counts for as many CPUs as it asks there (--ntasks-per-node). ran: whether the log saw it run;
+    uses: usage of a second.
+    number: when it was submitted, and the numbers in its name, by which equal priorities are in order. who: user and
+    account; kind: its model, gang and partition; shape: all that tells when it can start, but how long it may take."""
 
     name: str
     user: str
@@ -122,6 +131,7 @@ class Ask:
     limit_s: float
     billing: float
     since_s: float
+    number: tuple[float, int, int]
     array: str
     array_most: float
     after: tuple[tuple[str, str], ...]
@@ -129,22 +139,31 @@ class Ask:
     tres: Mapping[str, float]
     on_cpus: bool
     even: bool
-    kind: tuple[str, str]
+    ran: bool
+    uses: float
+    who: tuple[str, str]
+    shape: str
+    kind: tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SlurmSite:
-    """A whole site. settings: seconds and numbers by name; machine: of each core node which machine it is part of;
-    inside: the machines of each partition; tres_weight: PriorityWeightTRES; tres: what each machine has, by resource
-    (machines,); before: jobs that others wait for."""
+    """A whole site. settings: seconds and numbers by name; by_priority: or first come, first served (priority/basic);
+    fair_tree: or the older way (NO_FAIR_TREE); backfills: or the main scheduler alone (sched/builtin); machine: of each
+    core node which machine it is part of; inside: the machines of each partition; tres_weight: PriorityWeightTRES;
+    tres: what each machine has, by resource (machines,); before: jobs that others wait for; children: accounts and
+    users below each account; promised: the part of its siblings' shares that each has; above: each account, and those
+    above it."""
 
     settings: Mapping[str, float]
     enforced: bool
     favors_small: bool
+    by_priority: bool
+    fair_tree: bool
+    backfills: bool
     partitions: Mapping[str, Partition]
     qos: Mapping[str, Caps]
     qos_priority: Mapping[str, float]
-    usage_factor: Mapping[str, float]
     accounts: Mapping[str, Association]
     users: Mapping[tuple[str, str], Association]
     reservations: tuple[KeptNodes, ...]
@@ -160,6 +179,9 @@ class SlurmSite:
     tres: Mapping[str, NDArray[np.float64]]
     asks: Mapping[str, Ask]
     before: frozenset[str]
+    children: Mapping[str, tuple[str | tuple[str, str], ...]]
+    promised: Mapping[str | tuple[str, str], float]
+    above: Mapping[str, tuple[str, ...]]
 
     def machines_of(self, partition: str) -> Machines:
         """Those of a partition: none of one that is declared and has no nodes; all, where nothing says which."""
@@ -172,6 +194,7 @@ DEFAULTS = {
     "PriorityCalcPeriod": 300.0,
     "PriorityDecayHalfLife": 7 * 86400.0,
     "PriorityMaxAge": 7 * 86400.0,
+    "FairShareDampeningFactor": 1.0,
     "PriorityWeightAge": 0.0,
     "PriorityWeightFairShare": 0.0,
     "PriorityWeightJobSize": 0.0,
@@ -217,22 +240,38 @@ def read_site(scenario: Scenario) -> SlurmSite:
     qos = {str(each["name"]): each for each in entries.get("qos", [])}
     reservations = tuple(_reservation(each) for each in entries.get("reservation", []))
     kept = {each.name for each in reservations}
-    asks = {job.name: ask_of(job, found, kept) for job in scenario.jobs}
+    factors = {name: float(each.get("UsageFactor", 1.0)) for name, each in qos.items()}
+    asks = {job.name: ask_of(job, found, kept, factors) for job in scenario.jobs}
     tres = {name: np.zeros(len(machines)) for name, _ in gpus}
     for (name, at), number in gpus.items():
         tres[name][at] = number
     tres |= {"cpu": np.array(cpus), "mem": np.array(memory), "node": np.ones(len(machines))}
+    accounts = {str(each["account"]): _account(each) for each in entries.get("account", [])}
+    users = {(str(each["user"]), str(each["account"])): _account(each) for each in entries.get("user", [])}
+    every: dict[str | tuple[str, str], Association] = {**accounts, **users}
+    children: dict[str, list[str | tuple[str, str]]] = {}
+    for key, one in every.items():
+        if one.parent:
+            children.setdefault(one.parent, []).append(key)
+    shares = {name: sum([every[key].shares for key in below]) for name, below in children.items()} | {"": math.inf}
     enforce = str(config.get("AccountingStorageEnforce", "limits"))
+    counted = str(config.get("SelectTypeParameters", "CR_CORE_MEMORY")).upper()
+    if "MEMORY" not in counted:  # what jobs ask for is not taken from anybody
+        memory = [math.inf] * len(memory)
+    if not any(unit in counted for unit in ("CPU", "CORE", "SOCKET")):
+        cpus = [math.inf] * len(cpus)
     return SlurmSite(
         settings=_settings(config),
-        enforced="limits" in enforce or "all" in enforce,
+        enforced=any(word in enforce for word in ("limits", "safe", "all")),
         favors_small=str(config.get("PriorityFavorSmall", "No")).lower() == "yes",
+        by_priority="basic" not in str(config.get("PriorityType", "")),
+        fair_tree="NO_FAIR_TREE" not in str(config.get("PriorityFlags", "")),
+        backfills="builtin" not in str(config.get("SchedulerType", "")),
         partitions=found,
         qos={name: limits_of(each) for name, each in qos.items()},
         qos_priority={name: float(each.get("Priority", 0.0)) for name, each in qos.items()},
-        usage_factor={name: float(each.get("UsageFactor", 1.0)) for name, each in qos.items()},
-        accounts={str(each["account"]): _account(each) for each in entries.get("account", [])},
-        users={(str(each["user"]), str(each["account"])): _account(each) for each in entries.get("user", [])},
+        accounts=accounts,
+        users=users,
         reservations=reservations,
         machines=tuple(machines),
         machine=tuple(where),
@@ -248,7 +287,19 @@ def read_site(scenario: Scenario) -> SlurmSite:
         tres=tres,
         asks=asks,
         before=frozenset(name for ask in asks.values() for _, name in ask.after if name in asks),
+        children={name: tuple(below) for name, below in children.items()},
+        promised={key: one.shares / shares[one.parent] if one.shares > 0 else 0.0 for key, one in every.items()},
+        above={name: tuple(_above(accounts, name)) for name in accounts},
     )
+
+
+def _above(accounts: Mapping[str, Association], name: str) -> Iterator[str]:
+    """An account and those above it, as far as they are known."""
+    seen: set[str] = set()
+    while name and name not in seen:
+        seen.add(name)
+        yield name
+        name = accounts[name].parent if name in accounts else ""
 
 
 def _settings(config: Mapping[str, Any]) -> dict[str, float]:
@@ -297,7 +348,7 @@ def limits_of(record: Mapping[str, Any]) -> Caps:
         raise InputError(
             f"{record['kind']} {record['name']}: MaxWall", wall, "minutes, or [days-]hours:minutes:seconds"
         )
-    return Caps(tres, jobs, wall_s)
+    return Caps(tres, jobs, wall_s, frozenset(str(dict(record).get(AS_SET, "")).split(",")))
 
 
 def _account(record: Mapping[str, Any]) -> Association:
@@ -320,8 +371,8 @@ def _reservation(record: Mapping[str, Any]) -> KeptNodes:
     return KeptNodes(str(record["name"]), names, start_s, end_s, known_s)
 
 
-def ask_of(job: Job, partitions: Mapping[str, Partition], reservations: Set[str]) -> Ask:
-    """What one job asks for; a reservation that nothing is known of is none (ours)."""
+def ask_of(job: Job, partitions: Mapping[str, Partition], reservations: Set[str], factors: Mapping[str, float]) -> Ask:
+    """What one job asks for; a reservation that nothing is known of is none (ours). factors: UsageFactor of QOS."""
     a = job.attributes
     reservation = str(a.get("reservation", ""))
     partition = str(a.get("partition", ""))
@@ -337,6 +388,9 @@ def ask_of(job: Job, partitions: Mapping[str, Partition], reservations: Set[str]
     if not on_cpus and job.model.startswith("recorded on "):
         kind = job.model.removeprefix("recorded on ").partition(",")[0]
         tres |= {f"gres/gpu:{kind}": float(gpus)}
+    kind = job.model, str(job.gpus), partition
+    held = reservation if reservation in reservations else ""
+    shape = "|".join(map(str, (*kind, nodes, cpus, memory, held)))
     return Ask(
         name=job.name,
         user=job.user or "",
@@ -350,15 +404,26 @@ def ask_of(job: Job, partitions: Mapping[str, Partition], reservations: Set[str]
         limit_s=limit_s if limit_s < math.inf else UNLIMITED_S,
         billing=tres["billing"],
         since_s=float(a.get("eligible_s", job.arrival_s)),
+        number=(float(a.get("submit_s", job.arrival_s)), *_numbers(job.name)),
         array=str(a.get("array", "")),
         array_most=float(a.get("array_most", math.inf)),
         after=_after(str(a.get("dependency", ""))),
-        reservation=reservation if reservation in reservations else "",
+        reservation=held,
         tres=tres,
         on_cpus=on_cpus,
         even="tasks_per_node" in dict(a),
-        kind=(job.model, str(job.gpus)),
+        ran="start_s" in dict(a),
+        uses=tres["billing"] * factors.get(str(a.get("qos", "")), 1.0),
+        who=(job.user or "", str(a.get("account", ""))),
+        shape=shape,
+        kind=kind,
     )
+
+
+def _numbers(name: str) -> tuple[int, int]:
+    """123 and 4 of `job-123_4`."""
+    match = re.match(r"\D*(\d{1,18})(?:\D+(\d{1,9}))?", name)
+    return (int(match[1]), int(match[2] or 0)) if match else (0, 0)
 
 
 def _after(text: str) -> tuple[tuple[str, str], ...]:

@@ -1,0 +1,123 @@
+"""Does today's scheduler make jobs wait as the log says? A button, and a page of the answer."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+
+import ipywidgets as w
+import pandas as pd
+
+from widgets.parts.chart_page import ChartPage
+from widgets.parts.html_table import html_table
+from widgets.parts.status_line import StatusLine
+from widgets.work.question import Question
+from widgets.work.work import Message
+from workbench.analysis.calibration import NOTE, Calibration, is_recorded
+from workbench.base.errors import WorkbenchError
+from workbench.base.units import format_duration
+from workbench.scenario.scenario import Scenario
+
+HEADS = {
+    **{"partition": "Partition", "jobs": "Jobs", "recorded_median_s": "Median wait", "simulated_median_s": "simulated"},
+    **{"recorded_mean_s": "Mean wait", "simulated_mean_s": "simulated ", "recorded_p95_s": "95th percentile"},
+    "simulated_p95_s": "simulated  ",
+}
+
+
+class CalibrationPage:
+    """box: the button and the verdict; page: waits by partition, a scatter, jobs that nothing explains.
+
+    scenario, scheduler: what is opened now; calibrated: told the scenario with the verdict as its first note.
+    """
+
+    def __init__(
+        self,
+        scenario: Callable[[], Scenario],
+        scheduler: Callable[[], str],
+        calibrated: Callable[[Scenario], None],
+    ) -> None:
+        self._scenario, self._scheduler, self._calibrated = scenario, scheduler, calibrated
+        self.found: Calibration | None = None
+        self._question = Question(self._hear)
+        self.go = w.Button(description="Calibrate", icon="balance-scale", layout=w.Layout(width="auto"))
+        self.go.tooltip = "Run the log as it was, and hold the waits against the recorded ones"
+        self.go.add_class("wb-calibrate")
+        self.go.on_click(lambda _: self.work_out())
+        self.stop = w.Button(description="Cancel", icon="stop", disabled=True, tooltip="Stop calibrating")
+        self.stop.layout = w.Layout(width="auto")
+        self.stop.add_class("wb-calibrate-cancel")
+        self.stop.on_click(lambda _: self._question.cancel())
+        self.said = StatusLine()
+        self.said.add_class("wb-calibrated")
+        row = w.HBox([self.go, self.stop])
+        row.add_class("wb-tools")
+        self.box = w.VBox([row, self.said])
+        self._told, self._chart, self._rest = w.HTML(), ChartPage("the waits", "waits"), w.HTML()
+        self.page = w.VBox([self._told, self._chart.box, self._rest])
+        self._show(None)
+
+    def offer(self, scenario: Scenario) -> None:
+        """Another scenario: the button is there where the log says when jobs began."""
+        self.box.layout.display = None if is_recorded(scenario) else "none"
+        note = next((note for note in scenario.notes if note.startswith(NOTE)), "")
+        if not self._question.busy:
+            self._say("note", note or "Not calibrated: nobody knows how far waits are off.")
+        if self.found is not None and note != self.found.note():
+            self._show(None)
+
+    def work_out(self) -> None:
+        """Ask for it; the page follows."""
+        self._say("", f"Running the log under {self._scheduler()} ...")
+        self.go.disabled, self.stop.disabled = True, False
+        self._question.ask(
+            {"kind": "calibrate", "scheduler": self._scheduler(), "scenario": self._scenario().to_dict()}
+        )
+
+    def _hear(self, answer: Message | WorkbenchError | None) -> None:
+        self.go.disabled, self.stop.disabled = False, True
+        if answer is None:
+            self._say("", "Cancelled.")
+        elif isinstance(answer, WorkbenchError):
+            self._say("bad", str(answer.problem))
+        else:
+            self._show(Calibration.from_json(answer["found"]))
+            assert self.found is not None
+            self._calibrated(self.found.kept(self._scenario()))
+
+    def _show(self, found: Calibration | None) -> None:
+        self.found = found
+        self._chart.box.layout.display = "none" if found is None else None
+        if found is None:
+            self._told.value = (
+                "<p class='wb-note'>Calibrate, below today's scheduler, holds its waits against a log.</p>"
+            )
+            self._rest.value = ""
+            return
+        table = found.by("partition")[[*HEADS]].rename(columns=HEADS)
+        times = [name for name in table if name not in ("Partition", "Jobs")]
+        table[times] = table[times].map(lambda value: format_duration(value, parts=2))
+        self._told.value = f"<p>{html.escape(found.note())}</p>" + html_table(table, scrolls=False)
+        self._chart.show(found.drawing(), None)
+        self._rest.value = _changes(found) + _unexplained(found)
+
+    def _say(self, tone: str, text: str) -> None:
+        with self.said.hold_sync():
+            self.said.tone, self.said.text = tone, text
+
+
+def _changes(found: Calibration) -> str:
+    """What changes of the real cluster did to the waits, recorded and simulated."""
+    told = "".join(f"<li>{html.escape(text)}</li>" for text in found.told_experiments())
+    return f"<p>Changes of the cluster inside the log:</p><ul>{told}</ul>" if told else ""
+
+
+def _unexplained(found: Calibration) -> str:
+    far: pd.DataFrame = found.unexplained()
+    if not len(far):
+        return ""
+    for name in ("recorded_s", "simulated_s"):
+        far[name] = far[name].map(lambda value: format_duration(value, parts=2))
+    heads = {"job": "Job", "partition": "Partition", "user": "User", "size": "GPUs"}
+    far = far.rename(columns={**heads, "recorded_s": "Wait", "simulated_s": "simulated"})
+    return "<p>Not explained by what the files say:</p>" + html_table(far, scrolls=False)
