@@ -31,9 +31,10 @@ from workbench.base.errors import InputError, Words, WorkbenchError, counted
 from workbench.base.units import format_duration
 from workbench.baselines.mechanisms.slurm.limits import Ledger
 from workbench.baselines.mechanisms.slurm.site import SlurmSite, read_site
-from workbench.scenario.scenario import Outage, Scenario
+from workbench.scenario.faults_and_restarts import Outage
+from workbench.scenario.scenario import Scenario
 from workbench.session.api import load
-from workbench.session.runner import Outcome, RunRequest, check_workers, run_all
+from workbench.session.many_runs import Outcome, RunRequest, check_workers, run_all
 
 if TYPE_CHECKING:
     from workbench.analysis.charts import Drawing
