@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import workbench
-from tests.scenario.traces.slurm_dumps import NODES, dump, limited
+from tests.scenario.traces.slurm_dumps import NODES, Ran, dump, limited, when
+from tests.scenario.traces.slurm_month import demand, schedule, written
 from workbench.base.errors import InputError
 from workbench.cli import main
 from workbench.scenario.scenario import Scenario
@@ -69,3 +70,42 @@ def test_the_command_keeps_the_verdict(tmp_path: Path, capsys: pytest.CaptureFix
 def test_a_log_without_waits_is_refused() -> None:
     with pytest.raises(InputError, match="scenario: got 0 recorded waits; expected a log with at least 50 jobs"):
         workbench.calibrate("preset:start_here")
+
+
+def test_six_days_of_a_site_with_its_limits_known_and_hidden(tmp_path: Path) -> None:
+    """1,200 jobs in four partitions under EASY backfill of the tests' own; of account lang most are over its limit."""
+    jobs = schedule(demand(1200, 6, 30, 0.9, 5), 30)
+    verdicts = {}
+    for hidden in (frozenset[str](), frozenset({"lang"})):
+        files = written(tmp_path, jobs, 30, hidden)
+        scenario = convert("sacct", files.pop("log")[0], **files)[0]
+        found = workbench.calibrate(scenario, phases=1)
+        verdicts[hidden] = found.verdict
+        if not hidden:
+            assert found.held_back.median_error < 0.3 and found.held_back.rank_correlation > 0.9, found.held_back
+            assert found.held_back.mean_error < 0.1
+            assert all(found.held_back.mean_error < rival.mean_error for rival in found.rivals.values())
+            quantiles = found.quantiles()
+            assert len(quantiles) == 4 * 6 and (quantiles.groupby("partition")["recorded_s"].diff().dropna() >= 0).all()
+    assert list(verdicts.values()) == ["calibrated", "indicative"]
+
+
+def test_a_change_of_the_real_cluster_is_an_experiment(tmp_path: Path) -> None:
+    """a2 of two nodes was away for 6 h: whoever came then waited, recorded and simulated; in as long before nobody."""
+    hour = 3600
+    jobs = [Ran(str(i), i * hour // 2, i * hour // 2, hour // 3, host="a1") for i in range(60)]
+    away = range(20 * hour, 26 * hour)
+    jobs += [
+        Ran(str(100 + i), away[0] + i * hour, away[0] + i * hour + hour // 2 - 60 * i, hour // 4) for i in range(6)
+    ]
+    (tmp_path / "log").write_text(dump(*jobs))
+    (tmp_path / "nodes").write_text(NODES)
+    events = f"NodeName|TimeStart|TimeEnd|State\na2|{when(away[0])}|{when(26 * hour)}|DRAIN\n"
+    (tmp_path / "events").write_text(events)
+    scenario = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"], events=[tmp_path / "events"])[0]
+    found = workbench.calibrate(scenario, phases=1)
+    (row,) = found.experiments.to_dict("records")
+    assert (row["change"], row["from_s"], row["to_s"], row["partitions"]) == ("1 node away", away[0], 26 * hour, "big")
+    assert row["recorded_before_s"] == 0 and row["recorded_s"] > 300
+    assert row["simulated_before_s"] < 60 < row["simulated_s"]
+    assert found.told_experiments()[0].startswith("1 node away, 20 h to 1 d 2 h: mean wait in big, before and then")
