@@ -18,6 +18,7 @@ from benchmarks.rounds import (
     hops_round,
     sia_round,
 )
+from benchmarks.slurm_month import slurm_month
 
 if TYPE_CHECKING:
     from workbench.papers.gavel.instance import AllocationInstance
@@ -366,6 +367,7 @@ CASES = (
         peers=measured(GAVEL, (400, 4.3, 5.2)),
     ),
     Case("knob to chart, 60 GPUs, without the page", {20: 1.0}, knob_to_chart, repeats=3),
+    Case("a month of a Slurm log to an answer", {3000: None, 30_000: 180.0}, slurm_month, repeats=1, warm=0),
     Case("long run, 512 GPUs, fifo", {25_000: None, 100_000: 60.0}, long_run("fifo"), repeats=1, warm=0),
     Case("long run, 512 GPUs, las", {25_000: None, 100_000: 60.0}, long_run("las"), repeats=1, warm=0),
     Case("long run, 512 GPUs, srtf", {25_000: None, 100_000: 60.0}, long_run("srtf"), repeats=1, warm=0),

@@ -95,8 +95,8 @@ class CalibrationPage:
             self._rest.value = ""
             return
         table = found.by("partition")[[*HEADS]].rename(columns=HEADS)
-        times = [name for name in table if name not in ("Partition", "Jobs")]
-        table[times] = table[times].map(lambda value: format_duration(value, parts=2))
+        for name in [head for head in HEADS.values() if head not in ("Partition", "Jobs")]:
+            table[name] = table[name].map(lambda value: format_duration(value, parts=2))
         self._told.value = f"<p>{html.escape(found.note())}</p>" + html_table(table, scrolls=False)
         self._chart.show(found.drawing(), None)
         self._rest.value = _changes(found) + _unexplained(found)

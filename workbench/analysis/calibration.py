@@ -155,7 +155,7 @@ class Calibration:
         """Per partition and quantile: recorded_s, and simulated_s, of several runs the mean."""
         found = self.waits.groupby("partition")
         columns = {"recorded_s": ["recorded_s"], "simulated_s": [*self.runs]}
-        parts = {name: found[of].quantile([*QUANTILES]).mean(axis=1) for name, of in columns.items()}
+        parts = {name: found[of].quantile(np.array(QUANTILES)).mean(axis=1) for name, of in columns.items()}
         return pd.DataFrame(parts).rename_axis(["partition", "quantile"]).reset_index()
 
     def unexplained(self, most: int = 10) -> pd.DataFrame:
@@ -207,9 +207,10 @@ class Calibration:
             {key: math.nan if each is None else each for key, each in fit.items()} for fit in data["fits"].values()
         )
         held_back, *rivals = (Fit(**fit) for fit in found)
-        parts = {name: tuple(data[name]) for name in ("runs", "refused", "beyond")}
-        of = dict(zip([*data["fits"]][1:], rivals, strict=True))
-        return Calibration(data["scheduler"], pace_s=data["pace_s"], held_back=held_back, rivals=of, **tables, **parts)
+        runs, refused, beyond = (tuple(data[name]) for name in ("runs", "refused", "beyond"))
+        of, scheduler = dict(zip([*data["fits"]][1:], rivals, strict=True)), data["scheduler"]
+        waits, experiments = tables["waits"], tables["experiments"]
+        return Calibration(scheduler, waits, runs, data["pace_s"], held_back, of, refused, beyond, experiments)
 
     def as_json(self) -> dict[str, Any]:
         """As `workbench calibrate --json` prints it; null where there is no number."""

@@ -297,6 +297,7 @@ class Site:
             if not user:
                 above = [each for each in above if each[0] < indent]
             parent = row.get("PARENTNAME", row.get("PAR NAME", "")).strip() or (above[-1][1] if above else "")
+            key: tuple[str, ...]
             if user:
                 key, found = ("user", user, account), {"user": user, "account": account}
             else:

@@ -201,8 +201,7 @@ class FreeNow:
             at = times * size + taken[:, 0].astype(np.intp)
             for row, given in zip(rows, taken.T[1:], strict=True):
                 row += np.bincount(at, given, row.size).reshape(row.shape)
-        for row, free in zip(rows, (self.gpus, self.cpus, self.memory_mb), strict=True):
-            row[0] = free
+        rows[0][0], rows[1][0], rows[2][0] = self.gpus, self.cpus, self.memory_mb
         gpus, cpus, memory_mb = (row.cumsum(axis=0) for row in rows)
         return gpus, cpus, memory_mb
 

@@ -46,7 +46,8 @@ class Parts(NamedTuple):
 
 def kept_after(site: SlurmSite, span_s: float) -> float:
     """The part of a usage that is left after a time."""
-    return max(1.0 - 0.693 / max(site.settings["PriorityDecayHalfLife"], 0.693), 0.0) ** span_s
+    left: float = max(1.0 - 0.693 / max(site.settings["PriorityDecayHalfLife"], 0.693), 0.0) ** span_s
+    return left
 
 
 def decayed(

@@ -248,7 +248,7 @@ def read_site(scenario: Scenario) -> SlurmSite:
     tres |= {"cpu": np.array(cpus), "mem": np.array(memory), "node": np.ones(len(machines))}
     accounts = {str(each["account"]): _account(each) for each in entries.get("account", [])}
     users = {(str(each["user"]), str(each["account"])): _account(each) for each in entries.get("user", [])}
-    every: dict[str | tuple[str, str], Association] = {**accounts, **users}
+    every: dict[str | tuple[str, str], Association] = dict([*accounts.items(), *users.items()])
     children: dict[str, list[str | tuple[str, str]]] = {}
     for key, one in every.items():
         if one.parent:
@@ -386,8 +386,8 @@ def ask_of(job: Job, partitions: Mapping[str, Partition], reservations: Set[str]
     tres["node"] = float(max(nodes, 1))
     tres["billing"] = float(a.get("billing", max(tres["cpu"], 1.0)))
     if not on_cpus and job.model.startswith("recorded on "):
-        kind = job.model.removeprefix("recorded on ").partition(",")[0]
-        tres |= {f"gres/gpu:{kind}": float(gpus)}
+        accelerator = job.model.removeprefix("recorded on ").partition(",")[0]
+        tres |= {f"gres/gpu:{accelerator}": float(gpus)}
     kind = job.model, str(job.gpus), partition
     held = reservation if reservation in reservations else ""
     shape = "|".join(map(str, (*kind, nodes, cpus, memory, held)))
