@@ -206,7 +206,16 @@ def too_much(m: Any, data: Any) -> None:
     m.capacity.deactivate()
 
 
+def another_model(m: Any, data: Any) -> Any:
+    return pyo.ConcreteModel()
+
+
 WRONG = [
+    (
+        another_model,
+        InputError,
+        "mine: got a function that returns ConcreteModel; expected one that changes the model m",
+    ),
     (no_objective, InputError, "formulation mine: got a model without an active objective; expected one"),
     (two_objectives, InputError, "formulation mine: got several active objectives: worst_job, more"),
     (no_shares, InputError, r"mine: got a model without share; expected a model that has it still"),

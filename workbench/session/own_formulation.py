@@ -221,7 +221,10 @@ def _require_arguments(name: str, function: Any, expected: str, count: int) -> N
 def _apply(name: str, change: Change, model: pyo.ConcreteModel, data: Any) -> None:
     """Change the model; what Pyomo refuses is told in one sentence, other mistakes are the function's own."""
     with pyomo_mistakes(name, model), quiet():
-        change(model, data)
+        found = change(model, data)
+    if found is not None and found is not model:
+        got = Words(f"a function that returns {type(found).__name__}")
+        raise InputError(f"formulation {name}", got, "one that changes the model m, and returns nothing")
 
 
 @contextlib.contextmanager

@@ -34,7 +34,7 @@ from workbench.simulation.run import Run
 Written = TypeVar("Written", bound=Callable[..., Any])
 MECHANISMS = ("shares", "plan", "leases", "order")
 """What carries out a new model: `workbench.session.mechanisms`."""
-KINDS = "a function mine(m, data) with a base, a function mine(snapshot) with a mechanism, or a class without a base"
+KINDS = "a function mine(m, data) with a base, a function mine(data) with a mechanism, or a class without a base"
 ENTRY_POINTS = "workbench.papers"
 """The group under which a package of its own names its room."""
 
@@ -138,7 +138,12 @@ def formulation(
         elif start is None and by is not None:
             found = new_model(name, written, by)
         else:
-            raise InputError(f"formulation {name}", written, KINDS)
+            kind, has = (
+                "class" if is_class else "function",
+                ["without" if each is None else "with" for each in (start, by)],
+            )
+            got = Words(f"a {kind} {has[0]} a base, {has[1]} a mechanism") if callable(written) else written
+            raise InputError(f"formulation {name}", got, KINDS)
         _OWN_FORMULATIONS[name] = found
         _OWN.pop(name, None)
         _UNSCHEDULED.pop(name, None)

@@ -178,7 +178,10 @@ def test_relax_and_without_solve_again() -> None:
         assert found.after == pytest.approx(result.objective + by * rate)
     free = workbench.without(result, "job_time")
     assert free.changes and free.after > result.objective  # type: ignore[operator]
-    assert free.text().startswith("Without job_time (3 rows): worst_job is 0.7347 in place of 0.7273")
+    assert free.text().startswith(
+        'Without "a job runs at most all of the time, alone or in a pair" (job_time, 3 rows): '
+        '"the level of the job that is worst off" (worst_job) is 0.7347 in place of 0.7273'
+    )
     assert not workbench.without(result, "job_time[job 0]").changes
     none = workbench.relax(result, "capacity[k80]", -5)
     assert (none.status, none.after) == ("infeasible", None)
@@ -193,7 +196,7 @@ def test_a_bound_is_a_row() -> None:
     dual = table.loc[("share", "job 0,k80", ">="), "dual"]
     found = workbench.relax(example(), "share[job 0,k80] >=", 0.1)
     assert found.after == pytest.approx(8 / 11 - 0.1 * dual)
-    assert found.text().startswith("With share[job 0,k80] >= -0.1 in place of 0:")
+    assert found.text().startswith('With "share of time on a type" (share[job 0,k80]) >= -0.1 in place of 0:')
 
 
 def test_names_are_text() -> None:

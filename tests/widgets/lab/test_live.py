@@ -84,7 +84,8 @@ def change_a_row(lab: GavelLab) -> None:
         assert results._gantt.view.selected == jobs
     assert results._gantt.view.params["gpus"] == ["v100"] and (rows._right.min, rows._right.max) == (0.0, 4.0)
     rows._right.value = 1.0
-    assert "In this decision: With capacity[v100] &lt;= 1 in place of 2: " in rows._said.value
+    there = "&quot;no more GPUs of a type than there are&quot; (capacity[v100])"
+    assert f"In this decision: With {there} &lt;= 1 in place of 2: " in rows._said.value
     assert "pay" in results.compared.said.value and results.compared.before is before
     assert "In every decision: capacity[v100] &lt;= 1 in place of 2." in results._note.value
     rows._as_code.value = True

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.rows.stated import AS_GOOD, CHANGES, MOVES, SolvedStatement, solved, unsolved
+from workbench.analysis.rows.stated import AS_GOOD, CHANGES, MOVES, SolvedStatement, called, solved, unsolved
 from workbench.base.card import card
 from workbench.base.errors import InputError, counted
 from workbench.base.rounding import short_number
@@ -50,7 +50,8 @@ class Moved(NamedTuple):
 
 @dataclass(frozen=True)
 class RowChange:
-    """What a changed row changes. rows: their names; change: in words; objective, sense: of the problem.
+    """What a changed row changes. rows: their names; change: in words; objective, aim, sense: of the problem, by its
+    name and in the model's own words.
 
     before, after: best values, after None where status says `infeasible` or `unbounded`; moved: variables with other
     values, most first (of several best solutions the solver gives one).
@@ -60,6 +61,7 @@ class RowChange:
     rows: tuple[str, ...]
     change: str
     objective: str
+    aim: str
     sense: str
     status: str
     before: float
@@ -89,11 +91,11 @@ class RowChange:
             none = "no point satisfies all constraints" if self.status == "infeasible" else "there is no best value"
             return f"{none} (before: {_number(self.before)})."
         if not self.changes:
-            return f"{self.objective} stays {_number(self.before)}."
+            return f"{self.aim} stays {_number(self.before)}."
         more = "more" if self.after > self.before else "less"
         better = "better" if (self.after > self.before) == (self.sense == "max") else "worse"
         by = _number(abs(self.after - self.before))
-        return f"{self.objective} is {_number(self.after)} in place of {_number(self.before)}, {by} {more} ({better})."
+        return f"{self.aim} is {_number(self.after)} in place of {_number(self.before)}, {by} {more} ({better})."
 
     def _others(self) -> list[str]:
         if not self.moved:
@@ -145,6 +147,7 @@ def changed(statement: SolvedStatement, row: str, by: float) -> RowChange:
         "rows": tuple(dict.fromkeys(statement.names[number] for number in numbers)),
         "change": _in_words(statement, numbers, row, by),
         "objective": statement.objective,
+        "aim": statement.aim,
         "sense": "max" if programme.maximise else "min",
         "before": before,
     }
@@ -249,15 +252,15 @@ def _nearest(programme: Programme, best: Point, near: FloatArray, solver: Solver
 def _in_words(statement: SolvedStatement, numbers: Sequence[int], row: str, by: float) -> str:
     """What is done to which rows."""
     limits = statement.limits
-    several = f" ({counted(len(numbers), 'row')})" if len(numbers) > 1 else ""
+    several, first = f", {counted(len(numbers), 'row')}" if len(numbers) > 1 else "", numbers[0]
+    names = called(statement.says(first), f"{row if several or math.isinf(by) else statement.names[first]}{several}")
     if math.isinf(by):
-        return f"Without {row}{several}"
-    first = numbers[0]
+        return f"Without {names}"
     old, sense = limits.right.item(first), limits.sense.item(first)
     new = old - by if sense < 0 else old + by
     if several:
-        return f"With {row}{several} each {'relaxed' if by >= 0 else 'tightened'} by {_number(abs(by))}"
-    return f"With {statement.names[first]} {SENSES[sense]} {_number(new)} in place of {_number(old)}"
+        return f"With {names} each {'relaxed' if by >= 0 else 'tightened'} by {_number(abs(by))}"
+    return f"With {names} {SENSES[sense]} {_number(new)} in place of {_number(old)}"
 
 
 def _same(one: float, other: float) -> bool:

@@ -101,6 +101,14 @@ class SolvedStatement:
         found = self.compiled.objective
         return "" if found is None else str(found.parent_component().local_name)
 
+    @property
+    def aim(self) -> str:
+        """The objective in the model's own words, and its name."""
+        from workbench.scheduling.notation import meaning
+
+        found = self.compiled.objective
+        return "" if found is None else called(meaning(found.parent_component()), self.objective)
+
     @cached_property
     def owners(self) -> tuple[Any, ...]:
         """The constraint or variable of each limit."""
@@ -168,6 +176,11 @@ class SolvedStatement:
         ends = np.searchsorted(matrix.indices[order], np.arange(matrix.shape[0] + 1))
         columns, values = column[order].tolist(), matrix.data[order].tolist()
         return [(columns[a:b], values[a:b]) for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
+
+
+def called(says: str, name: str) -> str:
+    """A part of a model by its own words first, its name after."""
+    return f'"{says}" ({name})' if says else name
 
 
 def _term(value: float, name: str, first: bool) -> str:

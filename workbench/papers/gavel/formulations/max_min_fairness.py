@@ -51,11 +51,11 @@ def build(data: AllocationInstance) -> pyo.ConcreteModel:
     )
     m.level = pyo.Var(doc="(ours) t | smallest normalised throughput | 1")
 
-    @m.Objective(sense=pyo.maximize, doc="(4.1) the job that is worst off")
+    @m.Objective(sense=pyo.maximize, doc="(4.1) the level of the job that is worst off")
     def worst_job(m):
         return m.level
 
-    @m.Constraint(m.JOBS, doc="(ours) t is no more than any job's normalised throughput")
+    @m.Constraint(m.JOBS, doc="(ours) no job falls below the common level t")
     def epigraph(m, job):
         return m.level <= m.gang[job] / (m.weight[job] * m.equal[job]) * m.throughput[job]
 
