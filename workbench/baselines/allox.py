@@ -296,28 +296,46 @@ class AlloxScheduler(LineScheduler):
         return Route("other route", NAME, "jobs are matched to places in the lines of GPUs by the Hungarian method")
 
     def stated(self, snapshot: Snapshot, memory: Memory, knobs: Knobs) -> StatedProblem | None:
-        """The matching of the jobs that wait for the GPUs that are free; None through Gavel's rounds."""
+        """The matching of the jobs that wait for the GPUs that are free."""
         if in_rounds(knobs):
-            return None
-        data = _to_match(snapshot, bool(knobs["preemptive"]), float(knobs["alpha"]))[-1]
+            *_, data = _line(snapshot, float(knobs["alpha"]), _kept(snapshot, knobs, memory.policy))
+        else:
+            *_, data = _to_match(snapshot, bool(knobs["preemptive"]), float(knobs["alpha"]))
         return StatedProblem(Allox(), data, Allox().settle({}))
 
     def serve(self, snapshot: Snapshot, knobs: Knobs, rng: np.random.Generator) -> Decision:
         return _serve(snapshot, bool(knobs["preemptive"]), float(knobs["alpha"]))
 
     def shares(self, snapshot: Snapshot, knobs: Knobs, memory: Memory, rng: np.random.Generator) -> Allocated:
-        kept = (
-            {}
-            if knobs["preemptive"]
-            else {job: kind for job, kind in (memory or {}).items() if job in snapshot.jobs.at}
-        )
-        return matched_shares(snapshot, float(knobs["alpha"]), kept)
+        return matched_shares(snapshot, float(knobs["alpha"]), _kept(snapshot, knobs, memory))
+
+
+def _kept(snapshot: Snapshot, knobs: Knobs, memory: Memory) -> dict[str, str]:
+    """{job: type} of those that keep what they have."""
+    held = {} if knobs["preemptive"] else memory or {}
+    return {job: kind for job, kind in held.items() if job in snapshot.jobs.at}
 
 
 def matched_shares(snapshot: Snapshot, alpha: float, kept: Mapping[str, str]) -> Allocated:
     """Share 1 of its type for every job that is first in its line, and for those of `kept`, {job: type}."""
-    jobs, by_name = snapshot.jobs, sorted(snapshot.types)
-    left = dict(zip(snapshot.types, snapshot.workers.tolist(), strict=True))
+    jobs, (left, held, data) = snapshot.jobs, _line(snapshot, alpha, kept)
+    found = _as_stated(data) if stood_in() else match(data, every_place=True)
+    for row in _down_the_line(found):
+        kind, gang = data.types[found.kind[row]], int(data.gang[row])
+        if found.first()[row] and gang <= left[kind]:
+            left[kind] -= gang
+            held[data.jobs[row]] = kind
+    values = np.zeros((len(jobs), len(snapshot.types)))
+    for job, kind in held.items():
+        values[jobs.at[job], snapshot.types.index(kind)] = 1.0
+    return Allocated(Shares(jobs.names, snapshot.types, values), memory=held)
+
+
+def _line(
+    snapshot: Snapshot, alpha: float, kept: Mapping[str, str]
+) -> tuple[dict[str, int], dict[str, str], AlloxData]:
+    """In rounds: the GPUs that are left by type, who keeps its type, and whom the matching is of, types by name."""
+    jobs, left = snapshot.jobs, dict(zip(snapshot.types, snapshot.workers.tolist(), strict=True))
     held = dict[str, str]()
     for job, kind in kept.items():
         gang = int(jobs.gpus[jobs.at[job]])
@@ -326,17 +344,7 @@ def matched_shares(snapshot: Snapshot, alpha: float, kept: Mapping[str, str]) ->
             held[job] = kind
     free = np.array([left[kind] for kind in snapshot.types], dtype=np.int64)
     rows = _looked_at(snapshot, [row for row, name in enumerate(jobs.names) if name not in held], free, alpha)
-    data = _data(snapshot, rows, free, by_name)
-    found = match(data, every_place=True)
-    for row in _down_the_line(found):
-        kind, gang = by_name[found.kind[row]], int(data.gang[row])
-        if found.first()[row] and gang <= left[kind]:
-            left[kind] -= gang
-            held[data.jobs[row]] = kind
-    values = np.zeros((len(jobs), len(snapshot.types)))
-    for job, kind in held.items():
-        values[jobs.at[job], snapshot.types.index(kind)] = 1.0
-    return Allocated(Shares(jobs.names, snapshot.types, values), memory=held)
+    return left, held, _data(snapshot, rows, free, sorted(snapshot.types))
 
 
 def _to_match(

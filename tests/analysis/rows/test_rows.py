@@ -284,10 +284,14 @@ def test_rows_of_runs_whose_programme_is_one_step_of_several() -> None:
     hops = workbench.rows(workbench.simulate("preset:start_here", "hops", {"lambda": "inf"}), 2700.0)
     held(hops, 0.0)
     assert "kept" in set(hops["part"]) and "last of 2" in hops.attrs["notes"][0]
-    allox = workbench.simulate("preset:start_here", "allox")
-    lines = workbench.rows(allox, 2700.0)
-    held(lines, 0.0)
-    assert set(lines["part"]) == {"matched", "places", "match"} and lines.attrs["at_s"] <= 2700
+    for through, at_s in (("queue", 2700.0), ("gavel_rounds", 1200.0)):
+        allox = workbench.simulate("preset:start_here", "allox", through=through)
+        lines = workbench.rows(allox, at_s)
+        held(lines, 0.0)
+        assert set(lines["part"]) == {"matched", "places", "match"} and lines.attrs["at_s"] <= at_s
+        assert "best answers" not in str(lines.attrs["notes"])
+    in_line = workbench.chain(allox, "fast-0/0", 1200.0)
+    assert in_line.job == "vision" and in_line.causes == ("matched[vision]",)
     chronus = workbench.simulate("preset:chronus_example", "chronus")
     made = chronus.decisions[chronus.decisions["made_by"] == "model"]
     leases = workbench.rows(chronus, float(made["time_s"].iloc[0]))

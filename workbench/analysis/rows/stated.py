@@ -237,9 +237,8 @@ def of_decision(run: Run, again: Replay) -> SolvedStatement:
         raise InputError("at", again.run.end_s, "a time by which a programme had been solved")
     made, at_s = stated_in(run, again), asked.snapshot.now_s
     if made is not None:
-        statement = _as_it_stands(
-            made.problem, made.objective, made.gap, at_s, given=_allocation(asked.decision.shares)
-        )
+        shares = asked.decision.shares if route.kind == "same programme" else None  # else they are not its variables
+        statement = _as_it_stands(made.problem, made.objective, made.gap, at_s, given=_allocation(shares))
         if statement is not None:
             return statement
     models = solved_in(run, again) if made is None else _in_turn(made.problem)
