@@ -135,14 +135,15 @@ def carried_over(m: pyo.ConcreteModel) -> bool:
         part = before.component(name)
         before.del_component(part)
         m.add_component(name, part)
-    for job in set(old.jobs).difference(place):
-        for kind in old.types:
-            del m.share[job, kind]
-        del m.throughput[job], m.job_time[job]
-    for jobs in (m.JOBS, m.COMBINATIONS):
-        for job in set(old.jobs).difference(place):
-            jobs.remove(job)
-        jobs.update(new.jobs[len(stay) :])
+    for job in old.jobs:
+        if job not in place:
+            for kind in old.types:
+                del m.share[job, kind]
+            del m.throughput[job], m.job_time[job]
+            m.JOBS.remove(job)
+            m.COMBINATIONS.remove(job)
+    m.JOBS.update(new.jobs[len(stay) :])
+    m.COMBINATIONS.update(new.jobs[len(stay) :])
     return True
 
 
