@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,14 +69,18 @@ _Scaled = tuple[float, dict[int, float], float]
 
 
 class Reader:
-    """What finds sums. visitor: Pyomo's own; named: `_scaled` of the named expressions met, by their `id`, with which
-    the expression itself is kept; before: those of a model before, some of whose expressions may be here."""
+    """What finds sums. variables: those met, by their `id`; visitor: Pyomo's own; named: `_scaled` of the named
+    expressions met, by their `id`, with which the expression itself is kept; before: those of a model before, some of
+    whose expressions may be here."""
 
     def __init__(self, before: Reader | None = None) -> None:
-        self.visitor = LinearRepnVisitor({}, var_recorder=VarRecorder({}, None))
-        self.variables: dict[int, Any] = self.visitor.var_map
+        self.variables: dict[int, Any] = {}
         self.named: dict[int, tuple[Any, _Scaled]] = {}
         self.before = {} if before is None else before.named
+
+    @cached_property
+    def visitor(self) -> LinearRepnVisitor:
+        return LinearRepnVisitor({}, var_recorder=VarRecorder(self.variables, None))
 
 
 @dataclass(frozen=True, eq=False)
