@@ -534,7 +534,7 @@ def _why(data: SiaData, chosen: IntArray, placed: Mapping[str, Gpus], power: flo
 
 
 BINDING = {
-    "not_chosen": "(code) total_cost: under (code) capacity the configurations of the others cost least in all",
+    "not_chosen": "on the GPUs that there are the configurations of the others cost least in all (code)",
     "no_configuration": "none of its sizes runs on the GPUs that are up",
     "restart": "its restart factor is 0: it has hardly run, and another configuration would cost it all of its gain",
     "no_nodes": "placement: it has a configuration, but the GPUs left are on nodes where it cannot run together",

@@ -518,8 +518,8 @@ def _waiting(planned: Planned, chosen: IntArray, held: Mapping[str, Gpus], names
     return why
 
 
-LATER = "(3Sigma) expected_value: in the plan it starts in a later slot, and (3Sigma) capacity has others before it"
-NOT_PLANNED = "(3Sigma) expected_value: under (3Sigma) capacity the starts of others are worth more in all"
+LATER = "in the plan it starts in a later slot: others have the GPUs before it (3Sigma)"
+NOT_PLANNED = "on the GPUs that there are the starts of others are worth more in all (3Sigma)"
 
 
 BINDING = {
