@@ -54,8 +54,11 @@ class RunRequest:
     charge_decisions: Charge | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        rest = [getattr(self, field.name) for field in fields(self)[3:]]
-        return _unpacked, (_json.of(self.scenario), self.scheduler, dict(self.knobs), *rest)
+        return _unpacked, (_json.of(self.scenario), *self.rest())
+
+    def rest(self) -> tuple[Any, ...]:
+        """All but the scenario."""
+        return self.scheduler, dict(self.knobs), *(getattr(self, field.name) for field in fields(self)[3:])
 
 
 def _unpacked(scenario: str, *rest: Any) -> RunRequest:
@@ -252,10 +255,29 @@ def executor_at(address: str) -> Iterator[tuple[Executor, int]]:
         if threads == 0:
             raise WorkbenchError(f"dask {address}", Words("a cluster without workers"), "at least one worker")
         try:
-            yield client.get_executor(), threads
+            yield _OnDask(client), threads
         except distributed.KilledWorker as error:
             found = Words(f"workers that ended while they had a task: {error}")
             raise WorkbenchError(f"dask {address}", found, "workers with memory enough") from None
+
+
+class _OnDask(Executor):
+    """The executor of a client; a scenario goes to the cluster once for the requests that follow each other on it."""
+
+    def __init__(self, client: Any) -> None:
+        self._client, self._executor = client, client.get_executor()
+        self._last: tuple[Scenario | None, Any] = (None, None)
+
+    def submit(self, make: Callable[..., Made], request: RunRequest, /) -> Future[Made]:  # type: ignore[override]
+        """Make what `make` makes of a request."""
+        if self._last[0] is not request.scenario:
+            self._last = request.scenario, self._client.scatter(_json.of(request.scenario), broadcast=True)
+        found: Future[Made] = self._executor.submit(_make_there, make, self._last[1], *request.rest())
+        return found
+
+
+def _make_there(make: Callable[[RunRequest], Made], scenario: str, *rest: Any) -> Made:
+    return make(_unpacked(scenario, *rest))
 
 
 def _check_secure(address: str) -> None:
