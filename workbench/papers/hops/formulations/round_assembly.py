@@ -208,10 +208,8 @@ def serve(
         values = point.values
         if point.solved.status == "time_limit":
             return values, _report(solved, "time_limit")
-        if spot + len(block) == len(order) == 1 or ladder.settle(block, point):
-            spot, width = spot + len(block), width if solver.gap else 2 * width
-        else:
-            width = max(1, len(block) // 2)
+        sure, all_most = (len(block), True) if len(order) == 1 else ladder.settle(block, point)
+        spot, width = spot + sure, 2 * len(block) if all_most and not solver.gap else 1
     proven = all(each.status == "optimal" for each in solved)
     return values, _report(solved, "optimal" if proven else "feasible")
 
@@ -256,23 +254,33 @@ class _Ladder:
         """The best for these levels together."""
         return solve_matrix(replace(self.programme, cost=self._gain(block)), solver)
 
-    def settle(self, block: Sequence[Level], point: Point) -> bool:
-        """Fix what the levels got, if that is sure to be the best for each of them in turn."""
+    def settle(self, block: Sequence[Level], point: Point) -> tuple[int, bool]:
+        """Fix what the first of the levels got that is sure to be the best for each of them in turn.
+
+        Sure is what is the most that a job can get, whatever the others do, what is nothing where all get nothing, and
+        a level that was solved by itself. Returns how many levels that is, and whether more may be tried together.
+        """
         jobs = np.concatenate([level.rows for level in block])
         chosen = np.zeros(len(point.values), dtype=bool)
         chosen[: len(self.twin.job)] = point.values[: len(self.twin.job)] > 0.5
         got = np.zeros(len(self._most))
         taken = np.flatnonzero(chosen)
         got[self.twin.job[taken]] = self.twin.gain[taken]
-        if (got[jobs] >= self._most[jobs] - SLACK).all() or len(jobs) == 1:
-            self._fix(jobs, got[jobs])
-        elif not got[jobs].any():
+        if not got[jobs].any():
             self._fix(jobs, np.zeros(len(jobs)))
-        elif len(block) > 1:
-            return False
-        else:
+            return len(block), True
+        most = [bool((got[level.rows] >= self._most[level.rows] - SLACK).all()) for level in block]
+        sure = most.index(False) if False in most else len(block)
+        if sure:
+            jobs = np.concatenate([level.rows for level in block[:sure]])
+            self._fix(jobs, got[jobs])
+        elif len(jobs) == 1:
+            self._fix(jobs, got[jobs])
+            return 1, False
+        elif len(block) == 1:
             self._keep(block[0], float(self._gain(block)[chosen].sum()))
-        return True
+            return 1, False
+        return sure, sure == len(block)
 
     def _fix(self, jobs: IntArray, gain: FloatArray) -> None:
         """Leave each job only the choices of that gain, one of which it must get; none at all for a gain of 0."""
