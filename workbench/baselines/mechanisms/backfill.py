@@ -17,6 +17,8 @@ from collections.abc import Callable, Sequence
 from heapq import heapify, heappop
 from typing import NamedTuple
 
+import numpy as np
+
 from workbench.base.errors import InputError
 from workbench.base.round_times import TIE
 from workbench.baselines.mechanisms.line import Preferences, Rule, fill
@@ -34,9 +36,10 @@ Lasts = Callable[[Snapshot, Sequence[int], Sequence[Gpus]], list[float]]
 
 def by_speed(snapshot: Snapshot, rows: Sequence[int], gpus: Sequence[Gpus]) -> list[float]:
     """By their steps left and their believed speeds there."""
-    jobs, speed, left = snapshot.jobs.now, snapshot.belief.on_nodes, snapshot.jobs.steps_left.item
+    jobs, speed = snapshot.jobs.now, snapshot.belief.on_nodes
     speeds = [speed(jobs[row], those) for row, those in zip(rows, gpus, strict=True)]
-    return [left(row) / speed if speed > 0 else math.inf for row, speed in zip(rows, speeds, strict=True)]
+    left = snapshot.jobs.steps_left[rows].tolist()
+    return [steps / rate if rate > 0 else math.inf for steps, rate in zip(left, speeds, strict=True)]
 
 
 def by_limit(snapshot: Snapshot, rows: Sequence[int], gpus: Sequence[Gpus]) -> list[float]:
@@ -93,7 +96,7 @@ def easy(
     head = next((spot for spot, row in enumerate(rows) if row not in started and kinds.may_run(spot)), None)
     if head is None:
         return chosen, None
-    reserved = _reserve(rows[head], kinds.of(head), trial, lasts)
+    reserved = _reserve(rows[head], kinds.of(head), trial, lasts, [*started])
     for spot in range(head + 1, len(rows)):
         most = max(trial.left)
         if not most:
@@ -106,15 +109,23 @@ def easy(
     return chosen, reserved
 
 
-def _reserve(row: int, kinds: Sequence[int], trial: Trial, lasts: Lasts) -> Reservation:
-    """The type on which a job can start soonest by the expected ends; equally soon: the one that it prefers."""
-    snapshot, at, kind_of = trial.snapshot, trial.snapshot.jobs.at, trial.room.kind_of
-    held = {unit: lease.gpus for unit, lease in (*snapshot.leases.items(), *snapshot.ended.items())} | trial.placed
-    now_s, gpus = snapshot.now_s, [*held.values()]
-    of = [0] * len(gpus) if len(trial.left) == 1 else map(kind_of, gpus)
+def _reserve(row: int, kinds: Sequence[int], trial: Trial, lasts: Lasts, started: Sequence[int]) -> Reservation:
+    """The type on which a job can start soonest by the expected ends; equally soon: the one that it prefers.
+
+    started: rows of those who start now.
+    """
+    snapshot, jobs, now_s = trial.snapshot, trial.jobs, trial.snapshot.now_s
+    leases = {**snapshot.leases, **snapshot.ended}
+    rows = [*np.flatnonzero(snapshot.jobs.held).tolist(), *started]
+    gpus = [leases[jobs[row].name].gpus for row in rows[: len(rows) - len(started)]]
+    gpus += [trial.placed[jobs[row].name] for row in started]
+    seconds = lasts(snapshot, rows, gpus)
     ends: list[list[_End]] = [[] for _ in trial.left]
-    for number, (kind, seconds) in enumerate(zip(of, lasts(snapshot, [at[str(u)] for u in held], gpus), strict=True)):
-        ends[kind].append((now_s + seconds, number))
+    if len(ends) == 1:
+        ends[0] = [(now_s + each, number) for number, each in enumerate(seconds)]
+    else:
+        for number, (those, each) in enumerate(zip(gpus, seconds, strict=True)):
+            ends[trial.room.kind_of(those)].append((now_s + each, number))
     found = [_soonest(row, kind, ends[kind], gpus, trial) for kind in kinds]
     return min(found, key=lambda reservation: reservation.shadow_s)
 
