@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+import numpy as np
+import pandas as pd
 import pytest
 from pytest import approx
 
 from tests.simulation.hand import EMPTY, RESTART_10, A, B, two_nodes
 from tests.simulation.support import Scripted, check, give, greedy, make, row, script
+from workbench.baselines.fifo import Fifo
+from workbench.scheduling.contract import Knobs, Timing
 from workbench.scheduling.decision import Assignment, Decision
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.loop import Stalled, simulate
@@ -29,6 +34,29 @@ def test_an_arrival_at_a_boundary_is_seen_there() -> None:
     run = simulate(scenario, Scripted(answer))
     assert seen == [(60, "round", ("j0",)), (120, "round", ("j1",))]
     assert row(run, "j0").waited_s == 0 and row(run, "j1").waited_s == approx(59.9)
+
+
+def test_where_nobody_waits_a_scheduler_that_asks_only_for_those_who_wait_is_not_asked() -> None:
+    """FIFO as it is, and asked every time, where it answers so itself: the same run, with fewer calls."""
+    times = [0.0, 5.0, 6.0, 30.0, 30.0, 95.0]
+    scenario = two_nodes([{"steps": 40.0 + i, "gpus": 1, "arrival_s": at_s} for i, at_s in enumerate(times)])
+    calls: dict[bool, list[int]] = {True: [], False: []}
+
+    class Counted(Fifo):
+        def __init__(self, only_waiting: bool) -> None:
+            self.only_waiting = only_waiting
+
+        def timing(self, knobs: Knobs) -> Timing:
+            return replace(super().timing(knobs), only_waiting=self.only_waiting)
+
+        def serve(self, snapshot: Snapshot, knobs: Knobs, rng: np.random.Generator) -> Decision:
+            calls[self.only_waiting].append(len(snapshot.jobs.waiting))
+            return super().serve(snapshot, knobs, rng)
+
+    runs = [simulate(scenario, Counted(only), {"round_s": 0.0}) for only in (True, False)]
+    for name in ("jobs", "timeline", "decisions", "events", "reasons"):
+        pd.testing.assert_frame_equal(getattr(runs[0], name), getattr(runs[1], name))
+    assert 0 not in calls[True] and len(calls[True]) < len(calls[False]) == len(runs[0].decisions)
 
 
 @pytest.mark.parametrize("round_s", [60.0, 0.1, 0.7, 1 / 3])

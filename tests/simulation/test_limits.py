@@ -178,7 +178,7 @@ def test_a_scheduler_that_changes_its_answer_afterwards_does_not_change_the_stat
     gpus["n-0"] = 7
     state.advance(60.0)
     state.release_ended()
-    assert state.nodes.idle.tolist() == [2]
+    assert state.nodes.idle == [2]
 
 
 def test_a_view_cannot_change_the_core() -> None:
@@ -189,7 +189,7 @@ def test_a_view_cannot_change_the_core() -> None:
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 9
     view.free[0] = view.up[0] = 0
-    assert state.nodes.free({}, {}).tolist() == [2]
+    assert state.nodes.free(state.leasing).tolist() == [2]
 
 
 ODD: dict[str, tuple[Any, str]] = {

@@ -38,7 +38,7 @@ from workbench.baselines.mechanisms.priority import Allocated
 from workbench.baselines.mechanisms.priority.explain import Why, explainer
 from workbench.baselines.mechanisms.share_scheduler import require_sharing
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import Knobs, Memory
+from workbench.scheduling.contract import Knobs, Memory, Timing
 from workbench.scheduling.decision import Decision, Shares, Unit
 from workbench.scheduling.knob import Knob, Value
 from workbench.scheduling.room import Room
@@ -101,6 +101,9 @@ class Fifo(LineScheduler):
 
     def about(self, knobs: Knobs) -> frozenset[str]:
         return self.uses if knobs["backfill"] == "limits" else self.uses - {LIMIT_S}
+
+    def timing(self, knobs: Knobs) -> Timing:
+        return replace(super().timing(knobs), only_waiting=not in_rounds(knobs))
 
     def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
         require_sharing(scenario, knobs)

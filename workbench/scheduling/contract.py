@@ -287,11 +287,14 @@ def assembled(knobs: Knobs) -> bool:
 class Timing:
     """When a scheduler is asked: at every multiple of `round_s` (None: no rounds), and on these causes.
 
-    Raises InputError for a length of rounds that cannot be, and for causes that are none.
+    only_waiting: where all jobs hold GPUs and no assignment ends now, it has nothing to decide before something happens
+    and is not asked (but for a belief that learns). Raises InputError for a length of rounds that cannot be, and for
+    causes that are none.
     """
 
     round_s: float | None = None
     causes: frozenset[Cause] = frozenset()
+    only_waiting: bool = False
 
     def __post_init__(self) -> None:
         given, wrong = self.round_s, isinstance(self.round_s, bool) or not isinstance(self.round_s, (int, float))

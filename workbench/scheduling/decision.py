@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
@@ -188,6 +189,10 @@ class Decision:
     solved: SolveReport | None = None
     why: Mapping[str, Reason] = field(default_factory=dict)
     next_s: float | None = None
+
+
+GOES_ON = Decision(next_s=math.inf)
+"""All goes on, and nothing need be decided before something happens."""
 
 
 class Found:

@@ -48,6 +48,7 @@ class FreeGpus:
         self._by_free: ByFree = {}
         self._changed: set[int] = set()
         self._first: dict[int, int] = {}
+        self._largest = nodes.largest
         self._taken: dict[int, int] = {}  # what was left where some were taken before anybody asked for `free`
         for gpus in lent:
             self.lend(gpus)
@@ -63,7 +64,8 @@ class FreeGpus:
         """The same GPUs, to be taken apart from these."""
         other = copy.copy(self)
         other.free, other._first = self.free[:], dict(self._first)
-        other._by_free, other._changed = {}, set(self._nodes.of_kind)
+        other._by_free = {kind: {**nodes} for kind, nodes in self._by_free.items()}
+        other._changed = {*self._changed}
         return other
 
     def lend(self, gpus: Gpus) -> None:
@@ -72,6 +74,8 @@ class FreeGpus:
 
     def left(self, kinds: int) -> list[int]:
         """Free GPUs of each of the `kinds` types."""
+        if not self._by_free and not self._changed:
+            return self._nodes.left[:]
         found = [0] * kinds
         for kind in range(kinds):
             for free, nodes in self._sorted(kind).items():
@@ -101,25 +105,26 @@ class FreeGpus:
 
         Returns None, and takes nothing, if the type has too few free GPUs.
         """
-        nodes, snug = self._sorted(kind), 0
-        for free, those in nodes.items():
-            if free >= gpus and those and (free < snug or not snug):
-                snug = free
-        if snug:
+        nodes = self._sorted(kind)
+        snug = gpus
+        while not nodes.get(snug) and snug < self._largest:
+            snug += 1
+        if nodes.get(snug):
             i = nodes[snug][0]
             sort_anew(nodes, i, snug, snug - gpus)
             left = self.free if "free" in self.__dict__ else self._taken
             left[i] = snug - gpus
             return {self.names[i]: gpus}
+        if sum(size * len(those) for size, those in nodes.items()) < gpus:
+            return None
         chosen, missing = {}, gpus
-        most = sorted((-self.free[i], i) for i in self._free_ones(kind))
-        for number, (negative, i) in enumerate(most):
-            if missing <= -negative:  # the last piece goes to the fullest node that holds it
-                i = min((-size, j) for size, j in most[number:] if -size >= missing)[1]
-                chosen[self.names[i]], missing = missing, 0
+        for size, i in [(free, i) for free in sorted(nodes, reverse=True) for i in nodes[free]]:
+            if missing <= size:  # the last piece goes to the fullest node that holds it
+                snug = min(other for other, those in nodes.items() if those and other >= missing)
+                chosen[self.names[i if snug == size else nodes[snug][0]]], missing = missing, 0
                 break
-            chosen[self.names[i]] = -negative
-            missing += negative
+            chosen[self.names[i]] = size
+            missing -= size
         return self._done(kind, chosen, missing)
 
     def fill(self, kind: int, gpus: int) -> dict[str, int] | None:

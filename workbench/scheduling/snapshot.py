@@ -26,10 +26,11 @@ if TYPE_CHECKING:
 else:
 
     class derived(cached_property):
-        """A cached property without the lock that Python 3.11 takes for it."""
+        """A cached property that whoever fills the view may know, without the lock that Python 3.11 takes."""
 
         def __get__(self, view, owner=None):
-            value = view.__dict__[self.attrname] = self.func(view)
+            read = view.__dict__.get("_read")
+            value = view.__dict__[self.attrname] = self.func(view) if read is None else read(self.attrname)
             return value
 
 
@@ -103,11 +104,20 @@ class NodeView(Lazy):
             found.setdefault(kind, []).append(i)
         return found
 
+    @cached_property
+    def largest(self) -> int:
+        """GPUs of the largest node."""
+        return int(self.gpus.max(initial=0))
+
     @derived
     def by_free(self) -> ByFree:
         """Nodes that have free GPUs, by type and their number; to be read only."""
-        read = self.__dict__.get("_read")
-        found: ByFree = by_free(self.kind, self.free) if read is None else read("by_free")
+        return by_free(self.kind, self.free)
+
+    @derived
+    def left(self) -> list[int]:
+        """Free GPUs of each type; to be read only."""
+        found: list[int] = np.bincount(self.kind, self.free).astype(int).tolist()
         return found
 
     def __repr__(self) -> str:
@@ -145,8 +155,7 @@ class JobView(Lazy):
     @derived
     def waiting(self) -> Sequence[int]:
         """Rows of the jobs that hold no GPUs."""
-        read = self.__dict__.get("_read")
-        found: Sequence[int] = np.flatnonzero(self.held == 0).tolist() if read is None else read("waiting")
+        found: list[int] = np.flatnonzero(self.held == 0).tolist()
         return found
 
     def followed_by(self, jobs: Sequence[Job]) -> JobView:

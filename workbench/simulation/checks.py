@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence, Set
+from operator import attrgetter
+from types import NoneType
 from typing import Any, NoReturn, get_args
 
 import numpy as np
@@ -57,7 +59,11 @@ PARTS: tuple[tuple[str, tuple[type, ...], str], ...] = (
     ("solved", (SolveReport, type(None)), "a SolveReport, or None"),
     ("why", (dict, Mapping), "{job: Reason}"),
 )
-"""Parts of a decision, and what each is: the usual class first, about abstract ones Python takes long to tell."""
+"""Parts of a decision, and what each is."""
+parts_of = attrgetter(*(name for name, _, _ in PARTS))
+USUAL_PARTS = (tuple, frozenset, NoneType, NoneType, dict, NoneType, dict, NoneType, dict)
+USUAL_FIELDS = (str, dict, float, str, NoneType, float)
+"""What the parts of a decision, and the fields of an assignment, nearly always are: they need no closer look."""
 
 
 class Checker:
@@ -84,20 +90,20 @@ class Checker:
 
     def types(self, decision: Decision, now_s: float) -> None:
         """Every part of a decision is of its declared type."""
-        if not _is_plain(decision):
+        if tuple(map(type, parts_of(decision))) != USUAL_PARTS:
             for name, kinds, expected in PARTS:
                 if not isinstance(getattr(decision, name), kinds):
                     self.fail(now_s, None, f"{name}={getattr(decision, name)!r}", expected)
         for a in decision.assign:
-            if not _is_usual(a):
+            if type(a) is not Assignment or tuple(map(type, a)) != USUAL_FIELDS:
                 self._types_of(a, now_s)
             for node, gpus in a.gpus.items():
-                if not _is_count(gpus):
+                if (type(gpus) is not int or gpus < 1) and not _is_count(gpus):
                     self.fail(now_s, a.unit, f"{gpus!r} GPUs on {node!r}", "a whole number >= 1")
         for unit in decision.preempt:
             if not _is_unit(unit):
                 self.fail(now_s, None, unit, UNIT)
-        for slot, tasks in (decision.sequences or {}).items():
+        for slot, tasks in decision.sequences.items() if decision.sequences else ():
             if not isinstance(slot, Slot):
                 self.fail(now_s, None, slot, "a Slot")
             if not isinstance(tasks, (tuple, list)):
@@ -198,7 +204,7 @@ class Checker:
             seen.add(a.unit)
             if not a.until_s > now_s:
                 self.fail(now_s, a.unit, f"until {a.until_s:g} s", "an end after now")
-        for name, verdict in decision.verdicts.items():
+        for name, verdict in decision.verdicts.items() if decision.verdicts else ():
             if not isinstance(name, str):
                 self.fail(now_s, None, name, "a job's name")
             if not isinstance(verdict, str) or verdict not in VERDICTS:
@@ -213,6 +219,9 @@ class Checker:
         for node in a.gpus:
             if node not in self._sizes:
                 self.fail(now_s, a.unit, node, "the name of a node")
+        plain = a.kind == "run" and a.steps is None and a.tail_s == 0.0 and type(a.unit) is str
+        if plain and sum(a.gpus.values()) in jobs[0].sizes:
+            return  # as nearly always
         if not a.gpus:
             self.fail(now_s, a.unit, {}, "at least one GPU")
         if not isinstance(a.kind, str) or a.kind not in KINDS:
@@ -294,33 +303,6 @@ def is_switch(switch: object) -> bool:
     )
 
 
-def _is_plain(d: Decision) -> bool:
-    """Whether a decision is one as nearly all are, of assignments alone: its parts need no closer look."""
-    return (
-        type(d.assign) is tuple
-        and type(d.preempt) is frozenset
-        and d.sequences is None
-        and d.switching is None
-        and d.shares is None
-        and d.solved is None
-        and type(d.verdicts) is dict
-        and type(d.signals) is dict
-        and type(d.why) is dict
-    )
-
-
-def _is_usual(a: Any) -> bool:
-    """Whether an assignment is one as nearly all are, of a job without a cap: its types need no closer look."""
-    return (
-        type(a) is Assignment
-        and type(a.unit) is str
-        and type(a.gpus) is dict
-        and type(a.until_s) is float
-        and a.steps is None
-        and type(a.tail_s) is float
-    )
-
-
 def _is_unit(unit: object) -> bool:
     """Whether a value has the shape of a unit."""
     if isinstance(unit, str):
@@ -346,6 +328,4 @@ def _is_whole(value: object) -> bool:
 
 def _is_count(value: object) -> bool:
     """Whether a value is a whole number of at least 1, Python's or numpy's."""
-    if type(value) is int:
-        return value >= 1
     return isinstance(value, (int, np.integer)) and _is_whole(value) and bool(value >= 1)

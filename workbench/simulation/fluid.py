@@ -75,7 +75,7 @@ def flow(scenario: Scenario, policy: Divides, knobs: Mapping[str, Any], belief: 
     finished: list[str] = []
     while book.unfinished:
         if not book.present:
-            now_s = book.next_arrival_s()
+            now_s = book.next_arrival_s
             cause = "arrival"
         book.admit(now_s)
         snapshot = _look(scenario, book, nodes, belief, now_s, cause, finished)
@@ -86,7 +86,7 @@ def flow(scenario: Scenario, policy: Divides, knobs: Mapping[str, Any], belief: 
         ranks = book.active()
         with np.errstate(divide="ignore"):
             left_s = np.where(rate > 0, book.left[ranks] / rate, np.inf)
-        next_s = min(now_s + float(left_s.min()), book.next_arrival_s())
+        next_s = min(now_s + float(left_s.min()), book.next_arrival_s)
         if next_s == math.inf:
             waiting = ", ".join(snapshot.jobs.names[:5])
             raise InputError(f"fluid run at {now_s:g} s", waiting, "a policy that gives some waiting job a share")

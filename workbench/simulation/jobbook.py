@@ -30,11 +30,12 @@ class JobBook:
     One entry per rank: a job's place in the order of (arrival, position). left: steps that are neither done nor booked;
     attained_s, waited_s: up to since_s, the last change of held (GPUs); rate, ready_s, stop_s, cap: see `run` (without
     copies of a job, see `Leasing.done`); done_at_s: when it will complete if nothing changes (set by `completes`);
+    next_arrival_s, next_done_s: of all, infinity if there is none;
     present: how many jobs have arrived and not gone; holding: how many of them hold GPUs (`settle`);
     stepped: whether steps were booked since the core last asked; fruitless: since the last job left, how often in a row
-    a fault threw a job back to where the one before had; only_profiled: jobs that have had GPUs for nothing but
-    profiles without steps. What is only counted job by job is in lists: one element of an array takes several times as
-    long.
+    a fault threw a job back to where the one before had; begun: jobs that have had GPUs for their steps, not only for
+    profiles without any: what starts then is a restart, and may be a move. What is only counted job by job is in
+    lists: one element of an array takes several times as long.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -65,14 +66,15 @@ class JobBook:
         self._seen: tuple[IntArray | None, dict[str, Any]] = (None, {})
         self._here: tuple[list[int], list[Job]] = ([], [])  # ranks of the active jobs, rising, and the jobs
         self._waiting: list[int] = []  # ranks of those that hold nothing, rising
-        self._arrivals: list[float] = [*(job.arrival_s for job in jobs), math.inf]
+        self._arrivals: list[float] = [*self.arrival_s.tolist(), math.inf]
+        self.next_arrival_s, self.next_done_s = self._arrivals[0], math.inf
         self._witness = 0  # who did a part of a step when that was last asked
         self.admitted = 0
         self.first_alive = 0
         self.unfinished, self.present = count, 0
         self.stepped = False
         self.fruitless: dict[int, int] = {}
-        self.only_profiled: set[int] = set()
+        self.begun: set[int] = set()
         self._left_when_lost: dict[int, float] = {}
 
     def active(self) -> IntArray:
@@ -82,54 +84,52 @@ class JobBook:
             self._active.setflags(write=False)
         return self._active
 
-    def next_arrival_s(self) -> float:
-        """Time of the next arrival, infinity if all have arrived."""
-        return self._arrivals[self.admitted]
-
     def completes(self, rank: int, at_s: float) -> None:
-        """Foresee when a job will complete."""
-        self.done_at_s[rank] = at_s
-        if at_s == math.inf:
-            return
-        heapq.heappush(self._ends, (at_s, rank))
-        if len(self._ends) > 4 * self.present + FEW:
-            self._ends = [(end_s, rank) for rank, end_s in enumerate(self.done_at_s) if end_s < math.inf]
-            heapq.heapify(self._ends)
+        """Foresee when a job will complete; infinity: not as things are."""
+        before, self.done_at_s[rank] = self.done_at_s[rank], at_s
+        if at_s < math.inf:
+            heapq.heappush(self._ends, (at_s, rank))
+            if len(self._ends) > 4 * self.present + FEW:
+                self._ends = [(end_s, rank) for rank, end_s in enumerate(self.done_at_s) if end_s < math.inf]
+                heapq.heapify(self._ends)
+            if at_s < self.next_done_s:
+                self.next_done_s = at_s
+        if before == self.next_done_s < at_s:
+            self._look_ahead()
 
-    def next_done_s(self) -> float:
-        """The first foreseen completion, infinity without one."""
-        ends = self._ends
-        while ends and self.done_at_s[ends[0][1]] != ends[0][0]:
+    def _look_ahead(self) -> None:
+        """Find the next completion."""
+        ends, done_at_s = self._ends, self.done_at_s
+        while ends and done_at_s[ends[0][1]] != ends[0][0]:
             heapq.heappop(ends)
-        return ends[0][0] if ends else math.inf
+        self.next_done_s = ends[0][0] if ends else math.inf
 
     def done_by(self, latest_s: float) -> list[int]:
         """Ranks of the jobs that will have completed by then, who `leave` next."""
-        done: dict[int, None] = {}
-        while self.next_done_s() <= latest_s:
-            done[heapq.heappop(self._ends)[1]] = None
-        return sorted(done)
+        done: list[int] = []
+        while self.next_done_s <= latest_s:
+            done.append(heapq.heappop(self._ends)[1])
+            self._look_ahead()
+        return done if len(done) < 2 else sorted({*done})
 
     def admit(self, now_s: float) -> range:
         """Let the jobs in that have arrived by now; returns their ranks."""
-        before = self.admitted
-        while self._arrivals[self.admitted] <= now_s:
-            self.alive[self.admitted] = True
-            self._here[0].append(self.admitted)
-            self._here[1].append(self.jobs[self.admitted])
-            self._waiting.append(self.admitted)
-            self._active = None
-            self.admitted += 1
-            self.present += 1
-        return range(before, self.admitted)
+        before = rank = self.admitted
+        while self.next_arrival_s <= now_s:
+            self.alive[rank] = True
+            self._here[0].append(rank)
+            self._here[1].append(self.jobs[rank])
+            self._waiting.append(rank)
+            rank += 1
+            self.next_arrival_s = self._arrivals[rank]
+        if rank > before:
+            self.admitted, self._active = rank, None
+            self.present += rank - before
+        return range(before, rank)
 
     def has_run(self, rank: int) -> bool:
         """Whether a job has had GPUs before."""
         return not math.isnan(self.first_start_s.item(rank))
-
-    def has_begun(self, rank: int) -> bool:
-        """Whether a job has had GPUs for its steps before: what starts now is a restart, and may be a move."""
-        return not math.isnan(self.first_start_s.item(rank)) and rank not in self.only_profiled
 
     def is_active(self, name: str) -> bool:
         """Whether a job of that name has arrived and not finished."""
@@ -139,11 +139,12 @@ class JobBook:
     def settle(self, rank: int, now_s: float, more: int = 0) -> None:
         """Book the seconds since the last change of what a job holds: `more` GPUs from now on, fewer if below 0."""
         pause, held = now_s - self.since_s.item(rank), self.held.item(rank)
-        if pause > 0 and held:
-            self.attained_s[rank] += held * pause
-        elif pause > 0:
-            self.waited_s[rank] += pause
-        self.since_s[rank] = now_s
+        if pause > 0:
+            if held:
+                self.attained_s[rank] += held * pause
+            else:
+                self.waited_s[rank] += pause
+            self.since_s[rank] = now_s
         if more:
             self.held[rank] = held + more
             if not held:
@@ -166,12 +167,14 @@ class JobBook:
         found[at] = np.where(now_s >= self.stop_s[ranks], self.cap[ranks], steps)
         return found
 
+    def witnessed(self, from_s: float, to_s: float) -> bool:
+        """Whether the one who did so last has done a part of a step between two times."""
+        last = self._witness
+        return self.cap.item(last) > 0 and self.stop_s.item(last) > from_s and self.ready_s.item(last) < to_s
+
     def has_worked(self, from_s: float, to_s: float) -> bool:
         """Whether a job has done a part of a step between two times."""
-        last = self._witness
-        if self.cap.item(last) > 0 and self.stop_s.item(last) > from_s and self.ready_s.item(last) < to_s:
-            return True
-        ranks = self.active()
+        last, ranks = self._witness, self.active()
         worked = (self.cap[ranks] > 0) & (self.stop_s[ranks] > from_s) & (self.ready_s[ranks] < to_s)
         self._witness = int(ranks[worked.argmax()]) if len(ranks) else last
         return bool(worked.any())
@@ -186,23 +189,34 @@ class JobBook:
         self._left_when_lost[rank] = left
 
     def leave(self, rank: int, now_s: float, *, finished: bool) -> None:
-        """A job goes: it has finished, or was refused."""
-        self.settle(rank, now_s)
+        """A job goes, with all that it holds: it has finished, or was refused."""
+        held, pause = self.held.item(rank), now_s - self.since_s.item(rank)
+        if held:
+            self.attained_s[rank] += held * pause
+            self.held[rank] = 0
+            self.holding -= 1
+        else:
+            self.waited_s[rank] += pause
+            del self._waiting[bisect_left(self._waiting, rank)]
+        self.since_s[rank] = now_s
         if finished:
             self.left[rank] = 0.0
             self.finish_s[rank] = now_s
-        self.completes(rank, math.inf)
+        if self.done_at_s[rank] < math.inf:
+            self.completes(rank, math.inf)
         self.alive[rank] = False
-        del self._waiting[bisect_left(self._waiting, rank)]
-        place = bisect_left(self._here[0], rank)
-        del self._here[0][place], self._here[1][place]
+        here, jobs = self._here
+        place = bisect_left(here, rank)
+        del here[place], jobs[place]
         self._active = None
         self.unfinished -= 1
         self.present -= 1
-        self._left_when_lost.pop(rank, None)
-        self.fruitless.clear()
-        while self.first_alive < self.admitted and not self.alive[self.first_alive]:
-            self.first_alive += 1
+        if self.fruitless:
+            self._left_when_lost.pop(rank, None)
+            self.fruitless.clear()
+        if rank == self.first_alive:
+            while self.first_alive < self.admitted and not self.alive[self.first_alive]:
+                self.first_alive += 1
 
     def waiting(self) -> Sequence[int]:
         """Rows, among the active jobs, of those that hold no GPUs."""

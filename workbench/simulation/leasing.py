@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import heapq
 import math
-import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -96,6 +96,7 @@ class Leasing:
         self.former: dict[Unit, SlotSet] = {}
         self._ends: dict[float, int] = {}  # how many leases in force end then, and the same times as a heap
         self._end_times: list[float] = []
+        self.next_end_s = math.inf  # the earliest
         self.broken_off = 0
         self.measured: list[Iterable[Observation]] = []
         self.measured_from_s = 0.0
@@ -112,26 +113,28 @@ class Leasing:
         free: bool = False,
     ) -> None:
         """Give units their slots; rates: of each, see `rates`; free: without paying for a restart."""
-        former, rank_of, has_begun = self.former.get, self._jobs.rank, self._jobs.has_begun
+        former, book, begun = self.former.get, self._jobs, () if free else self._jobs.begun
         slots = self._nodes.take([(a.gpus, former(_former_key(a.unit), ())) for a in wanted])
-        started: list[Lease] = []
+        started: list[tuple[Lease, bool]] = []
         for a, speeds, chosen in zip(wanted, rates, slots, strict=True):
-            names = (a.unit,) if isinstance(a.unit, str) else members(a.unit)
-            ranks = tuple([rank_of[name] for name in names])
-            old = [not free and has_begun(rank) for rank in ranks]
-            ready_s = now_s + self.restart_s(len(chosen)) if True in old else now_s
-            own = Assignment(a.unit, dict(a.gpus), a.until_s, a.kind, a.steps, a.tail_s)
+            unit, gpus, until_s, kind, steps, tail_s = a
+            names = (unit,) if isinstance(unit, str) else members(unit)
+            ranks = tuple(map(book.rank.__getitem__, names))
+            old = begun.intersection(ranks) if begun else ()
+            ready_s = now_s + self.restart_s(len(chosen)) if old else now_s
+            own = Assignment(unit, {**gpus}, until_s, kind, steps, tail_s)
             none = [0.0] * len(ranks)
-            lease = Lease(own, names, ranks, chosen, speeds, none, none[:], a.until_s, now_s, ready_s, ready_s)
-            self.leases[a.unit] = lease
-            self._end_at(a.until_s)
+            lease = Lease(own, names, ranks, chosen, speeds, none, none[:], until_s, now_s, ready_s, ready_s)
+            self.leases[unit] = lease
+            self._end_at(until_s)
             self._count_start(lease, now_s, why, old)
-            self._run(lease)
-            started.append(lease)
-        for lease in started:
+            started.append((lease, self._run(lease)))
+        for lease, foreseen in started:
             for rank in lease.jobs:
-                self._begin(rank, lease.assignment, now_s)
-            self.foresee(lease.jobs, now_s)
+                if rank not in book.begun:
+                    self._begin(rank, lease.assignment, now_s)
+            if not foreseen:
+                self.foresee(lease.jobs, now_s)
 
     def go_on_alone(self, unit: Unit, gone: int, now_s: float, reason: str) -> None:
         """One half of a pair (rank `gone`) has finished; the other keeps the GPUs: the same run, at its own speed.
@@ -166,40 +169,51 @@ class Leasing:
         return self._restart.seconds(gpus)
 
     def _begin(self, rank: int, a: Assignment, now_s: float) -> None:
-        """Note the first start of a job, and whether it was only profiled so far."""
-        book, measured = self._jobs, a.kind == "profile" and a.steps == 0.0
-        if not book.has_run(rank):
-            book.first_start_s[rank] = now_s
-            if measured:
-                book.only_profiled.add(rank)
-        if not measured:
-            book.only_profiled.discard(rank)
+        """Note the first start of a job, and whether it is for its steps."""
+        if not self._jobs.has_run(rank):
+            self._jobs.first_start_s[rank] = now_s
+        if a.steps != 0.0 or a.kind != "profile":
+            self._jobs.begun.add(rank)
 
-    def _count_start(self, lease: Lease, now_s: float, why: Mapping[str, Reason], may_move: Sequence[bool]) -> None:
-        """may_move: of each job whether it has begun before, and does not just go on.
+    def _count_start(self, lease: Lease, now_s: float, why: Mapping[str, Reason], may_move: Collection[int]) -> None:
+        """may_move: those of its jobs that have begun before, and do not just go on.
 
         A job moves if it had GPUs until now and has other ones: not where its profile becomes a run, or it comes into a
         pair or out of one, on what it had.
         """
         unit, book, gpus = lease.assignment.unit, self._jobs, len(lease.slots)
-        where = sys.intern(", ".join([f"{node} x {count}" for node, count in lease.assignment.gpus.items()]))
-        for name, rank, begun in zip(lease.names, lease.jobs, may_move, strict=True):
-            goes_on = begun and book.held.item(rank) == 0 and book.since_s.item(rank) == now_s
-            moved = goes_on and set(lease.slots) != set(self.former.get(unit if is_copy(unit) else name, ()))
+        where = _told(tuple(lease.assignment.gpus.items()))
+        told = unit if isinstance(unit, str) else unit_name(unit)
+        for name, rank in zip(lease.names, lease.jobs, strict=True):
+            event = "start"
+            goes_on = rank in may_move and book.held.item(rank) == 0 and book.since_s.item(rank) == now_s
+            if goes_on and {*lease.slots} != {*self.former.get(unit if is_copy(unit) else name, ())}:
+                event = "move"
+                book.moves[rank] += 1
             book.settle(rank, now_s, gpus)
             if lease.ready_s > now_s:
                 book.restarts[rank] += 1
-            if moved:
-                book.moves[rank] += 1
-            self.holder.setdefault(rank, []).append(unit)
-            reason = why[name].text if name in why else ""
-            self._recorder.event(now_s, "move" if moved else "start", name, unit_name(unit), where, reason)
+            if rank in self.holder:
+                self.holder[rank].append(unit)
+            else:
+                self.holder[rank] = [unit]
+            self._recorder.event(now_s, event, name, told, where, why[name].text if name in why else "")
 
     # Run -------------------------------------------------------------------------------------------------------------
 
-    def _run(self, lease: Lease) -> None:
-        """Set the jobs of a lease going from ready_s."""
-        limit_s, ready_s = self._tail_from(lease), lease.ready_s
+    def _run(self, lease: Lease) -> bool:
+        """Set the jobs of a lease going from ready_s; returns whether their completion is foreseen."""
+        ready_s = lease.ready_s
+        if lease.plain and isinstance(lease.assignment.unit, str) and lease.rates[0] > 0:  # as nearly always
+            lease.tail_from_s = math.inf
+            rank, rate = lease.jobs[0], lease.rates[0]
+            cap = max(self._jobs.left.item(rank), 0.0)
+            stop_s = ready_s + cap / rate
+            lease.going, lease.caps, lease.stops, lease.stop_s = True, (cap,), (stop_s,), stop_s
+            self._jobs.run(rank, rate, ready_s, stop_s, cap)
+            self._jobs.completes(rank, stop_s)
+            return True
+        limit_s = self._tail_from(lease)
         most = math.inf if lease.assignment.steps is None else float(lease.assignment.steps)
         caps, stops = [], []
         for rank, rate in zip(lease.jobs, lease.rates, strict=True):
@@ -213,9 +227,10 @@ class Leasing:
         lease.tail_from_s = limit_s
         if is_copy(lease.assignment.unit):
             self._copies[lease.assignment.unit] = lease
-            return
+            return False
         for rank, rate, cap, stop in zip(lease.jobs, lease.rates, caps, stops, strict=True):
             self._jobs.run(rank, rate, ready_s, stop, cap)
+        return False
 
     def _tail_from(self, lease: Lease) -> float:
         """When consolidation begins unless the job completes before."""
@@ -264,7 +279,7 @@ class Leasing:
         for unit, a in renewed.items():
             lease = self.ended.pop(unit, None) or self.leases[unit]
             if unit in self.leases:
-                self._ends[lease.until_s] -= 1
+                self._no_end_at(lease.until_s)
             else:
                 self.leases[unit] = lease
                 again.append(lease)
@@ -279,9 +294,7 @@ class Leasing:
                 fresh.append(lease)
             gpus = lease.assignment.gpus
             lease.until_s, lease.assignment = a.until_s, a if a.gpus is gpus else a._replace(gpus=gpus)
-        for lease in fresh:
-            self._run(lease)
-        for lease in fresh:
+        for lease in [lease for lease in fresh if not self._run(lease)]:
             self.foresee(lease.jobs, now_s)
         self._count_renewals(again, now_s)
 
@@ -297,46 +310,56 @@ class Leasing:
     def end_due(self, now_s: float) -> bool:
         """Move the leases whose end has come to `ended`; returns whether there were any."""
         latest_s = now_s * (1 + TIE)
-        if self.next_end_s() > latest_s:
+        if self.next_end_s > latest_s:
             return False
         for unit in [unit for unit, lease in self.leases.items() if lease.until_s <= latest_s]:
             self.ended[unit] = self.leases.pop(unit)
-            self._ends[self.ended[unit].until_s] -= 1
+            self._no_end_at(self.ended[unit].until_s)
         return True
-
-    def next_end_s(self) -> float:
-        """The earliest end of a lease."""
-        times = self._end_times
-        while times and not self._ends[times[0]]:
-            del self._ends[heapq.heappop(times)]
-        return times[0] if times else math.inf
 
     def _end_at(self, until_s: float) -> None:
         """Another lease ends then."""
-        if until_s not in self._ends:
-            heapq.heappush(self._end_times, until_s)
-        self._ends[until_s] = self._ends.get(until_s, 0) + 1
+        if until_s < math.inf:
+            if until_s not in self._ends:
+                heapq.heappush(self._end_times, until_s)
+            self._ends[until_s] = self._ends.get(until_s, 0) + 1
+            self.next_end_s = self._end_times[0]
 
-    def close(self, unit: Unit, now_s: float) -> Lease:
-        """End a lease now, and give back its slots; `foresee` its job next if other copies go on."""
+    def _no_end_at(self, until_s: float) -> None:
+        """A lease does not end then."""
+        if until_s < math.inf:
+            self._ends[until_s] -= 1
+            times = self._end_times
+            while times and not self._ends[times[0]]:
+                del self._ends[heapq.heappop(times)]
+            self.next_end_s = times[0] if times else math.inf
+
+    def close(self, unit: Unit, now_s: float, *, leaving: bool = False) -> Lease:
+        """End a lease now, and give back its slots; `foresee` its job next if other copies go on.
+
+        leaving: its job has finished, and what it holds is booked when it leaves.
+        """
         lease = self.ended.pop(unit, None)
         if lease is None:
             lease = self.leases.pop(unit)
-            self._ends[lease.until_s] -= 1
+            self._no_end_at(lease.until_s)
         self.measured.append(self.measure(lease, self.measured_from_s, now_s))  # worked out if somebody asks
         self._record(lease, now_s)
         lease.going = False
         self.broken_off += now_s < lease.ready_s
         self._nodes.give_back(lease.assignment.gpus, lease.slots)
-        book, slots, copied = self._jobs, lease.slots, is_copy(unit)
-        self._copies.pop(unit, None)
+        copied = self._copies.pop(unit, None) is not None
+        if leaving:
+            return lease
+        book, slots = self._jobs, lease.slots
         for name, rank in zip(lease.names, lease.jobs, strict=True):
             self.former[unit if copied else name] = slots
             book.settle(rank, now_s, -len(slots))
             book.rate[rank] = book.cap[rank] = 0.0
             units = self.holder[rank]
-            units.remove(unit)
-            if not units:
+            if len(units) > 1:
+                units.remove(unit)
+            else:
                 del self.holder[rank]
                 book.completes(rank, math.inf)
         return lease
@@ -348,11 +371,6 @@ class Leasing:
         looks for such circles.
         """
         self.measured.clear()
-
-    def forget(self, name: str, units: Iterable[Unit]) -> None:
-        """A job has gone: its former slots do not matter any more."""
-        for key in (name, *units):
-            self.former.pop(key, None)
 
     def lose(self, lease: Lease, now_s: float) -> list[float]:
         """A closed lease's node has failed: take back each job's steps since the last checkpoint; returns them."""
@@ -366,22 +384,21 @@ class Leasing:
         """Book the steps that a lease's jobs have done, and record its phases up to now."""
         if self._checkpoint_s is not None:
             self._save(lease, now_s, self._checkpoint_s)
-        a, book, done = lease.assignment, self._jobs, [0.0, 0.0]
+        a, book, slots, done = lease.assignment, self._jobs, lease.slots, (0.0, 0.0)
         for spot, rank in enumerate(lease.jobs):
-            done[spot] = steps = lease.steps(spot, now_s)
+            steps = lease.steps(spot, now_s)
             if steps > 0:
-                book.left[rank] -= steps
+                book.left[rank] = book.left.item(rank) - steps
                 book.stepped = True
                 lease.done[spot] += steps
+                done = (done[0], steps) if spot else (steps, 0.0)
         for kind, start_s, end_s in lease.phases(now_s):
             running = kind == a.kind
-            shares = (done[0], done[1]) if running else (0.0, 0.0)
-            lease.row = self._recorder.interval(
-                lease.row, lease.slots, a.unit, lease.names, kind, start_s, end_s, shares
-            )
+            shares = done if running else (0.0, 0.0)
+            lease.row = self._recorder.interval(lease.row, slots, a.unit, lease.names, kind, start_s, end_s, shares)
             if running:
                 for rank in lease.jobs:
-                    book.run_s[rank] += (end_s - start_s) * len(lease.slots)
+                    book.run_s[rank] += (end_s - start_s) * len(slots)
         lease.mark_s = now_s
 
     def _save(self, lease: Lease, now_s: float, every_s: float) -> None:
@@ -417,6 +434,12 @@ class Leasing:
             seconds = min(to_s, lease.tail_from_s if a.kind == "profile" else stop_s) - start_s
             if seconds > 0:
                 yield Observation(name, a.unit, a.gpus, rate, seconds)
+
+
+@lru_cache(100_000)
+def _told(gpus: tuple[tuple[str, int], ...]) -> str:
+    """The GPUs of nodes as events tell them."""
+    return ", ".join(f"{node} x {count}" for node, count in gpus)
 
 
 def _former_key(unit: Unit) -> Unit:

@@ -16,7 +16,7 @@ from workbench.base.errors import InputError, WorkbenchError
 from workbench.base.round_times import boundary_after, boundary_from, is_tie
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Timing
-from workbench.scheduling.decision import Cause, Decision
+from workbench.scheduling.decision import GOES_ON, Cause, Decision
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.snapshot import Belief, Learns, Snapshot
 from workbench.simulation.run import Run
@@ -173,12 +173,17 @@ def _play(
     memory = scheduler.start(seen, knobs)
     cause = clock.begin(state)
     learner = belief if isinstance(belief, Learns) else None  # asked once: the question is slow
+    only_waiting = clock.only_waiting and learner is None
     while cause is not None and not stop(state):
-        snapshot = state.snapshot(cause, future=scheduler.offline)
-        if learner is not None:
-            learner.learn(snapshot.observations)
-        decision, memory = state.checker.answer(scheduler.decide(snapshot, memory, knobs, rng), state.now_s)
-        state.apply(decision, cause)
+        if only_waiting and not state.anybody_waits():
+            decision = GOES_ON
+            state.go_on(decision, cause)
+        else:
+            snapshot = state.snapshot(cause, future=scheduler.offline)
+            if learner is not None:
+                learner.learn(snapshot.observations)
+            decision, memory = state.checker.answer(scheduler.decide(snapshot, memory, knobs, rng), state.now_s)
+            state.apply(decision, cause)
         for observer in observers:
             observer.on_decision(_progress(state))
         cause = clock.advance(state, decision)
@@ -194,7 +199,7 @@ class Clock:
     """Finds the next moment at which the scheduler is asked."""
 
     def __init__(self, timing: Timing, latest_s: float) -> None:
-        self._round_s = timing.round_s
+        self._round_s, self.only_waiting = timing.round_s, timing.only_waiting
         self._idle = "idle" in timing.causes
         self._arrivals = "arrival" in timing.causes
         self._completions = self._idle or "completion" in timing.causes
@@ -217,45 +222,42 @@ class Clock:
 
     def advance(self, state: State, decision: Decision) -> Cause | None:
         """Go to the next moment; None when the run's latest time is reached or every job has finished."""
-        wanted_s = decision.next_s
+        wanted_s, book = decision.next_s, state.book
         ask_s = math.inf if wanted_s is None else wanted_s
         if state.leasing.leases:
             self._idle_rounds = 0
         elif self._has_idled(state):
             wanted_s, ask_s = math.inf, math.inf if self._round_s is not None else state.next_change_s()
         self._watch_steps(state)
-        if state.book.fruitless:
+        if book.fruitless:
             self._watch_losses(state)
-        while state.book.unfinished:
-            if not state.book.present:
+        while book.unfinished:
+            if not book.present:
                 return self._wait_for_arrival(state)
-            next_s = min(ask_s, self._next_cause(state))
+            next_s = min(
+                ask_s,
+                book.next_arrival_s if self._arrivals else math.inf,
+                state.next_completion_s() if self._completions else math.inf,
+                state.leasing.next_end_s if self._lease_ends else math.inf,
+                state.faults.next_s if self._faults else math.inf,
+            )
             if self._round_s is not None:
                 boundary_s = self._next_boundary(state, wanted_s, self._round_s)
                 next_s = min(boundary_s, next_s)
                 if boundary_s < math.inf and is_tie(next_s, boundary_s):
                     next_s = boundary_s
             if next_s == math.inf:
-                next_s = min(state.book.next_arrival_s(), state.next_completion_s(), state.leasing.next_end_s())
+                next_s = min(state.book.next_arrival_s, state.next_completion_s(), state.leasing.next_end_s)
             if next_s == math.inf:
                 self._stuck(state)
             if next_s > self._latest_s:
                 state.advance(self._latest_s)
                 return None
             cause = self._cause(state, state.advance(next_s), ask_s)
-            if cause is not None and state.book.present:
+            if cause is not None and book.present:
                 return cause
             state.release_ended()
         return None
-
-    def _next_cause(self, state: State) -> float:
-        """The next time at which one of the declared causes may occur."""
-        return min(
-            state.book.next_arrival_s() if self._arrivals else math.inf,
-            state.next_completion_s() if self._completions else math.inf,
-            state.leasing.next_end_s() if self._lease_ends else math.inf,
-            state.faults.next_s() if self._faults else math.inf,
-        )
 
     def _next_boundary(self, state: State, ask_s: float | None, round_s: float) -> float:
         """The next round boundary, or with `ask_s` the first one by which something may have changed."""
@@ -278,7 +280,7 @@ class Clock:
 
     def _wait_for_arrival(self, state: State) -> Cause | None:
         """Nothing to schedule: go to the next arrival, or to the boundary from it on if only rounds are asked for."""
-        next_s = state.book.next_arrival_s()
+        next_s = state.book.next_arrival_s
         if self._round_s is not None and not self._arrivals:
             next_s = boundary_from(next_s, self._round_s)
         if next_s > self._latest_s:
@@ -299,19 +301,20 @@ class Clock:
         self._idle_rounds += 1
         if self._idle_rounds < MOST_IDLE_ROUNDS:
             return False
-        if state.book.next_arrival_s() == math.inf:
-            settled = state.nodes.up.all() or state.faults.next_s() == math.inf
+        if state.book.next_arrival_s == math.inf:
+            settled = state.nodes.up.all() or state.faults.next_s == math.inf
             if settled or self._idle_rounds >= MOST_IDLE_CHANGES:
                 self._stuck(state)
         return True
 
     def _watch_steps(self, state: State) -> None:
         """Count decisions between which nobody did a step although GPUs are held: restarts that never end."""
-        if state.has_stepped(self._watched_s):
+        from_s, self._watched_s = self._watched_s, state.now_s
+        if state.has_stepped(from_s):
             self._stepless_rounds, self._stepped_s, self._broken_off = 0, state.now_s, state.leasing.broken_off
-        elif state.leasing.leases:
+            return
+        if state.leasing.leases:
             self._stepless_rounds += 1
-        self._watched_s = state.now_s
         if self._stepless_rounds < MOST_IDLE_ROUNDS:
             return
         restart_s = max((state.leasing.restart_s(len(each.slots)) for each in state.leasing.leases.values()), default=0)

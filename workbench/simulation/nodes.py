@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 from bisect import insort
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,11 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.decision import IntArray, Slot, Unit
+from workbench.scheduling.decision import IntArray, Slot
 from workbench.scheduling.snapshot import by_free, sort_anew
 
 if TYPE_CHECKING:
-    from workbench.simulation.leasing import Lease
+    from workbench.simulation.leasing import Leasing
 
 SlotSet = tuple[Slot, ...]
 
@@ -43,13 +44,16 @@ class Pool:
 
         Every unit's former slots are served before anybody gets another slot, so that the order does not matter.
         """
-        taken = [self._keep(gpus, before) for gpus, before in wanted]
+        taken = [self._keep(gpus, before) if before else [] for gpus, before in wanted]
         for (gpus, _), slots in zip(wanted, taken, strict=True):
             for node, number in gpus.items():
                 missing = number - sum(slot.node == node for slot in slots) if slots else number
                 free, all_slots = self._free[node], self._slots[node]
-                slots += [all_slots[i] for i in free[:missing]]
-                del free[:missing]
+                if missing == 1:
+                    slots.append(all_slots[free.pop(0)])
+                else:
+                    slots += map(all_slots.__getitem__, free[:missing])
+                    del free[:missing]
         return list(map(tuple, taken))
 
     def _keep(self, gpus: Mapping[str, int], before: SlotSet) -> list[Slot]:
@@ -71,7 +75,8 @@ class Pool:
 
 
 class Nodes:
-    """Arrays over nodes in cluster order, and the pool of their slots; held: GPUs that somebody holds."""
+    """Arrays over nodes in cluster order, and the pool of their slots; held: GPUs that somebody holds;
+    all_up: whether no node is down."""
 
     def __init__(self, scenario: Scenario) -> None:
         machines, types = scenario.cluster.machines, scenario.cluster.types
@@ -81,14 +86,17 @@ class Nodes:
         self.gpus = np.array([node.gpus for node in machines], dtype=np.int64)
         self.kind.setflags(write=False)  # handed out in views
         self.gpus.setflags(write=False)
-        self.idle = self.gpus.copy()
+        self.idle: list[int] = self.gpus.tolist()
         self.up = np.ones(len(machines), dtype=bool)
         self.of_kind: dict[int, list[int]] = {}
-        for i, kind in enumerate(self.kind.tolist()):
+        self._kind_of: list[int] = self.kind.tolist()
+        for i, kind in enumerate(self._kind_of):
             self.of_kind.setdefault(kind, []).append(i)
-        self._by_free = by_free(self.kind, self.idle)  # of the nodes that are up; a list is never changed but replaced
+        self.largest = int(self.gpus.max(initial=0))
+        self._by_free = by_free(self.kind, self.gpus)  # of the nodes that are up; a list is never changed but replaced
+        self._left = [int(self.gpus[those].sum()) for _, those in sorted(self.of_kind.items())]  # their GPUs, by type
         self.held = 0
-        self._gpus_up, self._all_up = int(self.gpus.sum()), True
+        self._gpus_up, self.all_up = int(self.gpus.sum()), True
         self.pool = Pool({node.name: node.gpus for node in machines})
         self.down_since_s: dict[int, tuple[float, SlotSet]] = {}  # and its slots, of a drained one those then free
 
@@ -105,50 +113,55 @@ class Nodes:
 
     def _count(self, gpus: Mapping[str, int], sign: int) -> None:
         for node, count in gpus.items():
-            i = self.at[node]
-            idle = self.idle.item(i)
-            self.idle[i] = idle + sign * count
-            if self.up[i]:
-                self._sort(i, idle, idle + sign * count)
-            self.held -= sign * count
+            i, more = self.at[node], sign * count
+            idle = self.idle[i]
+            self.idle[i] = idle + more
+            if self.all_up or self.up[i]:
+                kind = self._kind_of[i]
+                self._left[kind] += more
+                sort_anew(self._by_free[kind], i, idle, idle + more)
+            self.held -= more
 
-    def _sort(self, node: int, before: int, after: int) -> None:
-        """A node that had `before` GPUs to give has `after`."""
-        sort_anew(self._by_free[self.kind.item(node)], node, before, after)
-
-    def column(self, name: str, held: Mapping[Unit, Lease], ending: Mapping[Unit, Lease]) -> Any:
+    def column(self, name: str, leasing: Leasing) -> Any:
         """What a scheduler sees of the nodes, see `NodeView`."""
+        ending = leasing.ended
         if name == "up":
             return self.up.copy()
+        if name == "left" and not ending:
+            return self._left[:]
         if name == "by_free" and not ending:
-            return {kind: dict(those) for kind, those in self._by_free.items()}
-        free = self.free(held, ending)
+            return {kind: {**those} for kind, those in self._by_free.items()}
+        free = self.free(leasing)
+        if name == "left":
+            return np.bincount(self.kind, free).astype(int).tolist()
         return free if name == "free" else by_free(self.kind, free)
 
-    def free(self, held: Mapping[Unit, Lease], ending: Mapping[Unit, Lease]) -> IntArray:
-        """GPUs free on each node once the leases `ending` are gone and `held` stay; 0 on nodes that are down."""
+    def free(self, leasing: Leasing) -> IntArray:
+        """GPUs free on each node once the leases that end now are gone; 0 on nodes that are down."""
+        held, ending = leasing.leases, leasing.ended
         few, sign = (held, -1) if len(held) < len(ending) else (ending, 1)
-        free = (self.gpus if sign < 0 else self.idle).copy()
+        free = self.gpus.copy() if sign < 0 else np.array(self.idle)
         for lease in few.values():
             for node, count in lease.assignment.gpus.items():
                 free[self.at[node]] += sign * count
-        if not self._all_up:
+        if not self.all_up:
             free[~self.up] = 0
         return free
 
     def turn(self, node: int, up: bool) -> None:
         """A node goes down or comes back."""
         if self.up[node] != up:
-            idle = self.idle.item(node)
-            self._sort(node, 0 if up else idle, idle if up else 0)
+            before, after = (0, self.idle[node]) if up else (self.idle[node], 0)
+            self._left[self._kind_of[node]] += after - before
+            sort_anew(self._by_free[self._kind_of[node]], node, before, after)
         self.up[node] = up
-        self._gpus_up, self._all_up = int(self.gpus[self.up].sum()), bool(self.up.all())
+        self._gpus_up, self.all_up = int(self.gpus[self.up].sum()), bool(self.up.all())
 
     def gpus_up(self) -> int:
         """GPUs of the nodes that are up, and those that are held on drained ones."""
-        if self._all_up:
+        if self.all_up:
             return self._gpus_up
-        return self._gpus_up + int((self.gpus - self.idle)[~self.up].sum())
+        return self._gpus_up + int((self.gpus - np.array(self.idle))[~self.up].sum())
 
 
 class NodeChange(NamedTuple):
@@ -166,6 +179,7 @@ class FaultPlan:
     A node is down while any outage covers it; it fails when the first one begins that does not let jobs go on.
     Times between failures and of repair are exponential with means mtbf_s and mttr_s, one random stream per node,
     seeded with its name: a node that comes or goes, wherever it stands, leaves the others' outages alone.
+    next_s: time of the next change, infinity if there is none.
     """
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
@@ -185,10 +199,7 @@ class FaultPlan:
             self._streams = [np.random.default_rng([seed, 1, *name.encode()]) for name in names]
             for node, stream in enumerate(self._streams):
                 heapq.heappush(self._heap, (float(stream.exponential(faults.mtbf_s)), node, 1, False))
-
-    def next_s(self) -> float:
-        """Time of the next change, infinity if there is none."""
-        return self._heap[0][0] if self._heap else float("inf")
+        self.next_s = self._heap[0][0] if self._heap else math.inf
 
     def until(self, now_s: float) -> list[NodeChange]:
         """Changes up to now that really change a node's state, taken off the plan."""
@@ -207,4 +218,5 @@ class FaultPlan:
             fails, is_up = not had_failed and bool(self._failed[node] > 0), bool(self._down[node] == 0)
             if was_up != is_up or fails:
                 changes.append(NodeChange(time_s, node, is_up, fails))
+        self.next_s = self._heap[0][0] if self._heap else math.inf
         return changes

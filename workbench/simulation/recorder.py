@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import Decision, IntArray, Reason, Shares, Slot, Task, Unit, WorkerType, unit_name
+from workbench.scheduling.decision import Decision, IntArray, Reason, Shares, Task, Unit, WorkerType, unit_name
 from workbench.simulation.nodes import SlotSet
 from workbench.simulation.schema import DECISIONS, EVENTS, NUMBERS, REASONS, SHARES, SIGNALS, TIMELINE, Column
 
@@ -91,10 +92,7 @@ class Recorder:
         self._detail = detail
         self.decisions = 0
         self._slots: list[SlotSet] = []
-        self._unit: list[str] = []
-        self._job: list[str] = []
-        self._with_job: list[str] = []
-        self._kind: list[str] = []
+        self._texts: list[tuple[str, str, str, str]] = []  # unit, job, with_job, kind
         self._start_s = array("d")
         self._end_s = array("d")
         self._steps = array("d")
@@ -130,22 +128,21 @@ class Recorder:
         row: the unit's latest one on the same slots, extended if the new interval continues it; else Nothing.
         jobs: of the unit, two for a pair, none where nobody holds them.
         """
-        if row != Nothing and self._kind[row] == kind and self._end_s[row] == start_s:
+        if row != Nothing and self._end_s[row] == start_s and self._texts[row][3] == kind:
             self._end_s[row] = end_s
             self._steps[row] += steps[0]
             self._with_steps[row] += steps[1]
             return row
         self._changed.update(jobs)
+        name = unit if isinstance(unit, str) else "" if unit is None else unit_name(unit)
+        first, second = (jobs[0], jobs[1]) if len(jobs) > 1 else (jobs[0] if jobs else "", "")
         self._slots.append(slots)
-        self._unit.append("" if unit is None else unit_name(unit))
-        self._job.append(jobs[0] if jobs else "")
-        self._with_job.append(jobs[1] if len(jobs) > 1 else "")
-        self._kind.append(kind)
+        self._texts.append((name, first, second, kind))
         self._start_s.append(start_s)
         self._end_s.append(end_s)
         self._steps.append(steps[0])
         self._with_steps.append(steps[1])
-        return len(self._kind) - 1
+        return len(self._texts) - 1
 
     def event(
         self, time_s: float, event: str, job: str = "", unit: str = "", where: str = "", reason: str = ""
@@ -161,22 +158,23 @@ class Recorder:
         for job, unit in renewed:
             cells += (time_s, "renew", job, unit_name(unit), "", "")
 
-    def decision(self, time_s: float, row: Sequence[Any], decision: Decision) -> None:
-        """Record a call of the scheduler: `row` holds the columns from cause to changed."""
+    def decision(self, row: tuple[Any, ...], decision: Decision) -> None:
+        """Record a call of the scheduler: `row` holds the columns from time_s to changed."""
         number, found = self.decisions, decision.solved
         if found is not None:
             numbers = (found.objective, found.bound, found.gap)
             said = (np.nan if v is None else v for v in numbers)
             self._solved[number] = (found.status, *said, found.build_s, found.solve_s, found.made_by)
-        detailed = self.in_detail
-        self._calls.fresh += (time_s, *row)
-        for rows in (self._calls, self._events):
-            if len(rows.fresh) >= MANY:
-                rows.fold()
+        fresh, most = self._calls.fresh, self._detail
+        fresh += row
+        if len(fresh) >= MANY or len(self._events.fresh) >= MANY:
+            self._calls.fold()
+            self._events.fold()
         self.decisions = number + 1
-        if not detailed:
+        if most is not None and number >= most:
             self._changed.clear()
             return
+        time_s: float = row[0]
         if decision.shares is not None and not _same_shares(decision.shares, self._last_shares):
             self._last_shares = decision.shares
             self._shares.append(ShareRows.of(decision.shares, number, time_s))
@@ -237,13 +235,17 @@ class Recorder:
 
     def _timeline(self) -> pd.DataFrame:
         """One row per slot and maximal interval, ordered by (start, node, slot)."""
-        counts = np.array([len(slots) for slots in self._slots], dtype=np.int64)
+        counts = np.fromiter(map(len, self._slots), np.int64, len(self._slots))
         entry = np.repeat(np.arange(len(counts)), counts)
-        slots: list[Slot] = list(chain.from_iterable(self._slots))
+        slots = [*dict.fromkeys(chain.from_iterable(self._slots))]
+        place = dict(zip(slots, range(len(slots)), strict=True))
+        at = np.fromiter(map(place.__getitem__, chain.from_iterable(self._slots)), np.int64, len(entry))
+        what: dict[Any, int] = {}  # rows are one interval if they touch and have the same slot, texts and GPUs
+        kinds = [what.setdefault(key, len(what)) for key in zip(self._texts, counts.tolist(), strict=True)]
         width = np.maximum(counts, 1)
         t = pd.DataFrame(
             {
-                "lane": self._lanes(slots, entry),
+                "lane": at * len(what) + np.array(kinds, dtype=np.int64)[entry],
                 "start_s": np.frombuffer(self._start_s)[entry],
                 "end_s": np.frombuffer(self._end_s)[entry],
                 "steps": (np.frombuffer(self._steps) / width)[entry],
@@ -253,33 +255,24 @@ class Recorder:
         for column in (self._slots, self._start_s, self._end_s, self._steps, self._with_steps):
             del column[:]
         t = _merge(t)
-        shown = [slots[i] for i in t["recorded"].tolist()]
-        node = np.array([self._place_of[slot.node] for slot in shown], dtype=np.int64)
-        number = np.array([slot.number for slot in shown], dtype=np.int64)
-        order = np.lexsort((t["recorded"].to_numpy(), number, node, t["start_s"].to_numpy()))
-        t, shown, number = t.iloc[order], [shown[i] for i in order.tolist()], number[order]
+        node = np.array([self._place_of[slot.node] for slot in slots], dtype=np.int64)
+        number = np.array([slot.number for slot in slots], dtype=np.int64)
+        shown = at[t["recorded"].to_numpy()]
+        order = np.lexsort((t["recorded"].to_numpy(), number[shown], node[shown], t["start_s"].to_numpy()))
+        t, shown = t.iloc[order], shown[order]
+        names = np.array([[slot.node, self._accelerator_of[slot.node]] for slot in slots], dtype=object).reshape(-1, 2)
         of = entry[t["recorded"].to_numpy()]
-        texts = {"unit": self._unit, "job": self._job, "with_job": self._with_job, "kind": self._kind}
+        texts = [*map(self._texts.__getitem__, of.tolist())]
         return TIMELINE.frame(
             {
-                "node": [slot.node for slot in shown],
-                "slot": number,
-                "accelerator": [self._accelerator_of[slot.node] for slot in shown],
-                **{name: [column[i] for i in of.tolist()] for name, column in texts.items()},
+                "node": names[shown, 0],
+                "slot": number[shown],
+                "accelerator": names[shown, 1],
+                **{name: [*map(itemgetter(i), texts)] for i, name in enumerate(("unit", "job", "with_job", "kind"))},
                 **{name: t[name].to_numpy() for name in ("start_s", "end_s", "steps", "with_steps")},
                 "gpus": counts[of],
             }
         )
-
-    def _lanes(self, slots: Sequence[Slot], entry: IntArray) -> IntArray:
-        """A number per row, equal for rows that are one interval if they touch: same slot, unit, kind and GPUs."""
-        what: dict[Any, int] = {}
-        keys = zip(self._unit, self._job, self._kind, map(len, self._slots), strict=True)
-        of_entry = np.array([what.setdefault(key, len(what)) for key in keys], dtype=np.int64)
-        places: dict[Slot, int] = {}
-        where = np.array([places.setdefault(slot, len(places)) for slot in slots], dtype=np.int64)
-        lanes: IntArray = where * len(what) + of_entry[entry]
-        return lanes
 
 
 def _merge(t: pd.DataFrame) -> pd.DataFrame:

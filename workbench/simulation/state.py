@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Set
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -21,8 +22,6 @@ from workbench.simulation.nodes import FaultPlan, Nodes
 from workbench.simulation.recorder import Nothing, Recorder
 from workbench.simulation.task_sequences import Sequences
 
-OF_LEASES, OF_NODES = frozenset({"leases", "ended"}), frozenset({"free", "up", "by_free"})
-"""Columns of a snapshot, and of its view of nodes, that are worked out when they are read."""
 NOT_RENEWED = "its assignment ended and was not renewed"
 
 
@@ -48,7 +47,17 @@ class State:
             "models": scenario.models,
             "synchronisation_s": scenario.table.synchronisation_s,
         }
-        self._nodes = {name: getattr(self.nodes, name) for name in ("names", "kind", "gpus", "at", "of_kind")}
+        self._nodes = {
+            name: getattr(self.nodes, name) for name in ("names", "kind", "gpus", "at", "of_kind", "largest")
+        }
+        nodes, leasing = self.nodes, self.leasing
+        self._columns: dict[str, Callable[[], Any]] = {  # what else a snapshot and its views ask for is the book's
+            **{name: partial(nodes.column, name, leasing) for name in ("free", "up", "by_free", "left")},
+            "leases": lambda: {unit: lease.assignment for unit, lease in leasing.leases.items()},
+            "ended": lambda: {unit: lease.assignment for unit, lease in leasing.ended.items()},
+            "waiting": self.book.waiting,
+            "steps_left": self.steps_left,
+        }
         self._happened: set[Cause] = set()
         self._new_finished: list[str] = []
         self._start_running()
@@ -79,18 +88,18 @@ class State:
 
     def snapshot(self, cause: Cause, *, future: bool = False) -> Snapshot:
         """What the scheduler may see now."""
-        finished, self._new_finished = tuple(self._new_finished), []
         read = self._reader()
-        known = {
-            **self._known,
+        known = self._known | {
             "now_s": self.now_s,
             "cause": cause,
             "jobs": JobView.later(read, {}),
             "nodes": NodeView.later(read, self._nodes),
-            "finished": finished,
+            "finished": tuple(self._new_finished),
             "observe": self._observer(),
-            "tasks": self.sequences.view(),
         }
+        self._new_finished.clear()
+        if self.sequences.used:
+            known["tasks"] = self.sequences.view()
         if not self.leasing.ended:
             known["ended"] = {}
         if future:
@@ -99,19 +108,13 @@ class State:
 
     def _reader(self) -> Callable[[str], Any]:
         """Columns of the snapshot and its two views by name, as long as nothing has been decided."""
-        recorder, decisions = self.recorder, self.recorder.decisions
+        recorder, decisions, columns = self.recorder, self.recorder.decisions, self._columns
 
         def read(name: str) -> Any:
             if recorder.decisions != decisions:
                 raise RuntimeError(f"{name} can be read for the first time only while deciding (see Snapshot.keep)")
-            if name in OF_NODES:
-                return self.nodes.column(name, self.leasing.leases, self.leasing.ended)
-            if name == "steps_left":
-                return self.steps_left()
-            if name not in OF_LEASES:
-                return self.book.column(name, self.now_s)
-            leases = self.leasing.leases if name == "leases" else self.leasing.ended
-            return {unit: lease.assignment for unit, lease in leases.items()}
+            column = columns.get(name)
+            return self.book.column(name, self.now_s) if column is None else column()
 
         return read
 
@@ -120,7 +123,7 @@ class State:
         leasing, decisions = self.leasing, self.recorder.decisions
         measured, leasing.measured = leasing.measured, []
         from_s, leasing.measured_from_s = leasing.measured_from_s, self.now_s
-        of_tasks = self.sequences.measured()
+        of_tasks = self.sequences.measured() if self.sequences.used else tuple
 
         def observe() -> tuple[Observation, ...]:
             if self.recorder.decisions != decisions:
@@ -131,14 +134,21 @@ class State:
 
         return observe
 
+    def anybody_waits(self) -> bool:
+        """Whether a job holds no GPUs, or an assignment ends now."""
+        return self.book.present > self.book.holding or bool(self.leasing.ended)
+
     def has_stepped(self, from_s: float) -> bool:
         """Whether any job did a part of a step from a time on; to be asked with the time of the last call."""
-        booked, self.book.stepped = self.book.stepped, False
-        return booked or self.sequences.busy or self.leasing.has_worked(from_s, self.now_s)
+        book = self.book
+        if book.stepped:
+            book.stepped = False
+            return True
+        return book.witnessed(from_s, self.now_s) or self.sequences.busy or self.leasing.has_worked(from_s, self.now_s)
 
     def has_idle_and_waiting(self) -> bool:
         """Whether GPUs are idle on nodes that are up while jobs wait."""
-        free = self.nodes.free(self.leasing.leases, self.leasing.ended)
+        free = self.nodes.free(self.leasing)
         return self.book.holding < self.book.present and bool(free.sum() > 0)
 
     def all_finished(self, first: int, last: int) -> bool:
@@ -150,11 +160,13 @@ class State:
 
     def next_completion_s(self) -> float:
         """Time of the next completion if nothing changes, or of the next task's end (tasks complete jobs in turn)."""
-        return min(self.book.next_done_s(), self.sequences.next_s()) if self.book.present else math.inf
+        if not self.sequences.used:
+            return self.book.next_done_s
+        return min(self.book.next_done_s, self.sequences.next_s()) if self.book.present else math.inf
 
     def next_change_s(self) -> float:
         """Time of the next arrival, completion, end of a lease or change of a node."""
-        times = (self.book.next_arrival_s(), self.next_completion_s(), self.leasing.next_end_s(), self.faults.next_s())
+        times = (self.book.next_arrival_s, self.next_completion_s(), self.leasing.next_end_s, self.faults.next_s)
         return min(times)
 
     def advance(self, to_s: float) -> Set[Cause]:
@@ -163,35 +175,40 @@ class State:
         Returns what has happened since the last decision. Leases that end at `to_s` itself can still be renewed. When
         no job is left the simulation stays at the last completion.
         """
+        book, leasing, used = self.book, self.leasing, self.sequences.used
         while True:
-            lease_end_s = self.leasing.next_end_s()
-            if lease_end_s < math.inf and is_tie(lease_end_s, to_s):
-                lease_end_s = to_s
-            next_s = min(self.next_completion_s(), lease_end_s, self.faults.next_s(), to_s)
+            next_s = self.next_completion_s() if used else book.next_done_s
+            if leasing.next_end_s < next_s and not is_tie(leasing.next_end_s, to_s):
+                next_s = leasing.next_end_s
+            if self.faults.next_s < next_s:
+                next_s = self.faults.next_s
             if next_s >= to_s:
                 break
             self.now_s = next_s
             self._happen()
-            if self.leasing.ended:
+            if leasing.ended:
                 self.release_ended()
-            if not self.book.unfinished:
+            if not book.unfinished:
                 return self._happened
         self.now_s = to_s
-        self._admit()
+        if book.next_arrival_s <= to_s:
+            self._admit()
         self._happen()
         return self._happened
 
     def _happen(self) -> None:
         """What happens at this instant, in a fixed order: completions, ends of leases, node changes."""
         latest_s = self.now_s * (1 + TIE)
-        if self.book.next_done_s() <= latest_s:
+        if self.book.next_done_s <= latest_s:
             for rank in self.book.done_by(latest_s):
                 self._finish(rank)
-        for rank in self.sequences.happen(self.now_s):
-            self._finish(rank)
-        if self.leasing.end_due(self.now_s):
+        if self.sequences.used:
+            for rank in self.sequences.happen(self.now_s):
+                self._finish(rank)
+        if self.leasing.next_end_s <= latest_s:
+            self.leasing.end_due(self.now_s)
             self._happened.add("lease_end")
-        if self.faults.next_s() <= self.now_s:
+        if self.faults.next_s <= self.now_s:
             self._take_faults()
 
     def _admit(self) -> None:
@@ -201,15 +218,16 @@ class State:
 
     def _finish(self, rank: int) -> None:
         """Complete a job: all its units give back their GPUs; the other half of a pair goes on alone."""
-        name = self.book.jobs[rank].name
-        units = tuple(self.leasing.holder.get(rank, ()))
-        for unit in units:
-            if not isinstance(unit, str) and len(members(unit)) == 2:
-                self.leasing.go_on_alone(unit, rank, self.now_s, f"{name} finished: goes on alone")
+        name, leasing = self.book.jobs[rank].name, self.leasing
+        for unit in tuple(leasing.holder.get(rank, ())):
+            if isinstance(unit, str) or is_copy(unit):
+                leasing.close(unit, self.now_s, leaving=True)
             else:
-                self.leasing.close(unit, self.now_s)
+                leasing.go_on_alone(unit, rank, self.now_s, f"{name} finished: goes on alone")
+            leasing.former.pop(unit, None)
+        leasing.holder.pop(rank, None)
+        leasing.former.pop(name, None)
         self.book.leave(rank, self.now_s, finished=True)
-        self.leasing.forget(name, units)
         self._new_finished.append(name)
         self._happened.add("completion")
         self.recorder.event(self.now_s, "finish", name)
@@ -261,22 +279,33 @@ class State:
         d, changed = decision, False
         if d.assign or d.preempt or d.verdicts or d.sequences is not None or self.leasing.ended:
             changed = self._carry_out(decision)
+        self.go_on(decision, cause, changed=changed)
+
+    def go_on(self, decision: Decision, cause: Cause, *, changed: bool = False) -> None:
+        """Record a decision that is carried out."""
         self._happened.clear()
-        self._record(decision, cause, changed=changed)
+        present, nodes = self.book.present, self.nodes
+        row = (self.now_s, cause, present, present - self.book.holding, nodes.held, nodes.gpus_up(), changed)
+        self.recorder.decision(row, decision)
 
     def _carry_out(self, decision: Decision) -> bool:
         """Returns whether anybody has other GPUs than before."""
         renewed, fresh = self._sort_out(decision)
-        preempted = [unit for unit in self.leasing.leases if unit in decision.preempt] if decision.preempt else []
-        dropped = [unit for unit in (*self.leasing.ended, *preempted) if unit not in renewed]
+        dropped: list[Unit] = []
+        if decision.preempt or self.leasing.ended:
+            preempted = [unit for unit in self.leasing.leases if unit in decision.preempt]
+            dropped = [unit for unit in (*self.leasing.ended, *preempted) if unit not in renewed]
         rates = self._check_new(fresh, set(dropped))
-        self._check_verdicts(decision)
-        self._check_sequences(decision)
-        again = {name for a in fresh for name in members(a.unit)} if dropped else set()
+        if decision.verdicts:
+            self._check_verdicts(decision)
+        if decision.sequences is not None:
+            self._check_sequences(decision)
         had = {}
-        for unit in dropped:
-            reason = NOT_RENEWED if unit in self.leasing.ended else "preempted"
-            had[unit] = set(self._suspend(unit, reason, decision.why, again).slots)
+        if dropped:
+            again = {name for a in fresh for name in members(a.unit)}
+            for unit in dropped:
+                reason = NOT_RENEWED if unit in self.leasing.ended else "preempted"
+                had[unit] = set(self._suspend(unit, reason, decision.why, again).slots)
         if renewed:
             self.leasing.renew(renewed, self.now_s)
         if fresh:
@@ -297,10 +326,10 @@ class State:
         fresh: list[Assignment] = []
         for a in decision.assign:
             lease = ended.get(a.unit) or leases.get(a.unit)
-            if (
-                lease is not None
-                and lease.assignment.kind == a.kind
-                and (lease.assignment.gpus is a.gpus or lease.assignment.gpus == a.gpus)
+            if lease is None:
+                fresh.append(a)
+            elif lease.assignment.kind == a.kind and (
+                lease.assignment.gpus is a.gpus or lease.assignment.gpus == a.gpus
             ):
                 limits(a, self.now_s)
                 if a.until_s < lease.until_s and a.unit in leases and a.unit not in decision.preempt:
@@ -316,7 +345,8 @@ class State:
         """New assignments: gangs, arrivals, nodes that are up, free GPUs, each job in one unit; returns their rates."""
         if not fresh:
             return []
-        book, nodes, room, free_on = self.book, self.nodes, self._room_after(dropped), self.nodes.pool.free
+        book, nodes, rank_of, down = self.book, self.nodes, self.book.rank, not self.nodes.all_up
+        room, free_on = self._room_after(dropped) if dropped else {}, nodes.pool.free
         units: dict[str, Unit] = {}
         rates: list[tuple[float, ...]] = []
         for a in fresh:
@@ -324,18 +354,19 @@ class State:
             for name in names:
                 self._check_member(a, name, dropped, units.get(name))
                 units[name] = a.unit
-            jobs = [book.jobs[book.rank[name]] for name in names]
+            jobs = [book.jobs[rank_of[name]] for name in names] if len(names) > 1 else [book.jobs[rank_of[names[0]]]]
             self.checker.new(a, self.now_s, jobs)
             for node, gpus in a.gpus.items():
-                if not nodes.up[nodes.at[node]]:
+                if down and not nodes.up[nodes.at[node]]:
                     self.checker.fail(self.now_s, a.unit, node, "a node that is up")
                 free = room[node] if node in room else free_on(node)
                 if gpus > free:
                     asked = Words(f"{counted(int(gpus), 'GPU')} on {node}")
                     self.checker.fail(self.now_s, a.unit, asked, f"at most the {free} that are free")
                 room[node] = free - gpus
-            rates.append(self.leasing.rates(a, jobs))
-            if a.steps != 0 and min(rates[-1]) <= 0:
+            found = self.leasing.rates(a, jobs)
+            rates.append(found)
+            if min(found) <= 0 and a.steps != 0:
                 self.checker.fail(self.now_s, a.unit, dict(a.gpus), "nodes on which it has a throughput > 0")
         return rates
 
@@ -349,13 +380,15 @@ class State:
         return room
 
     def _check_member(self, a: Assignment, name: str, dropped: set[Unit], other: Unit | None) -> None:
-        if not self.book.is_active(name):
+        rank = self.book.rank.get(name)
+        if rank is None or not self.book.alive.item(rank):
             self.checker.fail(self.now_s, a.unit, name, "a job that has arrived and not finished")
-        if self.sequences.has(name):
+        if self.sequences.used and self.sequences.has(name):
             self.checker.fail(self.now_s, a.unit, name, "a job that does not run as tasks in sequences")
-        for unit in self.leasing.holder.get(self.book.rank[name], ()):
-            if unit not in dropped:
-                self._check_together(a.unit, unit, name)
+        if rank in self.leasing.holder:
+            for unit in self.leasing.holder[rank]:
+                if unit not in dropped:
+                    self._check_together(a.unit, unit, name)
         if other is not None:
             self._check_together(a.unit, other, name)
 
@@ -377,7 +410,7 @@ class State:
         for name, rank in zip(lease.names, lease.jobs, strict=True):
             if again is not None and name in again:
                 continue
-            if self.book.held[rank] == 0 and self.book.has_begun(rank):  # other copies of it may go on
+            if self.book.held[rank] == 0 and rank in self.book.begun:  # other copies of it may go on
                 text = why[name].text if why is not None and name in why else reason
                 self.book.preemptions[rank] += 1
                 self.recorder.event(self.now_s, "preempt", name, unit_name(unit), reason=text)
@@ -396,8 +429,7 @@ class State:
                 self.checker.fail(self.now_s, name, verdict, "a job that does not run as tasks in sequences")
 
     def _check_sequences(self, decision: Decision) -> None:
-        if decision.sequences is None:
-            return
+        assert decision.sequences is not None
         if decision.assign or decision.preempt:
             self.checker.fail(self.now_s, None, "sequences beside assignments", "the one or the other in a decision")
         free = self.nodes.pool.free_slots()
@@ -424,13 +456,9 @@ class State:
                 self.book.leave(rank, self.now_s, finished=False)
         return closed
 
-    def _record(self, decision: Decision, cause: Cause, *, changed: bool) -> None:
-        present = self.book.present
-        row = (cause, present, present - self.book.holding, self.nodes.held, self.nodes.gpus_up(), changed)
-        self.recorder.decision(self.now_s, row, decision)
-
     def close(self) -> None:
         """End the simulation now: record what is still open."""
+        self._columns.clear()  # they refer to this object, in a circle
         for unit in [*self.leasing.leases, *self.leasing.ended]:
             self.leasing.close(unit, self.now_s)
         self.leasing.end()

@@ -91,7 +91,8 @@ class Sequences:
 
     _ends: the ends of what computes, of which `_computing` knows the valid ones; _blocked: idle slots that wait for a
     job, for its next round or for the others of a task that starts together with them; _held: what the GPU of
-    each slot holds, see `Switching`; _measured_s: seconds of computing by job and node since `measured` was asked.
+    each slot holds, see `Switching`; used: whether there ever were any; _measured_s: seconds of computing by job and
+    node since `measured` was asked.
     """
 
     def __init__(self, scenario: Scenario, book: JobBook, nodes: Nodes, recorder: Recorder, checker: Checker) -> None:
@@ -110,6 +111,7 @@ class Sequences:
         self._why: Mapping[str, Reason] = {}
         self._number = 0
         self._measured_s: dict[tuple[str, str], float] = {}
+        self.used = False
 
     # What is asked of it ---------------------------------------------------------------------------------------------
 
@@ -257,7 +259,7 @@ class Sequences:
 
         why: for each job, told when it first starts.
         """
-        self._why, self._switching = why, switching
+        self._why, self._switching, self.used = why, switching, True
         for slot in self._queue:
             self._queue[slot] = deque()
         for slot, tasks in sequences.items():
@@ -354,6 +356,7 @@ class Sequences:
         book.settle(rounds.rank, now_s, 1)
         if not book.has_run(rounds.rank):
             book.first_start_s[rounds.rank] = now_s
+            book.begun.add(rounds.rank)
             reason = self._why[task.job].text if task.job in self._why else ""
             self._recorder.event(now_s, "start", task.job, task.job, f"{slot.node} x 1", reason)
 

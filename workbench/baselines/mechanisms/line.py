@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from workbench.baselines.mechanisms.trial import Trial
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import job_orders
 from workbench.scheduling.decision import IntArray, Unit
-from workbench.scheduling.estimators.oracle import Oracle
+from workbench.scheduling.estimators.oracle import Oracle, preferred
 from workbench.scheduling.placement import Gpus
 
 CHUNK = 8
@@ -127,22 +128,19 @@ class Preferences:
 
     def __init__(self, trial: Trial, rows: Sequence[int], aware: bool) -> None:
         self._snapshot, self._jobs, self._rows, self._aware = trial.snapshot, trial.jobs, rows, aware
+        self._belief: Any = trial.snapshot.belief
+        self._table = type(self._belief).speeds is Oracle.speeds  # known row by row
         self._known: dict[int, list[int]] = {}
 
     def of(self, spot: int) -> list[int]:
         """Positions of the types on which the job has a speed."""
+        if self._table:
+            found: list[int] = self._belief.kinds_for(self._jobs[self._rows[spot]], self._aware)
+            return found
         if spot not in self._known:
-            belief = self._snapshot.belief
-            if type(belief).speeds is Oracle.speeds:  # the table, known row by row
-                speeds = [belief.row(self._jobs[self._rows[spot]])]  # type: ignore[attr-defined]
-            else:
-                jobs = job_orders.take(self._snapshot.jobs, self._rows[spot : 2 * spot + CHUNK])
-                speeds = belief.speeds(jobs).tolist()
-            for i, speed in enumerate(speeds):
-                kinds = [kind for kind, steps_per_s in enumerate(speed) if steps_per_s > 0]
-                if self._aware and len(kinds) > 1:
-                    kinds.sort(key=speed.__getitem__, reverse=True)  # equal ones stay in the cluster's order
-                self._known[spot + i] = kinds
+            some = job_orders.take(self._snapshot.jobs, self._rows[spot : 2 * spot + CHUNK])
+            for i, speed in enumerate(self._belief.speeds(some).tolist()):
+                self._known[spot + i] = preferred(speed, self._aware)
         return self._known[spot]
 
     def may_run(self, spot: int) -> bool:

@@ -18,7 +18,7 @@ from workbench.baselines.mechanisms.trial import Trial
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling import job_orders
 from workbench.scheduling.contract import Timing
-from workbench.scheduling.decision import Assignment, Cause, Decision, Reason, Unit
+from workbench.scheduling.decision import GOES_ON, Assignment, Cause, Decision, Reason, Unit
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
 from workbench.scheduling.snapshot import Snapshot
@@ -35,8 +35,6 @@ ROUND_S = Knob(
 Choose = Callable[[Sequence[int], Rule, Trial], list[tuple[int, int]]]
 """(row, type) of those who get free GPUs, of the rows that wait, in line
 (`workbench.baselines.mechanisms.line.fill`)."""
-NOTHING = Decision(next_s=math.inf)
-"""Nobody waits: all goes on, and nothing need be decided before something happens."""
 EVENTS: frozenset[Cause] = frozenset({"arrival", "completion", "fault", "repair"})
 
 
@@ -91,7 +89,9 @@ def serve(
     waiting = snapshot.jobs.waiting
     moves = restarts is not None and len(snapshot.types) > 1
     if not (waiting or snapshot.ended or moves):
-        return Decision(signals=signals, next_s=math.inf) if signals else NOTHING
+        return Decision(signals=signals, next_s=math.inf) if signals else GOES_ON
+    if not (rule.preemptive or moves or snapshot.ended):
+        return _started(snapshot, waiting, keys, rule, signals, choose)
     staying, room = kept(snapshot)
     leases = snapshot.leases if rule.preemptive or moves else {}  # nobody else's change
     plan = _Plan({unit: lease.gpus for unit, lease in leases.items()} | staying, room, waiting)
@@ -106,6 +106,46 @@ def serve(
         why=_reasons(snapshot, plan, gone),
         next_s=math.inf if (rule.steady and not moved) or not _waiting(snapshot, plan) else None,
     )
+
+
+def _started(
+    snapshot: Snapshot,
+    waiting: Sequence[int],
+    keys: Keys,
+    rule: Rule,
+    signals: Mapping[str, Mapping[str, float]],
+    choose: Choose,
+) -> Decision:
+    """The same where nobody can lose anything: those who wait get what is free."""
+    trial = Trial(snapshot, FreeGpus(snapshot.nodes))
+    chosen = choose(in_line(waiting, keys), rule, trial)
+    placed, _ = _together(snapshot, chosen, trial, {}, anew=False)
+    next_s = math.inf if rule.steady or len(placed) == len(waiting) else None
+    if not placed:
+        return Decision(signals=signals, next_s=next_s) if signals or next_s is None else GOES_ON
+    types, kind_of = snapshot.types, trial.room.kind_of
+    return Decision(
+        assign=tuple([Assignment(unit, gpus, math.inf) for unit, gpus in placed.items()]),
+        signals=signals,
+        why={str(unit): _next_in_line(sum(gpus.values()), types[kind_of(gpus)]) for unit, gpus in placed.items()},
+        next_s=next_s,
+    )
+
+
+def _together(
+    snapshot: Snapshot, chosen: Sequence[tuple[int, int]], trial: Trial, had: Mapping[str, Gpus], *, anew: bool
+) -> tuple[dict[Unit, Gpus], FreeGpus]:
+    """GPUs of those who were chosen, and the room beside them: placed anew together, large gangs first, if there are
+    several (or `anew`), unless they find less than in the trial; had: GPUs of the victims."""
+    if trial.refused or not (anew or (len(chosen) > 1 and not trial.final)):
+        return trial.placed, trial.room
+    room = kept(snapshot)[1]
+    for gpus in had.values():
+        room.lend(gpus)
+    gangs = [(trial.jobs[row], kind) for row, kind in chosen]
+    requests = [Request(each.name, kind, each.gpus, had.get(each.name)) for each, kind in gangs]
+    placed = place(requests, room, keep_first=True, accept=runs_spread(snapshot))
+    return (placed, room) if len(placed) == len(chosen) else (trial.placed, trial.room)
 
 
 def kept(snapshot: Snapshot) -> tuple[dict[Unit, Gpus], FreeGpus]:
@@ -141,19 +181,8 @@ def _admit(snapshot: Snapshot, keys: Keys, rule: Rule, plan: _Plan, choose: Choo
     if rule.preemptive and plan.held and len(chosen) < len(waiting):
         trial = Trial(snapshot, kept(snapshot)[1])
         chosen, victims = push(waiting, keys, rule, trial, plan.held)
-    fits = trial.room is plan.room and (len(chosen) < 2 or trial.final)  # as they were tried
-    if not fits:
-        plan.room = kept(snapshot)[1]
     had = {jobs[row].name: plan.held.pop(jobs[row].name) for row in victims}
-    for gpus in had.values():
-        plan.room.lend(gpus)
-    placed: dict[Unit, Gpus] = {}
-    if not fits:
-        gangs = [(jobs[row], kind) for row, kind in chosen]
-        requests = [Request(each.name, kind, each.gpus, had.get(each.name)) for each, kind in gangs]
-        placed = place(requests, plan.room, keep_first=True, accept=runs_spread(snapshot))
-    if trial.refused or len(placed) < len(chosen):
-        placed, plan.room = trial.placed, trial.room
+    placed, plan.room = _together(snapshot, chosen, trial, had, anew=trial.room is not plan.room)
     plan.held |= placed
     plan.victims.update(had)
     plan.fresh.update([str(unit) for unit, gpus in placed.items() if had.get(str(unit)) != gpus])

@@ -14,6 +14,14 @@ from workbench.scheduling.knob import Knob
 from workbench.scheduling.snapshot import JobView
 
 
+def preferred(speed: Sequence[float], aware: bool) -> list[int]:
+    """Positions of the types with a speed, in cluster order, or the fastest first (`aware`; equal ones stay so)."""
+    kinds = [kind for kind, steps_per_s in enumerate(speed) if steps_per_s > 0]
+    if aware:
+        kinds.sort(key=speed.__getitem__, reverse=True)
+    return kinds
+
+
 class Oracle:
     """Belief equal to the scenario's throughput table (see `workbench.scheduling.snapshot.Belief`): nodes of a type
     are alike."""
@@ -24,7 +32,7 @@ class Oracle:
         self._table = scenario.table
         self._numbers: dict[tuple[str, int, Placement], int] = {}
         self._rows: FloatArray = np.zeros((0, len(scenario.cluster.types)))
-        self._row: dict[tuple[str, int], list[float]] = {}
+        self._preferred: dict[tuple[str, int, bool], list[int]] = {}
 
     def speeds(self, jobs: JobView, placement: Placement = "consolidated") -> FloatArray:
         """(jobs x types) steps/s of each job's gang on one type."""
@@ -36,12 +44,14 @@ class Oracle:
             numbers = [self._numbers[key] for key in keys]
         return self._rows[np.array(numbers, dtype=np.int64)]
 
-    def row(self, job: Job) -> list[float]:
-        """Steps/s of a job's gang on each type, consolidated; the same all the time, not to be changed."""
-        key = job.model, job.gpus
-        if key not in self._row:
-            self._row[key] = self._table.matrix([job.model], [job.gpus], "consolidated")[0].tolist()
-        return self._row[key]
+    def kinds_for(self, job: Job, aware: bool) -> list[int]:
+        """Positions of the types on which a job's gang runs, by `preferred`; to be read only."""
+        key = job.model, job.gpus, aware
+        found = self._preferred.get(key)
+        if found is None:
+            speed = self._table.matrix([job.model], [job.gpus], "consolidated")[0].tolist()
+            found = self._preferred[key] = preferred(speed, aware)
+        return found
 
     def _look_up(self, keys: Sequence[tuple[str, int, Placement]]) -> None:
         """Add rows of the table for models and gangs that nobody has asked for."""
