@@ -33,8 +33,8 @@ class JobBook:
     next_arrival_s, next_done_s: of all, infinity if there is none;
     present: how many jobs have arrived and not gone; holding: how many of them hold GPUs (`settle`);
     stepped: whether steps were booked since the core last asked; fruitless: since the last job left, how often in a row
-    a fault threw a job back to where the one before had; begun: jobs that have had GPUs for their steps, not only for
-    profiles without any: what starts then is a restart, and may be a move. What is only counted job by job is in
+    a fault threw a job back to where the one before had; begun: jobs there that have had GPUs for their steps, not only
+    for profiles without any: what starts then is a restart, and may be a move. What is only counted job by job is in
     lists: one element of an array takes several times as long.
     """
 
@@ -205,6 +205,7 @@ class JobBook:
         if self.done_at_s[rank] < math.inf:
             self.completes(rank, math.inf)
         self.alive[rank] = False
+        self.begun.discard(rank)
         here, jobs = self._here
         place = bisect_left(here, rank)
         del here[place], jobs[place]

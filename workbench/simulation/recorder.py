@@ -252,6 +252,7 @@ class Recorder:
                 "with_steps": (np.frombuffer(self._with_steps) / width)[entry],
             }
         )
+        del what, kinds
         for column in (self._slots, self._start_s, self._end_s, self._steps, self._with_steps):
             del column[:]
         t = _merge(t)
@@ -263,6 +264,7 @@ class Recorder:
         names = np.array([[slot.node, self._accelerator_of[slot.node]] for slot in slots], dtype=object).reshape(-1, 2)
         of = entry[t["recorded"].to_numpy()]
         texts = [*map(self._texts.__getitem__, of.tolist())]
+        self._texts.clear()
         return TIMELINE.frame(
             {
                 "node": names[shown, 0],
