@@ -91,7 +91,6 @@ class Cell {
       input.spellcheck = false;
       if (this.column.number && kind !== "duration") input.inputMode = "decimal";
     }
-    input.setAttribute("aria-labelledby", `${this.column.id} ${this.line.th.id}`);
     if (required) input.setAttribute("aria-required", "true");
     input.cell = this;
     input.tabIndex = -1; // the table has one Tab stop
@@ -230,7 +229,11 @@ class Line {
   place(position, selected) {
     const label = String(position + 1);
     this.th.title = this.table.readOnly ? "" : this.table.model.get("follow_help");
-    if (this.th.textContent !== label) this.th.textContent = label;
+    if (this.th.textContent !== label) {
+      this.th.textContent = label;
+      const named = this.table.readOnly ? [] : this.cells;
+      for (const { column, input } of named) input.setAttribute("aria-label", `${column.header} ${label}`);
+    }
     this.position = position;
     if (selected) this.tr.setAttribute("aria-current", "true");
     else this.tr.removeAttribute("aria-current");
