@@ -172,7 +172,7 @@ def test_a_round_that_is_too_wide_for_a_gang_is_missing_with_its_reason(lab: Any
     assert set(found["cannot"]) == {"(a) scale-fixed"} and "at most 3 GPUs" in page._missing.value
     assert page._said.state == "done" and "scale-fixed cannot be" in page._said.text
     assert [each.box.layout.display for each in page.gantts.pages] == [None, None, "none"]
-    assert "s x weight" in page.gantts.pages[0].drawing.named()["title"]["subtitle"]
+    assert "s x weight" in " ".join(page.gantts.pages[0].drawing.data["note"]["text"])
     page.jobs.value = "hare_synchronisation"
     answer(lab)
     assert page._missing.value == "" and len(page.gantts.schedules) == 3

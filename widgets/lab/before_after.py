@@ -73,7 +73,7 @@ class BeforeAfter:
 
     def measure_html(self, name: str) -> str:
         """One measure by its name, with its value before and the difference, as HTML; "" before the first run."""
-        if self._run is None:
+        if self._run is None or id(self._run) not in self._of:
             return ""
         was = None if self.before is None else self._of[id(self.before)]
         label, *values = measures_table(was, self._of[id(self._run)], [name]).iloc[0]
@@ -91,7 +91,7 @@ class BeforeAfter:
 
     def _tell(self) -> None:
         run, before = self._run, self.before
-        if run is None:
+        if run is None or id(run) not in self._of:  # its measures are still to come
             return
         differences = None if before is None else metrics.completions(before, run)
         if differences is None:

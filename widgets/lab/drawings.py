@@ -39,7 +39,8 @@ class Look(NamedTuple):
     """What a chart shows: a run, the selected job (None: all), the time that playback has come to (None: the end).
 
     signal: the one to be drawn (None: all of them on one axis); tried: all runs on this scenario, this one last;
-    belief: the estimator that the run was told its speeds by; errors: of it, as it learnt (None: it did not).
+    belief: the estimator that the run was told its speeds by; errors: of it, as it learnt (None: it did not); axis_s:
+    seconds of the unit of the axis of time (None: what reads best).
     """
 
     run: Run
@@ -49,6 +50,18 @@ class Look(NamedTuple):
     tried: tuple[TriedRun, ...] = ()
     belief: str = DEFAULT
     errors: pd.DataFrame | None = None
+    axis_s: float | None = None
+
+
+READABLE = (2.5, 400.0)
+"""From how many units to how many an axis of time keeps the one that it has."""
+
+
+def kept_axis_s(before: Drawing | None, end_s: float) -> float | None:
+    """The unit of the axis of the picture before, where it still reads well: it does not change as a knob turns."""
+    if before is None or before.axis_s is None:
+        return None
+    return before.axis_s if READABLE[0] <= end_s / before.axis_s <= READABLE[1] else None
 
 
 LOW_PX = 130.0
@@ -56,12 +69,18 @@ LOW_PX = 130.0
 
 
 def gantt(
-    run: Run, by: By, colour: Colour | None = None, end_s: float | None = None, before: Drawing | None = None
+    run: Run,
+    by: By,
+    colour: Colour | None = None,
+    end_s: float | None = None,
+    before: Drawing | None = None,
+    axis_s: float | None = None,
 ) -> Drawing:
-    """The schedule, by GPU or by job; before: such a drawing, of which what differs is shown as outlines."""
+    """The schedule, by GPU or by job; before: such a drawing, of which what differs is shown as outlines; axis_s: as
+    in `Look`."""
     many = len(run.jobs) > MANY_JOBS or (by == "slot" and run.scenario.cluster.gpus > MANY_ROWS)
     high = LOW_PX if many else MOST_HEIGHT_PX
-    return charts.run_gantt(run, by=by, end_s=end_s, before=before, colour=colour, max_height=high)
+    return charts.run_gantt(run, by=by, end_s=end_s, before=before, colour=colour, max_height=high, axis_s=axis_s)
 
 
 def gpu_at(run: Run, row: float) -> str:
@@ -89,7 +108,9 @@ def _tasks(look: Look) -> Drawing:
     """Tasks with the barriers of their rounds."""
     run = look.run
     rows, gpus = charts.task_rows(run.timeline, run.scenario.cluster)
-    return charts.tasks(rows, run.jobs["job"], gpus, end_s=run.end_s, switches=switch_table(run.events))
+    return charts.tasks(
+        rows, run.jobs["job"], gpus, end_s=run.end_s, switches=switch_table(run.events), axis_s=look.axis_s
+    )
 
 
 def _received(look: Look) -> Drawing:
@@ -172,7 +193,7 @@ def _leases(look: Look) -> Drawing:
     run = look.run
     rewards = {job.name: job.rewards for job in run.scenario.jobs}
     table = charts.run_leases(run.timeline, run.jobs, rewards, end_s=run.end_s, broken_s=metrics.broken_s(run))
-    return charts.lease_gantt(table, lease=run.knobs.get("slo_lease_s"), end=run.end_s)
+    return charts.lease_gantt(table, lease=run.knobs.get("slo_lease_s"), end=run.end_s, axis_s=look.axis_s)
 
 
 def _rewards(look: Look) -> Drawing:

@@ -180,25 +180,34 @@ class Lab(LabShell[LabSetting]):
     def solve(self) -> None:
         """Solve and simulate in the background; the charts follow when it is done."""
         setting = self._check()
-        if setting is None or setting == self._asked:
-            return
-        own = is_own(setting.scheduler)
+        if setting is not None and setting != self._asked:
+            self._solve(setting)
+
+    def _solve(self, setting: LabSetting) -> None:
+        own, live = is_own(setting.scheduler), self._is_live(setting)
         self._number += 1
         if self._asked is not None and time.monotonic() - self._asked_at > PATIENCE_S:
             self._stop()
         self._asked, self._asked_at = setting, time.monotonic()
-        self._bar.busy = True
-        note = " in this notebook (Cancel takes effect between rounds)" if own else ""
-        self._bar.say("working", f"Solving with {self._choice.scheduler.title}{note} ...")
         request = {
             "kind": "simulate",
-            "scenario": setting.scenario.to_dict(),
+            "scenario": setting.scenario if live else setting.scenario.to_dict(),
             "scheduler": setting.scheduler,
             "knobs": jsonable(setting.knobs),
             "belief": setting.belief,
         }
-        work: Workplace = self._thread if own else self._here if self._is_live(setting) else process_work()
+        work: Workplace = self._thread if own else self._here if live else process_work()
+        if not live:
+            self._say_solving(setting, own)
         work.submit(request, partial(self._hear, self._number), self)
+        if live and self._asked is not None:  # it took too long here
+            self._say_solving(setting, own)
+
+    def _say_solving(self, setting: LabSetting, own: bool) -> None:
+        self._outdated(setting != self._shown)
+        self._bar.busy = True
+        note = " in this notebook (Cancel takes effect between rounds)" if own else ""
+        self._bar.say("working", f"Solving with {self._choice.scheduler.title}{note} ...")
 
     # Layout ----------------------------------------------------------------------------------------------------------
 
@@ -212,7 +221,16 @@ class Lab(LabShell[LabSetting]):
             "Vary": (self._beside.box, self._beside.opened),
         }
         about = (panel.about, self._note)
-        self._results = Results(self._followed, panel.editors.set_rewards, self._varies, picture, about, own)
+        self._results = Results(
+            self._followed,
+            panel.editors.set_rewards,
+            self._varies,
+            picture,
+            about,
+            own,
+            told=self._frame.presenter.refresh,
+            failed=self._not_drawn,
+        )
         knobs = w.VBox([self._knobs.rest, panel.core.box, panel.belief.box, panel.also])
         tabs = {**panel.tabs, "Knobs": knobs}
         self._tabs = tabs_of(tabs, "wb-editors")
@@ -338,8 +356,9 @@ class Lab(LabShell[LabSetting]):
 
     def _take(self, state: str, text: str) -> None:
         """It is solved at once if that is quick."""
-        if self._is_quick():
-            self.solve()
+        present = self._frame.history.present
+        if present is not None and self._is_quick():
+            self._solve(present)
         else:
             super()._take(state, text + words.cost(self._wall_s))
 
@@ -446,9 +465,8 @@ class Lab(LabShell[LabSetting]):
             try:
                 errors = message["errors"]
                 self._results.show(message["run"], message["belief"], None if errors is None else pd.DataFrame(errors))
-                self._frame.presenter.refresh()
             except Exception as error:
-                self._bar.say("failed", f"Solved (see lab.run), but not drawn: {error!r}")
+                self._not_drawn(error)
                 raise
             self._on_solved("done", self._summary)
         elif kind == "cancelled":
@@ -456,6 +474,9 @@ class Lab(LabShell[LabSetting]):
             self._on_solved("cancelled", "Cancelled." + (" The charts show the run before." if self._run else ""))
         else:
             self._on_solved("failed", mistakes.refusal(WorkbenchError.from_json(message)))
+
+    def _not_drawn(self, error: Exception) -> None:
+        self._bar.say("failed", f"Solved (see lab.run), but not drawn: {error!r}")
 
     def _on_solved(self, state: str, text: str) -> None:
         """The work has ended; what was edited since has the last word."""

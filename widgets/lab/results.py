@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +21,9 @@ from widgets.parts.chart_page import ROWS_SHOWN, ChartPage
 from widgets.parts.html_table import html_table
 from widgets.parts.playback import Playback, rounds_of
 from widgets.parts.startup import quick_imports
+from widgets.work.pace import Later
 from widgets.work.work import Workplace
 from workbench.analysis import metrics
-from workbench.analysis.metrics import Summary
 from workbench.base.errors import counted
 from workbench.base.labels import head_of
 from workbench.base.units import format_duration
@@ -85,7 +85,8 @@ class Results:
 
     picked: told the name of the selected job, or None; rewarded: told new rewards of jobs, which a person made here;
     work: who works for a scheduler of that name; picture: as rooms declare it; about: what the page Schedule begins
-    with; own: the pages that are the lab's own, each with what is called when somebody looks at it.
+    with; own: the pages that are the lab's own, each with what is called when somebody looks at it; told: called when
+    a run's numbers stand beside its picture, which comes first; failed: told what went wrong with them.
     """
 
     def __init__(
@@ -96,6 +97,8 @@ class Results:
         picture: str,
         about: Sequence[w.Widget],
         own: Mapping[str, tuple[w.Widget, Callable[[], None]]],
+        told: Callable[[], None],
+        failed: Callable[[Exception], None],
     ) -> None:
         self._picked = picked
         self._picture = PICTURES.get(picture, "By GPU")
@@ -106,6 +109,10 @@ class Results:
         self._selected: str | None = None
         self._lit: Sequence[str] | None = None
         self._mind: list[str] = []
+        self._words = ""
+        self._tried = True
+        steps = (self._measure, self._tell_pages, self._offer_charts, self._draw_page, told)
+        self._later = Later(steps, failed)
         self._setting_up = False
         self._shown = 0
         self._drawn: dict[str, tuple[object, ...]] = {}
@@ -135,7 +142,7 @@ class Results:
         }
         self.pages = w.Tab([boxes[page] for page in PAGES], titles=PAGES)
         self.pages.add_class("wb-pages")
-        self.pages.observe(lambda _: self._draw_page(), "selected_index")
+        self.pages.observe(lambda _: self._on_page(), "selected_index")
         self.box = w.VBox([self.stage, self.pages])
         self.box.add_class("wb-results")
         self.box.add_class("wb-played")
@@ -203,15 +210,14 @@ class Results:
             self._boxes[name] = w.VBox([*above, page.box])
         return self._boxes[name]
 
-    def _there(self) -> list[str]:
-        """The pictures and charts in which the run has something to show."""
+    def _there(self, names: Iterable[str]) -> list[str]:
+        """Those pictures and charts in which the run has something to show."""
         looks, look = drawings(), self._look()
-        return [name for name in looks.PAGES if name not in looks.ONLY_WITH or looks.ONLY_WITH[name](look)]
+        return [name for name in names if name not in looks.ONLY_WITH or looks.ONLY_WITH[name](look)]
 
     def _offer_pictures(self) -> None:
         """Offer those that the run has; what is open stays if it has it."""
-        there = self._there()
-        pictures = [*(name for name in PICTURES.values() if name in there), *BY]
+        pictures = [*self._there(PICTURES.values()), *BY]
         before, self._setting_up = self._by.value if self._shown > 1 else self._picture, True
         if list(self._by.options) != pictures:
             self._by.options, self._by.tooltips = pictures, [HINTS[name] for name in pictures]
@@ -220,8 +226,7 @@ class Results:
 
     def _offer_charts(self) -> None:
         """Offer those that the run has, beside those tried before; what is open stays if it has it."""
-        there = self._there()
-        charts = [*(name for name in CHARTS if name in there), PICTURE]
+        charts = [*self._there(CHARTS), PICTURE]
         if list(self._chart.options) != charts:
             before, self._setting_up = self._chart.value, True
             self._chart.options = charts
@@ -231,23 +236,21 @@ class Results:
     # Showing a run ---------------------------------------------------------------------------------------------------
 
     def show(self, run: Run, belief: str = DEFAULT, errors: pd.DataFrame | None = None) -> None:
-        """Show a run; the selection stays if its job is still there. Only what is in sight is drawn.
+        """Show a run; the selection stays if its job is still there. Only what is in sight is drawn, the picture first.
 
         belief: the estimator by name that the run was made with; errors: of it, as it learnt (`ErrorLog.table`).
         """
-        self._belief, self._errors = belief, errors
-        self._trials.add(run, self._look_at(run, None, ""), belief)
-        self._offer_charts()
-        self._draw_page()
+        self._belief, self._errors, self._tried = belief, errors, True
+        self._look_at(run, None, "")
 
     def look_at(self, run: Run, before: Run | None, words: str) -> None:
         """Look at what a run would be otherwise, in these words, against what it is; playback stays where it is."""
+        self._tried = False
         self._look_at(run, before, words, keep=True)
-        self._draw_page()
 
-    def _look_at(self, run: Run, before: Run | None, words: str, keep: bool = False) -> Summary:
-        """Show a run in the picture and in numbers; returns its measures."""
-        self._run = run
+    def _look_at(self, run: Run, before: Run | None, words: str, keep: bool = False) -> None:
+        """Show a run in the picture, and soon in numbers."""
+        self._run, self._words = run, words
         self._shown += 1
         if self._selected is not None and self._selected not in set(run.jobs["job"]):
             self._selected = None
@@ -256,19 +259,34 @@ class Results:
         self._setting_up = False
         self.compared.run(run, before)
         self._offer_pictures()
-        self._draw_picture()  # it is on its way to the page while the rest is worked out
+        self._draw_picture()
+        self._tools.layout.visibility = "visible"
+        self._later.ask()
+
+    def _measure(self) -> None:
+        """The run's numbers, and what to mind of it."""
+        run = self._run
+        assert run is not None
         measures = metrics.summary(run)
+        if self._tried:
+            self._trials.add(run, measures, self._belief)
         self.compared.show(measures)
-        self._mind = [*([words] if words else []), *(f"Warning: {text}" for text in measures.warnings)]
+        self._mind = [
+            *([self._words] if self._words else []),
+            *(f"Warning: {text}" for text in measures.warnings),
+        ]
         self.outdated(False)
+        self._show_job()
+
+    def _tell_pages(self) -> None:
+        """What is not in sight learns of the run."""
+        run, looks = self._run, drawings()
+        assert run is not None
         for own in (self.rewards, self.admission, self.explained):
             own.show_run(run)
-        looks = drawings()
+        self.explained.played(self.playback.until_s)
         names = looks.signal_names(run)
         self._offer_signals(names, together=len(names) <= FEW and looks.signals_alike(run))
-        self._show_job()
-        self._tools.layout.visibility = "visible"
-        return measures
 
     def outdated(self, old: bool) -> None:
         """What to mind of the run: that it is from before the last change, its warnings."""
@@ -328,11 +346,13 @@ class Results:
     @property
     def titles(self) -> tuple[str, ...]:
         """The pictures and charts in which the run has something to show."""
+        self._later.flush()
         return (*self._by.options, *self._chart.options)
 
     @property
     def seen(self) -> tuple[list[Drawing], str]:
         """The main picture, none before the first run, and what is said of it with its measures, as HTML."""
+        self._later.flush()
         drawing = self._gantt.drawing
         said = "".join((self.compared.said.value, self._note.value, self.compared.measures.value))
         return ([], "") if drawing is None else ([drawing], said)
@@ -344,6 +364,7 @@ class Results:
 
     def open(self, name: str) -> None:
         """Open a page; or a picture, or a chart on the page Measures, if the run has it."""
+        self._later.flush()
         if name in PAGES:
             self.pages.selected_index = PAGES.index(name)
         elif name in self._by.options:
@@ -360,7 +381,11 @@ class Results:
         if self._run is None or self._setting_up:
             return
         by, looks = str(self._by.value), drawings()
-        drawing = self._gantt_drawing(self._run, by) if by in BY else looks.PAGES[by](self._look())
+        axis_s = looks.kept_axis_s(self._gantt.drawing, self._run.end_s)
+        if by in BY:
+            drawing = self._gantt_drawing(self._run, by, axis_s)
+        else:
+            drawing = looks.PAGES[by](self._look(axis_s=axis_s))
         self._offer_many(drawing)
         self._gantt.show(drawing, self._pointed, of=json.dumps(jsonable(self._run.knobs)))
 
@@ -384,26 +409,33 @@ class Results:
                 f"<p class='wb-note'>{counted(len(found), 'job')} with {html.escape(text)} in its name.</p>"
             )
 
-    def _gantt_drawing(self, run: Run, by: str) -> Drawing:
+    def _gantt_drawing(self, run: Run, by: str, axis_s: float | None) -> Drawing:
         """The Gantt chart, with the outlines of what it is compared with."""
         looks, before = drawings(), self.compared.before
         colour = None if self._colour.value == "own" else self._colour.value
         if before is None:
-            drawing: Drawing = looks.gantt(run, BY[by], colour)
+            drawing: Drawing = looks.gantt(run, BY[by], colour, axis_s=axis_s)
             self._pictures = {(id(run), by, colour): (run, drawing)}
             return drawing
         end_s = max(run.end_s, before.end_s)
         known = self._pictures.get((id(before), by, colour))
-        ghost = known[1] if known else looks.gantt(before, BY[by], colour)
-        drawing = looks.gantt(run, BY[by], colour, end_s, ghost)
+        ghost = known[1] if known else looks.gantt(before, BY[by], colour, axis_s=axis_s)
+        drawing = looks.gantt(run, BY[by], colour, end_s, ghost, axis_s)
         self._pictures = {(id(run), by, colour): (run, drawing), (id(before), by, colour): (before, ghost)}
         return drawing
 
     def _on_time(self) -> None:
         """Playback has come to another time."""
+        if self._setting_up:
+            return
         self.explained.played(self.playback.until_s)
         if self.opened in ("Why", "Model") or self._chart.value in OF_TIME:
             self._draw_page()
+
+    def _on_page(self) -> None:
+        """Another page is open."""
+        self._later.flush()
+        self._draw_page()
 
     def _draw_page(self) -> None:
         """Fill the open page, if it shows something else."""

@@ -146,6 +146,7 @@ class LabShell(ABC, Generic[AnySetting]):
 
     def _take(self, state: str, text: str) -> None:
         """What is set is neither shown nor being run; state, text: for the status."""
+        self._outdated(True)
         self._bar.say(state, text)
 
     # Changes ---------------------------------------------------------------------------------------------------------
@@ -178,7 +179,6 @@ class LabShell(ABC, Generic[AnySetting]):
         elif self._asked is None and self._is_as(setting, self._shown):
             self._say_done()
         else:
-            self._outdated(True)
             self._take(state, text or self.EDITED)
 
 

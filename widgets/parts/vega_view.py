@@ -72,6 +72,7 @@ class VegaView(anywidget.AnyWidget):
         self, chart: Chart | Spec | None = None, data: Mapping[str, pd.DataFrame] | None = None, **traits: Any
     ) -> None:
         """Draw `chart` with `data` at once, or stay empty until `show`."""
+        self._tables: dict[str, pd.DataFrame] = {}
         super().__init__(_programs=vega_programs(), **traits)
         if chart is not None:
             self.show(chart, data or {})
@@ -104,6 +105,9 @@ class VegaView(anywidget.AnyWidget):
 
     def set_data(self, name: str, table: pd.DataFrame) -> None:
         """Replace one named table and leave the rest of the chart alone."""
+        if self._tables.get(name) is table:
+            return
+        self._tables[name] = table
         trait, encoded = _DATA_TRAIT + name, encode_table(table)
         if not self.has_trait(trait):
             self.add_traits(**{trait: traitlets.Dict().tag(sync=True)})
@@ -151,6 +155,10 @@ def encode_column(name: str, column: pd.Series[Any]) -> EncodedColumn:
     list of the different values and one code per row. Whatever is missing or infinite becomes null. Anything else
     travels as a JSON list.
     """
+    if column.dtype == np.float64:
+        return {"name": name, "kind": "f8", "values": column.to_numpy().tobytes()}
+    if isinstance(column.dtype, pd.StringDtype) and (texts := _encode_texts(column)):
+        return {"name": name, **texts}
     if pd.api.types.is_bool_dtype(column) and not column.isna().any():
         return {"name": name, "kind": "bool", "values": column.to_numpy(bool).tobytes()}
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_complex_dtype(column):
@@ -180,9 +188,8 @@ def _floats(column: pd.Series[Any]) -> bytes:
 
 def _encode_texts(column: pd.Series[Any]) -> EncodedColumn | None:
     """Encode a column of strings (and missing values); None when anything else is among them."""
-    values = column.astype(object)
     try:
-        codes, levels = pd.factorize(values.to_numpy(), use_na_sentinel=True)
+        codes, levels = pd.factorize(column.to_numpy(object), use_na_sentinel=True)
     except TypeError:  # lists and dictionaries cannot be told apart by hash
         return None
     if not all(isinstance(level, str) for level in levels):

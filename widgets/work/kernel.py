@@ -47,7 +47,7 @@ class KernelWork:
         serve(request, found.append, ManyRuns(alone=True), stop)
         self.gave_up = found[-1]["kind"] == "cancelled"
         if self.gave_up and self._beyond is not None:
-            self._beyond().submit(request, hear, line)
+            self._beyond().submit({**request, "scenario": request["scenario"].to_dict()}, hear, line)
             return
         for message in found:
             hear(message)

@@ -1,10 +1,14 @@
-"""Drawing that keeps up with answers: they may come faster than a page can be drawn, and Cancel must still be heard."""
+"""Drawing that keeps up with answers: they may come faster than a page can be drawn, and Cancel must still be heard;
+and what is worked out after a picture, as the next may be asked for already."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+REST_S, MOST_S = 0.12, 0.5
+"""What can wait begins when nothing was asked for so long, and at the latest so long after it was asked for first."""
 
 
 class Paced:
@@ -46,3 +50,56 @@ class Paced:
         began_s = time.monotonic()
         self._act()
         self._free_s = 2 * time.monotonic() - began_s
+
+
+class Later:
+    """Does what can wait, a step at a time between what the event loop has to do. Asked again it begins anew.
+
+    Without a running loop, where nothing could come later, it is all done at once. failed: told what a step raises.
+    """
+
+    def __init__(self, steps: Sequence[Callable[[], None]], failed: Callable[[Exception], None]) -> None:
+        self._steps, self._failed = steps, failed
+        self._to_do: list[Callable[[], None]] = []
+        self._due_s = 0.0
+        self._next: asyncio.Handle | None = None
+
+    def ask(self) -> None:
+        """Do all the steps, soon."""
+        now_s = time.monotonic()
+        if not self._to_do:
+            self._due_s = now_s + MOST_S
+        self._wait_no_more()
+        self._to_do = list(self._steps)
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            self.flush()
+        else:
+            self._next = loop.call_later(max(0.0, min(REST_S, self._due_s - now_s)), self._step)
+
+    def flush(self) -> None:
+        """Do now what is still to be done."""
+        self._wait_no_more()
+        while self._to_do:
+            self._do()
+
+    def _step(self) -> None:
+        self._next = None
+        self._do()
+        if self._to_do and self._next is None:
+            self._next = asyncio.get_running_loop().call_soon(self._step)
+
+    def _do(self) -> None:
+        step, *self._to_do = self._to_do
+        try:
+            step()
+        except Exception as error:
+            self._to_do = []
+            self._failed(error)
+            raise
+
+    def _wait_no_more(self) -> None:
+        if self._next is not None:
+            self._next.cancel()
+            self._next = None

@@ -22,8 +22,9 @@ answer:   {"id": 1, "kind": "progress", "now_s": ..., "finished": ..., "jobs": .
           and at last {"id": 1, "kind": "done", ...} or {"id": 1, "kind": "error", "status": ..., "error": {...}}
 
 A simulation is answered with its `run`, its `belief` and, if that learns, the `errors` that it had in
-the meantime: the columns of `ErrorLog.table`, else null. A study is done for each that is asked, in turn, and each is
-told as progress at once: {"id": 3, "kind": "progress", "number": 0, "found": {...}}.
+the meantime: the columns of `ErrorLog.table`, else null. Asked in the kernel itself its `scenario` may be the object. A
+study is done for each that is asked, in turn, and each is told as progress at once:
+{"id": 3, "kind": "progress", "number": 0, "found": {...}}.
 
 Many runs are made by N processes, which stay for the next such request, and are told as each ends, in any order:
 {"id": 4, "kind": "progress", "number": 0, "run": FOLDER} or {..., "number": 0, "status": ..., "error": {...}}. One that
@@ -175,7 +176,8 @@ class Simulated(NamedTuple):
 
 def simulated(request: Mapping[str, Any], stop: Stop, tell: Tell) -> Simulated:
     """Do a request of kind `simulate`; raises what `workbench.simulate` does."""
-    scenario = Scenario.from_dict(request["scenario"], "lab")
+    asked = request["scenario"]
+    scenario = asked if isinstance(asked, Scenario) else Scenario.from_dict(asked, "lab")
     scheduler = find_scheduler(request["scheduler"])
     made = maker(belief_of(scheduler, request.get("belief")))
     log = made.log()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
@@ -51,16 +52,18 @@ def unit_name(unit: Unit | Task) -> str:
     return f"{unit[0]} + {unit[1]}" if isinstance(unit[1], str) else f"{unit[0]} #{unit[1]}"
 
 
+TASK = re.compile(r"^(?P<job>.*) #(?P<round>\d+)\.(?P<task>\d+)$")
+
+
 def task_parts(units: pd.Series[str]) -> pd.DataFrame:
     """Columns job, round and task, as text, of the names that `unit_name` gives to tasks; missing for other units."""
-    return units.astype(str).str.extract(r"^(?P<job>.*) #(?P<round>\d+)\.(?P<task>\d+)$")
+    return units.astype(str).str.extract(TASK)
 
 
 def in_sequences(timeline: pd.DataFrame) -> bool:
     """Whether a run's timeline is of tasks in rounds."""
-    ran = timeline.loc[timeline["kind"] == "run", "unit"]
-    one = not task_parts(ran.head(1)).isna().to_numpy().any()  # long timelines of other runs are not read to the end
-    return len(ran) > 0 and one and not task_parts(ran)["job"].isna().any()
+    ran = timeline["unit"].to_numpy()[timeline["kind"].to_numpy() == "run"]
+    return len(ran) > 0 and all(map(TASK.match, ran))  # long timelines of other runs are not read to the end
 
 
 class Assignment(NamedTuple):

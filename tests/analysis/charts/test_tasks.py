@@ -51,6 +51,11 @@ def draw(rows: list[dict[str, Any]] = ROWS, **options: Any) -> Drawing:
     return drawing
 
 
+def said(drawing: Drawing) -> str:
+    """The lines above the plot."""
+    return "\n".join(drawing.data["note"]["text"])
+
+
 VALID: list[dict[str, Any]] = []
 """The specifications that have been held against Vega-Lite's schema already."""
 
@@ -105,7 +110,7 @@ def test_of_many_tasks_the_first_are_drawn_and_the_table_has_all(monkeypatch: py
     assert len(drawing.data["bars"]) == 3 and len(drawing.table) == 4 and drawing.data["links"].empty is True
     ends = drawing.data["barriers"].set_index(["job", "round"])["last"]
     assert ends.to_dict() == {("a", 0): False, ("b", 0): True}, "a's last round is not drawn, and none is taken for it"
-    notes = drawing.named()["title"]["subtitle"]
+    notes = said(drawing)
     assert "first 3 of 4" in notes and "barriers of its job" in notes
 
 
@@ -189,18 +194,18 @@ def test_a_switch_is_drawn_at_the_task_that_it_is_for() -> None:
     assert bars["load"].to_dict() == {"a #0.0": "", "b #0.0": "", "a #0.1": "hit", "a #1.0": "miss"}, "b's is elsewhere"
     assert bars["switch_s"].to_dict() == {"a #0.0": 0.0, "b #0.0": 0.0, "a #0.1": 0.25, "a #1.0": 0.5}
     assert bars["found"]["a #0.1"] == "hit, 0.25 s" and bars["found"]["a #0.0"] == ""
-    words = drawing.named()["title"]["subtitle"]
+    words = said(drawing)
     assert words == "switches: 2 in 0.75 s, 50% hits (circle), 50% misses (cross)"
-    beside = draw(switches=SWITCHES, note="the schedule of the optimum").named()["title"]["subtitle"]
-    assert beside == ["the schedule of the optimum", words], "a line each where one would be too long"
+    beside = said(draw(switches=SWITCHES, note="the schedule of the optimum"))
+    assert beside == f"the schedule of the optimum\n{words}", "a line each where one would be too long"
     added = len(drawing.named()["layer"]) - len(draw().named()["layer"])
     assert added == 2, "a strip and a mark"
 
 
 def test_without_switches_there_is_nothing_to_mark() -> None:
     for drawing in (draw(), draw(switches=SWITCHES.head(0))):
-        assert (drawing.table["load"] == "").all() and "switch" not in drawing.named()["title"].get("subtitle", "")
-        assert "load" not in str(drawing.named()["layer"][-1])
+        assert (drawing.table["load"] == "").all() and "switch" not in said(drawing)
+        assert "load" not in str(drawing.named()["layer"][-2:])
 
 
 def test_a_switch_that_found_something_else_is_an_error() -> None:
@@ -219,8 +224,9 @@ def test_the_switches_of_a_run_are_those_of_its_timeline() -> None:
 
 
 def test_one_of_several_charts_is_lower_and_may_leave_out_the_legend() -> None:
-    usual, compact = draw().named(), draw(compact=True, legend=False, note="ends after 4 s").named()
-    assert compact["height"] < usual["height"] and compact["title"]["subtitle"] == "ends after 4 s"
+    low = draw(compact=True, legend=False, note="ends after 4 s")
+    usual, compact = draw().named(), low.named()
+    assert compact["height"] < usual["height"] and said(low) == "ends after 4 s"
     assert "'legend': None" in str(compact["layer"][1]) and "'legend': None" not in str(usual["layer"][1])
 
 

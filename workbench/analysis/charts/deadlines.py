@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import altair as alt
@@ -16,16 +17,18 @@ from workbench.analysis.charts.bars_in_rows import present, row_bars, row_layers
 from workbench.analysis.charts.drawing import (
     SELECTED,
     SHOWN,
+    Chart,
     Drawing,
     Layer,
     begun,
-    drawn,
+    composed,
     marks,
     message,
     message_layer,
     playhead,
     so_far,
     unchecked,
+    written,
 )
 
 MOST_ROWS = 60
@@ -164,12 +167,13 @@ def lease_gantt(
     in_leases: bool = False,
     title: str = "Leases and deadlines",
     subtitle: str = "",
+    axis_s: float | None = None,
 ) -> Drawing:
     """Draw a row for each job: its leases as bars, its deadlines as marks whose shape and colour say what came of them.
 
     lease: length of a lease, for lines at the boundaries; start, end: where the axis begins, and what it reaches at
-    least; in_leases: time counts in leases (`planned_leases`), not in s. Parameters `selected` and `until` as in
-    `gantt`: what comes of a deadline is shown from when it is known.
+    least; in_leases: time counts in leases (`planned_leases`), not in s; axis_s as in `gantt`, and the parameters
+    `selected` and `until`: what comes of a deadline is shown from when it is known.
     """
     count = min(len(table.jobs), MOST_ROWS)
     names = table.jobs[:count]
@@ -178,7 +182,7 @@ def lease_gantt(
     deadlines = table.deadlines[table.deadlines["job"].isin(row)]
     ends = (bars["end"], deadlines["at"], table.lives["end"])
     last = max([end or 0.0, *(time for column in ends for time in column.tolist())])
-    unit = theme.TimeUnit("leases", 1.0) if in_leases else theme.time_unit(last)
+    unit = theme.TimeUnit("leases", 1.0) if in_leases else theme.time_unit(last, axis_s)
     per, lives = unit.seconds, table.lives[table.lives["job"].isin(row)]
     bars = bars.assign(row=bars["job"].map(row), x0=bars["start"] / unit.seconds)
     points = deadlines.assign(row=deadlines["job"].map(row), x=deadlines["at"] / unit.seconds)
@@ -188,22 +192,14 @@ def lease_gantt(
     notes = [subtitle] if subtitle else []
     notes += [f"the first {count} of {len(table.jobs)} jobs"] if more > 0 else []
     length = 1.0 if in_leases else lease
-    opacity = alt.condition(SELECTED, alt.value(1), alt.value(theme.FADED))
-    layers = [
-        _axis(last / unit.seconds, unit, count),
-        *_boundaries(),
-        _life_layer(per, opacity),
-        _bar_layer(bars, per, opacity),
-        _mark_layer(points, opacity),
-    ]
+    still_open = bool((points["outcome"] == OPEN).any())
+    look = (_bar_kinds(bars["what"]), _mark_kinds(points), still_open)
+    chart, as_written = _chart(unit, count, *look, title, "; ".join(notes))
     data = row_texts(names, {head: list(column)[:count] for head, column in table.texts.items()})
     known = data["texts"]["job"].map(done).fillna(0.0).where(data["texts"]["head"] == REWARD, 0.0)
     data["texts"] = data["texts"].assign(known=known)
-    return drawn(
-        *layers,
-        playhead(per),
-        *row_layers(opacity, shown=SHOWN.format("known")),
-        message_layer(),
+    return Drawing(
+        chart,
         data={
             "span": pd.DataFrame({"x": [start / per, last / per], "row": [0, max(count, 1)], "last": [False, True]}),
             "boundaries": _lease_times(length, start, last, unit),
@@ -215,14 +211,62 @@ def lease_gantt(
         },
         table=_numbers(bars, deadlines, "leases" if in_leases else "s"),
         label=f"{title}: a row for each of {count} jobs, its leases and its deadlines.",
-        title=title,
-        subtitle="; ".join(notes),
-        height=round(row_px(count) * max(count, 3), 2),
-        params={"selected": None, "until": None},
+        params=PARAMS,
         moments=_moments(bars, points, start, last),
         clock=unit.name if in_leases else "s",
+        written=as_written,
         axis_s=None if in_leases else per,
     )
+
+
+PARAMS = {"selected": None, "until": None}
+
+
+@lru_cache(32)
+def _chart(
+    unit: theme.TimeUnit,
+    rows: int,
+    bars: tuple[str, ...],
+    marked: tuple[str, ...],
+    still_open: bool,
+    title: str,
+    subtitle: str,
+) -> tuple[Chart, dict[str, Any]]:
+    """The specification, also as written; a knob changes only the data, so that the same one is used again.
+
+    bars, marked: the kinds that the keys name; still_open: some deadline is not reached in the end.
+    """
+    opacity = alt.condition(SELECTED, alt.value(1), alt.value(theme.FADED))
+    chart = composed(
+        _axis(unit, rows),
+        *_boundaries(),
+        _life_layer(unit.seconds, opacity),
+        _bar_layer(bars, unit.seconds, opacity),
+        _mark_layer(marked, still_open, opacity),
+        playhead(unit.seconds),
+        *row_layers(opacity, shown=SHOWN.format("known")),
+        message_layer(),
+        title=title,
+        subtitle=subtitle,
+        height=round(row_px(rows) * max(rows, 3), 2),
+        params=PARAMS,
+    )
+    return chart, written(chart)
+
+
+def _bar_kinds(found: pd.Series[str]) -> tuple[str, ...]:
+    """What the key of the bars names: with one of guaranteed and spot leases both, so that it stays as a knob turns."""
+    both = {GUARANTEED, SPOT} if found.isin([GUARANTEED, SPOT]).any() else set()
+    return tuple(present(BARS, both.union(found)))
+
+
+def _mark_kinds(points: pd.DataFrame) -> tuple[str, ...]:
+    """What the key of the deadlines names: all that can come of them, so that it stays as a knob turns."""
+    found = set(points["outcome"])
+    if found & {HIT, MISSED, LATER, OPEN}:
+        found |= {HIT, MISSED, OPEN}
+        found |= {LATER} if points[~points["outcome"].isin([EARLIEST, VERDICT])]["job"].duplicated().any() else set()
+    return tuple(present(MARKS, found))
 
 
 # Tables ---------------------------------------------------------------------------------------------------------------
@@ -346,7 +390,7 @@ def _x(field: str, **more: Any) -> alt.X:
     return alt.X(field, scale=alt.Scale(nice=False, zero=False), **more)
 
 
-def _axis(last: float, unit: theme.TimeUnit, rows: int) -> Layer:
+def _axis(unit: theme.TimeUnit, rows: int) -> Layer:
     """The two scales, from the data set `span`."""
     step = 1 if unit.name == "leases" else 0
     ticks = alt.Axis(grid=False, format=",~r", tickMinStep=step, tickCount=alt.ExprRef("max(2, min(12, width / 80))"))
@@ -375,12 +419,12 @@ def _life_layer(per: float, opacity: Any) -> Layer:
     )
 
 
-def _bar_layer(bars: pd.DataFrame, per: float, opacity: Any) -> Layer:
+def _bar_layer(kinds: Sequence[str], per: float, opacity: Any) -> Layer:
     return row_bars(
         marks("bars").transform_filter(begun("start")).transform_calculate(x1=f"{so_far('end')} / {per:g}"),
         None,
         "what",
-        present(BARS, bars["what"]),
+        present(BARS, kinds),
         x=alt.X("x0:Q"),
         x2="x1:Q",
         opacity=opacity,
@@ -394,14 +438,11 @@ def _bar_layer(bars: pd.DataFrame, per: float, opacity: Any) -> Layer:
     )
 
 
-def _mark_layer(points: pd.DataFrame, opacity: Any) -> Layer:
-    ended = set(points["outcome"])
-    found = ended | ({OPEN} if points["outcome"].isin([HIT, MISSED, LATER]).any() else set())
-    looks = present(MARKS, found)
-    kinds, shapes, colours = list(looks), [look[0] for look in looks.values()], [look[1] for look in looks.values()]
-    stay = [kind for kind in kinds if kind in ended]
+def _mark_layer(kinds: Sequence[str], still_open: bool, opacity: Any) -> Layer:
+    shapes, colours = [MARKS[kind][0] for kind in kinds], [MARKS[kind][1] for kind in kinds]
+    stay = [kind for kind in kinds if kind != OPEN or still_open]
     shown = alt.ExprRef(f"isValid(until) ? {json.dumps(kinds)} : {json.dumps(stay)}")  # "not yet" only while it plays
-    legend = alt.Legend(orient="bottom", symbolStrokeWidth=1, columns=3, values=shown)
+    legend = alt.Legend(orient="bottom", symbolStrokeWidth=1, columns=4, values=shown)
     return (
         marks("deadlines")
         .transform_filter(SHOWN.format("since"))

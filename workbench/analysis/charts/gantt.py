@@ -68,6 +68,7 @@ def gantt(
     title: str | None = None,
     before: Drawing | None = None,
     colour: Colour | None = None,
+    axis_s: float | None = None,
 ) -> Drawing:
     """Draw who held which GPU when (`by="slot"`), or what each job got (`by="job"`).
 
@@ -76,7 +77,8 @@ def gantt(
     slots and their order; without it only those that were used. selected, until_s: first values of the parameters.
     end_s: end of the axis (default: the last end, finish or arrival). max_height in pixels: more rows become lower.
     before: such a drawing of another run; where its bars differ they are thin outlines, if it has the same rows.
-    colour: what bars are coloured by (default: the job; in the view by job, the type).
+    colour: what bars are coloured by (default: the job; in the view by job, the type). axis_s: seconds of the unit of
+    the axis, 1, 60, 3600 or 86400 (default: in which it reads best).
 
     A restart or switch is drawn at least 2 pixels wide so that it is seen at all; everything else is to scale. Of more
     than `MOST_BARS` bars short neighbours are put together, and a note under the title says so; `table` has all, and
@@ -88,7 +90,7 @@ def gantt(
     count = len(slots) if by == "slot" else len(jobs)
     row_px = min(ROW_PX, max_height / max(count, 1))
     many = count > MANY_ROWS or len(jobs) > MANY_JOBS
-    frame = Frame(max(count, 1), row_px if count else ROW_PX * 4, theme.time_unit(span[1] - span[0]), by, many)
+    frame = Frame(max(count, 1), row_px if count else ROW_PX * 4, theme.time_unit(span[1] - span[0], axis_s), by, many)
     colours = Colours.by(colour or ("job" if by == "slot" else "type"), jobs, types)
     if by == "slot":
         bars = slot_bars(timeline, slots, colours, frame)
@@ -129,7 +131,7 @@ def gantt(
     return Drawing(
         chart,
         data,
-        behind(bars, jobs),
+        behind(bars if note else few, jobs),
         label,
         params,
         moments,
@@ -175,6 +177,7 @@ def run_gantt(
     title: str | None = None,
     before: Drawing | None = None,
     colour: Colour | None = None,
+    axis_s: float | None = None,
 ) -> Drawing:
     """Draw a run's schedule on all of its cluster; arguments as in `gantt`, end_s: default the end of the run."""
     return gantt(
@@ -189,6 +192,7 @@ def run_gantt(
         title=title,
         before=before,
         colour=colour,
+        axis_s=axis_s,
     )
 
 
@@ -235,10 +239,10 @@ def outlines(before: Drawing | None, rows: pd.DataFrame, bars: pd.DataFrame) -> 
     """The bars of another drawing with these rows that are not among these, as the data set `before`."""
     if before is None or not before.data["rows"].equals(rows):
         return pd.DataFrame(columns=OUTLINES)
-    there = set(bars[OUTLINES].itertuples(index=False, name=None))
     old = before.data["bars"]
-    old = old[old["kind"] == "run"]
-    rest = [row for row in old[OUTLINES].itertuples(index=False, name=None) if row not in there]
+    there = set(zip(*(bars[name] for name in OUTLINES), strict=True))
+    every = zip(old["kind"], zip(*(old[name] for name in OUTLINES), strict=True), strict=True)
+    rest = [row for kind, row in every if kind == "run" and row not in there]
     return pd.DataFrame(rest, columns=OUTLINES)
 
 

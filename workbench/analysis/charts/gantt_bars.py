@@ -179,7 +179,8 @@ def preemptions(timeline: pd.DataFrame, jobs: pd.DataFrame, events: pd.DataFrame
     the end of the timeline, and no other one of the job goes on at that moment.
     """
     if events is not None and not events.empty:
-        lost = events[events["event"] == "preempt"]
+        which = events["event"].to_numpy() == "preempt"
+        lost = events[which] if which.any() else events.head(0)
         return lost[["job", "time_s", "reason"]].drop_duplicates(["job", "time_s"]).reset_index(drop=True)
     held = timeline[(timeline["unit"] != "") & (timeline["kind"] != "sync")]
     others = held[held["with_job"] != ""]

@@ -59,6 +59,7 @@ BAR_COLUMNS = [
     *("y0", "y1", "fill", "stroke", "label", "em", "ink"),
 ]
 OVERLAID = ("restart", "switch")
+UNNAMED = {*OVERLAID, "sync", SEVERAL}
 DASHED = ("profile", "down")
 
 
@@ -143,8 +144,11 @@ def slot_bars(timeline: pd.DataFrame, slots: pd.DataFrame, colours: Colours, fra
     bars = blocks(merged(timeline), slots)
     gap = bar_gap(frame.row_px)
     top, bottom = bars["row"] + gap, bars["last_row"] + 1 - gap
-    bars = bars.assign(y0=top, y1=bottom, where=bars["node"].astype(str) + " slot " + bars["slots"].astype(str))
+    where = [f"{node} slot {slots}" for node, slots in zip(bars["node"], bars["slots"], strict=True)]
+    bars = bars.assign(y0=top, y1=bottom, where=pd.Series(where, dtype="str", index=bars.index))
     pair = bars["with_job"] != ""
+    if not pair.any():
+        return colours.painted(bars)
     both = bars[pair]
     lower = both.assign(job=both["with_job"], with_job=both["job"], steps=both["with_steps"], y0=both["row"] + 0.5)
     bars.loc[pair, "y1"] = bars.loc[pair, "row"] + 0.5
@@ -169,18 +173,17 @@ def bar_gap(row_px: float) -> float:
 
 def _painted(bars: pd.DataFrame, base: pd.Series[Any]) -> pd.DataFrame:
     """Fill and outline by kind; what lies on top comes last."""
-    paint = {
-        (colour, kind): _paint(colour, kind)
-        for colour, kind in set(zip(base.fillna(theme.WARN), bars["kind"], strict=True))
-    }
-    found = [paint[key] for key in zip(base.fillna(theme.WARN), bars["kind"], strict=True)]
+    pairs = list(zip(base.fillna(theme.WARN), bars["kind"], strict=True))
+    paint = {pair: _paint(*pair) for pair in set(pairs)}
+    found = [paint[pair] for pair in pairs]
     bars = bars.assign(
         fill=pd.Series([fill for fill, _ in found], index=bars.index, dtype="str"),
         stroke=pd.Series([stroke for _, stroke in found], index=bars.index, dtype="str"),
     )
     thin = bars["kind"] == "sync"
-    bars.loc[thin, "y0"] = bars["y1"] - 0.25 * (bars["y1"] - bars["y0"])
-    order = np.lexsort((bars["start_s"], bars["kind"].isin(OVERLAID)))
+    if thin.any():
+        bars.loc[thin, "y0"] = bars["y1"] - 0.25 * (bars["y1"] - bars["y0"])
+    order = np.lexsort((bars["start_s"], [kind in OVERLAID for _, kind in pairs]))
     return bars.iloc[order].reset_index(drop=True)
 
 
@@ -208,26 +211,33 @@ def labelled(bars: pd.DataFrame, jobs: pd.DataFrame, span: tuple[float, float], 
 
     No label where it cannot fit in any plot up to WIDEST_PX, however close one may come where there are many rows.
     """
-    model = models(jobs)
-    if frame.by == "slot":
-        copy = bars["unit"].astype(str).str.contains(" #", regex=False) & (bars["with_job"] == "")
-        text = bars["job"].where(~copy, bars["unit"]).where(bars["kind"] != "down", "down")
-    else:
-        text = bars["accelerator"].astype(str) + " × " + bars["held"].astype(str)
-    wide = (bars["end_s"] - bars["start_s"]) / (span[1] - span[0]) * WIDEST_PX
-    em = np.array([theme.text_px(str(t), 1.0) for t in text])
-    fits = frame.many | ((bars["y1"] - bars["y0"]) * frame.row_px >= LEAST_LABEL_PX) & (wide >= em * LEAST_LABEL_PX + 6)
-    shown = fits & ~bars["kind"].isin([*OVERLAID, "sync", SEVERAL])
+    model, texts = models(jobs), _texts(bars, frame.by)
+    start_s, end_s, y0, y1 = (bars[name].to_numpy(float) for name in ("start_s", "end_s", "y0", "y1"))
+    wide = (end_s - start_s) / (span[1] - span[0]) * WIDEST_PX
+    em = np.array([theme.text_px(text, 1.0) for text in texts])
+    fits = frame.many | ((y1 - y0) * frame.row_px >= LEAST_LABEL_PX) & (wide >= em * LEAST_LABEL_PX + 6)
+    shown = fits & np.array([kind not in UNNAMED for kind in bars["kind"]], dtype=bool)
     if int(shown.sum()) > MOST_LABELS:
-        shown &= wide.where(shown, -1.0).rank(method="first", ascending=False) <= MOST_LABELS
-    label = text.where(shown, "")
+        shown &= pd.Series(np.where(shown, wide, -1.0)).rank(method="first", ascending=False).to_numpy() <= MOST_LABELS
+    label = [text if seen else "" for text, seen in zip(texts, shown.tolist(), strict=True)]
+    ink = [theme.text_on(fill) if text else "" for fill, text in zip(bars["fill"], label, strict=True)]
     return bars.assign(
         model=pd.Series([model.get(job, "") for job in bars["job"]], dtype="str", index=bars.index),
-        label=label.astype("str"),
+        label=pd.Series(label, dtype="str", index=bars.index),
         em=np.where(shown, np.round(em, 2), 0),
-        ink=pd.Series([theme.text_on(fill) if text else "" for fill, text in zip(bars["fill"], label, strict=True)],
-                      dtype="str", index=bars.index),
-    )  # fmt: skip
+        ink=pd.Series(ink, dtype="str", index=bars.index),
+    )
+
+
+def _texts(bars: pd.DataFrame, by: By) -> list[str]:
+    """What each bar would be called."""
+    if by == "job":
+        return [f"{kind} × {held}" for kind, held in zip(bars["accelerator"], bars["held"], strict=True)]
+    columns = zip(*(bars[name] for name in ("kind", "job", "with_job", "unit")), strict=True)
+    return [
+        "down" if kind == "down" else str(unit if " #" in unit and not other else job)
+        for kind, job, other, unit in columns
+    ]
 
 
 def slot_rows(slots: pd.DataFrame, types: dict[str, str], frame: Frame) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -309,13 +319,24 @@ def names_px(jobs: pd.DataFrame) -> float:
     return 10 + min(max((theme.text_px(str(name)) for name in jobs["job"]), default=0.0), JOB_PX)
 
 
+NO_MARKS = pd.DataFrame({"mark": [], "job": [], "time_s": [], "y0": [], "y1": [], "reason": []}).astype(
+    {"mark": "str", "job": "str", "reason": "str"}
+)
+
+
 def lost_at(bars: pd.DataFrame, lost: pd.DataFrame) -> pd.DataFrame:
     """A mark at the end of each bar that was cut short."""
-    held = bars[(bars["job"] != "") & (bars["kind"] != "sync")][["job", "end_s", "y0", "y1"]]
-    at = held.assign(end_ms=(held["end_s"] * 1e3).round())
-    lost = lost.assign(end_ms=(lost["time_s"] * 1e3).round())
-    found = at.merge(lost, on=["job", "end_ms"]).drop_duplicates(["job", "end_ms", "y0", "y1"])
-    return found.assign(mark="preempted")[["mark", "job", "time_s", "y0", "y1", "reason"]]
+    if lost.empty:
+        return NO_MARKS
+    when: dict[tuple[str, int], tuple[float, str]] = {}
+    for job, time_s, reason in zip(lost["job"], lost["time_s"], lost["reason"], strict=True):
+        when.setdefault((job, round(time_s * 1e3)), (time_s, reason))
+    found: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    for job, kind, end_s, y0, y1 in zip(*(bars[c] for c in ("job", "kind", "end_s", "y0", "y1")), strict=True):
+        at = (job, round(end_s * 1e3))
+        if job and kind != "sync" and at in when:
+            found.setdefault((*at, y0, y1), ("preempted", job, when[at][0], y0, y1, when[at][1]))
+    return pd.DataFrame([*found.values()], columns=NO_MARKS.columns) if found else NO_MARKS
 
 
 def life_marks(jobs: pd.DataFrame, frame: Frame) -> pd.DataFrame:
@@ -381,13 +402,13 @@ def key_table(
     if every:
         items.append(("round", "round" if every == 1 else f"every {every} rounds", theme.LANE, theme.LANE))
     keys = [_key_lines(items, room_px, left_px) for room_px in KEY_PX]
-    first = [n for n, key in enumerate(keys) if n == 0 or not key.equals(keys[n - 1])]
+    first = [n for n, key in enumerate(keys) if n == 0 or key != keys[n - 1]]
     ends = [*(KEY_PX[n] - left_px if n else 0.0 for n in first), math.inf]
-    parts = [keys[n].assign(from_px=ends[at], to_px=ends[at + 1]) for at, n in enumerate(first)]
-    return pd.concat(parts, ignore_index=True)
+    rows = [(*row, *ends[at : at + 2]) for at, n in enumerate(first) for row in keys[n]]
+    return pd.DataFrame(rows, columns=["sign", "text", "fill", "stroke", "px", "py", "from_px", "to_px"])
 
 
-def _key_lines(items: list[tuple[str, str, str, str]], room_px: float, left_px: float) -> pd.DataFrame:
+def _key_lines(items: list[tuple[str, str, str, str]], room_px: float, left_px: float) -> list[tuple[Any, ...]]:
     """The signs with their places, in lines of room_px."""
     found, x, line = [], 0.0, 0
     for sign, text, fill, stroke in items:
@@ -398,14 +419,15 @@ def _key_lines(items: list[tuple[str, str, str, str]], room_px: float, left_px: 
             found.append(("upper", "", theme.tint(fill, 0.6), stroke, x - left_px, line))
         found.append(("half" if sign == "split" else sign, text, fill, stroke, x - left_px, line))
         x += 20 + theme.text_px(text) + 18
-    key = pd.DataFrame(found, columns=["sign", "text", "fill", "stroke", "px", "line"])
-    return key.assign(py=-TOP_PX - LINE_PX * (line - key.pop("line").astype("float64")))
+    return [(*row, float(-TOP_PX - LINE_PX * (line - at))) for *row, at in found]
 
 
 def behind(bars: pd.DataFrame, jobs: pd.DataFrame) -> pd.DataFrame:
     """The numbers behind the chart, of every bar whether drawn or put together."""
-    bars = bars.assign(model=bars["job"].map(models(jobs)).fillna("").astype("str"))
-    return bars[BAR_COLUMNS[:11]].sort_values(["start_s", "where"], kind="stable").reset_index(drop=True)
+    if "model" not in bars:
+        bars = bars.assign(model=bars["job"].map(models(jobs)).fillna("").astype("str"))
+    order = np.lexsort((bars["where"].to_numpy(object), bars["start_s"].to_numpy(float)))
+    return bars[BAR_COLUMNS[:11]].iloc[order].reset_index(drop=True)
 
 
 def spoken(seconds: float) -> str:

@@ -12,6 +12,7 @@ it found there: a dot its model, still in memory (a hit), a cross not (a miss), 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import altair as alt
@@ -22,16 +23,18 @@ from workbench.analysis.charts.bars_in_rows import row_layers, row_px, row_scale
 from workbench.analysis.charts.drawing import (
     SELECTED,
     SHOWN,
+    Chart,
     Drawing,
     Layer,
     begun,
-    drawn,
+    composed,
     marks,
     message,
     message_layer,
     playhead,
     so_far,
     unchecked,
+    written,
     zoom,
 )
 from workbench.analysis.charts.gantt_bars import lanes
@@ -56,6 +59,8 @@ MARK_PX, MARK_ROOM_PX = 36.0, 9.0
 """Area of a mark, and how wide a task must be drawn to have one."""
 LINE = 72
 """Characters of the subtitle that fit beside a page's other half."""
+NOTE_PX = 16.0
+"""A line of the subtitle."""
 COMPACT = 0.6
 """Height of a compact chart's rows, as part of the usual one."""
 
@@ -72,6 +77,7 @@ def tasks(
     note: str = "",
     compact: bool = False,
     legend: bool = True,
+    axis_s: float | None = None,
 ) -> Drawing:
     """Draw a schedule of tasks.
 
@@ -79,7 +85,8 @@ def tasks(
     `hare.exact` answers and `task_rows` reads from a run; jobs: all names in the scenario's order, for their colours;
     gpus: names of the rows, in order; end_s: end of the axis (default: when the last task has synchronised).
     switches: of tasks for which a GPU switched job, round, task, gpu, load (one of `LOADS`) and switch_s, if any;
-    note: what the subtitle says first; compact: lower rows; legend: of the jobs, if they are few.
+    note: what the subtitle says first; compact: lower rows; legend: of the jobs, if they are few;
+    axis_s as in `gantt`.
     Parameters `selected` and `until` as in `gantt`.
     Raises InputError for a task on a GPU or of a job that is not listed.
     """
@@ -102,17 +109,18 @@ def tasks(
     bars["found"] = _found_words(bars)
     lines = links(bars)
     last_s = float(table["synchronised_s"].max()) if len(table) else 0.0
-    unit = theme.time_unit(end_s or last_s)
+    unit = theme.time_unit(end_s or last_s, axis_s)
     used = {job: fill for job, fill in colour.items() if job in set(bars["job"])}
     notes = [note] if note else []
     notes += [f"the first {MOST_TASKS} of {len(table)} tasks"] if len(table) > MOST_TASKS else []
     notes += ["click a task for the barriers of its job"] if len(ends) > MOST_BARRIERS else []
     notes += ["too many tasks to draw who waits for whom"] if len(lines) > MOST_LINKS else []
     notes += _switch_notes(table)
-    return drawn(
-        *_layers(len(lane), unit, used, len(ends) > MOST_BARRIERS, legend=legend),
-        *(_switch_layers(unit) if len(table) and (table["load"] != "").any() else []),
-        message_layer(),
+    switched = len(table) > 0 and bool((table["load"] != "").any())
+    look = (len(lane), unit, tuple(used.items()), len(ends) > MOST_BARRIERS, legend, switched, compact)
+    chart, as_written = _chart(*look, title)
+    return Drawing(
+        chart,
         data={
             "bars": bars,
             "barriers": ends.assign(stroke=ends["job"].map({j: theme.shade(f, 0.25) for j, f in colour.items()})),
@@ -120,17 +128,43 @@ def tasks(
             "span": pd.DataFrame({"t": [0.0, end_s or last_s or 1.0], "last": [False, True]}),
             **row_texts(list(lane), {}),
             "message": message("" if len(bars) else "No tasks"),
+            "note": _note(_lines(notes)),
         },
         table=table,
         label=f"{title}: {len(table)} tasks of {table['job'].nunique()} jobs on {len(lane)} GPUs, with the barriers of "
         "their rounds.",
-        title=title,
-        subtitle=_lines(notes),
-        height=_height_px(len(lane), compact),
-        params={"selected": None, "until": None},
+        params=PARAMS,
         moments=_moments(table, end_s),
+        written=as_written,
         axis_s=unit.seconds,
     )
+
+
+PARAMS = {"selected": None, "until": None}
+
+
+@lru_cache(32)
+def _chart(
+    rows: int,
+    unit: theme.TimeUnit,
+    used: tuple[tuple[str, str], ...],
+    crowded: bool,
+    legend: bool,
+    switched: bool,
+    compact: bool,
+    title: str,
+) -> tuple[Chart, dict[str, Any]]:
+    """The specification, also as written; a knob changes only the data, so that the same one is used again."""
+    chart = composed(
+        *_layers(rows, unit, dict(used), crowded, legend=legend),
+        *(_switch_layers(unit) if switched else []),
+        message_layer(),
+        _note_layer(),
+        title=title,
+        height=_height_px(rows, compact),
+        params=PARAMS,
+    )
+    return chart, written(chart)
 
 
 def task_rows(timeline: pd.DataFrame, cluster: Cluster) -> tuple[pd.DataFrame, list[str]]:
@@ -248,6 +282,23 @@ def _switch_notes(table: pd.DataFrame) -> list[str]:
 def _lines(notes: list[str]) -> str:
     """In one line if it is short: a longer one would make the plot of a narrow page narrower still."""
     return ("; " if len("; ".join(notes)) <= LINE else "\n").join(notes)
+
+
+def _note(text: str) -> pd.DataFrame:
+    """The subtitle, which is data as it tells of the run: lines, and where they stand above the plot."""
+    lines = text.split("\n") if text else []
+    above = [-NOTE_PX * (len(lines) - at) + NOTE_PX / 2 for at in range(len(lines))]
+    return pd.DataFrame({"text": pd.Series(lines, dtype="str"), "py": pd.Series(above, dtype="float64")})
+
+
+def _note_layer() -> Layer:
+    """The subtitle."""
+    look = {"align": "left", "baseline": "middle", "fontSize": theme.LABEL_PX, "color": theme.MUTED}
+    return (
+        marks("note")
+        .mark_text(clip=False, **look)
+        .encode(text="text:N", x=alt.value(0), y=alt.value(alt.ExprRef("datum.py")))
+    )
 
 
 def _switch_layers(unit: theme.TimeUnit) -> list[Layer]:

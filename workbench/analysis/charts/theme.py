@@ -53,8 +53,11 @@ _UNITS = (TimeUnit("s", 1.0), TimeUnit("min", 60.0), TimeUnit("h", 3600.0), Time
 _UP_TO_S = (300.0, 3 * 3600.0, 4 * 86400.0, math.inf)
 
 
-def time_unit(span_s: float) -> TimeUnit:
-    """The unit in which an axis of so many seconds reads best: s up to 5 min, min up to 3 h, h up to 4 days."""
+def time_unit(span_s: float, seconds: float | None = None) -> TimeUnit:
+    """The unit of so many seconds, or in which an axis of so long a span reads best: s up to 5 min, min up to 3 h, h up
+    to 4 days."""
+    if seconds is not None:
+        return next(unit for unit in _UNITS if unit.seconds == seconds)
     return next((unit for unit, limit in zip(_UNITS, _UP_TO_S, strict=True) if span_s <= limit), _UNITS[0])
 
 
@@ -116,6 +119,7 @@ def _luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
+@lru_cache(4096)
 def text_px(text: str, size: float = LABEL_PX) -> float:
     """About how wide a text is drawn, in pixels (wide scripts count double)."""
     return sum(1.0 if ord(letter) > 0x2E80 else 0.57 for letter in text) * size
