@@ -21,11 +21,13 @@ from workbench.simulation.run import Run
 
 REST_S = 1.0
 """A run that was in sight for so long is what the next is compared with: a slider's way is compared with its start."""
+SHORT = ("mean_jct_s", "makespan_s", "weighted_miss_rate", "mean_wait_s", "utilisation", "preemptions")
+"""The measures beside the picture, those of them that the run has."""
 NONE = "Change something: the run before stays as thin outlines."
 
 
 class BeforeAfter:
-    """What is compared: the button Pin, the sentence `said`, and tables of measures and jobs.
+    """What is compared: the button Pin, the sentence `said`, and tables of measures (a few in `short`) and of jobs.
 
     changed: called when another run is compared with.
     """
@@ -36,7 +38,8 @@ class BeforeAfter:
         self._of: dict[int, Summary] = {}
         self._since_s = 0.0
         self._changed = changed
-        self.said, self.measures, self.jobs = w.HTML(), w.HTML(), w.HTML()
+        self.said, self.short, self.measures, self.jobs = w.HTML(), w.HTML(), w.HTML(), w.HTML()
+        self.short.add_class("wb-short")
         self.said.add_class("wb-gains")
         self.pin = w.ToggleButton(description="Pin", icon="thumb-tack", layout=w.Layout(width="6em", flex="0 0 auto"))
         self.pin.tooltip = "Compare with this run until it is let go, not with the run before"
@@ -100,7 +103,10 @@ class BeforeAfter:
         else:
             self.said.value = f"<p>{html.escape(metrics.gains(differences))}</p>"
         was = None if before is None else self._of[id(before)]
-        self.measures.value = html_table(measures_table(was, self._of[id(run)]), scrolls=False)
+        now = self._of[id(run)]
+        short = [name for name in SHORT if not math.isnan(now[name])]
+        self.short.value = html_table(measures_table(was, now, short), scrolls=False)
+        self.measures.value = html_table(measures_table(was, now), scrolls=False)
         self.jobs.value = html_table(jobs_table(run, differences))
 
 

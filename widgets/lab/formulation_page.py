@@ -17,16 +17,20 @@ import pandas as pd
 
 from widgets.editors.mistakes import refusal
 from widgets.lab.rows_panel import Light, RowsPanel
+from widgets.lab.steps import steps
 from widgets.parts.chart_page import ROWS_SHOWN
 from widgets.parts.html_table import html_table
 from widgets.work.work import Message
 from workbench.analysis.exact import TIME_LIMIT_S
+from workbench.analysis.rows.stated import SolvedStatement
 from workbench.base.errors import WorkbenchError
 from workbench.scheduling.contract import Scheduler
+from workbench.scheduling.notation import values
 from workbench.simulation.run import Run
 
 NONE = "This scheduler follows a rule and solves no optimisation problem."
 KINDS = {token.STRING: "string", token.NUMBER: "number", tokenize.COMMENT: "comment"}
+PART = re.compile(r"\bm\.(\w+)")
 INVALID = "Correct what is marked in Set-up first: the size of the problem depends on it."
 
 
@@ -44,22 +48,29 @@ class FormulationPage:
         light: Light,
         edited: Callable[[Run, Run | None, str], None],
     ) -> None:
-        self._route, self._found = w.HTML(), w.HTML()
+        self._route, self._steps, self._found = w.HTML(), w.HTML(), w.HTML()
+        self._exact_of: object = None
+        self._solved: SolvedStatement | None = None
         self._exact = w.Button(description="Solve the exact problem", layout={"width": "16em"})
         self._exact.tooltip = f"The problem that the algorithm is for, of all jobs; at most {TIME_LIMIT_S:g} s"
         self._exact.add_class("wb-exact")
-        self._exact.on_click(lambda _: self._ask(solve))
+        self._exact.on_click(lambda _: solve())
         self._found.add_class("wb-exact-found")
         self._which = w.Dropdown(description="Formulation", style={"description_width": "7em"})
         self._which.layout.display, self._which.layout.width = "none", "97%"
         self._statement = w.HTMLMath()
         self._statement.add_class("wb-statement")
-        self.rows = RowsPanel(light, edited)
+        self.rows = RowsPanel(light, edited, self._hear_rows)
+        self._found_symbols: pd.DataFrame | None = None
+        self._values = w.HTMLMath()
         self._symbols = w.HTMLMath()
         self._symbols.add_class("wb-symbols")
         self._rest = w.HTML()
-        head = [self._route, self._exact, self._found]
-        self.box = w.VBox([*head, self.rows.box, self._which, self._statement, self._symbols, self._rest])
+        decided = w.HBox([self._steps, w.VBox([self._exact, self._found])])
+        decided.add_class("wb-decided")
+        self.box = w.VBox(
+            [self._route, decided, self.rows.box, self._which, self._statement, self._symbols, self._rest]
+        )
         self.box.add_class("wb-formulation")
         self.stale = True
         self._for = ""
@@ -87,16 +98,29 @@ class FormulationPage:
         self._route.value = f"<p class='wb-note'>{html.escape(scheduler.route(knobs).sentence)}</p>"
         self._exact.layout.display = None if type(scheduler).exact is not Scheduler.exact else "none"
 
+    def show_run(self, run: Run, at_s: float) -> None:
+        """Show what the decision in force at a time of a run was made of: an algorithm's steps, a programme's rows."""
+        self._steps.value = steps(run, at_s)
+        self.rows.show(run, at_s)
+
     def forget(self) -> None:
         """What was solved is of other jobs or knobs than those set now."""
-        self._found.value = ""
+        self._found.value, self._exact_of = "", None
 
-    def _ask(self, solve: Callable[[], None]) -> None:
+    @property
+    def wants_exact(self) -> bool:
+        """Whether an exact problem could be shown, and none was asked for."""
+        return self._exact_of is None and self._exact.layout.display is None
+
+    def ask_exact(self, of: object) -> None:
+        """The exact problem of these jobs and knobs is being solved."""
+        self._exact_of = of
         self._found.value = "<p class='wb-note'>Simulating, then solving the exact problem ...</p>"
-        solve()
 
-    def hear_exact(self, message: Message) -> None:
-        """Show the answer to an `exact` request."""
+    def hear_exact(self, of: object, message: Message) -> None:
+        """Show the answer to an `exact` request, if nobody has asked another one since."""
+        if of is not self._exact_of:
+            return
         if message["kind"] == "done":
             text = [message["sentence"], f"Not in the problem: {message['leaves_out']}."]
             rows = pd.DataFrame(message["schedule"])
@@ -114,7 +138,7 @@ class FormulationPage:
     def say(self, text: str) -> None:
         """Show a sentence instead of a problem."""
         self._statement.value = f"<p class='wb-note'>{html.escape(text)}</p>"
-        self._symbols.value = self._rest.value = ""
+        self._symbols.value = self._values.value = self._rest.value = ""
         self.stale = True
 
     def wait(self) -> None:
@@ -132,12 +156,25 @@ class FormulationPage:
             self.stale = False
             self._show(message)
 
+    def _hear_rows(self, solved: SolvedStatement) -> None:
+        """The rows of a decision are there: symbols have its values, if it is of the problem that is shown."""
+        self._solved = solved
+        if self._found_symbols is not None and solved.name == self.name:
+            pairs = zip(solved.compiled.columns, solved.point.values.tolist(), strict=True)
+            self._values.value = _values(self._found_symbols, values(solved.model, pairs))
+
     def _show(self, found: Message) -> None:
-        equations = side_by_side(found["equations"]) if found["equations"] else None
-        self._statement.value = markdown_to_html(found["statement"], equations)
         symbols = pd.DataFrame(found["symbols"])
         symbols["size"] = symbols["size"].astype("str").where(symbols["part"] != "", "")
-        self._symbols.value = f"<h4>Symbols</h4>{html_table(symbols)}"
+        parts = [*filter(None, symbols["part"])]
+        equations = side_by_side(found["equations"], parts) if found["equations"] else None
+        self._statement.value = markdown_to_html(found["statement"], equations)
+        said = "<p class='wb-note'>Point at a symbol, here or in the code: its values, and where it stands.</p>"
+        table = html_table(symbols, rows=[f"wb-part-{part}" if part else "" for part in symbols["part"]])
+        self._symbols.value = f"<h4>Symbols</h4>{said}{table}{_links(parts)}"
+        self._found_symbols, self._values.value = symbols, _values(symbols, found["values"])
+        if self._solved is not None:
+            self._hear_rows(self._solved)
         source = f"<pre class='wb-source' tabindex='0'>{html.escape(found['source'])}</pre>"
         self._rest.value = (
             f"<h4>Size of the model at the last arrival</h4><p>{html.escape(found['size'])}</p>"
@@ -145,17 +182,46 @@ class FormulationPage:
         )
 
 
-def side_by_side(equations: Sequence[Mapping[str, str]]) -> str:
-    """Each equation with the Python that builds it beside it, as HTML."""
-    return f"<div class='wb-side-by-side'>{''.join(map(_beside, equations))}</div>"
+def _values(symbols: pd.DataFrame, values: Mapping[str, str]) -> str:
+    """What each symbol is, of which the one that is pointed at is seen, as HTML."""
+    lines = []
+    for symbol, meaning, unit, part in symbols[["symbol", "meaning", "unit", "part"]].itertuples(index=False):
+        if part in values:
+            said = f"{meaning} ({unit})" if unit else meaning
+            text = f"<b>{html.escape(symbol)}</b> {html.escape(said)}: {html.escape(values[part])}"
+            lines.append(f"<div class='wb-values-{part}'>{text}</div>")
+    return f"<div class='wb-values' role='status'>{''.join(lines)}</div>"
 
 
-def _beside(one: Mapping[str, str]) -> str:
+def _links(parts: Sequence[str]) -> str:
+    """A style that lights up a symbol's places, its equations and its values while it is pointed at."""
+    rules = []
+    for part in parts:
+        pointed = f".wb-formulation:has(.wb-part-{part}:is(:hover, :focus))"
+        rules.append(f"{pointed} .wb-part-{part} {{ background: var(--wb-selected); }}")
+        rules.append(f"{pointed} .wb-in-{part} {{ box-shadow: -4px 0 0 var(--jp-brand-color1, #1565c0); }}")
+        rules.append(f"{pointed} .wb-values-{part} {{ display: block; }}")
+    return f"<style>{''.join(rules)}</style>"
+
+
+def side_by_side(equations: Sequence[Mapping[str, str]], parts: Sequence[str] = ()) -> str:
+    """Each equation with the Python that builds it beside it, as HTML; parts: of the model, marked where they stand."""
+    return f"<div class='wb-side-by-side'>{''.join(_beside(one, parts) for one in equations)}</div>"
+
+
+def _beside(one: Mapping[str, str], parts: Sequence[str]) -> str:
     formula = rf"$\displaystyle {one['tex']}$" if one["tex"] else one["text"]
     name = f"({one['tag']}) {one['part']}"
     label = f"tabindex='0' role='region' aria-label='Equation {html.escape(name)}'"
-    code = f"<pre class='wb-source'>{coloured(one['code'])}</pre>"
-    return f"<div class='wb-equations' {label}><small>{html.escape(name)}</small><br>{html.escape(formula)}</div>{code}"
+    code = PART.sub(lambda m: _marked(m[0], m[1], parts), coloured(one["code"]))
+    found = {*PART.findall(one["code"]), one["part"]}
+    where = " ".join(["wb-equations", *(f"wb-in-{part}" for part in parts if part in found)])
+    typeset = f"<div class='{where}' {label}><small>{html.escape(name)}</small><br>{html.escape(formula)}</div>"
+    return f"{typeset}<pre class='wb-source'>{code}</pre>"
+
+
+def _marked(text: str, part: str, parts: Sequence[str]) -> str:
+    return f"<span class='wb-part-{part}'>{text}</span>" if part in parts else text
 
 
 def coloured(code: str) -> str:

@@ -31,8 +31,8 @@ from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, 
 from widgets.lab.side_page import PageChoice, pages_of
 from widgets.lab.vary_page import VaryPage
 from widgets.parts.presenter import Panel
+from widgets.work.kernel import MOST_JOBS, KernelWork, is_small
 from widgets.work.kernel import PATIENCE_S as HERE_S
-from widgets.work.kernel import KernelWork, is_small
 from widgets.work.process import process_work
 from widgets.work.thread import ThreadWork
 from widgets.work.work import Message, Workplace, when_idle
@@ -436,7 +436,10 @@ class Lab(LabShell[LabSetting]):
             work: Workplace = self._described if is_own(name) else process_work()
             work.submit(request, self._formulation.hear, self)
         if self._run is not None and self._results.opened == "Model":
-            self._formulation.rows.show(self._run, self._results.explained.moment_s)
+            self._formulation.show_run(self._run, self._results.explained.moment_s)
+            of_run = history.present is not None and history.present == self._shown
+            if of_run and len(self._run.jobs) <= MOST_JOBS and self._formulation.wants_exact:
+                self._solve_exactly()
 
     def _solve_exactly(self) -> None:
         """Have the exact problem solved that the scheduler's algorithm is for."""
@@ -445,7 +448,8 @@ class Lab(LabShell[LabSetting]):
             self._formulation.say(INVALID)
             return
         request = exact_request(present.scheduler, present.scenario.to_dict(), jsonable(present.knobs))
-        process_work().submit(request, self._formulation.hear_exact, self)
+        self._formulation.ask_exact(present)
+        process_work().submit(request, partial(self._formulation.hear_exact, present), self)
 
     def _hear(self, number: int, message: Message) -> None:
         """What the worker says about a request; about one that was replaced since, nobody wants to know."""

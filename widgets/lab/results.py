@@ -134,8 +134,10 @@ class Results:
             "Measures": self._draw_chart,
             **{page: opened for page, (_, opened) in own.items()},
         }
+        beside = w.HBox([self.compared.short, w.VBox([self._which, self._table])])
+        beside.add_class("wb-beside")
         boxes: dict[str, w.Widget] = {
-            "Schedule": w.VBox([*about, self._which, self._table]),
+            "Schedule": w.VBox([*about, beside]),
             "Why": w.VBox([self.explained.box, self.admission.box]),
             "Measures": self._make_measures(),
             **{page: box for page, (box, _) in own.items()},

@@ -54,10 +54,15 @@ class EditAnswer(NamedTuple):
 
 class RowsPanel:
     """light: told the jobs and the types or nodes of the row that is picked (None: none is); edited: told the run to
-    look at and what it is compared with, None for the run as it was."""
+    look at and what it is compared with, None for the run as it was; solved: told the problem whose rows are shown."""
 
-    def __init__(self, light: Light, edited: Callable[[Run, Run | None, str], None]) -> None:
-        self._light, self._edited = light, edited
+    def __init__(
+        self,
+        light: Light,
+        edited: Callable[[Run, Run | None, str], None],
+        solved: Callable[[SolvedStatement], None],
+    ) -> None:
+        self._light, self._edited, self._solved = light, edited, solved
         self._name = f"edited_{next(NUMBER)}"
         self._of: tuple[Run, float] | None = None
         self._found: FoundRows | None = None
@@ -125,6 +130,7 @@ class RowsPanel:
             self._say(f"No rows with numbers: {refusal(found)}.")
         else:
             self._fill(found)
+            self._solved(found.statement)
 
     def _say(self, text: str) -> None:
         self._found = None

@@ -10,10 +10,17 @@ import pandas as pd
 from workbench.base.rounding import short_number
 
 
-def html_table(frame: pd.DataFrame, meanings: Mapping[str, str] | None = None, *, scrolls: bool = True) -> str:
+def html_table(
+    frame: pd.DataFrame,
+    meanings: Mapping[str, str] | None = None,
+    *,
+    scrolls: bool = True,
+    rows: Sequence[str] | None = None,
+) -> str:
     """A table with escaped text and rounded numbers, numbers to the right.
 
-    meanings: of columns, shown on hover; scrolls: a long table scrolls in a box of its own.
+    meanings: of columns, shown on hover; scrolls: a long table scrolls in a box of its own; rows: a class of each row
+    that can be pointed at, also by the keyboard (empty: none).
     """
     number = [pd.api.types.is_numeric_dtype(column) for _, column in frame.items()]
 
@@ -24,16 +31,18 @@ def html_table(frame: pd.DataFrame, meanings: Mapping[str, str] | None = None, *
             return short_number(value, 6)
         return html.escape(str(value))
 
-    def row(values: Sequence[object]) -> str:
+    def row(values: Sequence[object], name: str) -> str:
         cells = zip(values, number, strict=True)
-        return "<tr>" + "".join(f"<td class='{_align(right)}'>{cell(value)}</td>" for value, right in cells) + "</tr>"
+        begin = f"<tr class='{name}' tabindex='0'>" if name else "<tr>"
+        return begin + "".join(f"<td class='{_align(right)}'>{cell(value)}</td>" for value, right in cells) + "</tr>"
 
     def head(name: str, right: bool) -> str:
         meaning = (meanings or {}).get(name, "")
         title = f" title='{html.escape(meaning)}'" if meaning else ""
         return f"<th scope='col' class='{_align(right)}'{title}>{html.escape(name)}</th>"
 
-    body = "".join(map(row, frame.itertuples(index=False, name=None)))
+    names = rows if rows is not None else [""] * len(frame)
+    body = "".join(map(row, frame.itertuples(index=False, name=None), names))
     top = "".join(head(str(name), right) for name, right in zip(frame.columns, number, strict=True))
     return (
         f"<div class='wb-scroll{'' if scrolls else ' wb-whole'}' tabindex='0' role='region' aria-label='Table'>"

@@ -254,9 +254,9 @@ def begin() -> None:
 
 
 def described(request: Mapping[str, Any]) -> dict[str, Any]:
-    """A formulation on paper: statement, symbols, each equation beside its code (of one of the session: none), source,
-    and the size of the model at the last arrival."""
-    from workbench.scheduling.notation import inline, model_size, render, side_by_side, source, symbols
+    """A formulation on paper: statement, symbols with their values at the last arrival, each equation beside its code
+    (of one of the session: none), source, and the size of the model then."""
+    from workbench.scheduling.notation import inline, model_size, render, side_by_side, source, symbols, values
     from workbench.session.api import snapshot_at
 
     formulation = find_formulation(request["formulation"])
@@ -271,6 +271,7 @@ def described(request: Mapping[str, Any]) -> dict[str, Any]:
         "title": formulation.title,
         "statement": text,
         "symbols": table.assign(symbol=table["symbol"].map(inline)).to_dict("list"),
+        "values": values(model),
         "equations": [] if on_paper else side_by_side(statement, code),
         "source": code,
         "size": str(model_size(model)),

@@ -14,12 +14,13 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
 import pandas as pd
 
+from workbench.base.rounding import short_number
 from workbench.scheduling.modelling import pyo
 
 
@@ -78,6 +79,41 @@ def symbol_lines(part: Any) -> list[list[str]]:
     if not any(isinstance(part, type_) for _, type_ in _KINDS) or not part.doc:
         return []
     return [[field.strip() for field in line.split("|")] for line in _TAG.sub(r"\g<rest>", part.doc).splitlines()]
+
+
+MOST_VALUES = 30
+
+
+def values(model: pyo.ConcreteModel, solved: Iterable[tuple[Any, float]] = ()) -> dict[str, str]:
+    """What each documented part of a model is, as text: the members of a set, numbers by index, the first MOST_VALUES.
+
+    solved: variables, one by one, with their values; of others, and of expressions, it is said how many there are.
+    """
+    decided: dict[str, list[str]] = {}
+    for variable, value in solved:
+        text = f"{_index(variable.index())}: {_number(value)}" if variable.index() is not None else _number(value)
+        decided.setdefault(variable.parent_component().local_name, []).append(text)
+    found = {}
+    for kind, part in _parts(model):
+        if kind == "set":
+            texts = [_index(member) for member in part]
+        elif kind == "param":
+            numbers = [(index, _number(pyo.value(part[index]))) for index in part]
+            texts = [f"{_index(index)}: {number}" if part.is_indexed() else number for index, number in numbers]
+        else:
+            rest = f"{len(part):,} {'to be decided' if kind == 'var' else 'worked out from the others'}"
+            texts = decided.get(part.local_name, [rest])
+        more = f"; and {len(texts) - MOST_VALUES:,} more" if len(texts) > MOST_VALUES else ""
+        found[part.local_name] = "; ".join(texts[:MOST_VALUES]) + more
+    return found
+
+
+def _index(index: Any) -> str:
+    return ", ".join(map(str, index)) if isinstance(index, tuple) else str(index)
+
+
+def _number(value: Any) -> str:
+    return short_number(float(value)) if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value)
 
 
 def _parts(model: pyo.ConcreteModel) -> Iterator[tuple[str, Any]]:

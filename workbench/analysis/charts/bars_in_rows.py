@@ -20,8 +20,8 @@ from workbench.base.rounding import short_number
 from workbench.scenario.cluster import Cluster
 
 ROW_PX, MOST_HEIGHT_PX = 24.0, 620.0
-COLUMN_PX, CHARACTER_PX = 16.0, 7.6
-"""Space before a column, and what a character of it takes."""
+COLUMN_PX, CHARACTER_PX, BOLD_PX = 16.0, 7.6, 9.2
+"""Space before a column, and what a character of it takes, in its head a bold one."""
 Look = TypeVar("Look")
 Columns = Mapping[str, Sequence[str]]
 """Texts behind the plot, one for each row, by heading."""
@@ -129,7 +129,7 @@ def _ends(columns: Columns) -> list[float]:
     """Where the columns end, in pixels behind the plot."""
     found, px = [], 0.0
     for head, texts in columns.items():
-        px += COLUMN_PX + CHARACTER_PX * max(map(len, (head, *texts)))
+        px += COLUMN_PX + max(BOLD_PX * len(head), CHARACTER_PX * max(map(len, texts), default=0))
         found.append(px)
     return found
 

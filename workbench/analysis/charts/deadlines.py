@@ -219,7 +219,7 @@ def lease_gantt(
     )
 
 
-PARAMS = {"selected": None, "until": None}
+PARAMS: Mapping[str, Any] = {"selected": None, "until": None}
 
 
 @lru_cache(32)

@@ -183,7 +183,7 @@ def _painted(bars: pd.DataFrame, base: pd.Series[Any]) -> pd.DataFrame:
     thin = bars["kind"] == "sync"
     if thin.any():
         bars.loc[thin, "y0"] = bars["y1"] - 0.25 * (bars["y1"] - bars["y0"])
-    order = np.lexsort((bars["start_s"], [kind in OVERLAID for _, kind in pairs]))
+    order = np.lexsort((bars["start_s"].to_numpy(float), np.array([kind in OVERLAID for _, kind in pairs])))
     return bars.iloc[order].reset_index(drop=True)
 
 

@@ -140,7 +140,7 @@ def tasks(
     )
 
 
-PARAMS = {"selected": None, "until": None}
+PARAMS: Mapping[str, Any] = {"selected": None, "until": None}
 
 
 @lru_cache(32)
@@ -293,10 +293,9 @@ def _note(text: str) -> pd.DataFrame:
 
 def _note_layer() -> Layer:
     """The subtitle."""
-    look = {"align": "left", "baseline": "middle", "fontSize": theme.LABEL_PX, "color": theme.MUTED}
     return (
         marks("note")
-        .mark_text(clip=False, **look)
+        .mark_text(clip=False, align="left", baseline="middle", fontSize=theme.LABEL_PX, color=theme.MUTED)
         .encode(text="text:N", x=alt.value(0), y=alt.value(alt.ExprRef("datum.py")))
     )
 

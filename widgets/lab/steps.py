@@ -1,0 +1,63 @@
+"""A decision of an algorithm, step by step: what it went by for each job, in the order in which it decided, and why."""
+
+from __future__ import annotations
+
+import html
+import math
+
+import numpy as np
+import pandas as pd
+
+from widgets.parts.html_table import html_table
+from workbench.base.labels import label_of
+from workbench.base.rounding import short_number
+from workbench.base.units import format_duration
+from workbench.simulation.run import Run
+
+ALGORITHM, KEPT = "algorithm", "kept"
+MOST_SIGNALS = 5
+"""Columns of what it went by."""
+
+
+def steps(run: Run, at_s: float) -> str:
+    """The last decision up to a time that was not carried over, as HTML; empty where a programme made it."""
+    decisions = run.decisions
+    made = decisions["made_by"].to_numpy(object)
+    known = np.flatnonzero((decisions["time_s"].to_numpy(float) <= at_s) & (made != KEPT))
+    if not len(known) or made[known[-1]] != ALGORITHM:
+        return ""
+    number = int(known[-1])
+    table, whole = _table(run, int(decisions["decision"].iloc[number]))
+    when = format_duration(float(decisions["time_s"].iloc[number]), parts=2)
+    head = f"<h4>Decided at {html.escape(when)}, step by step</h4>"
+    said = f"<p class='wb-note'>{html.escape(whole)}</p>" if whole else ""
+    return head + said + (html_table(table) if len(table) else "<p class='wb-note'>It gave no reasons.</p>")
+
+
+def _table(run: Run, decision: int) -> tuple[pd.DataFrame, str]:
+    """A row for each job, in the order in which the algorithm came to it; and what it went by of no single job."""
+    reasons = run.reasons[run.reasons["decision"] == decision]
+    signals = run.signals[run.signals["decision"] == decision]
+    order = dict.fromkeys([*reasons["job"], *signals["job"]])
+    columns: dict[str, dict[str, float]] = {}
+    for signal, job, value in zip(signals["signal"], signals["job"], signals["value"], strict=True):
+        columns.setdefault(f"{label_of(signal, 's')} (s)" if signal.endswith("_s") else label_of(signal), {})[job] = (
+            value
+        )
+    alone = [head for head, of in columns.items() if len(of) == 1 < len(order)]  # told with the first job, of all
+    whole = ", ".join(f"{head} {_value(*columns.pop(head).values())}" for head in alone)
+    shown = dict(sorted(columns.items(), key=lambda item: -len(item[1]))[:MOST_SIGNALS])
+    said: dict[str, list[str]] = {}
+    for job, text in zip(reasons["job"], reasons["text"], strict=True):
+        said.setdefault(job, []).append(text)
+    rows = [
+        [number, job, *(_value(of.get(job, math.nan)) for of in shown.values()), "; ".join(said.get(job, []))]
+        for number, job in enumerate(order, 1)
+    ]
+    return pd.DataFrame(rows, columns=["", "Job", *shown, "What was decided, and why"]), whole
+
+
+def _value(value: float) -> str:
+    if math.isnan(value):
+        return ""
+    return ("\N{INFINITY}" if value > 0 else "-\N{INFINITY}") if math.isinf(value) else short_number(value)
