@@ -101,6 +101,13 @@ def test_the_truth_has_no_errors_to_learn_from(worker: Worker) -> None:
         assert Run.from_message(message["run"]) == workbench.simulate("preset:start_here", "srtf")
 
 
+@pytest.mark.parametrize(("limit_s", "finished"), [(600.0, 3), (0.0, 0)])
+def test_a_trial_says_how_far_it_came_in_a_while(worker: Worker, limit_s: float, finished: int) -> None:
+    worker.say(id=6, kind="cost", scenario=scenario(), scheduler="fifo", limit_s=limit_s)
+    found = worker.hear()
+    assert (found["kind"], found["finished"], found["jobs"]) == ("done", finished, 3) and found["wall_s"] > 0
+
+
 def test_a_formulation_is_described(worker: Worker) -> None:
     knobs = {
         "heterogeneity_aware": False,
@@ -110,6 +117,7 @@ def test_a_formulation_is_described(worker: Worker) -> None:
     found = worker.hear()
     assert found["kind"] == "done" and "variables" in found["size"]
     assert "def build" in found["source"] and "$$" in found["statement"] and found["symbols"]
+    assert found["values"]["workers"] == "v100: 2; k80: 1" and found["values"]["share"] == "6 to be decided"
 
 
 @pytest.mark.parametrize(

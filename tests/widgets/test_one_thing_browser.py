@@ -59,6 +59,10 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     open_page(page, "Model")
     row = page.locator(".wb-row-list tr", has_text="capacity[v100]")
     row.wait_for()
+    of_k80 = page.locator(".wb-row-list tr", has_text="capacity[k80]")
+    of_k80.click()
+    in_it = set(re.findall(r"share\[(\w+),k80\]", of_k80.inner_text()))
+    soon(page, lambda: assert_equal(pointed_out(page), in_it))
     row.click()
     soon(page, lambda: assert_equal(pointed_out(page), {"vision", "game", "translation"}))
     page.locator(".wb-row-list tr", has_text="(2) job_time[game]").click()
@@ -94,6 +98,10 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     page.keyboard.press("Shift+Enter")
     wait_for_text(page, ".wb-compare .wb-status", r"Done: \d schedulers, \d+ runs")
     page.locator(".wb-compare", has_text="mine").wait_for()
+    page.locator(".wb-compare .wb-result-tabs .lm-TabBar-tab").get_by_text("Measures", exact=True).click()
+    mine = page.locator(".wb-compare .wb-measures tr", has_text="Mean JCT").first
+    expect(mine).to_contain_text(re.compile(r"\u00d7\s\d\.\d\d \(\d\.\d\d to \d\.\d\d\)"))
+    expect(page.locator(".wb-compare")).to_contain_text("standard deviation over the seeds")
     scene(page, "one-thing-compared", ".wb-compare")
 
 

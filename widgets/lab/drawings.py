@@ -15,7 +15,7 @@ import pandas as pd
 from widgets.lab.trials import TriedRun, names
 from workbench.analysis import charts, metrics
 from workbench.analysis.charts import Drawing
-from workbench.analysis.charts.gantt_data import MANY_JOBS, MANY_ROWS, MOST_HEIGHT_PX, By, Colour
+from workbench.analysis.charts.gantt_data import MANY_JOBS, MANY_ROWS, By, Colour
 from workbench.base.units import format_duration
 from workbench.scheduling.decision import in_sequences
 from workbench.scheduling.estimators.registry import DEFAULT, maker
@@ -64,8 +64,9 @@ def kept_axis_s(before: Drawing | None, end_s: float) -> float | None:
     return before.axis_s if READABLE[0] <= end_s / before.axis_s <= READABLE[1] else None
 
 
-LOW_PX = 130.0
-"""The height of a Gantt chart with an overview, so that its axis is in sight in a lab 656 pixels high."""
+LOW_PX, HIGH_PX = 130.0, 150.0
+"""The most height of a Gantt chart, with an overview and without: its axis is in sight in a lab 656 pixels high, and
+the page below it."""
 
 
 def gantt(
@@ -79,7 +80,7 @@ def gantt(
     """The schedule, by GPU or by job; before: such a drawing, of which what differs is shown as outlines; axis_s: as
     in `Look`."""
     many = len(run.jobs) > MANY_JOBS or (by == "slot" and run.scenario.cluster.gpus > MANY_ROWS)
-    high = LOW_PX if many else MOST_HEIGHT_PX
+    high = LOW_PX if many else HIGH_PX
     return charts.run_gantt(run, by=by, end_s=end_s, before=before, colour=colour, max_height=high, axis_s=axis_s)
 
 

@@ -60,6 +60,8 @@ SMALL_S = 5.0
 yet, and nothing was cancelled since."""
 PATIENCE_S = 3.0
 """Work on what was set before is stopped for a new request when it has taken longer than this."""
+TRIAL_S = 0.5
+"""For so long a large scenario is tried, to say what a solve costs."""
 LOADED = "Loaded, not solved yet."
 
 
@@ -189,13 +191,9 @@ class Lab(LabShell[LabSetting]):
         if self._asked is not None and time.monotonic() - self._asked_at > PATIENCE_S:
             self._stop()
         self._asked, self._asked_at = setting, time.monotonic()
-        request = {
-            "kind": "simulate",
-            "scenario": setting.scenario if live else setting.scenario.to_dict(),
-            "scheduler": setting.scheduler,
-            "knobs": jsonable(setting.knobs),
-            "belief": setting.belief,
-        }
+        request = {"kind": "simulate", **simulate_request(setting)}
+        if live:
+            request["scenario"] = setting.scenario
         work: Workplace = self._thread if own else self._here if live else process_work()
         if not live:
             self._say_solving(setting, own)
@@ -361,6 +359,19 @@ class Lab(LabShell[LabSetting]):
             self._solve(present)
         else:
             super()._take(state, text + words.cost(self._wall_s))
+            if present is not None and self._asked is None and math.isinf(self._wall_s):
+                when_idle(partial(self._try_cost, present))
+
+    def _try_cost(self, setting: LabSetting) -> None:
+        """Find out what the first solve will cost, for the status."""
+        if self._asked is None and self._frame.history.present is setting and not is_own(setting.scheduler):
+            request = {"kind": "cost", **simulate_request(setting), "limit_s": TRIAL_S}
+            process_work().submit(request, partial(self._hear_cost, setting), (self, "cost"))
+
+    def _hear_cost(self, setting: LabSetting, message: Message) -> None:
+        waits = self._asked is None and self.state in ("ready", "edited") and math.isinf(self._wall_s)
+        if message["kind"] == "done" and waits and self._frame.history.present is setting:
+            self._bar.say(self.state, self.status + words.first_cost(message))
 
     def _is_quick(self) -> bool:
         """Whether a change is solved at once, also one to another scenario."""
@@ -438,7 +449,8 @@ class Lab(LabShell[LabSetting]):
         if self._run is not None and self._results.opened == "Model":
             self._formulation.show_run(self._run, self._results.explained.moment_s)
             of_run = history.present is not None and history.present == self._shown
-            if of_run and len(self._run.jobs) <= MOST_JOBS and self._formulation.wants_exact:
+            aside = len(self._run.jobs) <= MOST_JOBS and not isinstance(process_work(), KernelWork)
+            if of_run and aside and self._formulation.wants_exact:
                 self._solve_exactly()
 
     def _solve_exactly(self) -> None:
@@ -492,6 +504,16 @@ class Lab(LabShell[LabSetting]):
             self._bar.say("edited", "Edited since, not solved.")
         else:
             self._bar.say(state, text)
+
+
+def simulate_request(setting: LabSetting) -> dict[str, Any]:
+    """What the worker has to know to run what is set."""
+    return {
+        "scenario": setting.scenario.to_dict(),
+        "scheduler": setting.scheduler,
+        "knobs": jsonable(setting.knobs),
+        "belief": setting.belief,
+    }
 
 
 def _room(paper: str) -> Room:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import math
+from collections.abc import Mapping
+from typing import Any
 
 from workbench.analysis.metrics.rounds import who_decided
 from workbench.base.errors import counted
@@ -73,6 +75,16 @@ def done(run: Run, wall_s: float) -> str:
 def cost(wall_s: float) -> str:
     """What a solve costs, as far as one was made; wall_s: of the last, infinite without one."""
     return f" The last solve took {_seconds(wall_s)}." if math.isfinite(wall_s) else ""
+
+
+def first_cost(tried: Mapping[str, Any]) -> str:
+    """What the first solve will cost, by how far a trial came: `cost` of `workbench.cli.worker`."""
+    wall_s, finished, jobs = float(tried["wall_s"]), int(tried["finished"]), int(tried["jobs"])
+    if finished == 0:
+        return f" A solve takes long: after {_seconds(wall_s)} none of {counted(jobs, 'job')} was done."
+    about = "" if finished == jobs else "about "
+    by = "" if finished == jobs else f", as {_seconds(wall_s)} got {finished} of {counted(jobs, 'job')} done"
+    return f" A solve takes {about}{short_number(float(f'{wall_s * jobs / finished:.1g}'))} s{by}."
 
 
 def _seconds(seconds: float) -> str:

@@ -10,6 +10,8 @@ request:  {"id": 1, "kind": "simulate", "scenario": {...}, "scheduler": NAME, "k
           {"id": 2, "kind": "describe", "formulation": NAME, "scenario": {...}, "knobs": {...}}
           {"id": 3, "kind": "measure", ...} as simulate; its answer has the `measures`, each job's `jct_s` (null: not
           done) and no run
+          {"id": 3, "kind": "cost", ..., "limit_s": S} as simulate, for so long at most; its answer has the `wall_s`
+          that it took and how many of the `jobs` were `finished` by then
           {"id": 3, "kind": "exact", "scenario": {...}, "scheduler": NAME, "knobs": {...}, "time_limit_s": S}
           {"id": 3, "kind": "study", "study": NAME, "asked": [{"scenario": {...}, "given": {...}}, ...]}
           {"id": 5, "kind": "marginal", "formulation": NAME, "scenario": {...}}; its answer has the `values`
@@ -58,6 +60,7 @@ from workbench.scheduling.solvers import warm_up
 from workbench.session.registry import find_formulation, find_scheduler, find_study, rooms
 from workbench.simulation.loop import ProgressReport, RunProgress, simulate
 from workbench.simulation.run import Run
+from workbench.simulation.state import State
 from workbench.simulation.stop import AllFinished, Stop, stop_rule
 
 Tell = Callable[[Mapping[str, Any]], None]
@@ -88,6 +91,8 @@ def serve(request: Mapping[str, Any], tell: Tell, many: ManyRuns, stop: Stop | N
             tell({"kind": "done", **_simulate(request, tell, stop or stop_of(request))})
         elif request["kind"] == "measure":
             tell({"kind": "done", **_measure(request, tell)})
+        elif request["kind"] == "cost":
+            tell({"kind": "done", **_cost(request)})
         elif request["kind"] == "exact":
             tell({"kind": "done", **_exact(request)})
         elif request["kind"] == "study":
@@ -122,6 +127,24 @@ def _measure(request: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
     run = simulated(request, AllFinished(), tell).run
     ended = [None if math.isnan(each) else each for each in jct_s(run).tolist()]
     return {"measures": as_json(summary(run)), "jct_s": ended}
+
+
+class _For(AllFinished):
+    """Ends when every job has finished, or after so many seconds of the machine."""
+
+    def __init__(self, seconds: float) -> None:
+        self._until_s = time.monotonic() + seconds
+
+    def __call__(self, state: State) -> bool:
+        return super().__call__(state) or time.monotonic() > self._until_s
+
+
+def _cost(request: Mapping[str, Any]) -> dict[str, Any]:
+    """How far a simulation comes in a while."""
+    began = time.perf_counter()
+    run = simulated(request, _For(request["limit_s"]), lambda message: None).run
+    finished = int(run.jobs["finish_s"].notna().sum())
+    return {"wall_s": time.perf_counter() - began, "finished": finished, "jobs": len(run.jobs)}
 
 
 def _exact(request: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ import workbench
 from tests.widgets.lab.support import Waiter, run, until
 from widgets import GavelLab
 from widgets.editors.knob_panel import KnobPanel
+from widgets.lab.words import first_cost
 from widgets.parts.assets import vega_bundle
 from widgets.work.kernel import KernelWork
 from workbench.analysis import metrics
@@ -184,7 +185,7 @@ def test_rows_are_those_of_the_run_that_was_asked_for_last(monkeypatch: pytest.M
     """Another run ends while the rows of the first are solved."""
     asked: list[Any] = []
     monkeypatch.setattr(widgets.lab.rows_panel, "aside", lambda work, hear: asked.append((work, hear)))
-    page = widgets.lab.rows_panel.RowsPanel(lambda *_: None, lambda *_: None)
+    page = widgets.lab.rows_panel.RowsPanel(lambda *_: None, lambda *_: None, lambda *_: None)
     for scheduler in ("gavel.max_min_fairness", "gavel.fifo"):
         page.show(workbench.simulate("preset:start_here", scheduler), 0.0)
     for name in ("", "gavel.fifo"):
@@ -208,3 +209,30 @@ def test_what_a_cell_sets_before_the_lab_is_seen_is_how_it_opens() -> None:
     with capture_output():
         lab._ipython_display_()
     assert not lab._frame.undo.disabled, "shown a second time it is as it was"
+
+
+def test_the_picture_comes_before_the_numbers_and_they_soon_after() -> None:
+    async def story() -> None:
+        lab = GavelLab("start_here")
+        await until(lambda: lab.state == "done" and lab._results.compared.short.value)
+        before = lab._results.compared.short.value
+        lab.set(round_s=720)
+        assert lab.state == "done" and '"round_s": 720' in lab._results._gantt.view.of, "solved here, and drawn"
+        assert lab._results.compared.short.value == before
+        await until(lambda: lab._results.compared.short.value != before)
+        assert "Difference" in lab._results.compared.short.value
+
+    run(story)
+
+
+def test_a_large_scenario_says_what_its_first_solve_costs() -> None:
+    async def story() -> None:
+        lab = GavelLab("gavel_physical")
+        await until(lambda: "A solve takes" in lab.status)
+        assert lab.state == "ready" and "of 50 jobs done" in lab.status
+
+    run(story)
+    done = {"wall_s": 0.5, "finished": 4, "jobs": 40}
+    assert first_cost(done) == " A solve takes about 5 s, as 0.50 s got 4 of 40 jobs done."
+    assert first_cost({**done, "finished": 0}) == " A solve takes long: after 0.50 s none of 40 jobs was done."
+    assert first_cost({**done, "finished": 40}) == " A solve takes 0.5 s."

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from tests.widgets.lab.support import until
-from widgets.work.pace import Paced
+from widgets.work.pace import Later, Paced
 
 DRAWING_S = 0.05
 
@@ -92,3 +92,42 @@ def test_without_an_event_loop_every_answer_is_drawn() -> None:
         drawer.come += 1
         paced.ask()
     assert drawer.drawn == [1, 2, 3]
+
+
+def test_what_can_wait_comes_step_by_step_and_begins_anew_when_asked_again() -> None:
+    done: list[str] = []
+    again = ["once"]
+
+    async def story() -> None:
+        def first() -> None:
+            done.append("first")
+            if again:
+                again.pop()
+                asyncio.get_running_loop().call_soon(later.ask)  # comes between two steps
+
+        later = Later((first, lambda: done.append("second")), lambda error: None)
+        later.ask()
+        assert not done, "nothing at once where a loop runs"
+        await until(lambda: "second" in done)
+        assert done == ["first", "first", "second"]
+        later.ask()
+        later.flush()
+        assert done[3:] == ["first", "second"], "what is wanted now is done now"
+
+    asyncio.run(story())
+    Later((lambda: done.append("alone"),), lambda error: None).ask()
+    assert done[-1] == "alone", "without a loop at once"
+
+
+def test_a_step_that_fails_is_told_and_ends_the_others() -> None:
+    done: list[object] = []
+
+    def wrong() -> None:
+        raise ValueError("no")
+
+    later = Later((wrong, lambda: done.append("after")), done.append)
+    with pytest.raises(ValueError, match="no"):
+        later.ask()
+    assert [str(each) for each in done] == ["no"]
+    later.flush()
+    assert len(done) == 1

@@ -125,7 +125,8 @@ def gantt(
         "message": message("" if len(bars) else "No jobs" if by == "job" and jobs.empty else "Nothing ran"),
     }
     label = f"{title}: {len(jobs)} jobs, {len(slots)} GPUs, {spoken(span[1])}."
-    chart, as_written = _chart(frame, margin, title, note, selected, until_s)
+    left = round(NAMES_ROOM * names, 1) if many else 0.0
+    chart, as_written = _chart(frame, margin, left, title, note, selected, until_s)
     params = {"selected": selected, "until": until_s, "gpus": None}
     moments = moments_s(timeline, decisions, span[1]).tolist()
     return Drawing(
@@ -137,7 +138,7 @@ def gantt(
         moments,
         written=as_written,
         axis_s=frame.unit.seconds,
-        overview=_overview(bars, span, frame, names) if many else None,
+        overview=_overview(bars, span, frame, left) if many else None,
         closer=closer,
     )
 
@@ -154,7 +155,7 @@ def _overview(bars: pd.DataFrame, span: tuple[float, float], frame: Frame, left_
     low = frame._replace(row_px=OVERVIEW_PX / frame.rows)
     few, _ = thinned_bars(bars, span[1] - span[0], low.row_px, OVERVIEW_BARS)
     data = {"bars": few[["job", "start_s", "end_s", "y0", "y1", "fill"]], "span": corners(span, low)}
-    chart, as_written = _overview_chart(low, round(left_px, 1))
+    chart, as_written = _overview_chart(low, left_px)
     label = "The whole schedule: drag to mark what the chart above shows, double-click for all."
     return Drawing(chart, data, data["bars"], label, {"selected": None}, written=as_written)
 
@@ -213,12 +214,18 @@ def left_px(cluster: Cluster) -> float:
 
 @lru_cache(32)
 def _chart(
-    frame: Frame, margin: Margin | None, title: str, note: str, selected: str | None, until_s: float | None
+    frame: Frame,
+    margin: Margin | None,
+    left_px: float,
+    title: str,
+    note: str,
+    selected: str | None,
+    until_s: float | None,
 ) -> tuple[Chart, dict[str, Any]]:
     """The specification, also as written; a knob changes only the data, so that the same one is used again."""
     params = {"selected": selected, "until": until_s, "gpus": None}
     height = round(frame.height, 2)
-    chart = composed(*layers(frame, margin), title=title, subtitle=note, height=height, params=params)
+    chart = composed(*layers(frame, margin, left_px), title=title, subtitle=note, height=height, params=params)
     return chart, written(chart)
 
 
@@ -232,6 +239,8 @@ def kept_rows(
 
 LANE_COLUMNS = ["row", "node", "slot", "accelerator"]
 OVERVIEW_PX, OVERVIEW_BARS = 48.0, 3000
+NAMES_ROOM = 1.2
+"""Room for names left of two plots below each other, as part of what they are thought to need: fonts differ."""
 OUTLINES = ["job", "start_s", "end_s", "y0", "y1", "fill"]
 
 

@@ -62,9 +62,21 @@ class Margin(NamedTuple):
         return self.strip_px + TYPES_PX + min(max(map(theme.text_px, types), default=0.0), TYPE_PX)
 
 
-def layers(frame: Frame, margin: Margin | None) -> Sequence[Layer]:
-    """Every layer, from the back to the front; margin: None in the view by job."""
+def _room(left_px: float) -> Layer:
+    """Nothing to be seen, so far left of the plot: plots of one width below each other, whatever font is there."""
+    return (
+        marks("span")
+        .transform_filter("datum.last")
+        .mark_rect(clip=False, fill=theme.PAPER)
+        .encode(x=alt.value(-left_px), x2=alt.value(1 - left_px), y=alt.value(0), y2=alt.value(1))
+    )
+
+
+def layers(frame: Frame, margin: Margin | None, left_px: float) -> Sequence[Layer]:
+    """Every layer, from the back to the front; margin: None in the view by job; left_px: room for names left of the
+    plot, 0 for as much as they need."""
     labels = _slot_labels(margin) if margin is not None else _job_labels()
+    labels = [*labels, *([_room(left_px)] if left_px else [])]
     life = [] if margin is not None else [_life_line(frame)]
     return [
         _axes(frame),
@@ -424,9 +436,6 @@ def overview_layers(frame: Frame, left_px: float) -> Sequence[Layer]:
     name = whole.mark_text(clip=False, align="right", baseline="middle", color=theme.MUTED, limit=left_px).encode(
         x=alt.value(-10), y=_expr("height / 2"), text=alt.value("all")
     )
-    room = whole.mark_rect(clip=False, fill=theme.PAPER).encode(
-        x=alt.value(-left_px), x2=alt.value(1 - left_px), y=alt.value(0), y2=alt.value(1)
-    )
     bars = (
         marks("bars")
         .mark_rect(clip=True, tooltip=None)
@@ -439,7 +448,7 @@ def overview_layers(frame: Frame, left_px: float) -> Sequence[Layer]:
             opacity=_opacity(),
         )
     )
-    return [scales, lane, bars, room, name]
+    return [scales, lane, bars, _room(left_px), name]
 
 
 def _job_labels() -> list[Layer]:

@@ -1,0 +1,84 @@
+"""The page Model: an algorithm's decision step by step, the exact problem beside it, symbols and their places."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+
+import workbench
+from tests.widgets.lab.support import Waiter, solve
+from widgets import GavelLab, HadarLab
+from widgets.lab.steps import steps
+from workbench.analysis.rows.stated import solved
+from workbench.scheduling.notation import values
+
+
+def cells(page: str) -> list[list[str]]:
+    rows = re.findall(r"<tr>(.*?)</tr>", page)[1:]
+    return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in rows]
+
+
+def test_a_decision_of_an_algorithm_is_told_in_the_order_in_which_it_came_to_jobs() -> None:
+    run = workbench.simulate("preset:hadar_example", "hadar")
+    page = steps(run, 700.0)
+    reasons = run.reasons[run.reasons["decision"] == 0]
+    assert [row[1] for row in cells(page)] == reasons["job"].tolist() == ["J1", "J2", "J3"]
+    assert [html.unescape(row[-1]) for row in cells(page)] == reasons["text"].tolist()
+    assert "Decided at 0 s" in page and "Price of v100 14.5" in page, "prices are of no single job"
+    assert "Decided at 12 min" in steps(run, 720.0)
+
+
+def test_what_is_carried_over_was_decided_before_and_a_programme_has_rows_instead() -> None:
+    run = workbench.simulate("preset:chronus_small", "chronus")
+    assert "Decided at 0 s" in steps(run, 300.0), "the decision at 300 s is carried over"
+    assert steps(workbench.simulate("preset:start_here", "gavel.max_min_fairness"), 3000.0) == ""
+
+
+def test_the_exact_problem_is_asked_once_beside_a_small_run_and_an_old_answer_is_not_shown(work: Waiter) -> None:
+    lab = HadarLab("hadar_example")
+    lab.waiter = work
+    lab._results.open("Model")
+    solve(lab)
+    asked = [number for number, (request, _) in enumerate(work.asked) if request["kind"] == "exact"]
+    assert len(asked) == 1
+    lab._describe()
+    assert sum(request["kind"] == "exact" for request, _ in work.asked) == 1
+    hear = work.asked[asked[0]][1]
+    lab.set(round_s=600)
+    answer = {"kind": "done", "sentence": "The best is 12.", "leaves_out": "nothing", "schedule": {}}
+    hear(answer)
+    assert "The best is 12" not in lab._formulation._found.value
+    lab._solve_exactly()
+    work.asked[-1][1](answer)
+    assert "The best is 12" in lab._formulation._found.value
+
+
+@pytest.mark.usefixtures("work")
+def test_a_symbol_is_marked_where_it_stands_and_has_its_values(work: Waiter) -> None:
+    lab = GavelLab("start_here")
+    lab._results.open("Model")
+    at = next(number for number, (request, _) in enumerate(work.asked) if request["kind"] == "describe")
+    request, hear = work.asked[at]
+    from workbench.cli.worker import described
+
+    hear({"kind": "done", **described(request)})
+    page = lab._formulation
+    statement = page._statement.value
+    of_share = re.findall(r"<div class='wb-equations([^']*)'[^>]*><small>\((.*?)\) (\w+)<", statement)
+    marked = {part for classes, _, part in of_share if "wb-in-share" in classes.split()}
+    assert {"job_time", "capacity"} <= marked
+    assert "<span class='wb-part-share'>m.share</span>" in statement
+    assert "<tr class='wb-part-share' tabindex='0'>" in page._symbols.value
+    assert ".wb-formulation:has(.wb-part-share:is(:hover, :focus)) .wb-values-share { display: block; }" in (
+        page._symbols.value
+    )
+    assert re.search(r"wb-values-workers'><b>.*?</b>.*: v100: 2; k80: 1<", page._values.value)
+    assert "6 to be decided" in page._values.value
+    found = solved(workbench.simulate("preset:start_here", "gavel.max_min_fairness"), 2700.0)
+    page._hear_rows(found)
+    pairs = zip(found.compiled.columns, found.point.values.tolist(), strict=True)
+    share = values(found.model, pairs)["share"]
+    assert re.fullmatch(r"(\w+, \w+: [\d.e-]+(; )?){6}", share) and share in page._values.value
+
