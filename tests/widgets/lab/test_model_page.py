@@ -81,4 +81,3 @@ def test_a_symbol_is_marked_where_it_stands_and_has_its_values(work: Waiter) -> 
     pairs = zip(found.compiled.columns, found.point.values.tolist(), strict=True)
     share = values(found.model, pairs)["share"]
     assert re.fullmatch(r"(\w+, \w+: [\d.e-]+(; )?){6}", share) and share in page._values.value
-

@@ -75,7 +75,10 @@ class Drawing:
 
     def spec(self, width: float | str = theme.WIDTH_PX) -> dict[str, Any]:
         """The Vega-Lite specification with its data inside, the caller's own; width in pixels or `container`."""
-        return copy.deepcopy(self.named()) | {"width": width, "datasets": {name: records(table) for name, table in self.data.items()}}
+        return copy.deepcopy(self.named()) | {
+            "width": width,
+            "datasets": {name: records(table) for name, table in self.data.items()},
+        }
 
     def _repr_png_(self) -> bytes:
         """The picture that a notebook shows for a drawing at the end of a cell."""
