@@ -57,6 +57,7 @@ def come_closer(page: Page) -> None:
     """What is dragged on the overview is what the picture shows; keys go on from there, and back to the whole."""
     page.locator(".wb-by").get_by_text("By GPU").click()
     drawn(page, "gantt", "Schedule by GPU")
+    comes_true(page, "() => Number(document.querySelector('.wb-overview')?.dataset.rows) > 0", why="an overview, drawn")
     box = page.locator(".wb-overview canvas").bounding_box()
     assert box is not None
     page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + 10)
