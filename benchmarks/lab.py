@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from jupyter_client.blocking.client import BlockingKernelClient
-from playwright.sync_api import Page, TimeoutError, sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
 from tests.browser_support import (
     CLOSE,
@@ -145,13 +145,12 @@ def measured(page: Page, server: Server, lab: LabMoves, moves: int) -> LabTimes:
     handle.focus()
     taken, key = [], "ArrowRight"
     for _ in range(moves):
-        before = _notes(page)
+        before, stood = _notes(page), handle.get_attribute("aria-valuenow")
         page.keyboard.press(key)
-        try:
-            page.wait_for_function("n => wbNotes.drawn.length > n", arg=len(before["drawn"]), timeout=2_000)
-        except TimeoutError:  # the slider's end
+        if handle.get_attribute("aria-valuenow") == stood:  # the slider's end
             key = "ArrowLeft" if key == "ArrowRight" else "ArrowRight"
             continue
+        page.wait_for_function("n => wbNotes.drawn.length > n", arg=len(before["drawn"]))
         now = _notes(page)
         taken.append((now["drawn"][len(before["drawn"])][0] - now["keys"][len(before["keys"])]) / 1000)
     pictures, stale = _dragged(page, lab)
@@ -250,7 +249,7 @@ def _dragged(page: Page, lab: LabMoves) -> tuple[int, int]:
     values = [_number(json.loads(of)[lab.knob]) for _, of in _notes(page)["drawn"][begun:]]
     stale = sum(after < before for before, after in itertools.pairwise(values))
     last = _number(json.loads(page.evaluate(f"document.querySelector('{CHART}').dataset.of"))[lab.knob])
-    return len(set(values)), stale + (bool(values) and last != max(values))
+    return len(set(values)), stale + (not values or last != max(values))
 
 
 def _number(value: Any) -> float:
@@ -258,11 +257,12 @@ def _number(value: Any) -> float:
 
 
 def _rest(page: Page) -> None:
-    """Wait until no picture has come for a second."""
+    """Wait until nothing is being solved, and no picture has come for a second."""
     before = -1
     while (now := len(_notes(page)["drawn"])) != before:
         before = now
         page.wait_for_timeout(1000)
+        wait_for_text(page, STATUS, "Done")
 
 
 if __name__ == "__main__":
