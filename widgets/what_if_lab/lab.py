@@ -383,8 +383,8 @@ class WhatIfLab(LabShell[WhatIfSetting]):
 
     def _take(self, state: str, text: str) -> None:
         """The answer may be to what is set while something else is being run."""
-        super()._take(state, text)
         self._outdated(self._frame.history.present != self._shown)
+        super()._take(state, text)
 
     def _to_save(self) -> Scenario:
         """The scenario with today's scheduler as its plan."""
