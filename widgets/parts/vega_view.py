@@ -72,7 +72,6 @@ class VegaView(anywidget.AnyWidget):
         self, chart: Chart | Spec | None = None, data: Mapping[str, pd.DataFrame] | None = None, **traits: Any
     ) -> None:
         """Draw `chart` with `data` at once, or stay empty until `show`."""
-        self._tables: dict[str, pd.DataFrame] = {}
         super().__init__(_programs=vega_programs(), **traits)
         if chart is not None:
             self.show(chart, data or {})
@@ -105,9 +104,6 @@ class VegaView(anywidget.AnyWidget):
 
     def set_data(self, name: str, table: pd.DataFrame) -> None:
         """Replace one named table and leave the rest of the chart alone."""
-        if self._tables.get(name) is table:
-            return
-        self._tables[name] = table
         trait, encoded = _DATA_TRAIT + name, encode_table(table)
         if not self.has_trait(trait):
             self.add_traits(**{trait: traitlets.Dict().tag(sync=True)})

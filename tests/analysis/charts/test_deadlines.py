@@ -106,6 +106,15 @@ def test_boundaries_are_left_out_where_they_would_be_a_grey_area() -> None:
     assert lease_gantt(table).data["boundaries"].empty
 
 
+def test_a_knob_that_moves_leases_leaves_the_specification_and_the_unit_of_the_axis_as_they_were() -> None:
+    """So the page draws new data in the chart that is there, and the key does not jump."""
+    jobs = jobs_named({"a": 400.0})
+    met, missed = (run_leases(timeline(), jobs, {"a": [(by, 100.0)]}, end_s=400.0) for by in (500.0, 100.0))
+    assert {*met.deadlines["outcome"], *missed.deadlines["outcome"]} == {"deadline met", "deadline missed"}
+    assert lease_gantt(met, lease=100.0).chart is lease_gantt(missed, lease=200.0).chart
+    assert (lease_gantt(met).axis_s, lease_gantt(met, axis_s=3600.0).axis_s) == (60.0, 3600.0)
+
+
 def test_a_verdict_and_what_would_have_been_accepted_are_marked_and_time_begins_at_the_arrival() -> None:
     jobs = jobs_named({"a": 900.0, "b": 700.0}, arrival_s=400.0)
     drawing = admission(

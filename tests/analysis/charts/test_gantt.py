@@ -173,6 +173,14 @@ def test_many_rows_stay_within_the_height_and_labels_do_not_overlap() -> None:
     assert len(names) == len(range(0, 300, int(every))), "as many names as fit"
     assert drawing.overview is not None and drawing.overview.named()["height"] < 60
     assert drawing.overview.named() == drawing.overview.chart.to_dict(validate=True)
+    assert plot_left(drawing.overview) == pytest.approx(plot_left(drawing), abs=0.5), "one stands under the other"
+
+
+def plot_left(drawing: Drawing) -> float:
+    """Pixels from a picture's left edge to its plot."""
+    moved = re.search(r'<g transform="translate\(([\d.]+),', to_svg(drawing))
+    assert moved is not None
+    return float(moved[1])
 
 
 def test_colours_by_meaning_are_in_the_key_and_names_too_long_for_it_are_put_together() -> None:

@@ -114,6 +114,12 @@ def test_of_many_tasks_the_first_are_drawn_and_the_table_has_all(monkeypatch: py
     assert "first 3 of 4" in notes and "barriers of its job" in notes
 
 
+def test_another_schedule_of_the_same_jobs_is_drawn_in_the_same_chart() -> None:
+    later = [{**row, "synchronised_s": float(row["synchronised_s"]) + 1.0} for row in ROWS]
+    one, other = draw(switches=SWITCHES), draw(later, switches=SWITCHES.assign(load="hit"), note="later")
+    assert one.chart is other.chart and said(one) != said(other)
+
+
 # ---- of a run ----
 
 
