@@ -158,14 +158,14 @@ def planned(*plan: dict[str, Any]) -> workbench.Scenario:
 def test_every_entry_of_a_plan_that_cannot_be_is_named() -> None:
     wrong = planned({"scheduler": "fiffo"}, {"scheduler": "las", "knobs": {"no": 1, "round_s": "soon"}})
     with pytest.raises(ScenarioError) as caught:
-        workbench.session.api.check_plan(wrong, "s.json")
+        workbench.session.api.with_checked_plan(wrong, "s.json")
     assert [(p.where, p.value) for p in caught.value.problems] == [
         ("s.json: plan[0].scheduler", "fiffo"),
         ("s.json: plan[1].knobs.no", "no"),
         ("s.json: plan[1].knobs.round_s", "soon"),
     ]
     assert refused(lambda: workbench.compare(wrong)).where == "scenario: plan[0].scheduler"
-    workbench.session.api.check_plan(planned({"scheduler": "las", "knobs": {"round_s": "2 h"}}))
+    workbench.session.api.with_checked_plan(planned({"scheduler": "las", "knobs": {"round_s": "2 h"}}))
     assert workbench.compare(wrong, ["fifo"]).labels == ("fifo",)  # the plan takes no part
 
 

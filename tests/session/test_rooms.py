@@ -125,6 +125,49 @@ def test_the_lists_of_papers_name_every_room() -> None:
         assert room.title in readme and f"- **{room.title}** (`notebooks/{room.notebook}.ipynb`)" in page
 
 
+FOUR_BROKEN = """
+import sys
+for name in ("gavel", "hadar", "hare", "chronus"):
+    sys.modules[f"workbench.papers.{name}"] = None  # to import it is an ImportError
+import workbench
+from widgets import CompareLab, Lab, WhatIfLab
+from workbench.session.api import with_checked_plan
+assert sorted(workbench.skipped_rooms()) == ["chronus", "gavel", "hadar", "hare"]
+for lab in (CompareLab(), Lab("hops"), WhatIfLab()):
+    [note] = [each for each in lab.scenario.notes if "gavel.max_min_fairness" in each]
+    assert note.startswith("The plan is without ") and ": gavel cannot be used: ModuleNotFoundError: " in note, note
+    assert with_checked_plan(lab.scenario) == lab.scenario
+planned = workbench.preset("start_here").replace(plan=[{"scheduler": name} for name in ("hadare", "fifo")])
+found = workbench.compare(planned)
+assert found.labels == ("fifo",) and "without hadare: hadar cannot" in found.runs[0].scenario.notes[0]
+
+@workbench.formulation("mine", base="hops.round")
+def mine(m, data):
+    "Hops as it is"
+
+assert workbench.solve("preset:hops_example", "mine").objective == workbench.solve(
+    "preset:hops_example", "hops.round").objective
+
+@workbench.formulation("sequence", mechanism="order")
+def sequence(data):
+    "No model of Hare's can be had"
+
+for ask in (lambda: workbench.simulate("preset:start_here", "sequence"),
+            lambda: workbench.solve("preset:start_here", "sequence"),
+            lambda: workbench.compare(planned.replace(plan=planned.plan[:1]))):
+    try:
+        ask()
+    except workbench.InputError as error:
+        assert "cannot: ModuleNotFoundError" in str(error) or "cannot be used: Module" in str(error), error
+    else:
+        raise AssertionError(ask)
+"""
+
+
+def test_shipped_rooms_that_cannot_be_imported_take_nothing_else_with_them(tmp_path: Path) -> None:
+    python(tmp_path, "-c", FOUR_BROKEN)
+
+
 # ---- packages of their own ----
 
 SEEN = """

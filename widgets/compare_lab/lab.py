@@ -26,7 +26,7 @@ from workbench.base.errors import InputError, Words, counted
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.estimators.registry import ESTIMATORS, PAPER, belief_of_all
-from workbench.session.api import check_plan
+from workbench.session.api import with_checked_plan
 from workbench.session.many_runs import Outcome
 from workbench.session.registry import find_scheduler, paper_rooms
 
@@ -92,7 +92,7 @@ class CompareLab(LabShell[CompareSetting]):
 
         Raises InputError and ScenarioError for schedulers or knobs there are not.
         """
-        check_plan(scenario)
+        scenario = with_checked_plan(scenario)
         entries = _entries(scenario, schedulers or scenario.plan or _one_of_each_paper())
         belief = belief_of_all([find_scheduler(name) for name, _ in entries])
         self._show(CompareSetting(scenario, entries, int(self._seeds.value), (belief,)))

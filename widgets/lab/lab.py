@@ -40,7 +40,7 @@ from workbench.base.errors import InputError, WorkbenchError
 from workbench.scenario.scenario import PlanEntry, Scenario
 from workbench.scheduling.estimators import registry
 from workbench.scheduling.room import Room
-from workbench.session.api import check_plan
+from workbench.session.api import with_checked_plan
 from workbench.session.registry import (
     find_scheduler,
     formulations,
@@ -286,7 +286,7 @@ class Lab(LabShell[LabSetting]):
         Without a name: the first entry of its plan that is this paper's. A plan of one entry, as Save writes it, is
         taken whatever it names; else the paper's first scheduler. Raises ScenarioError for a plan that cannot be.
         """
-        check_plan(scenario)
+        scenario = with_checked_plan(scenario)
         self._frame.offer_presets(scenario)
         names = {found.name for found in schedulers()}
         if scheduler is not None:

@@ -17,7 +17,7 @@ from widgets.work.work import Message
 from workbench.analysis.whatif.marginal import SUGGESTED, MarginalValues
 from workbench.base.errors import WorkbenchError
 from workbench.scenario.scenario import Scenario
-from workbench.session.registry import find_formulation
+from workbench.session.registry import formulations
 
 ABOUT = (
     "For all jobs of the trace at its last arrival, with all their steps to do, as if nothing had been scheduled yet. "
@@ -33,7 +33,8 @@ class BuyingPage:
         self._scenario = scenario
         self.values: MarginalValues | None = None
         self._question = Question(self._hear)
-        options = [(find_formulation(name).title, name) for name in SUGGESTED]
+        titles = {found.name: found.title for found in formulations()}
+        options = [(titles[name], name) for name in SUGGESTED if name in titles]
         self.formulation = w.Dropdown(options=options, description="For", style={"description_width": "2.5em"})
         self.formulation.add_class("wb-buy-for")
         self.go = w.Button(description="Work out", icon="calculator", button_style="primary")
@@ -60,7 +61,7 @@ class BuyingPage:
             return
         self._say("", "Solving ...")
         self.go.disabled, self.stop.disabled = True, False
-        name = str(self.formulation.value)
+        name = str(self.formulation.value or SUGGESTED[0])  # whose room cannot be used: the answer says why
         self._question.ask({"kind": "marginal", "formulation": name, "scenario": scenario.to_dict()})
 
     def forget(self) -> None:

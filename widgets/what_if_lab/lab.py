@@ -31,9 +31,9 @@ from workbench.analysis.whatif.words import WAIT_HEADS, compared, heads, waited
 from workbench.base.errors import InputError, WorkbenchError, counted
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
-from workbench.session.api import check_plan
+from workbench.session.api import with_checked_plan
 from workbench.session.many_runs import Outcome
-from workbench.session.registry import find_scheduler, schedulers
+from workbench.session.registry import find_scheduler
 
 if TYPE_CHECKING:
     from workbench.analysis.charts import Drawing
@@ -129,7 +129,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
     def __init__(
         self, scenario: Scenario | str | Path = "gavel_physical", scheduler: str | Scheduler | None = None
     ) -> None:
-        self._scenario = self._start = opened(scenario)
+        self._scenario = self._start = with_checked_plan(opened(scenario))
         self._start_with = _first(self._scenario, scheduler)
         self._answer: WhatIf | None = None
         self._outcomes: dict[int, Outcome] = {}
@@ -186,7 +186,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
 
         Undo comes back, Reset then returns to this one. Raises InputError and ScenarioError for one that cannot run.
         """
-        check_plan(scenario)
+        scenario = with_checked_plan(scenario)
         scenario.require_runnable()
         found = _planned(scenario) if len(scenario.plan) == 1 else None
         if found is None:
@@ -444,8 +444,7 @@ def _first(scenario: Scenario, scheduler: str | Scheduler | None) -> Today:
 
 def _planned(scenario: Scenario, name: str | None = None) -> Today | None:
     """The first of the scenario's plan, or the first of that name."""
-    known = {found.name for found in schedulers()}
-    planned = (entry for entry in scenario.plan if entry.scheduler in known and name in (None, entry.scheduler))
+    planned = (entry for entry in scenario.plan if name in (None, entry.scheduler))
     return next(((entry.scheduler, entry.knobs) for entry in planned), None)
 
 

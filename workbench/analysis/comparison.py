@@ -21,7 +21,7 @@ from workbench.base.text import for_spreadsheet
 from workbench.scenario.scenario import PlanEntry, Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.estimators.registry import belief_of_all
-from workbench.session.api import Window, check_plan, check_window, load
+from workbench.session.api import WITHOUT, Window, check_window, load, with_checked_plan
 from workbench.session.charging import Charge, checked
 from workbench.session.many_runs import Outcome, RunRequest, check_workers, checked_seeds, run_all
 from workbench.session.registry import find_scheduler
@@ -244,6 +244,7 @@ def compare(
     wrong with the scenario or the arguments.
     """
     scenario = load(scenario)
+    scenario = with_checked_plan(scenario) if schedulers is None else scenario
     cases = plan_cases(scenario, schedulers, seeds)
     if window is not None:
         check_window(scenario, window)
@@ -339,15 +340,14 @@ def plan_cases(
 ) -> tuple[Case, ...]:
     """The runs of a comparison; raises InputError for a scheduler, label, knob or seed that cannot be."""
     if schedulers is None:
-        check_plan(scenario)
+        scenario = with_checked_plan(scenario)
     elif isinstance(schedulers, str) or not isinstance(schedulers, Iterable):
         raise InputError("schedulers", schedulers, ENTRIES)
     given = scenario.plan if schedulers is None else schedulers
     entries = [_entry(entry) for entry in (given.values() if isinstance(given, Mapping) else given)]
     if not entries:
-        raise InputError(
-            "schedulers", [], "at least one (the scenario has no plan)" if schedulers is None else "at least one"
-        )
+        why = ("the scenario has no plan", *(note for note in scenario.notes if note.startswith(WITHOUT)))[-1]
+        raise InputError("schedulers", [], "at least one" + (f" ({why})" if schedulers is None else ""))
     for name, knobs in entries:
         if entries.count((name, knobs)) > 1:
             raise InputError("schedulers", _label(name, knobs), "each scheduler once with the same knobs")

@@ -135,11 +135,12 @@ def presets(args: argparse.Namespace) -> Answer:
 
 def validate(args: argparse.Namespace) -> Answer:
     """Whether a scenario is well formed, every job can run somewhere, and its plan names what there is."""
-    from workbench.session.api import check_plan
+    from workbench.session.api import with_checked_plan
 
     scenario = read_scenario(args.scenario)
     scenario.require_runnable(called(args.scenario))
-    check_plan(scenario, called(args.scenario))
+    for note in with_checked_plan(scenario, called(args.scenario)).notes[: -len(scenario.notes) or None]:
+        say(f"note: {note}")
     facts = _facts(scenario)
     rows = [["GPUs", ", ".join(f"{gpus} {name}" for name, gpus in facts["gpus"].items())]]
     rows += [["nodes", str(facts["nodes"])], ["jobs", str(facts["jobs"])], ["models", str(facts["models"])]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -30,7 +30,14 @@ from workbench.scheduling.solvers import (
 )
 from workbench.scheduling.solvers import solve_model as solve_plainly
 from workbench.session.charging import Charge, Charged, checked
-from workbench.session.registry import find_formulation, find_scheduler, formulations, schedulers
+from workbench.session.registry import (
+    find_formulation,
+    find_scheduler,
+    formulations,
+    schedulers,
+    skipped_room_of,
+    skipped_rooms,
+)
 from workbench.simulation.fluid import Fluid, flow
 from workbench.simulation.loop import Observer
 from workbench.simulation.loop import simulate as run_loop
@@ -45,7 +52,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Run",
     "allocation_table",
-    "check_plan",
     "formulations",
     "ideal",
     "later_arrivals",
@@ -57,10 +63,13 @@ __all__ = [
     "solve",
     "solve_model",
     "time_of_solve",
+    "with_checked_plan",
 ]
 
 
 PRESET = "preset:"
+WITHOUT = "The plan is without"
+"""So a note begins on schedulers that were left out of a plan."""
 SCENARIO = "a Scenario, the name of a file, or preset:NAME"
 Beliefs = str | Belief | Callable[[Scenario], Belief]
 """What a scheduler believes about speeds: an estimator by name (`low_rank`, `low_rank:profiled=0.5`), a belief, or what
@@ -302,14 +311,29 @@ def route(scheduler: str | Scheduler, given: Mapping[str, Any] | None = None, /,
     return found.route(found.settle(_joined(found.name, given, knobs)))
 
 
-def check_plan(scenario: Scenario, source: str = "scenario") -> None:
-    """Raise ScenarioError for schedulers that are not there, and knobs that they do not take, in a scenario's plan."""
-    if problems := list(_plan_problems(scenario, source)):
+def with_checked_plan(scenario: Scenario, source: str = "scenario") -> Scenario:
+    """The scenario; a plan's schedulers of rooms that cannot be used are left out of it, with a note that says why.
+
+    Raises ScenarioError for others that are not there, and for knobs that they do not take.
+    """
+    without = {entry.scheduler: room for entry in scenario.plan if (room := skipped_room_of(entry.scheduler))}
+    if problems := list(_plan_problems(scenario, source, without)):
         raise ScenarioError(problems)
+    if not without:
+        return scenario
+    notes = [
+        f"{WITHOUT} {', '.join(name for name in without if without[name] == room)}: {room} cannot be used: {reason}"
+        for room, reason in skipped_rooms().items()
+        if room in without.values()
+    ]
+    plan = [entry for entry in scenario.plan if entry.scheduler not in without]
+    return scenario.replace(plan=plan, notes=[*notes, *scenario.notes])
 
 
-def _plan_problems(scenario: Scenario, source: str) -> Iterator[Problem]:
+def _plan_problems(scenario: Scenario, source: str, skipped: Collection[str]) -> Iterator[Problem]:
     for i, entry in enumerate(scenario.plan):
+        if entry.scheduler in skipped:
+            continue
         where = f"{source}: plan[{i}]"
         try:
             found = find_scheduler(entry.scheduler, f"{where}.scheduler")

@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -26,16 +26,16 @@ from workbench.baselines.mechanisms.coarsening import MOST_ROUNDS, STEPS_PER_ROU
 from workbench.baselines.mechanisms.priority import Allocated
 from workbench.baselines.mechanisms.rounds import ROUND_S
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
-from workbench.papers.hare.algorithms.algorithm_1 import safe_order
-from workbench.papers.hare.algorithms.schedule import in_order
-from workbench.papers.hare.instance import HareInstance, from_snapshot
-from workbench.papers.hare.scheduler import Hare
 from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Route, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Decision, Reason, Shares
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import KEPT
+from workbench.session.registry import find_formulation, find_scheduler
+
+if TYPE_CHECKING:
+    from workbench.papers.hare.instance import HareInstance
 
 HALF = 0.5
 """A whole variable above it is 1."""
@@ -171,6 +171,7 @@ class OrderMechanism(Mechanism):
     it cannot) and then synchronises `data.sync_s`; `data.free_s` is when a GPU is free. A GPU takes its tasks in the
     order of their starts, each as soon as it can: a start later than the order needs is not carried out. Values:
     `tasks`, as of hare.exact. Planned when a job comes and a node changes, with Hare's knobs of rounds and switching.
+    Raises InputError where the room hare cannot be used, which alone it needs.
     """
 
     variables = ("start", "assign")
@@ -178,10 +179,14 @@ class OrderMechanism(Mechanism):
 
     @staticmethod
     def data(snapshot: Snapshot, knobs: Knobs) -> HareInstance:
-        return from_snapshot(snapshot, knobs)
+        found: HareInstance = find_formulation("hare.exact", "mechanism order").data(snapshot, knobs)
+        return found
 
     @staticmethod
     def values(model: Any, data: Any, name: str) -> dict[str, Any]:
+        from workbench.papers.hare.algorithms.algorithm_1 import safe_order
+        from workbench.papers.hare.algorithms.schedule import in_order
+
         on = np.full(data.task_count, -1)
         for (task, gpu), variable in model.assign.items():
             if variable.value > HALF:
@@ -194,7 +199,7 @@ class OrderMechanism(Mechanism):
 
     @staticmethod
     def scheduler(formulation: Formulation[Any]) -> Scheduler:
-        return Hare().with_formulation(formulation)
+        return find_scheduler("hare", "mechanism order").with_formulation(formulation)
 
 
 MECHANISMS: Mapping[str, type[Mechanism]] = {

@@ -292,12 +292,18 @@ def _room_of(name: str) -> tuple[Room, ...]:
     return rooms() if place is None else tuple(_usable([place]))
 
 
+def skipped_room_of(name: Any) -> str:
+    """The room that cannot be used whose name a scheduler's begins with (`hadar` of `hadare`); empty for others."""
+    if not isinstance(name, str) or is_own(name) or scheduler_named(name) is not None:
+        return ""
+    return max((room for room in skipped_rooms() if name.startswith(room)), key=len, default="")
+
+
 def unknown_name(where: str, name: Any, known: Iterable[str]) -> InputError:
     """The error for a name that nobody has; a room that was skipped may have had it."""
-    skipped = skipped_rooms()
-    first = name.split(".")[0] if isinstance(name, str) else ""
-    if first in skipped:
-        return InputError(where, name, f"a room that can be used; {first} cannot: {skipped[first]}")
+    skipped, room = skipped_rooms(), skipped_room_of(name)
+    if room:
+        return InputError(where, name, f"a room that can be used; {room} cannot: {skipped[room]}")
     missing = f" (without those of {', '.join(skipped)}: `workbench.skipped_rooms()`)" if skipped else ""
     return InputError(where, name, one_of(name, known) + missing)
 

@@ -14,7 +14,7 @@ from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.estimators.registry import belief_of, belief_of_all
-from workbench.session.api import Window, check_window, load
+from workbench.session.api import Window, check_window, load, with_checked_plan
 from workbench.session.registry import find_scheduler
 from workbench.simulation.run import run_key
 
@@ -73,6 +73,7 @@ def plan_runs(
         scenario.require_runnable()
         if ends.window is not None:
             check_window(scenario, ends.window)
+        scenario = with_checked_plan(scenario) if entries is None else scenario
         planned.append((label, scenario, plan_cases(scenario, entries, chosen)))
     belief = belief_of_all([find_scheduler(case.scheduler) for _, _, cases in planned for case in cases], ends.belief)
     ends = replace(ends, belief=belief)
