@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import io
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -26,9 +28,13 @@ FORMULATION, INSTANCE, KNOBS = "formulations/max_min_share.py", "instance.py", "
 
 
 def told(offered: Any, *expected: str, more: bool = False) -> None:
-    """The check raises one error, whose problems are these and no others. more: others may follow from them."""
-    with pytest.raises(ContractError) as caught:
+    """The check shows nothing and raises one error, whose problems are these and no others, each on a line.
+
+    more: others may follow from them.
+    """
+    with contextlib.redirect_stdout(io.StringIO()) as shown, pytest.raises(ContractError) as caught:
         check(offered)
+    assert not shown.getvalue() and "\\n" not in str(caught.value)
     problems = [str(problem) for problem in caught.value.problems]
     for each in expected:
         assert any(re.search(each, problem) for problem in problems), problems
@@ -64,8 +70,26 @@ WRONG = {
     "prints": (
         FORMULATION,
         "        return m\n",
-        "        print('!')\n        return m\n",
-        "build: got !; expected nothing",
+        "        print('!'); print('!')\n        return m\n",
+        "build: got ! !; expected nothing printed",
+    ),
+    "typo": (
+        FORMULATION,
+        r"m\.share\[",
+        "m.shaer[",
+        r"build .*: got AttributeError: 'ConcreteModel' object has no attribute 'shaer'; expected an unsolved model",
+    ),
+    "no_knob": (
+        FORMULATION,
+        r'knobs\["most_share"\]',
+        'knobs["mst_share"]',
+        r"build, knobs of .*: got 'mst_share'; expected one of most_share \(did you mean most_share\?\)",
+    ),
+    "loud": (
+        FORMULATION,
+        r"return from_snapshot\(snapshot\)",
+        "print('!')\n        return from_snapshot(snapshot)",
+        r"wrong_loud.max_min_share: got ! !.*; expected nothing printed",
     ),
     "unordered": (
         FORMULATION,
@@ -283,6 +307,14 @@ class Asks(Mine):
         return super().decide(snapshot, memory, knobs, rng)
 
 
+class Loud(Mine):
+    """Says what it does."""
+
+    def decide(self, snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
+        print("deciding")
+        return super().decide(snapshot, memory, knobs, rng)
+
+
 class Falls(Mine):
     """Where a job is called three."""
 
@@ -310,7 +342,8 @@ ENDLESS = tuple(replace(knob, maximum=np.inf) if knob.name == "round_s" else kno
     ("scheduler", "expected"),
     [
         (changed(title=""), ["declaration, scheduler mine, title: got ''"]),
-        (changed(name=None), ["declaration, room x, schedulers: got Mine without a name"]),
+        (changed(name=None), ["declaration of Mine, name: got nothing; expected a name such as mine, or room.mine"]),
+        (changed(name="My own"), ["declaration of Mine, name: got 'My own'; expected a name such as mine"]),
         (changed(knobs=ENDLESS), ["mine, knobs, round_s: got inf; expected a maximum"]),
         (changed(presets={"a": {"haste": 1}}), ["preset a: got 'haste'; expected one of"]),
         (changed(belief="hearsay"), ["declaration, belief: got 'hearsay'; expected one of oracle"]),
@@ -337,6 +370,7 @@ ENDLESS = tuple(replace(knob, maximum=np.inf) if knob.name == "round_s" else kno
         ),
         (Half(), [r"answer .*: got .*; expected a pair \(Decision, memory\)"]),
         (Asks(), [rf"attributes \({HERE}:\d+\) on three jobs .*: got 'rank'; .* uses = {{\"attributes.rank\"}}"]),
+        (Loud(), ["mine: got deciding deciding .*; expected nothing printed"]),
         (
             Falls(),
             [rf"mine, decide \({HERE}:{Falls.line}\) on three jobs with a failure: got KeyError: 'three'"],
@@ -406,7 +440,7 @@ def test_a_room_that_breaks_a_rule(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     told(replace(alone, symbols={"a job": "max_min_share q"}), "symbols, a job: got 'right.max_min_share q'")
     silent = replace(room, formulations=(), symbols={})
     [right] = silent.schedulers
-    told(silent, "room right, route of right: got 'right.max_min_share'; expected one of")
+    told(silent, "room right, route of right: got 'right.max_min_share'; expected a formulation of the room: nothing")
     monkeypatch.setattr(right, "_route", lambda knobs: Route())
     told(silent, r"right, route .*: got decisions made by model, and a route that is an algorithm")
     monkeypatch.setattr(right, "_route", lambda knobs: Route("other route", "isolated", "for a test"))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.analysis.contract.formulations import posed, wrong_formulation
-from workbench.analysis.contract.problems import collecting
+from workbench.analysis.contract.problems import collecting, heard
 from workbench.analysis.contract.programmes import difference
 from workbench.analysis.contract.schedulers import LATEST_S, with_failures, wrong_scheduler
 from workbench.base.errors import NOTHING, InputError, Problem, ScenarioError, one_of
@@ -22,7 +22,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling import notation
 from workbench.scheduling.contract import Formulation, Knobs, Scheduler
 from workbench.scheduling.estimators.registry import maker
-from workbench.scheduling.room import Room
+from workbench.scheduling.room import NAME, Room
 from workbench.session.api import load
 from workbench.session.registry import find_formulation, formulations, rooms
 from workbench.simulation.job_at_time import Explained, JobAtTime
@@ -42,13 +42,20 @@ def check(offered: Formulation[Any] | Scheduler | Room, scenario: Scenario | str
 
     scenario: where a formulation is built and solved and a scheduler runs (also a file or `preset:NAME`); by default
     the `example` of the room for formulations, and two small scenarios, one with failures and restarts, for schedulers.
+    What is printed meanwhile is not shown, and is wrong.
     """
-    found = list(_wrong(offered, scenario))
-    if found:
+    if found := _wrong(offered, scenario):
         raise ContractError(found)
 
 
-def _wrong(offered: Any, scenario: Scenario | str | None) -> Iterator[Problem]:
+def _wrong(offered: Any, scenario: Scenario | str | None) -> list[Problem]:
+    problems: list[Problem] = []
+    with heard(str(getattr(offered, "name", "check")), problems):
+        problems += _wrong_offered(offered, scenario)
+    return problems
+
+
+def _wrong_offered(offered: Any, scenario: Scenario | str | None) -> Iterator[Problem]:
     if isinstance(offered, Room) and not is_preset(offered.example):
         expected = one_of(offered.example, (name for name, _ in presets()))
         yield Problem(f"room {offered.name}, example", offered.example, expected)
@@ -82,13 +89,16 @@ def _example(formulation: Formulation[Any]) -> str:
 def _wrong_declaration(offered: Formulation[Any] | Scheduler) -> Iterator[Problem]:
     """Name, title, knobs and presets: the room's own checks, and what they do not see."""
     name = getattr(offered, "name", None)
-    room = name.split(".")[0] if isinstance(name, str) and name.isascii() and name.split(".")[0].isidentifier() else "x"
-    problems: list[Problem] = []
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        expected = "a name such as mine, or room.mine (small letters, digits and _)"
+        yield Problem(f"declaration of {type(offered).__name__}, name", NOTHING if name is None else name, expected)
+        return
+    room, problems = name.partition(".")[0], list[Problem]()
     with collecting("declaration", "a declaration", problems):
         if isinstance(offered, Formulation):
-            Room(name=room.lower(), formulations=(offered,))
+            Room(name=room, formulations=(offered,))
         else:
-            Room(name=room.lower(), schedulers=(offered,))
+            Room(name=room, schedulers=(offered,))
         where = f"{offered.name}, knobs"
         for knob in offered.knobs:
             if not knob.help:
@@ -118,7 +128,7 @@ def _wrong_declaration(offered: Formulation[Any] | Scheduler) -> Iterator[Proble
 def _wrong_room(room: Room, scenario: Scenario | str | None) -> Iterator[Problem]:
     """What is wrong with all that it offers; of what is right, its symbols and explanations."""
     where, of_room = f"room {room.name}", list[Problem]()
-    wrong = {each.name: [*_wrong(each, scenario or f"preset:{room.example}")] for each in room.formulations}
+    wrong = {each.name: _wrong(each, scenario or f"preset:{room.example}") for each in room.formulations}
     known = {(repr(each.value), each.expected) for problems in wrong.values() for each in problems}
     for each in room.schedulers:  # one that solves a wrong formulation meets the same again
         problems = [found for found in _wrong(each, scenario) if (repr(found.value), found.expected) not in known]
@@ -141,7 +151,7 @@ def _wrong_name(where: str, room: Room, scheduler: Scheduler) -> Iterator[Proble
     """The formulation of a route is one of the room's, or of another's."""
     named, ours = scheduler.route(scheduler.settle({})).formulation, [each.name for each in room.formulations]
     if named and named not in {*ours, *(each.name for each in formulations())}:
-        yield Problem(where, named, one_of(named, ours))
+        yield Problem(where, named, f"a formulation of the room: {one_of(named, ours)}")
 
 
 def _wrong_symbols(room: Room, formulations: Sequence[Formulation[Any]]) -> Iterator[Problem]:

@@ -13,6 +13,7 @@ import pytest
 
 import workbench
 from tests.simulation.support import Scripted, make
+from workbench.base.errors import InputError
 from workbench.scheduling.decision import (
     Assignment,
     Decision,
@@ -156,6 +157,10 @@ def test_nonsense_is_refused_where_it_is_answered_or_harmless(field: str, tmp_pa
             decision = FIELDS[field](value)
         except TypeError:  # no key of a mapping: the scheduler itself could not have answered it
             assert not hashable(value)
+            continue
+        except InputError as error:  # told where it is made
+            assert error.where == "Decision, assign"
+            refused += 1
             continue
         try:
             run = workbench.simulate(scenario, Scripted(lambda s, d=decision: d), until_s=600.0)

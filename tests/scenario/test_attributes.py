@@ -104,9 +104,9 @@ def ask(scenario: Any, read: Any, *more: str) -> workbench.Run:
             r"\(did you mean lora_rank\?\); to declare it:",
         ),
         (lambda s: "team" in s.jobs.jobs[0].attributes, r"got 'team'; .* to declare it: uses = {\"attributes.team\"}"),
-        (lambda s: s.jobs.jobs[0].attributes["size"], "got 'size'; expected what is set, one of lora_rank"),
+        (lambda s: s.jobs.jobs[0].attributes["size"], "got 'size'; expected what is set: one of lora_rank"),
         (lambda s: s.cluster.machines[0].attributes["row"], 'nodes.attributes: .*; to .* {"nodes.attributes.row"}'),
-        (lambda s: s.models[0].attributes.get("family"), "models.attributes: .* declares, one of none"),
+        (lambda s: s.models[0].attributes.get("family"), "models.attributes: .* declares: nothing .there are none."),
     ],
 )
 def test_what_is_not_declared_cannot_be_asked_for(scenario: Scenario, own: None, read: Any, told: str) -> None:
@@ -116,9 +116,9 @@ def test_what_is_not_declared_cannot_be_asked_for(scenario: Scenario, own: None,
 
 def test_what_nobody_has_is_told(scenario: Scenario, own: None) -> None:
     ask(scenario, lambda s: [job.attributes.get("lora_rank") for job in s.jobs.jobs])
-    with pytest.raises(InputError, match=r"got 'x'; expected what the scheduler declares, one of lora_rank; .*\.x"):
+    with pytest.raises(InputError, match=r"got 'x'; expected what the scheduler declares: one of lora_rank; .*\.x"):
         ask("preset:start_here", lambda s: s.jobs.jobs[0].attributes["x"])
-    with pytest.raises(KeyError, match=r"expected what is set, one of none; a scheduler declares what it reads"):
+    with pytest.raises(KeyError, match=r"what is set: nothing \(there are none\); a scheduler declares what it reads"):
         workbench.preset("start_here").jobs[0].attributes["x"]
     copied = pickle.loads(pickle.dumps(scenario.seen_by(ALL[:1])))
     assert copied.jobs[0].attributes == {"lora_rank": 8} and copy.deepcopy(copied) == copied

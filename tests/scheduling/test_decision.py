@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from tests.simulation.support import make
-from workbench.scheduling.decision import Assignment, InvalidDecision, Unit, is_copy, members, unit_name
+from workbench.base.errors import InputError
+from workbench.scheduling.decision import Assignment, Decision, InvalidDecision, Unit, is_copy, members, unit_name
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.simulation.state import State
 
@@ -30,6 +33,30 @@ def test_an_invalid_decision_says_who_when_what_and_which_limit() -> None:
     assert str(error) == "decision of mine at 360 s, a + b: got {'n-0': 3}; expected at most the 2 that are free"
     assert error.as_json()["status"] == "invalid_decision"
     assert InvalidDecision("mine", 0.0, None, 1, "x").where == "decision of mine at 0 s"
+
+
+@pytest.mark.parametrize("assign", [[], [Assignment("a", {"n-0": 1}, 60.0)], {"a": 1}, None])
+def test_what_is_no_tuple_of_assignments_is_told_where_it_is_made(assign: Any) -> None:
+    with pytest.raises(InputError, match=r"Decision, assign: got .*; expected a tuple: \(Assignment\(job"):
+        Decision(assign)
+
+
+@pytest.mark.parametrize(
+    ("view", "name", "told"),
+    [
+        ("jobs", "stepsleft", r"JobView: got 'stepsleft'; expected .* \(did you mean steps_left"),
+        ("jobs", "attributes", r"expected jobs\.jobs\[row\]\.attributes"),
+        ("jobs", "deadline", "JobView: got 'deadline'; expected one of "),
+        ("nodes", "fre", r"\(did you mean free"),
+    ],
+)
+def test_a_name_that_a_view_does_not_have_is_told_with_those_it_has(view: str, name: str, told: str) -> None:
+    scenario = make([{"steps": 3.0}])
+    snapshot = State(scenario, "s", Oracle(scenario), 0).snapshot("round")
+    for seen in (snapshot, snapshot.keep()):
+        with pytest.raises(AttributeError, match=told):
+            getattr(getattr(seen, view), name)
+    assert not hasattr(snapshot.jobs, "_repr_mimebundle_")
 
 
 def test_an_assignment_is_a_plain_value() -> None:

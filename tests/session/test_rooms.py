@@ -39,6 +39,7 @@ def idle(**fields: Any) -> Any:
 
 FULL = workbench.find_formulation("gavel.max_min_fairness")
 HURRY = Knob("hurry", False, "Goes first", kind="bool")
+NAMED = {name: {"formulations": (type("Named", (type(FULL),), {"name": name})(),)} for name in ("bare", "mine.lp")}
 
 
 @pytest.mark.parametrize(
@@ -46,6 +47,7 @@ HURRY = Knob("hurry", False, "Goes first", kind="bool")
     [
         ({"name": "My Room"}, "room, name: got 'My Room'; expected the name of its package"),
         ({"name": 3}, "room, name: got 3"),
+        ({"titel": "Mine"}, r"room: got 'titel'; expected a field, one of name, .* \(did you mean title\?\)"),
         ({"title": 3}, "room mine, title: got 3; expected text"),
         ({"picture": "radar"}, "room mine, picture: got 'radar'; expected one of gantt, tasks, leases"),
         ({"schedulers": Idle}, "room mine, schedulers: got <class .*Idle'>; expected a tuple of Schedulers"),
@@ -77,13 +79,25 @@ HURRY = Knob("hurry", False, "Goes first", kind="bool")
         ({"explanations": [print]}, r"explanations: got \[.*; expected {scheduler: function}"),
         ({"studies": {"other.x": print}}, "studies: got 'other.x'; expected a name such as mine.mine"),
         ({"estimators": "low_rank"}, "estimators: got 'low_rank'; expected a tuple of names"),
-        ({"symbols": {"a job": "j"}}, "symbols, a job: got 'j'; expected formulation symbol"),
-        ({"symbols": {"a job": "lp j"}}, "symbols, a job: got 'lp'; expected a formulation of the room"),
+        ({"symbols": {"a job": "j"}}, "symbols, a job: got 'j'; expected a formulation and its symbol \\(\"lp j\""),
+        (
+            {"symbols": {"a job": "lp j"}},
+            "symbols, a job: got 'lp'; expected a formulation of the room: nothing .there are none",
+        ),
+        ({"symbols": {"a job": "bare j"}, **NAMED["bare"]}, 'the room in its name: name = "mine.bare"'),
+        ({"symbols": {"a job": "mine.lp j"}, **NAMED["mine.lp"]}, "got 'mine.lp'; expected lp: the room is left out"),
     ],
 )
 def test_a_wrong_declaration_is_told_where_it_is_written(declared: dict[str, Any], told: str) -> None:
     with pytest.raises(InputError, match=told.replace("(Mine(),)", "")):
         Room(**{"name": "mine", **declared})
+
+
+def test_the_fields_of_a_room_are_given_by_name() -> None:
+    with pytest.raises(InputError, match=r"room: got 'mine'; expected all fields by name: Room\("):
+        Room("mine")  # type: ignore[misc]
+    with pytest.raises(InputError, match="room, name: got nothing; expected the name of its package"):
+        Room(title="Mine")
 
 
 @pytest.mark.parametrize(
@@ -213,6 +227,7 @@ WRONG = {
     "lost": ("from lost import explain", "import no_such", r"No module named 'no_such' \(.*lost/__init__.py:3\)"),
     "twice": ('name="twice",', 'name="twice", name="again",', "SyntaxError: keyword argument repeated"),
     "bare": ("schedulers=(SCHEDULER,)", "schedulers=SCHEDULER", "room bare, schedulers: got .*; expected a tuple"),
+    "nameless": ('name="nameless",', "", "room, name: got nothing; expected the name of its package"),
     "silent": ("ROOM = ", "ROOMS = ", r"silent, ROOM: got nothing; expected ROOM = Room\(...\)"),
     "other": ('name="other"', 'name="another"', "room another, formulations: got 'other.max_min_share'"),
     "guarded": ("from workbench import Room", "import sys; sys.exit('no licence')", "SystemExit: no licence"),

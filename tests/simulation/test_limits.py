@@ -198,7 +198,6 @@ ODD: dict[str, tuple[Any, str]] = {
     "three": ((Decision(), None, None), "a pair (Decision, memory)"),
     "no decision": (({}, None), "a pair (Decision, memory)"),
     "plain tuples": ((Decision(assign=(("j0", {"n-0": 1}, 9.0),)), None), "an Assignment"),  # type: ignore[arg-type]
-    "assign is None": ((Decision(assign=None), None), "a tuple of Assignment"),  # type: ignore[arg-type]
     "until is text": ((give("j0", {"n-0": 1}, "x"), None), "a number of seconds"),  # type: ignore[arg-type]
     "until is None": ((give("j0", {"n-0": 1}, None), None), "a number of seconds"),  # type: ignore[arg-type]
     "gpus is a list": ((give("j0", ["n-0"]), None), "{node: GPUs}"),  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from workbench.base.text import on_terminal
+from workbench.base.text import on_one_line, on_terminal
 
 MOST, MOST_OF_OURS = 120, 500
 """Characters of a value that a message shows: of a user's, and of one in our own words."""
@@ -133,12 +133,17 @@ def why(error: Exception) -> Words:
     return Words(getattr(error, "strerror", None) or str(error).strip())
 
 
-def mistake(error: BaseException) -> Words:
-    """An exception of a user's own code on one line, with the place that raised it."""
+def raised(error: BaseException) -> Words:
+    """An exception of a user's own code on one line: `KeyError: 'three'`."""
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return Words(on_one_line(" ".join(text.split())))
+
+
+def mistake(error: BaseException) -> Words:
+    """The same, with the place that raised it."""
     frames = traceback.extract_tb(error.__traceback__)
     place = f" (line {frames[-1].lineno} of {frames[-1].name})" if frames else ""
-    return Words(" ".join(text.split()) + place)
+    return Words(raised(error) + place)
 
 
 def counted(number: int | Sequence[int], noun: str) -> str:
@@ -156,7 +161,7 @@ def one_of(name: Any, known: Iterable[str]) -> str:
     near = _nearest(name, names) if isinstance(name, str) else []
     meant = f" (did you mean {', '.join(near[:-1])}{' or ' if near[1:] else ''}{near[-1]}?)" if near else ""
     if len(names) <= MOST_NAMES:
-        return f"one of {', '.join(names) or 'none'}{meant}"
+        return f"one of {', '.join(names)}{meant}" if names else "nothing (there are none)"
     if near:
         return f"one of {len(names)} names{meant}"
     return f"one of {', '.join(names[:MOST_NAMES])}, ... ({len(names)} in all)"

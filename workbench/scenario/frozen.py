@@ -119,7 +119,7 @@ class Facts(dict[str, Any]):
     def __missing__(self, name: Any) -> Any:
         self._require(name)
         declare = "" if self.declared else f'; a scheduler declares what it reads: uses = {{"attributes.{name}"}}'
-        raise UnknownNameError(f"{self.part}attributes", name, f"what is set, {one_of(name, self)}{declare}")
+        raise UnknownNameError(f"{self.part}attributes", name, f"what is set: {one_of(name, self)}{declare}")
 
     def __contains__(self, name: Any) -> bool:
         self._require(name)
@@ -133,7 +133,7 @@ class Facts(dict[str, Any]):
         if self.declared is not None and name not in self.declared:
             known, how = one_of(name, sorted(self.declared)), f'uses = {{"{self.part}attributes.{name}"}}'
             raise UnknownNameError(
-                f"{self.part}attributes", name, f"what the scheduler declares, {known}; to declare it: {how}"
+                f"{self.part}attributes", name, f"what the scheduler declares: {known}; to declare it: {how}"
             )
 
 

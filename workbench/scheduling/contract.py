@@ -23,7 +23,7 @@ from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import Cause, Decision
-from workbench.scheduling.knob import Knob, Value, settle
+from workbench.scheduling.knob import Knob, Settled, Value, settle
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers.solve_report import SolveReport
 
@@ -264,7 +264,7 @@ class Formulation(ABC, Generic[Data]):
         """Whether its answer takes more than the one programme that `build` states."""
         return type(self).run is not Formulation.run
 
-    def settle(self, given: Mapping[str, Any]) -> dict[str, Value]:
+    def settle(self, given: Mapping[str, Any]) -> Settled:
         """Every knob's value, see `workbench.scheduling.knob.settle`."""
         return settle(self.knobs, given, self.name, self.presets)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_ch
 import numpy as np
 import numpy.typing as npt
 
-from workbench.base.errors import Words, WorkbenchError, shorten
+from workbench.base.errors import InputError, Words, WorkbenchError, shorten
 from workbench.base.text import on_one_line
 from workbench.scenario.throughput import FloatArray, Placement
 from workbench.scheduling.solvers.solve_report import SolveReport
@@ -180,6 +180,7 @@ class Decision:
     preempt: leases to end at once. sequences: tasks per slot (Hare), switching: what they cost (None:
     nothing). verdicts: admission. shares, signals (`{signal: {job: value}}`), solved (how it was computed; a
     formulation's Result is one) and why are recorded, not executed. next_s: ask again at this time at the latest.
+    Raises InputError where assign is no tuple; all else is checked when it is answered (`InvalidDecision`).
     """
 
     assign: tuple[Assignment, ...] = ()
@@ -192,6 +193,10 @@ class Decision:
     solved: SolveReport | None = None
     why: Mapping[str, Reason] = field(default_factory=dict)
     next_s: float | None = None
+
+    def __post_init__(self) -> None:
+        if type(self.assign) is not tuple:
+            raise InputError("Decision, assign", self.assign, "a tuple: (Assignment(job, {node: GPUs}, until_s),)")
 
 
 GOES_ON = Decision(next_s=math.inf)

@@ -165,13 +165,17 @@ class Settled(dict[str, Value]):
     def __missing__(self, name: str) -> Value:
         raise InputError(f"knobs of {self.owner}", name, one_of(name, self))
 
+    def __or__(self, values: Mapping[str, Any]) -> Settled:  # type: ignore[override]
+        """With these in the place of its own, which are not checked."""
+        return Settled(self.owner, {**self, **values})
+
 
 def settle(
     knobs: Iterable[Knob],
     given: Mapping[str, Any],
     owner: str,
     presets: Mapping[str, Mapping[str, Value]] | None = None,
-) -> dict[str, Value]:
+) -> Settled:
     """Every knob's value in declaration order: as given, else of the preset that knob `preset` names, else default.
 
     Raises InputError for a name that `owner` does not declare, or a value it does not take.

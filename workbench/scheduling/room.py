@@ -6,11 +6,11 @@ A paper's package or a baseline's module sets `ROOM = Room(...)`; `workbench.ses
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Self
 
-from workbench.base.errors import InputError, Words, one_of
+from workbench.base.errors import NOTHING, InputError, Words, one_of
 from workbench.scheduling.contract import Formulation, Scheduler
 from workbench.scheduling.knob import Knob, checked_knobs
 from workbench.scheduling.snapshot import Snapshot
@@ -24,7 +24,8 @@ Study = Callable[[Snapshot, Mapping[str, Any]], dict[str, Any]]
 PICTURES = ("gantt", "tasks", "leases")
 """The schedule; tasks with the barriers of their rounds; leases of each job and its deadlines."""
 _WORD = r"[a-z][a-z0-9_]*"
-_PART = re.compile(rf"(?:({_WORD})\.)?{_WORD}")
+NAME = re.compile(rf"(?:({_WORD})\.)?{_WORD}")
+"""Of what a room offers; its group, where there is one, is the room."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +43,7 @@ class Room:
     picture: the main picture of its lab, one of `PICTURES`; a run with nothing to show in it has the Gantt chart.
     """
 
-    name: str
+    name: str = ""
     title: str = ""
     citation: str = ""
     notebook: str = ""
@@ -55,9 +56,19 @@ class Room:
     example: str = "start_here"
     picture: str = "gantt"
 
+    def __new__(cls, *given: Any, **by_name: Any) -> Self:
+        for value in given[:1]:
+            raise InputError("room", value, 'all fields by name: Room(name="mine", ...)')
+        known = [each.name for each in fields(cls)]
+        for name in by_name:
+            if name not in known:
+                raise InputError("room", name, f"a field, {one_of(name, known)}")
+        return super().__new__(cls)
+
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not re.fullmatch(_WORD, self.name):
-            raise InputError("room, name", self.name, "the name of its package: small letters, digits and _")
+            expected = "the name of its package: small letters, digits and _"
+            raise InputError("room, name", NOTHING if self.name == "" else self.name, expected)
         where = f"room {self.name}"
         for part in ("title", "citation", "notebook", "example"):
             if not isinstance(getattr(self, part), str):
@@ -108,7 +119,7 @@ class Room:
 
     def _check_name(self, where: str, name: Any) -> None:
         """A name whose first word, before a dot, is the room: so it is found without importing every room."""
-        found = _PART.fullmatch(name) if isinstance(name, str) else None
+        found = NAME.fullmatch(name) if isinstance(name, str) else None
         if found is None or found[1] not in (None, self.name):
             raise InputError(where, name, f"a name such as {self.name}.mine (small letters, digits and _)")
 
@@ -117,11 +128,22 @@ class Room:
         for idea, text in _entries(where, self.symbols, '{idea: "formulation symbol"}'):
             parts = [each.strip().partition(" ") for each in text.split(";")] if isinstance(text, str) else []
             if not parts or not all(symbol for _, _, symbol in parts):
-                raise InputError(f"{where}, {idea}", text, "formulation symbol; formulation symbol")
+                raise InputError(
+                    f"{where}, {idea}", text, 'a formulation and its symbol ("lp j"; several: "lp j; ip i")'
+                )
             for formulation, _, _ in parts:
                 if f"{self.name}.{formulation}" not in known:
-                    expected = one_of(formulation, (name.partition(".")[2] for name in sorted(known)))
-                    raise InputError(f"{where}, {idea}", formulation, f"a formulation of the room: {expected}")
+                    self._refuse_formulation(f"{where}, {idea}", formulation, sorted(known))
+
+    def _refuse_formulation(self, where: str, name: str, known: Sequence[str]) -> None:
+        """Raise InputError for a formulation that is named in full, is called without the room, or is none."""
+        prefix = f"{self.name}."
+        if name in known and name.startswith(prefix):
+            raise InputError(where, name, f"{name.removeprefix(prefix)}: the room is left out here")
+        if name in known:
+            raise InputError(where, name, f'a formulation with the room in its name: name = "{prefix}{name}"')
+        expected = one_of(name, (each.removeprefix(prefix) for each in known))
+        raise InputError(where, name, f"a formulation of the room: {expected}")
 
 
 def _entries(where: str, given: Any, expected: str) -> Iterator[tuple[Any, Any]]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from workbench.base.arrays import fixed
 from workbench.base.card import card
-from workbench.base.errors import counted
+from workbench.base.errors import Problem, counted, one_of
 from workbench.base.labels import listed
 from workbench.base.units import format_duration
 from workbench.scenario.cluster import Cluster
@@ -46,12 +46,21 @@ class Lazy:
         values["_read"] = read
         return view
 
+    def _unknown(self, name: str) -> str:
+        """What is said of a name that is not there; names with _ are asked for by Python itself and by notebooks."""
+        kind = type(self)
+        if name.startswith("_"):
+            return f"{kind.__name__} has no {name}"
+        known = [*(each.name for each in fields(kind)), *(each for each in dir(kind) if not each.startswith("_"))]  # type: ignore[arg-type]
+        of_jobs = f"jobs.jobs[row].{name}" if name in Job.model_fields else ""
+        return str(Problem(kind.__name__, name, of_jobs or one_of(name, known)))
+
     if not TYPE_CHECKING:  # for which every field is there
 
         def __getattr__(self, name: str) -> Any:
             """Only for what is not there (yet)."""
             if name not in type(self).__dataclass_fields__ or "_read" not in self.__dict__:
-                raise AttributeError(f"{type(self).__name__} has no {name}")
+                raise AttributeError(self._unknown(name))
             value = self.__dict__[name] = self.__dict__["_read"](name)
             return value
 

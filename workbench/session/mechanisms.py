@@ -220,7 +220,7 @@ def _route(formulation: Formulation[Any]) -> Route:
 
 
 def _solved(formulation: Formulation[Any], snapshot: Snapshot, knobs: Knobs) -> Result:
-    own = {**formulation.settle({}), **{knob.name: knobs[knob.name] for knob in formulation.knobs}}
+    own = formulation.settle({}) | {knob.name: knobs[knob.name] for knob in formulation.knobs}
     return formulation.run(formulation.data(snapshot, own), own)
 
 

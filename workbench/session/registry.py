@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 import workbench.baselines
 import workbench.papers
 from workbench.base.blame import at_line, line_of
-from workbench.base.errors import MOST_OF_OURS, NOTHING, InputError, Words, WorkbenchError, one_of, shorten
+from workbench.base.errors import MOST_OF_OURS, NOTHING, InputError, Words, WorkbenchError, one_of, raised, shorten
 from workbench.base.text import on_one_line
 from workbench.scheduling.contract import Formulation, Scheduler
 from workbench.scheduling.decision import Cause
@@ -241,8 +241,7 @@ def _load(place: _Place) -> Room | str:
     except WorkbenchError as error:
         return at_line(on_one_line(str(error)), line_of(error))
     except (Exception, SystemExit) as error:
-        mistake = shorten(Words(on_one_line(f"{type(error).__name__}: {error}".removesuffix(": "))), MOST_OF_OURS)
-        return at_line(mistake, line_of(error))
+        return at_line(shorten(raised(error), MOST_OF_OURS), line_of(error))
     return room
 
 

@@ -49,7 +49,6 @@ ROUNDING = 1e-6
 """By how much a solver's share may lie outside 0 to 1."""
 
 PARTS: tuple[tuple[str, tuple[type, ...], str], ...] = (
-    ("assign", (tuple, list), "a tuple of Assignment"),
     ("preempt", (frozenset, Set), "a set of units"),
     ("sequences", (type(None), Mapping), "{Slot: tuple of Task}, or None"),
     ("switching", (type(None), Switching), "a Switching, or None"),

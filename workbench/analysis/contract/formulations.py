@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import ast
 import builtins
-import contextlib
 import dataclasses
 import inspect
-import io
 import json
-import logging
 import math
 import re
 import textwrap
@@ -21,7 +18,7 @@ import numpy as np
 import pandas as pd
 from pyomo.core.expr.visitor import identify_variables
 
-from workbench.analysis.contract.problems import collecting, once
+from workbench.analysis.contract.problems import collecting, heard, once
 from workbench.base.errors import NOTHING, InputError, Problem, Words
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling import notation
@@ -49,7 +46,7 @@ _KNOBS_OF_ALL = ("preset", "space_sharing")
 
 def posed(formulation: Formulation[Any], scenario: Scenario, **changed: Any) -> tuple[Any, Knobs]:
     """Data and knobs at the instant of the scenario at which the formulation is solved."""
-    knobs = {**formulation.settle({}), **changed}
+    knobs = formulation.settle({}) | changed
     at_s = time_of_solve(scenario, formulation)
     return formulation.data(snapshot_at(scenario, at_s, offline=formulation.offline), knobs), knobs
 
@@ -131,20 +128,11 @@ def _not_frozen(where: str, data: Any) -> Iterator[Problem]:
 
 def _built(formulation: Formulation[Any], data: Any, knobs: Knobs) -> tuple[pyo.ConcreteModel, list[Problem]]:
     """The model, and what `build` did besides."""
-    where, said = f"{formulation.name}, build", io.StringIO()
-    log = logging.getLogger("pyomo")
-    handler = logging.StreamHandler(said)
-    log.addHandler(handler)
-    try:
-        with contextlib.redirect_stdout(said):
-            model = formulation.build(data, knobs)
-    finally:
-        log.removeHandler(handler)
-    found = []
+    where, found = f"{formulation.name}, build", list[Problem]()
+    with heard(where, found):
+        model = formulation.build(data, knobs)
     if not isinstance(model, pyo.ConcreteModel):
         raise InputError("answer", model, "a pyomo ConcreteModel, as `build` returns")
-    if said.getvalue():
-        found.append(Problem(where, Words(said.getvalue().strip()), "nothing printed, no warning (unordered sets?)"))
     if any(not var.stale and not var.fixed for var in model.component_data_objects(pyo.Var)):
         found.append(Problem(where, Words("variables with values of a solve"), "an unsolved model"))
     for part in model.component_objects(pyo.Set):

@@ -1,14 +1,16 @@
-"""What is raised inside a check becomes a problem of it, with the line of its author's code."""
+"""What is raised or printed inside a check becomes a problem of it, with the line of its author's code."""
 
 from __future__ import annotations
 
 import contextlib
+import io
+import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from workbench.base.blame import at_line, line_of
-from workbench.base.errors import Problem, ScenarioError, Words, WorkbenchError
+from workbench.base.errors import Problem, ScenarioError, Words, WorkbenchError, raised
 from workbench.base.text import on_one_line
 
 Place = TypeVar("Place", bound=str)
@@ -24,8 +26,25 @@ def collecting(where: str, expected: str, problems: list[Problem]) -> Iterator[N
     except WorkbenchError as error:
         problems.append(Problem(at_line(f"{where}, {error.where}", line_of(error)), error.value, error.expected))
     except (Exception, SystemExit) as error:
-        found = Words(on_one_line(f"{type(error).__name__}: {error}".removesuffix(": ")))
-        problems.append(Problem(at_line(where, line_of(error)), found, expected))
+        problems.append(Problem(at_line(where, line_of(error)), raised(error), expected))
+
+
+@contextlib.contextmanager
+def heard(where: str, problems: list[Problem]) -> Iterator[None]:
+    """What is printed inside, or logged by Pyomo, is not shown; it is a problem where there is no other."""
+    said, log = io.StringIO(), logging.getLogger("pyomo")
+    handler, passed_on = logging.StreamHandler(said), log.propagate
+    log.addHandler(handler)
+    log.propagate = False
+    try:
+        with contextlib.redirect_stdout(said):
+            yield
+    finally:
+        log.removeHandler(handler)
+        log.propagate = passed_on
+    found = Words(on_one_line(" ".join(said.getvalue().split())))
+    if found and not problems:
+        problems.append(Problem(where, found, "nothing printed, no warning (unordered sets?)"))
 
 
 def once(problems: Mapping[Place, Sequence[Problem]], word: str) -> list[Problem]:

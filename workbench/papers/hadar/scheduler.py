@@ -197,7 +197,7 @@ def _allocate(
     fill, rules = knobs["idle_gpus"] == "fill", HadarRules.of(knobs)
     if instead is None:
         return allocate(snapshot, queue, room, rules, knobs["prices"], knobs["method"], held, fill)
-    by = partial(_chosen_by, instead, {**instead.settle({}), **knobs}, snapshot.types)
+    by = partial(_chosen_by, instead, instead.settle({}) | knobs, snapshot.types)
     return allocate(snapshot, queue, room, rules, "start_of_round", "auto", held, fill, by)
 
 

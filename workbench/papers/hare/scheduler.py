@@ -171,7 +171,7 @@ def _planned_by(
     formulation: Formulation[Any], instance: HareInstance, knobs: Knobs
 ) -> tuple[TaskSchedule, float | None]:
     """The schedule of a formulation of a session, and its bound."""
-    found = formulation.run(instance, {**formulation.settle({}), **knobs})
+    found = formulation.run(instance, formulation.settle({}) | knobs)
     number = {gpu.name: column for column, gpu in enumerate(instance.gpus)}
     tasks = found.values["tasks"]
     on, start_s = [number[task["gpu"]] for task in tasks], [task["start_s"] for task in tasks]

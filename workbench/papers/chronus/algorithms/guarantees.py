@@ -267,7 +267,7 @@ class AdmissionsBy(Admissions):
 
     def __init__(self, data: ChronusInstance, solver: Solver, formulation: Formulation[Any], knobs: Knobs) -> None:
         super().__init__(data, solver, plan_again=True)
-        self._formulation, self._knobs = formulation, {**formulation.settle({}), **knobs}
+        self._formulation, self._knobs = formulation, formulation.settle({}) | knobs
 
     def admit(self, job: str) -> Admission:
         data, row = self._data, self._row[job]

@@ -52,7 +52,7 @@ def plan(
     if not data.jobs:
         return {}, {}, SolveReport("optimal", 0.0, bound=0.0, gap=0.0)
     if instead is not None:
-        own = instead.attempt(data, {**instead.settle({}), **knobs}, solver_of(knobs))
+        own = instead.attempt(data, instead.settle({}) | knobs, solver_of(knobs))
         if own is None:
             return data.previous, {}, SolveReport(KEPT, None, made_by="kept")
         return leases_of(own.values["leases"]), {}, own
