@@ -49,7 +49,7 @@ LONGEST = (
     "tests/test_run_cases.py",
     "tests/papers/hadar/test_notebook.py",
     "tests/fuzz/test_fuzz.py",
-    "tests/findings/test_f2.py",
+    "tests/test_dashboard_places.py",
     "tests/test_contributing.py",
     "tests/test_docs_questions.py",
 )

@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import time
+import timeit
 import tomllib
 import urllib.error
 import urllib.request
@@ -21,6 +22,8 @@ from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
+
+import workbench
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -329,3 +332,46 @@ def test_dashboard_pages_refer_to_no_other_host(tmp_path: Path) -> None:
     assert "404" in missing
     for name, text in {"listing": listing, "page": page, "missing": missing}.items():
         assert not FOREIGN.findall(text), name
+
+
+# --- Both packages say that they are typed, and so does what is installed.
+
+
+def test_py_typed_is_in_the_wheel(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        assert {"workbench/py.typed", "widgets/py.typed"} <= set(archive.namelist())
+
+
+# --- Beside the other distribution named `workbench` an import says so, and how to get out.
+
+
+def imported(site: Path) -> subprocess.CompletedProcess[str]:
+    code = f"import sys; sys.path.insert(0, {str(site)!r}); import workbench; print(workbench.__file__)"
+    return subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True)
+
+
+def test_import_beside_the_other_distribution_says_so(tmp_path: Path) -> None:
+    (tmp_path / "workbench").mkdir()
+    for name in ("__init__.py", "version.py"):
+        (tmp_path / "workbench" / name).write_bytes((ROOT / "workbench" / name).read_bytes())
+    (tmp_path / "dlsched_workbench-1.0.dist-info").mkdir()
+    assert imported(tmp_path).stdout == f"{tmp_path / 'workbench' / '__init__.py'}\n"
+    (tmp_path / "workbench-0.8.506.dist-info").mkdir()
+    refused = imported(tmp_path)
+    assert refused.returncode == 1 and refused.stderr.strip().splitlines()[-1].startswith(
+        "ImportError: another project"
+    )
+    assert "workbench-0.8.506" in refused.stderr and "`pip install dlsched-workbench`" in refused.stderr
+
+
+def test_the_check_costs_next_to_nothing() -> None:
+    site = str(next(Path(path) for path in sys.path if path.endswith("site-packages")))
+    assert min(timeit.repeat(lambda: workbench._refuse_other(site), number=10, repeat=5)) / 10 < 1e-3
+
+
+def test_the_readme_says_what_to_install() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "`pip install dlsched-workbench`" in text and "`pip install workbench` gets another project" in text

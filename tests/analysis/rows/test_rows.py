@@ -105,7 +105,7 @@ def test_a_long_sum_is_cut_in_the_middle() -> None:
 
 
 def test_one_more_k80_is_three_numbers() -> None:
-    """D15: the dual, the row's right side, and a GPU in the cluster, which also moves what jobs are measured by."""
+    """The dual, the row's right side, and a GPU in the cluster, which also moves what jobs are measured by."""
     result = example()
     assert result.objective == pytest.approx(8 / 11)
     dual = workbench.rows(result).set_index(["part", "index"]).loc[("capacity", "k80")]

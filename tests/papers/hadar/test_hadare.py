@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from pytest import approx
 
 import workbench
+from reproduction.hadar import physical
+from reproduction.hadar.settings import SIZES
 from reproduction.hadar.theorem3 import cru, cru_by_round, premise, theorem3
 from workbench.analysis.contract.schedulers import Watched
 from workbench.analysis.metrics.summary import summary
@@ -23,6 +25,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.decision import Decision, is_copy
 from workbench.scheduling.snapshot import Snapshot
+from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
 from workbench.simulation.run import Run
 from workbench.simulation.stop import Until
@@ -423,3 +426,29 @@ def test_theorem_3_asks_for_runs_that_it_can_compare() -> None:
         theorem3({})
     with pytest.raises(InputError, match="round_s"):
         cru_by_round(workbench.simulate(workbench.preset("hadar_aws"), "srtf", round_s=0))
+
+
+# --- HadarE is the paper's mechanism unless told otherwise; ours has rows of its own; what is calibrated says so.
+
+
+def test_the_default_payoff_is_hadars_utility_less_the_price():
+    assert find_scheduler("hadare").settle({})["payoff"] == "utility"
+    mix = workbench.preset("hadar_aws_M-3")
+    assert workbench.simulate(mix, "hadare") == workbench.simulate(mix, "hadare", payoff="utility")
+
+
+def test_no_row_mixes_the_mechanisms_and_ours_stand_beside_no_number_of_the_paper():
+    used = {
+        name: knobs.get("payoff") for name, (scheduler, knobs) in physical.SCHEDULERS.items() if scheduler == "hadare"
+    }
+    assert used == {"HadarE": "utility", "HadarE, balanced (ours)": "balanced"}
+    for figure in (physical.figure_8, physical.figure_9, physical.figure_10):
+        rows = figure(SIZES["tiny"]).table.set_index("measure")
+        ours = rows[rows.index.str.contains("(ours)", regex=False)]
+        assert len(ours) == 2 and ours["paper"].isna().all()
+
+
+def test_what_was_calibrated_is_not_reproduced():
+    rows = physical.figure_9(SIZES["tiny"]).table.set_index("measure")
+    row = rows.loc["TTD, Gavel, M-5, AWS (calibrated)"]
+    assert math.isnan(row["paper"]) and math.isnan(row["ratio"]) and "Calibrated" in row["why"]

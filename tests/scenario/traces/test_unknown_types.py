@@ -1,4 +1,4 @@
-"""C1: a log of GPUs without built-in speeds converts, and its jobs run as recorded."""
+"""A log of GPUs without built-in speeds converts, and its jobs run as recorded."""
 
 from __future__ import annotations
 

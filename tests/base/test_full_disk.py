@@ -1,4 +1,4 @@
-"""F6: a full disk or pipe is one line that names the file, an exit code other than 0, and nothing half done."""
+"""A full disk or pipe is one line that names the file, an exit code other than 0, and nothing half done."""
 
 from __future__ import annotations
 

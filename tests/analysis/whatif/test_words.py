@@ -1,4 +1,4 @@
-"""C7: an empty Cluster box is an error; convert's notes stay with the scenario and stand on every page made from it."""
+"""An empty Cluster box is an error; convert's notes stay with the scenario and stand on every page made from it."""
 
 from __future__ import annotations
 

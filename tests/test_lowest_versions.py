@@ -1,4 +1,4 @@
-"""E1: the lower bounds of `pyproject.toml` are true: the lowest versions are installed, and what is made works."""
+"""The lower bounds of `pyproject.toml` are true: the lowest versions are installed, and what is made works."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 SMOKE = """
 from pathlib import Path
 import pandas, workbench

@@ -1,4 +1,4 @@
-"""C6: waiting is all waiting. It is recomputed here from the rows of the timeline alone, one second-hand at a time."""
+"""Waiting is all waiting. It is recomputed here from the rows of the timeline alone, one second-hand at a time."""
 
 import math
 from collections import defaultdict

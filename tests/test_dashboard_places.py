@@ -1,4 +1,4 @@
-"""F2: a place on the dashboard is free soon after its browser has vanished without a word, and one visitor cannot take
+"""A place on the dashboard is free soon after its browser has vanished without a word, and one visitor cannot take
 all places."""
 
 from __future__ import annotations

@@ -1,27 +1,10 @@
-"""B3: Reset, presets and Load leave solving at once on, and the status says Done only of what is shown."""
+"""Reset, presets and Load leave solving at once on, and the status says Done only of what is shown."""
 
 from __future__ import annotations
 
-import weakref
-from pathlib import Path
-
-import pytest
-
-import widgets.editors.scheduler_choice
-import widgets.lab.lab
 from tests.widgets.lab.support import Waiter, jobs
 from widgets import GavelLab
 from workbench.scenario.presets import preset
-
-
-@pytest.fixture
-def work(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Waiter:
-    waiter = Waiter()
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(widgets.lab.lab, "process_work", lambda: waiter)
-    monkeypatch.setattr(widgets.lab.lab, "is_small", lambda scenario: False)
-    monkeypatch.setattr(widgets.editors.scheduler_choice, "_CHOICES", weakref.WeakSet())
-    return waiter
 
 
 def shows_what_is_set(lab: GavelLab) -> bool:

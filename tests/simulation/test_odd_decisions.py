@@ -1,4 +1,4 @@
-"""F3: everything in a decision is checked where decisions are checked; nothing fails later, in the recorder or in
+"""Everything in a decision is checked where decisions are checked; nothing fails later, in the recorder or in
 `save`. Each part of a decision is answered with nonsense of every kind."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""D6: under `preset=authors` Gandiva, FIFO, AlloX and the makespan do as Gavel's authors' simulator; agnostic FIFO."""
+"""Under `preset=authors` Gandiva, FIFO, AlloX and the makespan do as Gavel's authors' simulator; agnostic FIFO."""
 
 import random
 from collections import Counter

@@ -1,4 +1,4 @@
-"""F5: text from users is text wherever it is shown, names hold nothing unseen, and Dask examples are secure."""
+"""Text from users is text wherever it is shown, names hold nothing unseen, and Dask examples are secure."""
 
 from __future__ import annotations
 

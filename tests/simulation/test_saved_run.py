@@ -1,4 +1,4 @@
-"""F1: a saved run of which a part is lost is refused by all who read it, with the file and the table."""
+"""A saved run of which a part is lost is refused by all who read it, with the file and the table."""
 
 from __future__ import annotations
 

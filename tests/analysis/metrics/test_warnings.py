@@ -1,4 +1,4 @@
-"""C2: a result that the log makes impossible, or that less capacity cannot bring, is warned of in words."""
+"""A result that the log makes impossible, or that less capacity cannot bring, is warned of in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""C8: parts of GPUs are types of their own, and every dialect of sacct is read."""
+"""Parts of GPUs are types of their own, and every dialect of sacct is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""F7: every measure of a summary is worked out a second time, from the timeline and the events alone."""
+"""Every measure of a summary is worked out a second time, from the timeline and the events alone."""
 
 from __future__ import annotations
 

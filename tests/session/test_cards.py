@@ -1,4 +1,4 @@
-"""E4: a notebook shows of an object briefly what it is; a mistyped name is answered with the near ones."""
+"""A notebook shows of an object briefly what it is; a mistyped name is answered with the near ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""F4: a run folder that is damaged in whatever way is refused in words; what is believed is the run that was saved.
+"""A run folder that is damaged in whatever way is refused in words; what is believed is the run that was saved.
 
 `WORKBENCH_FUZZ_FOLDERS` sets how many folders are damaged (default 60).
 """

@@ -1,4 +1,4 @@
-"""C5: the bootstrap draws days, so that draws are about what the log is, and today is the log itself."""
+"""The bootstrap draws days, so that draws are about what the log is, and today is the log itself."""
 
 from collections import Counter
 

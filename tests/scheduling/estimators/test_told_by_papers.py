@@ -1,4 +1,4 @@
-"""D11: Hops is told the speeds of single servers, its rivals what their papers say; who is told what is said."""
+"""Hops is told the speeds of single servers, its rivals what their papers say; who is told what is said."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 import workbench
-from reproduction.hops.lines import THREE
+from reproduction.hops.lines import three
+from reproduction.hops.settings import SIZES
 
 JOBS = [{"name": f"j{n}", "model": "m", "gpus": 1, "steps": 1200.0} for n in range(2)]
 SCENARIO = workbench.Scenario.from_dict(
@@ -41,7 +42,7 @@ def test_hops_knows_single_servers_by_default() -> None:
 
 
 def test_the_reproduction_gives_each_what_its_paper_says() -> None:
-    told = {line.name: line.run(SCENARIO).belief for line in THREE}
+    told = {line.name: line.run(SCENARIO).belief for line in three(SIZES["tiny"])}
     assert told == {"Hops": "servers", "Sia": "oracle", "Gavel": "oracle"}
 
 

@@ -1,4 +1,4 @@
-"""D3: a job under min_cost_slo meets the deadline that its programme promises; a run that strays from X says so."""
+"""A job under min_cost_slo meets the deadline that its programme promises; a run that strays from X says so."""
 
 import pytest
 
