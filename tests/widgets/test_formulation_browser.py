@@ -25,6 +25,12 @@ WIDE = """() => {
         .map(x => x.outerHTML.slice(0, 80))
 }"""
 
+UNREACHED = """() => [...document.querySelectorAll('.wb-formulation *')]
+    .filter(x => x.checkVisibility() && x.scrollWidth > x.clientWidth + 1 && x.tabIndex < 0)
+    .filter(x => getComputedStyle(x).overflowX === 'auto' && !x.querySelector('[tabindex="0"], a, button, input'))
+    .map(x => x.outerHTML.slice(0, 80))"""
+"""What scrolls and cannot be scrolled by keyboard, since nothing in it takes the focus."""
+
 
 @browser_test
 def test_nothing_of_a_formulation_is_cut(page: Page, lab_server: Server, problems: Problems) -> None:
@@ -49,7 +55,7 @@ def look_at(page: Page, formulation: str) -> None:
     expect(page.locator(f"{PAGE} .wb-symbols")).not_to_contain_text("$")
 
     def nothing_is_cut() -> None:
-        assert page.evaluate(WIDE) == []
+        assert page.evaluate(WIDE) == [] and page.evaluate(UNREACHED) == []
 
     soon(page, nothing_is_cut)
     assert page.locator(f"{PAGE} mjx-merror").count() == 0

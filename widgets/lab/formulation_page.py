@@ -217,7 +217,7 @@ def _beside(one: Mapping[str, str], parts: Sequence[str]) -> str:
     found = {*PART.findall(one["code"]), one["part"]}
     where = " ".join(["wb-equations", *(f"wb-in-{part}" for part in parts if part in found)])
     typeset = f"<div class='{where}' {label}><small>{html.escape(name)}</small><br>{html.escape(formula)}</div>"
-    return f"{typeset}<pre class='wb-source'>{code}</pre>"
+    return f"{typeset}<pre class='wb-source' tabindex='0'>{code}</pre>"
 
 
 def _marked(text: str, part: str, parts: Sequence[str]) -> str:

@@ -32,7 +32,8 @@ function render({ model, el }) {
     naming = 0;
     for (const control of lab()?.querySelectorAll(NAMELESS) ?? []) {
       const whole = control.closest("[title], .widget-inline-hbox");
-      const said = whole?.title || whole?.querySelector("label")?.textContent;
+      const knob = control.closest("[class*=wb-knob-]");
+      const said = whole?.title || whole?.querySelector("label")?.textContent || knob?.querySelector("label")?.textContent;
       if (said) control.setAttribute("aria-label", said);
     }
   }
