@@ -95,6 +95,11 @@ CLOSE = """async ms => {
         panel.dispose();
     }
 }"""
+# Lets JupyterLab's kernel answer all that the page has told it until now, and the page draw that.
+SETTLED = """async () => {
+    await window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.requestExecute({code: ""}).done;
+    for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
+}"""
 # Whether a chart has drawn rows of data, and its canvas has pixels of several colours.
 DRAWN = """selector => {
     const chart = document.querySelector(selector), canvas = chart?.querySelector("canvas");
