@@ -1,0 +1,161 @@
+"""Eight questions that a lab is for, each answered in Chromium in at most three clicks from the lab as it opens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Locator, Page
+
+from tests.browser_support import (
+    Problems,
+    Server,
+    browser_test,
+    open_page,
+    run_all_cells,
+    run_notebook,
+    shot,
+    solve_first,
+    wait_for_text,
+)
+from tests.widgets.test_one_thing_browser import CELL, GANTT, PLACE
+from workbench import preset, simulate
+from workbench.analysis.metrics import completions, gains
+from workbench.scenario.cluster import Cluster
+from workbench.simulation.run import Run
+
+MOST = 3
+SCENARIO, SCHEDULER = preset("start_here"), "gavel.max_min_fairness"
+"""What the lab opens with."""
+V100, K80 = 0.5, 0.83
+"""How far down the picture of `start_here` the second V100 and the K80 are."""
+
+
+class Hand:
+    """A user's hand on one lab: counts what it does. A choice from a list is two clicks, a drag is one."""
+
+    def __init__(self, page: Page) -> None:
+        self.page, self.clicks = page, 0
+
+    def click(self, control: str | Locator, text: str = "") -> None:
+        """Press what is there, with this text if there are several."""
+        self.clicks += 1
+        found = self.page.locator(control, has_text=text) if isinstance(control, str) else control
+        found.first.click()
+
+    def open(self, title: str) -> None:
+        """One of the five pages."""
+        self.clicks += 1
+        open_page(self.page, title)
+
+    def point(self, minute: float, down: float) -> None:
+        """Click in the picture."""
+        self.clicks += 1
+        x, y, height = self.page.evaluate(PLACE, minute)
+        self.page.mouse.click(x, y + height * down)
+
+    def choose(self, control: str, label: str) -> None:
+        """Choose from a list."""
+        self.clicks += 2
+        self.page.locator(control).select_option(label=label)
+
+    def drag(self, control: str, px: int) -> None:
+        """Drag a slider at one go, and let go."""
+        self.clicks += 1
+        box = self.page.locator(control).bounding_box()
+        assert box is not None
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        self.page.mouse.move(x, y)
+        self.page.mouse.down()
+        self.page.mouse.move(x + px, y)
+        self.page.mouse.up()
+
+    def sees_what_changes(self, after: Run) -> None:
+        """The sentence of who gains and who pays is that of this run against the one that the lab opens with."""
+        said = gains(completions(simulate(SCENARIO, SCHEDULER), after))
+        wait_for_text(self.page, ".wb-gains", f"^{re.escape(said)}$")
+
+
+def who_holds(hand: Hand) -> None:
+    """Who has the K80 at 45 min, and since when?"""
+    hand.point(45, K80)
+    wait_for_text(hand.page, ".wb-job", "game: A3C, 1 GPU")
+    hand.open("Why")
+    wait_for_text(hand.page, ".wb-explain-told", "slow-0/0 .k80. has game at 45 min")
+
+
+def which_row(hand: Hand) -> None:
+    """Which row of the model stops job 2?"""
+    hand.point(45, K80)
+    hand.open("Model")
+    row = hand.page.locator(".wb-row-list tr.wb-marked", has_text="job_time[game]")
+    row.wait_for()
+
+
+def one_more_k80(hand: Hand) -> None:
+    """What does one more K80 do, and to whom?"""
+    hand.click("button.wb-set-up")
+    count = hand.page.locator(".wb-left table tbody tr:nth-child(2) input").nth(2)
+    hand.click(count)
+    count.fill("2")
+    count.press("Enter")
+    fast, slow = SCENARIO.cluster.nodes
+    nodes = (fast, slow.model_copy(update={"count": 2}))
+    cluster = Cluster(accelerators=SCENARIO.cluster.accelerators, nodes=nodes)
+    hand.sees_what_changes(simulate(SCENARIO.replace(cluster=cluster), SCHEDULER))
+
+
+def idle_v100(hand: Hand) -> None:
+    """Why does a V100 stand idle at 45 min while `game` runs on the K80?"""
+    hand.point(45, V100)
+    said = wait_for_text(hand.page, ".wb-explain-told b", "fast-0/1 .v100. is idle at 45 min.*decisive")
+    assert "vision needs 2 GPUs of v100 at once, and 1 is left" in said
+    assert "game runs on slow-0 (k80), as it had had nothing of its share of k80 yet" in said
+
+
+def not_faster(hand: Hand) -> None:
+    """Why is `game` not on the faster type?"""
+    hand.point(45, K80)
+    hand.open("Why")
+    hand.click(".wb-explain-faster")
+    wait_for_text(hand.page, ".wb-explain-otherwise", "game is not on v100, 2 times as fast for it: .*its turn came")
+
+
+def run_now(hand: Hand) -> None:
+    """What would make `vision`, which waits, run now?"""
+    hand.open("Why")
+    hand.click(".wb-explain-now")
+    wait_for_text(hand.page, ".wb-explain-otherwise", "vision would have fast-0/. then with a weight of")
+
+
+def which_is_better(hand: Hand) -> None:
+    """Who gains and who pays if whoever came first has GPUs first?"""
+    hand.choose(".wb-scheduler select", "Gavel: first in, first out")
+    hand.sees_what_changes(simulate(SCENARIO, "gavel.fifo"))
+
+
+def what_rounds_do(hand: Hand) -> None:
+    """What do rounds of 30 min do?"""
+    hand.drag(".wb-knob-round_s .noUi-handle", 300)
+    hand.sees_what_changes(simulate(SCENARIO, SCHEDULER, round_s=1800.0))
+
+
+TASKS: tuple[Callable[[Hand], None], ...] = (
+    *(who_holds, which_row, one_more_k80, idle_v100, not_faster, run_now, which_is_better, what_rounds_do),
+)
+
+
+@browser_test
+def test_eight_questions_take_three_clicks_each(page: Page, lab_server: Server, problems: Problems) -> None:
+    run_notebook(page, lab_server, "tasks.ipynb", CELL)
+    took = {}
+    for task in TASKS:
+        if took:
+            run_all_cells(page)  # another lab, as it opens
+        solve_first(page)
+        page.locator(f"{GANTT} svg").wait_for()
+        hand = Hand(page)
+        task(hand)
+        shot(page, f"task-{task.__name__}")
+        took[task.__doc__] = hand.clicks
+    assert max(took.values()) <= MOST, took
