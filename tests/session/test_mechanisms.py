@@ -188,7 +188,7 @@ def test_what_cannot_be_carried_out_is_one_sentence(mechanism: str, model: Any, 
 def test_what_cannot_be_declared() -> None:
     with pytest.raises(InputError, match="formulation mine, mechanism: got 'rounds'; expected one of shares, plan"):
         workbench.formulation("mine", mechanism="rounds")
-    with pytest.raises(InputError, match=r"a function mine\(snapshot\) with a mechanism"):
+    with pytest.raises(InputError, match=r"a function mine\(data\) with a mechanism"):
         workbench.formulation("mine", base="hops.round", mechanism="plan")(plan)
     with pytest.raises(InputError, match=r"mine\(data\), which returns a Pyomo model"):
         workbench.formulation("mine", mechanism="plan")(lambda: None)

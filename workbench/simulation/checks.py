@@ -218,7 +218,9 @@ class Checker:
         for node in a.gpus:
             if node not in self._sizes:
                 self.fail(now_s, a.unit, node, "the name of a node")
-        plain = a.kind == "run" and a.steps is None and a.tail_s == 0.0 and type(a.unit) is str
+        plain = (
+            a.steps is None and a.tail_s == 0.0 and type(a.unit) is str and isinstance(a.kind, str) and a.kind == "run"
+        )
         if plain and sum(a.gpus.values()) in jobs[0].sizes:
             return  # as nearly always
         if not a.gpus:

@@ -49,6 +49,9 @@ CHANGED = pd.DataFrame(
 JOB_CHANGES = pd.DataFrame(
     {"job": ["x", "y"], "before_s": [5.0, 5.0], "after_s": [9.0, 1.0], "difference_s": [4.0, -4.0]}
 )
+AGREED = pd.DataFrame(
+    {"job": ["x", "y"], "partition": ["a", "b"], "quantile": 0.5, "recorded_s": [60.0, 0.0], "simulated_s": [90.0, 5.0]}
+)
 DEADLINES = ((1800.0, 100.0), (2520.0, 50.0))
 TASKS = pd.DataFrame(
     [("x", 0, 0, "g0", 0.0, 1.0, 1.5), ("y", 0, 0, "g0", 1.2, 2.0, 2.0), ("x", 1, 0, "g1", 1.5, 2.5, 3.0)],
@@ -163,6 +166,7 @@ DRAWINGS: Mapping[str, Callable[[], Drawing]] = {
     "fragments of runs": lambda: charts.fragments({"a": WAITING, "b": WAITING.assign(busy_gpus=4)}, 100.0),
     "fragments by round": lambda: charts.fragments_by_round(WAITING, round_s=50.0, end_s=200.0),
     "fragments without rounds": lambda: charts.fragments_by_round(WAITING, round_s=None, end_s=200.0),
+    "simulated against recorded waits": lambda: charts.agreement(AGREED, AGREED, title="t", said="lines: quantiles"),
     "a frontier": lambda: charts.frontier(POINTS, title="t", x_title="Mean JCT (h)", y_title="Worst rho"),
     "errors of believed speeds": lambda: charts.speed_errors(
         {"layers": pd.DataFrame({"measured_s": [0.0, 7200.0], "error": [0.2, 0.05]})}

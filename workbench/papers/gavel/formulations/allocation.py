@@ -97,7 +97,8 @@ def lay_out(m: pyo.ConcreteModel, data: AllocationInstance, whole: Any = 1) -> N
 
     @m.Expression(m.JOBS, doc="(3.1) throughput(m, X) | sum of speed times share over C_m and all j | steps/s")
     def throughput(m, job):
-        ways = ((unit, kind) for unit in m.inside[job] for kind in m.TYPES if (unit, kind) in m.can_run)
+        units = dict.fromkeys(m.inside[job])  # a pair of two equal jobs brings what both do at once
+        ways = ((unit, kind) for unit in units for kind in m.TYPES if (unit, kind) in m.can_run)
         return pyo.quicksum(m.speed[job, unit, kind] * m.share[unit, kind] for unit, kind in ways)
 
     @m.Constraint(m.JOBS, doc="(2) a job runs at most all of the time, alone or in a pair")
