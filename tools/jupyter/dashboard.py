@@ -5,10 +5,12 @@ tools/serve dashboard [--ip=0.0.0.0] [--port=8866] [--token=WORD] [--kernels=8] 
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sys
 import time
 from collections import Counter
+from contextlib import suppress
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,9 +21,11 @@ from jinja2 import ChoiceLoader, FileSystemLoader
 from jupyter_server.services.kernels.kernelmanager import AsyncMappingKernelManager
 from tornado import web
 from tornado.ioloop import PeriodicCallback
+from tornado.websocket import WebSocketClosedError
 from traitlets import Integer
 from voila.app import Voila
 from voila.handler import BaseVoilaHandler
+from voila.tornado.execution_request_handler import ExecutionRequestHandler
 from voila.tornado.handler import TornadoVoilaHandler
 
 from workbench.base.text import is_loopback
@@ -116,6 +120,25 @@ class PageHandler(TornadoVoilaHandler):
         await super().prepare()
 
 
+class CellsHandler(ExecutionRequestHandler):
+    """What runs a page's cells and sends each output; its browser's answers to pings are read meanwhile.
+
+    Tornado reads nothing more until `on_message` is done. Voila's own takes as long as all cells, and the connection
+    would be given up before a slow one has run.
+    """
+
+    _executor: Any = None
+    _running: asyncio.Task[None] | None = None
+
+    def on_message(self, message_str: str | bytes) -> None:
+        """Run the cells beside the connection."""
+        self._running = asyncio.create_task(self._run(message_str))
+
+    async def _run(self, message: str | bytes) -> None:
+        with suppress(WebSocketClosedError):  # its browser is gone
+            await super().on_message(message)
+
+
 class IndexHandler(BaseVoilaHandler):
     """The page with a card for each notebook."""
 
@@ -173,13 +196,11 @@ class Dashboard(Voila):
         return {**settings, **pings, "allow_remote_access": not is_loopback(self.ip)}
 
     def init_handlers(self) -> list[Any]:
-        """Voila's pages, with the index first, and pages that know their visitor."""
+        """Voila's pages, with the index first, pages that know their visitor, and cells that run by themselves."""
         settings = {"voila_configuration": self.voila_configuration, "root": self.root_dir}
         index = [(f"{self.server_url}{path}", IndexHandler, settings) for path in ("", "voila/tree/?")]
-        pages = [
-            (pattern, PageHandler if kind is TornadoVoilaHandler else kind, *rest)
-            for pattern, kind, *rest in super().init_handlers()
-        ]
+        ours = {TornadoVoilaHandler: PageHandler, ExecutionRequestHandler: CellsHandler}
+        pages = [(pattern, ours.get(kind, kind), *rest) for pattern, kind, *rest in super().init_handlers()]
         return pages if self.notebook_path else [*index, *pages]
 
 
