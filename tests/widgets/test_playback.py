@@ -65,7 +65,13 @@ def test_many_rounds_are_taken_several_at_a_time_and_few_one_by_one() -> None:
 
 def test_in_a_lab_every_schedule_follows() -> None:
     own = {page: (ipywidgets.HTML(), lambda: None) for page in ("Model", "Vary")}
-    results = Results(lambda _: None, lambda _: None, lambda _: pytest.fail("nothing is asked"), "gantt", (), own)
+
+    def no(error: Exception) -> None:
+        raise error
+
+    results = Results(
+        lambda _: None, lambda _: None, lambda _: pytest.fail("nothing is asked"), "gantt", (), own, lambda: None, no
+    )
     results.show(workbench.simulate(workbench.preset("start_here"), "gavel.max_min_fairness"))
     results.playback.number = 0
     schedules = [results._gantt, results.admission.page]
