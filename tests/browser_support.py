@@ -465,7 +465,12 @@ def see_chart(page: Page, chart: str, view: str, label: str) -> None:
     view: the class of the chart after `wb-view-`; label: what its description for a screen reader says.
     """
     open_page(page, "Measures")
-    page.locator(".wb-chart-which select").select_option(label=chart)
+
+    def chosen() -> None:  # again where the charts on offer change with the numbers of a run, just then
+        page.locator(".wb-chart-which select").select_option(label=chart)
+        expect(page.locator(f".wb-view-{view}")).to_be_visible()
+
+    soon(page, chosen)
     drawn(page, view, label)
     page.locator(f".wb-view-{view} canvas").scroll_into_view_if_needed()
 
