@@ -35,16 +35,20 @@ from workbench.scheduling.solvers.programme import Positions
 IMPROVES = 1e-9
 """A column is added if a unit of it improves the objective by more than this part of it (of 1 if it is smaller)."""
 
+IDLE = 2
+"""Of the late columns that are 0, so many for each row stay for the next turn."""
+
 
 def sift(programme: Programme, late: BoolArray, solver: Solver) -> Point:
-    """The optimum of a linear programme, with as many columns more in each turn as there are rows.
+    """The optimum of a linear programme, with as many columns more in each turn as there are rows; where a turn was
+    better than all before, late columns that are 0 and of least worth leave again.
 
     late: (columns,) which may be left out at first, with lower limit 0. Values are of all columns; the report counts
     the iterations and seconds of all turns. A programme that is infeasible without its late columns, or whose solver
     gives no duals, is solved whole. Raises the errors of `workbench.scheduling.solvers`.
     """
     active, seconds, iterations = ~late, 0.0, 0
-    sign, best = (1 if programme.maximise else -1), -np.inf
+    sign, best, rows = (1 if programme.maximise else -1), -np.inf, len(programme.row_upper)
     values = np.zeros(len(active))
     while True:
         columns = np.flatnonzero(active)
@@ -56,16 +60,17 @@ def sift(programme: Programme, late: BoolArray, solver: Solver) -> Point:
         if found.duals is None:
             return solve_matrix(programme, solver)
         slack = IMPROVES * max(1.0, abs(found.solved.value))
+        worth = sign * _reduced(programme, found.duals)
         if sign * found.solved.value > best + slack:  # otherwise the point with fewer columns is as good
             best, values = sign * found.solved.value, np.zeros(len(active))
             values[columns] = found.values
-        worth = sign * _reduced(programme, found.duals)
+            idle = np.flatnonzero(active & late & (values <= 0))  # who rises above 0 again comes back by its price
+            active[idle[np.argsort(-worth[idle], kind="stable")[IDLE * rows :]]] = False
         worth[active | (programme.upper <= 0)] = 0.0
         better = np.flatnonzero(worth > slack)
         if not len(better) or found.solved.status != "optimal":
             break
-        most = min(len(better), len(programme.row_upper))
-        active[better[np.argsort(-worth[better], kind="stable")[:most]]] = True
+        active[better[np.argsort(-worth[better], kind="stable")[:rows]]] = True
     report = replace(found.solved, solve_s=seconds, passes=iterations)
     return Point(values, found.duals, _reduced(programme, found.duals), report)
 
@@ -136,7 +141,7 @@ class Sequel:
         """The optimum; raises the errors of `workbench.scheduling.solvers`."""
         if self._kept is None:
             self._kept = Kept(programme, solver)
-            self._kept.begin(*_basis_by_a_part(programme, jobs, solver))
+            self._kept.begin(*basis_by_a_part(programme, jobs, solver))
         else:
             self._kept.change(programme)
         return self._kept.solve()
@@ -169,7 +174,7 @@ class _Owners(NamedTuple):
         return found
 
 
-def _basis_by_a_part(programme: Programme, jobs: int, solver: Solver) -> tuple[IntArray, IntArray]:
+def basis_by_a_part(programme: Programme, jobs: int, solver: Solver) -> tuple[IntArray, IntArray]:
     """Where columns and rows are to begin: where those of the job that is most like theirs ended, of a part of them."""
     chosen = np.sort(np.random.default_rng(jobs).permutation(jobs)[: jobs // PART])
     columns, rows = _Owners.of(programme.columns, jobs), _Owners.of(programme.rows, jobs)

@@ -4,10 +4,10 @@ Most iterations end because some job has reached the most that it can have on it
 job is held back by the others, levels follow a `LevelCourse` in closed form. One *phase* follows it as far as the
 cluster allows. A programme says how large a part of the way to a point of the course is possible; its duals give a sum
 of levels that cannot be exceeded, hence an earlier point; a few such steps end where the whole way is possible
-(Newton's method, which is exact here, as there are finitely many such sums). Where the course must end, complementary
-slackness says who is bottlenecked (a floor with a price), and which columns X stay 0 from now on (a reduced cost).
-Without these columns the other jobs have lower caps, and the next phase begins. Each phase uses up at least one type or
-one job.
+(Newton's method, which is exact here, as there are finitely many such sums). Of many jobs it begins near that end, as
+a part of them finds it. Where the course must end, complementary slackness says who is bottlenecked (a floor with a
+price), and which columns X stay 0 from now on (a reduced cost). Without these columns the other jobs have lower caps,
+and the next phase begins. Each phase uses up at least one type or one job.
 """
 
 from __future__ import annotations
@@ -18,13 +18,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from workbench.papers.gavel.algorithms.large_programmes import SIMPLEX_UP_TO, without_implied_limits
+from workbench.papers.gavel.algorithms.large_programmes import (
+    BY_A_PART_UP_TO,
+    PART,
+    SIMPLEX_UP_TO,
+    basis_by_a_part,
+    without_implied_limits,
+)
 from workbench.papers.gavel.formulations.allocation import DividedTime
 from workbench.papers.gavel.formulations.levels import HierarchicalInstance, LevelInstance, RisingRule
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.solvers import (
     Columns,
+    InfeasibleError,
     Kept,
     Method,
     Point,
@@ -39,6 +46,10 @@ NAME = "gavel.water_filling"
 
 WHOLE = 1e-9
 """A way of which all but this part is possible is possible."""
+
+LATER, FURTHER = 1.2, 1.5
+"""In later phases a guess is too low rather than too high, and long steps up cost more than steps down: so many times
+as far it is begun, and a guess that is possible is gone beyond by so much."""
 
 PRICED = 1e-7
 """Relative size above which a price (a dual, a reduced cost) counts as one."""
@@ -153,9 +164,11 @@ class _Phases:
         self.alone = self.gain * data.count[e.job] / (1.0 + within)
         self.closed = np.zeros(data.limit.size, dtype=bool)
         self.programmes, self.solve_s = 0, 0.0
-        method: Method = "simplex" if jobs <= SIMPLEX_UP_TO else "ipm"
+        self.large = SIMPLEX_UP_TO < jobs <= BY_A_PART_UP_TO and not len(data.pairs) and data.merged is None
+        method: Method = "simplex" if jobs <= SIMPLEX_UP_TO or self.large else "ipm"
         self.solver = solver if solver.method in ("simplex", "ipm") else replace(solver, method=method)
         self.kept: Kept | None = None
+        self.shares: FloatArray | None = None
 
     def run(self) -> dict[str, FloatArray]:
         """Raise the levels until every job is done; returns the values of the last programme."""
@@ -183,20 +196,53 @@ class _Phases:
 
     def _phase(self, course: LevelCourse) -> dict[str, FloatArray]:
         """Follow the course as far as it is possible, then mark who is done and which columns are closed."""
-        until, start = course.end, self.level
-        while True:
-            programme, point, part, price = self._try(course.at(until) - start)
-            if part >= 1.0 - WHOLE:
-                self.level = course.at(until)
-                break
-            earlier = course.reaches(price, part * float(price @ (course.at(until) - start)), until)
-            if earlier <= WHOLE * until:
-                break
-            if not earlier < until:
-                raise SolverFailedError(NAME, f"a way of which {part:g} is possible", "a shorter one")
-            until = earlier
+        until, programme, point, price = self._follow(course, self._guess(course))
+        self.level = course.at(until)
         self._close(programme, point, price)
-        return programme.values(point)
+        values = programme.values(point)
+        self.shares = values["share"].reshape(self.data.limit.shape)
+        return values
+
+    def _follow(self, course: LevelCourse, until: float) -> tuple[float, Programme, Point, FloatArray]:
+        """The last time of the course that is possible, and what says so; until: any time of it, to begin with."""
+        start, most = self.level, course.end
+        while True:
+            way = course.at(until) - start
+            programme, point, part, price = self._try(way)
+            possible = part >= 1.0 - WHOLE
+            most_gained = part * float(price @ way)  # but for rounding, where a cap that is just reached has the price
+            last = course.reaches(price, most_gained * (1 + WHOLE) if possible else most_gained, most)
+            if possible and last <= until * (1 + WHOLE):
+                return until, programme, point, price
+            if last <= WHOLE * until:
+                return 0.0, programme, point, price
+            if not possible and not last < until:
+                raise SolverFailedError(NAME, f"a way of which {part:g} is possible", "a shorter one")
+            until, most = min(last, FURTHER * until) if possible else last, last
+
+    def _guess(self, course: LevelCourse) -> float:
+        """About how far a long course is possible: as many times as far as one of so many jobs gets by itself, on as
+        large a part of the GPUs, or of those in use once some are."""
+        if not self.large:
+            return course.end
+        jobs = len(self.level)
+        rows = np.sort(np.random.default_rng(jobs).permutation(jobs)[: jobs // PART])
+        few, times = replace(self.data, fair=self.data.equal).only(rows, len(rows) / jobs), jobs / len(rows)
+        if self.shares is not None:
+            used = np.maximum(self.data.used(self.shares), WHOLE)
+            few, times = replace(few, workers=self.data.workers * few.used(self.shares[rows]) / used), LATER * times
+        part = _Phases(few, self.make, self.solver)
+        part.level, part.closed = self.level[rows], self.closed.reshape(self.data.limit.shape)[rows].ravel()
+        cap = part._caps()
+        part.done = self.done[rows] | (cap - part.level <= WHOLE * cap)
+        if part.done.all():
+            return course.end
+        alone = LevelCourse(few.rule, few.gang, part.level, cap, part.done)
+        try:
+            until = times * part._follow(alone, alone.end)[0]
+        except InfeasibleError:  # by rounding, where all that they use is taken
+            return course.end
+        return until if 0 < until < course.end else course.end
 
     def _try(self, way: FloatArray) -> tuple[Programme, Point, float, FloatArray]:
         """How large a part of a way up from the levels is possible, and the prices of levels that say why no more."""
@@ -204,6 +250,8 @@ class _Phases:
         programme = self._programme(gang * way / largest, self.level)
         if self.kept is None:
             self.kept = Kept(programme, self.solver.without_presolve())
+            if self.large:
+                self.kept.begin(*basis_by_a_part(programme, len(self.level), self.solver))
         else:
             self.kept.change(programme)
         point = self.kept.solve()
@@ -238,7 +286,8 @@ class _Phases:
             row_lower=times * np.where(times > 0, lower, most),
             row_upper=times * np.where(times > 0, most, lower),
             upper=upper,
-            rows={"level": np.arange(rest.sum(), len(order))},
+            rows={name: found.rows[name] for name in ("job_time", "capacity")}
+            | {"level": np.arange(rest.sum(), len(order))},
         )
         return without_implied_limits(ready)
 
