@@ -73,6 +73,7 @@ class VegaView(anywidget.AnyWidget):
     ) -> None:
         """Draw `chart` with `data` at once, or stay empty until `show`."""
         super().__init__(_programs=vega_programs(), **traits)
+        self._tables: dict[str, pd.DataFrame] = {}
         if chart is not None:
             self.show(chart, data or {})
 
@@ -103,7 +104,10 @@ class VegaView(anywidget.AnyWidget):
             self._spec, self.of = spec, of
 
     def set_data(self, name: str, table: pd.DataFrame) -> None:
-        """Replace one named table and leave the rest of the chart alone."""
+        """Replace one named table, unless it is the very same, and leave the rest of the chart alone."""
+        if self._tables.get(name) is table:
+            return
+        self._tables[name] = table
         trait, encoded = _DATA_TRAIT + name, encode_table(table)
         if not self.has_trait(trait):
             self.add_traits(**{trait: traitlets.Dict().tag(sync=True)})

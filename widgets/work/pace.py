@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 
 REST_S, MOST_S = 0.12, 0.5
 """What can wait begins when nothing was asked for so long, and at the latest so long after it was asked for first."""
+GAP_S = 0.02
+"""Between two of its steps: long enough for a message to come through, whose answer goes first."""
 
 
 class Paced:
@@ -53,49 +55,65 @@ class Paced:
 
 
 class Later:
-    """Does what can wait, a step at a time between what the event loop has to do. Asked again it begins anew.
+    """Does what can wait, a step at a time: between two of them whatever the event loop has to do comes first.
 
-    Without a running loop, where nothing could come later, it is all done at once. failed: told what a step raises.
+    Asked again before it has begun it waits anew, but no longer than MOST_S in all; asked while it is at it, it goes on
+    and then does all of it once more. Without a running loop, where nothing could come later, it is all done at once.
+    failed: told what a step raises.
     """
 
     def __init__(self, steps: Sequence[Callable[[], None]], failed: Callable[[Exception], None]) -> None:
         self._steps, self._failed = steps, failed
         self._to_do: list[Callable[[], None]] = []
+        self._again = False
         self._due_s = 0.0
-        self._next: asyncio.Handle | None = None
+        self._next: asyncio.TimerHandle | None = None
 
     def ask(self) -> None:
         """Do all the steps, soon."""
         now_s = time.monotonic()
+        if self._to_do and len(self._to_do) < len(self._steps):
+            self._again = True
+            return
         if not self._to_do:
             self._due_s = now_s + MOST_S
         self._wait_no_more()
         self._to_do = list(self._steps)
+        self._in(max(0.0, min(REST_S, self._due_s - now_s)))
+
+    def flush(self) -> None:
+        """Do now what is still to be done."""
+        self._wait_no_more()
+        if self._again:
+            self._to_do, self._again = list(self._steps), False
+        while self._to_do:
+            self._do()
+
+    def _in(self, wait_s: float) -> None:
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             self.flush()
         else:
-            self._next = loop.call_later(max(0.0, min(REST_S, self._due_s - now_s)), self._step)
-
-    def flush(self) -> None:
-        """Do now what is still to be done."""
-        self._wait_no_more()
-        while self._to_do:
-            self._do()
+            self._next = loop.call_later(wait_s, self._step)
 
     def _step(self) -> None:
         self._next = None
         self._do()
-        if self._to_do and self._next is None:
-            self._next = asyncio.get_running_loop().call_soon(self._step)
+        if self._next is not None:  # asked by the step itself
+            return
+        if self._to_do:
+            self._in(GAP_S)
+        elif self._again:
+            self._again = False
+            self.ask()
 
     def _do(self) -> None:
         step, *self._to_do = self._to_do
         try:
             step()
         except Exception as error:
-            self._to_do = []
+            self._to_do, self._again = [], False
             self._failed(error)
             raise
 
