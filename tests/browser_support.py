@@ -354,7 +354,7 @@ class Problems:
             self.outside.append(socket.url)
 
     def _console(self, message: ConsoleMessage) -> None:
-        if message.type == "error":
+        if message.type == "error" or (message.type == "warning" and message.text.startswith("chart:")):
             self.errors.append(f"console: {message.text} ({message.location.get('url', '')[-80:]})")
 
     def check(self) -> None:

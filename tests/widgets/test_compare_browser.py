@@ -43,7 +43,7 @@ def test_the_lab_of_comparison_from_the_first_gantt_to_the_trade_off(
     own_axes(page)
     follow_a_job(page)
     play(page)
-    for tab, view in (("JCT", "jct"), ("Latency", "latency"), ("Trade-off", "tradeoff"), ("Difference", "difference")):
+    for tab, view in (("Measures", "jct"), ("Measures", "latency"), ("Vary", "tradeoff"), ("Why", "difference")):
         open_tab(page, tab)
         comes_true(page, DRAWN, f".wb-view-{view}")
         shot(page, f"compare-{view}")
@@ -129,8 +129,9 @@ def read_measures(page: Page) -> None:
     comes_true(page, NOT_SCROLLED)
     expect(table.locator(".wb-why")).to_contain_text("failed: Tick")
     shot(page, "compare-measures")
-    open_tab(page, "What each reads")
-    expect(page.locator(".wb-reads-table")).to_contain_text("Elastic sizes")
+    open_tab(page, "Model")
+    expect(page.locator(".wb-reads-table").last).to_contain_text("Elastic sizes")
+    expect(page.locator(".wb-decides")).to_contain_text("The model decides: what is solved is what gavel.max_min")
     shot(page, "compare-reads")
     page.set_viewport_size({"width": 1024, "height": 768})
     open_tab(page, "Measures")
@@ -158,11 +159,12 @@ def edit_the_list(page: Page) -> None:
 def present(page: Page) -> None:
     """Large type, one panel at a time, the schedules first; Escape brings the lab back."""
     page.locator(".wb-present-begin").click()
-    expect(page.locator(".wb-present-which")).to_contain_text("Schedules")
+    expect(page.locator(".wb-present-which")).to_contain_text("Schedule")
     page.locator(GANTTS).first.wait_for()
     expect(page.locator(".wb-left")).to_be_hidden()
     shot(page, "compare-presented")
-    page.locator(".wb-present-on").click()
+    for _ in range(3):
+        page.locator(".wb-present-on").click()
     page.locator("[aria-label=Measures]").locator("visible=true").wait_for()
     shot(page, "compare-presented-measures")
     page.keyboard.press("Escape")

@@ -9,7 +9,7 @@ from typing import Any
 import ipywidgets as w
 
 from widgets.editors.knob_panel import KnobPanel
-from widgets.editors.scheduler_choice import titles
+from widgets.editors.scheduler_choice import short_titles
 from workbench.base.errors import InputError
 from workbench.scheduling.contract import Scheduler
 from workbench.session.registry import find_scheduler, schedulers
@@ -76,11 +76,13 @@ class _Row:
         self._settled = find_scheduler(name).settle(knobs)
         self._panel: KnobPanel | None = None
         self.choice = w.Dropdown(
-            options=titles(), value=name, layout=w.Layout(flex="1 1 0", width="auto", min_width="0")
+            options=short_titles(), value=name, layout=w.Layout(flex="1 1 0", width="auto", min_width="0")
         )
         self.choice.add_class("wb-scheduler")
         self.choice.observe(lambda _: self._on_choice(), "value")
-        self.knobs = w.ToggleButton(description="Knobs", icon="sliders", layout=w.Layout(width="6em", flex="0 0 auto"))
+        self.knobs = w.ToggleButton(
+            icon="sliders", layout=w.Layout(width="2.6em", flex="0 0 auto"), tooltip="Its knobs"
+        )
         self.knobs.add_class("wb-row-knobs")
         self.knobs.observe(lambda _: self._open(), "value")
         remove = w.Button(icon="times", layout=w.Layout(width="2.6em", flex="0 0 auto"), tooltip="Take it off the list")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -22,6 +23,7 @@ from widgets.work.many import ManyWork
 from widgets.work.pace import Paced
 from widgets.work.work import when_idle
 from workbench.analysis.comparison import Comparison, Entry, plan_cases
+from workbench.analysis.draws import check_bootstrap, other_jobs_said
 from workbench.base.errors import InputError, Words, counted
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
@@ -38,6 +40,8 @@ FIRST = "compare_mixed"
 MOST_SEEDS = 30
 LOADED = "Press Compare."
 NOTHING_ELSE = ""
+DIFFER_IN = (("their jobs, drawn anew", True), ("the seed alone", False))
+"""What the runs of a scheduler differ in, and whether that is the bootstrap."""
 
 
 class CompareLab(LabShell[CompareSetting]):
@@ -62,7 +66,7 @@ class CompareLab(LabShell[CompareSetting]):
         super().__init__("Compare lab", bar)
         self._list = SchedulerList(self._on_change)
         self._scenario = ScenarioPanel(self._on_change, self._on_row)
-        self._results = CompareResults(self._scenario.mark)
+        self._results = CompareResults(self._scenario.mark, self._scenario.about)
         self._drawing = Paced(self._results.refresh)
         self._build()
         self.open(self._start, schedulers)
@@ -95,7 +99,7 @@ class CompareLab(LabShell[CompareSetting]):
         scenario = with_checked_plan(scenario)
         entries = _entries(scenario, schedulers or scenario.plan or _one_of_each_paper())
         belief = belief_of_all([find_scheduler(name) for name, _ in entries])
-        self._show(CompareSetting(scenario, entries, int(self._seeds.value), (belief,)))
+        self._show(CompareSetting(scenario, entries, int(self._seeds.value), (belief,), bool(self._differ.value)))
         self._start, self._start_with = scenario, schedulers
         self._on_change("ready", LOADED)
 
@@ -105,8 +109,13 @@ class CompareLab(LabShell[CompareSetting]):
         *,
         seeds: int | None = None,
         belief: str | Sequence[str] | None = None,
+        bootstrap: bool | None = None,
     ) -> None:
-        """Choose schedulers, the number of seeds and the estimator of all from code; with two each runs with both."""
+        """Choose schedulers, the number of seeds and the estimator of all from code; with two each runs with both.
+
+        bootstrap: whether seeds differ in their jobs too, as in `workbench.compare`.
+        """
+        check_bootstrap(bool(self._differ.value) if bootstrap is None else bootstrap)
         entries = None if schedulers is None else _entries(self.scenario, schedulers)
         if seeds is not None and (
             isinstance(seeds, bool) or not isinstance(seeds, int) or not 1 <= seeds <= MOST_SEEDS
@@ -117,6 +126,8 @@ class CompareLab(LabShell[CompareSetting]):
                 self._list.show(entries)
             if seeds is not None:
                 self._seeds.value = seeds
+            if bootstrap is not None:
+                self._differ.value = bootstrap
             if belief is not None:
                 self._choose((belief,) if isinstance(belief, str) else tuple(belief))
         self._on_change()
@@ -148,18 +159,24 @@ class CompareLab(LabShell[CompareSetting]):
     # Layout ----------------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        panel = self._scenario
         body = self._frame.sides([self._drawer()], w.VBox([self._bar.box, self._results.box]), open=True)
-        self.widget = whole(self._frame.top, panel.about, body, css=OWN_CSS, name="wb-compare")
+        self.widget = whole(self._frame.top, body, css=OWN_CSS, name="wb-compare")
 
     def _drawer(self) -> w.Tab:
         self._seeds = w.BoundedIntText(
-            value=1, min=1, max=MOST_SEEDS, description="Runs each", layout=w.Layout(width="11em"),
-            style={"description_width": "5.5em"},
+            value=1, min=1, max=MOST_SEEDS, description="Runs each", layout=w.Layout(width="13em"),
+            style={"description_width": "7.5em"},
         )  # fmt: skip
-        self._seeds.tooltip = "Each scheduler runs so often, with the scenario's seed and those after it"
+        self._seeds.tooltip = "Each scheduler runs so often, all with the same seeds: the scenario's and those after it"
         self._seeds.add_class("wb-seeds")
         self._seeds.observe(lambda _: self._on_change(), "value")
+        self._differ = w.Dropdown(
+            options=DIFFER_IN, description="They differ in", layout=w.Layout(width="97%"),
+            style={"description_width": "7.5em"},
+        )  # fmt: skip
+        self._differ.add_class("wb-differ-in")
+        self._differ.observe(lambda _: self._on_change(), "value")
+        self._said_drawn = w.HTML()
         panel = self._scenario
         self._beside = w.Dropdown(
             options=_offered(), value=NOTHING_ELSE, description="Beside it", layout=w.Layout(width="97%"),
@@ -169,7 +186,7 @@ class CompareLab(LabShell[CompareSetting]):
         self._beside.add_class("wb-beside")
         self._beside.observe(lambda _: self._on_change(), "value")
         tabs = {
-            "Schedulers": w.VBox([self._list.box, self._seeds]),
+            "Schedulers": w.VBox([self._list.box, self._seeds, self._differ, self._said_drawn]),
             **panel.tabs,
             FOR_ALL: w.VBox([panel.core.box, panel.belief.box, self._beside, panel.also]),
         }
@@ -179,11 +196,11 @@ class CompareLab(LabShell[CompareSetting]):
     # Presenting ------------------------------------------------------------------------------------------------------
 
     def _panels(self) -> list[Panel]:
-        results = panels_of(self._results.tabs, "result") if self._outcomes is not None else []
+        results = panels_of(self._results.pages, "result") if self._outcomes is not None else []
         return panels_of(self._tabs, "editors") + results
 
     def _keep(self) -> Callable[[], None]:
-        return kept_open(self._tabs, self._results.tabs)
+        return kept_open(self._tabs, self._results.pages)
 
     def _seen(self) -> tuple[Sequence[Drawing], str]:
         return self._results.seen
@@ -198,19 +215,26 @@ class CompareLab(LabShell[CompareSetting]):
             self._scenario.show(setting.scenario, setting.beliefs[0])
             self._choose(setting.beliefs)
             self._list.show(setting.entries)
-            self._seeds.value = setting.seeds
+            self._seeds.value, self._differ.value = setting.seeds, setting.bootstrap
             self._frame.offer_presets(setting.scenario)
 
     def _read(self) -> CompareSetting:
         entries = tuple(self._list.entries)
         scenario, told = self._scenario.to_run, (self._scenario.belief.belief, str(self._beside.value))
         beliefs = tuple(dict.fromkeys(name for name in told if name != NOTHING_ELSE))
-        setting = CompareSetting(scenario, entries, int(self._seeds.value), beliefs)
+        setting = CompareSetting(scenario, entries, int(self._seeds.value), beliefs, bool(self._differ.value))
         setting.cases()
         return setting
 
     def _is_as(self, setting: CompareSetting, other: CompareSetting | None) -> bool:
         return setting.is_as(other)
+
+    def _heard(self, setting: CompareSetting | None, other: bool) -> None:
+        """What differs between several runs is said below their number."""
+        several = setting is not None and setting.seeds > 1
+        self._differ.layout.display = None if self._seeds.value > 1 else "none"
+        text = other_jobs_said(setting.scenario) if setting is not None and several and setting.bootstrap else ""
+        self._said_drawn.value = f"<p class='wb-note'>{html.escape(text)}</p>" if text else ""
 
     def _outdated(self, old: bool) -> None:
         self._results.outdated(old and self._outcomes is not None)

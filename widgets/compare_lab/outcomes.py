@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from workbench.analysis.comparison import Case, Comparison, compared, plan_cases, with_beliefs
+from workbench.analysis.comparison import Case, Comparison, compared, jobs_of, plan_cases, with_beliefs
 from workbench.base.errors import WorkbenchError
 from workbench.scenario.scenario import Scenario
 from workbench.session.many_runs import Outcome, RunRequest
@@ -14,13 +14,14 @@ from workbench.simulation.run import Run
 
 class CompareSetting(NamedTuple):
     """entries: schedulers by name with their knobs; seeds: how many, from the scenario's on; beliefs: estimators by
-    name, or `paper`; with several of them each scheduler runs with each.
+    name, or `paper`; with several of them each scheduler runs with each; bootstrap: as in `workbench.compare`.
     """
 
     scenario: Scenario
     entries: tuple[tuple[str, Mapping[str, Any]], ...]
     seeds: int
     beliefs: tuple[str, ...]
+    bootstrap: bool
 
     def is_as(self, other: CompareSetting | None) -> bool:
         """Whether both ask for the same runs: what else a scenario plans (as one that was saved here) plays no part."""
@@ -35,9 +36,11 @@ class CompareSetting(NamedTuple):
 
     def requests(self) -> list[RunRequest]:
         """The same as `workbench.session.many_runs` asks for them."""
+        beliefs, cases = self._beliefs_and_cases()
+        of = jobs_of(self.scenario, [case.seed for case in cases], self.bootstrap)
         return [
-            RunRequest(self.scenario, case.scheduler, case.knobs, case.seed, belief)
-            for belief, case in zip(*self._beliefs_and_cases(), strict=True)
+            RunRequest(of[case.seed], case.scheduler, case.knobs, case.seed, belief)
+            for belief, case in zip(beliefs, cases, strict=True)
         ]
 
     def _beliefs_and_cases(self) -> tuple[list[str], tuple[Case, ...]]:

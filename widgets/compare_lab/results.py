@@ -11,9 +11,9 @@ import ipywidgets as w
 import pandas as pd
 
 from widgets.compare_lab.outcomes import Outcomes
-from widgets.compare_lab.tables import in_lines, measures_table, reads_table
+from widgets.compare_lab.tables import decides_table, in_lines, measures_table, reads_table
 from widgets.compare_lab.two_schedulers import DifferencePage
-from widgets.lab.results import drawings
+from widgets.lab.results import PAGES, drawings
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.playback import Playback, rounds_of
 from workbench.analysis import metrics
@@ -28,16 +28,20 @@ if TYPE_CHECKING:
 
 GANTT_PX = 240.0
 """Most height of one Gantt: several are to be seen at once."""
+VARY = (
+    "Runs each (in Set-up) says how many runs every scheduler makes, and what they differ in; a point is their mean, "
+    "with its spread."
+)
 
 
 class CompareResults:
     """The right side of the lab.
 
-    picked: told the name of the selected job, or None; tabs: all there is to see, hidden before the first comparison.
+    picked: told the name of the selected job, or None; pages: the five of every lab; about: what the first begins with.
     """
 
-    def __init__(self, picked: Callable[[str | None], None]) -> None:
-        self._picked = picked
+    def __init__(self, picked: Callable[[str | None], None], about: w.Widget) -> None:
+        self._picked, self._about = picked, about
         self._outcomes: Outcomes | None = None
         self._found: Comparison | None = None
         self._selected: str | None = None
@@ -47,7 +51,7 @@ class CompareResults:
         self._followed: tuple[Outcomes, int] | None = None
         self._version = 0
         self._setting_up = False
-        self._note, self._none, self._measures, self._reads, self._job = (w.HTML() for _ in range(5))
+        self._note, self._none, self._measures, self._decides, self._reads, self._job = (w.HTML() for _ in range(6))
         self._job.add_class("wb-job")
         self._note.add_class("wb-outdated")
         self._jct, self._latency = ChartPage("completion times", "jct"), ChartPage("latency ratio", "latency")
@@ -83,25 +87,26 @@ class CompareResults:
         tools.add_class("wb-tools")
         self._stack = w.VBox()
         self._stack.add_class("wb-gantts")
-        schedules = w.VBox([tools, self._job, self._stack])
-        schedules.add_class("wb-played")
-        pages: dict[str, w.Widget] = {
-            "Schedules": schedules,
-            "Measures": w.VBox([self._against, self._measures]),
-            "Difference": self._difference.box,
-            "JCT": self._jct.box,
-            "Latency": self._latency.box,
-            "Trade-off": self._trade_off.box,
-            "What each reads": self._reads,
-        }
-        self.tabs = w.Tab([*pages.values()], titles=tuple(pages))
-        self.tabs.observe(lambda _: self._draw(), "selected_index")
-        self.tabs.add_class("wb-result-tabs")
-        self.tabs.layout.display = "none"
+        self._played = w.VBox([tools, self._job, self._stack])
+        self._played.add_class("wb-played")
+        self._charts = w.VBox([self._jct.box, self._latency.box])
+        seeds = w.HTML(f"<p class='wb-note'>{html.escape(VARY)}</p>")
+        boxes = (
+            w.VBox([self._about, self._played]),
+            w.VBox([self._decides, self._reads]),
+            self._difference.box,
+            w.VBox([self._against, self._measures, self._charts]),
+            w.VBox([seeds, self._trade_off.box]),
+        )
+        self.pages = w.Tab(boxes, titles=PAGES)
+        self.pages.observe(lambda _: self._draw(), "selected_index")
+        self.pages.add_class("wb-pages")
         for page in (self._jct, self._latency):
             page.view.on_job(self.select)
-        self.box = w.VBox([self._note, self._none, self.tabs])
+        self.box = w.VBox([self._note, self._none, self.pages])
         self.box.add_class("wb-results")
+        self._against.layout.display = "none"
+        self._show_what_there_is()
 
     # Showing ---------------------------------------------------------------------------------------------------------
 
@@ -119,8 +124,8 @@ class CompareResults:
         self._setting_up = False
         self._stack.children = ()
         asked = dict(zip((case.label for case in outcomes.cases), outcomes.setting.requests(), strict=True))
+        self._decides.value = decides_table(asked)
         self._reads.value = reads_table(outcomes.setting.scenario, asked)
-        self.tabs.layout.display = None
         self.outdated(False)
         self.refresh()
 
@@ -133,6 +138,8 @@ class CompareResults:
         self._offer_against(self._outcomes)
         self._measures.value = measures_table(self._outcomes, self._found, self._against.value)
         self._show_what_there_is()
+        if self._selected is not None and self._selected not in (self.jobs or {self._selected}):
+            self.select(None)  # another seed has other jobs
         self._follow()
         self._difference.offer(self._runs())
         self._trade_off.offer(self._found, len(self._outcomes.seeds))
@@ -152,7 +159,7 @@ class CompareResults:
     def _show_what_there_is(self) -> None:
         """No chart of the comparison before, or of another seed, stays where there is no run to draw."""
         there = bool(self._runs())
-        for box in (self._stack, self._difference.box, self._jct.box, self._latency.box):
+        for box in (self._played, self._difference.box, self._charts):
             box.layout.display = None if there else "none"
         self._trade_off.box.layout.display = None if self._found is not None else "none"
         if there:
@@ -160,7 +167,8 @@ class CompareResults:
         else:
             self._job.value = ""
             which = self._titled("No run to show yet")
-            self._none.value = f"<p class='wb-note'>{which}; the tab Measures says how each scheduler stands.</p>"
+            how = "press Compare" if self._outcomes is None else "the page Measures says how each scheduler stands"
+            self._none.value = f"<p class='wb-note'>{which}; {how}.</p>"
 
     def _runs(self) -> dict[str, Run]:
         return {} if self._outcomes is None else self._outcomes.runs_of(int(self._seed.value))
@@ -200,18 +208,17 @@ class CompareResults:
     # Drawing ---------------------------------------------------------------------------------------------------------
 
     def _draw(self) -> None:
-        """Fill the open tab, if it shows something else."""
-        name = str(self.tabs.titles[self.tabs.selected_index or 0])
+        """Fill the open page, if it shows something else."""
+        name = PAGES[self.pages.selected_index or 0]
         wanted = (self._version, self._by.value, self._own_axes.value)
         if not self._runs() or self._setting_up or self._drawn.get(name) == wanted:
             return
         self._drawn[name] = wanted
         draw = {
-            "Schedules": self._draw_gantts,
-            "Difference": self._difference.draw,
-            "JCT": self._draw_jct,
-            "Latency": self._draw_latency,
-            "Trade-off": self._trade_off.draw,
+            "Schedule": self._draw_gantts,
+            "Why": self._difference.draw,
+            "Measures": self._draw_charts,
+            "Vary": self._trade_off.draw,
         }.get(name)
         if draw is not None:
             draw()
@@ -244,11 +251,9 @@ class CompareResults:
             self._gantts[label].show(drawing, self._selected)
         self._show_job()
 
-    def _draw_jct(self) -> None:
+    def _draw_charts(self) -> None:
         tables = {label: run.jobs for label, run in self._runs().items()}
         self._jct.show(drawings().charts.jct_cdf(tables, title=self._titled("Job completion time")), self._selected)
-
-    def _draw_latency(self) -> None:
         values = {label: metrics.per_job(run)["latency_ratio"] for label, run in self._runs().items()}
         title = self._titled("Latency ratio")
         drawing = drawings().charts.cdf(values, title=title, x_title="Latency ratio (time without GPUs / run time)")

@@ -26,6 +26,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.estimators.registry import maker
 from workbench.session.many_runs import RunRequest
 from workbench.session.read_and_ignored import Reading, properties_set, reading
+from workbench.session.registry import find_scheduler
 
 FOR_ALL = "For all"
 """The tab with what the core does."""
@@ -191,10 +192,11 @@ def _footnote(outcomes: Outcomes, found: Comparison | None, against: str | None)
     said = [f"{MARK} best in its row.", _known(found)]
     if len({case.seed for case in found.cases}) > 1:
         first = against or found.labels[0]
+        chances = "draws of such jobs" if outcomes.setting.bootstrap else "these jobs' chances"
         said.append(
             f"Below a mean: \N{PLUS-MINUS SIGN} standard deviation over the seeds; its ratio to {first}, seed by seed, "
-            f"with the {100 * LEVEL:g} % interval of these jobs' "
-            f"chances; {UNSURE} no difference shown, after Holm's correction for all schedulers."
+            f"with the {100 * LEVEL:g} % interval over {chances}; "
+            f"{UNSURE} no difference shown, after Holm's correction for all schedulers."
         )
     made = {label: sum(outcomes.cases[n].label == label for n in outcomes.runs) for label in found.labels}
     fewer = ", ".join(f"{label} ({count})" for label, count in made.items() if count < len(outcomes.seeds))
@@ -221,6 +223,21 @@ def _known(found: Comparison) -> str:
 
 def _row(label: str, cells: str) -> str:
     return f"<tr><th scope='row' class='wb-left-aligned'>{_breakable(label)}</th>{cells}</tr>"
+
+
+def decides_table(asked: Mapping[str, RunRequest]) -> str:
+    """What decides in each scheduler (by label: a run of it): a programme, another way to its optimum, or rules."""
+    rows = []
+    for label, run in asked.items():
+        found = find_scheduler(run.scheduler)
+        route = found.route(found.settle(run.knobs))
+        said = f"<td>{html.escape(found.title)}</td><td>{html.escape(route.sentence)}</td>"
+        rows.append(_row(label, said))
+    heads = "".join(f"<th scope='col' class='wb-left-aligned'>{text}</th>" for text in ("Scheduler", "", "Decides by"))
+    return (
+        f"<table class='wb-data wb-reads-table wb-decides'><thead><tr>{heads}</tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table>"
+    )
 
 
 def reads_table(scenario: Scenario, asked: Mapping[str, RunRequest]) -> str:

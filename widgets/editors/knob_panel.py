@@ -274,7 +274,7 @@ def _slider(knob: Knob) -> Any:
     return w.SelectionSlider(
         options=[(_offer(knob, number), number) for number in offered],
         value=at if at in offered else offered[0],
-        description=" ",
+        description=knob.label,  # for a screen reader: the field beside it shows it
         readout=False,
         continuous_update=False,
         style=STYLE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import html
+import re
 import weakref
 from collections.abc import Callable, Collection
 from functools import cache
@@ -19,6 +20,13 @@ from workbench.session.registry import find_scheduler, schedulers, skipped_rooms
 def titles(own: Collection[str] = ()) -> list[tuple[str, str]]:
     """Every scheduler's title and name, as a list offers them: those of `own` first."""
     return [(found.title, found.name) for found in sorted(schedulers(), key=lambda each: each.name not in own)]
+
+
+def short_titles() -> list[tuple[str, str]]:
+    """The same for narrow lists: without what a title adds in brackets or after a comma, where the rest is its own."""
+    known = titles()
+    heads = [re.split(r" \(|, ", title)[0] for title, _ in known]
+    return [(head if heads.count(head) == 1 else title, name) for head, (title, name) in zip(heads, known, strict=True)]
 
 
 class SchedulerChoice:

@@ -235,7 +235,7 @@ class Lab(LabShell[LabSetting]):
         knobs = w.HBox([self._choice.widget, self._knobs.main])
         knobs.add_class("wb-main-knobs")
         right = w.VBox([self._said, self._bar.box, knobs, self._choice.left_out, self._results.box])
-        self.widget = whole(self._frame.top, self._frame.sides([self._tabs], right, open=False), name="wb-instrument")
+        self.widget = whole(self._frame.top, self._frame.sides([self._tabs], right, open=False))
 
     # Presenting ------------------------------------------------------------------------------------------------------
 

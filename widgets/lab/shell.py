@@ -280,9 +280,8 @@ def whole(*rows: w.Widget, css: str = "", name: str = "") -> w.VBox:
     """A lab from its rows. css: style beside that of all labs; name: a class of its own."""
     style = w.HTML(f"<style>{CSS}{css}</style>", layout=w.Layout(display="none"))
     found = w.VBox([style, *rows])
-    found.add_class("wb-lab")
-    if name:
-        found.add_class(name)
+    for each in filter(None, ("wb-lab", "wb-instrument", name)):
+        found.add_class(each)
     return found
 
 

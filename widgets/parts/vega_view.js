@@ -8,6 +8,7 @@ const DATA = "_data_";
 const RESIZE_SETTLES_MS = 60;
 const HIDDEN_FRAME_MS = 100;
 const CLICK_SLACK_PX = 4;
+const NO_ROWS = /^Infinite extent for field/;
 
 // ---- the Vega programs, loaded once per page whatever the number of charts and notebooks ----
 
@@ -212,6 +213,7 @@ class ChartBox {
     this.follows = (result.vgSpec.signals ?? []).some((s) => s.name === "width" && /containerSize/.test(s.init ?? ""));
     this.apply(settings);
     await this.run();
+    await this.run("again");
     this.followWindow();
     return "embed";
   }
@@ -236,6 +238,7 @@ class ChartBox {
       what ??= "resize";
     }
     if (what) await this.run();
+    if (what === "resize") await this.run("again");
     this.moveWindow();
     return what;
   }
@@ -296,7 +299,9 @@ class ChartBox {
     return true;
   }
 
-  async run() {
+  // again: what depends on the width, as the lines of a key do, is placed by now and may need more room.
+  async run(again) {
+    if (again) this.result.view.resize();
     await this.result.view.runAsync();
     // What is magnified takes as much room as before, as far as the page knows.
     const { magnify } = this.drawn;
@@ -471,7 +476,8 @@ function viewFor(View, problems, magnify) {
     level: quiet,
     info: quiet,
     debug: quiet,
-    warn: (...message) => (console.warn("chart:", ...message), logger),
+    // A layer may well have no rows (no interval, no deadline, nothing before): its scale goes by the other layers.
+    warn: (...message) => (NO_ROWS.test(message[0]) || console.warn("chart:", ...message), logger),
     error: (...message) => (problems.push(message.map((m) => m?.message ?? String(m)).join(" ")), logger),
   };
   return class extends View {

@@ -8,7 +8,7 @@ from typing import Any
 import ipywidgets as w
 
 from widgets.editors.knob_panel import Control
-from widgets.editors.scheduler_choice import titles
+from widgets.editors.scheduler_choice import short_titles
 from widgets.editors.setting_history import Quiet
 from workbench.analysis.whatif import (
     Change,
@@ -28,7 +28,7 @@ from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
 from workbench.session.registry import find_scheduler
 
-STYLE = {"description_width": "10em"}
+STYLE = {"description_width": "7.5em"}
 WIDE = {"width": "97%"}
 MEANS = ("mtbf_s=", "mttr_s=")
 KINDS = (
@@ -55,10 +55,10 @@ class ChangeForm:
         self._quiet = Quiet()
         self.kind = w.Dropdown(options=KINDS, description="Change", style=STYLE, layout=WIDE)
         self.kind.add_class("wb-change-kind")
-        self.type = _field(w.Dropdown, "Accelerator type", "Of which type", options=[""])
+        self.type = _field(w.Dropdown, "GPU type", "Of which type", options=[""])
         self.count = _field(w.IntText, "Nodes (+ or -)", "More nodes (8), or fewer (-2)", value=1)
         self.gpus = _field(w.IntText, "GPUs of each", "Of a new node; 0: as the type's first node has", value=0)
-        self.policy = _field(w.Dropdown, "Scheduler", "Which takes the place of today's", options=titles())
+        self.policy = _field(w.Dropdown, "Scheduler", "Which takes the place of today's", options=short_titles())
         self.with_knobs = _field(w.Text, "With knobs", "Those that differ from its defaults: round_s=720", value="")
         self.knob_name = _field(w.Dropdown, "Knob", "Of today's scheduler", options=[""])
         self.knob_box = w.VBox()
@@ -105,7 +105,7 @@ class ChangeForm:
                 self._knob_of = scheduler
                 self.knob_name.options = [(knob.label, knob.name) for knob in found.knobs] or [("none", "")]
                 self._show_knob()
-            _options(self.policy, titles())
+            _options(self.policy, short_titles())
 
     _knob_of = ""
 

@@ -8,32 +8,32 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ipywidgets as w
-import pandas as pd
 
 from widgets.editors.knob_panel import KnobPanel
-from widgets.editors.scheduler_choice import titles
-from widgets.editors.setting_history import jsonable
-from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, tabs_of, whole
+from widgets.editors.scheduler_choice import short_titles
+from widgets.editors.setting_history import LabSetting, jsonable
+from widgets.lab.results import PAGES
+from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, whole
+from widgets.lab.vary_page import VaryPage
 from widgets.lab.words import about, noted
-from widgets.parts.chart_page import ChartPage
 from widgets.parts.files import Download
-from widgets.parts.html_table import html_table
 from widgets.parts.presenter import Panel
+from widgets.what_if_lab.answer import AnswerPages
 from widgets.what_if_lab.buying import BuyingPage
 from widgets.what_if_lab.calibration import CalibrationPage
 from widgets.what_if_lab.change_form import ChangeForm
 from widgets.what_if_lab.trace import TraceChoice
 from widgets.work.many import ManyWork
-from widgets.work.thread import aside
+from widgets.work.process import process_work
+from widgets.work.thread import ThreadWork, aside
+from widgets.work.work import Workplace
 from workbench.analysis.whatif import Change, Configuration, WhatIf, WhatIfPlan, concluded, parse_change
-from workbench.analysis.whatif.tables import rows_of
-from workbench.analysis.whatif.words import WAIT_HEADS, compared, heads, waited
 from workbench.base.errors import InputError, WorkbenchError, counted
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.session.api import with_checked_plan
 from workbench.session.many_runs import Outcome
-from workbench.session.registry import find_scheduler
+from workbench.session.registry import find_scheduler, is_own
 
 if TYPE_CHECKING:
     from workbench.analysis.charts import Drawing
@@ -57,53 +57,6 @@ class WhatIfSetting(NamedTuple):
         return WhatIfPlan(today, (self.change,), tuple(range(self.pairs)), self.bootstrap)
 
 
-class AnswerPages:
-    """box: the answer as a whole; jobs: job by job."""
-
-    def __init__(self) -> None:
-        self._said, self._table, self._old = w.HTML(), w.HTML(), w.HTML()
-        self._old.add_class("wb-outdated")
-        self._measures = ChartPage("the measures", "measures")
-        self._jobs = ChartPage("the jobs", "jobs")
-        self.box = w.VBox([self._old, self._said, self._table, self._measures.box])
-        self.jobs = self._jobs.box
-        self.show(None)
-
-    @property
-    def seen(self) -> tuple[list[Drawing], str]:
-        """The chart of the measures, none before there is an answer, and the answer as HTML."""
-        drawing = self._measures.drawing
-        return ([] if drawing is None else [drawing]), self._said.value + self._table.value
-
-    def show(self, found: WhatIf | None) -> None:
-        """Show the answer; without one, what to do for it."""
-        for page in (self._measures, self._jobs):
-            page.box.layout.display = "none" if found is None else None
-        self.outdated(False)
-        if found is None:
-            self._said.value = "<p class='wb-note'>Set what is to be different, and press Run.</p>"
-            self._table.value = ""
-            return
-        from workbench.analysis.whatif import pictures
-
-        said = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in found.conclusions)
-        self._said.value = f"<ul class='wb-conclusions'>{said}</ul>"
-        waits = waited(found, found.plan.changes[0])
-        more = html_table(pd.DataFrame(waits, columns=[*WAIT_HEADS]), scrolls=False) if waits else ""
-        self._table.value = html_table(paired_frame(found), scrolls=False) + more
-        self._measures.show(pictures.measures(found), None)
-        self._jobs.show(pictures.by_job(found, found.plan.changes[0].text), None)
-
-    def outdated(self, old: bool) -> None:
-        """Say that the answer is to what was set before the last change."""
-        self._old.value = "<p class='wb-note'>The answer to what was set before your last change.</p>" if old else ""
-
-
-def paired_frame(found: WhatIf) -> pd.DataFrame:
-    """Every measure before and after as people read it."""
-    return pd.DataFrame(map(compared, rows_of(found.differences)), columns=heads(found.plan.level))
-
-
 OWN_CSS = (Path(__file__).parent / "what_if.css").read_text(encoding="utf-8")
 MOST_PAIRS = 30
 DEFAULT = "las"
@@ -112,10 +65,9 @@ DIFFER_IN = (("days of the log, drawn anew", True), ("the seed alone", False))
 """What pairs differ in, and whether that is the bootstrap."""
 Today = tuple[str, Mapping[str, Any]]
 """A scheduler with its knobs."""
-BUYING, CALIBRATION = 2, 3
-"""The places of the tabs that are not about the answer."""
 WIDE = {"width": "97%"}
-STYLE = {"description_width": "10em"}
+STYLE = {"description_width": "7.5em"}
+NARROW = {"description_width": "5.5em"}
 
 
 class WhatIfLab(LabShell[WhatIfSetting]):
@@ -139,7 +91,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         self.buying = BuyingPage(lambda: self._scenario)
         self.calibration = CalibrationPage(lambda: self._scenario, lambda: str(self._today.value), self._on_calibrated)
         self._about = w.HTML()
-        self._today = w.Dropdown(options=titles(), description="Scheduler", style=STYLE, layout=WIDE)
+        self._today = w.Dropdown(options=short_titles(), description="Scheduler", style=NARROW, layout=WIDE)
         self._today.add_class("wb-today")
         self._today.observe(lambda _: self._on_scheduler(), "value")
         self._knobs = KnobPanel(self._on_change)
@@ -157,6 +109,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         self._report.on_click(lambda _: self.report())
         self._download = Download()
         self._pages = AnswerPages()
+        self._vary, self._varied = VaryPage(self._to_vary, self._work), ThreadWork()
         bar = SolveBar(self.run, self.cancel, "Run", "Run today and the change, pair by pair")
         super().__init__("What if", bar, more=[self._report, self._download])
         self._build()
@@ -266,39 +219,63 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         more = w.Accordion([self._knobs.rest], titles=("More knobs",), selected_index=None)
         left = w.VBox(
             [
-                _head("1. The jobs and the cluster"),
+                _slot("Log", "1. The jobs and the cluster"),
                 self.trace.box,
                 self._about,
-                _head("2. Today"),
+                _slot("Calibration", "2. Today"),
                 self._today,
                 self._knobs.main,
                 more,
                 self.calibration.box,
-                _head("3. What if this were different?"),
+                _slot("Question", "3. What if this were different?"),
                 self._form.box,
-                _head("4. How sure?"),
+                _slot("", "4. How sure?"),
                 self._pairs,
                 self._bootstrap,
+                _slot("Answer", "Run: it stands on the right"),
             ]
         )
-        pages = {
-            "Answer": self._pages.box,
-            "Job by job": self._pages.jobs,
-            "What to buy next": self.buying.box,
-            "Calibration": self.calibration.page,
-        }
-        self._tabs = tabs_of(pages, "wb-result-tabs")
-        results = w.VBox([self._tabs])
+        left.add_class("wb-slots")
+        answer = self._pages
+        boxes = (
+            answer.schedule,
+            self.buying.box,
+            w.VBox([answer.jobs, self.calibration.page]),
+            answer.measures,
+            self._vary.box,
+        )
+        self.pages = w.Tab(boxes, titles=PAGES)
+        self.pages.add_class("wb-pages")
+        self.pages.observe(lambda _: self._on_page(), "selected_index")
+        results = w.VBox([self.pages])
         results.add_class("wb-results")
         body = self._frame.sides([left], w.VBox([self._bar.box, results]), open=True)
         self.widget = whole(self._frame.top, body, css=OWN_CSS, name="wb-what-if")
         self._frame.file.save_button.tooltip = "Save the scenario with today's scheduler and knobs, without the change"
 
+    def _on_page(self) -> None:
+        """Another page is open."""
+        page = PAGES[self.pages.selected_index or 0]
+        self._pages.draw(page)
+        if page == "Vary":
+            self._vary.opened()
+
+    def _to_vary(self) -> LabSetting | None:
+        """What the page Vary makes runs of: today, with each of several values of a knob."""
+        try:
+            name, knobs = str(self._today.value), self._knobs.values()
+        except InputError:
+            return None
+        return LabSetting(self._scenario, name, knobs, find_scheduler(name).belief)
+
+    def _work(self, scheduler: str) -> Workplace:
+        return self._varied if is_own(scheduler) else process_work()
+
     def _panels(self) -> list[Panel]:
-        return [Panel("Question", "editors", lambda: None), *panels_of(self._tabs, "result")]
+        return [Panel("Question", "editors", lambda: None), *panels_of(self.pages, "result")]
 
     def _keep(self) -> Callable[[], None]:
-        return kept_open(self._tabs)
+        return kept_open(self.pages)
 
     def _seen(self) -> tuple[Sequence[Drawing], str]:
         return self._pages.seen
@@ -312,7 +289,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
     def _on_calibrated(self, scenario: Scenario) -> None:
         """The verdict is the scenario's first note from now on: it stands on every later answer."""
         self._open(scenario, str(self._today.value), self._today_knobs())
-        self._tabs.selected_index = CALIBRATION
+        self.pages.selected_index = PAGES.index("Why")
 
     def _reset(self) -> None:
         self._open(self._start, *self._start_with)
@@ -322,7 +299,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         other = scenario is not self._scenario
         self._scenario = scenario
         with self._quiet():
-            self._today.options = titles()
+            self._today.options = short_titles()
             self._today.value = name
             self._knobs.show(find_scheduler(name), knobs)
             self._form.offer(scenario, name)
@@ -424,8 +401,9 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         self._summary = f"Done: {counted(setting.pairs, 'pair')} of runs, today and with {setting.change.words}."
         self._pages.show(answer)
         self._report.disabled = False
-        if self._tabs.selected_index in (BUYING, CALIBRATION):
-            self._tabs.selected_index = 0
+        if PAGES[self.pages.selected_index or 0] in ("Model", "Vary"):
+            self.pages.selected_index = 0
+        self._on_page()
         self._frame.presenter.refresh()
         self._say("done", self._summary)
         self._pages.outdated(self._frame.history.present != setting or not self._frame.history.valid)
@@ -448,5 +426,7 @@ def _planned(scenario: Scenario, name: str | None = None) -> Today | None:
     return next(((entry.scheduler, entry.knobs) for entry in planned), None)
 
 
-def _head(text: str) -> Any:
-    return w.HTML(f"<h3 class='wb-step'>{html.escape(text)}</h3>")
+def _slot(name: str, step: str) -> Any:
+    """What heads a step; name: of the slot that begins with it, if one does."""
+    head = f"<b>{html.escape(name)}</b> &nbsp;" if name else ""
+    return w.HTML(f"<h3 class='wb-step'>{head}{html.escape(step)}</h3>")

@@ -98,7 +98,7 @@ class Later:
             self._next = loop.call_later(wait_s, self._step)
 
     def _step(self) -> None:
-        self._next = None
+        self._wait_no_more()
         self._do()
         if self._next is not None:  # asked by the step itself
             return

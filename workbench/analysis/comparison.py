@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from workbench.analysis.draws import check_bootstrap, other_jobs
 from workbench.analysis.metrics import MAIN, Summary, comparison_page, metric, summary, with_known
 from workbench.analysis.metrics.confidence import LEVEL, chance, holm, mean_interval
 from workbench.base.errors import InputError, UnknownNameError, Words, WorkbenchError, counted, one_of
@@ -175,8 +176,8 @@ class Comparison:
         `to`), means over these seeds; low, high and ratio_low, ratio_high, the intervals at `level` (Student's t; NaN
         for one seed); p, how likely so large a mean difference is if there is none, corrected after Holm for the
         schedulers that this measure compares; rank, the scheduler's mean rank among all at the seeds that all have, 1
-        the best (NaN where neither way is better). A seed is one chance of the same scenario: intervals say nothing of
-        other scenarios. Raises InputError for `to`.
+        the best (NaN where neither way is better). A seed is one chance of the same scenario, or one draw of its
+        jobs: intervals say nothing of other scenarios. Raises InputError for `to`.
         """
         to = self.labels[0] if to is None else to
         if to not in self.labels:
@@ -223,6 +224,7 @@ def compare(
     detail: int | None = None,
     belief: str | Sequence[str] | None = None,
     charge_decisions: Charge | None = None,
+    bootstrap: bool = False,
     on_run: Callable[[Case, Run], None] | None = None,
 ) -> Comparison:
     """Run each scheduler with each seed on one scenario, and measure.
@@ -237,7 +239,9 @@ def compare(
     paper says it knows. By default all are told the same: what all their papers say, and where these differ the true
     speeds of types (`oracle`). Several by name: each scheduler runs with each of them, as `LABEL, BELIEF`, so that
     `paired` says what it is worth to know more. charge_decisions: simulated seconds that each decision of each takes,
-    or `measured`, see `simulate`.
+    or `measured`, see `simulate`. bootstrap: every seed but the first has other jobs like the scenario's, the same for
+    all schedulers (`workbench.analysis.draws.other_jobs`); else seeds differ in the chances of a run alone, and where
+    nothing in it is left to chance all give the same.
 
     A run that fails for a stated reason (a limit broken, a problem without a solution, a mistake in a function of the
     session's own) stands in `failed` and ends no other. If all fail, the first one's error is raised; so is what is
@@ -254,8 +258,10 @@ def compare(
     scenario.require_runnable()
     known, cases = with_beliefs(cases, belief)
     charge = None if charge_decisions is None else checked(charge_decisions)
+    check_bootstrap(bootstrap)
+    of = jobs_of(scenario, [case.seed for case in cases], bootstrap)
     requests = [
-        RunRequest(scenario, case.scheduler, case.knobs, case.seed, text, until_s, window, detail, charge)
+        RunRequest(of[case.seed], case.scheduler, case.knobs, case.seed, text, until_s, window, detail, charge)
         for case, text in zip(cases, known, strict=True)
     ]
 
@@ -264,6 +270,11 @@ def compare(
             on_run(cases[number], outcome)
 
     return compared(cases, run_all(requests, workers, ended), window)
+
+
+def jobs_of(scenario: Scenario, seeds: Sequence[int], bootstrap: bool) -> dict[int, Scenario]:
+    """The scenario that each seed runs on: the first the given one, the others draws of it, if it is to be drawn."""
+    return {seed: other_jobs(scenario, seed) if bootstrap and seed != seeds[0] else scenario for seed in set(seeds)}
 
 
 def with_beliefs(cases: Sequence[Case], belief: str | Sequence[str] | None) -> tuple[list[str], tuple[Case, ...]]:

@@ -8,6 +8,7 @@ import pytest
 
 import workbench
 from tests.analysis.whatif.logs import HOURS, of_hours
+from workbench.analysis.draws import block_s, left_out, varied
 from workbench.analysis.whatif import (
     Change,
     Configuration,
@@ -21,7 +22,6 @@ from workbench.analysis.whatif import (
     drawn,
     parse_change,
 )
-from workbench.analysis.whatif.draws import block_s, left_out, varied
 from workbench.base.errors import InputError, ScenarioError
 from workbench.scenario.scenario import Scenario
 

@@ -112,7 +112,15 @@ def test_the_answer_is_that_of_the_library(panel: WhatIfLab) -> None:
     assert panel.answer.differences.equals(alone.differences)
     assert "95 % interval" in panel._pages._table.value and "Mean cost per job" in panel._pages._table.value
     assert alone.conclusions[0].split(":")[1].strip()[:20] in panel._pages._said.value
+    today, changed = (page.drawing for page in panel._pages._gantts)
+    assert today is not None and changed is not None and panel._pages._jobs.drawing is None, "what is in sight is drawn"
+    assert today.data["span"]["t"].equals(changed.data["span"]["t"]), "both on one axis"
+    assert len(changed.data["rows"]) > len(today.data["rows"])
+    panel.pages.selected_index = panel.pages.titles.index("Why")
     assert panel._pages._measures.drawing is not None and panel._pages._jobs.drawing is not None
+    panel.pages.selected_index = panel.pages.titles.index("Vary")
+    panel._vary._what.value = "scheduler"
+    assert "las" in panel._vary._values.value
 
 
 def test_the_report_goes_to_the_browser(panel: WhatIfLab, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,17 +249,16 @@ def test_presenting_shows_question_and_answer(panel: WhatIfLab) -> None:
     panel.set(pairs=1)
     panel.run()
     panel._many.answer()
-    panel._tabs.selected_index = 1
+    panel.pages.selected_index = 1
     bar = panel._frame.presenter.bar
     bar.on = True
     assert (
-        bar.titles == ["Question", "Answer", "Job by job", "What to buy next", "Calibration"]
-        and panel._tabs.selected_index == 0
+        bar.titles == ["Question", "Schedule", "Model", "Why", "Measures", "Vary"] and panel.pages.selected_index == 0
     )
     bar.number = 3
-    assert panel._tabs.selected_index == 2
+    assert panel.pages.selected_index == 2
     bar.on = False
-    assert panel._tabs.selected_index == 1
+    assert panel.pages.selected_index == 1
 
 
 class Slow:
@@ -487,6 +494,6 @@ def test_a_log_is_calibrated_beside_todays_scheduler(panel: WhatIfLab, tmp_path:
     assert page.found.as_json() == direct.as_json() and page.found.by("user").equals(direct.by("user"))
     drawing = page._chart.drawing
     assert drawing is not None and set(drawing.table["partition"]) == {"big"} and len(drawing.table) == 6
-    assert "big" in page._told.value and panel._tabs.titles[panel._tabs.selected_index] == "Calibration"
+    assert "big" in page._told.value and panel.pages.titles[panel.pages.selected_index] == "Why"
     panel.set("fifo")
     assert panel.scenario.notes[0] == page.found.note(), "it stands on every later answer"

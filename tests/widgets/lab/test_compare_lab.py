@@ -65,16 +65,16 @@ def waiter(monkeypatch: pytest.MonkeyPatch) -> Waiter:
 
 
 def titles(lab: CompareLab) -> tuple[str, ...]:
-    found: tuple[str, ...] = lab._results.tabs.titles
+    found: tuple[str, ...] = lab._results.pages.titles
     return found
 
 
 def opened(lab: CompareLab) -> str:
-    return titles(lab)[lab._results.tabs.selected_index or 0]
+    return titles(lab)[lab._results.pages.selected_index or 0]
 
 
 def look_at(lab: CompareLab, tab: str) -> None:
-    lab._results.tabs.selected_index = titles(lab).index(tab)
+    lab._results.pages.selected_index = titles(lab).index(tab)
 
 
 def test_the_plan_of_the_scenario_is_what_it_opens_with(waiter: Waiter) -> None:
@@ -214,13 +214,13 @@ def test_cancelled_before_any_run_ended_no_chart_of_the_comparison_before_stays(
     for name in titles(lab):
         look_at(lab, name)
     shown = lab._results
-    pages = (shown._difference.box, shown._trade_off.box, shown._jct.box, shown._latency.box)
+    pages = (shown._difference.box, shown._trade_off.box, shown._charts, shown._played)
     assert all(box.layout.display is None for box in pages) and not shown._none.value
     lab.set(["fifo", "las"])
     lab.compare()
     lab._bar.cancel.click()
     assert all(box.layout.display == "none" for box in pages) and not shown._stack.children
-    assert "No run to show yet; the tab Measures" in shown._none.value and not shown._job.value
+    assert "No run to show yet; the page Measures" in shown._none.value and not shown._job.value
     lab.compare()
     waiter.end_all()
     assert all(box.layout.display is None for box in pages) and not shown._none.value
@@ -232,11 +232,11 @@ def test_a_seed_without_a_run_shows_no_other_seeds_charts(waiter: Waiter) -> Non
     lab.compare()
     first = [n for n, asked in enumerate(waiter.asked[-1][0]["requests"]) if asked["seed"] == lab.scenario.seed]
     waiter.end(*first)
-    look_at(lab, "JCT")
+    look_at(lab, "Measures")
     lab._results._seed.value = lab.scenario.seed + 1
-    assert lab._results._jct.box.layout.display == "none" and "seed" in lab._results._none.value
+    assert lab._results._charts.layout.display == "none" and "seed" in lab._results._none.value
     lab._results._seed.value = lab.scenario.seed
-    assert lab._results._jct.box.layout.display is None and not lab._results._none.value
+    assert lab._results._charts.layout.display is None and not lab._results._none.value
 
 
 def test_means_over_fewer_seeds_than_asked_for_are_said(waiter: Waiter) -> None:
@@ -247,7 +247,7 @@ def test_means_over_fewer_seeds_than_asked_for_are_said(waiter: Waiter) -> None:
     waiter.end(names.index("fifo"))
     waiter.end(*(n for n, name in enumerate(names) if name == "las"))
     assert "Not of all 3 seeds: fifo (1)." in lab._results._measures.value
-    look_at(lab, "Trade-off")
+    look_at(lab, "Vary")
     drawing = lab._results._trade_off._page.drawing
     assert drawing is not None and list(drawing.data["points"]["name"]) == ["fifo (1 of 3 runs)", "las"]
     waiter.end(*(n for n, name in enumerate(names) if name == "fifo"), done=True)
@@ -260,7 +260,7 @@ def test_several_seeds_give_means_and_paired_ratios(waiter: Waiter) -> None:
     lab.set(seeds=3)
     lab.compare()
     waiter.end_all()
-    assert lab.comparison.runs == workbench.compare(scenario, ["fifo", "srtf"], seeds=[0, 1, 2]).runs
+    assert lab.comparison.runs == workbench.compare(scenario, ["fifo", "srtf"], seeds=[0, 1, 2], bootstrap=True).runs
     pair = lab.comparison.paired().set_index("measure").loc["mean_jct_s"]
     said = f"&times;&nbsp;{pair.ratio:.2f} ({pair.ratio_low:.2f} to {pair.ratio_high:.2f})"
     assert said in lab._results._measures.value and "Holm" in lab._results._measures.value
@@ -270,7 +270,7 @@ def test_several_seeds_give_means_and_paired_ratios(waiter: Waiter) -> None:
     first = lab._results._gantts["fifo"].drawing
     lab._results._seed.value = 2
     assert lab._results._gantts["fifo"].drawing is not first
-    look_at(lab, "Trade-off")
+    look_at(lab, "Vary")
     drawing = lab._results._trade_off._page.drawing
     assert drawing is not None and drawing.data["points"]["x_spread"].gt(0).any()
 
@@ -321,7 +321,7 @@ def test_the_difference_names_winners_losers_and_when_they_part(waiter: Waiter) 
     lab = CompareLab("start_here", ["fifo", "srtf"])
     lab.compare()
     waiter.end_all()
-    look_at(lab, "Difference")
+    look_at(lab, "Why")
     page = lab._results._difference
     found = workbench.analysis.metrics.job_differences(*lab.comparison.runs)
     drawing = page._page.drawing
@@ -547,9 +547,9 @@ def test_it_is_presented_tab_by_tab_beginning_with_the_schedules(waiter: Waiter)
     lab._tabs.selected_index = 2
     look_at(lab, "Measures")
     bar.on = True
-    assert bar.titles[bar.number] == "Schedules" and opened(lab) == "Schedules"
-    bar.number = bar.titles.index("Trade-off")
-    assert opened(lab) == "Trade-off" and lab._results._trade_off._page.drawing is not None
+    assert bar.titles[bar.number] == "Schedule" and opened(lab) == "Schedule"
+    bar.number = bar.titles.index("Vary")
+    assert opened(lab) == "Vary" and lab._results._trade_off._page.drawing is not None
     bar.number = 0
     assert lab._tabs.selected_index == 0
     bar.on = False
@@ -565,6 +565,6 @@ def test_long_labels_are_in_lines_and_whole_on_hover(waiter: Waiter) -> None:
     assert page.drawing is not None
     lines = page.drawing.chart.to_dict()["title"]["text"]
     assert len(lines) > 1 and " ".join(lines) == first and max(map(len, lines)) <= 30
-    look_at(lab, "Difference")
+    look_at(lab, "Why")
     chosen = lab._results._difference._which
     assert [choice.tooltip for choice in chosen] == list(lab._results._gantts)

@@ -353,7 +353,7 @@ class HadarE(Scheduler):
     """Forked copies of every job on as many nodes as there are."""
 
     name = "hadare"
-    title = "HadarE: forked copies of jobs on several nodes at once"
+    title = "HadarE: copies of a job on several nodes"
     knobs = (FORKS, ROUND_S, OVERHEAD_S, COPY_PAYOFF, COPY_UTILITY, SPLIT, DISPATCH, LAST_ROUND, MAX_JOB_COUNT)
     uses = frozenset({"arrival_s", "steps", "gpus", "weight", "rewards"})
 

@@ -1,4 +1,4 @@
-"""What varies between the runs of a what-if: the seed alone, or the log itself, drawn anew in blocks.
+"""What varies between the runs of a what-if or a comparison: the seed alone, or the jobs themselves, drawn anew.
 
 The seed of a run decides what a scheduler draws, node failures and noise of measurements. Where none of these play a
 part, runs that differ in the seed alone are equal, and an interval over them says nothing. A log is one draw of what
@@ -8,7 +8,9 @@ of its jobs at their time of day. What is left at the end, less than a day, begi
 submitted within a day stays together: bursts, a user's jobs, the jobs of an array, which have one time of submission.
 
 A log of fewer than `FEWEST` days is cut into hours instead, which takes longer bursts apart; one of fewer than `FEWEST`
-hours is not drawn at all. Both are said where the answer is (`varied`, `left_out`).
+hours is not drawn at all. Both are said where the answer is (`varied`, `left_out`). A comparison is of schedulers, not
+of a log, and draws such a scenario's jobs one by one instead (`other_jobs`): what differs is then which jobs come, in
+which order and how soon after each other.
 """
 
 from __future__ import annotations
@@ -62,6 +64,40 @@ def drawn(scenario: Scenario, seed: int) -> Scenario:
                     made.append(moved(job, arrival_s, name))
     held = {running.job for running in scenario.running}
     return scenario.replace(jobs=[*(job for job in scenario.jobs if job.name in held), *made])
+
+
+def other_jobs(scenario: Scenario, seed: int) -> Scenario:
+    """Other jobs like the scenario's: blocks of it (`drawn`), or, where it has none, as many single jobs.
+
+    Each of these is one of the scenario's, with all that it has, and comes after the one before it by a gap that is one
+    of the scenario's gaps between arrivals; jobs and gaps are drawn with replacement. Names and jobs that hold GPUs as
+    in `drawn`.
+    """
+    jobs = sorted(_loose(scenario), key=lambda job: job.arrival_s)
+    if block_s(scenario) or len(jobs) < 2:
+        return drawn(scenario, seed)
+    arrivals_s = [job.arrival_s for job in jobs]
+    rng = np.random.default_rng([_STREAM, seed])
+    picks = rng.integers(len(jobs), size=len(jobs))
+    gaps_s = np.append(0.0, rng.choice(np.diff(arrivals_s), size=len(jobs) - 1))
+    names, used = {job.name for job in scenario.jobs}, set[str]()
+    made: list[Job] = []
+    for pick, arrival_s in zip(picks.tolist(), (arrivals_s[0] + np.cumsum(gaps_s)).tolist(), strict=True):
+        name = numbered(jobs[pick].name, names) if jobs[pick].name in used else jobs[pick].name
+        names.add(name)
+        used.add(name)
+        made.append(moved(jobs[pick], arrival_s, name))
+    held = {running.job for running in scenario.running}
+    return scenario.replace(jobs=[*(job for job in scenario.jobs if job.name in held), *made])
+
+
+def other_jobs_said(scenario: Scenario) -> str:
+    """What differs between runs with `other_jobs`, in a sentence."""
+    blocks = _blocks(scenario)
+    how = f"its {blocks} in another order" if blocks else "as many of its jobs and of the gaps between their arrivals"
+    return (
+        f"The first run has the scenario's own jobs, each other one draws of them: {how}, some twice, some not at all."
+    )
 
 
 def varied(scenario: Scenario, bootstrap: bool) -> str:
