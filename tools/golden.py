@@ -134,8 +134,8 @@ def _renames(tree: Path) -> dict[str, dict[str, str]]:
 
 def runs(trees: Sequence[Path], presets: Sequence[str]) -> list[dict[Key, Table]]:
     """The tables of all runs in each tree, two presets at a time."""
-    with ThreadPoolExecutor(2) as pool:
-        tasks = [[pool.submit(tables_of, tree, preset, _renames(tree)) for preset in presets] for tree in trees]
+    with ThreadPoolExecutor(2) as executor:
+        tasks = [[executor.submit(tables_of, tree, preset, _renames(tree)) for preset in presets] for tree in trees]
         return [{key: table for task in each for key, table in task.result().items()} for each in tasks]
 
 

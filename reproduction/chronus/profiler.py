@@ -95,12 +95,12 @@ def figure_6a(size: Size) -> Figure:
     return Figure("Fig. 6a", "Size of the profiling cluster", tuple(rows), panels)
 
 
-def _why(name: str, found: float, roomy: float) -> str:
+def _why(name: str, found: float, with_more: float) -> str:
     """Of a size, why it is as it is; found: what was measured, roomy: the same with the headroom."""
     if name == DYNAMIC:
-        more = f"with {HEADROOM:g} times the GPUs it is {roomy:.3g}"
+        more = f"with {HEADROOM:g} times the GPUs it is {with_more:.3g}"
         load = "The whole nodes that have the paper's lower bound, a load of 1"
-        if roomy < found:
+        if with_more < found:
             return f"{load}, a part of the reason: {more}; the rest: 5.4 reasons."
         return f"{load}; more GPUs for it are fewer for leases: {more}."
     return f"{HEADROOM:g} times as many GPUs, ours." if name == ROOMY else "The paper draws it."
@@ -190,7 +190,7 @@ def figure_6c(size: Size) -> Figure:
         )
         for name in every
     ]
-    ratio, roomy = (mean(found, x, "short_jct_s") / mean(found, SHORTEST, "short_jct_s") for x in (DYNAMIC, ROOMY))
+    ratio, with_more = (mean(found, x, "short_jct_s") / mean(found, SHORTEST, "short_jct_s") for x in (DYNAMIC, ROOMY))
     rows.append(
         Row(
             "JCT of short jobs, dynamic / SRTF",
@@ -198,7 +198,7 @@ def figure_6c(size: Size) -> Figure:
             None,
             ratio,
             "The paper: slightly above 1; here the line of the profiling cluster adds to it: "
-            f"with {HEADROOM:g} times its GPUs {roomy:.2f}.",
+            f"with {HEADROOM:g} times its GPUs {with_more:.2f}.",
             SECTION,
         )
     )

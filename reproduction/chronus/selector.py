@@ -123,12 +123,12 @@ def _why_objective(found: pd.DataFrame, name: str, measure: str) -> str:
         gap = Gap.between(found, GREEDY, OBJECTIVE, measure)
         return f"Not in the paper. {gap.said('with it, against the objective,')}"
     gap = Gap.between(found, FEASIBLE, OBJECTIVE, measure)
-    room = _room(gap.whole, mean(found, FEASIBLE, measure), mean(found, FEASIBLE, PARTS[measure]))
+    why = _why_no_more(gap.whole, mean(found, FEASIBLE, measure), mean(found, FEASIBLE, PARTS[measure]))
     paper = "The paper: much higher without the objective, for soft jobs above all, no number."
-    return f"{paper} {gap.said('without it')} {room}"
+    return f"{paper} {gap.said('without it')} {why}"
 
 
-def _room(gap: float, without: float, refused: float) -> str:
+def _why_no_more(gap: float, without: float, refused: float) -> str:
     """Why the objective gains no more; without: missed without it, refused: the part of that by refused jobs."""
     if math.isnan(without):
         return "Nothing to compare."

@@ -40,7 +40,7 @@ from workbench.papers.hadar.algorithms.prices import PriceBounds, price, price_b
 from workbench.papers.hadar.formulations.dual import Dual
 from workbench.papers.hadar.formulations.offline import Offline, SlotPlan
 from workbench.papers.hadar.formulations.round import HadarRound, RoundInstance
-from workbench.papers.hadar.formulations.schedules import HadarSchedules, ScheduleData, gangs, plan_of
+from workbench.papers.hadar.formulations.schedules import HadarSchedules, ScheduleInstance, gangs, plan_of
 from workbench.papers.hadar.instance import ROUNDING, HadarInstance, fastest_free, slots_of, speed_of
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import IntArray
@@ -186,7 +186,7 @@ def first_come(data: HadarInstance) -> SlotPlan:
     return SlotPlan(data, workers, "first come").trimmed
 
 
-def admit_in_order(data: ScheduleData, bounds: PriceBounds) -> SlotPlan:
+def admit_in_order(data: ScheduleInstance, bounds: PriceBounds) -> SlotPlan:
     """The algorithm of Theorem 2: jobs in the order of arrival, each by its schedule of the largest payoff (4), if > 0.
 
     Prices (5) rise with the GPUs taken in each slot; schedules that no longer fit are passed over. Of equal payoffs the
@@ -205,7 +205,7 @@ def admit_in_order(data: ScheduleData, bounds: PriceBounds) -> SlotPlan:
     return plan_of(data, chosen)
 
 
-def _fits(data: ScheduleData, at: int, held: IntArray) -> bool:
+def _fits(data: ScheduleInstance, at: int, held: IntArray) -> bool:
     one = data.schedules[at]
     return bool((held[list(one.slots)] + np.array(one.workers) <= data.instance.capacity).all())
 
@@ -221,7 +221,7 @@ def by_every_method(data: RoundInstance, solver: Solver | None = None) -> dict[s
     }
 
 
-def duality(data: ScheduleData, solver: Solver | None = None) -> dict[str, float]:
+def duality(data: ScheduleInstance, solver: Solver | None = None) -> dict[str, float]:
     """Optima of P2, of its linear programme and of P3, by name: P2 <= P2 relaxed = P3."""
     found = {
         "P2": HadarSchedules().run(data, {}, solver),

@@ -14,7 +14,7 @@ from tests.simulation.support import make
 from workbench.analysis import chain as module
 from workbench.analysis.chain import Chain
 from workbench.base.errors import InputError
-from workbench.baselines.mechanisms.priority import Allocated
+from workbench.baselines.mechanisms.priority import PolicyAnswer
 from workbench.scheduling.decision import Shares
 from workbench.session.replay import replay
 from workbench.simulation.run import Run
@@ -89,7 +89,7 @@ def test_a_cause_is_tried_by_another_way() -> None:
 
         def policy(snapshot, knobs, memory, shares=shares):
             kept = [["vision", "game", "translation"].index(name) for name in snapshot.jobs.names]
-            return Allocated(Shares(snapshot.jobs.names, snapshot.types, shares[kept]))
+            return PolicyAnswer(Shares(snapshot.jobs.names, snapshot.types, shares[kept]))
 
         other = type(owner)(FAIR, "by hand", policy)
         again = replay(run_of(FAIR), 2700.0, choose=lambda number, other=other: owner if number < 4 else other).run

@@ -25,7 +25,7 @@ ERRORS = [
     workbench.scheduling.solvers.InfeasibleError("model"),
     workbench.scheduling.solvers.UnboundedError("model"),
     workbench.scheduling.solvers.TimeLimitError("model", "3 s"),
-    workbench.scheduling.solvers.CancelledError("model"),
+    workbench.scheduling.solvers.SolveCancelledError("model"),
     workbench.scheduling.solvers.MissingSolverError("glpk", "glpsol"),
 ]
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.load import at_most
 from workbench.base.errors import InputError, WorkbenchError
-from workbench.base.processes import WorkerPool, in_processes
+from workbench.base.processes import Workers, in_processes
 
 LARGE = 10_000_000
 """Bytes of an answer: far more than a pipe holds, so that a process spends its time in the middle of one."""
@@ -137,21 +137,21 @@ def begun(_: int) -> tuple[str | None, int]:
 
 
 def test_a_pool_keeps_its_processes_and_begins_each_with_a_call():
-    with WorkerPool(2, note_begin) as pool:
-        first, second = pool.map(begun, range(8)), pool.map(begun, range(8))
-        assert pool.alive
+    with Workers(2, note_begin) as workers:
+        first, second = workers.map(begun, range(8)), workers.map(begun, range(8))
+        assert workers.alive
     assert {said for said, _ in first + second} == {"yes"} and "TEST_PROCESSES_BEGUN" not in os.environ
     assert len({number for _, number in first + second}) <= 2
-    assert not pool.alive
+    assert not workers.alive
 
 
 def test_a_pool_that_failed_is_closed():
-    pool = WorkerPool(2)
+    workers = Workers(2)
     with pytest.raises(InputError):
-        pool.map(refuse_three, range(6))
-    assert not pool.alive
+        workers.map(refuse_three, range(6))
+    assert not workers.alive
     with pytest.raises(ValueError, match="closed"):
-        pool.map(square, [1])
+        workers.map(square, [1])
 
 
 @pytest.mark.usefixtures("interruptible")
@@ -170,7 +170,7 @@ def test_ctrl_c_waits_until_every_process_has_begun(monkeypatch):
     thread.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            WorkerPool(2)
+            Workers(2)
     finally:
         end.set()
         thread.join()

@@ -18,17 +18,17 @@ from tests.baselines.mechanisms.support import given as placed
 from tests.baselines.mechanisms.support import look, make, on
 from tests.cases.gavel import least_with_first
 from workbench.base.errors import InputError
-from workbench.baselines.allox import Allox, AlloxData, AlloxScheduler, match
+from workbench.baselines.allox import Allox, AlloxInstance, AlloxScheduler, match
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.solvers import Solver
 
 
-def data(speed: Any, workers: Any, steps: Any = None, waited_s: Any = None, gang: Any = None) -> AlloxData:
+def data(speed: Any, workers: Any, steps: Any = None, waited_s: Any = None, gang: Any = None) -> AlloxInstance:
     speed = np.array(speed, dtype=float)
     jobs, types = speed.shape
-    return AlloxData(
+    return AlloxInstance(
         tuple(f"j{i}" for i in range(jobs)),
         tuple(f"t{i}" for i in range(types)),
         speed,
@@ -39,7 +39,7 @@ def data(speed: Any, workers: Any, steps: Any = None, waited_s: Any = None, gang
     )
 
 
-def least_by_brute_force(given: AlloxData) -> float:
+def least_by_brute_force(given: AlloxInstance) -> float:
     """The least sum of completion times over all ways to give jobs to single GPUs, each GPU shortest job first."""
     gpus = [kind for kind, count in enumerate(given.workers.tolist()) for _ in range(count)]
     best = math.inf
@@ -53,7 +53,7 @@ def least_by_brute_force(given: AlloxData) -> float:
 
 
 @st.composite
-def instances(draw: st.DrawFn) -> AlloxData:
+def instances(draw: st.DrawFn) -> AlloxInstance:
     jobs, types = draw(st.integers(1, 5)), draw(st.integers(1, 2))
     speed = [[draw(st.sampled_from([0.0, 0.5, 1.0, 3.0])) for _ in range(types)] for _ in range(jobs)]
     for row in speed:
@@ -64,7 +64,7 @@ def instances(draw: st.DrawFn) -> AlloxData:
 
 
 @given(instances())
-def test_matching_and_model_are_the_optimum_of_brute_force(instance: AlloxData) -> None:
+def test_matching_and_model_are_the_optimum_of_brute_force(instance: AlloxInstance) -> None:
     least = least_by_brute_force(instance)
     assert match(instance).total_s(instance) == approx(least, rel=1e-12)
     found = Allox().run(instance, {})
@@ -73,13 +73,13 @@ def test_matching_and_model_are_the_optimum_of_brute_force(instance: AlloxData) 
 
 @settings(max_examples=10)
 @given(instances())
-def test_both_solvers_agree(instance: AlloxData) -> None:
+def test_both_solvers_agree(instance: AlloxInstance) -> None:
     objectives = [Allox().run(instance, {}, Solver(name)).objective for name in ("highs", "glpk")]
     assert objectives[0] == approx(objectives[1], rel=1e-9)
 
 
 @given(instances())
-def test_lines_have_no_gaps_and_one_job_at_each_place(instance: AlloxData) -> None:
+def test_lines_have_no_gaps_and_one_job_at_each_place(instance: AlloxInstance) -> None:
     found = match(instance)
     lines: dict[tuple[int, int], list[int]] = {}
     for line in zip(found.kind.tolist(), found.worker.tolist(), found.place.tolist(), strict=True):
@@ -90,7 +90,7 @@ def test_lines_have_no_gaps_and_one_job_at_each_place(instance: AlloxData) -> No
 
 
 @given(instances())
-def test_the_check_of_another_optimal_answer_knows_the_optimum(instance: AlloxData) -> None:
+def test_the_check_of_another_optimal_answer_knows_the_optimum(instance: AlloxInstance) -> None:
     """`tests/cases`: who is first in the matching found has an optimal matching; nobody at all running has none."""
     found = match(instance)
     first = np.zeros((len(instance.jobs), len(instance.types)), dtype=bool)
@@ -119,7 +119,7 @@ def test_a_gang_counts_as_so_many_times_as_long() -> None:
 
 
 def test_no_jobs() -> None:
-    found = Allox().run(AlloxData((), ("t0",), np.zeros((0, 1)), [], [], [], [1]), {})
+    found = Allox().run(AlloxInstance((), ("t0",), np.zeros((0, 1)), [], [], [], [1]), {})
     assert found.objective == 0.0 and found.values["allocation"] == {}
 
 

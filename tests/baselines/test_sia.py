@@ -20,7 +20,7 @@ from tests.baselines.mechanisms.support import given as placed
 from tests.baselines.mechanisms.support import look, make, on
 from workbench.base.errors import InputError
 from workbench.baselines import sia
-from workbench.baselines.sia import Sia, SiaData, SiaScheduler, build, choose, objective, restart_factor
+from workbench.baselines.sia import Sia, SiaInstance, SiaScheduler, build, choose, objective, restart_factor
 from workbench.scenario.presets import preset
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
@@ -31,18 +31,18 @@ KNOBS = PROBLEM.settle({})
 Row = tuple[int, int, int, float, float]
 
 
-def data(rows: list[Row], workers: list[int], jobs: int, start: list[float] | None = None) -> SiaData:
+def data(rows: list[Row], workers: list[int], jobs: int, start: list[float] | None = None) -> SiaInstance:
     """Rows: (job, type, GPUs, steps/s, restart factor)."""
-    columns: list[Any] = list(zip(*rows, strict=True)) if rows else [()] * 5  # also bad ones, which SiaData refuses
+    columns: list[Any] = list(zip(*rows, strict=True)) if rows else [()] * 5  # also bad ones, which SiaInstance refuses
     names = tuple(f"j{i}" for i in range(jobs)), tuple(f"t{i}" for i in range(len(workers)))
-    return SiaData(*names, *columns, np.array(workers), np.array([1.0] * jobs if start is None else start))
+    return SiaInstance(*names, *columns, np.array(workers), np.array([1.0] * jobs if start is None else start))
 
 
 TWO = data([(0, 0, 1, 2.0, 1.0), (0, 0, 2, 3.6, 0.9), (0, 1, 1, 0.9, 0.9), (1, 0, 1, 1.0, 1.0)], [2, 1], 2)
 """Two jobs: one that runs on one GPU of t0 now, and a new one."""
 
 
-def least_by_brute_force(problem: SiaData, power: float, idle_cost: float) -> float:
+def least_by_brute_force(problem: SiaInstance, power: float, idle_cost: float) -> float:
     """The least cost over all ways to give each job one of its configurations, or none."""
     speeds: list[list[float]] = [[] for _ in problem.jobs]
     options: list[list[tuple[float, int, int]]] = [[(idle_cost, 0, 0)] for _ in problem.jobs]
@@ -62,7 +62,7 @@ def least_by_brute_force(problem: SiaData, power: float, idle_cost: float) -> fl
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> SiaData:
+def problems(draw: st.DrawFn) -> SiaInstance:
     jobs, types = draw(st.integers(0, 4)), draw(st.integers(1, 2))
     rows = [
         (i, j, n, draw(st.sampled_from([0.3, 1.0, 1.7, 4.0])), draw(st.sampled_from([0.0, 0.3, 0.9, 1.0])))
@@ -75,7 +75,7 @@ def problems(draw: st.DrawFn) -> SiaData:
 
 
 @given(problems(), st.sampled_from([-1.0, -0.5, 0.5, 1.0]), st.sampled_from([0.0, 0.7, 1.1]))
-def test_model_and_twin_find_the_optimum_of_brute_force(problem: SiaData, power: float, idle_cost: float) -> None:
+def test_model_and_twin_find_the_optimum_of_brute_force(problem: SiaInstance, power: float, idle_cost: float) -> None:
     least = least_by_brute_force(problem, power, idle_cost)
     chosen, solved = choose(problem, power, idle_cost)
     assert objective(problem, chosen, power, idle_cost) == approx(least, abs=1e-9)
@@ -86,7 +86,7 @@ def test_model_and_twin_find_the_optimum_of_brute_force(problem: SiaData, power:
 
 @settings(max_examples=10)
 @given(problems())
-def test_both_solvers_agree(problem: SiaData) -> None:
+def test_both_solvers_agree(problem: SiaInstance) -> None:
     found = [PROBLEM.run(problem, KNOBS, Solver(name)).objective for name in ("highs", "glpk")]
     assert found[0] == approx(found[1], abs=1e-9)
     twins = [objective(problem, choose(problem, -0.5, 1.1, Solver(name))[0], -0.5, 1.1) for name in ("highs", "glpk")]
@@ -212,7 +212,7 @@ def elastic(sizes: list[int], **rest: Any) -> dict[str, Any]:
     return {"gpus": sizes[-1], "gpu_choices": sizes, **rest}
 
 
-def offered(problem: SiaData, job: str) -> dict[str, list[int]]:
+def offered(problem: SiaInstance, job: str) -> dict[str, list[int]]:
     """`{type: sizes}` of a job's configurations."""
     found: dict[str, list[int]] = {}
     for row, kind, gpus in zip(problem.job.tolist(), problem.kind.tolist(), problem.gpus.tolist(), strict=True):

@@ -7,16 +7,16 @@ import pytest
 
 from tests.baselines.mechanisms.support import given, look, make, on
 from workbench.analysis.metrics import summary
-from workbench.baselines.themis import Presence, Themis, finish_time_fairness, mean_present, seen
+from workbench.baselines.themis import Themis, ThemisMemory, finish_time_fairness, mean_present, seen
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.loop import simulate
 
-NOBODY = Presence()
+NOBODY = ThemisMemory()
 
 
-def ask(snapshot: Snapshot, memory: Presence = NOBODY, **knobs: object) -> tuple[Decision, Presence]:
+def ask(snapshot: Snapshot, memory: ThemisMemory = NOBODY, **knobs: object) -> tuple[Decision, ThemisMemory]:
     return Themis().decide(snapshot, memory, Themis().settle(knobs), np.random.default_rng(0))
 
 
@@ -43,7 +43,7 @@ def test_run_times_are_at_the_mean_speed_over_the_gpus_of_all_types() -> None:
 
 def test_n_is_the_mean_number_present_since_the_job_was_first_seen() -> None:
     scenario = two()
-    first = seen(look(scenario, 0.0), Presence())
+    first = seen(look(scenario, 0.0), ThemisMemory())
     second = seen(look(scenario, 100.0), first)  # one job for 100 s; now there are two
     third_look = look(scenario, 300.0)
     third = seen(third_look, second)  # two for 200 s

@@ -19,11 +19,11 @@ from tests.baselines.test_edf import slo, with_rewards
 from workbench.base.errors import InputError
 from workbench.baselines.three_sigma import (
     ThreeSigma,
-    ThreeSigmaData,
+    ThreeSigmaInstance,
     ThreeSigmaScheduler,
     build,
     choose,
-    gather,
+    from_snapshot,
     in_time,
     outlasts,
 )
@@ -45,12 +45,12 @@ def ask(snapshot: Snapshot, **knobs: object) -> Decision:
 
 
 def options(snapshot: Snapshot, **knobs: object) -> dict[tuple[str, str, int], float]:
-    data = gather(snapshot, settle(**knobs)).data
+    data = from_snapshot(snapshot, settle(**knobs)).data
     return {data.key(i): float(data.value[i]) for i in range(len(data.job))}
 
 
 @st.composite
-def instances(draw: st.DrawFn) -> ThreeSigmaData:
+def instances(draw: st.DrawFn) -> ThreeSigmaInstance:
     """Up to three jobs, two types, three slots; every job with some of the possible options."""
     jobs, types, slots = (draw(st.integers(1, most)) for most in (3, 2, 3))
     every = list(itertools.product(range(jobs), range(types), range(slots)))
@@ -58,7 +58,7 @@ def instances(draw: st.DrawFn) -> ThreeSigmaData:
     count = len(keys)
     job, kind, slot = (np.array([key[i] for key in keys], dtype=np.int64) for i in range(3))
     hold = [[draw(st.sampled_from([0.0, 0.5, 1.0])) if t >= key[2] else 0.0 for t in range(slots)] for key in keys]
-    return ThreeSigmaData(
+    return ThreeSigmaInstance(
         jobs=tuple(f"j{i}" for i in range(jobs)),
         types=("a", "b")[:types],
         job=job,
@@ -67,32 +67,32 @@ def instances(draw: st.DrawFn) -> ThreeSigmaData:
         gpus=np.array(draw(st.lists(st.integers(1, 3), min_size=count, max_size=count)), dtype=np.int64),
         value=np.array(draw(st.lists(st.sampled_from([1.0, 2.5, 7.0]), min_size=count, max_size=count))),
         hold=np.array(hold).reshape(count, slots),
-        room=np.array([[draw(st.integers(0, 4)) for _ in range(slots)] for _ in range(types)], dtype=float),
+        free_gpus=np.array([[draw(st.integers(0, 4)) for _ in range(slots)] for _ in range(types)], dtype=float),
     )
 
 
-def brute_force(data: ThreeSigmaData) -> float:
+def brute_force(data: ThreeSigmaInstance) -> float:
     """The best worth over all choices of at most one option for each job."""
     best = 0.0
     of_job = [[None, *np.flatnonzero(data.job == i).tolist()] for i in range(len(data.jobs))]
     for picked in itertools.product(*of_job):
         chosen = [option for option in picked if option is not None]
-        used = np.zeros_like(data.room)
+        used = np.zeros_like(data.free_gpus)
         for option in chosen:
             used[data.kind[option]] += data.gpus[option] * data.hold[option]
-        if (used <= data.room + 1e-9).all():
+        if (used <= data.free_gpus + 1e-9).all():
             best = max(best, float(data.value[chosen].sum()))
     return best
 
 
 @with_random(instances())
-def test_the_matrix_finds_what_brute_force_finds(data: ThreeSigmaData) -> None:
+def test_the_matrix_finds_what_brute_force_finds(data: ThreeSigmaInstance) -> None:
     chosen, solved = choose(data)
     assert float(data.value[chosen].sum()) == approx(brute_force(data)) == approx(solved.objective)
 
 
 @with_random(instances())
-def test_the_statement_says_the_same(data: ThreeSigmaData) -> None:
+def test_the_statement_says_the_same(data: ThreeSigmaInstance) -> None:
     found = ThreeSigma().run(data, ThreeSigma().settle({}))
     assert found.objective == approx(brute_force(data))
     for name in ("highs", "glpk"):
@@ -106,9 +106,9 @@ def test_the_statement_says_the_same(data: ThreeSigmaData) -> None:
         assert choose(data, stated=True)[0].tolist() == choose(data)[0].tolist()
 
 
-def two_jobs() -> ThreeSigmaData:
+def two_jobs() -> ThreeSigmaInstance:
     """One GPU for two slots; `a` takes one slot, `b` both. Only `a` first leaves nothing for `b`."""
-    return ThreeSigmaData(
+    return ThreeSigmaInstance(
         jobs=("a", "b"),
         types=("t",),
         job=np.array([0, 0, 1]),
@@ -117,7 +117,7 @@ def two_jobs() -> ThreeSigmaData:
         gpus=np.ones(3, dtype=np.int64),
         value=np.array([10.0, 9.0, 15.0]),
         hold=np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.5]]),
-        room=np.array([[1.0, 1.5]]),
+        free_gpus=np.array([[1.0, 1.5]]),
     )
 
 
@@ -151,9 +151,9 @@ def test_best_effort_and_late_jobs_are_planned_for_the_first_slot() -> None:
 def test_a_running_job_with_a_deadline_is_not_planned_but_its_gpus_are_not_there() -> None:
     scenario = make({"n": ("t", 3)}, [slo(9000, steps=1000, gpus=2), {"steps": 100}, {"steps": 100}])
     snapshot = look(scenario, leases=[on("j0", n=2), on("j1", n=1)])  # done at 500 s
-    planned = gather(snapshot, settle(slot_s=200.0, slots=4))
+    planned = from_snapshot(snapshot, settle(slot_s=200.0, slots=4))
     assert planned.data.jobs == ("j1", "j2")
-    assert planned.data.room.tolist() == [[1.0, 1.0, 1.0, 3.0]]
+    assert planned.data.free_gpus.tolist() == [[1.0, 1.0, 1.0, 3.0]]
     assert options(snapshot, slot_s=200.0)["j1", "t", 0] == approx(11.0)  # best effort that runs is worth more
 
 
@@ -203,10 +203,10 @@ def test_data_that_is_none() -> None:
         ("hold", np.full((3, 2), 1.5)),
         ("slot", np.array([0, 2, 0])),
         ("slot", np.array([0, 0, 0])),
-        ("room", np.array([[-1.0, 1.0]])),
+        ("free_gpus", np.array([[-1.0, 1.0]])),
     ):
         with pytest.raises(InputError, match="three_sigma data"):
-            ThreeSigmaData(**{**vars(good), field: value})
+            ThreeSigmaInstance(**{**vars(good), field: value})
 
 
 @with_random(scenarios(), st.lists(st.sampled_from([None, 50.0, 300.0, 2000.0]), min_size=1, max_size=4))

@@ -13,17 +13,17 @@ from tests.baselines.mechanisms.support import OneType, given, look, make, on, s
 from workbench.base.errors import InputError
 from workbench.baselines.fifo import Fifo
 from workbench.baselines.las import Las
-from workbench.baselines.tiresias import Course, Seen, Tiresias, gittins_index, services_gpu_s
+from workbench.baselines.tiresias import AttainedService, Tiresias, TiresiasMemory, gittins_index, services_gpu_s
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.loop import simulate
 from workbench.simulation.run import Run
 
-NOBODY = Seen({}, np.zeros(0))
+NOBODY = TiresiasMemory({}, np.zeros(0))
 
 
-def ask(snapshot: Snapshot, memory: Seen = NOBODY, **knobs: object) -> tuple[Decision, Seen]:
+def ask(snapshot: Snapshot, memory: TiresiasMemory = NOBODY, **knobs: object) -> tuple[Decision, TiresiasMemory]:
     return Tiresias().decide(snapshot, memory, Tiresias().settle(knobs), np.random.default_rng(0))
 
 
@@ -72,17 +72,17 @@ def test_within_a_queue_those_that_have_started_come_first() -> None:
     snapshot = look(scenario, 50.0, leases=[on("j1", a=1)], attained={"j1": 50.0})
     by_start, memory = ask(snapshot)
     assert not by_start.preempt and given(by_start) == {"j2": {"a": 1}}
-    assert memory.courses == {"j1": Course(50.0, 0.0, 0.0)}
+    assert memory.courses == {"j1": AttainedService(50.0, 0.0, 0.0)}
     by_arrival, _ = ask(snapshot, rank="arrival")
     assert by_arrival.preempt == {"j1"} and given(by_arrival) == {"j0": {"a": 2}}
 
 
 def test_order_of_first_start_is_kept_over_pauses() -> None:
     scenario = one_gpu(1000, 1000, 1000)
-    courses = {"j0": Course(500.0, 0.0, 0.0), "j1": Course(100.0, 0.0, 0.0)}
+    courses = {"j0": AttainedService(500.0, 0.0, 0.0), "j1": AttainedService(100.0, 0.0, 0.0)}
     snapshot = look(scenario, 900.0, attained={"j0": 300.0, "j1": 300.0})
-    assert given(ask(snapshot, Seen(courses, np.zeros(0)))[0]) == {"j1": {"a": 1}}
-    assert given(ask(snapshot, Seen(courses, np.zeros(0)), rank="arrival")[0]) == {"j0": {"a": 1}}
+    assert given(ask(snapshot, TiresiasMemory(courses, np.zeros(0)))[0]) == {"j1": {"a": 1}}
+    assert given(ask(snapshot, TiresiasMemory(courses, np.zeros(0)), rank="arrival")[0]) == {"j0": {"a": 1}}
 
 
 def test_types_are_all_the_same_to_it() -> None:
@@ -104,19 +104,19 @@ def test_promotion_by_hand() -> None:
 
 def test_promotion_starts_service_and_wait_anew_and_those_who_run_are_not_promoted() -> None:
     scenario = one_gpu(1e6, 1e6)
-    memory = Seen({"j0": Course(0.0, 0.0, 0.0)}, np.zeros(0))
+    memory = TiresiasMemory({"j0": AttainedService(0.0, 0.0, 0.0)}, np.zeros(0))
     waiting = look(scenario, 10_000.0, attained={"j0": 4000.0})
     waiting.jobs.waited_s[:] = [4000.0, 0.0]
     _, after = ask(waiting, memory, promote_knob=1.0)
-    assert after.courses["j0"] == Course(0.0, 4000.0, 4000.0)
-    assert ask(waiting, memory, promote_knob=1.01)[1].courses["j0"] == Course(0.0, 0.0, 0.0)
+    assert after.courses["j0"] == AttainedService(0.0, 4000.0, 4000.0)
+    assert ask(waiting, memory, promote_knob=1.01)[1].courses["j0"] == AttainedService(0.0, 0.0, 0.0)
     running = look(scenario, 10_000.0, leases=[on("j0", a=1)], attained={"j0": 4000.0})
     running.jobs.waited_s[:] = [4000.0, 0.0]
-    assert ask(running, memory, promote_knob=1.0)[1].courses["j0"] == Course(0.0, 0.0, 0.0)
+    assert ask(running, memory, promote_knob=1.0)[1].courses["j0"] == AttainedService(0.0, 0.0, 0.0)
 
 
 def test_finished_jobs_are_forgotten() -> None:
-    memory = Seen({"j0": Course(0.0, 0.0, 0.0), "j1": Course(1.0, 0.0, 0.0)}, np.zeros(0))
+    memory = TiresiasMemory({"j0": AttainedService(0.0, 0.0, 0.0), "j1": AttainedService(1.0, 0.0, 0.0)}, np.zeros(0))
     assert set(ask(look(one_gpu(10, 10), gone=["j0"]), memory)[1].courses) == {"j1"}
 
 

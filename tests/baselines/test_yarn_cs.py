@@ -11,7 +11,7 @@ from hypothesis import given as with_random
 from tests.baselines.mechanisms.support import OneType, given, look, make, on, scenarios
 from workbench.base.errors import InputError
 from workbench.baselines.fifo import Fifo
-from workbench.baselines.yarn_cs import Quotas, YarnCs
+from workbench.baselines.yarn_cs import QueueQuotas, YarnCs
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.snapshot import Snapshot
@@ -31,7 +31,7 @@ def entities(a: int | None, b: int | None, weight: float = 1.0) -> dict[str, Any
 
 def quotas(scenario: Scenario, **knobs: object) -> dict[str, int]:
     found = YarnCs().start(scenario, YarnCs().settle({"elastic": True, **knobs}))
-    assert isinstance(found, Quotas)
+    assert isinstance(found, QueueQuotas)
     return dict(zip(found.names, found.gpus, strict=True))
 
 
@@ -72,7 +72,7 @@ def test_the_head_of_one_queue_does_not_block_another() -> None:
     jobs = [{**A, "gpus": 2}, {**A, "gpus": 2}, {**B}, {**B}]
     snapshot = look(make({"n": ("t", 4)}, jobs, **entities(2, 2)))
     knobs = YarnCs().settle({"queues": "entities"})
-    memory = Quotas(("a", "b"), (2, 2))
+    memory = QueueQuotas(("a", "b"), (2, 2))
     decision, _ = YarnCs().decide(snapshot, memory, knobs, RNG)
     assert given(decision) == {"j0": {"n": 2}, "j2": {"n": 1}, "j3": {"n": 1}}
 
@@ -82,7 +82,7 @@ def test_the_queue_that_uses_least_of_its_quota_goes_first_and_held_gpus_count()
     knobs = YarnCs().settle({"queues": "entities"})
     snapshot = look(scenario, 10.0, leases=[on("j0", n=1)])
     full = look(scenario, 10.0, leases=[on("j0", n=2)])
-    memory = Quotas(("a", "b"), (2, 2))
+    memory = QueueQuotas(("a", "b"), (2, 2))
     assert given(YarnCs().decide(snapshot, memory, knobs, RNG)[0]) == {"j1": {"n": 1}, "j2": {"n": 1}}
     # one GPU is left, a uses half of its quota, b nothing
     assert given(YarnCs().decide(full, memory, knobs, RNG)[0]) == {"j2": {"n": 1}}

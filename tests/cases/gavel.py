@@ -14,10 +14,10 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from reproduction.gavel.program import POLICIES
 from reproduction.gavel.settings import sharing
-from workbench.baselines.allox import Allox, AlloxData, match
+from workbench.baselines.allox import Allox, AlloxInstance, match
 from workbench.baselines.fifo import Fifo as GreedyFifo
 from workbench.baselines.fifo import greedy
-from workbench.baselines.isolated import Isolated, IsolatedData
+from workbench.baselines.isolated import Isolated, IsolatedInstance
 from workbench.papers.gavel.formulations.fifo import FirstInFirstOut
 from workbench.papers.gavel.formulations.finish_time_fairness import (
     FinishTimeFairness,
@@ -116,7 +116,7 @@ def las_packed(case: Case, header: Case) -> dict[str, Any]:
 
 def isolated(case: Case, header: Case) -> dict[str, Any]:
     """Shares equal to 1e-9 (the file has 9 digits): those of the linear programme and those of the closed form."""
-    data = IsolatedData(_jobs(case), _types(case), _gangs(case), _workers(case))
+    data = IsolatedInstance(_jobs(case), _types(case), _gangs(case), _workers(case))
     stated = {str(job): shares for job, shares in case["gavel"]["allocation"].items()}
     expected = [[stated[job].get(name, 0.0) for name in data.types] for job in data.jobs]
     allocation = Isolated().run(data, {}).values["allocation"]
@@ -332,11 +332,11 @@ def allox(case: Case, header: Case) -> dict[str, Any]:
     return {"ok": ok, "expected": stated, "got": got, "note": note}
 
 
-def allox_data(case: Case) -> AlloxData:
+def allox_data(case: Case) -> AlloxInstance:
     """The data of an instance; as in the authors' code a job that has no speed anywhere has 1e-10 steps/s."""
     data = fairness_data(case)
     nowhere = ((data.speed > 0) & (data.workers > 0)).any(axis=1)
-    return AlloxData(
+    return AlloxInstance(
         jobs=data.jobs,
         types=data.types,
         speed=np.where(nowhere[:, None], data.speed, 1e-10),
@@ -347,7 +347,7 @@ def allox_data(case: Case) -> AlloxData:
     )
 
 
-def least_with_first(data: AlloxData, first: npt.NDArray[np.bool_]) -> float | None:
+def least_with_first(data: AlloxInstance, first: npt.NDArray[np.bool_]) -> float | None:
     """The least sum of times over the matchings in which the jobs (jobs x types) are the first in line, None if none.
 
     On each type, as many of them stand at place k as have nobody before them: those at k less those at k + 1.

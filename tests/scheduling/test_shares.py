@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.base.errors import InputError
-from workbench.baselines.isolated import Isolated, IsolatedData
+from workbench.baselines.isolated import Isolated, IsolatedInstance
 from workbench.scheduling.shares import equal_share, isolated_share
 from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
 
@@ -41,7 +41,7 @@ def test_isolated_share_keeps_every_limit_and_the_proportions(workers, gangs):
 @given(workers=COUNTS, gangs=GANGS)
 def test_the_formulation_has_the_closed_form_as_its_only_optimum(name, workers, gangs):
     jobs, types = tuple(f"job {i}" for i in range(len(gangs))), tuple(f"type {i}" for i in range(len(workers)))
-    data = IsolatedData(jobs, types, gangs, workers)
+    data = IsolatedInstance(jobs, types, gangs, workers)
     found = Isolated().run(data, {}, Solver(name))
     got = [[found.values["allocation"][job][kind] for kind in types] for job in jobs]
     assert np.array(got) == pytest.approx(isolated_share(workers, gangs), abs=1e-9)
@@ -50,12 +50,12 @@ def test_the_formulation_has_the_closed_form_as_its_only_optimum(name, workers, 
 
 
 def test_without_jobs_or_workers():
-    assert Isolated().run(IsolatedData((), ("k80",), [], [2]), {}).values == {"allocation": {}}
-    assert Isolated().run(IsolatedData(("a",), ("k80",), [1], [0]), {}).values == {"allocation": {"a": {"k80": 0}}}
+    assert Isolated().run(IsolatedInstance((), ("k80",), [], [2]), {}).values == {"allocation": {}}
+    assert Isolated().run(IsolatedInstance(("a",), ("k80",), [1], [0]), {}).values == {"allocation": {"a": {"k80": 0}}}
 
 
 def test_a_model_that_was_changed_is_not_read_as_isolated():
-    data = IsolatedData(("a", "b"), ("k80",), [1, 1], [2])
+    data = IsolatedInstance(("a", "b"), ("k80",), [1, 1], [2])
     model = Isolated().build(data, {})
     model.owned["a"].setub(0.5)
     solve_model(model)
@@ -69,4 +69,4 @@ def test_a_model_that_was_changed_is_not_read_as_isolated():
 )
 def test_bad_numbers_are_named(gang, workers, named):
     with pytest.raises(InputError, match=named):
-        IsolatedData(("a",), ("k80",), gang, workers)
+        IsolatedInstance(("a",), ("k80",), gang, workers)

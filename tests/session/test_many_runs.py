@@ -8,7 +8,7 @@ import pytest
 
 import workbench
 from workbench.base.errors import InputError, WorkbenchError
-from workbench.base.processes import WorkerPool
+from workbench.base.processes import Workers
 from workbench.scheduling.decision import InvalidDecision
 from workbench.session.many_runs import RunRequest, attempt, do, run_all
 from workbench.simulation.run import Run
@@ -72,10 +72,10 @@ def test_the_number_of_processes_does_not_matter(greedy):
 
 
 def test_a_pool_serves_one_batch_after_the_other():
-    with WorkerPool(2) as pool:
-        first = run_all([request(), request("nobody")], pool=pool)
-        second = run_all([request("las")], pool=pool)
-        assert pool.alive
+    with Workers(2) as workers:
+        first = run_all([request(), request("nobody")], processes=workers)
+        second = run_all([request("las")], processes=workers)
+        assert workers.alive
     assert first[0] == attempt(request()) and second == [attempt(request("las"))]
     assert isinstance(first[1], InputError)
 

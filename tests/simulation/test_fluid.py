@@ -10,7 +10,7 @@ from pytest import approx
 
 from tests.baselines.mechanisms.support import make
 from workbench.base.errors import InputError
-from workbench.baselines.mechanisms.priority import Allocated
+from workbench.baselines.mechanisms.priority import PolicyAnswer
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.decision import Shares, members
@@ -30,7 +30,7 @@ def fixed(*rows: tuple[str | tuple[str, str], tuple[float, ...]]):
     def policy(snapshot, knobs, memory):
         there = [(unit, x) for unit, x in rows if set(members(unit)) <= set(snapshot.jobs.names)]
         values = np.array([x for _, x in there], dtype=float).reshape(len(there), len(snapshot.types))
-        return Allocated(Shares(tuple(unit for unit, _ in there), snapshot.types, values))
+        return PolicyAnswer(Shares(tuple(unit for unit, _ in there), snapshot.types, values))
 
     return policy
 
@@ -118,4 +118,4 @@ def test_a_policy_that_starves_everybody_is_named():
     with pytest.raises(InputError, match="some waiting job a share"):
         flow(make({"a": ("t", 1)}, [{}]), fixed(("j0", (0.0,))), {})
     with pytest.raises(InputError, match="accelerator types"):
-        flow(make({"a": ("t", 1)}, [{}]), lambda *_: Allocated(Shares(("j0",), ("zz",), np.ones((1, 1)))), {})
+        flow(make({"a": ("t", 1)}, [{}]), lambda *_: PolicyAnswer(Shares(("j0",), ("zz",), np.ones((1, 1)))), {})

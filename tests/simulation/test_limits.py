@@ -48,7 +48,7 @@ def picture(state: State) -> Any:
         unit: (lease.assignment, lease.until_s, lease.slots, lease.mark_s, lease.going)
         for unit, lease in (*state.leasing.leases.items(), *state.leasing.ended.items())
     }
-    free = copy.deepcopy(state.nodes.pool._free)
+    free = copy.deepcopy(state.nodes.slots._free)
     return arrays, leases, free, list(state.recorder._events.fresh), state.recorder.decisions, list(book.verdict)
 
 

@@ -17,7 +17,7 @@ from workbench.scheduling.decision import Assignment, Decision, Reason, Shares
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers.solve_report import SolveReport
 from workbench.simulation.loop import ProgressReport, RunProgress, simulate
-from workbench.simulation.stop import CancelFlag, Cancelled, Until, WindowFinished
+from workbench.simulation.stop import CancelFlag, RunCancelledError, Until, WindowFinished
 
 # What a scheduler sees -----------------------------------------------------------------------------------------------
 
@@ -194,7 +194,7 @@ def test_cancelling_ends_at_the_next_decision() -> None:
             flag.cancel()
         return give("j0", A) if snapshot.now_s == 0 else EMPTY
 
-    with pytest.raises(Cancelled, match="180 s"):
+    with pytest.raises(RunCancelledError, match="180 s"):
         simulate(two_nodes([{"steps": 5000.0}]), Scripted(answer), stop=flag)
     assert len(calls) == 3
     assert simulate(two_nodes([{"steps": 5000.0}]), greedy(), stop=CancelFlag(Until(70.0))).end_s == 70

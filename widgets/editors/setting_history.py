@@ -11,7 +11,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.estimators.registry import DEFAULT
 
 
-class Quiet:
+class QuietControls:
     """True inside `with quiet():`, where what controls tell is not to be heard; such blocks may be nested."""
 
     def __init__(self) -> None:

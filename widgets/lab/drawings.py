@@ -35,7 +35,7 @@ OF_CLUSTER = (*CLUSTERS.values(), "plan_gpus", "plan_gpus_later", "profiling_wai
 """Signals that are not of the job that they are recorded with."""
 
 
-class Look(NamedTuple):
+class ChartContext(NamedTuple):
     """What a chart shows: a run, the selected job (None: all), the time that playback has come to (None: the end).
 
     signal: the one to be drawn (None: all of them on one axis); tried: all runs on this scenario, this one last;
@@ -78,7 +78,7 @@ def gantt(
     axis_s: float | None = None,
 ) -> Drawing:
     """The schedule, by GPU or by job; before: such a drawing, of which what differs is shown as outlines; axis_s: as
-    in `Look`."""
+    in `ChartContext`."""
     many = len(run.jobs) > MANY_JOBS or (by == "slot" and run.scenario.cluster.gpus > MANY_ROWS)
     high = LOW_PX if many else HIGH_PX
     return charts.run_gantt(run, by=by, end_s=end_s, before=before, colour=colour, max_height=high, axis_s=axis_s)
@@ -90,7 +90,7 @@ def gpu_at(run: Run, row: float) -> str:
     return "" if found is None else f"{found[0]}/{found[1]}"
 
 
-def _allocation(look: Look) -> Drawing:
+def _allocation(look: ChartContext) -> Drawing:
     """The shares in force at the time; of the whole run those of the first decision that has most jobs and pairs."""
     run = look.run
     at_s = _fullest_s(run.shares) if look.at_s is None else look.at_s
@@ -105,7 +105,7 @@ def _fullest_s(shares: pd.DataFrame) -> float:
     return float(units.index.to_numpy(float)[int(units.to_numpy().argmax())])
 
 
-def _tasks(look: Look) -> Drawing:
+def _tasks(look: ChartContext) -> Drawing:
     """Tasks with the barriers of their rounds."""
     run = look.run
     rows, gpus = charts.task_rows(run.timeline, run.scenario.cluster)
@@ -114,7 +114,7 @@ def _tasks(look: Look) -> Drawing:
     )
 
 
-def _received(look: Look) -> Drawing:
+def _received(look: ChartContext) -> Drawing:
     """Time received against the target, of the selected job or of all."""
     run, shares, timeline = look.run, look.run.shares, look.run.timeline
     if look.job is not None:  # as `received` does, but before the work; every decision keeps a row
@@ -130,13 +130,13 @@ def _of(table: pd.DataFrame, job: str) -> pd.Series[bool]:
     return table["unit"].map(units).astype(bool)
 
 
-def _prices(look: Look) -> Drawing:
+def _prices(look: ChartContext) -> Drawing:
     """What a GPU of each type costs, under the Gantt chart."""
     run = look.run
     return charts.prices(run.signals, cluster=run.scenario.cluster, end_s=run.end_s, inset_px=TAB_PX)
 
 
-def _signals(look: Look) -> Drawing:
+def _signals(look: ChartContext) -> Drawing:
     """What the scheduler went by, besides what has a chart of its own."""
     run = look.run
     table = run.signals[_by_job(run)]
@@ -163,7 +163,7 @@ def signals_alike(run: Run) -> bool:
     return bool(most.max() <= ALIKE * most[most > 0].min()) if (most > 0).any() else True
 
 
-def _window(look: Look) -> Drawing:
+def _window(look: ChartContext) -> Drawing:
     """The queue at the time; of the whole run when it was longest."""
     run = look.run
     at_s = charts.longest_queue_s(run.signals) if look.at_s is None else look.at_s
@@ -173,7 +173,7 @@ def _window(look: Look) -> Drawing:
     return charts.service_window(table, gpus=run.scenario.cluster.gpus, title=title)
 
 
-def _plan(look: Look) -> Drawing:
+def _plan(look: ChartContext) -> Drawing:
     """Who has what at the time; of the whole run when the queue was longest."""
     run = look.run
     at_s = charts.longest_queue_s(run.signals) if look.at_s is None else look.at_s
@@ -182,14 +182,14 @@ def _plan(look: Look) -> Drawing:
     return charts.gangs(table, cluster=run.scenario.cluster, title=title)
 
 
-def _gains(look: Look) -> Drawing:
+def _gains(look: ChartContext) -> Drawing:
     """The gain matrix, or the configurations of the selected job."""
     run = look.run
     had = charts.configurations_had(run.timeline)
     return charts.gain_matrix(charts.gains_table(run.signals), selected=look.job, had=had)
 
 
-def _leases(look: Look) -> Drawing:
+def _leases(look: ChartContext) -> Drawing:
     """What was done for each job with a deadline, and what came of its deadlines."""
     run = look.run
     rewards = {job.name: job.rewards for job in run.scenario.jobs}
@@ -197,7 +197,7 @@ def _leases(look: Look) -> Drawing:
     return charts.lease_gantt(table, lease=run.knobs.get("slo_lease_s"), end=run.end_s, axis_s=look.axis_s)
 
 
-def _rewards(look: Look) -> Drawing:
+def _rewards(look: ChartContext) -> Drawing:
     """What completing in time is worth, and what each job got."""
     run = look.run
     rewards = {job.name: job.rewards for job in run.scenario.jobs}
@@ -205,17 +205,17 @@ def _rewards(look: Look) -> Drawing:
     return charts.reward_classes(rewards, done_s=done_s)
 
 
-def _clusters(look: Look) -> Drawing:
+def _clusters(look: ChartContext) -> Drawing:
     """The sizes of the logical clusters, which belong to the cluster whatever job they are recorded with."""
     run = look.run
     named = {signal: name for name, signal in CLUSTERS.items()}
     rows = run.signals[run.signals["signal"].isin(CLUSTERS.values())]
-    sizes = pd.DataFrame({"time_s": rows["time_s"], "pool": rows["signal"].map(named), "gpus": rows["value"]})
+    sizes = pd.DataFrame({"time_s": rows["time_s"], "cluster": rows["signal"].map(named), "gpus": rows["value"]})
     said = "guaranteed: in SLO leases now; spot: all that the others do not have"
-    return charts.pools(sizes, gpus=run.scenario.cluster.gpus, end_s=run.end_s, subtitle=said)
+    return charts.logical_clusters(sizes, gpus=run.scenario.cluster.gpus, end_s=run.end_s, subtitle=said)
 
 
-def _fairness(look: Look) -> Drawing:
+def _fairness(look: ChartContext) -> Drawing:
     jobs = metrics.per_job(look.run)
     values = {
         "latency ratio": jobs["latency_ratio"].to_numpy(),
@@ -224,19 +224,19 @@ def _fairness(look: Look) -> Drawing:
     return charts.cdf(values, title="Fairness: how the jobs fared", x_title="Ratio (the lower, the better)")
 
 
-def _latency(look: Look) -> Drawing:
+def _latency(look: ChartContext) -> Drawing:
     """Hops's (7) over time: of the jobs that ended in the hour before, held on where none did."""
     table = metrics.latency_ratio_over_time(look.run, HOUR_S)
     title = "Latency ratio of the past hour's jobs"  # a title wider than the plot would make the plot narrow
     return charts.over_time(table, "value", "", end_s=look.run.end_s, y_title="Mean latency ratio", title=title)
 
 
-def _fragments(look: Look) -> Drawing:
+def _fragments(look: ChartContext) -> Drawing:
     run = look.run
     return charts.fragments_by_round(run.decisions, round_s=run.knobs.get("round_s"), end_s=run.end_s)
 
 
-def _trade_off(look: Look) -> Drawing:
+def _trade_off(look: ChartContext) -> Drawing:
     """Every run on this scenario: how soon jobs are done on average, against how the worst-off one fares."""
     by_wait = bool((look.run.signals["signal"] == "latency_ratio").any())
     worst = "max_latency_ratio" if by_wait else "max_finish_time_fairness"
@@ -256,33 +256,33 @@ def _trade_off(look: Look) -> Drawing:
     )
 
 
-def _estimator(look: Look) -> Drawing:
+def _estimator(look: ChartContext) -> Drawing:
     """How the estimator's speeds come nearer to the true ones (Hops's Fig. 7b)."""
     assert look.errors is not None  # else the chart is not there
     learns = maker(look.belief).estimator.learns
     return charts.speed_errors({look.belief: look.errors}, title=f"Error of believed {learns}")
 
 
-def _entities(look: Look) -> Drawing:
+def _entities(look: ChartContext) -> Drawing:
     """The GPUs that each entity has."""
     run = look.run
     return charts.entities(run.timeline, run.jobs, end_s=run.end_s)
 
 
-def _completion_times(look: Look) -> Drawing:
+def _completion_times(look: ChartContext) -> Drawing:
     return charts.jct_cdf(look.run.jobs)
 
 
-def _utilisation(look: Look) -> Drawing:
+def _utilisation(look: ChartContext) -> Drawing:
     run = look.run
     return charts.utilisation(run.timeline, cluster=run.scenario.cluster, end_s=run.end_s)
 
 
-def _queue(look: Look) -> Drawing:
+def _queue(look: ChartContext) -> Drawing:
     return charts.queue(look.run.decisions, end_s=look.run.end_s)
 
 
-PAGES: Mapping[str, Callable[[Look], Drawing]] = {
+PAGES: Mapping[str, Callable[[ChartContext], Drawing]] = {
     "Tasks": _tasks,
     "Leases": _leases,
     "Rewards": _rewards,
@@ -307,17 +307,17 @@ PAGES: Mapping[str, Callable[[Look], Drawing]] = {
 """Each chart, and the main pictures besides the Gantt chart."""
 
 
-def _recorded(*signals: str) -> Callable[[Look], bool]:
+def _recorded(*signals: str) -> Callable[[ChartContext], bool]:
     """Whether a run has recorded all of these signals."""
     return lambda look: set(signals) <= set(look.run.signals["signal"])
 
 
-def _with_deadlines(look: Look) -> bool:
+def _with_deadlines(look: ChartContext) -> bool:
     """Whether some job has a deadline."""
     return any(job.rewards for job in look.run.scenario.jobs)
 
 
-ONLY_WITH: Mapping[str, Callable[[Look], bool]] = {
+ONLY_WITH: Mapping[str, Callable[[ChartContext], bool]] = {
     "Leases": _with_deadlines,
     "Rewards": _with_deadlines,
     "Clusters": _recorded(*CLUSTERS.values()),

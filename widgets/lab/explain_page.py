@@ -19,7 +19,7 @@ from widgets.work.work import Message, Workplace
 from workbench.analysis.chain import Chain, chain
 from workbench.analysis.explanation import explain, longest_wait_s, not_faster
 from workbench.analysis.explanation.admission import has_verdicts, jobs_asked_about
-from workbench.analysis.explanation.counterfactual import Otherwise, on_its_own, with_node
+from workbench.analysis.explanation.counterfactual import CounterfactualQuestion, on_its_own, with_node
 from workbench.analysis.one_decision import one_decision
 from workbench.base.errors import InputError, WorkbenchError
 from workbench.base.units import format_duration, parse_duration
@@ -185,7 +185,7 @@ class ExplainPage:
         if isinstance(found, Chain):
             self._answer.value = pages().page_of_gpu(found, run)
 
-    def _question(self, kind: str | None) -> Otherwise:
+    def _question(self, kind: str | None) -> CounterfactualQuestion:
         """What is asked of the job and time that are chosen. Raises InputError or ValueError for what cannot be."""
         run, job, at_s = self._asked_of()
         return on_its_own(run, job) if kind is None else with_node(run, job, at_s, accelerator=kind)
@@ -271,11 +271,11 @@ class OtherwiseRow:
     def __init__(
         self,
         work: Callable[[str], Workplace],
-        question: Callable[[str | None], Otherwise],
+        question: Callable[[str | None], CounterfactualQuestion],
         asked_of: Callable[[], tuple[Run, str, float]],
     ) -> None:
         self._work, self._question, self._asked_of = work, question, asked_of
-        self._asked: Otherwise | None = None
+        self._asked: CounterfactualQuestion | None = None
         self._number = 0
         self._faster = _button("Why not on faster GPUs?", "faster", self.ask_faster)
         self._now = _button("What would make it run now?", "now", self.ask_now)

@@ -21,7 +21,7 @@ from widgets.parts.chart_page import ROWS_SHOWN, ChartPage
 from widgets.parts.html_table import html_table
 from widgets.parts.playback import Playback, rounds_of
 from widgets.parts.startup import quick_imports
-from widgets.work.pace import Later
+from widgets.work.pace import LaterSteps
 from widgets.work.work import Workplace
 from workbench.analysis import metrics
 from workbench.base.errors import counted
@@ -112,7 +112,7 @@ class Results:
         self._words = ""
         self._tried = True
         steps = (self._measure, self._tell_pages, self._offer_charts, self._draw_page, told)
-        self._later = Later(steps, failed)
+        self._later = LaterSteps(steps, failed)
         self._setting_up = False
         self._shown = 0
         self._drawn: dict[str, tuple[object, ...]] = {}
@@ -377,7 +377,9 @@ class Results:
             self.open("Measures")
 
     def _look(self, **more: Any) -> Any:
-        return drawings().Look(self._run, tried=self._trials.made, belief=self._belief, errors=self._errors, **more)
+        return drawings().ChartContext(
+            self._run, tried=self._trials.made, belief=self._belief, errors=self._errors, **more
+        )
 
     def _draw_picture(self) -> None:
         if self._run is None or self._setting_up:

@@ -83,7 +83,7 @@ class BeliefChoice:
         self._help.value = f"<p class='wb-note'>{html.escape(found.help)}</p>"
 
 
-class Selecting(Protocol):
+class JobSelection(Protocol):
     """Charts with one selected job."""
 
     @property
@@ -148,7 +148,7 @@ class ScenarioPanel:
         names = [row.get("name") for row in self.jobs.rows]
         self.jobs.selected = names.index(job) if job in names else -1
 
-    def follow(self, index: int, charts: Selecting, ran: Collection[str] | None, first: str) -> None:
+    def follow(self, index: int, charts: JobSelection, ran: Collection[str] | None, first: str) -> None:
         """Select the job of a row in the charts, or let it go if it was selected.
 
         ran: the jobs of the runs, None without a run; first: what to press for one.

@@ -15,8 +15,8 @@ import ipywidgets as w
 
 from widgets.editors.mistakes import what_is_wrong
 from widgets.editors.scenario_file import FILE, ScenarioFile
-from widgets.editors.setting_history import AnySetting, Quiet, SettingHistory
-from widgets.lab.still import Still
+from widgets.editors.setting_history import AnySetting, QuietControls, SettingHistory
+from widgets.lab.still import StillPicture
 from widgets.parts.presenter import Panel, Presenter
 from widgets.parts.status_line import StatusLine
 from widgets.work.work import Message
@@ -44,11 +44,11 @@ class LabShell(ABC, Generic[AnySetting]):
 
     def __init__(self, title: str, bar: SolveBar, more: Sequence[w.Widget] = ()) -> None:
         self._bar = bar
-        self._quiet = Quiet()
+        self._quiet = QuietControls()
         self._asked: AnySetting | None = None
         self._shown: AnySetting | None = None
         self._summary = ""
-        self._still = Still(title, self._seen)
+        self._still = StillPicture(title, self._seen)
         bar.on_done = self._still.changed
         self._frame = LabFrame[AnySetting](
             title,

@@ -20,7 +20,7 @@ REST_S = 2.0
 Seen = Callable[[], tuple["Sequence[Drawing]", str]]
 
 
-class Still:
+class StillPicture:
     """seen: the charts that a lab shows, and HTML of its numbers. hide: a widget that hides it, to stand in the lab."""
 
     def __init__(self, title: str, seen: Seen) -> None:

@@ -118,11 +118,11 @@ def _allow(libc: Any, ruleset: int, path: Path, allowed: int) -> None:
     files = 1 | WRITE_FILE | READ_FILE | 1 << 14  # what there is to allow of a file
     rule = allowed if path.is_dir() else allowed & files
 
-    class Rule(ctypes.Structure):
+    class LandlockRule(ctypes.Structure):
         _pack_ = 1
         _fields_ = [("allowed", ctypes.c_uint64), ("place", ctypes.c_int32)]
 
-    failed = libc.syscall(ADD, ruleset, BENEATH, ctypes.byref(Rule(rule, place)), 0)
+    failed = libc.syscall(ADD, ruleset, BENEATH, ctypes.byref(LandlockRule(rule, place)), 0)
     os.close(place)
     if failed:
         raise OSError(ctypes.get_errno(), "the kernel does not take a rule", str(path))

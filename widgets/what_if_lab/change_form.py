@@ -9,19 +9,19 @@ import ipywidgets as w
 
 from widgets.editors.knob_panel import Control
 from widgets.editors.scheduler_choice import short_titles
-from widgets.editors.setting_history import Quiet
+from widgets.editors.setting_history import QuietControls
 from workbench.analysis.whatif import (
     Change,
-    Density,
+    DensityTo,
     FaultsTo,
     KnobTo,
-    Load,
+    LoadTo,
     NodesBy,
+    NodesWithout,
     OutageOf,
     RestartTo,
     SchedulerTo,
-    SetTo,
-    Without,
+    SiteSettingTo,
     parse_change,
 )
 from workbench.base.errors import InputError
@@ -33,14 +33,14 @@ WIDE = {"width": "97%"}
 MEANS = ("mtbf_s=", "mttr_s=")
 KINDS = (
     ("Nodes added or removed", NodesBy.kind),
-    ("Nodes, racks, partitions gone", Without.kind),
+    ("Nodes, racks, partitions gone", NodesWithout.kind),
     ("Nodes down for a time", OutageOf.kind),
     ("Scheduler", SchedulerTo.kind),
     ("A knob of today's scheduler", KnobTo.kind),
-    ("A limit or weight of a Slurm site", SetTo.kind),
+    ("A limit or weight of a Slurm site", SiteSettingTo.kind),
     ("Cost of a restart", RestartTo.kind),
-    ("Load: arrivals closer together", Load.kind),
-    ("Density: more or fewer jobs", Density.kind),
+    ("Load: arrivals closer together", LoadTo.kind),
+    ("Density: more or fewer jobs", DensityTo.kind),
     ("Node failures", FaultsTo.kind),
 )
 
@@ -52,7 +52,7 @@ class ChangeForm:
         self._changed = changed
         self._knobs_today = knobs
         self._knob: Control | None = None
-        self._quiet = Quiet()
+        self._quiet = QuietControls()
         self.kind = w.Dropdown(options=KINDS, description="Change", style=STYLE, layout=WIDE)
         self.kind.add_class("wb-change-kind")
         self.type = _field(w.Dropdown, "GPU type", "Of which type", options=[""])
@@ -72,7 +72,7 @@ class ChangeForm:
         )
         self._texts = {
             kind.kind: _field(w.Text, label, f"As {kind.example}", value="", placeholder=kind.example)
-            for kind, label in ((Without, "Gone"), (OutageOf, "Down"), (SetTo, "Set"))
+            for kind, label in ((NodesWithout, "Gone"), (OutageOf, "Down"), (SiteSettingTo, "Set"))
         }
         self._parts = {
             **{kind: [text] for kind, text in self._texts.items()},
@@ -80,8 +80,8 @@ class ChangeForm:
             SchedulerTo.kind: [self.policy, self.with_knobs],
             KnobTo.kind: [self.knob_name, self.knob_box],
             RestartTo.kind: [self.restart],
-            Load.kind: [self.load],
-            Density.kind: [self.density],
+            LoadTo.kind: [self.load],
+            DensityTo.kind: [self.density],
             FaultsTo.kind: [self.mtbf, self.mttr, self.outages],
         }
         self._rows = w.VBox()
@@ -123,10 +123,10 @@ class ChangeForm:
             return KnobTo(str(self.knob_name.value), self._knob.value())
         if kind == RestartTo.kind:
             return parse_change(f"{kind} {self.restart.value or '?'}")
-        if kind == Load.kind:
-            return Load(float(self.load.value))
-        if kind == Density.kind:
-            return Density(float(self.density.value))
+        if kind == LoadTo.kind:
+            return LoadTo(float(self.load.value))
+        if kind == DensityTo.kind:
+            return DensityTo(float(self.density.value))
         if kind in self._texts:
             return parse_change(f"{kind} {str(self._texts[kind].value).strip() or '?'}")
         mtbf, mttr = str(self.mtbf.value).strip(), str(self.mttr.value).strip()
@@ -152,9 +152,9 @@ class ChangeForm:
                 self._texts[change.kind].value = change.text.partition(" ")[2]
             elif isinstance(change, RestartTo):
                 self.restart.value = change.text.partition(" ")[2]
-            elif isinstance(change, Load):
+            elif isinstance(change, LoadTo):
                 self.load.value = change.factor
-            elif isinstance(change, Density) and not change.seed:
+            elif isinstance(change, DensityTo) and not change.seed:
                 self.density.value = change.percent
             elif isinstance(change, FaultsTo):
                 parts = [part for part in change.text.partition(" ")[2].split(", ") if "=" in part]

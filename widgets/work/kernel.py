@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable
 from widgets.work.work import Hear, Message, Workplace
 from workbench.scenario.scenario import Scenario
 from workbench.simulation.state import State
-from workbench.simulation.stop import Cancelled, Stop
+from workbench.simulation.stop import RunCancelledError, Stop
 
 MOST_JOBS = 10
 """Scenarios of so many jobs are tried here."""
@@ -57,7 +57,7 @@ class KernelWork:
 
 
 class _Patience:
-    """A rule that ends the run with `Cancelled` once it is late."""
+    """A rule that ends the run with `RunCancelledError` once it is late."""
 
     def __init__(self, rule: Stop, late_s: float) -> None:
         self._rule, self._late_s = rule, late_s
@@ -67,5 +67,5 @@ class _Patience:
 
     def __call__(self, state: State) -> bool:
         if time.monotonic() > self._late_s:
-            raise Cancelled("simulation in the kernel", f"{PATIENCE_S:g} s", "to have ended")
+            raise RunCancelledError("simulation in the kernel", f"{PATIENCE_S:g} s", "to have ended")
         return self._rule(state)

@@ -25,7 +25,7 @@ MOST_WORKERS = 8
 """Processes at most: each holds about 150 MB before it begins."""
 
 
-class Far(NamedTuple):
+class BatchProgress(NamedTuple):
     """How far it is. left_s: an estimate, s; None before the first run has ended."""
 
     ended: int
@@ -60,12 +60,12 @@ class ManyWork:
         return self._busy
 
     @property
-    def far(self) -> Far:
+    def far(self) -> BatchProgress:
         """How far the batch is."""
         ended, total = len(self._ended), len(self._requests)
         passed_s = time.monotonic() - self._began_s
         left_s = passed_s / ended * (total - ended) if ended and self._busy else None
-        return Far(ended, total, left_s)
+        return BatchProgress(ended, total, left_s)
 
     def warm(self) -> None:
         """Start the processes, so that the first batch need not wait for them."""

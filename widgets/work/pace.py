@@ -54,7 +54,7 @@ class Paced:
         self._free_s = 2 * time.monotonic() - began_s
 
 
-class Later:
+class LaterSteps:
     """Does what can wait, a step at a time: between two of them whatever the event loop has to do comes first.
 
     Asked again before it has begun it waits anew, but no longer than MOST_S in all; asked while it is at it, it goes on

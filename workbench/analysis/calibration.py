@@ -63,7 +63,7 @@ Verdict = Literal["calibrated", "indicative"]
 
 
 @dataclass(frozen=True)
-class Fit:
+class CalibrationFit:
     """How near waits are on the parts held back: median over parts and partitions of |median / recorded median -
     1|, where a difference within `pace_s` is none, and a recorded median counts as at least that; Spearman's
     correlation of users' mean waits (nan with fewer than three users); |mean wait / recorded mean - 1| over all."""
@@ -72,7 +72,7 @@ class Fit:
     rank_correlation: float
     mean_error: float
 
-    def as_good_as(self, other: Fit) -> bool:
+    def as_good_as(self, other: CalibrationFit) -> bool:
         """No worse in error and in rank; who has no rank has none to speak of."""
         mine, its = (fit.rank_correlation if math.isfinite(fit.rank_correlation) else 0.0 for fit in (self, other))
         return self.median_error <= other.median_error and mine >= its
@@ -90,8 +90,8 @@ class Calibration:
     waits: pd.DataFrame
     runs: tuple[str, ...]
     pace_s: float
-    held_back: Fit
-    rivals: dict[str, Fit]
+    held_back: CalibrationFit
+    rivals: dict[str, CalibrationFit]
     refused: tuple[str, ...] = ()
     beyond: tuple[str, ...] = ()
     experiments: pd.DataFrame = field(default_factory=pd.DataFrame)
@@ -206,7 +206,7 @@ class Calibration:
         found = (
             {key: math.nan if each is None else each for key, each in fit.items()} for fit in data["fits"].values()
         )
-        held_back, *rivals = (Fit(**fit) for fit in found)
+        held_back, *rivals = (CalibrationFit(**fit) for fit in found)
         runs, refused, beyond = (tuple(data[name]) for name in ("runs", "refused", "beyond"))
         of, scheduler = dict(zip([*data["fits"]][1:], rivals, strict=True)), data["scheduler"]
         waits, experiments = tables["waits"], tables["experiments"]
@@ -215,7 +215,7 @@ class Calibration:
     def as_json(self) -> dict[str, Any]:
         """As `workbench calibrate --json` prints it; null where there is no number."""
 
-        def plain(fit: Fit) -> dict[str, float | None]:
+        def plain(fit: CalibrationFit) -> dict[str, float | None]:
             return {name: value if math.isfinite(value) else None for name, value in vars(fit).items()}
 
         columns = ["recorded_median_s", "simulated_median_s", "recorded_mean_s", "simulated_mean_s", "jobs"]
@@ -388,8 +388,12 @@ def _with_rivals(table: pd.DataFrame) -> pd.DataFrame:
         known, asked = table[table["part"].between(0, part - 1)], table[table["part"] == part]
         recent = known[known["eligible_s"] >= asked["eligible_s"].min() - DAY_S]
         by = [
-            pool.groupby(keys)["recorded_s"].median().to_dict()
-            for pool, keys in ((recent, ["partition", "size"]), (known, ["partition", "size"]), (known, ["partition"]))
+            those.groupby(keys)["recorded_s"].median().to_dict()
+            for those, keys in (
+                (recent, ["partition", "size"]),
+                (known, ["partition", "size"]),
+                (known, ["partition"]),
+            )
         ]
         rest = known["recorded_s"].median()
         for row, partition, size in asked[["partition", "size"]].itertuples():
@@ -399,7 +403,7 @@ def _with_rivals(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(yesterday_s=yesterday, mean_s=mean)
 
 
-def _fit(table: pd.DataFrame, columns: list[str], pace_s: float) -> Fit:
+def _fit(table: pd.DataFrame, columns: list[str], pace_s: float) -> CalibrationFit:
     """How near the mean of some columns' figures is to that of the recorded waits, on the parts held back."""
     held = table[table["part"] > 0]
     errors = []
@@ -414,7 +418,7 @@ def _fit(table: pd.DataFrame, columns: list[str], pace_s: float) -> Fit:
         rank = float(means["found_s"].rank().corr(means["recorded_s"].rank()))
     real = held["recorded_s"].mean()
     mean_error = abs(held[columns].mean().mean() - real) / max(real, pace_s)
-    return Fit(float(np.median(errors)) if errors else math.nan, rank, float(mean_error))
+    return CalibrationFit(float(np.median(errors)) if errors else math.nan, rank, float(mean_error))
 
 
 def _plain(values: Iterable[Any]) -> list[Any]:

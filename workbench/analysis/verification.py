@@ -35,7 +35,7 @@ Span = tuple[float, float]
 
 
 @dataclass
-class Life:
+class JobLife:
     """What the timeline and the events tell of one job. s: seconds; left_s: infinity for a job that is still there."""
 
     job: Job
@@ -85,7 +85,7 @@ class Life:
         return max(min(self.left_s, end_s) - self.job.arrival_s, 0.0) - covered(self.held)
 
 
-class Occupied(NamedTuple):
+class OccupiedCluster(NamedTuple):
     """The cluster after a decision."""
 
     busy: int
@@ -109,10 +109,10 @@ def rederived(run: Run) -> dict[str, float]:
     }
 
 
-def _lives(run: Run) -> dict[str, Life]:
+def _lives(run: Run) -> dict[str, JobLife]:
     said = zip(run.jobs["job"], run.jobs["verdict"], run.jobs["steps_done"], run.jobs["renewals"], strict=True)
     recorded = {job: (verdict, done, renewals) for job, verdict, done, renewals in said}
-    lives = {job.name: Life(job, recorded[job.name][0]) for job in run.scenario.jobs}
+    lives = {job.name: JobLife(job, recorded[job.name][0]) for job in run.scenario.jobs}
     prices = {each.name: each.price_per_hour for each in run.scenario.cluster.accelerators}
     for row in _rows(run.timeline):
         pair = bool(row.with_job)
@@ -138,7 +138,7 @@ def _lives(run: Run) -> dict[str, Life]:
     return lives
 
 
-def _hold(life: Life, kind: str, unit: str, span: Span, steps: float, usd: float) -> None:
+def _hold(life: JobLife, kind: str, unit: str, span: Span, steps: float, usd: float) -> None:
     """One GPU for a stretch of time."""
     seconds = span[1] - span[0]
     life.held.append(span)
@@ -153,7 +153,7 @@ def _hold(life: Life, kind: str, unit: str, span: Span, steps: float, usd: float
         life.profiles.append(span)
 
 
-def _happen(life: Life, event: str, time_s: float, unit: str) -> None:
+def _happen(life: JobLife, event: str, time_s: float, unit: str) -> None:
     if event == "finish":
         life.finish_s = time_s
     elif event == "verdict":
@@ -180,19 +180,19 @@ def covered(spans: Iterable[Span]) -> float:
     return total
 
 
-def _over_s(run: Run, lives: Sequence[Life]) -> float:
+def _over_s(run: Run, lives: Sequence[JobLife]) -> float:
     """When there was nothing more to do, or the run's end."""
     last_s = max((life.left_s for life in lives), default=math.inf)
     return last_s if last_s < math.inf else run.end_s
 
 
-def _come_and_go(lives: Sequence[Life], end_s: float) -> list[tuple[float, int]]:
+def _come_and_go(lives: Sequence[JobLife], end_s: float) -> list[tuple[float, int]]:
     """Times and changes of the number of jobs that are present, in order."""
     came = [(life.job.arrival_s, 1) for life in lives if life.job.arrival_s <= end_s]
     return sorted(came + [(life.left_s, -1) for life in lives if life.left_s < math.inf])
 
 
-def _count_present(lives: Sequence[Life], end_s: float) -> None:
+def _count_present(lives: Sequence[JobLife], end_s: float) -> None:
     """The n of finish-time fairness: the mean number of jobs present over each one's life, itself included.
 
     It is the job-seconds of the life divided by its length; at_s[i] is followed by count[i] jobs.
@@ -216,7 +216,7 @@ def _count_present(lives: Sequence[Life], end_s: float) -> None:
             life.present = max(count[bisect_right(at_s, from_s) - 1], 1)
 
 
-def _of_cluster(run: Run, lives: Sequence[Life], speeds: _Speeds) -> dict[str, float]:
+def _of_cluster(run: Run, lives: Sequence[JobLife], speeds: _Speeds) -> dict[str, float]:
     cluster, end_s = run.scenario.cluster, _over_s(run, lives)
     duration_s = max(end_s - min((life.job.arrival_s for life in lives), default=end_s), 0.0)
     computing_s, held_s, busy = 0.0, 0.0, defaultdict(list)
@@ -240,7 +240,7 @@ def _of_cluster(run: Run, lives: Sequence[Life], speeds: _Speeds) -> dict[str, f
     }
 
 
-def _of_faults(run: Run, lives: Sequence[Life]) -> dict[str, float]:
+def _of_faults(run: Run, lives: Sequence[JobLife]) -> dict[str, float]:
     faults = run.scenario.core.faults
     if not faults.list and faults.mtbf_s is None:
         return {"availability": math.nan, "lost_work": math.nan}
@@ -261,8 +261,8 @@ class _Speeds:
 
     def isolated_s(self, job: Job, present: float) -> float:
         """On 1/n of the cluster: of the sizes that fit into its GPUs the fastest, else the smallest that runs."""
-        room = sum(self._workers.values()) / present * (1 + TIE)
-        fit = [size for size in job.sizes if size <= room] or [job.sizes[0]]
+        present_gpus = sum(self._workers.values()) / present * (1 + TIE)
+        fit = [size for size in job.sizes if size <= present_gpus] or [job.sizes[0]]
         found = {}
         for kind in self._workers:
             best = max(self._speed(job, kind, size) for size in fit)
@@ -296,7 +296,7 @@ class _Speeds:
         return seconds / sum(self._workers[kind] for kind in able) if able else math.nan
 
 
-def _of_rounds(run: Run, lives: Sequence[Life]) -> dict[str, float]:
+def _of_rounds(run: Run, lives: Sequence[JobLife]) -> dict[str, float]:
     """A decision stands for the round that it begins, and for the boundaries passed over until the next one."""
     times_s, round_s = run.decisions["time_s"].tolist(), _round_s(run)
     after, over_s = _after_decisions(run, lives), _over_s(run, lives)
@@ -334,7 +334,7 @@ def _round_s(run: Run) -> float | None:
     return float(round_s) if begun_s and on_time else None
 
 
-def _emptied_s(lives: Sequence[Life], end_s: float) -> Iterator[float]:
+def _emptied_s(lives: Sequence[JobLife], end_s: float) -> Iterator[float]:
     """When the last job that was there had gone, once all that happened at the time is counted."""
     changes: Counter[float] = Counter()
     for time_s, change in _come_and_go(lives, end_s):
@@ -355,7 +355,7 @@ def _is_of_tasks(run: Run) -> bool:
     )
 
 
-def _after_decisions(run: Run, lives: Sequence[Life]) -> list[Occupied]:
+def _after_decisions(run: Run, lives: Sequence[JobLife]) -> list[OccupiedCluster]:
     """The cluster after each decision by the timeline, walking along it.
 
     Intervals have a length, so the timeline does not tell what was between two decisions at one time, after one at the
@@ -364,7 +364,7 @@ def _after_decisions(run: Run, lives: Sequence[Life]) -> list[Occupied]:
     """
     d, gpus = run.decisions, run.scenario.cluster.gpus
     columns = d[["busy_gpus", "up_gpus", "waiting_jobs", "changed"]]
-    said = [Occupied(*row) for row in columns.itertuples(index=False, name=None)]
+    said = [OccupiedCluster(*row) for row in columns.itertuples(index=False, name=None)]
     times_s = d["time_s"].tolist()
     often = Counter(times_s)
     changes, gone = _changes(run), _gone(run)
@@ -386,7 +386,7 @@ def _after_decisions(run: Run, lives: Sequence[Life]) -> list[Occupied]:
         active = bisect_right(arrivals_s, time_s) - bisect_right(left_s, time_s)
         changed = bool(at and order[at - 1] == time_s and changes[time_s].other(gone[time_s]))
         running = sum(count > 0 for count in holding.values())
-        found.append(Occupied(recorded.busy if of_tasks else busy, gpus - down, active - running, changed))
+        found.append(OccupiedCluster(recorded.busy if of_tasks else busy, gpus - down, active - running, changed))
     return found
 
 
@@ -457,7 +457,7 @@ def _gone(run: Run) -> dict[float, tuple[set[str], set[str]]]:
     return found
 
 
-def _of_jobs(run: Run, lives: Sequence[Life], speeds: _Speeds) -> dict[str, float]:
+def _of_jobs(run: Run, lives: Sequence[JobLife], speeds: _Speeds) -> dict[str, float]:
     done = [life for life in lives if life.finished]
     lived = [life for life in lives if not life.refused and life.job.arrival_s < run.end_s]
     begun = [life.first_start_s - life.job.arrival_s for life in lived if not math.isnan(life.first_start_s)]
@@ -515,7 +515,7 @@ def percentile(values: Sequence[float], percent: float) -> float:
     return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
 
 
-def _by_class(lives: Sequence[Life]) -> dict[str, float]:
+def _by_class(lives: Sequence[JobLife]) -> dict[str, float]:
     """Mean JCT by size class, by GPUs where no job has one."""
     classes: dict[str, list[float]] = defaultdict(list)
     named = any(life.job.size_class for life in lives)
@@ -526,7 +526,7 @@ def _by_class(lives: Sequence[Life]) -> dict[str, float]:
     return {f"mean_jct_by_class_s of {label}": mean(values) for label, values in classes.items()}
 
 
-def _of_slos(run: Run, lives: Sequence[Life]) -> dict[str, float]:
+def _of_slos(run: Run, lives: Sequence[JobLife]) -> dict[str, float]:
     """Known where some job has rewards above 0; the share of its reward that each one attains is Chronus (9)'s."""
     slo = [life for life in lives if life.job.rewards and life.job.rewards[0][1] > 0]
     if not slo:
@@ -534,7 +534,7 @@ def _of_slos(run: Run, lives: Sequence[Life]) -> dict[str, float]:
     share = {life.job.name: _attained(life, run.end_s) for life in slo}
     late = {life.job.name: _late(life, run.end_s) for life in slo}
 
-    def missed(some: Iterable[Life]) -> float:
+    def missed(some: Iterable[JobLife]) -> float:
         return 1 - mean([share[life.job.name] for life in some])
 
     delays_s = [min(a for a, _ in life.profiles) - life.job.arrival_s for life in lives if life.profiles]
@@ -563,7 +563,7 @@ def _of_slos(run: Run, lives: Sequence[Life]) -> dict[str, float]:
     return found
 
 
-def _attained(life: Life, end_s: float) -> float:
+def _attained(life: JobLife, end_s: float) -> float:
     """(reward - lowest) / (highest - lowest), as if an unfinished job were done at the run's end."""
     rewards, highest = life.job.rewards or (), (life.job.rewards or ((0.0, 0.0),))[0][1]
     lowest = LOWEST if highest > LOWEST else 0.0
@@ -572,7 +572,7 @@ def _attained(life: Life, end_s: float) -> float:
     return max(in_time[0] - lowest, 0.0) / (highest - lowest) if in_time else 0.0
 
 
-def _late(life: Life, end_s: float) -> bool:
+def _late(life: JobLife, end_s: float) -> bool:
     """Not done by its last deadline with a reward, or by then no more to be done."""
     due_s = life.job.arrival_s + life.job.deadline_s
     if life.finished:
@@ -580,7 +580,7 @@ def _late(life: Life, end_s: float) -> bool:
     return due_s < math.inf and (life.refused or due_s < end_s)
 
 
-def _had_guarantee(life: Life) -> bool:
+def _had_guarantee(life: JobLife) -> bool:
     """Verdicts are told when they change: the last one, and how many there were, say whether one was a guarantee."""
     verdicts = len(life.verdicts_s)
     least = {"guaranteed": 0, "best_effort": 1, "refused": 2}

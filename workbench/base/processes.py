@@ -37,11 +37,11 @@ def in_processes(
 
     Raises what `function` raises, for the task that failed first; WorkbenchError if a process ended by itself.
     """
-    with WorkerPool(min(workers, len(tasks))) as pool:
+    with Workers(min(workers, len(tasks))) as pool:
         return pool.map(function, tasks, on_answer)
 
 
-class WorkerPool:
+class Workers:
     """Processes that stay for one `map` after the other, until `close`. They begin with a call of `begin`."""
 
     def __init__(self, workers: int, begin: Callable[[], None] | None = None) -> None:
@@ -56,7 +56,7 @@ class WorkerPool:
             self.close()
             raise
 
-    def __enter__(self) -> WorkerPool:
+    def __enter__(self) -> Workers:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -101,7 +101,7 @@ class WorkerPool:
 
         try:
             if not self._processes and next(left, None) is not None:
-                raise ValueError("a pool without processes (it was closed) can do nothing")
+                raise ValueError("workers that were closed can do nothing")
             for pipe in self._processes:
                 give(pipe)
             while busy:

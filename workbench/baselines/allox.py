@@ -37,7 +37,7 @@ from workbench.base.scipy_alone import load_scipy
 from workbench.baselines.mechanisms import queue
 from workbench.baselines.mechanisms.explain import verb
 from workbench.baselines.mechanisms.line_scheduler import PRESET, THROUGH, LineScheduler, in_rounds
-from workbench.baselines.mechanisms.priority import Allocated
+from workbench.baselines.mechanisms.priority import PolicyAnswer
 from workbench.baselines.mechanisms.priority.explain import explain
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Route, StatedProblem
@@ -71,7 +71,7 @@ PREEMPTIVE = Knob(
 
 
 @dataclass(frozen=True, eq=False)
-class AlloxData:
+class AlloxInstance:
     """The numbers of one matching. All arrays are read-only.
 
     speed: (jobs x types) steps/s of the gang, 0 where it cannot run; steps: (jobs,) left; waited_s: (jobs,) since
@@ -143,13 +143,13 @@ class Matching(NamedTuple):
         first: BoolArray = self.place == last[number.ravel()]
         return first
 
-    def total_s(self, data: AlloxData) -> float:
+    def total_s(self, data: AlloxInstance) -> float:
         """Sum of completion times, counted from each job's arrival."""
         rows = np.arange(len(data.jobs))
         return float((self.place * data.time_s[rows, self.kind] + data.waited_s).sum())
 
 
-def match(data: AlloxData, every_place: bool = False) -> Matching:
+def match(data: AlloxInstance, every_place: bool = False) -> Matching:
     """The matching of the least total time, by the assignment problem over single GPUs.
 
     every_place: as many places as jobs on each GPU, as the authors' code has them: with the types by name, the matching
@@ -169,7 +169,7 @@ def match(data: AlloxData, every_place: bool = False) -> Matching:
     return Matching(kind[column], worker[column], k[column])
 
 
-def build(data: AlloxData) -> pyo.ConcreteModel:
+def build(data: AlloxInstance) -> pyo.ConcreteModel:
     """Return the unsolved assignment problem, over types instead of single GPUs."""
     m = pyo.ConcreteModel("allox")
     lines = [(kind, k) for kind, places in zip(data.types, data.places, strict=True) for k in places]
@@ -212,7 +212,7 @@ def build(data: AlloxData) -> pyo.ConcreteModel:
     return m
 
 
-class Allox(Formulation[AlloxData]):
+class Allox(Formulation[AlloxInstance]):
     """Who runs where, for the least mean completion time."""
 
     name = NAME
@@ -222,24 +222,24 @@ class Allox(Formulation[AlloxData]):
         "A job with a share of 1 is first in the line of one GPU; the others of the type come after it."
     )
 
-    def data(self, snapshot: Snapshot, knobs: Knobs) -> AlloxData:
+    def data(self, snapshot: Snapshot, knobs: Knobs) -> AlloxInstance:
         """The arrived jobs and the workers that are up."""
-        return _data(snapshot, list(range(len(snapshot.jobs))), snapshot.workers)
+        return _instance(snapshot, list(range(len(snapshot.jobs))), snapshot.workers)
 
-    def build(self, data: AlloxData, knobs: Knobs) -> pyo.ConcreteModel:
+    def build(self, data: AlloxInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""
         return build(data)
 
-    def read(self, model: pyo.ConcreteModel, data: AlloxData, knobs: Knobs) -> Result:
+    def read(self, model: pyo.ConcreteModel, data: AlloxInstance, knobs: Knobs) -> Result:
         """Types, places and who is first; raises SolverFailedError for values that are no matching."""
         return _result(data, read_matching(model, data))
 
-    def trivial(self, data: AlloxData, knobs: Knobs) -> Result | None:
+    def trivial(self, data: AlloxInstance, knobs: Knobs) -> Result | None:
         """No jobs, nothing to match."""
         return None if data.jobs else _result(data, match(data))
 
 
-def read_matching(model: pyo.ConcreteModel, data: AlloxData) -> Matching:
+def read_matching(model: pyo.ConcreteModel, data: AlloxInstance) -> Matching:
     """The matching of a solved model; jobs at equal places stand on the type's GPUs in their order.
 
     Where it is asked what a changed row would bring, a job may have no place (0), and a type more lines than GPUs.
@@ -258,7 +258,7 @@ def read_matching(model: pyo.ConcreteModel, data: AlloxData) -> Matching:
     return Matching(*found)
 
 
-def _result(data: AlloxData, found: Matching) -> Result:
+def _result(data: AlloxInstance, found: Matching) -> Result:
     first = found.first().tolist()
     allocation = {job: dict.fromkeys(data.types, 0.0) for job in data.jobs}
     for job, kind, runs in zip(data.jobs, found.kind.tolist(), first, strict=True):
@@ -269,11 +269,11 @@ def _result(data: AlloxData, found: Matching) -> Result:
     return Result("feasible", found.total_s(data), "min", "s", values)
 
 
-def _data(snapshot: Snapshot, rows: list[int], workers: IntArray, types: Sequence[str] = ()) -> AlloxData:
+def _instance(snapshot: Snapshot, rows: list[int], workers: IntArray, types: Sequence[str] = ()) -> AlloxInstance:
     """The numbers of the jobs at some positions; speeds as believed. types: in another order than the cluster's."""
     jobs = snapshot.jobs
     column = [snapshot.types.index(kind) for kind in types or snapshot.types]
-    return AlloxData(
+    return AlloxInstance(
         jobs=tuple(jobs.names[row] for row in rows),
         types=tuple(snapshot.types[kind] for kind in column),
         speed=snapshot.belief.speeds(jobs)[np.ix_(rows, column)],
@@ -306,7 +306,7 @@ class AlloxScheduler(LineScheduler):
     def serve(self, snapshot: Snapshot, knobs: Knobs, rng: np.random.Generator) -> Decision:
         return _serve(snapshot, bool(knobs["preemptive"]), float(knobs["alpha"]))
 
-    def shares(self, snapshot: Snapshot, knobs: Knobs, memory: Memory, rng: np.random.Generator) -> Allocated:
+    def shares(self, snapshot: Snapshot, knobs: Knobs, memory: Memory, rng: np.random.Generator) -> PolicyAnswer:
         return matched_shares(snapshot, float(knobs["alpha"]), _kept(snapshot, knobs, memory))
 
 
@@ -316,7 +316,7 @@ def _kept(snapshot: Snapshot, knobs: Knobs, memory: Memory) -> dict[str, str]:
     return {job: kind for job, kind in held.items() if job in snapshot.jobs.at}
 
 
-def matched_shares(snapshot: Snapshot, alpha: float, kept: Mapping[str, str]) -> Allocated:
+def matched_shares(snapshot: Snapshot, alpha: float, kept: Mapping[str, str]) -> PolicyAnswer:
     """Share 1 of its type for every job that is first in its line, and for those of `kept`, {job: type}."""
     jobs, (left, held, data) = snapshot.jobs, _line(snapshot, alpha, kept)
     found = _as_stated(data) if stood_in() else match(data, every_place=True)
@@ -328,12 +328,12 @@ def matched_shares(snapshot: Snapshot, alpha: float, kept: Mapping[str, str]) ->
     values = np.zeros((len(jobs), len(snapshot.types)))
     for job, kind in held.items():
         values[jobs.at[job], snapshot.types.index(kind)] = 1.0
-    return Allocated(Shares(jobs.names, snapshot.types, values), memory=held)
+    return PolicyAnswer(Shares(jobs.names, snapshot.types, values), memory=held)
 
 
 def _line(
     snapshot: Snapshot, alpha: float, kept: Mapping[str, str]
-) -> tuple[dict[str, int], dict[str, str], AlloxData]:
+) -> tuple[dict[str, int], dict[str, str], AlloxInstance]:
     """In rounds: the GPUs that are left by type, who keeps its type, and whom the matching is of, types by name."""
     jobs, left = snapshot.jobs, dict(zip(snapshot.types, snapshot.workers.tolist(), strict=True))
     held = dict[str, str]()
@@ -344,31 +344,31 @@ def _line(
             held[job] = kind
     free = np.array([left[kind] for kind in snapshot.types], dtype=np.int64)
     rows = _looked_at(snapshot, [row for row, name in enumerate(jobs.names) if name not in held], free, alpha)
-    return left, held, _data(snapshot, rows, free, sorted(snapshot.types))
+    return left, held, _instance(snapshot, rows, free, sorted(snapshot.types))
 
 
 def _to_match(
     snapshot: Snapshot, preemptive: bool, alpha: float
-) -> tuple[FreeGpus, dict[Unit, Gpus], list[int], AlloxData]:
+) -> tuple[FreeGpus, dict[Unit, Gpus], list[int], AlloxInstance]:
     """The GPUs that are left, who goes on, and whom the matching is of: their rows, and its numbers."""
-    room = FreeGpus(snapshot.nodes, (lease.gpus for lease in snapshot.leases.values()) if preemptive else ())
-    stay = {} if preemptive else _renewed(snapshot, room)
+    free_gpus = FreeGpus(snapshot.nodes, (lease.gpus for lease in snapshot.leases.values()) if preemptive else ())
+    stay = {} if preemptive else _renewed(snapshot, free_gpus)
     running = set() if preemptive else {*snapshot.leases, *stay}
     waiting = [row for row, name in enumerate(snapshot.jobs.names) if name not in running]
-    workers = np.array(room.left(len(snapshot.types)), dtype=np.int64)
+    workers = np.array(free_gpus.left(len(snapshot.types)), dtype=np.int64)
     rows = _looked_at(snapshot, waiting, workers, alpha)
-    return room, stay, rows, _data(snapshot, rows, workers)
+    return free_gpus, stay, rows, _instance(snapshot, rows, workers)
 
 
 def _serve(snapshot: Snapshot, preemptive: bool, alpha: float) -> Decision:
     """Who runs keeps its GPUs, or with `preemptive` those that the matching leaves it."""
-    room, stay, rows, data = _to_match(snapshot, preemptive, alpha)
+    free_gpus, stay, rows, data = _to_match(snapshot, preemptive, alpha)
     found, workers = _as_stated(data) if stood_in() else match(data), data.workers
     wanted = _in_line(snapshot, rows, found)
-    placed = place(_first(wanted, workers), room, keep_first=True, accept=runs_spread(snapshot))
+    placed = place(_first(wanted, workers), free_gpus, keep_first=True, accept=runs_spread(snapshot))
     for request in wanted:  # GPUs that a gang could not take
         if request.unit not in placed:
-            placed |= place([request], room, accept=runs_spread(snapshot))
+            placed |= place([request], free_gpus, accept=runs_spread(snapshot))
     unchanged = {unit for unit, lease in snapshot.leases.items() if placed.get(unit) == lease.gpus}
     kinds = {request.unit: snapshot.types[request.kind] for request in wanted}
     fresh = [unit for unit in placed if unit not in unchanged]
@@ -386,14 +386,14 @@ def _serve(snapshot: Snapshot, preemptive: bool, alpha: float) -> Decision:
     )
 
 
-def _as_stated(data: AlloxData) -> Matching:
+def _as_stated(data: AlloxInstance) -> Matching:
     """The matching by the model, to ask what a changed row would bring."""
     model = build(data)
     solve_model(model)
     return read_matching(model, data)
 
 
-def _lines(data: AlloxData, found: Matching) -> dict[str, dict[str, float]]:
+def _lines(data: AlloxInstance, found: Matching) -> dict[str, dict[str, float]]:
     """The place from the end that each job has in the lines of its type, by type, and its time there."""
     if not data.jobs:
         return {}
@@ -403,7 +403,7 @@ def _lines(data: AlloxData, found: Matching) -> dict[str, dict[str, float]]:
     return {**lines, "matched_s": by_name(data.jobs, data.time_s[np.arange(len(data.jobs)), found.kind])}
 
 
-def _behind(data: AlloxData, found: Matching, placed: Collection[str]) -> dict[str, Reason]:
+def _behind(data: AlloxInstance, found: Matching, placed: Collection[str]) -> dict[str, Reason]:
     """Where those stand who got no GPUs."""
     why = {}
     for row, (job, kind, k) in enumerate(zip(data.jobs, found.kind.tolist(), found.place.tolist(), strict=True)):
@@ -414,10 +414,12 @@ def _behind(data: AlloxData, found: Matching, placed: Collection[str]) -> dict[s
     return why
 
 
-def _renewed(snapshot: Snapshot, room: FreeGpus) -> dict[Unit, Gpus]:
+def _renewed(snapshot: Snapshot, free_gpus: FreeGpus) -> dict[Unit, Gpus]:
     """Who goes on where its assignment ends now; takes those GPUs."""
     ended = {unit: lease.gpus for unit, lease in snapshot.ended.items()}
-    return {unit: gpus for unit, gpus in ended.items() if room.keep(room.kind_of(gpus), sum(gpus.values()), gpus)}
+    return {
+        unit: gpus for unit, gpus in ended.items() if free_gpus.keep(free_gpus.kind_of(gpus), sum(gpus.values()), gpus)
+    }
 
 
 def _in_line(snapshot: Snapshot, rows: list[int], found: Matching) -> list[Request]:

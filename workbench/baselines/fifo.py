@@ -34,8 +34,8 @@ from workbench.baselines.mechanisms.backfill import LIMIT, by_limit, by_speed, e
 from workbench.baselines.mechanisms.explain import arrival, by_order, verb
 from workbench.baselines.mechanisms.line import Rule, by_arrival, fill
 from workbench.baselines.mechanisms.line_scheduler import PRESET, THROUGH, LineScheduler, in_rounds
-from workbench.baselines.mechanisms.priority import Allocated
-from workbench.baselines.mechanisms.priority.explain import Why, explainer
+from workbench.baselines.mechanisms.priority import PolicyAnswer
+from workbench.baselines.mechanisms.priority.explain import NoShare, explainer
 from workbench.baselines.mechanisms.share_scheduler import require_sharing
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Timing
@@ -127,11 +127,11 @@ class Fifo(LineScheduler):
 
         return queue.serve(snapshot, by_arrival, rule, signals, choose=choose_easy)
 
-    def shares(self, snapshot: Snapshot, knobs: Knobs, memory: Memory, rng: np.random.Generator) -> Allocated:
+    def shares(self, snapshot: Snapshot, knobs: Knobs, memory: Memory, rng: np.random.Generator) -> PolicyAnswer:
         return greedy(snapshot, knobs, memory, rng)
 
 
-def greedy(snapshot: Snapshot, knobs: Knobs, memory: Kinds | None, rng: np.random.Generator) -> Allocated:
+def greedy(snapshot: Snapshot, knobs: Knobs, memory: Kinds | None, rng: np.random.Generator) -> PolicyAnswer:
     """Share 1 of its type for every job that starts on the empty cluster, and with `space_sharing` for every pair.
 
     memory: the types that were drawn before, which stay.
@@ -149,7 +149,7 @@ def greedy(snapshot: Snapshot, knobs: Knobs, memory: Kinds | None, rng: np.rando
     at: dict[Unit, int] = {unit: row for row, unit in enumerate(units)}
     for unit, kind in held.items():
         values[at[unit], kind] = 1.0
-    return Allocated(Shares(units, snapshot.types, values), memory=kinds)
+    return PolicyAnswer(Shares(units, snapshot.types, values), memory=kinds)
 
 
 def _kept(snapshot: Snapshot, memory: Kinds, left: list[int]) -> Kinds:
@@ -171,13 +171,13 @@ def _started(
     by_name = sorted(range(len(left)), key=lambda kind: snapshot.types[kind])
     while any(left) and (row := next(line, None)) is not None:
         gang = int(jobs.gpus[row])
-        room = [kind for kind in by_name if left[kind] >= gang]
-        if not room and knobs["blocking"]:
+        kinds = [kind for kind in by_name if left[kind] >= gang]
+        if not kinds and knobs["blocking"]:
             return
-        if not room:
+        if not kinds:
             continue
         aware = knobs["heterogeneity_aware"]
-        kind = max(room, key=lambda kind: speed[row, kind]) if aware else room[int(rng.integers(len(room)))]
+        kind = max(kinds, key=lambda kind: speed[row, kind]) if aware else kinds[int(rng.integers(len(kinds)))]
         if speed[row, kind] > 0:
             left[kind] -= gang
             yield jobs.names[row], kind
@@ -204,7 +204,7 @@ def _pack(snapshot: Snapshot, line: Iterator[int], held: dict[Unit, int]) -> Non
         held[jobs.names[first], jobs.names[last]] = held.pop(best)
 
 
-def _not_started(job_at: JobAtTime, block: pd.DataFrame) -> Why | None:
+def _not_started(job_at: JobAtTime, block: pd.DataFrame) -> NoShare | None:
     """Who comes before a job to which the greedy choice gives no share, and blocks the line or has the GPUs."""
     order, made_s = arrival(job_at), float(block["time_s"].iloc[0])
     ahead = [name for name in order.values if order.before(name, job_at.job) and order.values[name] <= made_s]
@@ -213,13 +213,13 @@ def _not_started(job_at: JobAtTime, block: pd.DataFrame) -> Why | None:
     rule = "The share of a job is 1 if it starts, by arrival, on the cluster without any job, and 0 if it does not."
     head = _head(job_at, sorted(ahead, key=lambda name: order.place(name) or 0), kinds)
     if head is not None and job_at.run.knobs["blocking"]:
-        return Why(f"its share of time is 0: {head} came before it and finds no room, and nobody passes it", (rule,),
-                   order=order)  # fmt: skip
+        sentence = f"its share of time is 0: {head} came before it and finds no room, and nobody passes it"
+        return NoShare(sentence, (rule,), order=order)
     started = [name for name in ahead if name in kinds]
     if not started:
         return None
     had = f"{listed(started)} came before it and {verb('take', started)} GPUs that it could use"
-    return Why(f"its share of time is 0: by arrival {had}", (rule,), order=order)
+    return NoShare(f"its share of time is 0: by arrival {had}", (rule,), order=order)
 
 
 def _head(job_at: JobAtTime, line: list[str], kinds: dict[str, str]) -> str | None:

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.baselines.mechanisms import priority, rounds
-from workbench.baselines.mechanisms.priority import Allocated
+from workbench.baselines.mechanisms.priority import PolicyAnswer
 from workbench.baselines.mechanisms.priority.explain import explain
 from workbench.baselines.mechanisms.share_scheduler import PRESET
 from workbench.scenario.scenario import Scenario
@@ -123,7 +123,7 @@ class Gandiva(Scheduler):
         if knobs["pairing"] == "looked_up":
             sharing = memory.sharing
 
-            def drawn(snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> Allocated:
+            def drawn(snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> PolicyAnswer:
                 return looked_up(snapshot, knobs, memory, rng, sharing)
 
             decision, after = priority.decide(snapshot, memory.rounds, knobs, rng, drawn)
@@ -133,8 +133,8 @@ class Gandiva(Scheduler):
         crowded = memory.sharing and overloaded(snapshot)
         packing = explored(packing, snapshot, rng) if crowded else unpacked(packing)
 
-        def policy(snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> Allocated:
-            return Allocated(divided(packing, snapshot))
+        def policy(snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> PolicyAnswer:
+            return PolicyAnswer(divided(packing, snapshot))
 
         before = memory.rounds
         if packing.pairs != memory.packing.pairs:
@@ -252,7 +252,7 @@ def divided(packing: Packing, snapshot: Snapshot) -> Shares:
     return Shares(units, snapshot.types, isolated_share(snapshot.workers, gangs))
 
 
-class Drawn(NamedTuple):
+class DrawnPairs(NamedTuple):
     """Pairs drawn so far that are together, and the state of Python's generator."""
 
     pairs: tuple[Pair, ...]
@@ -260,8 +260,8 @@ class Drawn(NamedTuple):
 
 
 def looked_up(
-    snapshot: Snapshot, knobs: Mapping[str, Any], before: Drawn | None, rng: np.random.Generator, sharing: bool
-) -> Allocated:
+    snapshot: Snapshot, knobs: Mapping[str, Any], before: DrawnPairs | None, rng: np.random.Generator, sharing: bool
+) -> PolicyAnswer:
     """Equal shares for pairs as the authors' code draws them; those of all other pairs that could share are 0."""
     jobs, generator = snapshot.jobs, random.Random()
     if before is None:
@@ -286,7 +286,7 @@ def looked_up(
     share = dict(zip(found.units, found.values, strict=True))
     units = tuple(_all_units(snapshot, together) if sharing else jobs.names)
     values = np.array([share.get(unit, np.zeros(len(snapshot.types))) for unit in units])
-    return Allocated(Shares(units, snapshot.types, values), memory=Drawn(tuple(pairs), generator.getstate()))
+    return PolicyAnswer(Shares(units, snapshot.types, values), memory=DrawnPairs(tuple(pairs), generator.getstate()))
 
 
 class _Together:

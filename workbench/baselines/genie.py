@@ -140,8 +140,8 @@ def offers(snapshot: Snapshot, ways: Ways, slack_s: FloatArray, timely: BoolArra
 
 def _serve(snapshot: Snapshot, line: Sequence[int], wanted: dict[int, list[tuple[int, int]]]) -> dict[str, Gpus]:
     """Give free GPUs down the line; those who get some are then placed together, large gangs first, if all fit so."""
-    room, accept, names = queue.kept(snapshot)[1], runs_spread(snapshot), snapshot.jobs.names
-    left = room.left(len(snapshot.types))
+    free_gpus, accept, names = queue.kept(snapshot)[1], runs_spread(snapshot), snapshot.jobs.names
+    left = free_gpus.left(len(snapshot.types))
     chosen, refused = list[Request](), False
     one_by_one: dict[str, Gpus] = {}
     for row in line:
@@ -151,7 +151,7 @@ def _serve(snapshot: Snapshot, line: Sequence[int], wanted: dict[int, list[tuple
             if gpus > left[kind]:
                 continue
             request = Request(names[row], kind, gpus)
-            found = place([request], room, accept=accept)
+            found = place([request], free_gpus, accept=accept)
             if found:
                 chosen.append(request)
                 one_by_one[names[row]] = found[names[row]]

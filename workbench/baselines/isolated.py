@@ -20,7 +20,7 @@ import numpy as np
 
 from workbench.base.arrays import fixed, shaped
 from workbench.base.errors import InputError
-from workbench.baselines.mechanisms.priority import Allocated
+from workbench.baselines.mechanisms.priority import PolicyAnswer
 from workbench.baselines.mechanisms.priority.explain import explain
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.scenario.throughput import FloatArray
@@ -34,7 +34,7 @@ from workbench.scheduling.solvers import SolverFailedError, solve_model, stood_i
 
 
 @dataclass(frozen=True, eq=False)
-class IsolatedData:
+class IsolatedInstance:
     """The numbers of one allocation.
 
     gang: (jobs,) GPUs per job; workers: (types,) GPUs. Raises InputError that names the job or type.
@@ -54,7 +54,7 @@ class IsolatedData:
             object.__setattr__(self, field, fixed(array))
 
 
-def build(data: IsolatedData) -> pyo.ConcreteModel:
+def build(data: IsolatedInstance) -> pyo.ConcreteModel:
     """Return the unsolved linear programme for one allocation."""
     m = pyo.ConcreteModel("isolated")
     gang = dict(zip(data.jobs, data.gang.tolist(), strict=True))
@@ -85,22 +85,22 @@ def build(data: IsolatedData) -> pyo.ConcreteModel:
     return m
 
 
-class Isolated(Formulation[IsolatedData]):
+class Isolated(Formulation[IsolatedInstance]):
     """Each job's own 1/M of the cluster."""
 
     name = "isolated"
     title = "Isolated: every job owns 1/M of each type"
 
-    def data(self, snapshot: Snapshot, knobs: Knobs) -> IsolatedData:
+    def data(self, snapshot: Snapshot, knobs: Knobs) -> IsolatedInstance:
         """The arrived jobs and the workers that are up."""
         gang = np.asarray(snapshot.jobs.gpus, dtype=float)
-        return IsolatedData(snapshot.jobs.names, snapshot.types, gang, np.asarray(snapshot.workers, dtype=float))
+        return IsolatedInstance(snapshot.jobs.names, snapshot.types, gang, np.asarray(snapshot.workers, dtype=float))
 
-    def build(self, data: IsolatedData, knobs: Knobs) -> pyo.ConcreteModel:
+    def build(self, data: IsolatedInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""
         return build(data)
 
-    def read(self, model: pyo.ConcreteModel, data: IsolatedData, knobs: Knobs) -> Result:
+    def read(self, model: pyo.ConcreteModel, data: IsolatedInstance, knobs: Knobs) -> Result:
         """Shares of the solved model; raises SolverFailedError unless they are those of the closed form."""
         shares = _shares(model, data)
         apart = np.abs(shares - isolated_share(data.workers, data.gang)).max(initial=0.0)
@@ -108,25 +108,25 @@ class Isolated(Formulation[IsolatedData]):
             raise SolverFailedError(self.name, f"shares {apart:g} off", "c_j / (M z_m), at most all of a job's time")
         return _result(data, shares)
 
-    def trivial(self, data: IsolatedData, knobs: Knobs) -> Result | None:
+    def trivial(self, data: IsolatedInstance, knobs: Knobs) -> Result | None:
         """No jobs own nothing."""
         return None if data.jobs else _result(data, np.zeros((0, len(data.types))))
 
 
-def _shares(model: pyo.ConcreteModel, data: IsolatedData) -> FloatArray:
+def _shares(model: pyo.ConcreteModel, data: IsolatedInstance) -> FloatArray:
     """(jobs x types) those of a solved model."""
     values = [variable.value for variable in model.share.values()]
     return np.array(values, dtype=float).reshape(len(data.jobs), len(data.types))
 
 
-def _as_stated(data: IsolatedData) -> FloatArray:
+def _as_stated(data: IsolatedInstance) -> FloatArray:
     """The shares by the model, whose limits are not held against them."""
     model = build(data)
     solve_model(model)
     return _shares(model, data)
 
 
-def _result(data: IsolatedData, shares: FloatArray) -> Result:
+def _result(data: IsolatedInstance, shares: FloatArray) -> Result:
     owned = np.minimum(1.0, (shares.sum(axis=1) * len(data.jobs) * data.gang) / max(data.workers.sum(), 1.0))
     rows: list[Any] = shares.tolist()
     allocation = {job: dict(zip(data.types, row, strict=True)) for job, row in zip(data.jobs, rows, strict=True)}
@@ -136,12 +136,12 @@ def _result(data: IsolatedData, shares: FloatArray) -> Result:
 class IsolatedPolicy:
     """The closed form as shares for Gavel's mechanism; the model where it is asked what a changed row would bring."""
 
-    def __call__(self, snapshot: Snapshot, knobs: Knobs, memory: Any = None) -> Allocated:
+    def __call__(self, snapshot: Snapshot, knobs: Knobs, memory: Any = None) -> PolicyAnswer:
         if stood_in():
             values = _as_stated(Isolated().data(snapshot, {}))
         else:
             values = isolated_share(snapshot.workers, snapshot.jobs.gpus)
-        return Allocated(Shares(snapshot.jobs.names, snapshot.types, values))
+        return PolicyAnswer(Shares(snapshot.jobs.names, snapshot.types, values))
 
     def stated(self, snapshot: Snapshot, knobs: Knobs, memory: Any) -> StatedProblem:
         """The problem whose optimum the closed form is."""

@@ -32,7 +32,7 @@ from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime
 
 
 @dataclass(frozen=True)
-class Dedicated:
+class SchedAlloxMemory:
     """The scheduler's memory: the slot of each job that has begun and keeps it."""
 
     slot_of: Mapping[str, Slot] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class SchedAllox(Scheduler):
         return Timing(None, frozenset({"arrival", "completion", "fault", "repair"}))
 
     def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
-        return Dedicated()
+        return SchedAlloxMemory()
 
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
@@ -63,7 +63,7 @@ class SchedAllox(Scheduler):
         why = {name: Reason("stranded", "the nodes on which it runs are down") for name in sorted(down)}
         idle = set(now.kind_of) - set(held.values())
         if not any(now.seconds(job, kind) < math.inf for kind in {now.kind_of[slot] for slot in idle} for job in able):
-            return Decision(why=why), Dedicated(held)
+            return Decision(why=why), SchedAlloxMemory(held)
         line = now.lines(able, held)
         fresh = {able[place.job].name: now.slots[place.gpu] for place in first_of(line) if now.slots[place.gpu] in idle}
         tasks = {slot: snapshot.tasks.waiting[slot] for slot in held.values() if slot in snapshot.tasks.waiting}
@@ -71,7 +71,7 @@ class SchedAllox(Scheduler):
         why |= {name: now.reason(name, slot) for name, slot in fresh.items()}
         why |= {able[place.job].name: now.behind(able, place) for place in line if able[place.job].name not in fresh}
         signals = {"place_from_end": {able[place.job].name: float(place.from_end) for place in line}}
-        return Decision(sequences=tasks, signals=signals, why=why), Dedicated({**held, **fresh})
+        return Decision(sequences=tasks, signals=signals, why=why), SchedAlloxMemory({**held, **fresh})
 
 
 class _Now:

@@ -119,7 +119,7 @@ PROBLEM = (POWER, IDLE_COST, PENALTY_S, CONFIGURATIONS, FROM_LEAST_SIZE)
 
 
 @dataclass(frozen=True, eq=False)
-class SiaData:
+class SiaInstance:
     """The numbers of one round. All arrays are read-only.
 
     job, kind, gpus, speed, factor: one entry for each configuration, of which job (row) and type (column) it is, its
@@ -180,7 +180,7 @@ CHOICES = """i,c | configurations of each job: type, GPUs
 K_j | those of type j | | of_type"""
 
 
-def build(data: SiaData, power: float, idle_cost: float) -> pyo.ConcreteModel:
+def build(data: SiaInstance, power: float, idle_cost: float) -> pyo.ConcreteModel:
     """Return the unsolved integer programme."""
     m = pyo.ConcreteModel("sia")
     cost = data.cost(power)
@@ -222,11 +222,13 @@ def build(data: SiaData, power: float, idle_cost: float) -> pyo.ConcreteModel:
     return m
 
 
-def _key(data: SiaData, spot: int) -> tuple[str, str, int]:
+def _key(data: SiaInstance, spot: int) -> tuple[str, str, int]:
     return data.jobs[data.job[spot]], data.types[data.kind[spot]], int(data.gpus[spot])
 
 
-def choose(data: SiaData, power: float, idle_cost: float, solver: Solver | None = None) -> tuple[IntArray, SolveReport]:
+def choose(
+    data: SiaInstance, power: float, idle_cost: float, solver: Solver | None = None
+) -> tuple[IntArray, SolveReport]:
     """The best configurations (their numbers), by the same programme as sparse matrices.
 
     A configuration whose reduced cost in the relaxed programme is above what an answer is off the relaxed optimum is in
@@ -255,7 +257,7 @@ def choose(data: SiaData, power: float, idle_cost: float, solver: Solver | None 
     return _checked(data, kept[found.values > 0.5]), solved
 
 
-def _as_stated(data: SiaData, power: float, idle_cost: float, solver: Solver) -> tuple[IntArray, SolveReport]:
+def _as_stated(data: SiaInstance, power: float, idle_cost: float, solver: Solver) -> tuple[IntArray, SolveReport]:
     """The same by the model, to ask what a changed row would bring; its limits are not held against what is found."""
     model = build(data, power, idle_cost)
     solved = solve_model(model, solver)
@@ -267,7 +269,7 @@ def _bound(solved: SolveReport, least: float, near: float) -> float:
     return least if solved.bound is None else max(least, min(solved.bound, least + near))
 
 
-def _programme(data: SiaData, spots: IntArray, cost: FloatArray, offset: float, whole: bool = True) -> Programme:
+def _programme(data: SiaInstance, spots: IntArray, cost: FloatArray, offset: float, whole: bool = True) -> Programme:
     """The choice among some configurations; cost: over that of getting nothing, of all."""
     columns, jobs = len(spots), len(data.jobs)
     rows = jobs + len(data.types)
@@ -289,7 +291,7 @@ def _programme(data: SiaData, spots: IntArray, cost: FloatArray, offset: float, 
     )
 
 
-def _needed(data: SiaData, cost: FloatArray) -> BoolArray:
+def _needed(data: SiaInstance, cost: FloatArray) -> BoolArray:
     """All but those an optimum never needs; cost: over that of getting nothing.
 
     Not needed is what costs as much as getting nothing, and what takes as many GPUs of the same type as another of the
@@ -309,7 +311,7 @@ def _needed(data: SiaData, cost: FloatArray) -> BoolArray:
     return needed
 
 
-def _checked(data: SiaData, chosen: IntArray) -> IntArray:
+def _checked(data: SiaInstance, chosen: IntArray) -> IntArray:
     """The configurations chosen; raises SolverFailedError for a job with two, or more GPUs than there are."""
     per_job = np.bincount(data.job[chosen], minlength=len(data.jobs))
     used = np.bincount(data.kind[chosen], data.gpus[chosen], minlength=len(data.types))
@@ -321,12 +323,12 @@ def _checked(data: SiaData, chosen: IntArray) -> IntArray:
     return chosen
 
 
-def objective(data: SiaData, chosen: IntArray, power: float, idle_cost: float) -> float:
+def objective(data: SiaInstance, chosen: IntArray, power: float, idle_cost: float) -> float:
     """The summed cost of what the jobs get, or do not."""
     return float(data.cost(power)[chosen].sum()) + idle_cost * (len(data.jobs) - len(chosen))
 
 
-class Sia(Formulation[SiaData]):
+class Sia(Formulation[SiaInstance]):
     """Who gets how many GPUs of which type until the round ends."""
 
     name = NAME
@@ -338,31 +340,31 @@ class Sia(Formulation[SiaData]):
         "configurations, 0 for a job that gets nothing."
     )
 
-    def data(self, snapshot: Snapshot, knobs: Knobs) -> SiaData:
+    def data(self, snapshot: Snapshot, knobs: Knobs) -> SiaInstance:
         """All arrived jobs, on all GPUs that are up."""
-        return gather(snapshot, knobs, _everything(snapshot))
+        return from_snapshot(snapshot, knobs, _everything(snapshot))
 
-    def build(self, data: SiaData, knobs: Knobs) -> pyo.ConcreteModel:
+    def build(self, data: SiaInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""
         return build(data, power_of(knobs), float(knobs["lambda_n"]))
 
-    def read(self, model: pyo.ConcreteModel, data: SiaData, knobs: Knobs) -> Result:
+    def read(self, model: pyo.ConcreteModel, data: SiaInstance, knobs: Knobs) -> Result:
         """What the jobs get; raises SolverFailedError for values that break a limit."""
         return _result(data, _checked(data, read(model, data)), knobs)
 
-    def trivial(self, data: SiaData, knobs: Knobs) -> Result | None:
+    def trivial(self, data: SiaInstance, knobs: Knobs) -> Result | None:
         """No configurations, nothing to choose."""
         return None if len(data.job) else _result(data, np.zeros(0, dtype=np.int64), knobs)
 
 
-def read(model: pyo.ConcreteModel, data: SiaData) -> IntArray:
+def read(model: pyo.ConcreteModel, data: SiaInstance) -> IntArray:
     """The configurations that a solved model chooses."""
     number = {_key(data, spot): spot for spot in range(len(data.job))}
     chosen = [number[key] for key, variable in model.choose.items() if variable.value > 0.5]
     return np.array(sorted(chosen), dtype=np.int64)
 
 
-def _result(data: SiaData, chosen: IntArray, knobs: Knobs) -> Result:
+def _result(data: SiaInstance, chosen: IntArray, knobs: Knobs) -> Result:
     given: dict[str, dict[str, str | int] | None] = dict.fromkeys(data.jobs)
     gain = dict.fromkeys(data.jobs, 0.0)
     for spot, value in zip(chosen.tolist(), data.gain[chosen].tolist(), strict=True):
@@ -394,17 +396,17 @@ def _held(snapshot: Snapshot) -> dict[str, Gpus]:
     return {unit: lease.gpus for unit, lease in leases if isinstance(unit, str)}
 
 
-def gather(snapshot: Snapshot, knobs: Knobs, room: FreeGpus) -> SiaData:
-    """The configurations of all jobs on the GPUs in `room`, at speeds as believed, restarts weighed."""
+def from_snapshot(snapshot: Snapshot, knobs: Knobs, free_gpus: FreeGpus) -> SiaInstance:
+    """The configurations of all jobs on the GPUs in `free_gpus`, at speeds as believed, restarts weighed."""
     jobs, types, held = snapshot.jobs, snapshot.types, _held(snapshot)
-    workers, penalty_s = room.left(len(types)), float(knobs["penalty_s"])
+    workers, penalty_s = free_gpus.left(len(types)), float(knobs["penalty_s"])
     powers = {kind: _powers(snapshot, column) for column, kind in enumerate(types)}
     fewest: dict[tuple[str, int], int | None] = {}
     rows: list[tuple[int, int, int, float, float]] = []
     for row, job in enumerate(jobs.jobs):
         age_s = snapshot.now_s - float(jobs.arrival_s[row])
         factor = restart_factor(age_s, int(jobs.restarts[row]), penalty_s)
-        now = (room.kind_of(held[job.name]), sum(held[job.name].values())) if job.name in held else None
+        now = (free_gpus.kind_of(held[job.name]), sum(held[job.name].values())) if job.name in held else None
         for column, kind in enumerate(types):
             for gpus in _sizes(job, powers, kind, knobs["configurations"]):
                 if gpus > workers[column]:
@@ -416,7 +418,7 @@ def gather(snapshot: Snapshot, knobs: Knobs, room: FreeGpus) -> SiaData:
                     rows.append((row, column, gpus, speed, 1.0 if now in (None, (column, gpus)) else factor))
     row_, column_, gpus_, speed_, factor_ = zip(*rows, strict=True) if rows else ((),) * 5
     start = [float(min(job.sizes)) if knobs["from_least_size"] else 1.0 for job in jobs.jobs]
-    return SiaData(jobs.names, types, row_, column_, gpus_, speed_, factor_, workers, start)  # type: ignore[arg-type]
+    return SiaInstance(jobs.names, types, row_, column_, gpus_, speed_, factor_, workers, start)  # type: ignore[arg-type]
 
 
 def restart_factor(age_s: float, restarts: int, penalty_s: float) -> float:
@@ -458,7 +460,7 @@ class SiaScheduler(Scheduler):
     def stated(self, snapshot: Snapshot, memory: Memory, knobs: Knobs) -> StatedProblem:
         """The problem whose optimum this decision has."""
         return StatedProblem(
-            Sia(), gather(snapshot, knobs, _everything(snapshot)), knobs, Solver(gap=float(knobs["gap"]))
+            Sia(), from_snapshot(snapshot, knobs, _everything(snapshot)), knobs, Solver(gap=float(knobs["gap"]))
         )
 
     def timing(self, knobs: Knobs) -> Timing:
@@ -468,13 +470,13 @@ class SiaScheduler(Scheduler):
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
     ) -> tuple[Decision, Memory]:
         began = time.perf_counter()
-        room = _everything(snapshot)
-        data = gather(snapshot, knobs, room)
+        free_gpus = _everything(snapshot)
+        data = from_snapshot(snapshot, knobs, free_gpus)
         build_s = time.perf_counter() - began
         solver = Solver(gap=float(knobs["gap"]))
         chosen, solved = (_as_stated if stood_in() else choose)(data, power_of(knobs), float(knobs["lambda_n"]), solver)
         chosen = chosen[_order(snapshot, data.job[chosen], knobs["queue"])]
-        placed = _place(snapshot, data, chosen, room, split=bool(knobs["split"]))
+        placed = _place(snapshot, data, chosen, free_gpus, split=bool(knobs["split"]))
         leases = snapshot.leases
         stay = {unit for unit, lease in leases.items() if isinstance(unit, str) and placed.get(unit) == lease.gpus}
         end_s = boundary_after(snapshot.now_s, float(knobs["round_s"]))
@@ -496,7 +498,9 @@ def _order(snapshot: Snapshot, rows: IntArray, queue: str) -> IntArray:
     return job_orders.by(-latency_ratio(view.waited_s, ages(view, snapshot.belief, snapshot.cluster)))
 
 
-def _place(snapshot: Snapshot, data: SiaData, chosen: Iterable[int], room: FreeGpus, *, split: bool) -> dict[str, Gpus]:
+def _place(
+    snapshot: Snapshot, data: SiaInstance, chosen: Iterable[int], free_gpus: FreeGpus, *, split: bool
+) -> dict[str, Gpus]:
     """Nodes for those chosen, the largest first; whoever keeps a configuration keeps its nodes if it can.
 
     split: on more nodes than the fewest that could hold the gang, if there are no others.
@@ -507,11 +511,11 @@ def _place(snapshot: Snapshot, data: SiaData, chosen: Iterable[int], room: FreeG
         name, kind, gpus = _key(data, spot)
         most = None if split else snapshot.cluster.fewest_nodes(kind, gpus)
         requests.append(Request(name, int(data.kind[spot]), gpus, held.get(name), most=most))
-    found = place(requests, room, accept=runs_spread(snapshot))
+    found = place(requests, free_gpus, accept=runs_spread(snapshot))
     return {str(unit): gpus for unit, gpus in found.items()}
 
 
-def _why(data: SiaData, chosen: IntArray, placed: Mapping[str, Gpus], power: float) -> dict[str, Reason]:
+def _why(data: SiaInstance, chosen: IntArray, placed: Mapping[str, Gpus], power: float) -> dict[str, Reason]:
     """Why those who got nothing wait."""
     wanted = {_key(data, spot)[0]: _key(data, spot) for spot in chosen.tolist()}
     offered = {data.jobs[row] for row in data.job.tolist()}

@@ -26,9 +26,17 @@ from numpy.typing import NDArray
 
 from workbench.base.labels import listed
 from workbench.baselines.mechanisms.explain import by_signal
-from workbench.baselines.mechanisms.slurm.free import FreeNow, Held, bits
+from workbench.baselines.mechanisms.slurm.free import FreeNow, RunningJob, bits
 from workbench.baselines.mechanisms.slurm.limits import Ledger
-from workbench.baselines.mechanisms.slurm.planning import Idle, Pass, Place, Plan, Reserved, in_order, place
+from workbench.baselines.mechanisms.slurm.planning import (
+    IdleCycle,
+    PassOutcome,
+    Place,
+    Reserved,
+    SchedulingPass,
+    in_order,
+    place,
+)
 from workbench.baselines.mechanisms.slurm.priority import Standing, User, decayed, fair_shares, priorities, standing
 from workbench.baselines.mechanisms.slurm.site import ENTITY, JOB, NODE, Ask, SlurmSite, read_site
 from workbench.scenario.scenario import Scenario
@@ -44,25 +52,25 @@ from workbench.simulation.job_at_time import Explained, JobAtTime
 class SlurmMemory:
     """What Slurm knows from one pass to the next. A decision changes a copy of its own, never what stands in a field.
 
-    whole: an empty site; room, ledger: beside what runs, whose limits are counted but for resources x minutes; inside:
-    the nodes of each partition; stand: `standing`; usage, fair: of users, at the last PriorityCalcPeriod
+    whole: an empty site; free_now, ledger: beside what runs, whose limits are counted but for resources x minutes;
+    inside: the nodes of each partition; stand: `standing`; usage, fair: of users, at the last PriorityCalcPeriod
     (calculated_s); held: what runs, in the order of its begin; runs: on which types jobs of a kind can; ran: seconds
     since calculated_s of jobs that ended; priority, place: of jobs that wait, the latter in the queue; queue: those
     that may be planned, by place; after: those that depend on others; up: the nodes that were (nodes,); able: where
     jobs of a kind may run; last_reasons: of each; ended: jobs that others wait for; last_s: the last call;
-    main_s, full_s, backfill_s: when each pass was last made; idle: of backfill's last cycle (`Pass.idle`); news: those
-    for which something has changed since.
+    main_s, full_s, backfill_s: when each pass was last made; idle: of backfill's last cycle (`SchedulingPass.idle`);
+    news: those for which something has changed since.
     """
 
     site: SlurmSite
     whole: FreeNow
-    room: FreeNow
+    free_now: FreeNow
     ledger: Ledger
     inside: Mapping[str, int]
     stand: Mapping[str, Standing]
     usage: Mapping[User, float]
     fair: Mapping[User, float]
-    held: Mapping[str, Held] = field(default_factory=dict)
+    held: Mapping[str, RunningJob] = field(default_factory=dict)
     runs: Mapping[tuple[str, str, str], tuple[bool, ...]] = field(default_factory=dict)
     ran: Mapping[str, float] = field(default_factory=dict)
     priority: Mapping[str, float] = field(default_factory=dict)
@@ -78,7 +86,7 @@ class SlurmMemory:
     main_s: float = -math.inf
     full_s: float = -math.inf
     backfill_s: float = -math.inf
-    idle: Mapping[str, Idle] = field(default_factory=dict)
+    idle: Mapping[str, IdleCycle] = field(default_factory=dict)
     news: frozenset[str] = frozenset()
 
 
@@ -112,9 +120,11 @@ class Slurm(Scheduler):
         site = replace(site, enforced=site.enforced and knobs["limits"], backfills=site.backfills and knobs["backfill"])
         usage = {user: account.usage for user, account in site.users.items()}
         began = knobs["phase_s"] - site.settings["bf_interval"]
-        room, ledger, fair = FreeNow.of_site(site), Ledger.of_site(site), fair_shares(site, usage)
-        inside = {name: room.on(site.machines_of(name)) for name in {ask.partition for ask in site.asks.values()}}
-        return SlurmMemory(site, room, room.copy(), ledger, inside, standing(site), usage, fair, backfill_s=began)
+        free_now, ledger, fair = FreeNow.of_site(site), Ledger.of_site(site), fair_shares(site, usage)
+        inside = {name: free_now.on(site.machines_of(name)) for name in {ask.partition for ask in site.asks.values()}}
+        return SlurmMemory(
+            site, free_now, free_now.copy(), ledger, inside, standing(site), usage, fair, backfill_s=began
+        )
 
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
@@ -158,14 +168,14 @@ class Slurm(Scheduler):
         return Decision(tuple(assign), verdicts=refused, signals=signals, why={**why, **never}, next_s=next_s), memory
 
     @staticmethod
-    def _planned(memory: SlurmMemory, now: float, due: Mapping[str, bool]) -> Plan:
-        """What the passes that are due come to; who starts has its room."""
+    def _planned(memory: SlurmMemory, now: float, due: Mapping[str, bool]) -> PassOutcome:
+        """What the passes that are due come to; who starts has its GPUs."""
         site, held = memory.site, [*memory.held.values()]
         queue = in_order(site, memory.queue)
-        room, ledger = memory.room.copy(), memory.ledger.copy()
+        free_now, ledger = memory.free_now.copy(), memory.ledger.copy()
         ledger.add_all_minutes(held, now)
-        known = now, queue, memory.able, room, held, ledger, _kept(memory, now), memory.idle, memory.inside
-        found, plan = Pass(site, *known), Plan()
+        known = now, queue, memory.able, free_now, held, ledger, _kept(memory, now), memory.idle, memory.inside
+        found, plan = SchedulingPass(site, *known), PassOutcome()
         if due["main"] or due["full"]:
             plan = found.main(len(queue) if due["full"] else int(site.settings["default_queue_depth"]))
         if due["backfill"]:
@@ -173,11 +183,11 @@ class Slurm(Scheduler):
             filled = found.backfill()
             plan.starts |= filled.starts
             memory.idle = filled.idle
-        memory.room = found.room
+        memory.free_now = found.free_now
         return plan
 
 
-def _pass(memory: SlurmMemory, due: Mapping[str, bool], now: float, plan: Plan, whole: bool) -> None:
+def _pass(memory: SlurmMemory, due: Mapping[str, bool], now: float, plan: PassOutcome, whole: bool) -> None:
     """After a pass: what was done has no news; who started is news to backfill. whole: the main one saw all jobs."""
     done = {name for name, was_due in due.items() if was_due}
     main = bool(done & {"main", "full"})
@@ -187,7 +197,7 @@ def _pass(memory: SlurmMemory, due: Mapping[str, bool], now: float, plan: Plan, 
     memory.backfill_s = now if due["backfill"] else memory.backfill_s
     memory.news = frozenset(news | (PASSES - done if plan.starts else set()))
     if starts := plan.starts:
-        started = [memory.room.held(memory.site.asks[name], gpus, now) for name, gpus in starts.items()]
+        started = [memory.free_now.held(memory.site.asks[name], gpus, now) for name, gpus in starts.items()]
         memory.held, memory.ledger = dict(memory.held), memory.ledger.copy()
         for each in started:
             memory.held[each.ask.name] = each
@@ -197,18 +207,18 @@ def _pass(memory: SlurmMemory, due: Mapping[str, bool], now: float, plan: Plan, 
         memory.last_reasons = {name: reason for name, reason in memory.last_reasons.items() if name not in starts}
 
 
-def _change(memory: SlurmMemory, started: Sequence[Held], ended: Sequence[Held] = ()) -> None:
+def _change(memory: SlurmMemory, started: Sequence[RunningJob], ended: Sequence[RunningJob] = ()) -> None:
     """What runs after some have started and ended."""
-    held, room, ledger = dict(memory.held), memory.room.copy(), memory.ledger.copy()
+    held, free_now, ledger = dict(memory.held), memory.free_now.copy(), memory.ledger.copy()
     for each in ended:
         del held[each.ask.name]
-        room.change(each.ask, each.gpus, 1)
+        free_now.change(each.ask, each.gpus, 1)
         ledger.count(each.ask, -1)
     for each in started:
         held[each.ask.name] = each
-        room.change(each.ask, each.gpus, -1)
+        free_now.change(each.ask, each.gpus, -1)
         ledger.count(each.ask, 1)
-    memory.held, memory.room, memory.ledger = held, room, ledger
+    memory.held, memory.free_now, memory.ledger = held, free_now, ledger
 
 
 def _next(memory: SlurmMemory, now: float) -> float | None:
@@ -229,7 +239,7 @@ def _count(snapshot: Snapshot, memory: SlurmMemory) -> bool:
     now, site, ran = snapshot.now_s, memory.site, memory.ran
     if site.reservations and any(memory.last_s < at_s <= now for each in site.reservations for at_s in each.edges_s):
         memory.news = PASSES
-    began, jobs = list[Held](), snapshot.jobs
+    began, jobs = list[RunningJob](), snapshot.jobs
     ended = [memory.held[name] for name in snapshot.finished if name in memory.held]
     if snapshot.ended or len(jobs.now) - len(jobs.waiting) != len(memory.held) - len(ended):  # not by us, or by a fault
         holds = {**snapshot.leases, **snapshot.ended}
@@ -267,7 +277,7 @@ def _waiting(snapshot: Snapshot, memory: SlurmMemory, since_s: float) -> tuple[l
         new -= 1
     if changed or len(memory.queue) + len(memory.after) != new:
         memory.up, memory.able, memory.queue, memory.after, new = snapshot.nodes.up.copy(), {}, (), (), 0
-        memory.room = memory.room.with_gpus(_free(snapshot))
+        memory.free_now = memory.free_now.with_gpus(_free(snapshot))
     asks = [*memory.after, *(site.asks[jobs[row].name] for row in rows[new:])]
     ready, held_up, reasons = list[Ask](), list[Ask](), dict[str, Reason]()
     for ask in asks:
@@ -301,12 +311,12 @@ def _line_up(
     return {"priority": memory.priority} if new else {}
 
 
-def _began(snapshot: Snapshot, memory: SlurmMemory, lease: Assignment) -> Held:
+def _began(snapshot: Snapshot, memory: SlurmMemory, lease: Assignment) -> RunningJob:
     """What a job holds that ran when the scenario began."""
     at, name = snapshot.nodes.at, str(lease.unit)
     row = snapshot.jobs.at[name]
     ran_s = float(snapshot.jobs.attained_s[row] / snapshot.jobs.gpus[row])
-    return memory.room.held(
+    return memory.free_now.held(
         memory.site.asks[name], {at[node]: n for node, n in lease.gpus.items()}, snapshot.now_s - ran_s
     )
 
@@ -325,12 +335,12 @@ def _never(snapshot: Snapshot, memory: SlurmMemory, came: Sequence[Ask]) -> dict
                 text = f"its reservation {ask.reservation} ends before it could by its limit"
                 found[ask.name] = Reason("Reservation", text)
     new = [ask for ask in came if ask.name not in found and ask.name not in memory.priority]
-    room = memory.whole.with_gpus(nodes.gpus) if new else memory.whole
+    free_now = memory.whole.with_gpus(nodes.gpus) if new else memory.whole
     for ask in new:
-        may = np.array(memory.runs[ask.kind])[nodes.kind] & site.machines_of(ask.partition)[room.machine]
+        may = np.array(memory.runs[ask.kind])[nodes.kind] & site.machines_of(ask.partition)[free_now.machine]
         if reason := memory.ledger.never(ask):
             found[ask.name] = reason
-        elif not ask.reservation and not room.is_room(ask, bits(may[[*room.order]][None])[0]):
+        elif not ask.reservation and not free_now.fits_now(ask, bits(may[[*free_now.order]][None])[0]):
             text = (
                 f"no nodes of partition {ask.partition} that are large enough for it" if ask.partition else "no nodes"
             )
@@ -345,15 +355,15 @@ def _note_kinds(snapshot: Snapshot, memory: SlurmMemory, came: Sequence[Ask]) ->
     new = {ask.kind: ask for ask in came if ask.kind not in memory.able}
     if not new:
         return
-    nodes, room = snapshot.nodes, memory.room
+    nodes, free_now = snapshot.nodes, memory.free_now
     if not memory.runs.keys() >= new.keys():
         at, speeds = snapshot.jobs.at, snapshot.belief.speeds(snapshot.jobs)
         runs = {kind: tuple((speeds[at[ask.name]] > 0).tolist()) for kind, ask in new.items()}
         memory.runs = {**memory.runs, **runs}
     able = {}
     for kind in new:
-        may = np.array(memory.runs[kind])[nodes.kind] & nodes.up & memory.site.machines_of(kind[2])[room.machine]
-        able[kind] = bits(may[[*room.order]][None])[0]
+        may = np.array(memory.runs[kind])[nodes.kind] & nodes.up & memory.site.machines_of(kind[2])[free_now.machine]
+        able[kind] = bits(may[[*free_now.order]][None])[0]
     memory.able = {**memory.able, **able}
 
 
@@ -371,7 +381,7 @@ def _kept(memory: SlurmMemory, now: float) -> tuple[Reserved, ...]:
     """What reservations keep that are known and not over."""
     site = memory.site
     return tuple(
-        (memory.room.on(np.isin(site.machines, [*each.nodes])), each.start_s, each.end_s, each.name)
+        (memory.free_now.on(np.isin(site.machines, [*each.nodes])), each.start_s, each.end_s, each.name)
         for each in site.reservations
         if each.known_s <= now < each.end_s
     )

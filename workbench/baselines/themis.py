@@ -65,7 +65,7 @@ RULE = Rule(preemptive=True, blocking=False, aware=False, steady=False)
 
 
 @dataclass(frozen=True)
-class Presence:
+class ThemisMemory:
     """The memory. at_s: the last call; count: jobs present since then; total: job-seconds until then; since: when each
     job was first seen, and the total then."""
 
@@ -86,7 +86,7 @@ class Themis(Scheduler):
         return queue.timing(knobs)
 
     def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
-        return Presence()
+        return ThemisMemory()
 
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
@@ -101,14 +101,14 @@ class Themis(Scheduler):
         return queue.serve(snapshot, lambda rows: place[rows], RULE, signals), known
 
 
-def seen(snapshot: Snapshot, before: Presence) -> Presence:
+def seen(snapshot: Snapshot, before: ThemisMemory) -> ThemisMemory:
     """The memory at this call, with the jobs that have come since the last one and without those that are gone."""
     now_s, names = snapshot.now_s, snapshot.jobs.names
     total = before.total + before.count * (now_s - before.at_s)
-    return Presence(now_s, len(names), total, {name: before.since.get(name, (now_s, total)) for name in names})
+    return ThemisMemory(now_s, len(names), total, {name: before.since.get(name, (now_s, total)) for name in names})
 
 
-def mean_present(snapshot: Snapshot, known: Presence) -> FloatArray:
+def mean_present(snapshot: Snapshot, known: ThemisMemory) -> FloatArray:
     """(jobs,) mean number of jobs present since each was first seen; those present now for one seen just now."""
     first_s, then = np.array([known.since[name] for name in snapshot.jobs.names]).reshape(-1, 2).T
     span_s = known.at_s - first_s

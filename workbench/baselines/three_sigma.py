@@ -85,12 +85,13 @@ PROBLEM = (SLOT_S, SLOTS, BEST_EFFORT, KEEP, EARLY, RUNTIME_CV, MOST_JOBS)
 
 
 @dataclass(frozen=True, eq=False)
-class ThreeSigmaData:
+class ThreeSigmaInstance:
     """The numbers of one cycle. All arrays are read-only.
 
     job, kind, slot, gpus, value: one entry for each option, of which job (row) it is, its type (column), the slot of
-    its start, its GPUs and what it is worth; hold: (options x slots) chance that it holds them, 0 to 1; room: (types x
-    slots) GPUs, at least 0. A job has at most one option for a type and slot. Raises InputError that says where.
+    its start, its GPUs and what it is worth; hold: (options x slots) chance that it holds them, 0 to 1; free_gpus:
+    (types x slots) GPUs, at least 0. A job has at most one option for a type and slot. Raises InputError that says
+    where.
     """
 
     jobs: tuple[str, ...]
@@ -101,11 +102,11 @@ class ThreeSigmaData:
     gpus: IntArray
     value: FloatArray
     hold: FloatArray
-    room: FloatArray
+    free_gpus: FloatArray
 
     def __post_init__(self) -> None:
-        slots, count = np.atleast_2d(self.room).shape[1], len(np.atleast_1d(self.job))
-        self._keep("room", (len(self.types), slots), 0.0, math.inf)
+        slots, count = np.atleast_2d(self.free_gpus).shape[1], len(np.atleast_1d(self.job))
+        self._keep("free_gpus", (len(self.types), slots), 0.0, math.inf)
         self._keep("job", (count,), 0, len(self.jobs) - 1, whole=True)
         self._keep("kind", (count,), 0, len(self.types) - 1, whole=True)
         self._keep("slot", (count,), 0, slots - 1, whole=True)
@@ -139,14 +140,14 @@ OPTIONS = """i,o | options of each job: type, slot of its start
 O_j | those of type j | | of_type"""
 
 
-def build(data: ThreeSigmaData) -> pyo.ConcreteModel:
+def build(data: ThreeSigmaInstance) -> pyo.ConcreteModel:
     """Return the unsolved MILP."""
     m = pyo.ConcreteModel(NAME)
     keys = [data.key(option) for option in range(len(data.job))]
     m.of_type = {j: list(dict.fromkeys(key[1:] for key in keys if key[1] == j)) for j in data.types}
     m.JOBS = pyo.Set(initialize=data.jobs, doc="i | jobs")
     m.TYPES = pyo.Set(initialize=data.types, doc="j | accelerator types")
-    m.SLOTS = pyo.Set(initialize=range(data.room.shape[1]), doc="t | slots of time, the first one begins now")
+    m.SLOTS = pyo.Set(initialize=range(data.free_gpus.shape[1]), doc="t | slots of time, the first one begins now")
     m.OPTIONS = pyo.Set(dimen=3, initialize=keys, doc=OPTIONS)
 
     numbers = dict(zip(keys, data.value.tolist(), strict=True))
@@ -155,15 +156,17 @@ def build(data: ThreeSigmaData) -> pyo.ConcreteModel:
     m.gpus = pyo.Param(m.OPTIONS, initialize=counts, doc="g_io | GPUs of an option | GPUs")
     chances = {(*keys[o], t): data.hold[o, t].item() for o, t in np.argwhere(data.hold > 0).tolist()}
     m.hold = pyo.Param(chances.keys(), initialize=chances, doc="h_iot | chance that it holds them in a slot | 1")
-    room = {(j, t): float(data.room[column, t]) for column, j in enumerate(data.types) for t in m.SLOTS}
-    m.room = pyo.Param(m.TYPES, m.SLOTS, initialize=room, doc="c_jt | GPUs expected to be left of a type | GPUs")
+    free_gpus = {(j, t): float(data.free_gpus[column, t]) for column, j in enumerate(data.types) for t in m.SLOTS}
+    m.free_gpus = pyo.Param(
+        m.TYPES, m.SLOTS, initialize=free_gpus, doc="c_jt | GPUs expected to be left of a type | GPUs"
+    )
     m.start = pyo.Var(m.OPTIONS, domain=pyo.Binary, initialize=0, doc="(3Sigma) x_io | whether a job starts so | 1")
     for variable in m.start.values():
         variable.stale = True  # not the values of a solver
     of_job: dict[str, list[tuple[str, str, int]]] = {job: [] for job in data.jobs}
     for key in keys:
         of_job[key[0]].append(key)
-    holding: dict[tuple[str, int], list[tuple[str, str, int]]] = {place: [] for place in room}
+    holding: dict[tuple[str, int], list[tuple[str, str, int]]] = {place: [] for place in free_gpus}
     for job, kind, slot, t in chances:
         holding[kind, t].append((job, kind, slot))
 
@@ -178,12 +181,12 @@ def build(data: ThreeSigmaData) -> pyo.ConcreteModel:
     @m.Constraint(m.TYPES, m.SLOTS, doc="(3Sigma) the GPUs expected to be held are there")
     def capacity(m, j, t):
         used = (m.gpus[key] * m.hold[key, t] * m.start[key] for key in holding[j, t])
-        return pyo.quicksum(used) <= m.room[j, t] if holding[j, t] else pyo.Constraint.Skip
+        return pyo.quicksum(used) <= m.free_gpus[j, t] if holding[j, t] else pyo.Constraint.Skip
 
     return m
 
 
-def assemble(data: ThreeSigmaData) -> Programme:
+def assemble(data: ThreeSigmaInstance) -> Programme:
     """The same programme as arrays; it begins from nobody starting."""
     count, slots = data.hold.shape
     option, t = np.nonzero(data.hold > 0)
@@ -199,7 +202,7 @@ def assemble(data: ThreeSigmaData) -> Programme:
             (len(jobs) + len(held), count),
         ),
         row_lower=np.full(len(jobs) + len(held), -np.inf),
-        row_upper=np.concatenate([np.ones(len(jobs)), data.room.ravel()[held]]),
+        row_upper=np.concatenate([np.ones(len(jobs)), data.free_gpus.ravel()[held]]),
         lower=np.zeros(count),
         upper=np.ones(count),
         integer=np.ones(count, dtype=bool),
@@ -211,7 +214,9 @@ def assemble(data: ThreeSigmaData) -> Programme:
     )
 
 
-def choose(data: ThreeSigmaData, solver: Solver | None = None, *, stated: bool = False) -> tuple[IntArray, SolveReport]:
+def choose(
+    data: ThreeSigmaInstance, solver: Solver | None = None, *, stated: bool = False
+) -> tuple[IntArray, SolveReport]:
     """The best options (their numbers), by the arrays, or by what the stated model compiles to."""
     from workbench.scheduling.solvers.compile import built
 
@@ -224,7 +229,7 @@ def choose(data: ThreeSigmaData, solver: Solver | None = None, *, stated: bool =
     return _checked(data, np.flatnonzero(found.values > 0.5)), found.solved
 
 
-def _checked(data: ThreeSigmaData, chosen: IntArray) -> IntArray:
+def _checked(data: ThreeSigmaInstance, chosen: IntArray) -> IntArray:
     """The options chosen; raises SolverFailedError for a job that starts twice, or more GPUs than there are.
 
     Where it is asked what a changed row would bring, neither is held against them.
@@ -234,17 +239,17 @@ def _checked(data: ThreeSigmaData, chosen: IntArray) -> IntArray:
     starts = np.bincount(data.job[chosen], minlength=len(data.jobs))
     if starts.max(initial=0) > 1:
         raise SolverFailedError(NAME, data.jobs[int(starts.argmax())], "at most one start for a job")
-    used = np.zeros_like(data.room)
+    used = np.zeros_like(data.free_gpus)
     np.add.at(used, data.kind[chosen], data.gpus[chosen, None] * data.hold[chosen])
-    over = used - data.room > 1e-6 * np.maximum(1.0, data.room)
+    over = used - data.free_gpus > 1e-6 * np.maximum(1.0, data.free_gpus)
     if over.any():
         kind, t = np.argwhere(over)[0].tolist()
-        expected = f"at most {data.room[kind, t]:g} in slot {t}"
+        expected = f"at most {data.free_gpus[kind, t]:g} in slot {t}"
         raise SolverFailedError(NAME, f"{used[kind, t]:g} GPUs of {data.types[kind]}", expected)
     return chosen
 
 
-class ThreeSigma(Formulation[ThreeSigmaData]):
+class ThreeSigma(Formulation[ThreeSigmaInstance]):
     """Who starts when, and where."""
 
     name = NAME
@@ -255,28 +260,28 @@ class ThreeSigma(Formulation[ThreeSigmaData]):
         "best effort, may lose its GPUs."
     )
 
-    def data(self, snapshot: Snapshot, knobs: Knobs) -> ThreeSigmaData:
+    def data(self, snapshot: Snapshot, knobs: Knobs) -> ThreeSigmaInstance:
         """The most urgent waiting jobs, and the best-effort jobs that run."""
-        return gather(snapshot, knobs).data
+        return from_snapshot(snapshot, knobs).data
 
-    def build(self, data: ThreeSigmaData, knobs: Knobs) -> pyo.ConcreteModel:
+    def build(self, data: ThreeSigmaInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""
         return build(data)
 
-    def assemble(self, data: ThreeSigmaData, knobs: Knobs) -> Programme:
+    def assemble(self, data: ThreeSigmaInstance, knobs: Knobs) -> Programme:
         """The same programme as arrays."""
         return assemble(data)
 
-    def found(self, values: Mapping[str, FloatArray], data: ThreeSigmaData, knobs: Knobs) -> Result:
+    def found(self, values: Mapping[str, FloatArray], data: ThreeSigmaInstance, knobs: Knobs) -> Result:
         """Who starts; raises SolverFailedError for values that break a limit."""
         return _result(data, _checked(data, np.flatnonzero(values["start"] > 0.5)))
 
-    def trivial(self, data: ThreeSigmaData, knobs: Knobs) -> Result | None:
+    def trivial(self, data: ThreeSigmaInstance, knobs: Knobs) -> Result | None:
         """No options, nothing to choose."""
         return None if len(data.job) else _result(data, np.zeros(0, dtype=np.int64))
 
 
-def _result(data: ThreeSigmaData, chosen: IntArray) -> Result:
+def _result(data: ThreeSigmaInstance, chosen: IntArray) -> Result:
     starts: dict[str, dict[str, str | int] | None] = dict.fromkeys(data.jobs)
     for option in chosen.tolist():
         job, kind, slot = data.key(option)
@@ -287,16 +292,16 @@ def _result(data: ThreeSigmaData, chosen: IntArray) -> Result:
 # --- from a snapshot --------------------------------------------------------------------------------------------------
 
 
-class Planned(NamedTuple):
+class PlannedCycle(NamedTuple):
     """The numbers of a cycle, and the rows of its jobs in the snapshot; timely: (jobs of the snapshot,) whether a job
     has a deadline that it may still meet."""
 
-    data: ThreeSigmaData
+    data: ThreeSigmaInstance
     rows: IntArray
     timely: BoolArray
 
 
-def gather(snapshot: Snapshot, knobs: Knobs) -> Planned:
+def from_snapshot(snapshot: Snapshot, knobs: Knobs) -> PlannedCycle:
     """The options of the jobs that are planned, at speeds as believed."""
     jobs, slot_s, cv = snapshot.jobs, float(knobs["slot_s"]), float(knobs["runtime_cv"])
     runs, kinds = holds(snapshot), held_kinds(snapshot)
@@ -317,7 +322,7 @@ def gather(snapshot: Snapshot, knobs: Knobs) -> Planned:
     of_slo = first_rewards(snapshot)[row] * chance[job, kind, slot] * (1.0 - knobs["early"] * slot / len(steps))
     of_rest = knobs["best_effort"] * (1.0 + knobs["keep"] * runs[row]) / np.maximum(1.0, run_s[row, kind] / slot_s)
     lasts = np.where(timely[row, None], outlasts(run_s[row, kind][:, None], after * slot_s, cv), after == 0)
-    data = ThreeSigmaData(
+    data = ThreeSigmaInstance(
         jobs=tuple(jobs.names[row] for row in rows.tolist()),
         types=snapshot.types,
         job=job,
@@ -326,16 +331,16 @@ def gather(snapshot: Snapshot, knobs: Knobs) -> Planned:
         gpus=jobs.gpus[row],
         value=np.where(timely[row], of_slo, of_rest),
         hold=np.where(after < 0, 0.0, lasts),
-        room=_room(snapshot, np.flatnonzero(runs & slo), kinds, steps * slot_s, cv),
+        free_gpus=_free_gpus(snapshot, np.flatnonzero(runs & slo), kinds, steps * slot_s, cv),
     )
-    return Planned(data, rows, timely)
+    return PlannedCycle(data, rows, timely)
 
 
 def held_kinds(snapshot: Snapshot) -> IntArray:
     """(jobs,) type on which each job holds GPUs, -1 for those that wait."""
-    room, found = FreeGpus(snapshot.nodes), np.full(len(snapshot.jobs), -1, dtype=np.int64)
+    free_gpus, found = FreeGpus(snapshot.nodes), np.full(len(snapshot.jobs), -1, dtype=np.int64)
     for unit, lease in (*snapshot.leases.items(), *snapshot.ended.items()):
-        found[snapshot.jobs.at[str(unit)]] = room.kind_of(lease.gpus)
+        found[snapshot.jobs.at[str(unit)]] = free_gpus.kind_of(lease.gpus)
     return found
 
 
@@ -351,7 +356,7 @@ def _urgent(waits: BoolArray, timely: BoolArray, slack_s: FloatArray, shortest_s
     return rows[np.lexsort((key, ~timely[rows]))]
 
 
-def _room(snapshot: Snapshot, rows: IntArray, kinds: IntArray, from_s: FloatArray, cv: float) -> FloatArray:
+def _free_gpus(snapshot: Snapshot, rows: IntArray, kinds: IntArray, from_s: FloatArray, cv: float) -> FloatArray:
     """(types x slots) GPUs that running jobs with deadlines (rows) are expected to leave."""
     jobs, had = snapshot.jobs, {**snapshot.leases, **snapshot.ended}
     left = np.repeat(snapshot.workers.astype(float)[:, None], len(from_s), axis=1)
@@ -359,8 +364,8 @@ def _room(snapshot: Snapshot, rows: IntArray, kinds: IntArray, from_s: FloatArra
         speed = snapshot.belief.on_nodes(jobs.jobs[row], had[jobs.names[row]].gpus)
         mean_s = np.full(1, jobs.steps_left[row] / speed if speed > 0 else np.inf)
         left[kinds[row]] -= jobs.gpus[row] * outlasts(mean_s, from_s, cv)
-    room: FloatArray = np.maximum(left, 0.0)
-    return room
+    free_gpus: FloatArray = np.maximum(left, 0.0)
+    return free_gpus
 
 
 def outlasts(mean_s: FloatArray, span_s: FloatArray, cv: float) -> FloatArray:
@@ -396,7 +401,7 @@ class ThreeSigmaScheduler(Scheduler):
 
     def stated(self, snapshot: Snapshot, memory: Memory, knobs: Knobs) -> StatedProblem:
         """The plan of this cycle."""
-        return StatedProblem(ThreeSigma(), gather(snapshot, knobs).data, knobs, _solver(knobs))
+        return StatedProblem(ThreeSigma(), from_snapshot(snapshot, knobs).data, knobs, _solver(knobs))
 
     def timing(self, knobs: Knobs) -> Timing:
         return Timing(float(knobs["round_s"]))
@@ -407,7 +412,7 @@ class ThreeSigmaScheduler(Scheduler):
         if holds(snapshot).all() and not snapshot.ended:
             return Decision(solved=KEPT, next_s=math.inf), None
         began = time.perf_counter()
-        planned = gather(snapshot, knobs)
+        planned = from_snapshot(snapshot, knobs)
         build_s = time.perf_counter() - began
         chosen, solved = choose(planned.data, _solver(knobs), stated=knobs["model"] == "pyomo")
         held = _place(snapshot, planned, chosen)
@@ -425,12 +430,12 @@ class ThreeSigmaScheduler(Scheduler):
         return decision, None
 
 
-def _place(snapshot: Snapshot, planned: Planned, chosen: IntArray) -> dict[str, Gpus]:
+def _place(snapshot: Snapshot, planned: PlannedCycle, chosen: IntArray) -> dict[str, Gpus]:
     """Who holds which GPUs from now on. Running jobs with deadlines and chosen running ones stay; then those who start,
     with deadlines first; running ones that were not chosen stay where nobody else is; the rest goes to best effort."""
     jobs, data = snapshot.jobs, planned.data
     had = {str(unit): lease.gpus for unit, lease in (*snapshot.leases.items(), *snapshot.ended.items())}
-    room = FreeGpus(snapshot.nodes, (lease.gpus for lease in snapshot.leases.values()))
+    free_gpus = FreeGpus(snapshot.nodes, (lease.gpus for lease in snapshot.leases.values()))
     kinds, accept = held_kinds(snapshot), runs_spread(snapshot)
     now = [option for option in chosen.tolist() if data.slot[option] == 0]
     picked = {data.jobs[data.job[option]]: int(data.kind[option]) for option in now}
@@ -440,25 +445,25 @@ def _place(snapshot: Snapshot, planned: Planned, chosen: IntArray) -> dict[str, 
     def stay(names: Iterable[str]) -> None:
         for name in names:
             row = jobs.at[name]
-            if room.keep(int(kinds[row]), sum(had[name].values()), had[name]):
+            if free_gpus.keep(int(kinds[row]), sum(had[name].values()), had[name]):
                 held[name] = had[name]
 
     def begin(names: Iterable[str], kind_of: dict[str, int]) -> None:
         requests = [Request(name, kind_of[name], int(jobs.gpus[jobs.at[name]])) for name in names]
-        held.update({str(unit): gpus for unit, gpus in place(requests, room, accept=accept).items()})
+        held.update({str(unit): gpus for unit, gpus in place(requests, free_gpus, accept=accept).items()})
 
     stay(name for name in had if name not in planned_be or name in picked)
     begin((name for name in picked if name not in had and planned.timely[jobs.at[name]]), picked)
     begin((name for name in picked if name not in had and not planned.timely[jobs.at[name]]), picked)
     stay(name for name in had if name not in held)
-    _fill(snapshot, planned, room, held)
+    _fill(snapshot, planned, free_gpus, held)
     return held
 
 
-def _fill(snapshot: Snapshot, planned: Planned, room: FreeGpus, held: dict[str, Gpus]) -> None:
+def _fill(snapshot: Snapshot, planned: PlannedCycle, free_gpus: FreeGpus, held: dict[str, Gpus]) -> None:
     """Give GPUs that are left to best-effort jobs that wait, shortest first, each on its fastest type with room."""
     jobs, accept = snapshot.jobs, runs_spread(snapshot)
-    speeds, left = snapshot.speeds(), room.left(len(snapshot.types))
+    speeds, left = snapshot.speeds(), free_gpus.left(len(snapshot.types))
     waits = ~holds(snapshot) & ~planned.timely
     shortest_s = jobs.steps_left / np.maximum(speeds.max(axis=1, initial=0.0), np.finfo(float).tiny)
     for row in np.flatnonzero(waits)[np.argsort(shortest_s[waits], kind="stable")].tolist():
@@ -469,18 +474,18 @@ def _fill(snapshot: Snapshot, planned: Planned, room: FreeGpus, held: dict[str, 
             continue
         for kind in np.argsort(-speeds[row], kind="stable").tolist():
             if speeds[row, kind] > 0 and gpus <= left[kind]:
-                found = place([Request(name, kind, gpus)], room, accept=accept)
+                found = place([Request(name, kind, gpus)], free_gpus, accept=accept)
                 if found:
                     held[name] = found[name]
                     left[kind] -= gpus
                     break
 
 
-def _worth(data: ThreeSigmaData, chosen: IntArray) -> dict[str, float]:
+def _worth(data: ThreeSigmaInstance, chosen: IntArray) -> dict[str, float]:
     return {data.jobs[data.job[option]]: float(data.value[option]) for option in chosen.tolist()}
 
 
-def _why(planned: Planned, chosen: IntArray, new: Mapping[str, Gpus], gone: frozenset[Unit]) -> dict[str, Reason]:
+def _why(planned: PlannedCycle, chosen: IntArray, new: Mapping[str, Gpus], gone: frozenset[Unit]) -> dict[str, Reason]:
     """Why jobs start or lose their GPUs."""
     data = planned.data
     picked = {data.jobs[data.job[option]]: option for option in chosen.tolist()}
@@ -495,7 +500,9 @@ def _why(planned: Planned, chosen: IntArray, new: Mapping[str, Gpus], gone: froz
     return why
 
 
-def _waiting(planned: Planned, chosen: IntArray, held: Mapping[str, Gpus], names: Iterable[str]) -> dict[str, Reason]:
+def _waiting(
+    planned: PlannedCycle, chosen: IntArray, held: Mapping[str, Gpus], names: Iterable[str]
+) -> dict[str, Reason]:
     """Why jobs have no GPUs now."""
     data = planned.data
     able = {data.jobs[row] for row in data.job.tolist()}

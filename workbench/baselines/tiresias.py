@@ -77,7 +77,7 @@ PROMOTE = Knob(
 RULE = Rule(preemptive=True, blocking=False, aware=False, steady=False)
 
 
-class Course(NamedTuple):
+class AttainedService(NamedTuple):
     """A job that has started: when it was first seen to have, and what it had had and waited when it last entered the
     first queue (its wait before its first start does not count)."""
 
@@ -87,10 +87,10 @@ class Course(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class TiresiasMemory:
     """The memory: the jobs that have started, and (jobs,) rising services of all jobs, empty where no rank asks."""
 
-    courses: Mapping[str, Course]
+    courses: Mapping[str, AttainedService]
     services_gpu_s: FloatArray
 
 
@@ -112,7 +112,7 @@ class Tiresias(Scheduler):
 
     def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
         known = services_gpu_s(scenario) if knobs["rank"] == "gittins" else np.zeros(0)
-        return Seen({}, known)
+        return TiresiasMemory({}, known)
 
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
@@ -128,7 +128,7 @@ class Tiresias(Scheduler):
             "queue": PerJob(jobs.names, (1 + behind).astype(np.float64)),
         }
         decision = queue.serve(snapshot, lambda rows: place[rows], RULE, signals)
-        return decision, Seen(courses, memory.services_gpu_s)
+        return decision, TiresiasMemory(courses, memory.services_gpu_s)
 
 
 def fallen(service_gpu_s: FloatArray, threshold_gpu_s: float) -> IntArray:
@@ -171,18 +171,18 @@ def gittins_index(services_gpu_s: FloatArray, attained_gpu_s: FloatArray, quantu
     return index
 
 
-def _courses(snapshot: Snapshot, known: Mapping[str, Course]) -> dict[str, Course]:
+def _courses(snapshot: Snapshot, known: Mapping[str, AttainedService]) -> dict[str, AttainedService]:
     """The courses of the unfinished jobs, those that have started since the last call included."""
     jobs = snapshot.jobs
     holds = {*snapshot.leases, *snapshot.ended}
     return {
-        name: known.get(name) or Course(snapshot.now_s, 0.0, float(jobs.waited_s[row]))
+        name: known.get(name) or AttainedService(snapshot.now_s, 0.0, float(jobs.waited_s[row]))
         for row, name in enumerate(jobs.names)
         if name in known or name in holds or jobs.attained_s[row] > 0
     }
 
 
-def _promoted(snapshot: Snapshot, courses: dict[str, Course], knobs: Knobs) -> dict[str, Course]:
+def _promoted(snapshot: Snapshot, courses: dict[str, AttainedService], knobs: Knobs) -> dict[str, AttainedService]:
     """The same with those that have waited too long back in the first queue."""
     factor, jobs = knobs["promote_knob"], snapshot.jobs
     if factor is None:
@@ -195,13 +195,13 @@ def _promoted(snapshot: Snapshot, courses: dict[str, Course], knobs: Knobs) -> d
         below = fallen(np.array([service]), knobs["threshold_gpu_s"])[0] == 1
         waits = name not in snapshot.leases and name not in snapshot.ended
         if below and waits and waited_s >= factor * service / jobs.gpus[row]:
-            found[name] = Course(course.start_s, float(jobs.attained_s[row]), float(jobs.waited_s[row]))
+            found[name] = AttainedService(course.start_s, float(jobs.attained_s[row]), float(jobs.waited_s[row]))
     return found
 
 
 def _places(
     snapshot: Snapshot,
-    courses: Mapping[str, Course],
+    courses: Mapping[str, AttainedService],
     sample_gpu_s: FloatArray,
     service_gpu_s: FloatArray,
     behind: IntArray,

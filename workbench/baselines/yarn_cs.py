@@ -63,7 +63,7 @@ SLO_QUEUES = ("slo", "best effort")
 
 
 @dataclass(frozen=True)
-class Quotas:
+class QueueQuotas:
     """The memory: queues and their GPUs, at least one queue."""
 
     names: tuple[str, ...]
@@ -90,7 +90,7 @@ class YarnCs(Scheduler):
         """Raises InputError for quotas beyond the cluster, and for a job that its queue's quota has no room for."""
         quotas = _quotas(scenario, knobs)
         if not knobs["elastic"]:
-            _require_room(scenario.jobs, quotas, knobs["queues"])
+            _require_fit(scenario.jobs, quotas, knobs["queues"])
         return quotas
 
     def decide(
@@ -135,17 +135,17 @@ def _neediest_first(used: Sequence[int], quotas: Sequence[int]) -> list[int]:
     return sorted(range(len(used)), key=lambda i: (used[i] / quotas[i] if quotas[i] else np.inf, i))
 
 
-def _quotas(scenario: Scenario, knobs: Knobs) -> Quotas:
+def _quotas(scenario: Scenario, knobs: Knobs) -> QueueQuotas:
     total, jobs = scenario.cluster.gpus, scenario.jobs
     if knobs["queues"] == "one":
-        return Quotas(("all jobs",), (total,))
+        return QueueQuotas(("all jobs",), (total,))
     if knobs["queues"] == "slo":
         with_slo = sum(job.rewards is not None for job in jobs)
         share = with_slo / max(1, len(jobs)) if knobs["slo_share"] is None else knobs["slo_share"]
         slo, others = _by_weight(total, [share, 1.0 - share])
         if knobs["slo_share"] is None:
-            slo, others = _with_room(jobs, slo, others)
-        return Quotas(SLO_QUEUES, (slo, others))
+            slo, others = _that_fit(jobs, slo, others)
+        return QueueQuotas(SLO_QUEUES, (slo, others))
     given = {entity.name: entity.quota_gpus for entity in scenario.entities}
     weights = {entity.name: entity.weight for entity in scenario.entities}
     if not given or any(job.entity is None for job in jobs):
@@ -155,10 +155,10 @@ def _quotas(scenario: Scenario, knobs: Knobs) -> Quotas:
         raise InputError("entities, quota_gpus in all", spoken_for, f"at most the cluster's {total} GPUs")
     free = [name for name, quota in given.items() if quota is None]
     rest = dict(zip(free, _by_weight(total - spoken_for, [weights[name] for name in free]), strict=True))
-    return Quotas(tuple(given), tuple(rest[name] if quota is None else quota for name, quota in given.items()))
+    return QueueQuotas(tuple(given), tuple(rest[name] if quota is None else quota for name, quota in given.items()))
 
 
-def _with_room(jobs: Sequence[Job], slo: int, others: int) -> tuple[int, int]:
+def _that_fit(jobs: Sequence[Job], slo: int, others: int) -> tuple[int, int]:
     """The quotas of both queues, each raised to the largest gang in it as far as the other one can spare GPUs."""
     most_slo, most_others = (
         max((job.gpus for job in jobs if queue_of(job, "slo") == name), default=0) for name in SLO_QUEUES
@@ -175,7 +175,7 @@ def _by_weight(gpus: int, weights: Sequence[float]) -> list[int]:
     return [int(count) for count in in_proportion(gpus, np.array(weights))] if weights else []
 
 
-def _require_room(jobs: Sequence[Job], quotas: Quotas, queues: str) -> None:
+def _require_fit(jobs: Sequence[Job], quotas: QueueQuotas, queues: str) -> None:
     """Raise InputError for the first job that is larger than its queue's quota: it would never start."""
     gpus = dict(zip(quotas.names, quotas.gpus, strict=True))
     for job in jobs:

@@ -18,7 +18,7 @@ from workbench.base.errors import InputError, Words, WorkbenchError, why
 from workbench.base.text import on_one_line
 from workbench.cli import calibrate, compute, describe, explain, lessons, make, new_paper, report, sweep, verify
 from workbench.cli.arguments import Parser
-from workbench.cli.output import Answer, Unheard, say, show, silence
+from workbench.cli.output import Answer, UnwrittenAnswer, say, show, silence
 from workbench.version import VERSION
 
 INTERRUPTED = 130
@@ -70,7 +70,7 @@ def _guarded(argv: Sequence[str], as_json: bool) -> int:
                 raise args.parser.naming_options(error, args) from None
             show(answer, args.json)
             return answer.exit_code if isinstance(answer, Answer) else 0
-        except Unheard as error:
+        except UnwrittenAnswer as error:
             return _stated(error, as_json=False)
         except WorkbenchError as error:
             return _stated(error, as_json)
@@ -88,7 +88,7 @@ def _guarded(argv: Sequence[str], as_json: bool) -> int:
         # Whoever read our output has had enough. Nothing more may be written, not even at exit.
         silence()
         return 0
-    except Unheard as error:  # an error that could not be told as JSON
+    except UnwrittenAnswer as error:  # an error that could not be told as JSON
         return _stated(error, as_json=False)
     except SystemExit as end:  # --help, --version
         return end.code if isinstance(end.code, int) else 0

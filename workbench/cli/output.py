@@ -41,10 +41,10 @@ def show(answer: Answer | Mapping[str, Any], as_json: bool) -> None:
         raise
     except OSError as error:
         silence()
-        raise Unheard("standard output", why(error), "room for the answer") from None
+        raise UnwrittenAnswer("standard output", why(error), "room for the answer") from None
 
 
-class Unheard(WorkbenchError):
+class UnwrittenAnswer(WorkbenchError):
     """The answer could not be written; nothing more goes to standard output."""
 
 

@@ -53,7 +53,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from workbench.base.errors import WorkbenchError
-from workbench.base.processes import WorkerPool
+from workbench.base.processes import Workers
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.estimators.registry import belief_of, maker
 from workbench.scheduling.solvers import warm_up
@@ -189,7 +189,7 @@ def _window(request: Mapping[str, Any]) -> tuple[int, int] | None:
     return None if window is None else (int(window[0]), int(window[1]))
 
 
-class Simulated(NamedTuple):
+class SimulatedRun(NamedTuple):
     """A run, its belief by name, and the errors of one that learns: columns of `ErrorLog.table`, else None."""
 
     run: Run
@@ -197,7 +197,7 @@ class Simulated(NamedTuple):
     errors: dict[Hashable, list[float]] | None
 
 
-def simulated(request: Mapping[str, Any], stop: Stop, tell: Tell) -> Simulated:
+def simulated(request: Mapping[str, Any], stop: Stop, tell: Tell) -> SimulatedRun:
     """Do a request of kind `simulate`; raises what `workbench.simulate` does."""
     asked = request["scenario"]
     scenario = asked if isinstance(asked, Scenario) else Scenario.from_dict(asked, "lab")
@@ -217,7 +217,7 @@ def simulated(request: Mapping[str, Any], stop: Stop, tell: Tell) -> Simulated:
     until_s, code = request.get("until_s"), scheduler.code()
     run = replace(run, belief=made.text, until_s=until_s, window=_window(request), code=code)
     errors = None if log is None else log.table()
-    return Simulated(run, made.text, None if errors is None or errors.empty else errors.to_dict("list"))
+    return SimulatedRun(run, made.text, None if errors is None or errors.empty else errors.to_dict("list"))
 
 
 def progress_json(progress: RunProgress) -> dict[str, Any]:
@@ -241,7 +241,7 @@ class ManyRuns:
 
     def __init__(self, alone: bool = False) -> None:
         self._alone = alone
-        self._pool: WorkerPool | None = None
+        self._processes: Workers | None = None
         self._workers = 0
 
     def do(self, request: Mapping[str, Any], tell: Tell) -> None:
@@ -252,8 +252,8 @@ class ManyRuns:
         scenarios = [Scenario.from_dict(scenario, "lab") for scenario in request["scenarios"]]
         requests = [RunRequest(**{**asked, "scenario": scenarios[asked["scenario"]]}) for asked in request["requests"]]
 
-        pool = None if self._alone else self._warm(request["workers"])
-        with contextlib.closing(outcomes(requests, attempt, pool=pool)) as ended:
+        processes = None if self._alone else self._warm(request["workers"])
+        with contextlib.closing(outcomes(requests, attempt, processes=processes)) as ended:
             for number, outcome in ended:  # none is kept here once it is told
                 if isinstance(outcome, WorkbenchError):
                     tell({"kind": "progress", "number": number, **outcome.as_json()})
@@ -261,13 +261,13 @@ class ManyRuns:
                 tell({"kind": "progress", "number": number, "run": outcome})
         tell({"kind": "done", "wall_s": time.perf_counter() - began})
 
-    def _warm(self, workers: int) -> WorkerPool:
+    def _warm(self, workers: int) -> Workers:
         """The processes: those that are there, if they are as many."""
-        if self._pool is None or not self._pool.alive or workers != self._workers:
-            if self._pool is not None:
-                self._pool.close()
-            self._pool, self._workers = WorkerPool(workers, begin), workers
-        return self._pool
+        if self._processes is None or not self._processes.alive or workers != self._workers:
+            if self._processes is not None:
+                self._processes.close()
+            self._processes, self._workers = Workers(workers, begin), workers
+        return self._processes
 
 
 def begin() -> None:

@@ -32,7 +32,7 @@ class PublicFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
+class OfferedTrace:
     """A trace that its authors offer, whose hash is not known here: fetched by hand."""
 
     name: str
@@ -96,10 +96,12 @@ _FILES = (
     ),
 )
 _ELSEWHERE = (
-    Elsewhere("philly", "Microsoft's Philly, 2017", "https://github.com/msr-fiddle/philly-traces", "philly"),
-    Elsewhere("helios", "SenseTime's Helios, 2020", "https://github.com/S-Lab-System-Group/HeliosData", "helios"),
-    Elsewhere("tiresias", "Tiresias's examples", "https://github.com/SymbioticLab/Tiresias", "tiresias"),
-    Elsewhere("swf", "Parallel Workloads Archive", "https://www.cs.huji.ac.il/labs/parallel/workload/logs.html", "swf"),
+    OfferedTrace("philly", "Microsoft's Philly, 2017", "https://github.com/msr-fiddle/philly-traces", "philly"),
+    OfferedTrace("helios", "SenseTime's Helios, 2020", "https://github.com/S-Lab-System-Group/HeliosData", "helios"),
+    OfferedTrace("tiresias", "Tiresias's examples", "https://github.com/SymbioticLab/Tiresias", "tiresias"),
+    OfferedTrace(
+        "swf", "Parallel Workloads Archive", "https://www.cs.huji.ac.il/labs/parallel/workload/logs.html", "swf"
+    ),
 )
 FILES = {entry.name: entry for entry in _FILES}
 ELSEWHERE = {entry.name: entry for entry in _ELSEWHERE}

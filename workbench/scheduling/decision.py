@@ -203,7 +203,7 @@ GOES_ON = Decision(next_s=math.inf)
 """All goes on, and nothing need be decided before something happens."""
 
 
-class Found:
+class FoundValue:
     """A place and the value that stands there, as errors show it."""
 
     def __init__(self, where: str, value: Any) -> None:

@@ -44,14 +44,14 @@ class Operation(NamedTuple):
     right: Tree
 
 
-class Total(NamedTuple):
+class Sum(NamedTuple):
     """A sum of `body` over bindings."""
 
     over: tuple[Binding, ...]
     body: Tree
 
 
-class Several(NamedTuple):
+class TupleOrSet(NamedTuple):
     """A tuple `(i, j)`, or a set `{0, 1}`; open: it ends in `...`."""
 
     items: tuple[Tree, ...]
@@ -59,7 +59,7 @@ class Several(NamedTuple):
 
 
 T = TypeVar("T")
-Tree: TypeAlias = "Number | Name | Operation | Total | Several"
+Tree: TypeAlias = "Number | Name | Operation | Sum | TupleOrSet"
 
 
 class Relation(NamedTuple):
@@ -172,7 +172,7 @@ class _Reader:
     def binding(self) -> Binding:
         found = self.relation()
         first = found.sides[0]
-        letters = first.items if isinstance(first, Several) else (first,)
+        letters = first.items if isinstance(first, TupleOrSet) else (first,)
         names = tuple(each.text for each in letters if isinstance(each, Name) and len(each.text) == 1)
         if len(names) == len(letters) and found.signs in ((), ("in",)):
             return Binding(names, found.sides[1] if found.signs else None)
@@ -198,7 +198,7 @@ class _Reader:
     def quotient(self) -> Tree:
         tree = self.power()
         while self.take("/"):
-            if isinstance(tree, Total) or self.next().startswith("sum_"):
+            if isinstance(tree, Sum) or self.next().startswith("sum_"):
                 self.fail("a sum in a fraction needs parentheses")
             tree = Operation("/", tree, self.power())
         return tree
@@ -216,7 +216,7 @@ class _Reader:
         if not token[:1].isalpha() or token in _WORDS:
             self.fail(f"{token or 'the end'!r} where a number or symbol is expected")
         if token.startswith("sum_"):
-            return Total(_inner(token[4:]), self.term())
+            return Sum(_inner(token[4:]), self.term())
         if not token.endswith("("):
             return _name(token)
         args = self.listed(self.sum)
@@ -231,7 +231,7 @@ class _Reader:
             if not more:
                 items.append(self.sum())
         self.must({"(": ")", "{": "}"}[opening])
-        return items[0] if opening == "(" and len(items) == 1 else Several(tuple(items), more)
+        return items[0] if opening == "(" and len(items) == 1 else TupleOrSet(tuple(items), more)
 
 
 def _inner(text: str) -> tuple[Binding, ...]:

@@ -206,13 +206,14 @@ class FreeGpus:
 
 def place(
     requests: Sequence[Request],
-    room: FreeGpus,
+    free_gpus: FreeGpus,
     style: Style = "consolidate",
     *,
     keep_first: bool = False,
     accept: Callable[[Unit, Gpus], bool] | None = None,
 ) -> dict[Unit, Gpus]:
-    """GPUs for each unit, taken from `room`: large gangs first, and within a size those that can stay where they were.
+    """GPUs for each unit, taken from `free_gpus`: large gangs first, and within a size those that can stay where they
+    were.
 
     keep_first: whoever can stay does so before anybody is placed anew (fewest moves). accept: whether a unit may run
     spread over several nodes. Units for which there is no room, or none they accept, are missing from the answer;
@@ -220,42 +221,42 @@ def place(
     """
     placed: dict[Unit, Gpus] = {}
     if keep_first:
-        _keep(requests, room, placed)
+        _keep(requests, free_gpus, placed)
     sizes: dict[int, list[Request]] = {}
     for request in requests:
         if request.unit not in placed:
             sizes.setdefault(request.gpus, []).append(request)
     for size in sorted(sizes, reverse=True):
         if not keep_first:
-            _keep(sizes[size], room, placed)
+            _keep(sizes[size], free_gpus, placed)
         for request in sizes[size]:
             if request.unit not in placed:
-                _find(request, room, style, accept, placed)
+                _find(request, free_gpus, style, accept, placed)
     return placed
 
 
-def _keep(requests: Sequence[Request], room: FreeGpus, placed: dict[Unit, Gpus]) -> None:
+def _keep(requests: Sequence[Request], free_gpus: FreeGpus, placed: dict[Unit, Gpus]) -> None:
     for request in requests:
         previous = request.previous
-        if previous is not None and request.suits(previous) and room.keep(request.kind, request.gpus, previous):
+        if previous is not None and request.suits(previous) and free_gpus.keep(request.kind, request.gpus, previous):
             placed[request.unit] = previous
 
 
 def _find(
     request: Request,
-    room: FreeGpus,
+    free_gpus: FreeGpus,
     style: Style,
     accept: Callable[[Unit, Gpus], bool] | None,
     placed: dict[Unit, Gpus],
 ) -> None:
     if request.least > 1 or request.most is not None:
         style = "spread" if request.least > 1 else "consolidate"
-    found = room.find(style, request.kind, request.gpus)
+    found = free_gpus.find(style, request.kind, request.gpus)
     if found is None:
         return
     accepted = len(found) == 1 or accept is None or accept(request.unit, found)
     if not (accepted and request.suits(found)):
-        room.give_back(request.kind, found)
+        free_gpus.give_back(request.kind, found)
         return
     placed[request.unit] = found
 

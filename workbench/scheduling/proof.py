@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.scheduling import formula
-from workbench.scheduling.formula import Clause, Name, Number, Several
+from workbench.scheduling.formula import Clause, Name, Number, TupleOrSet
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.notation import Equation, Unreadable, equations
 from workbench.scheduling.symbol_meaning import Env, Meaning, Value, as_bound
@@ -26,13 +26,13 @@ class Mismatch(NamedTuple):
     line: str
 
 
-class Turned(NamedTuple):
+class TurnedDifference(NamedTuple):
     """`left - right` at the points, turned so that it is at most 0; exact: it is 0, whatever its sign."""
 
     value: Value
     exact: bool
 
-    def same(self, other: Turned) -> bool:
+    def same(self, other: TurnedDifference) -> bool:
         """Whether two rows are one."""
         turned = self.exact and _close(self.value, -other.value)
         return self.exact == other.exact and (turned or _close(self.value, other.value))
@@ -163,25 +163,25 @@ def _applies(clause: Clause, meaning: Meaning, env: Env) -> bool:
     return all(meaning.holds(each, env) for each in clause.conditions)
 
 
-def _said(clause: Clause, meaning: Meaning, env: Env) -> Iterator[Turned]:
+def _said(clause: Clause, meaning: Meaning, env: Env) -> Iterator[TurnedDifference]:
     sides, signs = clause.relation.sides, clause.relation.signs
     if not signs or clause.kind or not set(signs) <= {"<=", ">=", "="}:
         raise Unreadable("a row has <=, >= or =")
     values = [np.broadcast_to(np.asarray(meaning.number(each, env), dtype=float), 2) for each in sides]
     for left, sign, right in zip(values, signs, values[1:], strict=False):
-        yield Turned(right - left if sign == ">=" else left - right, sign == "=")
+        yield TurnedDifference(right - left if sign == ">=" else left - right, sign == "=")
 
 
-def _held(row: Any, meaning: Meaning) -> Iterator[Turned]:
+def _held(row: Any, meaning: Meaning) -> Iterator[TurnedDifference]:
     low, body, high = row.to_bounded_expression(evaluate_bounds=True)
     value = meaning.sum(body)
     if low is not None and low == high:
-        yield Turned(value - low, True)
+        yield TurnedDifference(value - low, True)
         return
     if low is not None:
-        yield Turned(low - value, False)
+        yield TurnedDifference(low - value, False)
     if high is not None:
-        yield Turned(value - high, False)
+        yield TurnedDifference(value - high, False)
 
 
 def _bounds(line: Equation, part: Any, meaning: Meaning) -> Iterator[Mismatch]:
@@ -225,7 +225,7 @@ def _tightened(bounds: Bounds, clause: Clause, owner: tuple[Any, Any], meaning: 
 
 
 def _within(tree: Any) -> Bounds:
-    items = tree.items if isinstance(tree, Several) else ()
+    items = tree.items if isinstance(tree, TupleOrSet) else ()
     numbers = [each.value for each in items if isinstance(each, Number)]
     if not numbers or len(numbers) < len(items):
         raise Unreadable("a variable is in {0, 1} or {0, 1, 2, ...}")
@@ -249,7 +249,7 @@ def _at(part: str, key: Any) -> str:
     return f"{part}[{', '.join(map(str, _key(key)))}]" if key is not None else part
 
 
-def _listed(rows: list[Turned]) -> str:
+def _listed(rows: list[TurnedDifference]) -> str:
     return "; ".join(map(str, rows)) or "no row"
 
 

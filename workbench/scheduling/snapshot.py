@@ -248,7 +248,7 @@ class Belief(Protocol):
 
 
 @runtime_checkable
-class Learns(Belief, Protocol):
+class LearningBelief(Belief, Protocol):
     """A belief that learns from what is measured.
 
     The core calls it before each snapshot is shown, with that snapshot's observations; a scheduler that is asked sees

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from pyomo.repn import generate_standard_repn
 
-from workbench.scheduling.formula import Binding, Name, Number, Operation, Relation, Several, Total, Tree, objective
+from workbench.scheduling.formula import Binding, Name, Number, Operation, Relation, Sum, Tree, TupleOrSet, objective
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.notation import Unreadable, symbol_lines
 
@@ -169,9 +169,9 @@ class Meaning:
             return tree.value
         if isinstance(tree, Operation):
             return _compute(tree.sign, self.number(tree.left, env), self.number(tree.right, env))
-        if isinstance(tree, Total):
+        if isinstance(tree, Sum):
             return sum((self.number(tree.body, found) for found in self.bound(tree.over, env)), start=0.0)
-        if isinstance(tree, Several):
+        if isinstance(tree, TupleOrSet):
             raise Unreadable("a list where a number is expected")
         if tree.args is not None and tree.base in ("min", "max"):
             return (np.minimum if tree.base == "min" else np.maximum).reduce([self.number(a, env) for a in tree.args])
@@ -227,7 +227,7 @@ class Meaning:
 
     def items(self, tree: Tree, env: Env) -> list[Any]:
         """The members of a set."""
-        if isinstance(tree, Several):
+        if isinstance(tree, TupleOrSet):
             return [self.number(each, env) for each in tree.items]
         found = self.held(tree, env) if isinstance(tree, Name) else 0
         if found is None:
@@ -249,7 +249,7 @@ class Meaning:
             return bool(self.knobs[word.text])
         for left, sign, right in zip(sides, signs, sides[1:], strict=False):
             if sign in ("in", "notin"):
-                each = left.items if isinstance(left, Several) else (left,)
+                each = left.items if isinstance(left, TupleOrSet) else (left,)
                 value = _single(tuple(self._index(one, env)[0] for one in each))
                 if (value in self.items(right, env)) != (sign == "in"):
                     return False
@@ -308,7 +308,7 @@ def _letters(relation: Relation) -> Iterator[str]:
             left += [*tree.below, *(tree.args or ())]
         elif isinstance(tree, Operation):
             left += [tree.left, tree.right]
-        elif isinstance(tree, Several):
+        elif isinstance(tree, TupleOrSet):
             left += tree.items
 
 

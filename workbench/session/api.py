@@ -17,7 +17,7 @@ from workbench.scheduling.contract import Formulation, Result, Route, Scheduler,
 from workbench.scheduling.estimators import registry
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.estimators.speed_error import ErrorLog
-from workbench.scheduling.snapshot import Belief, Learns, Snapshot
+from workbench.scheduling.snapshot import Belief, LearningBelief, Snapshot
 from workbench.scheduling.solvers import (
     DEFAULT,
     ConflictError,
@@ -382,7 +382,7 @@ def _belief(scenario: Scenario, scheduler: Scheduler, given: Any) -> Belief:
     if given is None or isinstance(given, str):
         given = registry.maker(registry.belief_of(scheduler, given))
     made = given(scenario) if callable(given) and not _is_belief(given) else given
-    if made is given and isinstance(made, Learns):
+    if made is given and isinstance(made, LearningBelief):
         raise InputError(
             "belief", made, "what makes one (a name, class or function): it learns, so each run has its own"
         )

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from workbench.base.errors import InputError, Words, WorkbenchError, mistake, why
-from workbench.base.processes import WorkerPool
+from workbench.base.processes import Workers
 from workbench.base.text import is_loopback
 from workbench.scenario.scenario import Scenario
 from workbench.session.api import Window, simulate
@@ -121,24 +121,24 @@ def outcomes(
     make: Callable[[RunRequest], Made],
     *,
     workers: int = 1,
-    pool: WorkerPool | None = None,
+    processes: Workers | None = None,
     executor: Executor | None = None,
     ahead: int = 1,
 ) -> Generator[tuple[int, Made], None, None]:
-    """Number of a request and what `make` made of it, as each ends; requests are taken when there is room for them.
+    """Number of a request and what `make` made of it, as each ends; requests are taken when somebody is free for them.
 
-    workers: processes, which end with it (with 1 they are made here, in turn); pool, executor: what is there already
-    and stays, in place of these; at most `ahead` requests are with an executor at a time. For these `make` must be
-    picklable. Nothing is under way any more when it is closed.
+    workers: processes, which end with it (with 1 they are made here, in turn); processes, executor: what is there
+    already and stays, in place of these; at most `ahead` requests are with an executor at a time. For these `make` must
+    be picklable. Nothing is under way any more when it is closed.
 
     Raises what `make` raises; WorkbenchError if a process ended, or the executor breaks down or throws tasks away.
     """
     if executor is not None:
         yield from _on(executor, make, requests, ahead)
-    elif pool is not None:
-        yield from pool.answers(make, requests)
+    elif processes is not None:
+        yield from processes.answers(make, requests)
     elif workers > 1:
-        with WorkerPool(workers) as own:
+        with Workers(workers) as own:
             yield from own.answers(make, requests)
     else:
         for number, request in enumerate(requests):
@@ -150,12 +150,12 @@ def run_all(
     workers: int = 1,
     on_outcome: Callable[[int, Outcome], None] | None = None,
     *,
-    pool: WorkerPool | None = None,
+    processes: Workers | None = None,
 ) -> list[Outcome]:
     """The outcome of each request, in their order, which does not depend on the number of workers.
 
     workers: processes (from 1; with 1 the runs are made here, one after the other); on_outcome is called here with a
-    request's number as soon as it has ended; pool: processes that are there already, in place of new ones. Schedulers
+    request's number as soon as it has ended; processes: those that are there already, in place of new ones. Schedulers
     declared in this process are run here, after the others. A script that uses processes needs the usual
     `if __name__ == "__main__":`.
 
@@ -164,12 +164,12 @@ def run_all(
     """
     check_workers(workers)
     found: dict[int, Outcome] = {}
-    several = pool is not None or workers > 1
+    several = processes is not None or workers > 1
     away = [number for number, request in enumerate(requests) if several and not is_own(request.scheduler)]
-    if pool is None and len(away) < 2:
+    if processes is None and len(away) < 2:
         away = []
     here = sorted(set(range(len(requests))) - set(away))
-    in_processes = outcomes([requests[i] for i in away], attempt, workers=min(workers, len(away)), pool=pool)
+    in_processes = outcomes([requests[i] for i in away], attempt, workers=min(workers, len(away)), processes=processes)
     in_turn = outcomes([requests[i] for i in here], attempt)
     for numbers, ended in ((away, in_processes), (here, in_turn)):
         with contextlib.closing(ended):

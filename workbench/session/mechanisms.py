@@ -23,7 +23,7 @@ import numpy as np
 from workbench.base.errors import InputError, Words, counted
 from workbench.base.round_times import boundary_after
 from workbench.baselines.mechanisms.coarsening import MOST_ROUNDS, STEPS_PER_ROUND
-from workbench.baselines.mechanisms.priority import Allocated
+from workbench.baselines.mechanisms.priority import PolicyAnswer
 from workbench.baselines.mechanisms.rounds import ROUND_S
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Route, Scheduler, Timing
@@ -87,10 +87,10 @@ class SharesMechanism(Mechanism):
 
     @staticmethod
     def scheduler(formulation: Formulation[Any]) -> Scheduler:
-        def policy(snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> Allocated:
+        def policy(snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> PolicyAnswer:
             found = _solved(formulation, snapshot, knobs)
             shares = _shares(formulation.name, snapshot, found.values["allocation"])
-            return Allocated(shares, found)
+            return PolicyAnswer(shares, found)
 
         name, title = formulation.name, formulation.title
         made = ShareScheduler(name, title, policy, knobs=formulation.knobs, route=lambda knobs: _route(formulation))
@@ -277,9 +277,9 @@ class LeasesScheduler(_ByRounds):
             return Decision(solved=KEPT), memory
         found = self.solved(snapshot, knobs)
         leases = [own for own in found.values["leases"] if own[0] not in snapshot.leases]
-        room, speeds = FreeGpus(snapshot.nodes), snapshot.belief.speeds(snapshot.jobs)
+        free_gpus, speeds = FreeGpus(snapshot.nodes), snapshot.belief.speeds(snapshot.jobs)
         assign = [
-            Assignment(job, self._placed(snapshot, room, speeds, job), snapshot.now_s + length_s)
+            Assignment(job, self._placed(snapshot, free_gpus, speeds, job), snapshot.now_s + length_s)
             for job, start_s, length_s in leases
             if start_s <= 0
         ]
@@ -295,11 +295,11 @@ class LeasesScheduler(_ByRounds):
             return Reason("no_lease", f"{self.name} has no lease for it")
         return Reason("later", f"its lease is to start at {snapshot.now_s + start_s:g} s")
 
-    def _placed(self, snapshot: Snapshot, room: FreeGpus, speeds: Any, job: str) -> dict[str, int]:
+    def _placed(self, snapshot: Snapshot, free_gpus: FreeGpus, speeds: Any, job: str) -> dict[str, int]:
         _require(self.name, "lease", job, job in snapshot.jobs.at, "a job that is there")
         row = snapshot.jobs.at[job]
         for kind in np.argsort(-speeds[row], kind="stable").tolist():
-            gpus = room.consolidate(kind, int(snapshot.jobs.gpus[row])) if speeds[row, kind] > 0 else None
+            gpus = free_gpus.consolidate(kind, int(snapshot.jobs.gpus[row])) if speeds[row, kind] > 0 else None
             if gpus is not None:
                 return gpus
         got = Words(f"now, for {counted(int(snapshot.jobs.gpus[row]), 'GPU')}")

@@ -36,7 +36,7 @@ Change = Callable[[Any, Any], object]
 _BUILT: ContextVar[list[str] | None] = ContextVar("models built in this solve", default=None)
 
 
-class Own(Formulation[Data]):
+class SessionFormulation(Formulation[Data]):
     """What a formulation of a session does beside the class that it is made of: its stated model alone is solved."""
 
     own = True
@@ -101,7 +101,7 @@ class Own(Formulation[Data]):
             source = "# the text of this cell is not kept"
         if self.base is None:
             statement, stated = f"**{self.title}**", set[str]()
-        elif isinstance(self.base, Own):
+        elif isinstance(self.base, SessionFormulation):
             statement, below = self.base.on_paper(model, knobs)
             return statement, f"{source}\n\n{below}"
         else:
@@ -141,7 +141,7 @@ def changed(name: str, base: Formulation[Any], change: Change) -> Formulation[An
     return _made(base, {**members, "base": base})
 
 
-class NewModel(Own[Any]):
+class NewModel(SessionFormulation[Any]):
     """A model that a function builds from a mechanism's data."""
 
     mechanism: type[Mechanism]
@@ -193,7 +193,7 @@ def _made(base: Formulation[Any], members: dict[str, Any]) -> Formulation[Any]:
     kind = type(base)
     found = copy.copy(base)
     members["knobs"] = tuple(knob for knob in base.knobs if knob.name not in base.ways)
-    bases = (kind,) if issubclass(kind, Own) else (Own, kind)
+    bases = (kind,) if issubclass(kind, SessionFormulation) else (SessionFormulation, kind)
     found.__class__ = type(kind.__name__, bases, {**members, "__module__": kind.__module__})
     return found
 

@@ -18,7 +18,7 @@ from workbench.base.code_digest import digest
 from workbench.base.errors import InputError
 from workbench.base.text import is_name
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
-from workbench.scheduling.decision import Decision, Found, InvalidDecision
+from workbench.scheduling.decision import Decision, FoundValue, InvalidDecision
 from workbench.scheduling.knob import Knob, checked_knobs
 from workbench.scheduling.memory import plain
 from workbench.scheduling.snapshot import Snapshot
@@ -101,7 +101,7 @@ class FromFunction(Scheduler):
             try:
                 after is memory or plain(after)
             except InputError as error:
-                found = Found(error.where, error.value)
+                found = FoundValue(error.where, error.value)
                 raise InvalidDecision(self.name, snapshot.now_s, None, found, error.expected) from None
         return answer
 

@@ -27,7 +27,7 @@ BEYOND = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class RecordedCall:
     """One call of a scheduler: its number, from 0, what it was shown, the generator then, and what it answered."""
 
     number: int
@@ -53,8 +53,8 @@ class _Replayed(Scheduler):
         self.name, self.title, self.knobs, self.presets = owner.name, owner.title, owner.knobs, owner.presets
         self.uses, self.offline, self.packs, self.belief = owner.uses, owner.offline, owner.packs, owner.belief
         self.calls = 0
-        self.acted: Asked | None = None
-        self.solved: Asked | None = None
+        self.acted: RecordedCall | None = None
+        self.solved: RecordedCall | None = None
 
     def timing(self, knobs: Knobs) -> Timing:
         return self._owner.timing(knobs)
@@ -73,7 +73,7 @@ class _Replayed(Scheduler):
         acted = bool(decision.assign or decision.sequences) and by != "kept"
         solved = by is not None and by not in self._without
         if acted or solved:
-            asked = Asked(number, snapshot.keep(), memory, then, decision)
+            asked = RecordedCall(number, snapshot.keep(), memory, then, decision)
             self.acted, self.solved = asked if acted else self.acted, asked if solved else self.solved
         return decision, after
 
@@ -83,11 +83,11 @@ class Replay:
     """A run made again up to a time, and the latest calls by then that gave GPUs, and that solved something."""
 
     run: Run
-    acted: Asked | None
-    solved: Asked | None
+    acted: RecordedCall | None
+    solved: RecordedCall | None
 
     @property
-    def decided(self) -> Asked | None:
+    def decided(self) -> RecordedCall | None:
         """The call at which what is in force now was decided; None before any."""
         return self.solved or self.acted
 

@@ -19,7 +19,7 @@ from workbench.scenario.throughput import Placement
 from workbench.scheduling.decision import (
     Assignment,
     Decision,
-    Found,
+    FoundValue,
     InvalidDecision,
     Kind,
     Reason,
@@ -122,7 +122,7 @@ class Checker:
         """What is recorded and not executed: signals, shares, the report and reasons."""
 
         def fail(where: str, value: object, limit: str) -> NoReturn:
-            self.fail(now_s, None, Found(where, value), limit)
+            self.fail(now_s, None, FoundValue(where, value), limit)
 
         for signal, values in decision.signals.items():
             if not is_name(signal):

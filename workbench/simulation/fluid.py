@@ -32,7 +32,7 @@ from workbench.simulation.nodes import Nodes
 from workbench.simulation.recorder import ShareRows, share_table
 
 
-class Divided(Protocol):
+class DividedAnswer(Protocol):
     """What a policy answers (`workbench.baselines.mechanisms.priority.Allocated`)."""
 
     @property
@@ -42,10 +42,10 @@ class Divided(Protocol):
     def memory(self) -> Any: ...
 
 
-class Divides(Protocol):
+class DividingPolicy(Protocol):
     """A policy that divides time (`workbench.baselines.mechanisms.priority.SharePolicy`)."""
 
-    def __call__(self, snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> Divided: ...
+    def __call__(self, snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> DividedAnswer: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class Fluid:
     end_s: float
 
 
-def flow(scenario: Scenario, policy: Divides, knobs: Mapping[str, Any], belief: Belief | None = None) -> Fluid:
+def flow(scenario: Scenario, policy: DividingPolicy, knobs: Mapping[str, Any], belief: Belief | None = None) -> Fluid:
     """Run a policy that divides time until every job has finished, each job at exactly its shares.
 
     belief: what the policy is shown, default the true speeds; jobs run at the true ones of a type's nodes of speed 1.

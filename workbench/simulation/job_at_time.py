@@ -152,7 +152,7 @@ class Explained:
             raise InputError("explanation, sentences", sentences, "a tuple of sentences: (RULE, *found.sentences)")
 
 
-class Said(NamedTuple):
+class RecordedReason(NamedTuple):
     """A reason as the scheduler gave it, and when."""
 
     at_s: float
@@ -170,7 +170,7 @@ class Holder(NamedTuple):
     until_s: float
 
 
-class Call(NamedTuple):
+class LatestCall(NamedTuple):
     """The latest call of the scheduler."""
 
     number: int
@@ -299,14 +299,14 @@ class JobAtTime:
     # What the scheduler said -----------------------------------------------------------------------------------------
 
     @cached_property
-    def call(self) -> Call | None:
+    def call(self) -> LatestCall | None:
         """The latest call of the scheduler, None before the first."""
         times_s = self.cells.column("decisions", "time_s")
         last = int(times_s.searchsorted(self.at_s, side="right")) - 1
         if last < 0:
             return None
         number, cause = (self.cells.column("decisions", name)[last] for name in ("decision", "cause"))
-        return Call(int(number), float(times_s[last]), str(cause))
+        return LatestCall(int(number), float(times_s[last]), str(cause))
 
     @cached_property
     def recorded(self) -> bool:
@@ -315,7 +315,7 @@ class JobAtTime:
         return most is None or self.call is None or self.call.number < most
 
     @cached_property
-    def said(self) -> Said | None:
+    def said(self) -> RecordedReason | None:
         """The latest reason that the scheduler gave for what the job has now; None if it gave none since.
 
         The reason for tasks in sequences is that of the plan, under which their GPUs come and go.
@@ -326,7 +326,7 @@ class JobAtTime:
         if not len(own):
             return None
         at_s, code, text = (self.cells.column("reasons", name)[own[-1]] for name in ("time_s", "code", "text"))
-        return None if at_s < self.since_s and not self.tasks else Said(float(at_s), str(code), str(text))
+        return None if at_s < self.since_s and not self.tasks else RecordedReason(float(at_s), str(code), str(text))
 
     def signals(self, name: str) -> tuple[float, dict[str, float]] | None:
         """A signal by job, of jobs that are there now, and when it was recorded; None if it was not (`recorded`).

@@ -18,7 +18,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Timing
 from workbench.scheduling.decision import GOES_ON, Cause, Decision
 from workbench.scheduling.estimators.oracle import Oracle
-from workbench.scheduling.snapshot import Belief, Learns, Snapshot
+from workbench.scheduling.snapshot import Belief, LearningBelief, Snapshot
 from workbench.simulation.run import Run
 from workbench.simulation.state import State
 from workbench.simulation.stop import AllFinished, Stop
@@ -74,7 +74,7 @@ class ProgressReport:
             self._tell(progress)
 
 
-class Schedules(Protocol):
+class CoreScheduler(Protocol):
     """What the core needs of a scheduler (`workbench.scheduling.contract.Scheduler`)."""
 
     name: str
@@ -121,7 +121,7 @@ def seldom_collected() -> Iterator[None]:
 @seldom_collected()
 def simulate(
     scenario: Scenario,
-    scheduler: Schedules,
+    scheduler: CoreScheduler,
     knobs: Mapping[str, Any] | None = None,
     *,
     seed: int | None = None,
@@ -162,7 +162,7 @@ def simulate(
 def _play(
     state: State,
     clock: Clock,
-    scheduler: Schedules,
+    scheduler: CoreScheduler,
     given: tuple[Scenario, Mapping[str, Any], np.random.Generator],
     stop: Stop,
     belief: Belief | None,
@@ -172,7 +172,7 @@ def _play(
     seen, knobs, rng = given
     memory = scheduler.start(seen, knobs)
     cause = clock.begin(state)
-    learner = belief if isinstance(belief, Learns) else None  # asked once: the question is slow
+    learner = belief if isinstance(belief, LearningBelief) else None  # asked once: the question is slow
     only_waiting = clock.only_waiting and learner is None
     while cause is not None and not stop(state):
         if only_waiting and not state.anybody_waits():

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SlotSet = tuple[Slot, ...]
 
 
-class Pool:
+class SlotTable:
     """Free slots per node. A unit gets the slots it had before where they are free, then the lowest free ones."""
 
     def __init__(self, sizes: Mapping[str, int]) -> None:
@@ -75,7 +75,7 @@ class Pool:
 
 
 class Nodes:
-    """Arrays over nodes in cluster order, and the pool of their slots; held: GPUs that somebody holds;
+    """Arrays over nodes in cluster order, and the table of their slots; held: GPUs that somebody holds;
     all_up: whether no node is down."""
 
     def __init__(self, scenario: Scenario) -> None:
@@ -97,19 +97,19 @@ class Nodes:
         self._left = [int(self.gpus[those].sum()) for _, those in sorted(self.of_kind.items())]  # their GPUs, by type
         self.held = 0
         self._gpus_up, self.all_up = int(self.gpus.sum()), True
-        self.pool = Pool({node.name: node.gpus for node in machines})
+        self.slots = SlotTable({node.name: node.gpus for node in machines})
         self.down_since_s: dict[int, tuple[float, SlotSet]] = {}  # and its slots, of a drained one those then free
 
     def take(self, wanted: list[tuple[Mapping[str, int], SlotSet]]) -> list[SlotSet]:
-        """Slots for units, see `Pool.take`."""
+        """Slots for units, see `SlotTable.take`."""
         for gpus, _ in wanted:
             self._count(gpus, -1)
-        return self.pool.take(wanted)
+        return self.slots.take(wanted)
 
     def give_back(self, gpus: Mapping[str, int], slots: SlotSet) -> None:
         """Make slots free again."""
         self._count(gpus, 1)
-        self.pool.give_back(slots)
+        self.slots.give_back(slots)
 
     def _count(self, gpus: Mapping[str, int], sign: int) -> None:
         for node, count in gpus.items():

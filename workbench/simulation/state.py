@@ -76,7 +76,7 @@ class State:
                 rates = self.leasing.rates(a, [self.book.jobs[self.book.rank[held.job]]])
                 self.leasing.start([a], [rates], self.now_s, {}, free=True)
         for node in drained:
-            self.nodes.down_since_s[node] = self.now_s, self.nodes.pool.slots(self.nodes.names[node], free=True)
+            self.nodes.down_since_s[node] = self.now_s, self.nodes.slots.slots(self.nodes.names[node], free=True)
         self.leasing.end_due(self.now_s)
         self._happened.clear()
 
@@ -243,7 +243,7 @@ class State:
             self.recorder.event(self.now_s, "repair" if change.up else "fault", where=name, reason=reason)
             self._record_down(change.node)
             if not change.up:
-                self.nodes.down_since_s[change.node] = self.now_s, self.nodes.pool.slots(name, free=drained)
+                self.nodes.down_since_s[change.node] = self.now_s, self.nodes.slots.slots(name, free=drained)
             found = found | {change.node} if drained else found - {change.node}
             if change.fails:
                 self._fail(name)
@@ -346,7 +346,7 @@ class State:
         if not fresh:
             return []
         book, nodes, rank_of, down = self.book, self.nodes, self.book.rank, not self.nodes.all_up
-        room, free_on = self._room_after(dropped) if dropped else {}, nodes.pool.free
+        left, free_on = self._free_after(dropped) if dropped else {}, nodes.slots.free
         units: dict[str, Unit] = {}
         rates: list[tuple[float, ...]] = []
         for a in fresh:
@@ -359,25 +359,25 @@ class State:
             for node, gpus in a.gpus.items():
                 if down and not nodes.up[nodes.at[node]]:
                     self.checker.fail(self.now_s, a.unit, node, "a node that is up")
-                free = room[node] if node in room else free_on(node)
+                free = left[node] if node in left else free_on(node)
                 if gpus > free:
                     asked = Words(f"{counted(int(gpus), 'GPU')} on {node}")
                     self.checker.fail(self.now_s, a.unit, asked, f"at most the {free} that are free")
-                room[node] = free - gpus
+                left[node] = free - gpus
             found = self.leasing.rates(a, jobs)
             rates.append(found)
             if min(found) <= 0 and a.steps != 0:
                 self.checker.fail(self.now_s, a.unit, dict(a.gpus), "nodes on which it has a throughput > 0")
         return rates
 
-    def _room_after(self, dropped: set[Unit]) -> dict[str, int]:
+    def _free_after(self, dropped: set[Unit]) -> dict[str, int]:
         """Free GPUs of the nodes that `dropped` leaves."""
-        room: dict[str, int] = {}
+        left: dict[str, int] = {}
         for unit in dropped:
             lease = self.leasing.leases.get(unit) or self.leasing.ended[unit]
             for node, gpus in lease.assignment.gpus.items():
-                room[node] = room.get(node, self.nodes.pool.free(node)) + gpus
-        return room
+                left[node] = left.get(node, self.nodes.slots.free(node)) + gpus
+        return left
 
     def _check_member(self, a: Assignment, name: str, dropped: set[Unit], other: Unit | None) -> None:
         rank = self.book.rank.get(name)
@@ -432,7 +432,7 @@ class State:
         assert decision.sequences is not None
         if decision.assign or decision.preempt:
             self.checker.fail(self.now_s, None, "sequences beside assignments", "the one or the other in a decision")
-        free = self.nodes.pool.free_slots()
+        free = self.nodes.slots.free_slots()
         free.update(slot for lease in self.leasing.ended.values() for slot in lease.slots)
         free = {slot for slot in free if self.nodes.up[self.nodes.at[slot.node]]}
         self.sequences.check(decision.sequences, free, self.now_s)

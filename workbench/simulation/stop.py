@@ -84,14 +84,14 @@ def stop_rule(until_s: float | None, window: tuple[int, int] | None) -> Stop:
     return Earliest(rules) if len(rules) > 1 else (rules or [AllFinished()])[0]
 
 
-class Cancelled(WorkbenchError):
+class RunCancelledError(WorkbenchError):
     """The user cancelled the run."""
 
     status = "cancelled"
 
 
 class CancelFlag:
-    """A rule that ends the run with `Cancelled` once `cancel()` was called, from any thread."""
+    """A rule that ends the run with `RunCancelledError` once `cancel()` was called, from any thread."""
 
     def __init__(self, rule: Stop) -> None:
         self._rule = rule
@@ -106,5 +106,5 @@ class CancelFlag:
 
     def __call__(self, state: State) -> bool:
         if self._flag.is_set():
-            raise Cancelled("simulation", f"cancelled at {state.now_s:g} s", "to run to its end")
+            raise RunCancelledError("simulation", f"cancelled at {state.now_s:g} s", "to run to its end")
         return self._rule(state)

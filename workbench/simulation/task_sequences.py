@@ -29,7 +29,7 @@ from workbench.base.errors import InputError, Words, counted
 from workbench.base.round_times import TIE
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import TaskRounds, TaskTimes
-from workbench.scheduling.decision import Found, Reason, Slot, Switching, Task, task_parts, unit_name
+from workbench.scheduling.decision import FoundValue, Reason, Slot, Switching, Task, task_parts, unit_name
 from workbench.scheduling.snapshot import Observation, TaskView
 from workbench.simulation.checks import Checker, is_switch
 from workbench.simulation.jobbook import JobBook
@@ -366,7 +366,7 @@ class Sequences:
             return 0.0
         switch = self._switching.begin(slot, task, step_s, self._held.get(slot))
         if not is_switch(switch):
-            found = Found(f"the switch to {unit_name(task)}", switch)
+            found = FoundValue(f"the switch to {unit_name(task)}", switch)
             self._checker.fail(now_s, task.job, found, "a Switch(seconds >= 0, reason)")
         self._held[slot] = switch.held
         if switch.reason:
@@ -402,7 +402,7 @@ class Sequences:
     def fail(self, node: str, now_s: float) -> list[tuple[str, float]]:
         """A node goes down: its tasks, started or not, are nobody's until new sequences come; returns steps lost."""
         lost = []
-        for slot in self._nodes.pool.slots(node):
+        for slot in self._nodes.slots.slots(node):
             if slot in self._held and self._switching is not None:
                 self._held[slot] = self._switching.fault(self._held[slot])
         for slot in [slot for slot in self._queue if slot.node == node]:

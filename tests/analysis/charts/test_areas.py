@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from chart_tables import interval, jobs_named, timeline
 
-from workbench.analysis.charts import pools, pools_held, to_svg
+from workbench.analysis.charts import logical_clusters, logical_clusters_held, to_svg
 
 SIZES = pd.DataFrame(
     [
@@ -18,14 +18,14 @@ SIZES = pd.DataFrame(
         (900.0, "profiling", 2.0),
         (900.0, "spot", 6.0),
     ],
-    columns=["time_s", "pool", "gpus"],
+    columns=["time_s", "cluster", "gpus"],
 )
 
 
 def test_areas_stand_on_each_other_and_a_size_holds_until_it_changes() -> None:
-    areas = pools(SIZES, gpus=16, end_s=1200.0).data["pools"]
-    assert list(dict.fromkeys(areas["pool"])) == ["profiling", "guaranteed", "spot"], "from the bottom to the top"
-    at = {time: part.set_index("pool")[["low", "high"]].T.to_dict("list") for time, part in areas.groupby("time_s")}
+    areas = logical_clusters(SIZES, gpus=16, end_s=1200.0).data["logical_clusters"]
+    assert list(dict.fromkeys(areas["cluster"])) == ["profiling", "guaranteed", "spot"], "from the bottom to the top"
+    at = {time: part.set_index("cluster")[["low", "high"]].T.to_dict("list") for time, part in areas.groupby("time_s")}
     assert at[0.0] == {"profiling": [0, 4], "guaranteed": [4, 4], "spot": [4, 16]}
     assert at[600.0] == {"profiling": [0, 4], "guaranteed": [4, 12], "spot": [12, 16]}
     assert at[900.0] == at[1200.0] == {"profiling": [0, 2], "guaranteed": [2, 10], "spot": [10, 16]}
@@ -33,23 +33,27 @@ def test_areas_stand_on_each_other_and_a_size_holds_until_it_changes() -> None:
 
 def test_with_very_many_changes_means_of_bins_keep_the_gpu_time() -> None:
     many = pd.DataFrame(
-        [(float(t), pool, float((t * k) % 7)) for t in range(5000) for k, pool in ((3, "spot"), (5, "guaranteed"))],
-        columns=["time_s", "pool", "gpus"],
+        [
+            (float(t), cluster, float((t * k) % 7))
+            for t in range(5000)
+            for k, cluster in ((3, "spot"), (5, "guaranteed"))
+        ],
+        columns=["time_s", "cluster", "gpus"],
     )
-    drawing = pools(many, gpus=16, end_s=5000.0)
-    areas = drawing.data["pools"]
-    assert areas.groupby("pool").size().max() <= 2001 and "means over bins" in drawing.named()["title"]["subtitle"]
-    for pool, part in areas.groupby("pool"):
+    drawing = logical_clusters(many, gpus=16, end_s=5000.0)
+    areas = drawing.data["logical_clusters"]
+    assert areas.groupby("cluster").size().max() <= 2001 and "means over bins" in drawing.named()["title"]["subtitle"]
+    for cluster, part in areas.groupby("cluster"):
         seconds = part["time_s"].diff().shift(-1).fillna(0.0)
-        assert (part["gpus"] * seconds).sum() == pytest.approx(many[many["pool"] == pool]["gpus"].sum())
-    spot = areas[areas["pool"] == "spot"]
+        assert (part["gpus"] * seconds).sum() == pytest.approx(many[many["cluster"] == cluster]["gpus"].sum())
+    spot = areas[areas["cluster"] == "spot"]
     assert (spot["high"] - spot["low"]).tolist() == pytest.approx(spot["gpus"].tolist())
 
 
 def test_gpus_are_held_for_profiles_by_guaranteed_jobs_and_by_others() -> None:
     jobs = jobs_named({"a": 300.0, "b": 300.0})
     jobs["verdict"] = ["guaranteed", "best_effort"]
-    held, _ = pools_held(
+    held, _ = logical_clusters_held(
         timeline(
             interval("a-0", 0, "a", 0, 100, "profile"),
             interval("a-0", 0, "a", 100, 300),
@@ -59,7 +63,7 @@ def test_gpus_are_held_for_profiles_by_guaranteed_jobs_and_by_others() -> None:
         jobs,
         end_s=300.0,
     )
-    at = {time: part.set_index("pool")["gpus"].to_dict() for time, part in held.groupby("time_s")}
+    at = {time: part.set_index("cluster")["gpus"].to_dict() for time, part in held.groupby("time_s")}
     assert at[0.0] == {"profiling": 1, "guaranteed": 0, "spot": 0}
     assert at[50.0] == {"profiling": 1, "guaranteed": 0, "spot": 1}
     assert at[100.0] == {"profiling": 0, "guaranteed": 2, "spot": 1}
@@ -74,14 +78,14 @@ def test_a_job_whose_guarantee_broke_is_guaranteed_until_then() -> None:
         interval("b-0", 0, "b", 0, 300),
         interval("b-0", 1, "", 0, 300, "down"),
     )
-    sizes, _ = pools_held(held, jobs, end_s=300.0, broken_s={"a": 200.0})
-    at = {time: part.set_index("pool")["gpus"].to_dict() for time, part in sizes.groupby("time_s")}
+    sizes, _ = logical_clusters_held(held, jobs, end_s=300.0, broken_s={"a": 200.0})
+    at = {time: part.set_index("cluster")["gpus"].to_dict() for time, part in sizes.groupby("time_s")}
     assert at[0.0] == {"profiling": 1, "guaranteed": 0, "spot": 1}
     assert at[50.0] == {"profiling": 0, "guaranteed": 2, "spot": 1}
     assert at[200.0] == {"profiling": 0, "guaranteed": 0, "spot": 3}
-    whole, _ = pools_held(held, jobs, end_s=300.0)
-    assert whole[whole["pool"] == "spot"]["gpus"].tolist() == [1, 3, 0], "without that time it counts by its verdict"
+    whole, _ = logical_clusters_held(held, jobs, end_s=300.0)
+    assert whole[whole["cluster"] == "spot"]["gpus"].tolist() == [1, 3, 0], "without that time it counts by its verdict"
 
 
 def test_nothing_to_show_is_said() -> None:
-    assert "Nothing ran" in to_svg(pools(SIZES.head(0), gpus=4, end_s=10.0))
+    assert "Nothing ran" in to_svg(logical_clusters(SIZES.head(0), gpus=4, end_s=10.0))

@@ -132,8 +132,8 @@ DRAWINGS: Mapping[str, Callable[[], Drawing]] = {
     "a plan": lambda: charts.plan([{"job": "x", "start_s": 0.0, "end_s": 60.0, "gpus": {"v100": 2}}], ["x"], CLUSTER),
     "rewards of jobs": lambda: charts.reward_curves({"a": DEADLINES, "b": None}, done_s={"a": 2000.0}),
     "rewards of classes": lambda: charts.reward_classes({"a": DEADLINES, "b": None}, done_s={"a": 2000.0}),
-    "logical clusters": lambda: charts.pools(
-        charts.pools_held(TABLE, JOBS, end_s=2520.0)[0], gpus=CLUSTER.gpus, end_s=2520.0
+    "logical clusters": lambda: charts.logical_clusters(
+        charts.logical_clusters_held(TABLE, JOBS, end_s=2520.0)[0], gpus=CLUSTER.gpus, end_s=2520.0
     ),
     "schedulers in a plane": lambda: charts.scatter(
         pd.DataFrame({"name": ["a", "b"], "x": [1.0, 2.0], "y": [2.0, 1.0], "x_spread": 0.1, "y_spread": 0.2}),
@@ -156,7 +156,7 @@ DRAWINGS: Mapping[str, Callable[[], Drawing]] = {
     ),
     "prices": lambda: charts.prices(SIGNALS, cluster=CLUSTER, end_s=100.0),
     "prices, none": lambda: charts.prices(SIGNALS.head(0), cluster=CLUSTER, end_s=100.0),
-    "price of a pool": lambda: charts.price_curve(
+    "price of a cluster": lambda: charts.price_curve(
         pd.DataFrame({"type": ["v100", "v100", "k80"], "held": [0, 1, 0], "price": [1.0, 4.0, 1.0]})
     ),
     "signals": lambda: charts.signals(SIGNALS, jobs(x=90.0, y=None), end_s=100.0),

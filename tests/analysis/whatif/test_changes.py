@@ -12,10 +12,10 @@ from workbench.analysis.draws import block_s, left_out, varied
 from workbench.analysis.whatif import (
     Change,
     Configuration,
-    Density,
+    DensityTo,
     FaultsTo,
     KnobTo,
-    Load,
+    LoadTo,
     NodesBy,
     RestartTo,
     SchedulerTo,
@@ -35,10 +35,10 @@ CHANGES = (
     KnobTo("round_s", 360.1 + 0.2),
     RestartTo(90),
     RestartTo(0.1 + 0.2),
-    Load(1.25),
-    Load(1 / 3),
-    Density(120),
-    Density(80.5, seed=7),
+    LoadTo(1.25),
+    LoadTo(1 / 3),
+    DensityTo(120),
+    DensityTo(80.5, seed=7),
     FaultsTo(),
     FaultsTo(86400.0, 3600.5),
     FaultsTo(outages=(("v100-0", 0.0, 60.0), ("v100-1", 1 / 3, 1e7))),
@@ -81,10 +81,10 @@ def test_nodes_come_and_go_by_type() -> None:
 
 def test_load_divides_every_arrival_and_density_changes_the_number_of_jobs() -> None:
     jobs = today().scenario.jobs
-    faster = Load(2.0).applied(today()).scenario.jobs
+    faster = LoadTo(2.0).applied(today()).scenario.jobs
     assert [job.arrival_s for job in faster] == [job.arrival_s / 2 for job in jobs]
     assert [job.steps for job in faster] == [job.steps for job in jobs]
-    assert len(Density(150).applied(today()).scenario.jobs) == 90
+    assert len(DensityTo(150).applied(today()).scenario.jobs) == 90
 
 
 def test_core_settings_are_exchanged_one_by_one() -> None:
@@ -153,7 +153,7 @@ def test_what_cannot_be_applied_is_refused_in_words(change: Change, said: str) -
 
 def test_load_needs_arrivals_to_compress() -> None:
     with pytest.raises(InputError, match="density adds jobs"):
-        Load(2.0).applied(Configuration(workbench.preset("gavel_physical"), "las"))
+        LoadTo(2.0).applied(Configuration(workbench.preset("gavel_physical"), "las"))
 
 
 def test_a_bootstrap_draws_blocks_with_replacement() -> None:

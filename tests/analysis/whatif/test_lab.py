@@ -16,10 +16,10 @@ from tests.analysis.test_calibration import log
 from widgets.parts.files import MOST_BYTES
 from widgets.what_if_lab import WhatIfLab, lab
 from widgets.what_if_lab.change_form import ChangeForm
-from widgets.work.many import Far
+from widgets.work.many import BatchProgress
 from widgets.work.work import Message
 from workbench.analysis.whatif import KnobTo, NodesBy, parse_change
-from workbench.analysis.whatif.marginal import MarginalValues, Value
+from workbench.analysis.whatif.marginal import MarginalValue, MarginalValues
 from workbench.base.errors import InputError, WorkbenchError
 from workbench.cli.worker import ManyRuns, serve
 from workbench.session.many_runs import attempt
@@ -56,8 +56,8 @@ class Many:
         return
 
     @property
-    def far(self) -> Far:
-        return Far(self.ended, len(self.requests), None)
+    def far(self) -> BatchProgress:
+        return BatchProgress(self.ended, len(self.requests), None)
 
     def submit(self, requests: Any) -> None:
         self.requests, self.ended, self.busy = list(requests), 0, True
@@ -285,7 +285,7 @@ def slow(panel: WhatIfLab, monkeypatch: pytest.MonkeyPatch) -> Slow:
 
 def test_why_a_dual_and_one_gpu_more_differ_stands_below_the_table(panel: WhatIfLab, slow: Slow) -> None:
     panel.buying.work_out()
-    same = Value("v100", 2, 2.48, 0.1, 0.1, 0.04, 0.04, "")
+    same = MarginalValue("v100", 2, 2.48, 0.1, 0.1, 0.04, 0.04, "")
     slow.asked[-1][1]({"kind": "done", "values": MarginalValues("x", 1.0, "max", "1", 0.0, 3, (same,)).as_json()})
     assert "wb-note" not in panel.buying._table.value
     apart = same._replace(one_more=0.05, note="<b> step size")

@@ -10,7 +10,7 @@ import pytest
 
 import workbench
 from tests.analysis.whatif.logs import of_hours
-from workbench.analysis.whatif.marginal import MarginalValues, Value, marginal_values
+from workbench.analysis.whatif.marginal import MarginalValue, MarginalValues, marginal_values
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.solvers import Solver
@@ -37,7 +37,7 @@ def instance(seed: int) -> Scenario:
     return Scenario.from_dict({"cluster": cluster, "jobs": jobs, "throughputs": rows})
 
 
-def of(found: MarginalValues, name: str) -> Value:
+def of(found: MarginalValues, name: str) -> MarginalValue:
     return next(value for value in found.values if value.accelerator == name)
 
 

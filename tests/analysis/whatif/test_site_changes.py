@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import workbench
-from workbench.analysis.whatif import Configuration, Density, Load, NodesBy, Together, parse_change
+from workbench.analysis.whatif import Configuration, DensityTo, LoadTo, NodesBy, SeveralChanges, parse_change
 from workbench.analysis.whatif.report import wait_tables
 from workbench.analysis.whatif.site_changes import chosen, date_of
 from workbench.base.errors import InputError, ScenarioError
@@ -134,10 +134,10 @@ def test_a_job_whose_reservation_is_over_is_refused() -> None:
 
 def test_several_changes_at_once_and_times_of_the_log_move_with_their_jobs() -> None:
     both = parse_change("density 140 and nodes x=+1")
-    assert both == Together((Density(140), NodesBy("x", 1))) and parse_change(both.text) == both
+    assert both == SeveralChanges((DensityTo(140), NodesBy("x", 1))) and parse_change(both.text) == both
     more = both.applied(Configuration(site(), "slurm")).scenario
     assert len(more.jobs) == 7 and more.cluster.gpus == 16
-    faster = Load(2.0).applied(Configuration(site(), "slurm")).scenario.jobs
+    faster = LoadTo(2.0).applied(Configuration(site(), "slurm")).scenario.jobs
     assert [job.attributes["eligible_s"] for job in faster] == [job.arrival_s for job in faster] == [0, 0.5, 1, 1.5, 2]
 
 

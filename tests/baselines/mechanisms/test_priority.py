@@ -15,7 +15,7 @@ import workbench
 from tests.baselines.mechanisms.support import given, look, make, on
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms import priority
-from workbench.baselines.mechanisms.priority import Allocated
+from workbench.baselines.mechanisms.priority import PolicyAnswer
 from workbench.baselines.mechanisms.priority.picking import pick_in_turn
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Assignment, Decision, Shares, Unit, members
@@ -32,11 +32,11 @@ class Fixed:
         self.shares = shares
         self.asked: list[float] = []
 
-    def __call__(self, snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> Allocated:
+    def __call__(self, snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> PolicyAnswer:
         self.asked.append(snapshot.now_s)
         units = [u for u in self.shares if all(n in snapshot.jobs.at for n in members(u))]
         values = np.array([self.shares[u] for u in units], dtype=float).reshape(len(units), len(snapshot.types))
-        return Allocated(Shares(tuple(units), snapshot.types, values), None, (memory or 0) + 1)
+        return PolicyAnswer(Shares(tuple(units), snapshot.types, values), None, (memory or 0) + 1)
 
 
 def knobs(**given: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 
 import workbench
 from workbench.base.errors import InputError
-from workbench.baselines.mechanisms.slurm.planning import Idle, Pass
+from workbench.baselines.mechanisms.slurm.planning import IdleCycle, SchedulingPass
 from workbench.baselines.mechanisms.slurm.priority import decayed, fair_shares, priorities, standing
 from workbench.baselines.mechanisms.slurm.site import Ask, SlurmSite, read_site
 from workbench.scenario.scenario import Scenario
@@ -253,9 +253,9 @@ def test_a_job_gets_the_tightest_fit() -> None:
 
 def test_a_cycle_that_is_left_out_would_have_been_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two partitions, a limit of users over both, a reservation, jobs beyond bf_window."""
-    repeats, left_out = Pass._repeats, list[int]()
+    repeats, left_out = SchedulingPass._repeats, list[int]()
 
-    def noted(self: Pass, part: int, seen: Idle) -> Idle | None:
+    def noted(self: SchedulingPass, part: int, seen: IdleCycle) -> IdleCycle | None:
         found = repeats(self, part, seen)
         left_out.extend([part] if found else [])
         return found
@@ -280,7 +280,7 @@ def test_a_cycle_that_is_left_out_would_have_been_the_same(monkeypatch: pytest.M
         scenario = Scenario.from_dict(record)
         found = []
         for each in (noted, lambda *_: None):
-            monkeypatch.setattr(Pass, "_repeats", each)
+            monkeypatch.setattr(SchedulingPass, "_repeats", each)
             found.append(starts(scenario))
         assert found[0] == found[1]
     assert len(left_out) > 20

@@ -16,7 +16,7 @@ from tests.baselines.mechanisms.support import look, make
 from tests.papers.chronus.test_scheduler import PAPER, cluster, job
 from workbench.papers.chronus.algorithms import profiling
 from workbench.papers.chronus.algorithms.clusters import NodesUp, pick, split
-from workbench.papers.chronus.algorithms.profiling import Profiler, RunningProfile, Waiting
+from workbench.papers.chronus.algorithms.profiling import Profiler, RunningProfile, WaitingProfile
 from workbench.papers.chronus.scheduler import Chronus
 from workbench.scenario.presets import preset
 from workbench.scenario.scenario import Scenario
@@ -86,8 +86,8 @@ def test_noise_multiplies_the_runtime_and_never_turns_it_around():
 def test_submission_control_holds_a_users_jobs_back_to_later_intervals():
     """8 GPUs each, 24 in an interval of 300 s: of five jobs of one user two wait for the next; the other's does not."""
     knobs = settled()
-    mine = [Waiting(f"j{number}", 0, 8, "u") for number in range(5)]
-    line = Profiler((0,), (0,), (0,)).entered([*mine, Waiting("k", 0, 8, "v")], 10.0, knobs)
+    mine = [WaitingProfile(f"j{number}", 0, 8, "u") for number in range(5)]
+    line = Profiler((0,), (0,), (0,)).entered([*mine, WaitingProfile("k", 0, 8, "v")], 10.0, knobs)
     assert [one.job for one in line.line] == ["j0", "j1", "j2", "k"]
     assert [one.job for one in line.held] == ["j3", "j4"]
     assert line.next_s(10.0, knobs) == 300.0
@@ -98,13 +98,15 @@ def test_submission_control_holds_a_users_jobs_back_to_later_intervals():
 
 
 def test_a_job_larger_than_the_quota_is_let_in_alone():
-    line = Profiler((0,), (0,), (0,)).entered([Waiting("a", 0, 32, "u"), Waiting("b", 0, 1, "u")], 0.0, settled())
+    line = Profiler((0,), (0,), (0,)).entered(
+        [WaitingProfile("a", 0, 32, "u"), WaitingProfile("b", 0, 1, "u")], 0.0, settled()
+    )
     assert [one.job for one in line.line] == ["a"] and [one.job for one in line.held] == ["b"]
 
 
 def test_the_capacity_is_lambda_times_t_profile():
     """90 GPUs asked for in an hour are 0.025 GPUs per second: 7.5 GPUs for 300 s, 0.75 for 30 s each."""
-    new = [Waiting(f"j{number}", 0, 1, "") for number in range(90)]
+    new = [WaitingProfile(f"j{number}", 0, 1, "") for number in range(90)]
     asked = Profiler((0,), (0,), (0,)).entered(new, 0.0, settled())
     short = Profiler((0,), (0,), (0,)).entered(new, 0.0, settled(profile_gpu_s=30))
     assert short.wanted(3600.0, settled(profile_gpu_s=30)) == (1,)
@@ -203,9 +205,10 @@ def test_who_is_done_is_known_and_who_lost_the_gpus_is_first_again():
         (0,),
         (0,),
         running=tuple(
-            RunningProfile(Waiting(f"j{i}", 0, 1, ""), until_s, True) for i, until_s in enumerate((5.0, 20.0, 20.0))
+            RunningProfile(WaitingProfile(f"j{i}", 0, 1, ""), until_s, True)
+            for i, until_s in enumerate((5.0, 20.0, 20.0))
         ),
-        line=(Waiting("k", 0, 1, ""),),
+        line=(WaitingProfile("k", 0, 1, ""),),
     )
     snapshot = look(scenario, 10.0, leases=[])
     later, known = line.at(snapshot)

@@ -30,7 +30,7 @@ def served(gangs: dict[str, int], own: SpotGpus, previous=None, rules: SpotRules
 
 def test_an_oversize_gang_does_not_take_the_gpus_of_who_comes_before_it():
     """All but two GPUs are the profiling cluster's, whose idle ones are for the larger gangs."""
-    own = pool({"a": 2}, {"a": 6, "b": 8}, room=(2, 0))
+    own = pool({"a": 2}, {"a": 6, "b": 8}, outside=(2, 0))
     found = served({"first": 1, "large": 5, "whole": 8}, own)
     assert found == {"first": {"a": 1}, "large": {"a": 5}, "whole": {"b": 8}}
     stays = served({"first": 2, "large": 8, "larger": 6}, own, {"large": {"a": 8}})
@@ -48,7 +48,7 @@ def test_who_fits_in_number_is_served_beside_oversize_gangs(part, small, large):
     for number, gpus in enumerate(gpus for gpus in large if gpus > part):
         if gpus <= every:
             gangs[f"l{number}"], every = gpus, every - gpus
-    found = served(gangs, pool({"a": part}, {"a": 8 - part, "b": 8}, room=(part, 0)))
+    found = served(gangs, pool({"a": part}, {"a": 8 - part, "b": 8}, outside=(part, 0)))
     assert {name: sum(at.values()) for name, at in found.items()} == gangs
     for node in "ab":
         assert sum(at.get(node, 0) for at in found.values()) <= 8
@@ -114,7 +114,7 @@ def test_only_a_gang_too_large_for_the_spot_cluster_may_use_the_profiling_cluste
 @pytest.mark.parametrize(("placement", "expected"), [("consolidated", {"a"}), ("quasi", {"a", "b"})])
 def test_consolidation_alone_leaves_a_gang_waiting(placement, expected):
     rules = SpotRules(placement, 100_000, 16, topology=True)
-    assert served({"a": 6, "b": 4}, pool({"n0": 8, "n1": 2}, room=(8, 8)), rules=rules).keys() == expected
+    assert served({"a": 6, "b": 4}, pool({"n0": 8, "n1": 2}, outside=(8, 8)), rules=rules).keys() == expected
 
 
 def test_on_several_types_a_job_is_guaranteed_on_its_fastest_and_where_that_is_full_on_the_next():

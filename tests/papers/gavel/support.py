@@ -48,11 +48,13 @@ def random_data(seed: int, pairs: bool = True) -> SloInstance:
     """Repeated jobs, gangs, types where some cannot run, pairs, two worker types on one accelerator; SLOs of some."""
     rng = np.random.default_rng(seed)
     kinds, count = int(rng.integers(1, 4)), int(rng.integers(1, 7))
-    pool = [0, 0, 1, 2][: int(rng.integers(1, 5))]
-    accelerators = max(pool) + 1
-    speed = rng.uniform(0.5, 20, (kinds, len(pool))) * (rng.random((kinds, len(pool))) < 0.8)
+    accelerator_of = [0, 0, 1, 2][: int(rng.integers(1, 5))]
+    accelerators = max(accelerator_of) + 1
+    speed = rng.uniform(0.5, 20, (kinds, len(accelerator_of))) * (rng.random((kinds, len(accelerator_of))) < 0.8)
     speed[:, -1] = rng.uniform(0.5, 20, kinds)
-    together = rng.uniform(0.3, 1.0, (kinds, kinds, len(pool))) * (rng.random((kinds, kinds, len(pool))) < 0.8)
+    together = rng.uniform(0.3, 1.0, (kinds, kinds, len(accelerator_of))) * (
+        rng.random((kinds, kinds, len(accelerator_of))) < 0.8
+    )
     gang, pick = rng.choice([1, 2, 4], kinds), rng.integers(0, kinds, count)
     who = [(a, b) for a in range(count) for b in range(a) if pairs and gang[pick[a]] == gang[pick[b]]]
     who = [pair for pair in who if rng.random() < 0.8]
@@ -61,15 +63,15 @@ def random_data(seed: int, pairs: bool = True) -> SloInstance:
     steps = rng.uniform(50, 500, kinds)[pick]
     return SloInstance(
         tuple(f"j{i}" for i in range(count)),
-        tuple(f"t{j}" for j in range(len(pool))),
+        tuple(f"t{j}" for j in range(len(accelerator_of))),
         speed[pick],
         rng.choice([0.5, 1, 3], count),
         gang[pick],
         rng.integers(1, 9, accelerators),
         pairs=np.array(who, dtype=np.int64).reshape(-1, 2),
-        pair_speed=(part * alone).reshape(len(who), 2, len(pool)),
+        pair_speed=(part * alone).reshape(len(who), 2, len(accelerator_of)),
         accelerators=tuple(f"a{i}" for i in range(accelerators)),
-        accelerator=np.array(pool),
+        accelerator=np.array(accelerator_of),
         price=rng.uniform(0.2, 3, accelerators),
         steps=steps,
         slo_s=np.where(rng.random(count) < 0.5, steps / rng.uniform(0.1, 8, count), np.inf),
@@ -146,14 +148,16 @@ def dense(data: PricedInstance, aware: bool = True) -> Dense:
     """
     jobs, types = data.speed.shape
     units = [(m,) for m in range(jobs)] + [tuple(pair) for pair in data.pairs.tolist()]
-    pool = np.asarray(data.accelerator)
+    accelerator_of = np.asarray(data.accelerator)
 
     def known(speeds: FloatArray, able: FloatArray) -> FloatArray:
         if aware or not able.any():
             return speeds * able
-        on = {pool[j]: j for j in reversed(range(types))}  # the first worker type of each accelerator
+        on = {accelerator_of[j]: j for j in reversed(range(types))}  # the first worker type of each accelerator
         counted = [j for j in sorted(on.values()) if able[j]] or np.flatnonzero(able).tolist()
-        mean = sum(speeds[j] * data.workers[pool[j]] for j in counted) / sum(data.workers[pool[j]] for j in counted)
+        mean = sum(speeds[j] * data.workers[accelerator_of[j]] for j in counted) / sum(
+            data.workers[accelerator_of[j]] for j in counted
+        )
         return mean * able
 
     gained = np.zeros((jobs, types, len(units), types))
@@ -161,7 +165,7 @@ def dense(data: PricedInstance, aware: bool = True) -> Dense:
     cost, most = np.zeros((len(units), types)), np.zeros((len(units), types))
     for k, unit in enumerate(units):
         speeds = [data.speed[m] if len(unit) == 1 else data.pair_speed[k - jobs, i] for i, m in enumerate(unit)]
-        able = np.all([speed > 0 for speed in speeds], axis=0) & (data.workers[pool] > 0)
+        able = np.all([speed > 0 for speed in speeds], axis=0) & (data.workers[accelerator_of] > 0)
         for m, speed in zip(unit, speeds, strict=True):
             time[m, k] = 1
             if aware or len(unit) == 1:
@@ -169,12 +173,12 @@ def dense(data: PricedInstance, aware: bool = True) -> Dense:
             else:  # what it keeps of its speeds alone, on average
                 alone = data.speed[m] > 0
                 kept = np.divide(speed, data.speed[m], out=np.zeros(types), where=alone)
-                seen = known(kept, able) * known(data.speed[m], alone & (data.workers[pool] > 0)).max()
+                seen = known(kept, able) * known(data.speed[m], alone & (data.workers[accelerator_of] > 0)).max()
             for j in range(types):
                 gained[m, j, k, j] = seen[j]
         for j in range(types):
-            used[pool[j], k, j] = data.gang[unit[0]]
-            cost[k, j] = data.gang[unit[0]] * data.price[pool[j]]
+            used[accelerator_of[j], k, j] = data.gang[unit[0]]
+            cost[k, j] = data.gang[unit[0]] * data.price[accelerator_of[j]]
         most[k] = able
     columns = len(units) * types
     limits = np.vstack([time.reshape(jobs, columns), used.reshape(-1, columns)])
@@ -256,8 +260,8 @@ def isolated(data: SloInstance, aware: bool = True) -> FloatArray:
     for m in range(len(data.jobs)):
         best = np.zeros(len(data.workers))
         for j in range(types):
-            pool = int(np.asarray(data.accelerator)[j])
-            best[pool] = max(best[pool], gained[m, j, m * types + j])
+            accelerator_of = int(np.asarray(data.accelerator)[j])
+            best[accelerator_of] = max(best[accelerator_of], gained[m, j, m * types + j])
         owned = data.workers / len(data.jobs) / data.gang[m]
         found.append(best @ owned / max(1.0, owned.sum()))
     return np.array(found)

@@ -28,9 +28,9 @@ from tests.papers.gavel.support import (  # noqa: F401
 )
 from workbench.base.errors import InputError
 from workbench.papers.gavel.formulations.finish_time_fairness import (
-    Account,
     FinishTimeFairness,
     FinishTimeInstance,
+    IsolatedAccount,
     IsolatedTime,
     build,
 )
@@ -299,7 +299,7 @@ def test_isolated_time_grows_by_the_isolated_throughput_then_in_force():
     knobs = scheduler.settle({})
     policy = scheduler.policy
     first = policy(look(scenario, 0.0), knobs, None)
-    assert first.memory.accounts == {"j0": Account(0.0, 100.0, 0.5), "j1": Account(0.0, 100.0, 0.5)}
+    assert first.memory.accounts == {"j0": IsolatedAccount(0.0, 100.0, 0.5), "j1": IsolatedAccount(0.0, 100.0, 0.5)}
     second = policy(look(scenario, 100.0, left={"j0": 70.0, "j1": 50.0}), knobs, first.memory)
     third_of_a_step = pytest.approx(1 / 3)
     assert second.memory.accounts["j0"] == (pytest.approx(60.0), 70.0, third_of_a_step)

@@ -14,7 +14,7 @@ from tests.baselines.mechanisms.support import given as placed
 from tests.baselines.mechanisms.support import look, make
 from workbench.analysis.charts import allocation, received_table, shares_at
 from workbench.baselines.mechanisms import priority
-from workbench.baselines.mechanisms.priority import Allocated
+from workbench.baselines.mechanisms.priority import PolicyAnswer
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.baselines.mechanisms.worker_types import speeds, worker_types
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
@@ -57,11 +57,11 @@ class Fixed:
     def __init__(self, shares: Mapping[str, tuple[float, ...]]) -> None:
         self.shares = shares
 
-    def __call__(self, snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> Allocated:
+    def __call__(self, snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> PolicyAnswer:
         kinds = worker_types(snapshot.cluster, knobs)
         names = tuple(name for name in self.shares if name in snapshot.jobs.at)
         values = np.array([self.shares[name] for name in names]).reshape(len(names), len(kinds))
-        return Allocated(Shares(names, tuple(kind.name for kind in kinds), values, kinds))
+        return PolicyAnswer(Shares(names, tuple(kind.name for kind in kinds), values, kinds))
 
 
 def decide(seen: Scenario, shares: Mapping[str, tuple[float, ...]], **more: Any) -> tuple[Any, priority.PriorityMemory]:

@@ -36,10 +36,10 @@ def one_type(data: SloInstance) -> SloInstance:
     A pair that costs next to nothing is ill-conditioned: rounding of one level is then a large gain of another.
     """
     here = [len(data.types) - 1]
-    pool = [int(data.pool[-1])]
+    accelerator_of = [int(data.accelerator_of[-1])]
     return dataclasses.replace(
         data, types=("t",), speed=data.speed[:, here], pair_speed=0.9 * data.pair_speed[:, :, here],
-        workers=data.workers[pool], price=data.price[pool], accelerators=(), accelerator=None,
+        workers=data.workers[accelerator_of], price=data.price[accelerator_of], accelerators=(), accelerator=None,
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ import pytest
 from reproduction.gavel.authors_rounds import first_difference
 from tests.baselines.mechanisms.support import look, make
 from workbench.baselines.mechanisms import priority
-from workbench.baselines.mechanisms.priority import Allocated
+from workbench.baselines.mechanisms.priority import PolicyAnswer
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.gavel import convert
@@ -59,12 +59,12 @@ class Logged:
         self.rows = {round(row["time"], 3): row["allocation"] for row in log["allocations"]}
         self.numbers = numbers
 
-    def __call__(self, snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> Allocated:
+    def __call__(self, snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> PolicyAnswer:
         found = self.rows.pop(round(snapshot.now_s, 3))
         names = snapshot.jobs.names
         assert set(found) == {self.numbers[name] for name in names}
         values = np.array([[found[self.numbers[name]][kind] for kind in snapshot.types] for name in names])
-        return Allocated(Shares(names, snapshot.types, values))
+        return PolicyAnswer(Shares(names, snapshot.types, values))
 
 
 class Kept(ShareScheduler):

@@ -17,7 +17,7 @@ import workbench
 from tests.baselines.mechanisms.support import look, make
 from tests.papers.gavel.support import MERGED, by_assembly, merged  # noqa: F401
 from workbench.base.errors import InputError
-from workbench.baselines.mechanisms.priority import Allocated
+from workbench.baselines.mechanisms.priority import PolicyAnswer
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.papers.gavel.algorithms import large_programmes
 from workbench.papers.gavel.algorithms.equal_jobs import merge
@@ -55,7 +55,7 @@ def two_models(first: float, second: float, gpus: int = 1, **rest: Any) -> Scena
 
 
 def random_data(seed: int) -> AllocationInstance:
-    """Few kinds of jobs, pairs by kind; some pairs missing, some odd ones out; sometimes two worker types a pool."""
+    """Few kinds of jobs, pairs by kind; some pairs missing, some odd ones out; sometimes two worker types of one."""
     rng = np.random.default_rng(seed)
     kinds, types, jobs = int(rng.integers(1, 4)), int(rng.integers(1, 4)), int(rng.integers(1, 9))
     speed = rng.uniform(0.5, 20, (kinds, types)) * (rng.random((kinds, types)) < 0.8)
@@ -72,19 +72,19 @@ def random_data(seed: int) -> AllocationInstance:
     both = np.stack([ours * speed[pick[one]], theirs * speed[pick[two]]], axis=1)
     if len(both) and rng.random() < 0.3:
         both[rng.integers(len(both))] *= 0.9
-    pool = np.sort(rng.integers(0, types, types))
-    pool = np.unique(pool, return_inverse=True)[1] if rng.random() < 0.4 else np.arange(types)
+    accelerator_of = np.sort(rng.integers(0, types, types))
+    accelerator_of = np.unique(accelerator_of, return_inverse=True)[1] if rng.random() < 0.4 else np.arange(types)
     return AllocationInstance(
         tuple(f"j{i}" for i in range(jobs)),
         tuple(f"t{j}" for j in range(types)),
         speed[pick],
         weight[pick],
         gang[pick],
-        rng.integers(1, 5, pool.max() + 1),
+        rng.integers(1, 5, accelerator_of.max() + 1),
         pairs=np.column_stack([one, two]),
         pair_speed=both,
-        accelerators=tuple(f"a{j}" for j in range(pool.max() + 1)),
-        accelerator=pool,
+        accelerators=tuple(f"a{j}" for j in range(accelerator_of.max() + 1)),
+        accelerator=accelerator_of,
     )
 
 
@@ -106,7 +106,7 @@ def reference(data: AllocationInstance, pairs: bool = True) -> float:
         rows.append([1.0 if m in unit else 0.0 for unit, _, _ in columns] + [0.0])
         right += [0.0, 1.0]
     for a in range(len(data.workers)):
-        rows.append([data.gang[unit[0]] if data.pool[j] == a else 0.0 for unit, _, j in columns] + [0.0])
+        rows.append([data.gang[unit[0]] if data.accelerator_of[j] == a else 0.0 for unit, _, j in columns] + [0.0])
         right.append(data.workers[a])
     cost = np.zeros(len(columns) + 1)
     cost[-1] = -1.0
@@ -119,7 +119,7 @@ def keeps_the_limits(data: AllocationInstance, shares: np.ndarray[Any, Any]) -> 
     time, used = np.zeros(len(data.jobs)), np.zeros(len(data.workers))
     for unit, row in zip(data.members, shares, strict=True):
         time[list(unit)] += row.sum()
-        np.add.at(used, data.pool, data.gang[unit[0]] * row)
+        np.add.at(used, data.accelerator_of, data.gang[unit[0]] * row)
     good = (shares >= 0).all() and (time <= 1 + 1e-6).all() and (used <= data.workers + 1e-5).all()
     return bool(good and (shares[~data.allowed] == 0).all())
 
@@ -321,8 +321,8 @@ FIG_6: dict[Unit, tuple[float, float, float]] = {
 class Fixed:
     """A policy that always answers with the shares above."""
 
-    def __call__(self, snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> Allocated:
-        return Allocated(Shares(tuple(FIG_6), snapshot.types, np.array(list(FIG_6.values()))))
+    def __call__(self, snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> PolicyAnswer:
+        return PolicyAnswer(Shares(tuple(FIG_6), snapshot.types, np.array(list(FIG_6.values()))))
 
 
 def test_rounds_as_in_figure_6() -> None:

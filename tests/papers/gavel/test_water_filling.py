@@ -17,7 +17,7 @@ from workbench.base.errors import InputError
 from workbench.papers.gavel.algorithms.water_filling_phases import LevelCourse
 from workbench.papers.gavel.formulations import bottleneck
 from workbench.papers.gavel.formulations.bottleneck import Bottleneck, at_first
-from workbench.papers.gavel.formulations.hierarchical import Hierarchical, pooled, spread
+from workbench.papers.gavel.formulations.hierarchical import Hierarchical, spread, without_types
 from workbench.papers.gavel.formulations.levels import HierarchicalInstance, LevelInstance, RisingRule, fields
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.papers.gavel.formulations.water_filling import WaterFilling
@@ -79,7 +79,9 @@ def reference(data):
             gain[row, unit] = np.where(data.allowed[unit], speed, 0) / data.equal[row]
     gain = gain.reshape(jobs, -1)
     time = np.array([[float(m in rows) for rows in data.members for _ in range(types)] for m in range(jobs)])
-    used = np.array([(data.unit_gang[:, None] * (data.pool == a)[None, :]).ravel() for a in range(len(data.workers))])
+    used = np.array(
+        [(data.unit_gang[:, None] * (data.accelerator_of == a)[None, :]).ravel() for a in range(len(data.workers))]
+    )
     bounds = [(0, 1 if able else 0) for able in data.allowed.ravel()]
 
     def best(cost, floor, rise=None):
@@ -249,7 +251,7 @@ def test_agnostic_hierarchy_partitions_every_type():
     allocation = shares(found, data)
     assert allocation == pytest.approx(np.array([[1 / 3, 2 / 3]] * 4 + [[0, 2 / 3]]))
     assert levels(found) == pytest.approx([1] * 5)
-    assert spread(data, allocate(pooled(known)).shares) == pytest.approx(allocation)
+    assert spread(data, allocate(without_types(known)).shares) == pytest.approx(allocation)
 
 
 def test_in_an_agnostic_hierarchy_a_pair_shares_or_takes_turns():
@@ -263,13 +265,13 @@ def test_in_an_agnostic_hierarchy_a_pair_shares_or_takes_turns():
     data = AllocationInstance(
         tuple("abc"), ("fast", "slow"), [[4, 1], [3, 1], [2, 1]], [1] * 3, [1] * 3, [1, 3], **pair
     )
-    assert pooled(data).pair_speed == pytest.approx(np.full((1, 2, 1), 0.6))
+    assert without_types(data).pair_speed == pytest.approx(np.full((1, 2, 1), 0.6))
     few = dataclasses.replace(data, workers=[1, 1])
     known = grouped(few, [0, 1, 2], [1, 1, 1], [0, 0, 0])
     found = ENTITIES.run(known, {"heterogeneity_aware": False})
     assert levels(found) == pytest.approx([10 / 13] * 3)
     assert 26 * shares(found, few) == pytest.approx(np.array([[3, 8], [3, 8], [10, 10], [10, 0]]))
-    assert allocate(pooled(known)).by_job["levels"] == pytest.approx(levels(found))
+    assert allocate(without_types(known)).by_job["levels"] == pytest.approx(levels(found))
 
 
 def test_agnostic_single_level_counts_time():

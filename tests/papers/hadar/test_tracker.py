@@ -14,7 +14,7 @@ from workbench.papers.hadar.algorithms.tracker import (
     MOST_STEPS,
     Candidate,
     CopyReport,
-    Given,
+    CopyWork,
     Tracker,
     aggregate,
     finishing,
@@ -78,7 +78,7 @@ def test_bad_input_is_refused(steps: float, rates: list[float], what: str) -> No
 
 def test_reports_are_summed_by_job() -> None:
     tracker = Tracker({"a": 0, "b": 1}, 2).give(
-        [Given("a", 1, "x", 1, 100), Given("a", 2, "y", 1, 50), Given("b", 1, "z", 1, 7)], [], ["a", "b", "c"]
+        [CopyWork("a", 1, "x", 1, 100), CopyWork("a", 2, "y", 1, 50), CopyWork("b", 1, "z", 1, 7)], [], ["a", "b", "c"]
     )
     assert tracker.started == ("a", "b")
     heard = tracker.hear(

@@ -15,7 +15,7 @@ from tests.load import at_most
 from tests.papers.hare.list_support import instances, large
 from workbench.base.errors import InputError
 from workbench.papers.hare.algorithms.algorithm_1 import (
-    Alike,
+    AlikeGpus,
     Rule,
     _Idle,
     algorithm_1,
@@ -204,7 +204,7 @@ def test_lines_of_gpus_that_are_alike_give_what_a_look_at_every_gpu_gives(data: 
     numbers = kinds_of(instance)
     assert sorted(m for kind in numbers for m in kind) == list(range(len(kinds))) and len(numbers) == len(set(kinds))
     order = safe_order(instance, middle_s(instance, fluid_start_s(instance))).tolist()
-    lines = Alike(instance, numbers, rule == "earliest_available")
+    lines = AlikeGpus(instance, numbers, rule == "earliest_available")
     every_gpu = _Idle(instance, rule == "earliest_available", insertion=False)
     for number, task in enumerate(order):
         asked = (int(instance.task_job[task]), 1.0, float(number // 2))

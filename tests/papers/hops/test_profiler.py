@@ -14,10 +14,10 @@ from tests.baselines.mechanisms.support import look, make
 from workbench.analysis.metrics import check
 from workbench.base.errors import InputError
 from workbench.papers.hops.algorithms.profiler import (
-    Measuring,
     Probe,
     ProfileCost,
     ProfileQueue,
+    RunningProbe,
     cost,
     probes,
     start_profiles,
@@ -94,7 +94,7 @@ def test_first_in_first_out_but_nobody_holds_up_another_type() -> None:
     later = line.at(look(scenario, 350.0, ended=started))
     assert later.jobs == {"j1", "j2"} and later.next_s is None, "j0 has been profiled everywhere"
     soon = line.at(look(scenario, 340.0, leases=started, gone=("j0", "j2")))
-    assert soon == ProfileQueue((Probe("j1", 1, 1, 35.0),), (Measuring(Probe("j1", 0, 1, 50.0), 350.0),))
+    assert soon == ProfileQueue((Probe("j1", 1, 1, 35.0),), (RunningProbe(Probe("j1", 0, 1, 50.0), 350.0),))
 
 
 def test_a_profile_that_a_failed_node_cuts_off_is_made_again() -> None:

@@ -8,7 +8,7 @@ import pytest
 from workbench.base.errors import InputError
 from workbench.scenario.presets import preset
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces.deadlines import WORKLOADS, Mix, draw_rewards, runtimes, with_deadlines
+from workbench.scenario.traces.deadlines import WORKLOADS, DeadlineMix, draw_rewards, runtimes, with_deadlines
 from workbench.scenario.traces.density import at_density
 from workbench.scenario.traces.synthetic import generate
 
@@ -60,12 +60,14 @@ def test_a_seed_repeats_and_a_job_keeps_its_deadline_in_every_workload(made: Sce
 
 def test_shares_of_ones_own_and_no_jobs() -> None:
     assert draw_rewards(np.zeros(0), WORKLOADS["mix2"], 0) == []
-    assert draw_rewards(np.array([60.0, 5.0]), Mix(0, 0, 1), 0) == [None, None]
-    assert all(len(steps or ()) == 4 for steps in draw_rewards(np.full(50, 9.0), Mix(0, 1, 0), 0))
+    assert draw_rewards(np.array([60.0, 5.0]), DeadlineMix(0, 0, 1), 0) == [None, None]
+    assert all(len(steps or ()) == 4 for steps in draw_rewards(np.full(50, 9.0), DeadlineMix(0, 1, 0), 0))
 
 
-@pytest.mark.parametrize("workload", ["mix3", Mix(0.5, 0.5, 0.5), Mix(1.5, -0.5, 0.0), Mix(float("nan"), 0, 1)])
-def test_a_workload_that_is_none(workload: str | Mix) -> None:
+@pytest.mark.parametrize(
+    "workload", ["mix3", DeadlineMix(0.5, 0.5, 0.5), DeadlineMix(1.5, -0.5, 0.0), DeadlineMix(float("nan"), 0, 1)]
+)
+def test_a_workload_that_is_none(workload: str | DeadlineMix) -> None:
     with pytest.raises(InputError) as caught:
         with_deadlines(preset("start_here"), workload)
     assert caught.value.where == "workload"

@@ -10,7 +10,7 @@ import workbench
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.estimators.bootstrapped import Bootstrapped
 from workbench.scheduling.estimators.registry import maker
-from workbench.scheduling.snapshot import Learns, Observation
+from workbench.scheduling.snapshot import LearningBelief, Observation
 
 DATA: dict[str, Any] = {
     "cluster": {
@@ -41,7 +41,7 @@ J, K, BIG = SCENARIO.jobs
 
 def test_by_hand() -> None:
     belief = Bootstrapped(SCENARIO)
-    assert isinstance(belief, Learns)
+    assert isinstance(belief, LearningBelief)
     # One GPU is known, gangs scale perfectly; `two` needs two GPUs of a, four of b.
     assert [belief.steps_per_s(J, "a", n) for n in (1, 2, 4)] == [10.0, 20.0, 40.0]
     assert [belief.steps_per_s(BIG, "a", n) for n in (1, 2, 4)] == [0.0, 6.0, 12.0]

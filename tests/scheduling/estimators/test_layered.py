@@ -17,7 +17,7 @@ from workbench.scheduling.estimators.layered import Layered, LookUp
 from workbench.scheduling.estimators.loading import Loading
 from workbench.scheduling.estimators.registry import maker
 from workbench.scheduling.estimators.speed_error import COLUMNS, ErrorLog, configurations, speed_errors
-from workbench.scheduling.snapshot import Learns, Observation
+from workbench.scheduling.snapshot import LearningBelief, Observation
 
 UNSTABLE = [(0.8, 0.01, 0.002), (0.2, 0.1, 0.02)]
 STEADY = [(1.0, 0.01, 0.0)]
@@ -375,7 +375,7 @@ def test_the_log_may_be_thinned() -> None:
 
 
 def test_it_learns_and_has_a_name() -> None:
-    assert isinstance(maker("layered: pattern=2, iterations=50")(world()), Learns)
+    assert isinstance(maker("layered: pattern=2, iterations=50")(world()), LearningBelief)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from workbench.scheduling.estimators.error import pair_error
 from workbench.scheduling.estimators.low_rank import LowRank, factorise
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.estimators.registry import ESTIMATORS, maker
-from workbench.scheduling.snapshot import Learns, Observation
+from workbench.scheduling.snapshot import LearningBelief, Observation
 
 JOBS = {name: Job(name=name, model=name, steps=1) for name in "abcd"}
 
@@ -273,9 +273,9 @@ def test_estimators_have_names(built_in: Scenario) -> None:
         "pmi",
         "layered",
     ]
-    assert isinstance(maker("oracle")(built_in), Oracle) and not isinstance(maker("oracle")(built_in), Learns)
+    assert isinstance(maker("oracle")(built_in), Oracle) and not isinstance(maker("oracle")(built_in), LearningBelief)
     made = maker("low_rank: profiled=0.5, references=7, seed=2")(built_in)
-    assert isinstance(made, LowRank) and isinstance(made, Learns)
+    assert isinstance(made, LowRank) and isinstance(made, LearningBelief)
     assert pair_error(built_in, made) == pair_error(built_in, LowRank(built_in, 0.5, references=7, seed=2))
 
 

@@ -17,7 +17,7 @@ from workbench.papers.hadar.scheduler import HadarE
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.estimators.pmi import SCALE, Pmi, estimate, performance_memory_index
 from workbench.scheduling.estimators.registry import maker
-from workbench.scheduling.snapshot import Learns, Observation
+from workbench.scheduling.snapshot import LearningBelief, Observation
 from workbench.simulation.loop import simulate
 
 DATA: dict[str, Any] = {
@@ -147,7 +147,7 @@ def test_numbers_that_are_none_are_refused(value: float) -> None:
 
 
 def test_it_is_found_by_name_and_every_run_takes_a_new_one() -> None:
-    assert isinstance(maker("pmi")(SCENARIO), Pmi) and isinstance(Pmi(SCENARIO), Learns)
+    assert isinstance(maker("pmi")(SCENARIO), Pmi) and isinstance(Pmi(SCENARIO), LearningBelief)
     with pytest.raises(InputError, match="each run has its own"):
         workbench.simulate(SCENARIO, "fifo", belief=Pmi(SCENARIO))
 

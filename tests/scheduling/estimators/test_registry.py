@@ -12,7 +12,7 @@ from workbench.scenario.presets import preset
 from workbench.scheduling.estimators.error import pair_error, pair_errors
 from workbench.scheduling.estimators.registry import DEFAULT, ESTIMATORS, Maker, maker
 from workbench.scheduling.estimators.speed_error import ErrorLog
-from workbench.scheduling.snapshot import Learns
+from workbench.scheduling.snapshot import LearningBelief
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_those_that_learn_have_a_log() -> None:
     assert maker(DEFAULT).log() is None
     for estimator in ESTIMATORS:
         made = maker(estimator.name)
-        assert isinstance(made(scenario), Learns) == (made.log() is not None), estimator.name
+        assert isinstance(made(scenario), LearningBelief) == (made.log() is not None), estimator.name
 
 
 def test_a_log_ever_more_seldom_has_rows_of_the_full_one() -> None:

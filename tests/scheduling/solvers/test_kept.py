@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from workbench.scheduling.solvers import (
     Columns,
     InfeasibleError,
-    Kept,
+    KeptProgramme,
     Programme,
     Solver,
     SolverFailedError,
@@ -38,7 +38,7 @@ def test_changes_in_turn_equal_a_new_programme(method, seed):
     rows, columns = int(rng.integers(1, 8)), int(rng.integers(1, 8))
     matrix, cost = rng.uniform(0.1, 2, (rows, columns)), rng.uniform(-1, 2, columns)
     upper, row_upper = rng.uniform(0.5, 3, columns), rng.uniform(0.5, 5, rows)
-    kept = Kept(programme(matrix, cost, upper, row_upper), Solver(method=method))
+    kept = KeptProgramme(programme(matrix, cost, upper, row_upper), Solver(method=method))
     if rng.random() < 0.5:
         kept.begin(rng.integers(0, 2, columns), rng.integers(0, 2, rows))  # as many in the basis as there happen to be
     for _ in range(4):
@@ -56,7 +56,7 @@ def test_changes_in_turn_equal_a_new_programme(method, seed):
 
 
 def test_infeasible_after_a_change_is_said():
-    kept = Kept(programme(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1)))
+    kept = KeptProgramme(programme(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1)))
     assert kept.solve().solved.objective == pytest.approx(1)
     kept.change(programme(np.ones((1, 1)), np.ones(1), np.ones(1), -np.ones(1)))
     with pytest.raises(InfeasibleError):
@@ -66,6 +66,6 @@ def test_infeasible_after_a_change_is_said():
 def test_what_cannot_be_kept():
     whole = programme(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1), integer=np.ones(1, dtype=bool))
     with pytest.raises(SolverFailedError, match="whole"):
-        Kept(whole)
+        KeptProgramme(whole)
     with pytest.raises(SolverFailedError, match="glpk"):
-        Kept(programme(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1)), Solver("glpk"))
+        KeptProgramme(programme(np.ones((1, 1)), np.ones(1), np.ones(1), np.ones(1)), Solver("glpk"))

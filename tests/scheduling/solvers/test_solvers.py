@@ -19,11 +19,11 @@ from scipy.optimize import linprog
 
 from tests.load import at_most
 from workbench.scheduling.solvers import (
-    CancelledError,
     Columns,
     InfeasibleError,
     MissingSolverError,
     Programme,
+    SolveCancelledError,
     Solver,
     SolveReport,
     SolverFailedError,
@@ -386,7 +386,7 @@ def test_progress_log_and_cancel():
         knapsack(300, 60), Solver(on_progress=lambda p: p.incumbent and stop.append(p), cancel=lambda: bool(stop))
     )
     assert stopped.solved.status == "feasible"
-    with pytest.raises(CancelledError):
+    with pytest.raises(SolveCancelledError):
         solve_matrix(knapsack(300, 60), Solver("glpk", cancel=lambda: True))
 
 

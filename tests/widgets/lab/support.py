@@ -14,7 +14,7 @@ from tests.browser_support import PATIENCE_S
 from widgets import Lab
 from widgets.work.work import Message
 from workbench.analysis.charts import Drawing
-from workbench.cli.worker import Simulated, simulated
+from workbench.cli.worker import SimulatedRun, simulated
 from workbench.session import registry
 from workbench.simulation.stop import AllFinished
 
@@ -45,7 +45,7 @@ class Waiter:
         hear({"kind": "done", **done._asdict(), "wall_s": wall_s})
 
 
-def carried_out(request: Message) -> Simulated:
+def carried_out(request: Message) -> SimulatedRun:
     """What the worker would hand over; what a scheduler of ours has done with the same request is not done again."""
     if request["scheduler"] in registry._OWN:  # a test's own, of which there may be several of one name
         return simulated(request, AllFinished(), lambda message: None)
@@ -54,7 +54,7 @@ def carried_out(request: Message) -> Simulated:
 
 
 @lru_cache(maxsize=32)
-def _carried_out(request: str) -> Simulated:
+def _carried_out(request: str) -> SimulatedRun:
     return simulated(json.loads(request), AllFinished(), lambda message: None)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import workbench
 from tests.widgets.lab.support import run, until
-from widgets.work.many import Far, ManyWork, workers
+from widgets.work.many import BatchProgress, ManyWork, workers
 from widgets.work.process import process_work
 from workbench.base.errors import InputError
 from workbench.session.many_runs import RunRequest
@@ -113,7 +113,9 @@ def test_what_cannot_be_asked_is_refused_before_anything_runs() -> None:
 
 
 def test_the_time_left_follows_from_the_runs_that_have_ended() -> None:
-    assert str(Far(2, 6, 90.4)) == "2 of 6 runs, about 2 min left" or str(Far(2, 6, 90.4)).startswith("2 of 6 runs")
+    assert str(BatchProgress(2, 6, 90.4)) == "2 of 6 runs, about 2 min left" or str(
+        BatchProgress(2, 6, 90.4)
+    ).startswith("2 of 6 runs")
     told = Told()
     told.work._requests, told.work._ended, told.work._busy = (request(),) * 4, {0}, True
     told.work._began_s = time.monotonic() - 10

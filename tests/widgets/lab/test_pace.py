@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from tests.widgets.lab.support import until
-from widgets.work.pace import Later, Paced
+from widgets.work.pace import LaterSteps, Paced
 
 DRAWING_S = 0.05
 
@@ -113,7 +113,7 @@ def test_what_can_wait_comes_step_by_step_between_messages_and_all_again_when_as
                 again.pop()
                 message(asyncio.get_running_loop(), 5)
 
-        later = Later((first, lambda: done.append("second")), lambda error: None)
+        later = LaterSteps((first, lambda: done.append("second")), lambda error: None)
         later.ask()
         assert not done, "nothing at once where a loop runs"
         await until(lambda: done.count("second") == 2)
@@ -123,7 +123,7 @@ def test_what_can_wait_comes_step_by_step_between_messages_and_all_again_when_as
         assert done[5:] == ["first", "second"], "what is wanted now is done now"
 
     asyncio.run(story())
-    Later((lambda: done.append("alone"),), lambda error: None).ask()
+    LaterSteps((lambda: done.append("alone"),), lambda error: None).ask()
     assert done[-1] == "alone", "without a loop at once"
 
 
@@ -133,7 +133,7 @@ def test_a_step_that_fails_is_told_and_ends_the_others() -> None:
     def wrong() -> None:
         raise ValueError("no")
 
-    later = Later((wrong, lambda: done.append("after")), done.append)
+    later = LaterSteps((wrong, lambda: done.append("after")), done.append)
     with pytest.raises(ValueError, match="no"):
         later.ask()
     assert [str(each) for each in done] == ["no"]

@@ -11,7 +11,7 @@ import pandas as pd
 from workbench.analysis.charts import theme
 from workbench.analysis.charts.bars_in_rows import present
 from workbench.analysis.charts.curves import TICKS
-from workbench.analysis.charts.deadlines import BARS, GUARANTEED, PROFILING, SPOT, pool_of, until_broken
+from workbench.analysis.charts.deadlines import BARS, GUARANTEED, PROFILING, SPOT, logical_cluster_of, until_broken
 from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer, unchecked
 from workbench.analysis.charts.series import MOST_POINTS, MOST_TIMES, at_change, bin_note, held_gpus, time_axis
 from workbench.scenario.cluster import Cluster
@@ -146,25 +146,25 @@ COLOURS = {PROFILING: BARS[PROFILING], GUARANTEED: BARS[GUARANTEED], SPOT: BARS[
 """From the bottom to the top."""
 
 
-def pools_held(
+def logical_clusters_held(
     timeline: pd.DataFrame, jobs: pd.DataFrame, *, end_s: float, broken_s: Mapping[str, float] | None = None
 ) -> tuple[pd.DataFrame, float]:
-    """GPUs held for profiling, by guaranteed jobs and by others: columns time_s, pool, gpus; the width of bins in s.
+    """GPUs held for profiling, by guaranteed jobs and by others: columns time_s, cluster, gpus; the width of bins in s.
 
     A job counts by its verdict at the end of the run; one whose guarantee was broken at a time of `broken_s` (see
     `workbench.analysis.metrics.broken_s`) as guaranteed until then.
     """
     verdict = dict(zip(jobs["job"], jobs["verdict"], strict=True))
-    pool = timeline["job"].map(lambda job: pool_of(verdict.get(job, "")))
+    cluster = timeline["job"].map(lambda job: logical_cluster_of(verdict.get(job, "")))
     spans = timeline.rename(columns={"start_s": "start", "end_s": "end"})
-    parts = until_broken(spans.assign(what=pool.where(timeline["kind"] != "profile", PROFILING)), broken_s or {})
+    parts = until_broken(spans.assign(what=cluster.where(timeline["kind"] != "profile", PROFILING)), broken_s or {})
     parts = parts.rename(columns={"start": "start_s", "end": "end_s"}).assign(accelerator=parts["what"])
     held, width_s = held_gpus(parts, end_s)
-    return held.rename(columns={"accelerator": "pool"}), width_s
+    return held.rename(columns={"accelerator": "cluster"}), width_s
 
 
 @unchecked
-def pools(
+def logical_clusters(
     sizes: pd.DataFrame,
     *,
     gpus: int,
@@ -178,17 +178,17 @@ def pools(
 ) -> Drawing:
     """Draw clusters stacked over time, with a line at all GPUs that there are.
 
-    sizes: columns time_s, pool, gpus (from then on); one that has no row at a time keeps its size. width_s: of bins, if
-    these are means; with more than `MOST_POINTS` times exact means over equal bins are drawn.
+    sizes: columns time_s, cluster, gpus (from then on); one that has no row at a time keeps its size. width_s: of bins,
+    if these are means; with more than `MOST_POINTS` times exact means over equal bins are drawn.
     """
     look = {**COLOURS, **(colours or {})}
-    names = list(present(look, sizes["pool"]))
-    names += [name for name in dict.fromkeys(sizes["pool"]) if name not in look]
+    names = list(present(look, sizes["cluster"]))
+    names += [name for name in dict.fromkeys(sizes["cluster"]) if name not in look]
     shades = [look.get(name, theme.PALETTE[i % len(theme.PALETTE)]) for i, name in enumerate(names)]
     unit = theme.time_unit(end_s)
-    areas, thinned_s = _stacked_pools(sizes, names, end_s)
+    areas, thinned_s = _stacked_clusters(sizes, names, end_s)
     area = (
-        marks("pools")
+        marks("logical_clusters")
         .mark_area(interpolate="step-after", line=False, strokeWidth=0)
         .encode(
             x=time_axis(unit),
@@ -200,23 +200,23 @@ def pools(
             ),
             y2="high:Q",
             color=alt.Color(
-                "pool:N", title=None, scale=alt.Scale(domain=names, range=shades) if names else alt.Undefined
+                "cluster:N", title=None, scale=alt.Scale(domain=names, range=shades) if names else alt.Undefined
             ),
-            tooltip=[alt.Tooltip("pool:N", title="Cluster"), alt.Tooltip("gpus:Q", title="GPUs", format=".3~r")],
+            tooltip=[alt.Tooltip("cluster:N", title="Cluster"), alt.Tooltip("gpus:Q", title="GPUs", format=".3~r")],
         )
     )
-    edge = marks("pools").mark_line(interpolate="step-after", strokeWidth=1, color=theme.PAPER)
+    edge = marks("logical_clusters").mark_line(interpolate="step-after", strokeWidth=1, color=theme.PAPER)
     ceiling = marks("capacity")
     return drawn(
         area,
-        edge.encode(x="t:Q", y="high:Q", detail="pool:N"),
+        edge.encode(x="t:Q", y="high:Q", detail="cluster:N"),
         ceiling.mark_rule(color=theme.INK, strokeDash=[6, 4], strokeWidth=1.5).encode(y="gpus:Q"),
         ceiling.mark_text(align="right", baseline="bottom", dy=-3, dx=-2, clip=False).encode(
             x=alt.value(alt.ExprRef("width")), y="gpus:Q", text="text:N"
         ),
         message_layer(),
         data={
-            "pools": areas.assign(t=areas["time_s"] / unit.seconds),
+            "logical_clusters": areas.assign(t=areas["time_s"] / unit.seconds),
             "capacity": pd.DataFrame({"gpus": [gpus], "text": [f"{gpus} GPUs"]}),
             "message": message("" if len(sizes) else "Nothing ran"),
         },
@@ -228,12 +228,12 @@ def pools(
     )
 
 
-def _stacked_pools(sizes: pd.DataFrame, names: list[str], end_s: float) -> tuple[pd.DataFrame, float]:
-    """Columns time_s, pool, gpus, low, high at every time of any cluster and at the end; the width of bins in s."""
+def _stacked_clusters(sizes: pd.DataFrame, names: list[str], end_s: float) -> tuple[pd.DataFrame, float]:
+    """Columns time_s, cluster, gpus, low, high at every time of any cluster and at the end; the width of bins in s."""
     if sizes.empty:
-        columns = ["time_s", "pool", "gpus", "low", "high"]
-        return pd.DataFrame({name: pd.Series(dtype="str" if name == "pool" else float) for name in columns}), 0.0
-    wide = sizes.pivot_table(index="time_s", columns="pool", values="gpus", aggfunc="last")
+        columns = ["time_s", "cluster", "gpus", "low", "high"]
+        return pd.DataFrame({name: pd.Series(dtype="str" if name == "cluster" else float) for name in columns}), 0.0
+    wide = sizes.pivot_table(index="time_s", columns="cluster", values="gpus", aggfunc="last")
     wide = wide.ffill().fillna(0.0)[names]
     times = wide.index.to_numpy(dtype=np.float64)
     low = np.zeros(len(wide))
@@ -242,7 +242,7 @@ def _stacked_pools(sizes: pd.DataFrame, names: list[str], end_s: float) -> tuple
         own = wide[name].to_numpy(dtype=np.float64)
         at, gpus, width_s = at_change(times, own, end_s, MOST_POINTS)
         _, under, _ = at_change(times, low, end_s, MOST_POINTS)
-        table = pd.DataFrame({"time_s": np.append(at, max(end_s, at[-1])), "pool": name})
+        table = pd.DataFrame({"time_s": np.append(at, max(end_s, at[-1])), "cluster": name})
         table["gpus"], table["low"] = np.append(gpus, gpus[-1]), np.append(under, under[-1])
         tables.append(table.assign(high=table["gpus"] + table["low"]))
         low = low + own

@@ -104,8 +104,8 @@ def grouped_bars(
 def _angle(groups: Sequence[str]) -> int:
     """Degrees by which the groups' labels turn: 0 where they have room side by side."""
     wide = [theme.text_px(str(group)) for group in groups]
-    room = NARROW_PX / max(len(groups), 1) - LABELS_PX
-    return SLANT if any((a + b) / 2 > room for a, b in pairwise(wide)) else 0
+    each_px = NARROW_PX / max(len(groups), 1) - LABELS_PX
+    return SLANT if any((a + b) / 2 > each_px for a, b in pairwise(wide)) else 0
 
 
 PANEL_PX, HEAD_PX, TEXT_PX = 90.0, 28.0, 22.0
@@ -397,7 +397,7 @@ def before_after(
     heads = pd.DataFrame({"text": labels, "y": [i * per_measure + per_measure / 2 for i in range(len(labels))]})
     looks = [theme.GRID, *theme.series_look(series[1:])[0]]
     # Room for the names also in a font that is wider than the one that the picture was made with.
-    room = min(NAME_PX, max((theme.text_px(label) for label in labels), default=0.0))
+    names_px = min(NAME_PX, max((theme.text_px(label) for label in labels), default=0.0))
     base_marks, middle = marks("bars"), alt.value(alt.ExprRef("(datum.y0 + datum.y1) / 2"))
     scale = alt.Scale(domainMin=0, domainMax=_end(bars), nice=False, padding=0)
     x = alt.X("percent:Q", title="In % of today", scale=scale, axis=alt.Axis(tickCount=6))
@@ -427,7 +427,7 @@ def before_after(
         .encode(x="begins:Q", x2="high:Q", y=middle),
         marks("heads")
         .mark_rule(opacity=0)
-        .encode(x=alt.value(-10 - room), x2=alt.value(-10), y=alt.value(alt.ExprRef("datum.y"))),
+        .encode(x=alt.value(-10 - names_px), x2=alt.value(-10), y=alt.value(alt.ExprRef("datum.y"))),
         marks("heads")
         .mark_text(align="right", baseline="middle", fontWeight=600, limit=NAME_PX)
         .encode(x=alt.value(-10), y=alt.value(alt.ExprRef("datum.y")), text="text:N"),

@@ -134,7 +134,7 @@ def run_leases(
     shown = list(known.index)
     part = timeline[timeline["job"].isin(shown) & timeline["kind"].isin(["run", "restart", "profile"])]
     verdicts = bool((jobs["verdict"] != "").any())
-    what = {job: pool_of(verdict) if verdicts else RUNS for job, verdict in known["verdict"].items()}
+    what = {job: logical_cluster_of(verdict) if verdicts else RUNS for job, verdict in known["verdict"].items()}
     kinds = part["kind"].map({"restart": RESUMES, "profile": PROFILING}).fillna(part["job"].map(what))
     spans = pd.DataFrame({"job": part["job"], "start": part["start_s"], "end": part["end_s"], "what": kinds})
     spans = until_broken(spans.drop_duplicates(), broken_s or {})
@@ -286,7 +286,7 @@ def _outcomes(by: Sequence[float], done: float, over: bool, now: float = math.in
     return found
 
 
-def pool_of(verdict: str) -> str:
+def logical_cluster_of(verdict: str) -> str:
     """The logical cluster of jobs with that verdict."""
     return GUARANTEED if verdict == "guaranteed" else SPOT
 

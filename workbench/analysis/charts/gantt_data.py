@@ -401,19 +401,19 @@ def key_table(
     items += [(sign, sign, "", "") for sign in ("preempted", "arrived", "finished") if sign in have]
     if every:
         items.append(("round", "round" if every == 1 else f"every {every} rounds", theme.LANE, theme.LANE))
-    keys = [_key_lines(items, room_px, left_px) for room_px in KEY_PX]
+    keys = [_key_lines(items, line_px, left_px) for line_px in KEY_PX]
     first = [n for n, key in enumerate(keys) if n == 0 or key != keys[n - 1]]
     ends = [*(KEY_PX[n] - left_px if n else 0.0 for n in first), math.inf]
     rows = [(*row, *ends[at : at + 2]) for at, n in enumerate(first) for row in keys[n]]
     return pd.DataFrame(rows, columns=["sign", "text", "fill", "stroke", "px", "py", "from_px", "to_px"])
 
 
-def _key_lines(items: list[tuple[str, str, str, str]], room_px: float, left_px: float) -> list[tuple[Any, ...]]:
-    """The signs with their places, in lines of room_px."""
+def _key_lines(items: list[tuple[str, str, str, str]], line_px: float, left_px: float) -> list[tuple[Any, ...]]:
+    """The signs with their places, in lines of line_px."""
     found, x, line = [], 0.0, 0
     for sign, text, fill, stroke in items:
         text = text if len(text) <= 24 else text[:23] + "…"
-        if x + 20 + theme.text_px(text) > room_px:
+        if x + 20 + theme.text_px(text) > line_px:
             x, line = 0.0, line + 1
         if sign == "split":
             found.append(("upper", "", theme.tint(fill, 0.6), stroke, x - left_px, line))

@@ -62,7 +62,7 @@ class Margin(NamedTuple):
         return self.strip_px + TYPES_PX + min(max(map(theme.text_px, types), default=0.0), TYPE_PX)
 
 
-def _room(left_px: float) -> Layer:
+def _space_for_names(left_px: float) -> Layer:
     """Nothing to be seen, so far left of the plot: plots of one width below each other, whatever font is there."""
     return (
         marks("span")
@@ -76,7 +76,7 @@ def layers(frame: Frame, margin: Margin | None, left_px: float) -> Sequence[Laye
     """Every layer, from the back to the front; margin: None in the view by job; left_px: room for names left of the
     plot, 0 for as much as they need."""
     labels = _slot_labels(margin) if margin is not None else _job_labels()
-    labels = [*labels, *([_room(left_px)] if left_px else [])]
+    labels = [*labels, *([_space_for_names(left_px)] if left_px else [])]
     life = [] if margin is not None else [_life_line(frame)]
     return [
         _axes(frame),
@@ -448,7 +448,7 @@ def overview_layers(frame: Frame, left_px: float) -> Sequence[Layer]:
             opacity=_opacity(),
         )
     )
-    return [scales, lane, bars, _room(left_px), name]
+    return [scales, lane, bars, _space_for_names(left_px), name]
 
 
 def _job_labels() -> list[Layer]:

@@ -255,8 +255,8 @@ def _labelled(points: pd.DataFrame, numbered: Mapping[str, str], height: float) 
     across, up = _shares(points, "x"), _shares(points, "y")
     down, radii = [1 - share for share in up], [RING_PX if ringed else POINT_PX for ringed in good]
     for texts in (names, some, numbers):
-        room = height if texts is names else height * TALLER
-        found = label_places.places(across, down, texts, radii, room, PAD_PX)
+        plot_height = height if texts is names else height * TALLER
+        found = label_places.places(across, down, texts, radii, plot_height, PAD_PX)
         if found is not None:
             break
     else:  # more at one place than there is room for numbers around it: the key and the tooltip tell them apart

@@ -407,16 +407,16 @@ def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded:
     )
     size = theme.LABEL_PX if row_px(rows) >= theme.LABEL_PX + 8 else theme.SMALL_PX
     short, beside = "datum.round + '.' + datum.task", "(datum.load ? 3 : 0)"  # a mark needs room beside the name
-    room = f"{right} - {left} > 0.62 * {size} * "
+    longer = f"{right} - {left} > 0.62 * {size} * "
     middle = alt.value(alt.ExprRef(f"({left} + {right}) / 2"))
     name = shown.mark_text(
         clip=True,
         baseline="middle",
-        fontSize=alt.ExprRef(f"{room} (length({short}) + {beside}) ? {size} : 0"),
+        fontSize=alt.ExprRef(f"{longer} (length({short}) + {beside}) ? {size} : 0"),
     ).encode(
         x=middle,
         y=alt.value(alt.ExprRef("scale('y', datum.row + 0.42)")),
-        text=alt.value(alt.ExprRef(f"{room} (length(datum.id) + {beside}) ? datum.id : {short}")),
+        text=alt.value(alt.ExprRef(f"{longer} (length(datum.id) + {beside}) ? datum.id : {short}")),
         color=alt.Color("ink:N", scale=None, legend=None),
         opacity=opacity,
     )

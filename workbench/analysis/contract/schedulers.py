@@ -202,7 +202,7 @@ class Watched(Scheduler):
         if as_text(answer[0]) != as_text(other[0]) or as_text(answer[1]) != as_text(other[1]):
             expected = "one: nothing but the snapshot, memory, knobs and generator counts"
             raise InputError(at, Words("two answers to one question"), expected)
-        _require_room(f"{at}, shares", snapshot, answer[0])
+        _require_gpus(f"{at}, shares", snapshot, answer[0])
         self.check(snapshot, answer[0])
         if answer[0].solved is not None and _units(answer[0]) > (0 if self.solved is None else _units(self.solved[2])):
             self.solved = (snapshot, memory, answer[0])
@@ -212,7 +212,7 @@ class Watched(Scheduler):
         """What else every decision must keep, for a test's own class; nothing here."""
 
 
-def _require_room(where: str, snapshot: Snapshot, decision: Decision) -> None:
+def _require_gpus(where: str, snapshot: Snapshot, decision: Decision) -> None:
     """Raise InputError for shares that take more GPUs of a type than are up; pairs and copies are not counted."""
     gangs: dict[Any, int] = dict(zip(snapshot.jobs.names, snapshot.jobs.gpus.tolist(), strict=True))
     shares = decision.shares

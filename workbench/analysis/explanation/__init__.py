@@ -2,13 +2,13 @@
 
 from workbench.analysis.explanation.admission import admission
 from workbench.analysis.explanation.compose import NotFaster, explain, longest_wait_s, not_faster
-from workbench.analysis.explanation.counterfactual import More, alone, one_more
+from workbench.analysis.explanation.counterfactual import CounterfactualAnswer, alone, one_more
 from workbench.analysis.explanation.record import Competitor, Explanation
 
 __all__ = [
     "Competitor",
+    "CounterfactualAnswer",
     "Explanation",
-    "More",
     "NotFaster",
     "admission",
     "alone",

@@ -193,8 +193,8 @@ def _not_there(job_at: JobAtTime, kind: str, free: int, nodes: Sequence[Node]) -
     theirs = Counter(job for node in nodes for job in job_at.on_node(node.name) if job != job_at.job)
     held = listed(f"{job} has {gpus}" for job, gpus in theirs.items())
     left = f"it needs {need} at once, and {free or 'none'} {'is' if free < 2 else 'are'} left"
-    room = left if need > 1 else "none is left"
-    return "; ".join(filter(None, (f"{room} ({held})" if held else room, why)))
+    lacking = left if need > 1 else "none is left"
+    return "; ".join(filter(None, (f"{lacking} ({held})" if held else lacking, why)))
 
 
 def longest_wait_s(run: Run, job: str) -> float:

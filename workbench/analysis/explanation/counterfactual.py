@@ -20,7 +20,7 @@ from workbench.simulation.run import OWN, Run
 
 
 @dataclass(frozen=True)
-class More:
+class CounterfactualAnswer:
     """What one more node, or having the cluster to itself, would have changed for a job.
 
     accelerator, gpus: of the node, there from `at_s` on; empty and 0 for a job alone, asked from its arrival `at_s` on;
@@ -60,7 +60,7 @@ class More:
 
 
 @dataclass(frozen=True)
-class Otherwise:
+class CounterfactualQuestion:
     """A question about a job of a run: the scenario to simulate instead, until `until_s` (None: until all is done)."""
 
     run: Run
@@ -71,15 +71,17 @@ class Otherwise:
     scenario: Scenario
     until_s: float | None
 
-    def answered(self, again: Run, wall_s: float) -> More:
+    def answered(self, again: Run, wall_s: float) -> CounterfactualAnswer:
         """What the simulation of that scenario says."""
         run, job, at_s = self.run, self.job, self.at_s
         same = not self.gpus or _past(run, at_s).equals(_past(again, at_s))
         courses = (*_course(again, job, at_s), *_course(run, job, at_s))
-        return More(job, at_s, self.accelerator, self.gpus, *courses, same_past=same, wall_s=wall_s)
+        return CounterfactualAnswer(job, at_s, self.accelerator, self.gpus, *courses, same_past=same, wall_s=wall_s)
 
 
-def with_node(run: Run, job: str, at: float, *, accelerator: str | None = None, gpus: int | None = None) -> Otherwise:
+def with_node(
+    run: Run, job: str, at: float, *, accelerator: str | None = None, gpus: int | None = None
+) -> CounterfactualQuestion:
     """The question of `one_more`, with the same arguments and errors."""
     job_at = JobAtTime(run, job, at)
     kinds = run.scenario.cluster.types
@@ -90,10 +92,10 @@ def with_node(run: Run, job: str, at: float, *, accelerator: str | None = None, 
     if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= 1024:
         raise InputError("gpus", gpus, "a whole number of GPUs from 1 to 1024")
     scenario = _with_node(run.scenario, kind, size, job_at.at_s)
-    return Otherwise(run, job, job_at.at_s, kind, size, scenario, _end_s(run))
+    return CounterfactualQuestion(run, job, job_at.at_s, kind, size, scenario, _end_s(run))
 
 
-def on_its_own(run: Run, job: str) -> Otherwise:
+def on_its_own(run: Run, job: str) -> CounterfactualQuestion:
     """The question when the job would have run with the cluster to itself; raises InputError for a job not there."""
     job_at, scenario = JobAtTime(run, job, 0.0), run.scenario
     alone = scenario.replace(
@@ -101,7 +103,7 @@ def on_its_own(run: Run, job: str) -> Otherwise:
         running=[held for held in scenario.running if held.job == job],
     )
     arrival_s = min(float(job_at.row["arrival_s"]), run.end_s)
-    return Otherwise(run, job, arrival_s, "", 0, alone, _end_s(run))
+    return CounterfactualQuestion(run, job, arrival_s, "", 0, alone, _end_s(run))
 
 
 def one_more(
@@ -112,7 +114,7 @@ def one_more(
     accelerator: str | None = None,
     gpus: int | None = None,
     belief: Beliefs | None = None,
-) -> More:
+) -> CounterfactualAnswer:
     """Simulate again with one more node, which comes up at `at` seconds, and look when the job then runs.
 
     accelerator: default: the type on which the job is fastest; gpus: of the node, default: as many as the job asks for;
@@ -122,12 +124,12 @@ def one_more(
     return _simulated(with_node(run, job, at, accelerator=accelerator, gpus=gpus), belief)
 
 
-def alone(run: Run, job: str, *, belief: Beliefs | None = None) -> More:
+def alone(run: Run, job: str, *, belief: Beliefs | None = None) -> CounterfactualAnswer:
     """Simulate again without the other jobs, and look when the job then runs; see `one_more`."""
     return _simulated(on_its_own(run, job), belief)
 
 
-def _simulated(asked: Otherwise, belief: Beliefs | None) -> More:
+def _simulated(asked: CounterfactualQuestion, belief: Beliefs | None) -> CounterfactualAnswer:
     run = asked.run
     if (belief is not None) != (run.belief == OWN):
         raise InputError("belief", belief, "the object that the run was made with, and only if it was one")

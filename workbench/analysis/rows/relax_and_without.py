@@ -40,7 +40,7 @@ MOST_SHOWN = 6
 """Variables that a text names."""
 
 
-class Moved(NamedTuple):
+class MovedVariable(NamedTuple):
     """A variable that has another value."""
 
     variable: str
@@ -66,7 +66,7 @@ class RowChange:
     status: str
     before: float
     after: float | None
-    moved: tuple[Moved, ...]
+    moved: tuple[MovedVariable, ...]
 
     @property
     def changes(self) -> bool:
@@ -76,7 +76,7 @@ class RowChange:
     @property
     def table(self) -> pd.DataFrame:
         """The variables that moved: columns variable, before and after."""
-        return pd.DataFrame(self.moved, columns=list(Moved._fields))
+        return pd.DataFrame(self.moved, columns=list(MovedVariable._fields))
 
     def as_json(self) -> dict[str, Any]:
         """Its fields, as JSON has them."""
@@ -156,7 +156,7 @@ def changed(statement: SolvedStatement, row: str, by: float) -> RowChange:
     except (InfeasibleError, UnboundedError) as error:
         return RowChange(**head, status=error.status, after=None, moved=())
     values = zip(statement.columns, statement.point.values.tolist(), point.values.tolist(), strict=True)
-    moved = [Moved(*each) for each in values if abs(each[1] - each[2]) > MOVES * max(1.0, abs(each[1]))]
+    moved = [MovedVariable(*each) for each in values if abs(each[1] - each[2]) > MOVES * max(1.0, abs(each[1]))]
     moved.sort(key=lambda each: -abs(each.after - each.before))
     return RowChange(**head, status=point.solved.status, after=point.solved.value, moved=tuple(moved))
 

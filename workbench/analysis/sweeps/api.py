@@ -19,7 +19,7 @@ import pandas as pd
 
 from workbench.analysis.comparison import Entries, Entry
 from workbench.analysis.metrics import METRICS, summary
-from workbench.analysis.sweeps.planned_runs import Ends, PlannedRun, Sources, Vary, plan_runs
+from workbench.analysis.sweeps.planned_runs import PlannedRun, RunOptions, Sources, Vary, plan_runs
 from workbench.analysis.sweeps.progress import SweepProgress, Tally
 from workbench.analysis.sweeps.store import Measured, Store
 from workbench.base.errors import InputError, Words, WorkbenchError, why
@@ -78,7 +78,7 @@ def sweep(
     writes the store, or a worker ends. A run that fails for a stated reason is a row with status `failed`. Memory holds
     measures, never whole runs.
     """
-    ends = _checked(Ends(belief, until_s, window))
+    ends = _checked(RunOptions(belief, until_s, window))
     runs = plan_runs(scenario, _entries(schedulers), vary, seeds, ends)
     _check_place(runs, workers, executor, dask)
     if on_progress is not None and not callable(on_progress):
@@ -157,12 +157,12 @@ def _started(
         yield stack.enter_context(contextlib.closing(ended))
 
 
-def _requests(runs: Iterable[PlannedRun], ends: Ends) -> Iterator[RunRequest]:
+def _requests(runs: Iterable[PlannedRun], ends: RunOptions) -> Iterator[RunRequest]:
     for run in runs:
         yield RunRequest(run.scenario, run.scheduler, run.knobs, run.seed, run.belief, ends.until_s, ends.window)
 
 
-def _facts(run: PlannedRun, ends: Ends) -> dict[str, str | int | float | None]:
+def _facts(run: PlannedRun, ends: RunOptions) -> dict[str, str | int | float | None]:
     """What a row of the store says of a run beside its outcome."""
     return {
         "scenario": run.scenario_key,
@@ -184,7 +184,7 @@ def _entries(given: Any) -> Any:
     return [given] if alone else given
 
 
-def _checked(ends: Ends) -> Ends:
+def _checked(ends: RunOptions) -> RunOptions:
     """Raises InputError for an end that cannot be: else every run would fail for it."""
     until_s = ends.until_s
     if until_s is not None and (

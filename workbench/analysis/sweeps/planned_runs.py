@@ -49,7 +49,7 @@ class PlannedRun:
 
 
 @dataclass(frozen=True)
-class Ends:
+class RunOptions:
     """What holds for every run of a sweep: the arguments of `workbench.simulate` beside knobs and seed."""
 
     belief: str | None = None
@@ -62,7 +62,7 @@ class Ends:
 
 
 def plan_runs(
-    sources: Sources, schedulers: Entries | None, vary: Vary | None, seeds: Iterable[int] | None, ends: Ends
+    sources: Sources, schedulers: Entries | None, vary: Vary | None, seeds: Iterable[int] | None, ends: RunOptions
 ) -> list[PlannedRun]:
     """Every run, in the order of scenarios, schedulers, points and seeds; raises InputError for what cannot be."""
     points = _points(vary)
@@ -131,7 +131,7 @@ def _values(knob: str, given: Any) -> list[Any]:
 
 
 def _runs(
-    label: Label, scenario: Scenario, cases: Sequence[Case], points: Sequence[Mapping[str, Any]], ends: Ends
+    label: Label, scenario: Scenario, cases: Sequence[Case], points: Sequence[Mapping[str, Any]], ends: RunOptions
 ) -> Iterator[PlannedRun]:
     scenario_key = scenario.key()
     for entry in dict.fromkeys(case.label for case in cases):

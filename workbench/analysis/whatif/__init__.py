@@ -5,10 +5,10 @@ from workbench.analysis.whatif.ask import WhatIf, WhatIfPlan, concluded, planned
 from workbench.analysis.whatif.change import Change
 from workbench.analysis.whatif.changes import (
     KINDS,
-    Density,
+    DensityTo,
     FaultsTo,
     KnobTo,
-    Load,
+    LoadTo,
     NodesBy,
     RestartTo,
     SchedulerTo,
@@ -16,26 +16,26 @@ from workbench.analysis.whatif.changes import (
 )
 from workbench.analysis.whatif.configuration import Configuration
 from workbench.analysis.whatif.paired import Paired, paired
-from workbench.analysis.whatif.site_changes import OutageOf, SetTo, Together, Without
+from workbench.analysis.whatif.site_changes import NodesWithout, OutageOf, SeveralChanges, SiteSettingTo
 
 __all__ = [
     "KINDS",
     "Change",
     "Configuration",
-    "Density",
+    "DensityTo",
     "FaultsTo",
     "KnobTo",
-    "Load",
+    "LoadTo",
     "NodesBy",
+    "NodesWithout",
     "OutageOf",
     "Paired",
     "RestartTo",
     "SchedulerTo",
-    "SetTo",
-    "Together",
+    "SeveralChanges",
+    "SiteSettingTo",
     "WhatIf",
     "WhatIfPlan",
-    "Without",
     "concluded",
     "drawn",
     "paired",

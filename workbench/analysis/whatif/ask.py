@@ -21,10 +21,10 @@ from workbench.analysis.metrics import summary
 from workbench.analysis.metrics.confidence import LEVEL
 from workbench.analysis.metrics.warnings import warnings_of
 from workbench.analysis.whatif.change import Change
-from workbench.analysis.whatif.changes import Density, parse_change
+from workbench.analysis.whatif.changes import DensityTo, parse_change
 from workbench.analysis.whatif.configuration import Configuration
 from workbench.analysis.whatif.paired import check_level
-from workbench.analysis.whatif.site_changes import Together
+from workbench.analysis.whatif.site_changes import SeveralChanges
 from workbench.analysis.whatif.tables import difference_table, job_table, wait_table
 from workbench.analysis.whatif.words import conclusions, surprising
 from workbench.base.errors import NOTHING, InputError, ScenarioError, WorkbenchError, counted
@@ -74,8 +74,8 @@ class WhatIfPlan:
     @cached_property
     def sides(self) -> tuple[Change | None, ...]:
         """What is run: today (None) and each change; then the same with each other demand."""
-        more = [Density(percent) for percent in self.demand]
-        with_change = [[each, *(Together((each, change)) for change in self.changes)] for each in more]
+        more = [DensityTo(percent) for percent in self.demand]
+        with_change = [[each, *(SeveralChanges((each, change)) for change in self.changes)] for each in more]
         return (None, *self.changes, *chain.from_iterable(with_change))
 
     def _require_runnable(self, change: Change | None) -> None:

@@ -36,7 +36,7 @@ from workbench.analysis.whatif.change import (
     with_nodes,
 )
 from workbench.analysis.whatif.configuration import Configuration
-from workbench.analysis.whatif.site_changes import OutageOf, SetTo, Without, together
+from workbench.analysis.whatif.site_changes import NodesWithout, OutageOf, SiteSettingTo, together
 from workbench.base.errors import InputError, counted
 from workbench.base.units import format_duration
 from workbench.scenario.cluster import Cluster, NodeGroup
@@ -225,7 +225,7 @@ class RestartTo(Change):
 
 
 @dataclass(frozen=True)
-class Load(Change):
+class LoadTo(Change):
     """The same jobs, arriving `factor` times as fast: every arrival is divided by it. Deadlines count from arrival."""
 
     factor: float
@@ -256,7 +256,7 @@ class Load(Change):
 
 
 @dataclass(frozen=True)
-class Density(Change):
+class DensityTo(Change):
     """`percent` of the jobs in the same time; seed: which are drawn."""
 
     percent: float
@@ -343,7 +343,18 @@ class FaultsTo(Change):
 
 KINDS: Mapping[str, type[Change]] = {
     kind.kind: kind
-    for kind in (NodesBy, Without, OutageOf, SetTo, SchedulerTo, KnobTo, RestartTo, Load, Density, FaultsTo)
+    for kind in (
+        NodesBy,
+        NodesWithout,
+        OutageOf,
+        SiteSettingTo,
+        SchedulerTo,
+        KnobTo,
+        RestartTo,
+        LoadTo,
+        DensityTo,
+        FaultsTo,
+    )
 }
 """Every kind of change by the first word of its text."""
 

@@ -39,7 +39,7 @@ NOISE = 1e-6
 """Less than this part of the objective is the solver's rounding."""
 
 
-class Value(NamedTuple):
+class MarginalValue(NamedTuple):
     """What one more GPU of a type is worth, as an improvement of the objective: above 0 is better.
 
     gpus: of the type today; price_per_hour: USD (NaN: not known); dual: slope of the objective, one_more: found by
@@ -70,12 +70,12 @@ class MarginalValues:
     unit: str
     at_s: float
     jobs: int
-    values: tuple[Value, ...]
+    values: tuple[MarginalValue, ...]
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per accelerator type with the fields of `Value`; those of a simulation only if it was asked for."""
-        found = pd.DataFrame(self.values, columns=list(Value._fields))
+        """One row per accelerator type with the fields of `MarginalValue`; those of a simulation only if asked for."""
+        found = pd.DataFrame(self.values, columns=list(MarginalValue._fields))
         simulated = any(not math.isnan(value.jct_change_s) for value in self.values)
         return found if simulated else found.drop(columns=["jct_change_s", "low_s", "high_s"])
 
@@ -91,9 +91,9 @@ class MarginalValues:
     def from_json(found: Mapping[str, Any]) -> MarginalValues:
         """The values that `as_json` told of."""
 
-        def read(row: Mapping[str, Any]) -> Value:
+        def read(row: Mapping[str, Any]) -> MarginalValue:
             known: dict[str, Any] = {name: math.nan if value is None else value for name, value in row.items()}
-            return Value(**known)
+            return MarginalValue(**known)
 
         return MarginalValues(**{**found, "values": tuple(read(row) for row in found["values"])})
 
@@ -157,7 +157,7 @@ def marginal_values(
     rows = _rows(found, data, settled, today, scenario.cluster, solver)
     if scheduler is not None:
         tried = _simulated(scenario, scheduler, knobs, seeds, bootstrap, workers)
-        rows = [Value(*value[:8], *tried[value.accelerator]) for value in rows]
+        rows = [MarginalValue(*value[:8], *tried[value.accelerator]) for value in rows]
     arrived = sum(job.arrival_s <= at_s for job in scenario.jobs)
     return MarginalValues(found.name, today.objective, today.sense, today.unit, at_s, arrived, tuple(rows))
 
@@ -169,7 +169,7 @@ def _rows(
     today: Result,
     cluster: Cluster,
     solver: Solver | None,
-) -> list[Value]:
+) -> list[MarginalValue]:
     from workbench.scheduling.solvers.limits import Sensitivity
 
     assert today.objective is not None
@@ -196,7 +196,7 @@ def _rows(
             slope = 2.0 * resolved(name, SMALL_GPUS / 2) - resolved(name, SMALL_GPUS)  # without its curvature
             note = _why(dual, slope, today)
         usd = price[name] or math.nan
-        rows.append(Value(name, gpus, price[name], dual, one_more, dual / usd, one_more / usd, note))
+        rows.append(MarginalValue(name, gpus, price[name], dual, one_more, dual / usd, one_more / usd, note))
     return rows
 
 

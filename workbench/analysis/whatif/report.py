@@ -15,7 +15,7 @@ from workbench.base.rounding import short_number
 
 if TYPE_CHECKING:
     from workbench.analysis.whatif.ask import WhatIf
-    from workbench.analysis.whatif.marginal import MarginalValues, Value
+    from workbench.analysis.whatif.marginal import MarginalValue, MarginalValues
 
 
 def what_if_report(found: WhatIf, values: MarginalValues | None = None) -> str:
@@ -84,7 +84,7 @@ def values_table(values: MarginalValues) -> str:
     return page.table([*columns, "Note"], rows, right=range(1, len(columns)))
 
 
-def _valued(row: Value, simulated: bool) -> tuple[str, ...]:
+def _valued(row: MarginalValue, simulated: bool) -> tuple[str, ...]:
     jct = change_of(row.jct_change_s, "s")
     span = interval(row.low_s, row.high_s, "s")
     each = [short_number(value, 4) for value in (row.price_per_hour, row.dual, row.one_more, row.one_more_per_usd)]

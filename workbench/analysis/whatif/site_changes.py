@@ -41,7 +41,7 @@ SET = {
 
 
 @dataclass(frozen=True)
-class Without(Change):
+class NodesWithout(Change):
     """Some nodes are not there. What ran on them at the begin waits; listed outages of theirs go with them."""
 
     nodes: str
@@ -121,7 +121,7 @@ class OutageOf(Change):
 
 
 @dataclass(frozen=True)
-class SetTo(Change):
+class SiteSettingTo(Change):
     """A limit, weight or setting of a site (`SET`). of: `qos normal`, `account bio`, `user ada` (in all accounts) or
     `user ada of vision`, `partition long`, `config`; value: as Slurm writes it; `none` takes it away.
     Policy of a partition (ours): its jobs are in order by `POLICIES` in place of priority."""
@@ -193,7 +193,7 @@ class SetTo(Change):
 
 
 @dataclass(frozen=True)
-class Together(Change):
+class SeveralChanges(Change):
     """Several changes, one after the other; their texts with ` and ` between."""
 
     changes: tuple[Change, ...]
@@ -279,4 +279,4 @@ def _plain(text: str) -> float | str:
 def together(changes: Iterable[Change]) -> Change:
     """One change of several; of one, itself."""
     found = tuple(changes)
-    return found[0] if len(found) == 1 else Together(found)
+    return found[0] if len(found) == 1 else SeveralChanges(found)

@@ -77,7 +77,7 @@ class Reservation(NamedTuple):
     row: int
     kind: int
     shadow_s: float
-    room: FreeGpus
+    free_gpus: FreeGpus
 
 
 def easy(
@@ -125,22 +125,22 @@ def _reserve(row: int, kinds: Sequence[int], trial: Trial, lasts: Lasts, started
         ends[0] = [(now_s + each, number) for number, each in enumerate(seconds)]
     else:
         for number, (those, each) in enumerate(zip(gpus, seconds, strict=True)):
-            ends[trial.room.kind_of(those)].append((now_s + each, number))
+            ends[trial.free_gpus.kind_of(those)].append((now_s + each, number))
     found = [_soonest(row, kind, ends[kind], gpus, trial) for kind in kinds]
     return min(found, key=lambda reservation: reservation.shadow_s)
 
 
 def _soonest(row: int, kind: int, ends: list[_End], gpus: Sequence[Gpus], trial: Trial) -> Reservation:
     """When a job can start on a type; infinity if it cannot, as too many of its nodes are down. `ends` are used up."""
-    room = trial.room.copy()
+    free_gpus = trial.free_gpus.copy()
     heapify(ends)  # few of them are asked for
     while ends:
         end_s, number = heappop(ends)
-        room.lend(gpus[number])
+        free_gpus.lend(gpus[number])
         together = ends and ends[0][0] <= end_s * (1 + TIE)
-        if not together and trial.fits(row, kind, room):
-            return Reservation(row, kind, end_s, room)
-    return Reservation(row, kind, math.inf, room)
+        if not together and trial.fits(row, kind, free_gpus):
+            return Reservation(row, kind, end_s, free_gpus)
+    return Reservation(row, kind, math.inf, free_gpus)
 
 
 def _passes(row: int, kind: int, trial: Trial, reserved: Reservation, lasts: Lasts) -> bool:
@@ -151,9 +151,9 @@ def _passes(row: int, kind: int, trial: Trial, reserved: Reservation, lasts: Las
     gpus = trial.placed[trial.jobs[row].name]
     if kind != reserved.kind or snapshot.now_s + lasts(snapshot, [row], [gpus])[0] <= reserved.shadow_s * (1 + TIE):
         return True
-    if reserved.room.keep(kind, sum(gpus.values()), gpus):
-        if trial.fits(reserved.row, kind, reserved.room):
+    if reserved.free_gpus.keep(kind, sum(gpus.values()), gpus):
+        if trial.fits(reserved.row, kind, reserved.free_gpus):
             return True
-        reserved.room.lend(gpus)
+        reserved.free_gpus.lend(gpus)
     trial.undo(row, kind)
     return False

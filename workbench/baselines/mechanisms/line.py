@@ -86,7 +86,7 @@ def push(
     """
     snapshot = trial.snapshot
     at, gangs = snapshot.jobs.at, snapshot.jobs.gpus.tolist()
-    runs = {at[str(unit)]: (trial.room.kind_of(gpus), gpus) for unit, gpus in held.items()}
+    runs = {at[str(unit)]: (trial.free_gpus.kind_of(gpus), gpus) for unit, gpus in held.items()}
     line = in_line(sorted([*waiting, *runs]), keys)
     behind: list[list[tuple[int, Gpus]]] = [[] for _ in trial.left]  # who runs on each type, from here on in the line
     for row in line:

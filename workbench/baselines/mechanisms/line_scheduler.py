@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from workbench.baselines.mechanisms import priority, queue, rounds
-from workbench.baselines.mechanisms.priority import Allocated
+from workbench.baselines.mechanisms.priority import PolicyAnswer
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision
@@ -47,7 +47,7 @@ class LineScheduler(Scheduler):
         """Who gets which of the GPUs that are free now."""
 
     @abstractmethod
-    def shares(self, snapshot: Snapshot, knobs: Knobs, memory: Memory, rng: np.random.Generator) -> Allocated:
+    def shares(self, snapshot: Snapshot, knobs: Knobs, memory: Memory, rng: np.random.Generator) -> PolicyAnswer:
         """Shares of 0 or 1, and what to remember for the next time."""
 
     def settle(self, given: Knobs) -> dict[str, Value]:
@@ -68,7 +68,7 @@ class LineScheduler(Scheduler):
         if not in_rounds(knobs):
             return self.serve(snapshot, knobs, rng), None
 
-        def policy(snapshot: Snapshot, knobs: Knobs, memory: Memory) -> Allocated:
+        def policy(snapshot: Snapshot, knobs: Knobs, memory: Memory) -> PolicyAnswer:
             return self.shares(snapshot, knobs, memory, rng)
 
         return priority.decide(snapshot, memory, self._mechanism(knobs), rng, policy)

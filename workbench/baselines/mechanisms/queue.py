@@ -55,14 +55,14 @@ def start(scenario: Scenario, knobs: Mapping[str, Any]) -> Restarts | None:
 
 @dataclass
 class _Plan:
-    """Who will hold which GPUs, and the room beside them.
+    """Who will hold which GPUs, and the GPUs free beside them.
 
     held: without those whose leases nobody can change; waited: rows of those who hold none before;
     fresh: those who get GPUs at their turn in line; victims: those who had to make room (they may be fresh again).
     """
 
     held: dict[Unit, Gpus]
-    room: FreeGpus
+    free_gpus: FreeGpus
     waited: Sequence[int]
     fresh: set[str] = field(default_factory=set)
     victims: set[str] = field(default_factory=set)
@@ -92,9 +92,9 @@ def serve(
         return Decision(signals=signals, next_s=math.inf) if signals else GOES_ON
     if not (rule.preemptive or moves or snapshot.ended):
         return _started(snapshot, waiting, keys, rule, signals, choose)
-    staying, room = kept(snapshot)
+    staying, free_gpus = kept(snapshot)
     leases = snapshot.leases if rule.preemptive or moves else {}  # nobody else's change
-    plan = _Plan({unit: lease.gpus for unit, lease in leases.items()} | staying, room, waiting)
+    plan = _Plan({unit: lease.gpus for unit, lease in leases.items()} | staying, free_gpus, waiting)
     _admit(snapshot, keys, rule, plan, choose)
     moved = restarts is not None and moves and _move(snapshot, keys, rule, plan, restarts.by_gang)
     gone = frozenset([unit for unit, lease in leases.items() if plan.held.get(unit) != lease.gpus])
@@ -123,7 +123,7 @@ def _started(
     next_s = math.inf if rule.steady or len(placed) == len(waiting) else None
     if not placed:
         return Decision(signals=signals, next_s=next_s) if signals or next_s is None else GOES_ON
-    types, kind_of = snapshot.types, trial.room.kind_of
+    types, kind_of = snapshot.types, trial.free_gpus.kind_of
     return Decision(
         assign=tuple([Assignment(unit, gpus, math.inf) for unit, gpus in placed.items()]),
         signals=signals,
@@ -135,28 +135,30 @@ def _started(
 def _together(
     snapshot: Snapshot, chosen: Sequence[tuple[int, int]], trial: Trial, had: Mapping[str, Gpus], *, anew: bool
 ) -> tuple[dict[Unit, Gpus], FreeGpus]:
-    """GPUs of those who were chosen, and the room beside them: placed anew together, large gangs first, if there are
-    several (or `anew`), unless they find less than in the trial; had: GPUs of the victims."""
+    """GPUs of those who were chosen, and the GPUs free beside them: placed anew together, large gangs first, if there
+    are several (or `anew`), unless they find less than in the trial; had: GPUs of the victims."""
     if trial.refused or not (anew or (len(chosen) > 1 and not trial.final)):
-        return trial.placed, trial.room
-    room = kept(snapshot)[1]
+        return trial.placed, trial.free_gpus
+    free_gpus = kept(snapshot)[1]
     for gpus in had.values():
-        room.lend(gpus)
+        free_gpus.lend(gpus)
     gangs = [(trial.jobs[row], kind) for row, kind in chosen]
     requests = [Request(each.name, kind, each.gpus, had.get(each.name)) for each, kind in gangs]
-    placed = place(requests, room, keep_first=True, accept=runs_spread(snapshot))
-    return (placed, room) if len(placed) == len(chosen) else (trial.placed, trial.room)
+    placed = place(requests, free_gpus, keep_first=True, accept=runs_spread(snapshot))
+    return (placed, free_gpus) if len(placed) == len(chosen) else (trial.placed, trial.free_gpus)
 
 
 def kept(snapshot: Snapshot) -> tuple[dict[Unit, Gpus], FreeGpus]:
-    """Who goes on where its assignment ends now, and the room beside them."""
-    room = FreeGpus(snapshot.nodes)
+    """Who goes on where its assignment ends now, and the GPUs free beside them."""
+    free_gpus = FreeGpus(snapshot.nodes)
     if not snapshot.ended:
-        return {}, room
+        return {}, free_gpus
     gpus = {unit: lease.gpus for unit, lease in snapshot.ended.items()}
     return {
-        unit: those for unit, those in gpus.items() if room.keep(room.kind_of(those), sum(those.values()), those)
-    }, room
+        unit: those
+        for unit, those in gpus.items()
+        if free_gpus.keep(free_gpus.kind_of(those), sum(those.values()), those)
+    }, free_gpus
 
 
 def _waiting(snapshot: Snapshot, plan: _Plan) -> Sequence[int]:
@@ -175,14 +177,14 @@ def _admit(snapshot: Snapshot, keys: Keys, rule: Rule, plan: _Plan, choose: Choo
     waiting = _waiting(snapshot, plan)
     if not waiting:
         return
-    trial = Trial(snapshot, plan.room)
+    trial = Trial(snapshot, plan.free_gpus)
     jobs = trial.jobs
     chosen, victims = choose(in_line(waiting, keys), rule, trial), list[int]()
     if rule.preemptive and plan.held and len(chosen) < len(waiting):
         trial = Trial(snapshot, kept(snapshot)[1])
         chosen, victims = push(waiting, keys, rule, trial, plan.held)
     had = {jobs[row].name: plan.held.pop(jobs[row].name) for row in victims}
-    placed, plan.room = _together(snapshot, chosen, trial, had, anew=trial.room is not plan.room)
+    placed, plan.free_gpus = _together(snapshot, chosen, trial, had, anew=trial.free_gpus is not plan.free_gpus)
     plan.held |= placed
     plan.victims.update(had)
     plan.fresh.update([str(unit) for unit, gpus in placed.items() if had.get(str(unit)) != gpus])
@@ -190,9 +192,9 @@ def _admit(snapshot: Snapshot, keys: Keys, rule: Rule, plan: _Plan, choose: Choo
 
 def _move(snapshot: Snapshot, keys: Keys, rule: Rule, plan: _Plan, restart_s: Mapping[int, float]) -> bool:
     """Move jobs to faster types, and let those who wait fill the gaps; returns whether anybody moved."""
-    if not move_up(snapshot, keys, plan.held, plan.room, restart_s):
+    if not move_up(snapshot, keys, plan.held, plan.free_gpus, restart_s):
         return False
-    trial = Trial(snapshot, plan.room)
+    trial = Trial(snapshot, plan.free_gpus)
     fill(in_line(_waiting(snapshot, plan), keys), rule, trial)
     plan.held |= trial.placed
     plan.fresh.update(map(str, trial.placed))
@@ -209,7 +211,7 @@ def _reasons(snapshot: Snapshot, plan: _Plan, gone: Set[Unit]) -> dict[str, Reas
         name = str(unit)
         if name not in plan.fresh and name not in gone:
             continue
-        kind = snapshot.types[plan.room.kind_of(gpus)]
+        kind = snapshot.types[plan.free_gpus.kind_of(gpus)]
         if name in plan.fresh:
             why[name] = _next_in_line(sum(gpus.values()), kind)
         else:
@@ -223,16 +225,20 @@ def _next_in_line(gpus: int, kind: str) -> Reason:
 
 
 def move_up(
-    snapshot: Snapshot, keys: Keys, held: dict[Unit, Gpus], room: FreeGpus, restart_s: Mapping[int, float]
+    snapshot: Snapshot, keys: Keys, held: dict[Unit, Gpus], free_gpus: FreeGpus, restart_s: Mapping[int, float]
 ) -> bool:
     """Move jobs to free GPUs of types on which they are done sooner; returns whether anybody moved.
 
     Down the line each job takes the type on which its believed remaining time is shortest, the `restart_s` of its gang
-    included if it runs already; and again, since movers leave GPUs to others, until nobody gains. `held` and `room`
-    change. This ends: a move makes one job sooner and none later.
+    included if it runs already; and again, since movers leave GPUs to others, until nobody gains. `held` and
+    `free_gpus` change. This ends: a move makes one job sooner and none later.
     """
     moved = False
-    while len(snapshot.types) > 1 and any(room.free) and _Offer(snapshot, held, room, restart_s).down_the_line(keys):
+    while (
+        len(snapshot.types) > 1
+        and any(free_gpus.free)
+        and _Offer(snapshot, held, free_gpus, restart_s).down_the_line(keys)
+    ):
         moved = True
     return moved
 
@@ -246,15 +252,15 @@ class _Offer:
     """
 
     def __init__(
-        self, snapshot: Snapshot, held: dict[Unit, Gpus], room: FreeGpus, restart_s: Mapping[int, float]
+        self, snapshot: Snapshot, held: dict[Unit, Gpus], free_gpus: FreeGpus, restart_s: Mapping[int, float]
     ) -> None:
-        self.snapshot, self.held, self.room = snapshot, held, room
-        self.left = room.left(len(snapshot.types))
+        self.snapshot, self.held, self.free_gpus = snapshot, held, free_gpus
+        self.left = free_gpus.left(len(snapshot.types))
         self.rows = np.array(sorted(snapshot.jobs.at[str(unit)] for unit in held), dtype=np.int64)
         self.jobs = jobs = job_orders.take(snapshot.jobs, self.rows)
         gpus = [held[name] for name in jobs.names]
         speed = snapshot.belief.speeds(jobs)
-        here = speed[np.arange(len(gpus)), [room.kind_of(those) for those in gpus]]
+        here = speed[np.arange(len(gpus)), [free_gpus.kind_of(those) for those in gpus]]
         for spot, those in enumerate(gpus):
             if len(those) > 1:
                 here[spot] = snapshot.belief.on_nodes(jobs.jobs[spot], those)
@@ -283,16 +289,16 @@ class _Offer:
         name, gang = self.jobs.names[spot], int(self.jobs.gpus[spot])
         if self.left[kind] < gang:
             return False
-        found = place([Request(name, kind, gang)], self.room, accept=runs_spread(self.snapshot)).get(name)
+        found = place([Request(name, kind, gang)], self.free_gpus, accept=runs_spread(self.snapshot)).get(name)
         if found is None:
             return False
         if len(found) > 1:
             speed = self.snapshot.belief.on_nodes(self.jobs.jobs[spot], found)
             if self.restart_s[spot] + self.jobs.steps_left[spot] / speed >= self.most_s[spot]:
-                self.room.give_back(kind, found)
+                self.free_gpus.give_back(kind, found)
                 return False
         before, self.held[name] = self.held[name], found
-        self.room.lend(before)
-        self.left[self.room.kind_of(before)] += gang
+        self.free_gpus.lend(before)
+        self.left[self.free_gpus.kind_of(before)] += gang
         self.left[kind] -= gang
         return True

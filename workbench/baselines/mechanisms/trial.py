@@ -17,9 +17,9 @@ class Trial:
     final: whether they get what they were given, rather than being placed anew together, large gangs first.
     """
 
-    def __init__(self, snapshot: Snapshot, room: FreeGpus) -> None:
-        self.snapshot, self.room, self.jobs = snapshot, room, snapshot.jobs.now
-        self.left = room.left(len(snapshot.types))
+    def __init__(self, snapshot: Snapshot, free_gpus: FreeGpus) -> None:
+        self.snapshot, self.free_gpus, self.jobs = snapshot, free_gpus, snapshot.jobs.now
+        self.left = free_gpus.left(len(snapshot.types))
         self.placed: dict[Unit, Gpus] = {}
         self.refused = self.final = False
 
@@ -28,7 +28,7 @@ class Trial:
         job = self.jobs[row]
         if self.left[kind] < job.gpus:
             return False
-        found = self._place(job, kind, self.room, previous)
+        found = self._place(job, kind, self.free_gpus, previous)
         if found is None:
             self.refused = True
             return False
@@ -36,13 +36,13 @@ class Trial:
         self.left[kind] -= job.gpus
         return True
 
-    def _place(self, job: Job, kind: int, room: FreeGpus, previous: Gpus | None = None) -> Gpus | None:
+    def _place(self, job: Job, kind: int, free_gpus: FreeGpus, previous: Gpus | None = None) -> Gpus | None:
         """GPUs as `workbench.scheduling.placement.place` finds them for one unit; None without any on which it runs."""
-        if previous is not None and room.keep(kind, job.gpus, previous):
+        if previous is not None and free_gpus.keep(kind, job.gpus, previous):
             return previous
-        found = room.consolidate(kind, job.gpus)
+        found = free_gpus.consolidate(kind, job.gpus)
         if found is not None and len(found) > 1 and not self.snapshot.belief.on_nodes(job, found) > 0:
-            room.give_back(kind, found)
+            free_gpus.give_back(kind, found)
             return None
         return found
 
@@ -50,12 +50,12 @@ class Trial:
         """Take back what `take` gave."""
         self._lend(kind, self.placed.pop(self.jobs[row].name))
 
-    def fits(self, row: int, kind: int, room: FreeGpus) -> bool:
-        """Whether a job would find GPUs of a type in another room, which stays as it is."""
+    def fits(self, row: int, kind: int, free_gpus: FreeGpus) -> bool:
+        """Whether a job would find GPUs of a type among others that are free, which stay as they are."""
         job = self.jobs[row]
-        found = self._place(job, kind, room)
+        found = self._place(job, kind, free_gpus)
         if found is not None:
-            room.lend(found)
+            free_gpus.lend(found)
         return found is not None
 
     def push(self, row: int, kind: int, behind: Sequence[tuple[int, Gpus]], previous: Gpus | None) -> int:
@@ -86,11 +86,11 @@ class Trial:
         return fits
 
     def _lend(self, kind: int, gpus: Gpus) -> None:
-        self.room.lend(gpus)
+        self.free_gpus.lend(gpus)
         self.left[kind] += sum(gpus.values())
 
     def _take_back(self, kind: int, lent: Sequence[tuple[int, Gpus]]) -> None:
         for _, gpus in lent:
             count = sum(gpus.values())
-            self.room.keep(kind, count, gpus)
+            self.free_gpus.keep(kind, count, gpus)
             self.left[kind] -= count

@@ -28,13 +28,13 @@ def worker_types(cluster: Cluster, knobs: Mapping[str, Any]) -> tuple[WorkerType
     return (*together, *(WorkerType(name, "unconsolidated") for name in cluster.types if nodes.count(name) > 1))
 
 
-def pools(kinds: Sequence[WorkerType], types: Sequence[str]) -> IntArray:
+def accelerators_of(kinds: Sequence[WorkerType], types: Sequence[str]) -> IntArray:
     """(worker types,) position of each one's accelerator type, to be read only."""
-    return _pools(tuple(kinds), tuple(types))
+    return _accelerators_of(tuple(kinds), tuple(types))
 
 
 @lru_cache(maxsize=32)
-def _pools(kinds: tuple[WorkerType, ...], types: tuple[str, ...]) -> IntArray:
+def _accelerators_of(kinds: tuple[WorkerType, ...], types: tuple[str, ...]) -> IntArray:
     return fixed(np.array([types.index(kind.accelerator) for kind in kinds], dtype=np.int64))
 
 
@@ -46,7 +46,7 @@ def speeds(snapshot: Snapshot, jobs: JobView, kinds: Sequence[WorkerType]) -> Fl
         for word in dict.fromkeys(kind.word for kind in kinds)
     }
     if kinds and not any(kind.placement for kind in kinds):
-        return known["consolidated"][:, pools(kinds, snapshot.types)]
+        return known["consolidated"][:, accelerators_of(kinds, snapshot.types)]
     found = np.empty((len(jobs), len(kinds)))
     for column, kind in enumerate(kinds):
         found[:, column] = known[kind.word][:, snapshot.types.index(kind.accelerator)]

@@ -320,26 +320,26 @@ class ChronusInstance:
         return _fixed(self.capacity[np.minimum(np.arange(self.leases), len(self.capacity) - 1)])
 
     @cached_property
-    def _room(self) -> BoolArray:
+    def _fits_alone(self) -> BoolArray:
         """(options x rows of capacity) whether a job fits beside nobody."""
-        room: BoolArray = np.all(self.every.held[:, None, :] <= self.capacity[None, :, :], axis=2)
-        return room
+        fits: BoolArray = np.all(self.every.held[:, None, :] <= self.capacity[None, :, :], axis=2)
+        return fits
 
     @cached_property
     def fits(self) -> BoolArray:
         """(jobs,) whether the cluster ever has the GPUs of a job, with one option at least."""
-        return self._some(np.any(self._room, axis=1))
+        return self._some(np.any(self._fits_alone, axis=1))
 
     @cached_property
     def open_as(self) -> IntArray:
         """(options,) leases from the arrival to the last deadline that have the GPUs of a job."""
         own, job = np.arange(len(self.every)), self.every.job
-        rows = self._room.shape[1]
-        before = np.hstack([np.zeros((len(own), 1), dtype=np.int64), np.cumsum(self._room[:, :-1], axis=1)])
+        rows = self._fits_alone.shape[1]
+        before = np.hstack([np.zeros((len(own), 1), dtype=np.int64), np.cumsum(self._fits_alone[:, :-1], axis=1)])
 
         def until(lease: IntArray) -> IntArray:
             """Of leases 1, 2, ..., `lease`; those from the last row on are all alike."""
-            later = np.where(self._room[:, -1], np.maximum(0, lease - (rows - 1)), 0)
+            later = np.where(self._fits_alone[:, -1], np.maximum(0, lease - (rows - 1)), 0)
             found: IntArray = before[own, np.minimum(lease, rows - 1)] + later
             return found
 

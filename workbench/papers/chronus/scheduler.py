@@ -40,10 +40,10 @@ from workbench.base.errors import InputError, counted
 from workbench.base.round_times import boundary_after, boundary_from
 from workbench.papers.chronus import knobs
 from workbench.papers.chronus.algorithms import planning, profiling
-from workbench.papers.chronus.algorithms.clusters import Free, NodesUp, split
+from workbench.papers.chronus.algorithms.clusters import FreeByCluster, NodesUp, split
 from workbench.papers.chronus.algorithms.cycle import Cycle, CycleOutcome
 from workbench.papers.chronus.algorithms.guarantees import Promises
-from workbench.papers.chronus.algorithms.profiling import ProfiledSpeeds, Profiler, Waiting
+from workbench.papers.chronus.algorithms.profiling import ProfiledSpeeds, Profiler, WaitingProfile
 from workbench.papers.chronus.algorithms.terms import ROUNDING_S, LeaseTerms
 from workbench.papers.chronus.formulations.leases import LeaseSelection
 from workbench.papers.chronus.knobs import (
@@ -217,12 +217,12 @@ def _cycle(
     return decision, ChronusMemory(profiler, outcome.promises, known)
 
 
-def _free(snapshot: Snapshot, profiler: Profiler, nodes: NodesUp) -> tuple[Free, ...]:
+def _free(snapshot: Snapshot, profiler: Profiler, nodes: NodesUp) -> tuple[FreeByCluster, ...]:
     return split(snapshot, nodes, profiler.capacity, profiler.own_jobs)
 
 
 def _profiles(
-    snapshot: Snapshot, profiler: Profiler, nodes: NodesUp, free: tuple[Free, ...], knobs: Knobs
+    snapshot: Snapshot, profiler: Profiler, nodes: NodesUp, free: tuple[FreeByCluster, ...], knobs: Knobs
 ) -> tuple[tuple[Assignment, ...], Profiler]:
     slo_end_s = boundary_after(snapshot.now_s, float(knobs["slo_lease_s"]))
     return profiling.start_profiles(profiler, snapshot, nodes, free, slo_end_s, knobs)
@@ -283,12 +283,12 @@ def _believed(snapshot: Snapshot, rows: list[int]) -> FloatArray:
     return snapshot.belief.speeds(job_orders.take(snapshot.jobs, rows))
 
 
-def _waiting(snapshot: Snapshot, rows: list[int]) -> list[Waiting]:
+def _waiting(snapshot: Snapshot, rows: list[int]) -> list[WaitingProfile]:
     nodes, found = NodesUp.of(snapshot), []
     for row, speeds in zip(rows, _believed(snapshot, rows).tolist(), strict=True):
         job = snapshot.jobs.jobs[row]
         kind, gpus = profiling.profiled_on(job, speeds, nodes)
-        found.append(Waiting(job.name, kind, gpus, job.user or ""))
+        found.append(WaitingProfile(job.name, kind, gpus, job.user or ""))
     return found
 
 

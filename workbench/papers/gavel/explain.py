@@ -9,7 +9,7 @@ import pandas as pd
 
 from workbench.base.labels import listed
 from workbench.baselines.mechanisms.explain import arrival
-from workbench.baselines.mechanisms.priority.explain import FULL, Why, explainer, given_out
+from workbench.baselines.mechanisms.priority.explain import FULL, NoShare, explainer, given_out
 from workbench.papers.gavel.formulations import fifo, max_throughput, min_cost, min_cost_slo, shortest_job_first
 from workbench.papers.gavel.formulations.hierarchical import NAME as HIERARCHICAL
 from workbench.papers.gavel.scheduler import DURATION
@@ -28,7 +28,7 @@ OF_POLICY: Mapping[str, str] = {
 """What a job is worth per GPU of a type, by policy."""
 
 
-def _of_sum(job_at: JobAtTime, block: pd.DataFrame) -> Why | None:
+def _of_sum(job_at: JobAtTime, block: pd.DataFrame) -> NoShare | None:
     """Who has the GPUs in a policy's largest sum: jobs that are worth more per GPU, whatever their place in line."""
     worth = _worths(job_at)
     if not worth:
@@ -57,7 +57,7 @@ def _of_sum(job_at: JobAtTime, block: pd.DataFrame) -> Why | None:
     if policy == min_cost_slo.NAME:
         sentences.append("Who has an SLO is first given what that needs, whatever it is worth.")
     facts = [Fact(f"{WORTH_ON}{kind}", values[job_at.job]) for kind, values in worth.items()]
-    return Why(f"{NONE}: {'; '.join(parts)}", tuple(sentences), tuple(facts), order)
+    return NoShare(f"{NONE}: {'; '.join(parts)}", tuple(sentences), tuple(facts), order)
 
 
 def _no_less(worth: Mapping[str, float], one: str, other: str) -> bool:
@@ -98,17 +98,17 @@ def _lengths(job_at: JobAtTime) -> Order | None:
     return job_at.order(DURATION, "time left on its fastest type", "s", "lowest", job_at.by_arrival)
 
 
-def _literal(job_at: JobAtTime) -> Why | None:
+def _literal(job_at: JobAtTime) -> NoShare | None:
     """Shortest job first as printed: of the M programmes one counts, that of the shortest job."""
     order = _lengths(job_at)
     if order is None or job_at.job not in order.values:
         return None
     first = min(order.values, key=lambda name: order.place(name) or 0)
-    return Why(f"{NONE}: as printed (literal) the policy serves one job, {first}; others get what the solver leaves",
-               order=order)  # fmt: skip
+    sentence = f"{NONE}: as printed (literal) the policy serves one job, {first}; others get what the solver leaves"
+    return NoShare(sentence, order=order)
 
 
-def _of_entities(job_at: JobAtTime, block: pd.DataFrame) -> Why | None:
+def _of_entities(job_at: JobAtTime, block: pd.DataFrame) -> NoShare | None:
     """The jobs before it in its entity, if that serves its own first come, first served."""
     entity = next((each for each in job_at.run.scenario.entities if each.name == job_at.spec.entity), None)
     if entity is None or entity.policy != "fifo":
@@ -123,7 +123,7 @@ def _of_entities(job_at: JobAtTime, block: pd.DataFrame) -> Why | None:
     binding = (
         f"{NONE}: in entity {entity.name} {listed(served or ahead)} came before it, and left it nothing to rise on"
     )
-    return Why(binding, (rule,), order=order) if ahead else None
+    return NoShare(binding, (rule,), order=order) if ahead else None
 
 
 LOWERS = "would lower the ratio of all throughput to all cost"

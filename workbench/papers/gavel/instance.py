@@ -21,7 +21,7 @@ import numpy.typing as npt
 from workbench.base.arrays import fixed, shaped
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.priority.knobs import AUTHORS_ORDER
-from workbench.baselines.mechanisms.worker_types import pools, speeds, worker_types
+from workbench.baselines.mechanisms.worker_types import accelerators_of, speeds, worker_types
 from workbench.papers.gavel.algorithms.pairs import candidates
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
@@ -135,7 +135,7 @@ class AllocationInstance:
             "gang": snapshot.jobs.gpus[rows].astype(float),
             "workers": snapshot.workers.astype(float),
             "accelerators": snapshot.types,
-            "accelerator": pools(kinds, snapshot.types),
+            "accelerator": accelerators_of(kinds, snapshot.types),
         }
         if knobs.get("space_sharing", False):
             found["pairs"], found["pair_speed"] = candidates(snapshot, rows, kinds, found["speed"])
@@ -179,7 +179,7 @@ class AllocationInstance:
             raise InputError("allocation, pair_speed", float(self.pair_speed.min()), "finite numbers of steps/s >= 0")
 
     @property
-    def pool(self) -> IntArray:
+    def accelerator_of(self) -> IntArray:
         """(types,) position of each worker type's accelerator type."""
         assert self.accelerator is not None
         return self.accelerator
@@ -187,7 +187,7 @@ class AllocationInstance:
     @cached_property
     def can_run(self) -> BoolArray:
         """(jobs x types) whether the job has a speed there and there are workers."""
-        return fixed((self.speed > 0) & (self.workers > 0)[self.pool][None, :])
+        return fixed((self.speed > 0) & (self.workers > 0)[self.accelerator_of][None, :])
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
@@ -220,7 +220,7 @@ class AllocationInstance:
     @cached_property
     def allowed(self) -> BoolArray:
         """(combinations x types) whether X may exceed 0: every member has a speed there and there are workers."""
-        open_types = (self.workers > 0)[self.pool]
+        open_types = (self.workers > 0)[self.accelerator_of]
         return fixed(np.concatenate([self.can_run, (self.pair_speed > 0).all(axis=1) & open_types[None, :]]))
 
     @cached_property
@@ -252,9 +252,9 @@ class AllocationInstance:
         if self.fair is not None:
             return self.fair
         speed = np.zeros((len(self.jobs), len(self.workers)))
-        for kind, pool in reversed(list(enumerate(self.pool.tolist()))):
+        for kind, accelerator in reversed(list(enumerate(self.accelerator_of.tolist()))):
             here = self.speed[:, kind]
-            speed[:, pool] = np.where(here > 0, here, speed[:, pool])
+            speed[:, accelerator] = np.where(here > 0, here, speed[:, accelerator])
         # Not a matrix product, whose rounding may differ between equal rows.
         return fixed((speed * equal_share(self.workers)).sum(axis=1))
 
@@ -283,7 +283,7 @@ class AllocationInstance:
 
     def used(self, shares: FloatArray) -> FloatArray:
         """(accelerators,) GPUs in use on average; a pair's count once."""
-        return np.bincount(self.pool, self.unit_gang @ shares, minlength=len(self.workers)).astype(float)
+        return np.bincount(self.accelerator_of, self.unit_gang @ shares, minlength=len(self.workers)).astype(float)
 
     def agnostic(self, reference: str = "") -> Self:
         """The data as a policy sees them that does not know the types apart: one speed for each job.
@@ -297,8 +297,11 @@ class AllocationInstance:
         if reference and reference not in self.types:
             raise InputError("reference", reference, "one of " + ", ".join(self.types))
         column = self.types.index(reference) if reference else None
-        by_type = self.workers[self.pool]
-        first = np.array([pool not in self.pool[:kind] for kind, pool in enumerate(self.pool)], dtype=bool)
+        by_type = self.workers[self.accelerator_of]
+        first = np.array(
+            [accelerator not in self.accelerator_of[:kind] for kind, accelerator in enumerate(self.accelerator_of)],
+            dtype=bool,
+        )
 
         def one(speed: FloatArray, able: BoolArray) -> FloatArray:
             counted = np.where((able & first).any(axis=-1, keepdims=True), able & first, able)
@@ -447,7 +450,7 @@ class PricedInstance(AllocationInstance):
     @property
     def type_price(self) -> FloatArray:
         """(types,) USD per GPU and hour of each worker type, which is its accelerator type's."""
-        return self.price[self.pool]
+        return self.price[self.accelerator_of]
 
     def cost(self, shares: FloatArray) -> float:
         """USD per hour of the GPUs in use under (combinations x types) shares; a pair's GPUs count once."""
@@ -511,8 +514,8 @@ def isolated_throughput(data: AllocationInstance) -> FloatArray:
     """
     speed = np.where(data.can_run, data.speed, 0.0)
     best = np.zeros((len(data.jobs), len(data.workers)))
-    for kind, pool in enumerate(data.pool.tolist()):
-        best[:, pool] = np.maximum(best[:, pool], speed[:, kind])
+    for kind, accelerator in enumerate(data.accelerator_of.tolist()):
+        best[:, accelerator] = np.maximum(best[:, accelerator], speed[:, kind])
     owned = isolated_share(data.workers, data.gang, float(data.count.sum()))
     throughput: FloatArray = (best * owned).sum(axis=1)
     return throughput
@@ -532,7 +535,7 @@ Data = TypeVar("Data", bound=AllocationInstance)
 def _runnable(snapshot: Snapshot, knobs: Knobs) -> FloatArray:
     """(jobs x worker types) steps/s of each gang, 0 where it cannot run or exceeds the workers."""
     kinds = worker_types(snapshot.cluster, knobs)
-    workers = snapshot.workers[pools(kinds, snapshot.types)]
+    workers = snapshot.workers[accelerators_of(kinds, snapshot.types)]
     return np.where(snapshot.jobs.gpus[:, None] <= workers, speeds(snapshot, snapshot.jobs, kinds), 0.0)
 
 

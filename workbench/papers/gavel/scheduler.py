@@ -14,7 +14,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from workbench.baselines.mechanisms.priority import Allocated, SharePolicy
+from workbench.baselines.mechanisms.priority import PolicyAnswer, SharePolicy
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.baselines.mechanisms.worker_types import worker_types
 from workbench.papers.gavel.formulations import fifo, max_throughput, min_cost, min_cost_slo, shortest_job_first
@@ -63,7 +63,7 @@ class FormulationPolicy:
     combine: Combine | None = None
     numbers: Numbers | None = None
 
-    def __call__(self, snapshot: Snapshot, knobs: Knobs, memory: Any) -> Allocated:
+    def __call__(self, snapshot: Snapshot, knobs: Knobs, memory: Any) -> PolicyAnswer:
         data, memory = self.data(snapshot, knobs, able(snapshot, knobs), memory)
         allocate = self._as_stated if self.formulation.own else self.formulation.allocate
         found = allocate(data, knobs) if self.combine is None else by_parts(data, knobs, allocate, self.combine)
@@ -72,7 +72,7 @@ class FormulationPolicy:
             signals |= {name: data.given(values) for name, values in self.numbers(data, knobs).items()}
         kinds = worker_types(snapshot.cluster, knobs)
         solved = found.solved if data.jobs else replace(found.solved, objective=None)
-        return Allocated(_shares(data, found.shares, kinds), solved, memory, signals)
+        return PolicyAnswer(_shares(data, found.shares, kinds), solved, memory, signals)
 
     def route(self, knobs: Knobs) -> Route:
         """Of parts of the cluster it is the programme of each."""
@@ -90,11 +90,11 @@ class FormulationPolicy:
         if type(self.formulation).found is not ShareFormulation.found:
             return None
 
-        def policy(snapshot: Snapshot, knobs: Knobs, memory: Any) -> Allocated:
+        def policy(snapshot: Snapshot, knobs: Knobs, memory: Any) -> PolicyAnswer:
             data, memory = self.data(snapshot, knobs, able(snapshot, knobs), memory)
             values = answer(StatedProblem(self.formulation, data, knobs))
             shares = np.clip(self.formulation.shares(values, data), 0.0, None)
-            return Allocated(_shares(data, shares, worker_types(snapshot.cluster, knobs)), memory=memory)
+            return PolicyAnswer(_shares(data, shares, worker_types(snapshot.cluster, knobs)), memory=memory)
 
         return policy
 
@@ -225,8 +225,8 @@ def per_gpu(data: AllocationInstance, worth: FloatArray) -> dict[str, FloatArray
     """
     value = np.where(data.can_run, worth * data.speed / data.gang[:, None], -np.inf)
     found = {}
-    for pool, name in enumerate(data.accelerators):
-        best = value[:, data.pool == pool].max(axis=1, initial=-np.inf)
+    for accelerator, name in enumerate(data.accelerators):
+        best = value[:, data.accelerator_of == accelerator].max(axis=1, initial=-np.inf)
         found[WORTH_ON + name] = np.where(np.isfinite(best), best, np.nan)
     return found
 

@@ -57,7 +57,7 @@ from workbench.papers.hadar.algorithms.dual_subroutine import (
 )
 from workbench.papers.hadar.algorithms.forking import CopyPlan, copy_ids, plan_copies, register, unforked
 from workbench.papers.hadar.algorithms.selection import Knapsack, Selection
-from workbench.papers.hadar.algorithms.tracker import Given, Tracker, aggregate
+from workbench.papers.hadar.algorithms.tracker import CopyWork, Tracker, aggregate
 from workbench.papers.hadar.formulations.offline import Offline
 from workbench.papers.hadar.formulations.round import RoundInstance
 from workbench.papers.hadar.formulations.utility import READS
@@ -84,7 +84,7 @@ from workbench.scheduling.contract import ExactProblem, Formulation, Knobs, Memo
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Unit, is_copy
 from workbench.scheduling.knob import Value
 from workbench.scheduling.placement import FreeGpus, Gpus
-from workbench.scheduling.snapshot import Learns, Snapshot
+from workbench.scheduling.snapshot import LearningBelief, Snapshot
 from workbench.scheduling.solvers import KEPT
 from workbench.simulation.schema import PRICE_OF
 
@@ -145,7 +145,7 @@ class Hadar(Scheduler):
         decision, gets = _all(snapshot, restart_s, knobs, self.instead)
         if knobs["reschedule"] == "all" or not gets:
             return decision, replace(memory, last=None)
-        if isinstance(snapshot.belief, Learns):  # speeds may change in any round: ask again, and look
+        if isinstance(snapshot.belief, LearningBelief):  # speeds may change in any round: ask again, and look
             return decision, replace(memory, last=Basis.of(snapshot, gets))
         return replace(decision, next_s=math.inf), memory
 
@@ -154,14 +154,14 @@ def _waiting(
     snapshot: Snapshot, restart_s: Mapping[int, float], knobs: Knobs, instead: Formulation[Any] | None
 ) -> Decision:
     """Decide on the jobs without GPUs; the others keep theirs."""
-    room = FreeGpus(snapshot.nodes)
-    kept = {unit: lease.gpus for unit, lease in snapshot.ended.items() if keep_gpus(room, lease.gpus)}
+    free_gpus = FreeGpus(snapshot.nodes)
+    kept = {unit: lease.gpus for unit, lease in snapshot.ended.items() if keep_gpus(free_gpus, lease.gpus)}
     again = tuple(Assignment(unit, gpus, math.inf) for unit, gpus in kept.items())
     rows = [row for row, name in enumerate(snapshot.jobs.names) if name not in snapshot.leases and name not in kept]
-    if not rows or not any(room.free):
+    if not rows or not any(free_gpus.free):
         return Decision(assign=again, solved=KEPT, next_s=math.inf)
     queue = HadarQueue.from_snapshot(snapshot, rows, HadarRules.of(knobs), restart_s)
-    found = _allocate(snapshot, queue, room, knobs, instead)
+    found = _allocate(snapshot, queue, free_gpus, knobs, instead)
     fresh = tuple(Assignment(queue.view.names[row], chosen.gpus, math.inf) for row, chosen in found.chosen.items())
     decision = _recorded(snapshot, queue, found, (*again, *fresh))
     if fresh or np.isfinite(found.best).any():
@@ -175,11 +175,11 @@ def _all(
     """Decide on all jobs; who gets other GPUs than it has, or none, loses its own. Also the GPUs of each job then."""
     leases = {unit: lease.gpus for unit, lease in snapshot.leases.items()}
     held = {str(unit): lease.gpus for unit, lease in (*snapshot.leases.items(), *snapshot.ended.items())}
-    room = FreeGpus(snapshot.nodes)
+    free_gpus = FreeGpus(snapshot.nodes)
     for gpus in leases.values():
-        give_back(room, gpus)
+        give_back(free_gpus, gpus)
     queue = HadarQueue.from_snapshot(snapshot, list(range(len(snapshot.jobs))), HadarRules.of(knobs), restart_s)
-    found = _allocate(snapshot, queue, room, knobs, instead, held)
+    found = _allocate(snapshot, queue, free_gpus, knobs, instead, held)
     gets = {queue.view.names[row]: chosen.gpus for row, chosen in found.chosen.items()}
     stays = {unit for unit, gpus in leases.items() if gets.get(str(unit)) == gpus}
     fresh = tuple(Assignment(name, gpus, math.inf) for name, gpus in gets.items() if name not in stays)
@@ -189,16 +189,16 @@ def _all(
 def _allocate(
     snapshot: Snapshot,
     queue: HadarQueue,
-    room: FreeGpus,
+    free_gpus: FreeGpus,
     knobs: Knobs,
     instead: Formulation[Any] | None,
     held: Mapping[str, Gpus] | None = None,
 ) -> RoundAllocation:
     fill, rules = knobs["idle_gpus"] == "fill", HadarRules.of(knobs)
     if instead is None:
-        return allocate(snapshot, queue, room, rules, knobs["prices"], knobs["method"], held, fill)
+        return allocate(snapshot, queue, free_gpus, rules, knobs["prices"], knobs["method"], held, fill)
     by = partial(_chosen_by, instead, instead.settle({}) | knobs, snapshot.types)
-    return allocate(snapshot, queue, room, rules, "start_of_round", "auto", held, fill, by)
+    return allocate(snapshot, queue, free_gpus, rules, "start_of_round", "auto", held, fill, by)
 
 
 def _chosen_by(
@@ -401,11 +401,11 @@ class HadarE(Scheduler):
     ) -> tuple[Decision, Memory]:
         view = CopyInstance.from_snapshot(snapshot, memory.hear(snapshot.observations), knobs)
         whole = unforked(view)
-        room = view.snapshot.nodes.free.copy()
+        free_gpus = view.snapshot.nodes.free.copy()
         for gpus in whole.values():
             for node, count in gpus.items():
-                room[view.at[node]] -= count
-        plan = plan_copies(view, room, knobs)
+                free_gpus[view.at[node]] -= count
+        plan = plan_copies(view, free_gpus, knobs)
         assign, given = _assignments(view, plan)
         names, done = snapshot.jobs.names, aggregate(view.tracker.reports)
         decision = Decision(
@@ -414,12 +414,12 @@ class HadarE(Scheduler):
                 "copies": {name: float(len(plan.get(row, ()))) for row, name in enumerate(names)},
                 "last_round_steps": {job: steps for job, steps in done.items() if job in snapshot.jobs.at},
             },
-            why={**_without(view, room, given, whole), **_reasons(view, given, whole)},
+            why={**_without(view, free_gpus, given, whole), **_reasons(view, given, whole)},
         )
         return decision, view.tracker.give(given, map(str, whole), names)
 
 
-def _assignments(view: CopyInstance, plan: CopyPlan) -> tuple[list[Assignment], list[Given]]:
+def _assignments(view: CopyInstance, plan: CopyPlan) -> tuple[list[Assignment], list[CopyWork]]:
     """The copies with their numbers: the one that a copy had on that node before, else the lowest that is left."""
     before = {
         (unit[0], next(iter(lease.gpus))): unit[1] for unit, lease in view.snapshot.ended.items() if is_copy(unit)
@@ -435,13 +435,15 @@ def _assignments(view: CopyInstance, plan: CopyPlan) -> tuple[list[Assignment], 
             number = numbers[node] if node in numbers else next(new)
             gpus = int(view.need[job, at])
             assign.append(Assignment((name, number), {node: gpus}, view.until_s, steps=float(steps), tail_s=tail_s))
-            given.append(Given(name, number, node, gpus, steps))
+            given.append(CopyWork(name, number, node, gpus, steps))
     return assign, given
 
 
-def _without(view: CopyInstance, room: IntArray, given: list[Given], whole: Mapping[Unit, Gpus]) -> dict[str, Reason]:
-    """Why jobs have no copy; room: (nodes,) GPUs for copies."""
-    left = room.copy()
+def _without(
+    view: CopyInstance, free_gpus: IntArray, given: list[CopyWork], whole: Mapping[Unit, Gpus]
+) -> dict[str, Reason]:
+    """Why jobs have no copy; free_gpus: (nodes,) GPUs for copies."""
+    left = free_gpus.copy()
     for order in given:
         left[view.at[order.node]] -= order.gpus
     why: dict[str, Reason] = {}
@@ -457,7 +459,7 @@ def _without(view: CopyInstance, room: IntArray, given: list[Given], whole: Mapp
             why[name] = Reason("nodes_down", "the nodes on which a copy of it runs are down")
         elif (runs & (view.need[row] <= left)).any():
             why[name] = Reason("no_step", "a copy of it would do no whole step in this slot on the nodes that are free")
-        elif not (runs & (view.need[row] <= room)).any():
+        elif not (runs & (view.need[row] <= free_gpus)).any():
             text = "jobs of which no node can run a copy run whole, on the nodes where a copy of it runs"
             why[name] = Reason("whole_there", text)
         else:
@@ -466,7 +468,7 @@ def _without(view: CopyInstance, room: IntArray, given: list[Given], whole: Mapp
     return why
 
 
-def _reasons(view: CopyInstance, given: list[Given], whole: Mapping[Unit, Gpus]) -> dict[str, Reason]:
+def _reasons(view: CopyInstance, given: list[CopyWork], whole: Mapping[Unit, Gpus]) -> dict[str, Reason]:
     """Why each job has what it has; the ids of its copies are as the tracker registers them."""
     why = {
         str(name): Reason(
@@ -474,7 +476,7 @@ def _reasons(view: CopyInstance, given: list[Given], whole: Mapping[Unit, Gpus])
         )
         for name, gpus in whole.items()
     }
-    by_job: dict[str, list[Given]] = {}
+    by_job: dict[str, list[CopyWork]] = {}
     for order in given:
         by_job.setdefault(order.job, []).append(order)
     for name, those in by_job.items():

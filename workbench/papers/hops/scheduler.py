@@ -33,7 +33,7 @@ import numpy as np
 from workbench.base.round_times import boundary_after
 from workbench.papers.hops.algorithms.profiler import ProfileQueue, probes, start_profiles
 from workbench.papers.hops.algorithms.queue import queue, remembered_ages
-from workbench.papers.hops.algorithms.round_state import Due, Made, Past, Placements, RoundState
+from workbench.papers.hops.algorithms.round_state import DuePlan, FirstPlan, MadePlan, Placements, RoundState
 from workbench.papers.hops.formulations.round import HopsRound
 from workbench.papers.hops.knobs import (
     FORM,
@@ -74,8 +74,8 @@ class HopsMemory:
 
     ages: dict[str, float] = field(default_factory=dict)
     profiles: ProfileQueue = field(default_factory=ProfileQueue)
-    past: Past | None = None
-    waiting: Due | None = None
+    past: FirstPlan | None = None
+    waiting: DuePlan | None = None
     coming: Placements | None = None
     listed: tuple[str, ...] = ()
 
@@ -133,7 +133,7 @@ class _Turn:
         self.past, self.waiting, self.coming = memory.past, memory.waiting, memory.coming
         self.listed = tuple(name for name in memory.listed if name in snapshot.jobs.at)
         self.profiles = _profiles(snapshot, memory, knobs)
-        self.first: Made | None = None
+        self.first: MadePlan | None = None
         self._started: tuple[Assignment, ...] = ()
         self._line = queue(snapshot, ages, knobs["priority"], float(knobs["refresh_s"]))
         self._end_s = boundary_after(snapshot.now_s, float(knobs["round_s"]))
@@ -172,7 +172,7 @@ class _Turn:
         charged_s = decision_s(state.planned_gpus, float(self._knobs["decision_s"])) if state.solved else 0.0
         if charged_s > 0:
             due_s = min(self._snapshot.now_s + charged_s, self._end_s)
-            self.waiting = Due(found, due_s)
+            self.waiting = DuePlan(found, due_s)
             state.carry_out(state.before)
         else:
             state.carry_out(found)
@@ -187,11 +187,11 @@ class _Turn:
             next_s=self._next_s(),
         )
 
-    def _due(self) -> Due | None:
+    def _due(self) -> DuePlan | None:
         """The plan that is not carried out yet: the one that is charged, or with `overlap` that of the next round."""
         if self.waiting is not None or self.coming is None:
             return self.waiting
-        return Due(self.coming, self._end_s)
+        return DuePlan(self.coming, self._end_s)
 
     def _next_s(self) -> float | None:
         """When a plan is due, or within a round a job has been profiled."""

@@ -22,7 +22,7 @@ from workbench.scenario.faults_and_restarts import Core, Restart
 from workbench.scenario.frozen import MOST_S
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.dropped_rows import Drops, Report
-from workbench.scenario.traces.timed import Cut, TimedRow, assemble, gpu_count, models, name_problem, time_problem
+from workbench.scenario.traces.timed import TimedRow, TraceCut, assemble, gpu_count, models, name_problem, time_problem
 from workbench.scenario.traces.trace_file import number, read_table
 
 FORMAT = "chronus"
@@ -70,7 +70,7 @@ def convert(
 
     Jobs are called `job-ID` and keep GPUs, user, run time and rewards; from_s and to_s are seconds.
     """
-    cut = Cut(cluster, from_s, to_s, sample, seed)
+    cut = TraceCut(cluster, from_s, to_s, sample, seed)
     cut.check(FORMAT, throughputs)
     drops = Drops(tuple(keep))
     read = list(read_trace(source, drops))

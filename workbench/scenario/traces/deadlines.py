@@ -20,7 +20,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.trace_file import check_seed
 
 
-class Mix(NamedTuple):
+class DeadlineMix(NamedTuple):
     """Shares of strict, soft and best-effort jobs; they add up to 1."""
 
     strict: float
@@ -28,7 +28,7 @@ class Mix(NamedTuple):
     best_effort: float
 
 
-WORKLOADS = {"slo": Mix(1.0, 0.0, 0.0), "mix1": Mix(0.7, 0.0, 0.3), "mix2": Mix(0.3, 0.6, 0.1)}
+WORKLOADS = {"slo": DeadlineMix(1.0, 0.0, 0.0), "mix1": DeadlineMix(0.7, 0.0, 0.3), "mix2": DeadlineMix(0.3, 0.6, 0.1)}
 """paper: Chronus, Table 1."""
 FACTORS = (1.2, 2.0)
 """paper: Chronus 4.1, range of the first deadline, in runtimes."""
@@ -37,7 +37,7 @@ _STREAM = 1
 FloatArray = npt.NDArray[np.float64]
 
 
-def with_deadlines(scenario: Scenario, workload: str | Mix, seed: int = 0) -> Scenario:
+def with_deadlines(scenario: Scenario, workload: str | DeadlineMix, seed: int = 0) -> Scenario:
     """The scenario with its jobs made strict, soft and best effort at random; rewards that it had are replaced.
 
     workload: slo, mix1, mix2 or shares of one's own. Each job's kind is a draw of its own, so that shares are met on
@@ -52,7 +52,7 @@ def with_deadlines(scenario: Scenario, workload: str | Mix, seed: int = 0) -> Sc
     return scenario.replace(jobs=[job.model_copy(update={"rewards": steps}) for job, steps in pairs])
 
 
-def draw_rewards(runtime_s: FloatArray, mix: Mix, seed: int) -> list[Steps | None]:
+def draw_rewards(runtime_s: FloatArray, mix: DeadlineMix, seed: int) -> list[Steps | None]:
     """Rewards of jobs of such runtimes, `(deadline in s after arrival, reward)` steps; None for best effort."""
     kinds, factors = (np.random.default_rng(part) for part in np.random.SeedSequence([_STREAM, seed]).spawn(2))
     kind = np.searchsorted(np.cumsum(mix[:2]), kinds.random(len(runtime_s)), side="right")
@@ -91,7 +91,7 @@ def _steps(first_s: float, taken: Sequence[tuple[float, float]]) -> Steps:
     return tuple((first_s * factor, reward) for factor, reward in taken)
 
 
-def _mix(workload: str | Mix) -> Mix:
+def _mix(workload: str | DeadlineMix) -> DeadlineMix:
     if isinstance(workload, str):
         check_workload(workload)
         return WORKLOADS[workload]

@@ -58,7 +58,7 @@ _KEY = re.compile(r"\('([^']{1,200})', ([1-9]\d{0,5})\)", re.ASCII)
 Kind = tuple[str, int]  # a model and its number of GPUs
 
 
-class Form(NamedTuple):
+class TraceLayout(NamedTuple):
     """How a trace of this kind is laid out.
 
     numbers: the columns of total steps, scale factor, priority weight, SLO and arrival, from 0; mode: that of how the
@@ -72,7 +72,7 @@ class Form(NamedTuple):
     mode: int | None = None
 
 
-FORM = Form(FORMAT, TRACE, 10, (5, 6, 7, 8, 9))
+FORM = TraceLayout(FORMAT, TRACE, 10, (5, 6, 7, 8, 9))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def convert(
 
 
 def convert_form(
-    form: Form,
+    form: TraceLayout,
     source: str | Path,
     throughputs: str | Path | None,
     cluster: Mapping[str, Any] | None,
@@ -166,7 +166,7 @@ def convert_form(
     return Scenario.from_dict(data, called), replace(report, notes=tuple(notes))
 
 
-def read_trace(source: str | Path, drops: Drops, form: Form = FORM) -> Iterable[TraceRow]:
+def read_trace(source: str | Path, drops: Drops, form: TraceLayout = FORM) -> Iterable[TraceRow]:
     """The rows that can be read; the others go to `drops`. Raises InputError for another form of the file."""
     lines = read_text(source, form.expected).split("\n")
     rows = [(i, line.rstrip("\r").split("\t")) for i, line in enumerate(lines, start=1) if line.strip()]
@@ -180,7 +180,7 @@ def read_trace(source: str | Path, drops: Drops, form: Form = FORM) -> Iterable[
     return drops.sift(numbered, lambda line, row: _row(line, *row, form))
 
 
-def _row(line: int, position: int, cells: list[str], form: Form) -> TraceRow | str:
+def _row(line: int, position: int, cells: list[str], form: TraceLayout) -> TraceRow | str:
     """The job of one line, or the reason why it is none."""
     if len(cells) != form.width:
         return f"{counted(len(cells), 'column')} instead of {form.width}"

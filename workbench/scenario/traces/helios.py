@@ -18,8 +18,8 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.dropped_rows import Drops, Report
 from workbench.scenario.traces.slurm_site import texts
 from workbench.scenario.traces.timed import (
-    Cut,
     TimedRow,
+    TraceCut,
     assemble,
     dated,
     gpu_count,
@@ -52,7 +52,7 @@ def convert(
 
     Jobs are called `job-ID` and keep user, GPUs and run time. from_s and to_s are seconds after the first submission.
     """
-    cut = Cut(cluster, from_s, to_s, sample, seed)
+    cut = TraceCut(cluster, from_s, to_s, sample, seed)
     cut.check(FORMAT, throughputs)
     drops = Drops(tuple(keep))
     rows, first = dated(list(read_trace(source, drops)))

@@ -20,7 +20,7 @@ from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.dropped_rows import Drops, Report
 from workbench.scenario.traces.slurm_site import texts
-from workbench.scenario.traces.timed import Cut, TimedRow, assemble, dated, name_problem, started, time_problem
+from workbench.scenario.traces.timed import TimedRow, TraceCut, assemble, dated, name_problem, started, time_problem
 from workbench.scenario.traces.trace_file import read_json, source_name, timestamp
 
 FORMAT = "philly"
@@ -45,7 +45,7 @@ def convert(
     Jobs keep their id, user, GPUs and run time. from_s and to_s are seconds after the log's first submission. A job's
     model is drawn with `seed` and is the same whatever window or sample is kept.
     """
-    cut = Cut(cluster, from_s, to_s, sample, seed)
+    cut = TraceCut(cluster, from_s, to_s, sample, seed)
     cut.check(FORMAT, throughputs)
     drops = Drops()
     rows, first = dated(list(read_log(source, drops)))

@@ -43,7 +43,7 @@ REPLACED = "names of users, accounts and jobs, and paths, are pseudonyms"
 
 
 @dataclass(slots=True)
-class Keys:
+class Pseudonyms:
     """The key, and what each pseudonym stands for."""
 
     key: bytes
@@ -66,10 +66,10 @@ class Keys:
         return self._known[kind, name]
 
 
-def read_keys(path: Path) -> Keys:
+def read_keys(path: Path) -> Pseudonyms:
     """The keys of a file, new ones where there is none; raises InputError for another file, or one open to others."""
     if not path.exists():
-        return Keys(secrets.token_bytes(32))
+        return Pseudonyms(secrets.token_bytes(32))
     try:
         open_to_others = os.name == "posix" and path.stat().st_mode & 0o077
         data = parse_json(path.read_text(encoding="utf-8"))
@@ -81,10 +81,10 @@ def read_keys(path: Path) -> Keys:
         raise InputError(f"pseudonyms {path}", Words("another file"), EXPECTED)
     if open_to_others:
         raise InputError(f"pseudonyms {path}", Words("a file that others may read"), EXPECTED)
-    return Keys(bytes.fromhex(key), {str(each): str(name) for each, name in names.items()})
+    return Pseudonyms(bytes.fromhex(key), {str(each): str(name) for each, name in names.items()})
 
 
-def write_keys(path: Path, keys: Keys) -> None:
+def write_keys(path: Path, keys: Pseudonyms) -> None:
     """Write the file whole, for its owner alone; raises InputError where that cannot be done."""
     text = json.dumps({"key": keys.key.hex(), "names": dict(sorted(keys.names.items()))}, indent=1) + "\n"
     part = path.with_name(f".{path.name}.{os.getpid()}")

@@ -36,7 +36,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.cluster_spec import EXPECTED as CLUSTER
 from workbench.scenario.traces.dropped_rows import Drops, Report
 from workbench.scenario.traces.ratios import read_ratios
-from workbench.scenario.traces.slurm_site import CPU, NodeFacts, Site, Start
+from workbench.scenario.traces.slurm_site import CPU, JobStart, NodeFacts, Site
 from workbench.scenario.traces.slurm_text import (
     count,
     first_of,
@@ -50,9 +50,9 @@ from workbench.scenario.traces.slurm_text import (
 )
 from workbench.scenario.traces.slurm_text import resources as tres
 from workbench.scenario.traces.timed import (
-    Cut,
     Recording,
     TimedRow,
+    TraceCut,
     assemble,
     dated,
     gpu_count,
@@ -183,7 +183,7 @@ def convert(
     first = min((row.times["submit_s"] for row in read), default=0.0)
     starts = [_start(row) for row in read if "start_s" in row.times]
     rows, zero = dated(read)
-    cut = Cut(cluster, from_s, to_s, sample, seed)
+    cut = TraceCut(cluster, from_s, to_s, sample, seed)
     cut.check(FORMAT, throughputs)
     recording = Recording(
         ratios=known,
@@ -542,10 +542,10 @@ def _with_types(rows: Iterable[TimedRow], site: Site) -> Iterator[TimedRow]:
         yield replace(row, ran_on=ran_on, may=may[partition])
 
 
-def _start(row: TimedRow) -> Start:
+def _start(row: TimedRow) -> JobStart:
     """When and where a job of the log began."""
     at_s, limit_s = row.times["start_s"], float(row.facts.get("limit_s", row.duration_s))
-    return Start(at_s, at_s + limit_s, row.hosts, str(row.facts.get("reservation", "")))
+    return JobStart(at_s, at_s + limit_s, row.hosts, str(row.facts.get("reservation", "")))
 
 
 def _on_cpus(row: TimedRow) -> TimedRow:

@@ -13,10 +13,10 @@ from typing import Any
 
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.dropped_rows import Report
-from workbench.scenario.traces.gavel import Form, convert_form
+from workbench.scenario.traces.gavel import TraceLayout, convert_form
 
 FORMAT = "shockwave"
-FORM = Form(FORMAT, "a Shockwave trace: one job a line, 12 columns between tabs", 12, (5, 6, 8, 9, 11), mode=7)
+FORM = TraceLayout(FORMAT, "a Shockwave trace: one job a line, 12 columns between tabs", 12, (5, 6, 8, 9, 11), mode=7)
 
 
 def convert(

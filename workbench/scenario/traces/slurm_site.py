@@ -154,7 +154,7 @@ NAMES = ("account", "parent", "user", "AllowAccounts", "DenyAccounts", "Accounts
 AWAY = ("down", "drain", "drained", "draining", "drng", "fail", "failing", "failg", "unknown", "future")
 
 
-class Start(NamedTuple):
+class JobStart(NamedTuple):
     """That a job began on some nodes; until_s: the end of its time limit."""
 
     at_s: float
@@ -407,7 +407,7 @@ class Site:
         kinds = dict.fromkeys(group["accelerator"] for group in nodes)
         return {"accelerators": [builtin.accelerator(kind) for kind in kinds], "nodes": nodes}
 
-    def entities(self, begin_s: float, starts: Sequence[Start] = ()) -> list[dict[str, Any]]:
+    def entities(self, begin_s: float, starts: Sequence[JobStart] = ()) -> list[dict[str, Any]]:
         """What jobs share limits by; reservations in seconds from the scenario's begin.
 
         Slurm does not print when a reservation was made: not before the last of `starts` on its nodes that would have

@@ -27,8 +27,8 @@ from workbench.base.text import is_name
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.dropped_rows import Drops, Report
 from workbench.scenario.traces.timed import (
-    Cut,
     TimedRow,
+    TraceCut,
     assemble,
     gpu_count,
     name_problem,
@@ -59,7 +59,7 @@ def convert(
 
     Jobs are called `job-NUMBER`, users `user-NUMBER`; from_s and to_s are seconds as in the log.
     """
-    cut = Cut(cluster, from_s, to_s, sample, seed)
+    cut = TraceCut(cluster, from_s, to_s, sample, seed)
     cut.check(FORMAT, throughputs)
     gpus_per_node = max(node.gpus for node in plain_cluster(cluster, source_name(source)).machines)
     lines = read_lines(source, TRACE)

@@ -157,7 +157,7 @@ class Recording:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class TraceCut:
     """The cluster and which jobs to keep, as `workbench.scenario.traces.Loader` has them."""
 
     cluster: Mapping[str, Any] | None
@@ -238,7 +238,7 @@ def assemble(
     format: str,
     read: Sequence[TimedRow],
     drops: Drops,
-    cut: Cut,
+    cut: TraceCut,
     notes: Sequence[str],
     well: str | None = None,
     recorded: Recording | None = None,
@@ -412,9 +412,9 @@ def _recorded(
         found.append(replace(row, model=model))
         together = sum(cluster.workers.get(name, 0) for name in ran_on)
         for name in cluster.types:
-            room = together if name in ran_on else cluster.workers[name]
+            most = together if name in ran_on else cluster.workers[name]
             rate = 1.0 if _may(row, name) else elsewhere.get(name, 0.0)
-            if rate > 0 and row.gpus <= room:
+            if rate > 0 and row.gpus <= most:
                 key = (model, row.gpus, name)
                 speeds[key] = {"model": model, "accelerator": name, "gpus": row.gpus, "steps_per_s": rate}
     checked = [ThroughputRow.model_validate(row) for row in speeds.values()]
@@ -445,10 +445,10 @@ def _once(rows: Sequence[TimedRow], drops: Drops) -> Iterator[TimedRow]:
 def _fitting(rows: Sequence[TimedRow], work: Workload, drops: Drops) -> Iterator[TimedRow]:
     workers = work.speeds.cluster.workers
     for row in rows:
-        room = sum(workers.get(name, 0) for name in row.ran_on) if row.ran_on else max(workers.values())
+        most = sum(workers.get(name, 0) for name in row.ran_on) if row.ran_on else max(workers.values())
         if lacking := [name for name in row.ran_on if name not in workers]:
             drops.add(f"ran on {', '.join(lacking)}, which the cluster lacks", row.line)
-        elif row.gpus > room:
+        elif row.gpus > most:
             drops.add("more GPUs than any type of the cluster has", row.line)
         elif not row.ran_on and not work.fits(*row.kind):
             drops.add("no type of the cluster runs its model on so many GPUs", row.line)

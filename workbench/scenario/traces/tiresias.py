@@ -14,7 +14,7 @@ from typing import Any
 from workbench.base.errors import InputError, Words
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.dropped_rows import Drops, Report
-from workbench.scenario.traces.timed import Cut, TimedRow, assemble, gpu_count, models, name_problem, time_problem
+from workbench.scenario.traces.timed import TimedRow, TraceCut, assemble, gpu_count, models, name_problem, time_problem
 from workbench.scenario.traces.trace_file import number, read_table, source_name
 
 FORMAT = "tiresias"
@@ -44,7 +44,7 @@ def convert(
 
     Jobs are called `job-ID` and keep GPUs and run time; from_s and to_s are seconds as in the file.
     """
-    cut = Cut(cluster, from_s, to_s, sample, seed)
+    cut = TraceCut(cluster, from_s, to_s, sample, seed)
     cut.check(FORMAT, throughputs)
     drops = Drops(tuple(keep))
     read = list(read_trace(source, drops))

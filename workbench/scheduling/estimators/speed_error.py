@@ -16,7 +16,7 @@ from workbench.scenario.cluster import Node
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray, Placement
-from workbench.scheduling.snapshot import Belief, JobView, Learns, Observation
+from workbench.scheduling.snapshot import Belief, JobView, LearningBelief, Observation
 
 COLUMNS = ["calls", "observations", "measured_s", "error", "largest_error"]
 SELDOM = 1.1
@@ -77,7 +77,7 @@ class ErrorLog:
     def __call__(self, scenario: Scenario) -> Belief:
         """A belief for a run, watched."""
         belief = self.maker(scenario)
-        if not isinstance(belief, Learns):
+        if not isinstance(belief, LearningBelief):
             raise InputError("belief", belief, "one that learns: the error of another one does not change")
         return _Watched(belief, self._every, lambda: self._errors(scenario, belief), self._rows.append)
 
@@ -91,7 +91,7 @@ class _Watched:
 
     def __init__(
         self,
-        belief: Learns,
+        belief: LearningBelief,
         every: int | None,
         errors: Callable[[], FloatArray],
         note: Callable[[tuple[int, int, float, float, float]], None],

@@ -13,15 +13,15 @@ from workbench.scheduling.solvers.conflict import (
     of_a_solve,
 )
 from workbench.scheduling.solvers.errors import (
-    CancelledError,
     InfeasibleError,
     MissingSolverError,
+    SolveCancelledError,
     SolveError,
     SolverFailedError,
     TimeLimitError,
     UnboundedError,
 )
-from workbench.scheduling.solvers.highs import Kept
+from workbench.scheduling.solvers.highs import KeptProgramme
 from workbench.scheduling.solvers.options import DEFAULT, Method, SolveProgress, Solver, SolverName
 from workbench.scheduling.solvers.programme import Columns, Point, Programme, Sparse
 from workbench.scheduling.solvers.solve import (
@@ -42,17 +42,17 @@ __all__ = [
     "DEFAULT",
     "KEPT",
     "PROVEN",
-    "CancelledError",
     "Columns",
     "Conflict",
     "ConflictError",
     "InfeasibleError",
-    "Kept",
+    "KeptProgramme",
     "MadeBy",
     "Method",
     "MissingSolverError",
     "Point",
     "Programme",
+    "SolveCancelledError",
     "SolveError",
     "SolveProgress",
     "SolveReport",

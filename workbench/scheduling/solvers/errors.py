@@ -43,7 +43,7 @@ class TimeLimitError(SolveError):
         super().__init__(name, f"no feasible point within {limit}", "a longer limit or a smaller problem")
 
 
-class CancelledError(SolveError):
+class SolveCancelledError(SolveError):
     """The solve was cancelled before any feasible point was found."""
 
     status = "cancelled"

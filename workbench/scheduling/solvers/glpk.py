@@ -21,9 +21,9 @@ import numpy as np
 
 from workbench.base.files import not_written
 from workbench.scheduling.solvers.errors import (
-    CancelledError,
     InfeasibleError,
     MissingSolverError,
+    SolveCancelledError,
     SolverFailedError,
     TimeLimitError,
     UnboundedError,
@@ -191,7 +191,7 @@ def _point(text: str, log: str, programme: Programme, solver: Solver, cancelled:
     fields = [line.split() for line in text.splitlines()]
     summary = next((line for line in fields if line[:1] == ["s"]), None)
     if cancelled:
-        raise CancelledError(programme.name)
+        raise SolveCancelledError(programme.name)
     if re.search(r"NO (PRIMAL|INTEGER) FEASIBLE SOLUTION", log) and not timed_out:
         raise InfeasibleError(programme.name)
     if re.search(r"UNBOUNDED (PRIMAL )?SOLUTION|NO DUAL FEASIBLE SOLUTION", log):

@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from workbench.scheduling.solvers import glpk
 from workbench.scheduling.solvers.errors import (
-    CancelledError,
     InfeasibleError,
     MissingSolverError,
+    SolveCancelledError,
     SolverFailedError,
     TimeLimitError,
     UnboundedError,
@@ -97,7 +97,7 @@ def _solve(highs: Any, highspy: Any, programme: Programme, solver: Solver) -> Po
     return _point(highs, highspy, programme, solver, time.perf_counter() - began)
 
 
-class Kept:
+class KeptProgramme:
     """A linear programme kept in HiGHS: its numbers may change, and a solve starts from the last basis.
 
     For a sequence of programmes that differ little. The first solve is by the solver's method, unless it is told where
@@ -291,7 +291,7 @@ def _point(highs: Any, highspy: Any, programme: Programme, solver: Solver, solve
     timed_out = state == states.kTimeLimit
     if not feasible:
         if state == states.kInterrupt:
-            raise CancelledError(programme.name)
+            raise SolveCancelledError(programme.name)
         if timed_out or state == states.kSolutionLimit:
             limit = f"{solver.time_limit_s:g} s" if timed_out else f"{solver.node_limit} nodes"
             raise TimeLimitError(programme.name, limit)

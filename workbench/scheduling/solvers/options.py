@@ -55,7 +55,7 @@ class Solver:
 
     @property
     def keeps(self) -> bool:
-        """Whether a programme can be `Kept` in it."""
+        """Whether a programme can be a `KeptProgramme` in it."""
         return self.name == "highs"
 
     def without_presolve(self) -> Solver:

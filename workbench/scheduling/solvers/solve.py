@@ -103,7 +103,8 @@ def solve_model(model: pyo.ConcreteModel, solver: Solver | None = None) -> Solve
 def solve_matrix(programme: Programme, solver: Solver | None = None) -> Point:
     """Solve a programme given as a matrix; the report says who made it. A programme without columns is answered here.
 
-    Raises InfeasibleError, UnboundedError, TimeLimitError, CancelledError, MissingSolverError or SolverFailedError.
+    Raises InfeasibleError, UnboundedError, TimeLimitError, SolveCancelledError, MissingSolverError or
+    SolverFailedError.
     """
     point = _solve(programme, solver or Solver())
     return replace(point, solved=replace(point.solved, made_by=programme.made_by))

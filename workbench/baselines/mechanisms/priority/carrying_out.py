@@ -12,8 +12,8 @@ import numpy as np
 from workbench.base.round_times import boundary_after, boundary_from
 from workbench.baselines.mechanisms import rounds
 from workbench.baselines.mechanisms.per_job import PerJob
-from workbench.baselines.mechanisms.priority.memory import PriorityMemory, Ran, SharePlan
-from workbench.baselines.mechanisms.priority.picking import Picked, pick_in_turn
+from workbench.baselines.mechanisms.priority.memory import LastRound, PriorityMemory, SharePlan
+from workbench.baselines.mechanisms.priority.picking import PickedUnits, pick_in_turn
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import Assignment, Decision, IntArray, Reason, Unit, members
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, Style, place, runs_spread
@@ -27,7 +27,7 @@ def carry_out(
     knobs: Mapping[str, Any],
     priority: FloatArray,
     order: Sequence[int],
-    picked: Picked,
+    picked: PickedUnits,
     fresh: bool,
 ) -> tuple[Decision, PriorityMemory]:
     """Place the chosen units and write the decision.
@@ -52,7 +52,7 @@ def carry_out(
         why=reasons(snapshot, memory, priority, signal, assign, running),
         next_s=work.until_s if last_job else steady_s,
     )
-    ran = Ran(
+    ran = LastRound(
         unit,
         kind,
         work.seconds if steady_s is None else np.full(len(unit), np.inf),
@@ -69,8 +69,8 @@ def _place(
     knobs: Mapping[str, Any],
     priority: FloatArray,
     order: Sequence[int],
-    picked: Picked,
-) -> tuple[Picked, Mapping[Unit, Gpus]]:
+    picked: PickedUnits,
+) -> tuple[PickedUnits, Mapping[Unit, Gpus]]:
     """Who runs, and where. If some unit that was picked finds no nodes, units are picked and placed one by one.
 
     Only so does who comes first get its nodes, whatever the size of its gang, and whoever fits the GPUs left gets them.
@@ -91,14 +91,14 @@ def _place(
 
 
 def _assignments(
-    plan: SharePlan, running: Picked, placed: Mapping[Unit, Gpus], until_s: float, steps: FloatArray
+    plan: SharePlan, running: PickedUnits, placed: Mapping[Unit, Gpus], until_s: float, steps: FloatArray
 ) -> tuple[Assignment, ...]:
     units = [plan.units[i] for i in running.units]
     caps = [None if cap != cap else cap for cap in steps.tolist()]
     return tuple([Assignment(unit, placed[unit], until_s, "run", cap) for unit, cap in zip(units, caps, strict=True)])
 
 
-def _steps_left(snapshot: Snapshot, plan: SharePlan, running: Picked) -> dict[str, float]:
+def _steps_left(snapshot: Snapshot, plan: SharePlan, running: PickedUnits) -> dict[str, float]:
     """{job: steps left} of the units that run."""
     at, left = snapshot.jobs.at, snapshot.jobs.steps_left
     return {name: float(left[at[name]]) for i in running.units for name in plan.members[i]}
@@ -160,10 +160,10 @@ class Placing:
     def __init__(self, snapshot: Snapshot, plan: SharePlan, style: Style, had: Mapping[Unit, Gpus]) -> None:
         self.gpus: dict[Unit, Gpus] = {}
         self._snapshot, self._plan, self._style, self._had = snapshot, plan, style, had
-        self._room = FreeGpus(snapshot.nodes, (lease.gpus for lease in snapshot.leases.values()))
+        self._free_gpus = FreeGpus(snapshot.nodes, (lease.gpus for lease in snapshot.leases.values()))
         self._accept = runs_spread(snapshot)
 
-    def place(self, picked: Picked) -> Picked:
+    def place(self, picked: PickedUnits) -> PickedUnits:
         """Those of the chosen units that find GPUs, with the worker types they really get; who can stay does.
 
         Where placement counts: of equal gangs those that are to be spread come first, since gangs that are together
@@ -179,24 +179,30 @@ class Placing:
             for unit, kind in zip(*picked, strict=True)
         ]
         placed = [(unit, kind) for unit, kind in got if kind is not None]
-        return Picked([unit for unit, _ in placed], [kind for _, kind in placed])
+        return PickedUnits([unit for unit, _ in placed], [kind for _, kind in placed])
 
     def find(self, unit: int, kind: int) -> int | None:
         """Place one more unit on a worker type, or in its other placement; returns where, None without room."""
         for each in (kind, _other(self._plan, unit, kind)):
             if each is not None:
-                self._place(self._requests(Picked([unit], [each])))
+                self._place(self._requests(PickedUnits([unit], [each])))
                 if self._plan.units[unit] in self.gpus:
                     return each
         return None
 
     def _place(self, requests: Sequence[Request]) -> None:
-        self.gpus.update(place(requests, self._room, self._style, accept=self._accept))
+        self.gpus.update(place(requests, self._free_gpus, self._style, accept=self._accept))
 
-    def _requests(self, picked: Picked) -> list[Request]:
-        units, gangs, pools, had = self._plan.units, self._plan.gangs, self._plan.pools, self._had.get
+    def _requests(self, picked: PickedUnits) -> list[Request]:
+        units, gangs, accelerator_list, had = (
+            self._plan.units,
+            self._plan.gangs,
+            self._plan.accelerator_list,
+            self._had.get,
+        )
         requests = [
-            Request(units[unit], pools[kind], gangs[unit], had(units[unit])) for unit, kind in zip(*picked, strict=True)
+            Request(units[unit], accelerator_list[kind], gangs[unit], had(units[unit]))
+            for unit, kind in zip(*picked, strict=True)
         ]
         if not self._plan.placed:
             return requests
@@ -214,7 +220,7 @@ class Placing:
 
 def _other(plan: SharePlan, unit: int, kind: int) -> int | None:
     """The other placement of an accelerator type, if the unit runs there."""
-    found = np.flatnonzero((plan.pool == plan.pool[kind]) & plan.fits[unit])
+    found = np.flatnonzero((plan.accelerator_of == plan.accelerator_of[kind]) & plan.fits[unit])
     return next((other for other in found.tolist() if other != kind), None)
 
 
@@ -224,7 +230,7 @@ def reasons(
     priority: FloatArray,
     best: Mapping[str, float],
     assign: Sequence[Assignment],
-    running: Picked,
+    running: PickedUnits,
 ) -> dict[str, Reason]:
     """Reasons for those who start, move or lose their GPUs; who just goes on needs none.
 
@@ -258,7 +264,7 @@ def _chosen(memory: PriorityMemory, unit: int, kind: int, priority: float) -> Re
 
 
 def steady_until_s(
-    snapshot: Snapshot, memory: PriorityMemory, knobs: Mapping[str, Any], running: Picked
+    snapshot: Snapshot, memory: PriorityMemory, knobs: Mapping[str, Any], running: PickedUnits
 ) -> float | None:
     """Until when everybody runs as now in every round unless jobs or nodes change; None: perhaps not beyond this one.
 
@@ -280,7 +286,7 @@ def steady_until_s(
 
 
 def _alike_until_s(
-    snapshot: Snapshot, memory: PriorityMemory, knobs: Mapping[str, Any], running: Picked
+    snapshot: Snapshot, memory: PriorityMemory, knobs: Mapping[str, Any], running: PickedUnits
 ) -> float | None:
     """The last boundary before somebody is believed to finish, sooner where shares are refreshed; None: this round."""
     plan, left, at = memory.plan, snapshot.jobs.steps_left, snapshot.jobs.at

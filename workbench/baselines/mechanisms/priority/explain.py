@@ -22,7 +22,7 @@ RULE = "A round goes to the jobs furthest behind: priority = share of time / par
 BY_ROUNDS = "A round goes to the jobs furthest behind: priority = share of time / rounds had on the type so far."
 
 
-class Why(NamedTuple):
+class NoShare(NamedTuple):
     """Why a policy gives a job no share: in words, with sentences, numbers, and the order of jobs that it went by."""
 
     binding: str
@@ -31,7 +31,7 @@ class Why(NamedTuple):
     order: Order | None = None
 
 
-WhyNone = Callable[[JobAtTime, pd.DataFrame], Why | None]
+WhyNone = Callable[[JobAtTime, pd.DataFrame], NoShare | None]
 """Of a job without a share, from the shares in force; None where there is no more to say than that."""
 
 
@@ -135,11 +135,11 @@ def _rule(job_at: JobAtTime) -> str:
     return BY_ROUNDS if _by_rounds(job_at) else RULE
 
 
-def _without(job_at: JobAtTime, block: pd.DataFrame, why_none: WhyNone) -> Why:
+def _without(job_at: JobAtTime, block: pd.DataFrame, why_none: WhyNone) -> NoShare:
     """Why a waiting job has no share of time."""
     if _older(job_at, block):
-        return Why("the shares in force are from before it came")
-    return why_none(job_at, block) or Why("its share of time is 0")
+        return NoShare("the shares in force are from before it came")
+    return why_none(job_at, block) or NoShare("its share of time is 0")
 
 
 def _fits_nowhere(job_at: JobAtTime) -> str:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.baselines.mechanisms.worker_types import pools, speeds
+from workbench.baselines.mechanisms.worker_types import accelerators_of, speeds
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import BoolArray, IntArray, Shares, Unit, WorkerType, members
 from workbench.scheduling.job_orders import take
@@ -21,16 +21,16 @@ from workbench.scheduling.solvers.solve_report import SolveReport
 class SharePlan:
     """Units and their shares of time; the same object until jobs come or go, or the shares are computed anew.
 
-    types: names of the worker types, kinds: what they are, pool: (types,) position of each one's accelerator type.
-    jobs: active jobs at the last decision; arrays have one row per unit, columns are the worker types. gang: GPUs; row:
-    the row in `jobs` of the unit's first member; speed, other: steps/s of the first and of the last member; share: of
-    time; deficit_s: seconds owed from before; known: whether the shares were computed for it; workers: (accelerator
-    types,) GPUs that they were computed for.
+    types: names of the worker types, kinds: what they are, accelerator_of: (types,) position of each one's accelerator
+    type. jobs: active jobs at the last decision; arrays have one row per unit, columns are the worker types. gang:
+    GPUs; row: the row in `jobs` of the unit's first member; speed, other: steps/s of the first and of the last member;
+    share: of time; deficit_s: seconds owed from before; known: whether the shares were computed for it; workers:
+    (accelerator types,) GPUs that they were computed for.
     """
 
     types: tuple[str, ...]
     kinds: tuple[WorkerType, ...]
-    pool: IntArray
+    accelerator_of: IntArray
     jobs: tuple[str, ...]
     units: tuple[Unit, ...]
     gang: IntArray
@@ -50,7 +50,7 @@ class SharePlan:
     @cached_property
     def fits(self) -> BoolArray:
         """(units x types) whether it can run there and there are enough workers of the accelerator type."""
-        return self.can_run & (self.gang[:, None] <= self.workers[self.pool])
+        return self.can_run & (self.gang[:, None] <= self.workers[self.accelerator_of])
 
     @cached_property
     def runnable(self) -> int:
@@ -93,10 +93,10 @@ class SharePlan:
         return gangs
 
     @cached_property
-    def pools(self) -> list[int]:
+    def accelerator_list(self) -> list[int]:
         """The position of each worker type's accelerator type."""
-        pools: list[int] = self.pool.tolist()
-        return pools
+        accelerator_list: list[int] = self.accelerator_of.tolist()
+        return accelerator_list
 
     @cached_property
     def placed(self) -> bool:
@@ -123,7 +123,7 @@ class SharePlan:
         return any(len(names) > 1 for names in self.members)
 
 
-class Ran(NamedTuple):
+class LastRound(NamedTuple):
     """What was assigned at the last decision: rows and types of the units, and how many seconds each was to run.
 
     attained_s: GPU-seconds that each one's first job had then; where rounds end with their last job also left: the
@@ -152,7 +152,7 @@ class PriorityMemory:
     time_s: FloatArray
     total_s: FloatArray
     begun_s: FloatArray
-    ran: Ran
+    ran: LastRound
     shares: Shares | None = None
     solved: SolveReport | None = None
     reset_s: float = 0.0
@@ -162,7 +162,7 @@ class PriorityMemory:
     rounds: int = 0
 
 
-NOTHING_RAN = Ran(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), {}, 0.0)
+NOTHING_RAN = LastRound(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), {}, 0.0)
 
 
 def start(types: Sequence[str], kinds: Sequence[WorkerType] = ()) -> PriorityMemory:
@@ -171,7 +171,9 @@ def start(types: Sequence[str], kinds: Sequence[WorkerType] = ()) -> PriorityMem
     none, grid = np.zeros(0, dtype=np.int64), np.zeros((0, len(kinds)))
     nobody, unknown = np.zeros(0, dtype=bool), np.full(len(types), -1)
     names = tuple(kind.name for kind in kinds)
-    plan = SharePlan(names, kinds, pools(kinds, types), (), (), none, none, grid, grid, grid, grid, nobody, unknown)
+    plan = SharePlan(
+        names, kinds, accelerators_of(kinds, types), (), (), none, none, grid, grid, grid, grid, nobody, unknown
+    )
     return PriorityMemory(plan, grid, np.zeros(len(kinds)), np.zeros(0), NOTHING_RAN)
 
 

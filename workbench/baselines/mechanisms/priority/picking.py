@@ -16,15 +16,15 @@ from workbench.baselines.mechanisms.priority.memory import PriorityMemory, Share
 from workbench.scenario.throughput import FloatArray
 
 
-class Picked(NamedTuple):
+class PickedUnits(NamedTuple):
     """Chosen units in the order of choice: rows of the plan and their types."""
 
     units: list[int]
     kinds: list[int]
 
-    def only(self, wanted: Sequence[bool]) -> Picked:
+    def only(self, wanted: Sequence[bool]) -> PickedUnits:
         """Those that are wanted."""
-        return Picked(list(compress(self.units, wanted)), list(compress(self.kinds, wanted)))
+        return PickedUnits(list(compress(self.units, wanted)), list(compress(self.kinds, wanted)))
 
 
 def priorities(memory: PriorityMemory, knobs: Mapping[str, Any]) -> FloatArray:
@@ -38,7 +38,7 @@ def priorities(memory: PriorityMemory, knobs: Mapping[str, Any]) -> FloatArray:
     return np.where(plan.entitled, value, 0.0)
 
 
-class Orders:
+class DrawnOrders:
     """Orders of so many things, drawn one after the other by Python's generator; what has been drawn stays."""
 
     def __init__(self, seed: int, count: int) -> None:
@@ -53,7 +53,7 @@ class Orders:
         return self._drawn[n]
 
 
-_orders = lru_cache(maxsize=16)(Orders)
+_orders = lru_cache(maxsize=16)(DrawnOrders)
 
 
 def type_order(types: Sequence[str], knobs: Mapping[str, Any], rng: np.random.Generator, number: int) -> list[int]:
@@ -75,7 +75,7 @@ def type_order(types: Sequence[str], knobs: Mapping[str, Any], rng: np.random.Ge
     return order
 
 
-def pick(memory: PriorityMemory, priority: FloatArray, order: Sequence[int], knobs: Mapping[str, Any]) -> Picked:
+def pick(memory: PriorityMemory, priority: FloatArray, order: Sequence[int], knobs: Mapping[str, Any]) -> PickedUnits:
     """Units and types for this round, in the order of choice.
 
     priority: (units x types); order: positions of the types.
@@ -89,7 +89,7 @@ def pick_in_turn(
     order: Sequence[int],
     knobs: Mapping[str, Any],
     find: Callable[[int, int], int | None],
-) -> Picked:
+) -> PickedUnits:
     """Units and types for this round, each of which finds its nodes before the next one is looked at.
 
     find: gives a unit nodes of a type, and tells which type it really gets, None without room.
@@ -103,12 +103,14 @@ def pick_in_turn(
     return _who_may(plan, _take(plan, _in_order(memory, priority, order, knobs), found), knobs)
 
 
-def _who_may(plan: SharePlan, picked: Picked, knobs: Mapping[str, Any]) -> Picked:
+def _who_may(plan: SharePlan, picked: PickedUnits, knobs: Mapping[str, Any]) -> PickedUnits:
     """The units picked but for those that only keep others off (the knob `leftovers`)."""
     return picked.only(plan.known[picked.units].tolist()) if knobs["leftovers"] == "known" else picked
 
 
-def _in_order(memory: PriorityMemory, priority: FloatArray, order: Sequence[int], knobs: Mapping[str, Any]) -> Picked:
+def _in_order(
+    memory: PriorityMemory, priority: FloatArray, order: Sequence[int], knobs: Mapping[str, Any]
+) -> PickedUnits:
     """All that may run somewhere, in the order of choice."""
     unit, kind = memory.plan.ties(tuple(order))
     value = priority[unit, kind]
@@ -119,7 +121,7 @@ def _in_order(memory: PriorityMemory, priority: FloatArray, order: Sequence[int]
     if knobs["pick"] == "by_type":
         turn = np.argsort(order)  # of each type
         first = first[np.argsort(turn[kind[first]], kind="stable")]
-    return Picked(unit[first].tolist(), kind[first].tolist())
+    return PickedUnits(unit[first].tolist(), kind[first].tolist())
 
 
 def _coarse(values: FloatArray) -> FloatArray:
@@ -128,26 +130,26 @@ def _coarse(values: FloatArray) -> FloatArray:
     return np.ldexp(np.rint(fraction * 2.0**30), exponent)
 
 
-def _take(plan: SharePlan, queue: Picked, find: Callable[[int, int], int | None] | None = None) -> Picked:
+def _take(plan: SharePlan, queue: PickedUnits, find: Callable[[int, int], int | None] | None = None) -> PickedUnits:
     """Go through the queue: take what fits, each job once, until no worker or no unit is left.
 
     find: see `pick_in_turn`.
     """
     left: list[int] = plan.workers.tolist()
-    total, gangs, pools = sum(left), plan.gangs, plan.pools
-    picked = Picked([], [])
+    total, gangs, accelerator_list = sum(left), plan.gangs, plan.accelerator_list
+    picked = PickedUnits([], [])
     taken: set[int] = set()  # units with a job that is in a chosen one
     for unit, kind in zip(*queue, strict=True):
         gang = gangs[unit]
-        pool = pools[kind]
-        if unit in taken or gang > left[pool]:
+        accelerator_of = accelerator_list[kind]
+        if unit in taken or gang > left[accelerator_of]:
             continue
         got = kind if find is None else find(unit, kind)
         if got is None:
             continue
         for name in plan.members[unit]:
             taken.update(plan.rows_of[name])
-        left[pool] -= gang
+        left[accelerator_of] -= gang
         picked.units.append(unit)
         picked.kinds.append(got)
         total -= gang

@@ -20,7 +20,7 @@ SMALLEST_SHARE = 1e-9
 """Smaller shares are what a solver's rounding left; they count as 0."""
 
 
-class Allocated(NamedTuple):
+class PolicyAnswer(NamedTuple):
     """What a policy answers: shares of time, how they were computed, its own memory, and signals to be recorded."""
 
     shares: Shares
@@ -32,7 +32,7 @@ class Allocated(NamedTuple):
 class SharePolicy(Protocol):
     """Shares of time for the jobs of a snapshot; pure like `Scheduler.decide`. Jobs without a row have no share."""
 
-    def __call__(self, snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> Allocated: ...
+    def __call__(self, snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> PolicyAnswer: ...
 
 
 def due(memory: PriorityMemory, snapshot: Snapshot, knobs: Mapping[str, Any]) -> bool:
@@ -109,7 +109,7 @@ def _plan(snapshot: Snapshot, shares: Shares, memory: PriorityMemory, start_s: f
     return SharePlan(
         before.types,
         before.kinds,
-        before.pool,
+        before.accelerator_of,
         jobs.names,
         units,
         jobs.gpus[row],

@@ -33,7 +33,7 @@ MOST_KEYS = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Held:
+class RunningJob:
     """A job that runs: (node, GPUs) that it holds, these nodes as bits, what it takes at each place of its machines (a
     row each: place, GPUs, CPUs, memory), since when, and until when by its limit."""
 
@@ -62,7 +62,7 @@ class FreeNow:
     gpus: list[int]
     cpus: list[float]
     memory_mb: list[float]
-    _roomy: dict[tuple[float, ...], int] = field(default_factory=dict)
+    _known_fits: dict[tuple[float, ...], int] = field(default_factory=dict)
 
     @staticmethod
     def of_site(site: SlurmSite) -> FreeNow:
@@ -86,16 +86,16 @@ class FreeNow:
 
     def copy(self) -> FreeNow:
         """The same, to be changed apart."""
-        rows = self.gpus.copy(), self.cpus.copy(), self.memory_mb.copy(), self._roomy.copy()
+        rows = self.gpus.copy(), self.cpus.copy(), self.memory_mb.copy(), self._known_fits.copy()
         return FreeNow(self.machine, self.order, self.place, self.beside, self.heads, self.alike, self.shared, *rows)
 
     def with_gpus(self, gpus: NDArray[np.int64]) -> FreeNow:
         """The same with these GPUs free on each node."""
         found = self.copy()
-        found.gpus, found._roomy = gpus[[*self.order]].tolist(), {}
+        found.gpus, found._known_fits = gpus[[*self.order]].tolist(), {}
         return found
 
-    def held(self, ask: Ask, gpus: Mapping[int, int], since_s: float) -> Held:
+    def held(self, ask: Ask, gpus: Mapping[int, int], since_s: float) -> RunningJob:
         """A job that runs since a time."""
         nodes = sum(1 << self.place[node] for node in gpus)
         takes = [
@@ -103,7 +103,7 @@ class FreeNow:
             for node, count in gpus.items()
             for at in self.beside[node]
         ]
-        return Held(ask, tuple(gpus.items()), nodes, np.array(takes, dtype=float), since_s, since_s + ask.limit_s)
+        return RunningJob(ask, tuple(gpus.items()), nodes, np.array(takes, dtype=float), since_s, since_s + ask.limit_s)
 
     def change(self, ask: Ask, gpus: Iterable[tuple[int, int]], sign: int) -> None:
         """Take (-1) or give back (1) what a job holds."""
@@ -114,16 +114,16 @@ class FreeNow:
                 self.cpus[at] += sign * (count if ask.on_cpus else ask.cpus)
                 self.memory_mb[at] += sign * ask.memory_mb
             touched += self.beside[node]
-        if len(self._roomy) > MOST_KEYS:
-            self._roomy = {}
-        for key, fits in self._roomy.items():
+        if len(self._known_fits) > MOST_KEYS:
+            self._known_fits = {}
+        for key, fits in self._known_fits.items():
             each, cpus, memory_mb = key
             for at in touched:
                 if self.gpus[at] >= each and self.cpus[at] >= cpus - SLACK and self.memory_mb[at] >= memory_mb - SLACK:
                     fits |= 1 << at
                 else:
                     fits &= ~(1 << at)
-            self._roomy[key] = fits
+            self._known_fits[key] = fits
 
     def on(self, machines: Machines) -> int:
         """The nodes on some machines."""
@@ -132,14 +132,14 @@ class FreeNow:
     def fits(self, ask: Ask) -> int:
         """The nodes with room for a job's part of one."""
         key = _each(ask), ask.cpus, ask.memory_mb
-        if key not in self._roomy:
+        if key not in self._known_fits:
             each, cpus, memory_mb = key[0], ask.cpus - SLACK, ask.memory_mb - SLACK
             rows = zip(self.gpus, self.cpus, self.memory_mb, strict=True)
             found = [gpus >= each and free >= cpus and memory >= memory_mb for gpus, free, memory in rows]
-            self._roomy[key] = bits(np.array([found]))[0]
-        return self._roomy[key]
+            self._known_fits[key] = bits(np.array([found]))[0]
+        return self._known_fits[key]
 
-    def is_room(self, ask: Ask, able: int) -> bool:
+    def fits_now(self, ask: Ask, able: int) -> bool:
         """Whether a job fits on some nodes."""
         if ask.nodes and ask.gpus % ask.nodes == 0:
             return (self.fits(ask) & able).bit_count() >= ask.nodes
@@ -190,7 +190,7 @@ class FreeNow:
         cut = run & self.heads & ~first
         return run & ((cut & -cut) - 1) if cut else run
 
-    def after(self, ends: Sequence[Sequence[Held]]) -> tuple[Rows, Rows, Rows]:
+    def after(self, ends: Sequence[Sequence[RunningJob]]) -> tuple[Rows, Rows, Rows]:
         """GPUs, CPUs and memory free at each place (times x places): now, and once each of some lots of jobs, one after
         the other, has ended too."""
         size, lots = len(self.order), [held.takes for lot in ends for held in lot]
@@ -237,8 +237,8 @@ class FreeLater:
     """What is free on the nodes `able` at times that follow each other: beside what runs, of which it only grows, and
     beside what is kept for others, whole machines for a time. times: of each row of what is free (times,)."""
 
-    def __init__(self, times: Sequence[float], rows: tuple[Rows, Rows, Rows], able: int, room: FreeNow) -> None:
-        self._times, self._rows, self.able, self._room = times, rows, able, room
+    def __init__(self, times: Sequence[float], rows: tuple[Rows, Rows, Rows], able: int, free_now: FreeNow) -> None:
+        self._times, self._rows, self.able, self._now = times, rows, able, free_now
         self._known: dict[tuple[float, ...], list[int]] = {}
         self._lists: dict[int, list[float]] = {}
         self._frees = sorted(times)
@@ -281,7 +281,7 @@ class FreeLater:
                 gpus = self._rows[0]
                 few = bisect_left(fits, nodes, enough, row, key=lambda bits: (bits & free).bit_count())
                 for first in range(few, row + 1):
-                    if found := self._room.chosen(ask, each, fits[first] & free, gpus[first], self._cpus(first)):
+                    if found := self._now.chosen(ask, each, fits[first] & free, gpus[first], self._cpus(first)):
                         return at_s, found
         return None
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from workbench.baselines.mechanisms.slurm.free import Held
+from workbench.baselines.mechanisms.slurm.free import RunningJob
 from workbench.baselines.mechanisms.slurm.site import UNLIMITED_S, Ask, Association, Caps, SlurmSite
 from workbench.scheduling.decision import Reason
 
@@ -130,7 +130,7 @@ class Ledger:
         keys, checks = {rule.key for rule in self.limits[self.group[ask.name]]}, self.checks
         return lambda group: keys.isdisjoint([check[0] for check in checks[group]])
 
-    def add_all_minutes(self, held: Iterable[Held], now_s: float) -> None:
+    def add_all_minutes(self, held: Iterable[RunningJob], now_s: float) -> None:
         """Count those that are left to what runs, where a limit counts them."""
         if not self.by_minutes:
             return

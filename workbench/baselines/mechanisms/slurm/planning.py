@@ -25,7 +25,7 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 
 from workbench.base.units import format_duration
-from workbench.baselines.mechanisms.slurm.free import FreeLater, FreeNow, Gpus, Held
+from workbench.baselines.mechanisms.slurm.free import FreeLater, FreeNow, Gpus, RunningJob
 from workbench.baselines.mechanisms.slurm.limits import Ledger
 from workbench.baselines.mechanisms.slurm.site import POLICIES, Ask, SlurmSite
 from workbench.scheduling.decision import Reason
@@ -45,7 +45,7 @@ Reserved = tuple[int, float, float, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Idle:
+class IdleCycle:
     """Of a cycle in which none of those who could start on some nodes did: who was tried there, up to the last who
     could; who of them could; who runs there; where who was tried may run; what reservations keep. Without a change of
     these the next cycle comes to the same, before until_s."""
@@ -59,18 +59,18 @@ class Idle:
 
 
 @dataclass(slots=True)
-class Plan:
+class PassOutcome:
     """What a pass came to: who starts where, why the others wait, when those that were planned are to start, and
     where the next cycle may come to the same."""
 
     starts: dict[str, Gpus] = field(default_factory=dict)
     reasons: dict[str, Reason] = field(default_factory=dict)
     later: dict[str, tuple[float, Gpus]] = field(default_factory=dict)
-    idle: dict[str, Idle] = field(default_factory=dict)
+    idle: dict[str, IdleCycle] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
-class Pass:
+class SchedulingPass:
     """What both schedulers look at. able: the nodes where jobs of a kind may run; held: what runs; kept: what
     reservations keep; idle: by nodes, cycles before that need not be made anew; inside: the nodes of each partition."""
 
@@ -78,16 +78,16 @@ class Pass:
     now_s: float
     queue: Sequence[Ask]
     able: Mapping[tuple[str, str, str], int]
-    room: FreeNow
-    held: list[Held]
+    free_now: FreeNow
+    held: list[RunningJob]
     ledger: Ledger
     kept: tuple[Reserved, ...]
-    idle: Mapping[str, Idle]
+    idle: Mapping[str, IdleCycle]
     inside: Mapping[str, int]
     _back: dict[int, Reason | None] = field(default_factory=dict)
-    _ends: list[Held] = field(default_factory=list)
+    _ends: list[RunningJob] = field(default_factory=list)
     _planned: list[tuple[float, float, int]] = field(default_factory=list)
-    _rooms: dict[int, FreeLater] = field(default_factory=dict)
+    _later: dict[int, FreeLater] = field(default_factory=dict)
 
     def barred(self, ask: Ask, at_s: float) -> int:
         """The nodes that a reservation keeps from a job that starts then."""
@@ -101,7 +101,7 @@ class Pass:
         return found
 
     def _place(self, ask: Ask, barred: int) -> Gpus | None:
-        return self.room.put(ask, self.able[ask.kind] & ~barred)
+        return self.free_now.put(ask, self.able[ask.kind] & ~barred)
 
     def held_back(self, ask: Ask) -> Reason | None:
         """The throttle or the limit that keeps a job from starting now: of equal jobs the same until one starts."""
@@ -110,31 +110,31 @@ class Pass:
             self._back[group] = self.ledger.throttled(ask) or self.ledger.reason(ask)
         return self._back[group]
 
-    def start(self, ask: Ask, gpus: Gpus, plan: Plan) -> None:
+    def start(self, ask: Ask, gpus: Gpus, plan: PassOutcome) -> None:
         """Give a job its nodes."""
-        self.room.change(ask, gpus.items(), -1)
+        self.free_now.change(ask, gpus.items(), -1)
         self.ledger.add(ask, ask.limit_s)
         same = self.ledger.untouched(ask)
         self._back = {group: reason for group, reason in self._back.items() if same(group)}
         plan.starts[ask.name] = gpus
-        self.held.append(self.room.held(ask, gpus, self.now_s))
+        self.held.append(self.free_now.held(ask, gpus, self.now_s))
         insort(self._ends, self.held[-1], key=UNTIL_S)
         nodes = self._on(gpus)
-        self._rooms = {able: room for able, room in self._rooms.items() if not able & nodes}
+        self._later = {able: later for able, later in self._later.items() if not able & nodes}
 
     def _on(self, gpus: Iterable[int]) -> int:
         """All nodes on the machines of some."""
         found = 0
         for node in gpus:
-            for at in self.room.beside[node]:
+            for at in self.free_now.beside[node]:
                 found |= 1 << at
         return found
 
     # The main scheduler -----------------------------------------------------------------------------------------------
 
-    def main(self, depth: int) -> Plan:
+    def main(self, depth: int) -> PassOutcome:
         """One pass of the main scheduler over at most so many jobs."""
-        plan, closed, blocked = Plan(), dict[str, Reason](), 0
+        plan, closed, blocked = PassOutcome(), dict[str, Reason](), 0
         reasons, group = plan.reasons, self.ledger.group
         for ask in self.queue[:depth]:
             known = self._back.get(group[ask.name], UNKNOWN)
@@ -147,21 +147,21 @@ class Pass:
                 if gpus is not None:
                     self.start(ask, gpus, plan)
                     continue
-                reasons[ask.name] = self._no_room(ask, barred)
+                reasons[ask.name] = self._why_not(ask, barred)
                 if not ask.reservation:
                     text = f"{ask.name} comes before it in its partition, and waits"
                     closed[ask.partition] = Reason("Priority", text)
                     blocked |= self.inside[ask.partition]
         return plan
 
-    def _no_room(self, ask: Ask, barred: int) -> Reason:
+    def _why_not(self, ask: Ask, barred: int) -> Reason:
         """Why a job that no limit holds back finds no nodes."""
         if ask.reservation:
             return Reason("Reservation", f"its reservation {ask.reservation} has not begun, is over, or has no room")
         able = self.able[ask.kind]
-        if self.room.is_room(ask, able & ~barred):
+        if self.free_now.fits_now(ask, able & ~barred):
             return Reason("Resources", SHARED)
-        if barred and self.room.is_room(ask, able):
+        if barred and self.free_now.fits_now(ask, able):
             limit = format_duration(ask.limit_s, parts=2)
             return Reason("ReqNodeNotAvail", f"nodes are reserved, and by its limit of {limit} it would run into that")
         nodes = f" on {ask.nodes} nodes" if ask.nodes > 1 else ""
@@ -169,13 +169,13 @@ class Pass:
 
     # Backfill ---------------------------------------------------------------------------------------------------------
 
-    def backfill(self) -> Plan:
+    def backfill(self) -> PassOutcome:
         """One cycle of the backfill scheduler: only on nodes where a job could start, and not where one of the last
         cycles would only be repeated."""
         tried = self._tried()
         could, needed = self._could_start(tried)
         if not could:
-            return Plan()
+            return PassOutcome()
         parts = self._parts({*(self.able[kind] for kind in {ask.kind for ask in tried})}, needed)
         near = sum(parts)
         able = {kind: each & near for kind, each in self.able.items()}
@@ -187,11 +187,11 @@ class Pass:
         ]
         seen = {part: self._seen(part, free, could) for part in parts}
         same = {part: old for part, each in seen.items() if (old := self._repeats(part, each)) is not None}
-        before = self.room.copy(), self.ledger.copy(), [*self.held]
+        before = self.free_now.copy(), self.ledger.copy(), [*self.held]
         plan = self._down(free, could, {part: each for part, each in seen.items() if part not in same})
         repeated = {name for each in same.values() for name in each.asks}
         if plan.starts and any(ask.name in repeated and self.held_back(ask) for ask in free):  # by a limit they share
-            (self.room, self.ledger, self.held), self._back = before, {}
+            (self.free_now, self.ledger, self.held), self._back = before, {}
             return self._down(free, could, seen)
         plan.idle |= {f"{part:x}": each for part, each in same.items()}
         return plan
@@ -210,12 +210,12 @@ class Pass:
     def _whole(self, able: int) -> int:
         """Some nodes, and those beside them on their machines."""
         found = able
-        for bit, beside in self.room.shared:
+        for bit, beside in self.free_now.shared:
             if bit & able:
                 found |= beside
         return found
 
-    def _seen(self, part: int, free: Iterable[Ask], could: Set[str]) -> Idle:
+    def _seen(self, part: int, free: Iterable[Ask], could: Set[str]) -> IdleCycle:
         """What a cycle depends on, on some nodes."""
         able = {kind: each & part for kind, each in self.able.items()}
         asks = [ask for ask in free if able[ask.kind]]
@@ -224,17 +224,17 @@ class Pass:
         names = tuple(ask.name for ask in asks)
         held = tuple([held.ask.name for held in self.held if held.nodes & part])
         ables = tuple(sorted({self.able[kind] for kind in {ask.kind for ask in asks}}))
-        return Idle(names, tuple(name for name in names if name in could), held, ables, self.kept, math.inf)
+        return IdleCycle(names, tuple(name for name in names if name in could), held, ables, self.kept, math.inf)
 
-    def _repeats(self, part: int, seen: Idle) -> Idle | None:
+    def _repeats(self, part: int, seen: IdleCycle) -> IdleCycle | None:
         """The cycle before, where this one would come to the same."""
         old = self.idle.get(f"{part:x}")
         return old if old and self.now_s < old.until_s and replace(seen, until_s=old.until_s) == old else None
 
-    def _down(self, free: Iterable[Ask], could: Set[str], parts: Mapping[int, Idle]) -> Plan:
+    def _down(self, free: Iterable[Ask], could: Set[str], parts: Mapping[int, IdleCycle]) -> PassOutcome:
         """Plan the jobs of some nodes down the queue, as far as somebody could start."""
-        plan, last_s = Plan(), self.now_s + 60.0 * self.site.settings["bf_window"]
-        self._ends, self._planned, self._rooms = sorted(self.held, key=UNTIL_S) if parts else [], [], {}
+        plan, last_s = PassOutcome(), self.now_s + 60.0 * self.site.settings["bf_window"]
+        self._ends, self._planned, self._later = sorted(self.held, key=UNTIL_S) if parts else [], [], {}
         last = {seen.asks[-1]: part for part, seen in parts.items()}
         live, beyond = [*parts], False
         before: dict[Shape, list[tuple[float, float]]] = {}
@@ -259,8 +259,8 @@ class Pass:
             else:
                 plan.later[ask.name] = found
                 self._planned.append((*self._slot(found[0], ask.limit_s), self._on(found[1])))
-                for room in self._rooms.values():
-                    room.keep(*self._planned[-1])
+                for each in self._later.values():
+                    each.keep(*self._planned[-1])
         if not plan.starts:
             plan.idle = {f"{part:x}": replace(seen, until_s=self._until(part, beyond)) for part, seen in parts.items()}
         return plan
@@ -269,10 +269,10 @@ class Pass:
         """Before when time alone changes nothing on some nodes: until something becomes free or a reservation begins
         or ends; for those whose time was beyond bf_window until there is one within."""
         window_s = 60.0 * self.site.settings["bf_window"] if beyond else 0.0
-        rooms = [room for able, room in self._rooms.items() if able & part]
+        later = [each for able, each in self._later.items() if able & part]
         ends = [end - window_s for *_, end, _ in self.kept if end > self.now_s + window_s] if beyond else []
-        found = [room.changes_s(self.now_s) for room in rooms]
-        found += [room.changes_s(self.now_s + window_s) - window_s for room in rooms]
+        found = [each.changes_s(self.now_s) for each in later]
+        found += [each.changes_s(self.now_s + window_s) - window_s for each in later]
         found += [at_s for _, start, end, _ in self.kept for at_s in (start, end) if at_s > self.now_s]
         return min(found + ends, default=math.inf)
 
@@ -298,7 +298,7 @@ class Pass:
             shape = (ask.shape, ask.limit_s) if self.kept else ask.shape
             if shape not in fits:
                 barred = self.barred(ask, self.now_s) if self.kept or ask.reservation else 0
-                fits[shape] = self.room.is_room(ask, self.able[ask.kind] & ~barred)
+                fits[shape] = self.free_now.fits_now(ask, self.able[ask.kind] & ~barred)
             if fits[shape] and self.held_back(ask) is None:
                 found.add(ask.name)
                 ables.add(self.able[ask.kind])
@@ -312,19 +312,19 @@ class Pass:
     def _earliest(self, ask: Ask, from_s: float, last_s: float) -> tuple[float, Gpus] | None:
         """The earliest time at which a job can start beside what runs, is planned and reserved, and its nodes then."""
         able = self.able[ask.kind]
-        if able not in self._rooms:
-            self._rooms[able] = self._after(able)
+        if able not in self._later:
+            self._later[able] = self._after(able)
         free = not self.kept and not ask.reservation
 
         def barred(at_s: float) -> int:
             return 0 if free else self.barred(ask, at_s)
 
-        return self._rooms[able].earliest(ask, from_s, last_s, [end_s for *_, end_s, _ in self.kept], barred)
+        return self._later[able].earliest(ask, from_s, last_s, [end_s for *_, end_s, _ in self.kept], barred)
 
     def _after(self, able: int) -> FreeLater:
         """What is free now on some nodes, and after the ends of what runs there, taken together as Slurm does."""
         ends = [held for held in self._ends if held.nodes & able]
-        times, lots = [self.now_s], list[list[Held]]()
+        times, lots = [self.now_s], list[list[RunningJob]]()
         window_s, linear_s = PRECISION_S, self.site.settings["bf_window_linear"]
         until_s = math.floor(ends[0].until_s / window_s) * window_s + window_s if ends else 0.0
         done = 0
@@ -336,7 +336,7 @@ class Pass:
             while done < len(ends) and ends[done].until_s > until_s:
                 window_s = window_s + linear_s if linear_s else 2.0 * window_s
                 until_s += window_s
-        later = FreeLater(times, self.room.after(lots), able, self.room)
+        later = FreeLater(times, self.free_now.after(lots), able, self.free_now)
         for each in self._planned:
             later.keep(*each)
         return later

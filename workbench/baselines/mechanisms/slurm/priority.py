@@ -32,7 +32,7 @@ Standing = tuple[float, float, float, float]
 """The parts of a priority that time does not change: job size, partition, QOS, TRES."""
 
 
-class Parts(NamedTuple):
+class PriorityParts(NamedTuple):
     """A priority and its parts, as `sprio -l` has them."""
 
     priority: float
@@ -169,10 +169,10 @@ def priorities(
     fair: Mapping[User, float],
     now_s: float,
     stand: Mapping[str, Standing],
-) -> list[Parts]:
+) -> list[PriorityParts]:
     """The priority of each job. stand: `standing` of the site."""
     if not site.by_priority:
-        return [Parts(0.0) for _ in asks]
+        return [PriorityParts(0.0) for _ in asks]
     of_age, of_share = site.settings["PriorityWeightAge"], site.settings["PriorityWeightFairShare"]
     longest_s = max(site.settings["PriorityMaxAge"], 1.0)
     found = []
@@ -180,5 +180,5 @@ def priorities(
         size, partition, qos, tres = stand[ask.name]
         age = of_age * min(max(now_s - ask.since_s, 0.0) / longest_s, 1.0)
         share = of_share * fair.get(ask.who, 0.0)
-        found.append(Parts(age + share + size + partition + qos + tres, age, share, size, partition, qos, tres))
+        found.append(PriorityParts(age + share + size + partition + qos + tres, age, share, size, partition, qos, tres))
     return found

@@ -133,24 +133,24 @@ def beside(data: ChronusInstance) -> LeasePlan | None:
     chosen = np.array(data.in_force)
     for row in new:
         found = [
-            (int(room[-1]), option, room)
+            (int(leases[-1]), option, leases)
             for option in np.flatnonzero(data.every.job == row).tolist()
-            if (room := _earliest_leases(data, left, row, option)) is not None
+            if (leases := _earliest_leases(data, left, row, option)) is not None
         ]
         if not found:
             return None
-        _, chosen[row], room = min(found, key=lambda one: one[:2])
-        has[row, room] = True
-        left[room] -= data.every.held[chosen[row]]
+        _, chosen[row], leases = min(found, key=lambda one: one[:2])
+        has[row, leases] = True
+        left[leases] -= data.every.held[chosen[row]]
     return LeasePlan(data.running(chosen), has)
 
 
 def _earliest_leases(data: ChronusInstance, left: IntArray, row: int, option: int) -> IntArray | None:
     """The earliest leases with room for a job as that option, from 0; None: too few by its last deadline."""
     needed = int(data.needed_as[option])
-    room = np.flatnonzero((left[: data.last[row]] >= data.every.held[option]).all(axis=1))
-    room = room[room >= data.first[row] - 1][:needed]
-    return room if len(room) == needed else None
+    leases = np.flatnonzero((left[: data.last[row]] >= data.every.held[option]).all(axis=1))
+    leases = leases[leases >= data.first[row] - 1][:needed]
+    return leases if len(leases) == needed else None
 
 
 def _by_model(data: ChronusInstance, solver: Solver, every: BoolArray) -> Feasibility:

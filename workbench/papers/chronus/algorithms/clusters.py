@@ -108,7 +108,7 @@ class NodesUp:
         return pick(self.reserved(kind, capacity), gpus, self.most(kind)) is not None
 
 
-class Free:
+class FreeByCluster:
     """Free GPUs of one type, in and outside the profiling cluster; taken step by step."""
 
     def __init__(self, most: int, own: dict[str, int], others: dict[str, int]) -> None:
@@ -150,14 +150,16 @@ def pick(free: Gpus, gpus: int, most: int) -> dict[str, int] | None:
     if gpus <= most:
         able = [(count, name) for name, count in free.items() if count >= gpus]
         return {min(able, key=lambda one: one[0])[1]: gpus} if able else None
-    roomy = sorted((name for name in free if free[name] > 0), key=lambda name: -free[name])[:2]
-    if sum(free[name] for name in roomy) < gpus:
+    emptiest = sorted((name for name in free if free[name] > 0), key=lambda name: -free[name])[:2]
+    if sum(free[name] for name in emptiest) < gpus:
         return None
-    first = min(free[roomy[0]], gpus)
-    return {roomy[0]: first, **({roomy[1]: gpus - first} if gpus > first else {})}
+    first = min(free[emptiest[0]], gpus)
+    return {emptiest[0]: first, **({emptiest[1]: gpus - first} if gpus > first else {})}
 
 
-def split(snapshot: Snapshot, nodes: NodesUp, capacity: Sequence[int], profiles: Iterable[str]) -> tuple[Free, ...]:
+def split(
+    snapshot: Snapshot, nodes: NodesUp, capacity: Sequence[int], profiles: Iterable[str]
+) -> tuple[FreeByCluster, ...]:
     """What is free of each type once the leases that end now are gone.
 
     capacity: (types,) GPUs of the profiling cluster; profiles: jobs that are being profiled in it.
@@ -177,7 +179,7 @@ def split(snapshot: Snapshot, nodes: NodesUp, capacity: Sequence[int], profiles:
                 others[name] = max(0, min(free[name] - own[name], size - reserved[name] - held))
             else:
                 others[name] = free[name]
-        found.append(Free(nodes.most(kind), own, others))
+        found.append(FreeByCluster(nodes.most(kind), own, others))
     return tuple(found)
 
 

@@ -315,11 +315,11 @@ def place_in_order(
 ) -> dict[str, dict[str, int]]:
     """Gangs stay where they are, the others take the first free GPUs in the cluster's order."""
     placed, left = keep_places(gangs, free, previous)
-    room = sum(left.values())
+    free_gpus = sum(left.values())
     for name, gpus in gangs.items():
-        if name in placed or gpus > room:
+        if name in placed or gpus > free_gpus:
             continue
-        room -= gpus
+        free_gpus -= gpus
         own: dict[str, int] = {}
         for node, count in left.items():
             if gpus and count:
@@ -353,11 +353,11 @@ def place_best_effort(
             reward += gangs[name]
             for node, count in placed[name].items():
                 left[node] -= count
-    room, small = sum(left.values()), dict[str, int]()
+    free_gpus, small = sum(left.values()), dict[str, int]()
     for name, gpus in gangs.items():
-        if name not in whole and gpus <= room:
+        if name not in whole and gpus <= free_gpus:
             small[name] = gpus
-            room -= gpus
+            free_gpus -= gpus
     found = local_search(small, left, node_gpus, speed, most)
     every = {**placed, **found.gpus}
     return PlacedGangs({name: every[name] for name in gangs if name in every}, reward + found.reward, found.searched)

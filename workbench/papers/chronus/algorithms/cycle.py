@@ -17,7 +17,7 @@ from workbench.base.round_times import boundary_after, boundary_from
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.papers.chronus.algorithms import guarantees, planning, spot
 from workbench.papers.chronus.algorithms.admission import Admission, admit, feasible
-from workbench.papers.chronus.algorithms.clusters import Free, Gpus, NodesUp, held_by
+from workbench.papers.chronus.algorithms.clusters import FreeByCluster, Gpus, NodesUp, held_by
 from workbench.papers.chronus.algorithms.consolidation import place_guaranteed
 from workbench.papers.chronus.algorithms.guarantees import (
     Admissions,
@@ -358,7 +358,7 @@ class Cycle:
 
     # The allocator ---------------------------------------------------------------------------------------------------
 
-    def lease_guaranteed(self, free: Sequence[Free]) -> None:
+    def lease_guaranteed(self, free: Sequence[FreeByCluster]) -> None:
         """Give out SLO leases where they end now."""
         if not self._slo:
             return
@@ -379,7 +379,7 @@ class Cycle:
                     self._assign.append(Assignment(name, at, until_s))
                     self._placed[name] = at
 
-    def lease_spot(self, free: Sequence[Free], profiler: Profiler) -> None:
+    def lease_spot(self, free: Sequence[FreeByCluster], profiler: Profiler) -> None:
         """Give out best-effort leases on what is left; profiler: after the profiles that begin now."""
         promised = {name for promises in self._promises for name in promises.leases}
         held = self._snapshot.leases
@@ -411,11 +411,11 @@ class Cycle:
             self._placed[name] = at
         self._tell_spot(line, placed)
 
-    def _pool(self, kind: int, free: Sequence[Free], profiler: Profiler) -> spot.SpotGpus:
+    def _pool(self, kind: int, free: Sequence[FreeByCluster], profiler: Profiler) -> spot.SpotGpus:
         nodes, accelerator = self.nodes, self._snapshot.types[kind]
         reserved = nodes.reserved(kind, profiler.capacity[kind])
         sizes = zip(nodes.names[kind], nodes.gpus[kind], strict=True)
-        room = sorted((size - reserved.get(name, 0) for name, size in sizes), reverse=True)
+        sizes_left = sorted((size - reserved.get(name, 0) for name, size in sizes), reverse=True)
 
         def speed(name: str, shape: Shape) -> float:
             job, gpus = self._snapshot.jobs.jobs[self._at[name]], sum(shape)
@@ -426,7 +426,7 @@ class Cycle:
         return spot.SpotGpus(
             {name: gpus for name, gpus in free[kind].others.items() if gpus > 0},
             {name: gpus for name, gpus in free[kind].own.items() if gpus > 0},
-            tuple(room),
+            tuple(sizes_left),
             nodes.size(kind),
             speed,
             self._runs,

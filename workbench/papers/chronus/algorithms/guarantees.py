@@ -152,12 +152,12 @@ def _kept_alone(data: ChronusInstance) -> tuple[Leases, tuple[str, ...]]:
             others.append(row)
     lost: list[int] = []
     for row in sorted(others, key=lambda other: int(data.last[other])):
-        room = np.flatnonzero((left[: data.last[row]] >= data.held[row]).all(axis=1))[: data.needed[row]]
-        if len(room) < data.needed[row]:
+        early = np.flatnonzero((left[: data.last[row]] >= data.held[row]).all(axis=1))[: data.needed[row]]
+        if len(early) < data.needed[row]:
             lost.append(row)
             continue
-        has[row, room] = True
-        left[room] -= data.held[row]
+        has[row, early] = True
+        left[early] -= data.held[row]
     leases = {
         name: tuple((np.flatnonzero(own) + 1).tolist()) for name, own in zip(data.jobs, has, strict=True) if own.any()
     }
@@ -214,11 +214,11 @@ class Admissions:
             return Admission(
                 job, None, "demand", "the guaranteed jobs and it need more GPUs than there are by a deadline"
             )
-        if self._has_room(row):
+        if self._fits_beside(row):
             return self._accepted(row, "there is room beside the leases of the guaranteed jobs")
         if not self._plan_again:
             return Admission(job, None, "room", "too little room is left beside the leases of the guaranteed jobs")
-        if self._makes_room(row):
+        if self._fits_by_moves(row):
             return self._accepted(row, "there is room if guaranteed jobs that can wait take later leases")
         found = admit(replace(data, guaranteed=self._sure, previous=self.leases), job, self._solver, explain=False)
         if found.leases is not None:
@@ -233,29 +233,29 @@ class Admissions:
         job = self._data.jobs[row]
         return Admission(job, {job: self.leases_of(job)}, "room", why)
 
-    def _has_room(self, row: int) -> bool:
+    def _fits_beside(self, row: int) -> bool:
         """Give a job the earliest leases that are free, if these are enough."""
         data = self._data
-        room = np.flatnonzero((self._left[: data.last[row]] >= data.held[row]).all(axis=1))[: data.needed[row]]
-        if len(room) < data.needed[row]:
+        leases = np.flatnonzero((self._left[: data.last[row]] >= data.held[row]).all(axis=1))[: data.needed[row]]
+        if len(leases) < data.needed[row]:
             return False
-        self._has[row, room] = True
-        self._left[room] -= data.held[row]
+        self._has[row, leases] = True
+        self._left[leases] -= data.held[row]
         return True
 
-    def _makes_room(self, row: int) -> bool:
+    def _fits_by_moves(self, row: int) -> bool:
         """Give a job leases that are free, and those of others who can do with later ones; False: nothing changed."""
         data, by = self._data, int(self._data.last[row])
         has, left = self._has.copy(), self._left.copy()
-        room = np.flatnonzero((left[:by] >= data.held[row]).all(axis=1)).tolist()
-        for lease in sorted(set(range(by)) - set(room)):
-            if len(room) >= data.needed[row]:
+        leases = np.flatnonzero((left[:by] >= data.held[row]).all(axis=1)).tolist()
+        for lease in sorted(set(range(by)) - set(leases)):
+            if len(leases) >= data.needed[row]:
                 break
             if _vacated(data, has, left, lease, by, data.held[row]):
-                room.append(lease)
-        if len(room) < data.needed[row]:
+                leases.append(lease)
+        if len(leases) < data.needed[row]:
             return False
-        own = np.array(sorted(room)[: data.needed[row]], dtype=np.int64)
+        own = np.array(sorted(leases)[: data.needed[row]], dtype=np.int64)
         has[row, own] = True
         left[own] -= data.held[row]
         self._has, self._left = has, left

@@ -299,9 +299,9 @@ def improved(plan: LeasePlan) -> LeasePlan:
 
 def _moved(data: ChronusInstance, row: int, has: BoolArray, free: IntArray, earned: np.ndarray) -> bool:
     """Whether a job got a better deadline; has, free and earned are brought up to date."""
-    room = ((free + has[row, :, None] * data.held[row]) >= data.held[row]).all(axis=1)
-    room[: data.first[row] - 1] = False
-    open_leases = np.flatnonzero(room)[: data.needed[row]]
+    has_gpus = ((free + has[row, :, None] * data.held[row]) >= data.held[row]).all(axis=1)
+    has_gpus[: data.first[row] - 1] = False
+    open_leases = np.flatnonzero(has_gpus)[: data.needed[row]]
     if len(open_leases) < data.needed[row]:
         return False
     step = int(np.searchsorted(data.by[row], open_leases[-1] + 1))
@@ -365,9 +365,9 @@ def _trade(
 ) -> int | None:
     """The lease for which a job gives its late one, its and the partner's changed in has and left; None if none."""
     held = data.held
-    roomy = np.flatnonzero((left[early] >= held[row]).all(axis=1))
-    if len(roomy):
-        spot = int(early[roomy[0]])
+    fitting = np.flatnonzero((left[early] >= held[row]).all(axis=1))
+    if len(fitting):
+        spot = int(early[fitting[0]])
         _move(has, left, held, row, late, spot)
         return spot
     patient = ~has[:, late] & (due > late) & (data.first <= late + 1) & (held <= left[late] + held[row]).all(axis=1)

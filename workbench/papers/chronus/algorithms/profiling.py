@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 
 from workbench.base.round_times import boundary_after
-from workbench.papers.chronus.algorithms.clusters import Free, NodesUp
+from workbench.papers.chronus.algorithms.clusters import FreeByCluster, NodesUp
 from workbench.scenario.job import Job
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.decision import Assignment
@@ -49,7 +49,7 @@ class ProfiledSpeeds(NamedTuple):
     speeds: tuple[float, ...]
 
 
-class Waiting(NamedTuple):
+class WaitingProfile(NamedTuple):
     """A job to be profiled on so many GPUs of type number `kind`."""
 
     job: str
@@ -61,7 +61,7 @@ class Waiting(NamedTuple):
 class RunningProfile(NamedTuple):
     """A job that is profiled until `until_s`; own: in the profiling cluster, else on borrowed GPUs."""
 
-    waiting: Waiting
+    waiting: WaitingProfile
     until_s: float
     own: bool
 
@@ -82,8 +82,8 @@ class Profiler:
     estimated: bool = False
     updated_s: float = 0.0
     last: tuple[float, int] = (-1.0, -1)
-    held: tuple[Waiting, ...] = ()
-    line: tuple[Waiting, ...] = ()
+    held: tuple[WaitingProfile, ...] = ()
+    line: tuple[WaitingProfile, ...] = ()
     running: tuple[RunningProfile, ...] = ()
     used: Mapping[str, int] = field(default_factory=dict)
     interval: int = -1
@@ -108,7 +108,7 @@ class Profiler:
         """Jobs that are profiled in the profiling cluster."""
         return tuple(one.waiting.job for one in self.running if one.own)
 
-    def entered(self, new: Sequence[Waiting], now_s: float, knobs: Knobs) -> Profiler:
+    def entered(self, new: Sequence[WaitingProfile], now_s: float, knobs: Knobs) -> Profiler:
         """With jobs that have arrived, and those that submission control lets in now."""
         if not new and not self.held:
             return self
@@ -188,7 +188,12 @@ def first_profiler(gpus: Sequence[int], knobs: Knobs) -> Profiler:
 
 
 def start_profiles(
-    profiler: Profiler, snapshot: Snapshot, nodes: NodesUp, free: Sequence[Free], slo_end_s: float, knobs: Knobs
+    profiler: Profiler,
+    snapshot: Snapshot,
+    nodes: NodesUp,
+    free: Sequence[FreeByCluster],
+    slo_end_s: float,
+    knobs: Knobs,
 ) -> tuple[tuple[Assignment, ...], Profiler]:
     """The profiles that begin now, first come first served, and the profiler then; free: by type, taken from.
 

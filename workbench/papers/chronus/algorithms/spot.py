@@ -49,13 +49,14 @@ class SpotRules:
 class SpotGpus:
     """One type's GPUs for the spot cluster.
 
-    free: `{node: GPUs}`; idle: those of the profiling cluster; room: GPUs of each node outside it, falling; node_gpus:
-    of every node, None if they differ; speed: RTS, see `local_search`; runs: whether a job runs on these nodes.
+    free: `{node: GPUs}`; idle: those of the profiling cluster; outside: GPUs of each node outside it, falling;
+    node_gpus: of every node, None if they differ; speed: RTS, see `local_search`; runs: whether a job runs on these
+    nodes.
     """
 
     free: Mapping[str, int]
     idle: Mapping[str, int]
-    room: tuple[int, ...]
+    outside: tuple[int, ...]
     node_gpus: int | None
     speed: Callable[[str, Shape], float]
     runs: Callable[[str, Gpus], bool]
@@ -63,10 +64,10 @@ class SpotGpus:
     def too_large(self, gpus: int, large: int) -> bool:
         """Whether a gang could not run beside the profiling cluster even if all else were free."""
         if self.node_gpus is None:
-            return gpus > sum(self.room)
+            return gpus > sum(self.outside)
         nodes = -(-gpus // self.node_gpus)
         whole = gpus >= large and round_up(gpus, self.node_gpus) % self.node_gpus == 0
-        return sum(self.room[:nodes]) < gpus or (whole and self.room[nodes - 1] < self.node_gpus)
+        return sum(self.outside[:nodes]) < gpus or (whole and self.outside[nodes - 1] < self.node_gpus)
 
 
 def in_order(remaining_s: FloatArray, gpus: IntArray, by: str) -> IntArray:
@@ -143,12 +144,12 @@ def _beside(
     gangs: Mapping[str, int], free: Gpus, pool: SpotGpus, previous: Mapping[str, Gpus], rules: SpotRules
 ) -> dict[str, dict[str, int]]:
     """Where gangs go outside the profiling cluster."""
-    room = sum(free.values())
+    free_gpus = sum(free.values())
     fitting: dict[str, int] = {}
     for name, gpus in gangs.items():
-        if gpus <= room:
+        if gpus <= free_gpus:
             fitting[name] = gpus
-            room -= gpus
+            free_gpus -= gpus
     if not rules.topology:
         return place_in_order(fitting, free, previous)
     kept, left = keep_places(fitting, free, previous)

@@ -29,7 +29,7 @@ MANY = 50
 """Up to so many jobs a programme has rows for every one; of more, equal ones are merged before it is stated."""
 
 
-class Classing(NamedTuple):
+class JobClasses(NamedTuple):
     """Classes in the order of their first members, and groups of equal pairs likewise.
 
     first, members: (classes,) position of a member, and how many there are; member: (jobs,) class of each job; group:
@@ -44,7 +44,7 @@ class Classing(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Merge(Generic[Data]):
+class MergedInstance(Generic[Data]):
     """An instance, the smaller one in which each job stands for equal ones, and which; the same one if none is equal.
 
     posed: the one of both whose programme is solved; first: (smaller instance's jobs,) position of one of them in the
@@ -59,12 +59,12 @@ class Merge(Generic[Data]):
     group: IntArray
 
     @classmethod
-    def none(cls, data: Data) -> Merge[Data]:
+    def none(cls, data: Data) -> MergedInstance[Data]:
         """Every job for itself."""
         jobs = np.arange(len(data.jobs))
         return cls(data, data, data, jobs, jobs, np.arange(len(data.pairs)))
 
-    def each(self) -> Merge[Data]:
+    def each(self) -> MergedInstance[Data]:
         """The same, by the programme that has every job: the middle of a face of optima is another where fewer stand
         for all."""
         return replace(self, posed=self.data)
@@ -112,7 +112,7 @@ class Merge(Generic[Data]):
                 shares[at[frozenset((first, second))]] += part * time[group]
 
 
-def merge(data: Data, seen: AllocationInstance, *keys: npt.ArrayLike) -> Merge[Data]:
+def merge(data: Data, seen: AllocationInstance, *keys: npt.ArrayLike) -> MergedInstance[Data]:
     """Merge the jobs that are equal in what a policy reads; the smaller instance is posed if they are more than MANY.
 
     That are speeds, gangs and weights of `seen` (the data, in the policy's units), and `keys`, each (jobs,) or (jobs x
@@ -123,7 +123,7 @@ def merge(data: Data, seen: AllocationInstance, *keys: npt.ArrayLike) -> Merge[D
     columns = [np.asarray(key, dtype=float) for key in (seen.speed, seen.weight, seen.gang, *keys)]
     first, count, member, group, pair = classes(seen, np.column_stack(columns))
     if len(first) == jobs:
-        return Merge.none(data)
+        return MergedInstance.none(data)
     names = data.units
     units = (*(names[row] for row in first.tolist()), *(names[jobs + row] for row in pair.tolist()))
     small = data.with_numbers(
@@ -134,7 +134,7 @@ def merge(data: Data, seen: AllocationInstance, *keys: npt.ArrayLike) -> Merge[D
         merged=Merged(count.astype(float), units),
         **{name: getattr(data, name)[first] for name in ("speed", "weight", "gang", *data.by_job())},
     )
-    return Merge(data, small, small if jobs > MANY else data, first, member, group)
+    return MergedInstance(data, small, small if jobs > MANY else data, first, member, group)
 
 
 def unweighted(data: Data) -> Data:
@@ -169,14 +169,14 @@ def _ring(jobs: list[int]) -> list[tuple[int, int, float]]:
     return [(job, jobs[(spot + 1) % len(jobs)], 1.0 / len(jobs)) for spot, job in enumerate(jobs)]
 
 
-def classes(data: AllocationInstance, keys: FloatArray) -> Classing:
+def classes(data: AllocationInstance, keys: FloatArray) -> JobClasses:
     """The coarsest classes of jobs with equal keys (jobs x n) and equal pairs."""
     order: dict[bytes, int] = {}
     member = np.array([order.setdefault(key.tobytes(), len(order)) for key in keys], dtype=np.int64)
     if not len(data.pairs):
         none = np.zeros(0, dtype=np.int64)
         first = np.searchsorted(np.maximum.accumulate(member), np.arange(len(order)))
-        return Classing(first, np.bincount(member), member, none, none)
+        return JobClasses(first, np.bincount(member), member, none, none)
     if len(order) == len(member):
         return one_each(data)
     one, two = data.pairs.T
@@ -190,13 +190,13 @@ def classes(data: AllocationInstance, keys: FloatArray) -> Classing:
     low, high = np.minimum(member[one], member[two]), np.maximum(member[one], member[two])
     group = _numbered(_mix(speeds ^ _mix((low * len(member) + high).astype(np.uint64))))
     pair, _ = _first_and_count(group)
-    return Classing(*_first_and_count(member), member, group, pair)
+    return JobClasses(*_first_and_count(member), member, group, pair)
 
 
-def one_each(data: AllocationInstance) -> Classing:
+def one_each(data: AllocationInstance) -> JobClasses:
     """Every job and every pair by itself."""
     jobs, pairs = np.arange(len(data.jobs)), np.arange(len(data.pairs))
-    return Classing(jobs, np.ones(len(jobs), dtype=np.int64), jobs, pairs, pairs)
+    return JobClasses(jobs, np.ones(len(jobs), dtype=np.int64), jobs, pairs, pairs)
 
 
 def _split(member: IntArray, one: IntArray, two: IntArray, there: Hashes, back: Hashes) -> IntArray:

@@ -23,7 +23,7 @@ from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.solvers import (
     Columns,
     InfeasibleError,
-    Kept,
+    KeptProgramme,
     Method,
     Point,
     Programme,
@@ -135,12 +135,12 @@ class Sequel:
     """Large programmes of the same jobs, one after the other: each begins from the basis of the one before."""
 
     def __init__(self) -> None:
-        self._kept: Kept | None = None
+        self._kept: KeptProgramme | None = None
 
     def solve(self, programme: Programme, jobs: int, solver: Solver) -> Point:
         """The optimum; raises the errors of `workbench.scheduling.solvers`."""
         if self._kept is None:
-            self._kept = Kept(programme, solver)
+            self._kept = KeptProgramme(programme, solver)
             self._kept.begin(*basis_by_a_part(programme, jobs, solver))
         else:
             self._kept.change(programme)
@@ -181,7 +181,7 @@ def basis_by_a_part(programme: Programme, jobs: int, solver: Solver) -> tuple[In
     there = np.zeros(jobs + 1, dtype=bool)
     there[chosen] = there[-1] = True  # the last is what belongs to no job
     kept = np.flatnonzero(there[columns.job]), np.flatnonzero(there[rows.job])
-    small = Kept(_part(programme, *kept, columns.job >= 0, rows.job < 0, jobs / len(chosen)), solver)
+    small = KeptProgramme(_part(programme, *kept, columns.job >= 0, rows.job < 0, jobs / len(chosen)), solver)
     small.solve()
     like = _most_like(_orders_of_magnitude(programme, columns, rows), chosen)
     by_column, by_row = small.basis()
@@ -301,10 +301,10 @@ def centre(programme: Programme, point: Point) -> Point:
     moves = bound & ~at_zero
     x[high <= low] = low[high <= low]
     x[at_zero] = low[at_zero] + TINY * LOWEST / np.maximum(price[at_zero] / price.max(initial=0.0), LOWEST)
-    room = np.stack([programme.row_upper - matrix @ point.values, matrix @ point.values - programme.row_lower])
-    side = np.where(room[0] <= room[1], 1.0, -1.0)
+    slack = np.stack([programme.row_upper - matrix @ point.values, matrix @ point.values - programme.row_lower])
+    side = np.where(slack[0] <= slack[1], 1.0, -1.0)
     most = np.where(side > 0, programme.row_upper, -programme.row_lower) - side * (matrix[:, ~moves] @ x[~moves])
-    free = room.min(axis=0) > np.abs(point.duals)
+    free = slack.min(axis=0) > np.abs(point.duals)
     x[moves] = _newton(side[:, None] * matrix[:, moves], most, free, x[moves], low[moves])
     loss = float(programme.cost @ (x - point.values)) * (-1 if programme.maximise else 1)
     most_lost = LOST * abs(float(programme.cost @ point.values))
@@ -328,25 +328,25 @@ def _broken(programme: Programme, matrix: FloatArray, x: FloatArray) -> float:
 
 
 def _newton(matrix: FloatArray, sides: FloatArray, free: BoolArray, x: FloatArray, low: FloatArray) -> FloatArray:
-    """The x with the largest sum of logarithms of what is above `low`, and of the room of the rows that are free.
+    """The x with the largest sum of logarithms of what is above `low`, and of the slack of the rows that are free.
 
     sides: (rows,) the limits of `matrix x`, which the rows that are not free meet.
     """
     sides, x = sides - matrix @ low, x - low
     for _ in range(STEPS):
         left = sides - matrix @ x
-        room = np.where(free, left, 0.0)
-        # Of the columns the Hessian is 1 / x^2, of the rooms 1 / room^2: what is left is a system of the rows.
+        slack = np.where(free, left, 0.0)
+        # Of the columns the Hessian is 1 / x^2, of the slack 1 / slack^2: what is left is a system of the rows.
         system = (matrix * x**2) @ matrix.T
-        system[np.diag_indices_from(system)] += room**2
+        system[np.diag_indices_from(system)] += slack**2
         size = np.sqrt(np.diag(system))
         size[size == 0] = 1.0
         system = system / size / size[:, None] + ROUNDING * np.eye(len(size))
-        price = np.linalg.solve(system, (matrix @ x + room - np.where(free, 0.0, left)) / size) / size
+        price = np.linalg.solve(system, (matrix @ x + slack - np.where(free, 0.0, left)) / size) / size
         step = x - x**2 * (matrix.T @ price)
         change = np.where(free, -(matrix @ step), 0.0)
-        far = max((-step / x).max(initial=0.0), (-change[free] / room[free]).max(initial=0.0))
+        far = max((-step / x).max(initial=0.0), (-change[free] / slack[free]).max(initial=0.0))
         x = x + min(1.0, 0.9 / far if far > 0 else 1.0) * step
-        if float(((step / x) ** 2).sum() + ((change[free] / room[free]) ** 2).sum()) <= CENTRED:
+        if float(((step / x) ** 2).sum() + ((change[free] / slack[free]) ** 2).sum()) <= CENTRED:
             break
     return x + low

@@ -32,7 +32,7 @@ from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.solvers import (
     Columns,
     InfeasibleError,
-    Kept,
+    KeptProgramme,
     Method,
     Point,
     Programme,
@@ -70,7 +70,7 @@ class LevelCourse:
         self._queues: list[tuple[IntArray, FloatArray, FloatArray]] = []
         self._groups: list[tuple[IntArray, FloatArray, FloatArray, FloatArray, FloatArray]] = []
         bends = [np.zeros(1)]
-        room = np.maximum(cap - level, 0.0) * gang
+        below_cap = np.maximum(cap - level, 0.0) * gang
         rising = np.flatnonzero(~done)
         order = rising[np.argsort(rule.owner[rising], kind="stable")]
         for rows in np.split(order, np.flatnonzero(np.diff(rule.owner[order])) + 1):
@@ -79,12 +79,12 @@ class LevelCourse:
             entity = rule.owner[rows[0]]
             given = rule.entity_weight[entity]
             if rule.fifo[entity]:
-                until = np.cumsum(room[rows]) / given
-                self._queues.append((rows, until - room[rows] / given, given / gang[rows]))
+                until = np.cumsum(below_cap[rows]) / given
+                self._queues.append((rows, until - below_cap[rows] / given, given / gang[rows]))
                 bends.append(until)
             else:
                 weight = rule.weight[rows]
-                height = room[rows] / weight
+                height = below_cap[rows] / weight
                 rank = np.argsort(height, kind="stable")
                 heights = np.concatenate([[0.0], height[rank]])
                 total = (weight * rule.members[rows])[rank]
@@ -167,7 +167,7 @@ class _Phases:
         self.large = SIMPLEX_UP_TO < jobs <= BY_A_PART_UP_TO and not len(data.pairs) and data.merged is None
         method: Method = "simplex" if jobs <= SIMPLEX_UP_TO or self.large else "ipm"
         self.solver = solver if solver.method in ("simplex", "ipm") else replace(solver, method=method)
-        self.kept: Kept | None = None
+        self.kept: KeptProgramme | None = None
         self.shares: FloatArray | None = None
 
     def run(self) -> dict[str, FloatArray]:
@@ -249,7 +249,7 @@ class _Phases:
         largest, gang = float(way.max()), self.data.gang
         programme = self._programme(gang * way / largest, self.level)
         if self.kept is None:
-            self.kept = Kept(programme, self.solver.without_presolve())
+            self.kept = KeptProgramme(programme, self.solver.without_presolve())
             if self.large:
                 self.kept.begin(*basis_by_a_part(programme, len(self.level), self.solver))
         else:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.base.errors import InputError
-from workbench.papers.gavel.algorithms.equal_jobs import Merge
+from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance
 from workbench.papers.gavel.algorithms.large_programmes import Sequel, solve
 from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scenario.throughput import FloatArray
@@ -57,8 +57,10 @@ def lay_out(m: pyo.ConcreteModel, data: AllocationInstance, whole: Any = 1) -> N
     decision to the next, what is said of the jobs that stay is kept (`carried_over`).
     """
     units = [unit_name(unit) for unit in data.units]
-    kinds = list(zip(data.types, data.pool.tolist(), strict=True))
-    m.kinds = {name: [kind for kind, pool in kinds if pool == row] for row, name in enumerate(data.accelerators)}
+    kinds = list(zip(data.types, data.accelerator_of.tolist(), strict=True))
+    m.kinds = {
+        name: [kind for kind, accelerator in kinds if accelerator == row] for row, name in enumerate(data.accelerators)
+    }
     m.most, m.count = data.table(data.limit), data.column(data.count)
     scaled = isinstance(whole, pyo.Var)
     m.data = None if scaled or len(data.pairs) else data
@@ -127,7 +129,10 @@ def carried_over(m: pyo.ConcreteModel) -> bool:
         return False
     place = {job: row for row, job in enumerate(new.jobs)}
     stay = [row for row, job in enumerate(old.jobs) if job in place]
-    same = [new.jobs[: len(stay)] == tuple(old.jobs[row] for row in stay), np.array_equal(old.pool, new.pool)]
+    same = [
+        new.jobs[: len(stay)] == tuple(old.jobs[row] for row in stay),
+        np.array_equal(old.accelerator_of, new.accelerator_of),
+    ]
     for name in ("speed", "limit", "count", "gang", "can_run"):
         same.append(np.array_equal(getattr(old, name)[stay], getattr(new, name)[: len(stay)]))
     if not all(same):
@@ -275,12 +280,12 @@ class ShareFormulation(Formulation[Data]):
         """The arrived jobs; a type on which a job's gang does not fit is one on which it cannot run."""
         return self.instance.from_snapshot(snapshot, knobs)
 
-    def merged(self, data: Data, knobs: Knobs) -> Merge[Data]:
+    def merged(self, data: Data, knobs: Knobs) -> MergedInstance[Data]:
         """Which jobs are equal, see `equal_jobs`; by default every one is for itself.
 
         Only for a programme that is linear, and none of whose rows is about one job in particular.
         """
-        return Merge.none(data)
+        return MergedInstance.none(data)
 
     def answered(
         self, data: Data, knobs: Knobs, solver: Solver, sequel: Sequel | None = None
@@ -461,8 +466,8 @@ class Assembly:
         share, count = self.columns["share"], data.count
         paired = share[jobs * types :]
         time = np.concatenate([np.repeat(np.arange(jobs), types), *(np.repeat(m, types) for m in data.pairs.T)])
-        pool = np.tile(data.pool, len(data.unit_gang))
-        rows = (time, np.concatenate([share, paired]), 1.0), (pool, share, np.repeat(data.unit_gang, types))
+        accelerator = np.tile(data.accelerator_of, len(data.unit_gang))
+        rows = (time, np.concatenate([share, paired]), 1.0), (accelerator, share, np.repeat(data.unit_gang, types))
         for name, row, most in zip(("job_time", "capacity"), rows, (count, data.workers), strict=True):
             if whole:
                 stretched = (np.arange(len(most)), self.columns[whole], -most)

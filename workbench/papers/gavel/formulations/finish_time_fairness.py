@@ -32,7 +32,7 @@ import numpy as np
 from workbench.base.arrays import fixed
 from workbench.base.errors import InputError
 from workbench.papers.gavel import knobs as gavel
-from workbench.papers.gavel.algorithms.equal_jobs import Merge, merge, unweighted
+from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge, unweighted
 from workbench.papers.gavel.algorithms.finish_time_search import NAME, RhoTerms, TriedRho, search
 from workbench.papers.gavel.algorithms.large_programmes import Sequel
 from workbench.papers.gavel.formulations.allocation import (
@@ -55,7 +55,7 @@ from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Point, Programme, Solver
 
 
-class Account(NamedTuple):
+class IsolatedAccount(NamedTuple):
     """A job at the last computation: its isolated time so far, steps left, and isolated throughput in steps/s."""
 
     isolated_s: float
@@ -72,7 +72,7 @@ class IsolatedTime:
     finished.
     """
 
-    accounts: Mapping[str, Account] = field(default_factory=dict)
+    accounts: Mapping[str, IsolatedAccount] = field(default_factory=dict)
 
     def until_now(self, jobs: Sequence[str], steps_left: FloatArray) -> FloatArray:
         """(jobs,) seconds by itself, with the steps done since the last computation; 0 for a job not seen before."""
@@ -88,7 +88,7 @@ class IsolatedTime:
     ) -> IsolatedTime:
         """The accounts after a computation for these jobs; others keep theirs."""
         rows = zip(isolated_s.tolist(), steps_left.tolist(), steps_per_s.tolist(), strict=True)
-        new = {job: Account(*row) for job, row in zip(jobs, rows, strict=True)}
+        new = {job: IsolatedAccount(*row) for job, row in zip(jobs, rows, strict=True)}
         return IsolatedTime({**self.accounts, **new})
 
     def only(self, jobs: Sequence[str]) -> IsolatedTime:
@@ -226,7 +226,7 @@ class FinishTimeFairness(ShareFormulation[FinishTimeInstance]):
     )
     knobs = (gavel.AWARE, gavel.REFERENCE, METHOD, TOLERANCE, *gavel.EXTENSIONS, gavel.OPTIMUM)
 
-    def merged(self, data: FinishTimeInstance, knobs: Knobs) -> Merge[FinishTimeInstance]:
+    def merged(self, data: FinishTimeInstance, knobs: Knobs) -> MergedInstance[FinishTimeInstance]:
         """Weights play no part; times do."""
         return merge(data, unweighted(seen(data, knobs)), data.steps, data.elapsed_s, data.isolated_s)
 

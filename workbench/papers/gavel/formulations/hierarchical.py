@@ -42,7 +42,7 @@ from workbench.scheduling.shares import equal_share
 NAME = "gavel.hierarchical"
 
 
-class Hierarchical(water_filling.Filling[HierarchicalInstance]):
+class Hierarchical(water_filling.IteratedFilling[HierarchicalInstance]):
     """Shares of time by water filling over entities."""
 
     name = NAME
@@ -58,7 +58,7 @@ class Hierarchical(water_filling.Filling[HierarchicalInstance]):
 
     def known(self, data: HierarchicalInstance, knobs: Knobs) -> HierarchicalInstance:
         """The data as the policy sees them: every type's speeds, or GPUs of one kind."""
-        return data if knobs.get("heterogeneity_aware", True) else pooled(data)
+        return data if knobs.get("heterogeneity_aware", True) else without_types(data)
 
     def spread(self, data: HierarchicalInstance, shares: FloatArray, knobs: Knobs) -> FloatArray:
         """Shares of GPUs of one kind are spread over the types."""
@@ -77,7 +77,7 @@ class Hierarchical(water_filling.Filling[HierarchicalInstance]):
         return replace(found, values={**found.values, "entity": dict(zip(data.jobs, names, strict=True))})
 
 
-def pooled(data: HierarchicalInstance) -> HierarchicalInstance:
+def without_types(data: HierarchicalInstance) -> HierarchicalInstance:
     """The data with all workers as GPUs of one kind, on which every job has the same speed 1.
 
     A pair's members have the part of it that they keep on average over the workers: 1/2 on a type where they may not
@@ -102,7 +102,7 @@ def pooled(data: HierarchicalInstance) -> HierarchicalInstance:
 
 
 def spread(data: AllocationInstance, shares: FloatArray) -> FloatArray:
-    """(combinations x types) shares of `data` from the (combinations x 1) shares of `pooled(data)`.
+    """(combinations x types) shares of `data` from the (combinations x 1) shares of `without_types(data)`.
 
     Each combination has `c_a / sum c` of its time on accelerator type a, of its worker types the first on which it can
     run. Where a pair may not share, each of its members has half of that time alone; on a type where a job cannot run,
@@ -124,6 +124,6 @@ def spread(data: AllocationInstance, shares: FloatArray) -> FloatArray:
 def _on(allowed: BoolArray, data: AllocationInstance) -> IntArray:
     """(rows x accelerators) position of the first worker type of an accelerator on which a row may run, -1 for none."""
     found = np.full((len(allowed), len(data.accelerators)), -1)
-    for kind, pool in reversed(list(enumerate(data.pool.tolist()))):
-        found[allowed[:, kind], pool] = kind
+    for kind, accelerator in reversed(list(enumerate(data.accelerator_of.tolist()))):
+        found[allowed[:, kind], accelerator] = kind
     return found

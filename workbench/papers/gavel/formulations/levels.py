@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from workbench.base.errors import InputError
-from workbench.papers.gavel.algorithms.equal_jobs import Merge, merge
+from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge
 from workbench.papers.gavel.instance import AllocationInstance, fastest_throughput
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
@@ -74,7 +74,7 @@ class HierarchicalInstance(AllocationInstance):
             fifo=np.zeros(count),
         )
 
-    def merged_alike(self, seen: AllocationInstance) -> Merge[Self]:
+    def merged_alike(self, seen: AllocationInstance) -> MergedInstance[Self]:
         """Equal jobs that rise alike stand for each other; lone ones together are an entity with the weight of all.
 
         Jobs of an entity with fairness rise alike, lone jobs of entities of equal weights too, nobody in a queue.

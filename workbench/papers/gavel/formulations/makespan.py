@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from workbench.papers.gavel import knobs as gavel
-from workbench.papers.gavel.algorithms.equal_jobs import Merge, merge
+from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge
 from workbench.papers.gavel.formulations import makespan_bisection as bisection
 from workbench.papers.gavel.formulations.allocation import (
     NOTHING_MORE,
@@ -125,7 +125,7 @@ class Makespan(ShareFormulation[StepsInstance]):
         """That of the bisection, if it is chosen."""
         return bisection if knobs.get("method") == "bisection" else self
 
-    def merged(self, data: StepsInstance, knobs: Knobs) -> Merge[StepsInstance]:
+    def merged(self, data: StepsInstance, knobs: Knobs) -> MergedInstance[StepsInstance]:
         """Jobs are equal if they are in parts of their steps."""
         return merge(data, seen(data, knobs).in_parts(1.0))
 

@@ -22,7 +22,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from workbench.papers.gavel import knobs as gavel
-from workbench.papers.gavel.algorithms.equal_jobs import Merge, merge
+from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge
 from workbench.papers.gavel.formulations.allocation import (
     NOTHING_MORE,
     Assembly,
@@ -84,7 +84,7 @@ class MaxMinFairness(ShareFormulation[AllocationInstance]):
         "Without heterogeneity_aware shares of time count in its place."
     )
 
-    def merged(self, data: AllocationInstance, knobs: Knobs) -> Merge[AllocationInstance]:
+    def merged(self, data: AllocationInstance, knobs: Knobs) -> MergedInstance[AllocationInstance]:
         """Jobs are equal if they are in multiples of their P_m."""
         return merge(data, seen(data, knobs).relative())
 

@@ -20,7 +20,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from workbench.papers.gavel import knobs as gavel
-from workbench.papers.gavel.algorithms.equal_jobs import Merge, merge, unweighted
+from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge, unweighted
 from workbench.papers.gavel.formulations.allocation import (
     NOTHING_MORE,
     Assembly,
@@ -85,7 +85,7 @@ class MaxThroughput(ShareFormulation[AllocationInstance]):
     )
     knobs = (gavel.AWARE, gavel.REFERENCE, gavel.NORMALISED, *gavel.EXTENSIONS, gavel.OPTIMUM)
 
-    def merged(self, data: AllocationInstance, knobs: Knobs) -> Merge[AllocationInstance]:
+    def merged(self, data: AllocationInstance, knobs: Knobs) -> MergedInstance[AllocationInstance]:
         """Weights play no part."""
         known = seen(data, knobs)
         return merge(data, unweighted(known), value(known, knobs))

@@ -28,7 +28,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from workbench.papers.gavel import knobs as gavel
-from workbench.papers.gavel.algorithms.equal_jobs import Merge, merge, unweighted
+from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge, unweighted
 from workbench.papers.gavel.formulations import min_cost_ratio as ratio
 from workbench.papers.gavel.formulations.allocation import NOTHING_MORE, Assembly, feasible, lay_out, total, values
 from workbench.papers.gavel.formulations.max_throughput import unit, value
@@ -115,7 +115,7 @@ class MinCost(ratio.RatioFormulation[PricedInstance]):
     )
     knobs = (gavel.AWARE, gavel.REFERENCE, OBJECTIVE, gavel.NORMALISED, *gavel.EXTENSIONS, gavel.OPTIMUM)
 
-    def merged(self, data: PricedInstance, knobs: Knobs) -> Merge[PricedInstance]:
+    def merged(self, data: PricedInstance, knobs: Knobs) -> MergedInstance[PricedInstance]:
         """Weights play no part."""
         known = seen(data, knobs)
         return merge(data, unweighted(known), value(known, knobs))

@@ -29,7 +29,7 @@ from typing import TypeVar
 import numpy as np
 
 from workbench.base.errors import Words
-from workbench.papers.gavel.algorithms.equal_jobs import Merge, merge, unweighted
+from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge, unweighted
 from workbench.papers.gavel.algorithms.large_programmes import solve
 from workbench.papers.gavel.formulations import min_cost
 from workbench.papers.gavel.formulations import min_cost_ratio as ratio
@@ -109,7 +109,7 @@ class MinCostSlo(ratio.RatioFormulation[SloInstance]):
             return ratio.assemble(known, value(known, knobs), known.floor)
         return min_cost.assemble(known, value(known, knobs), known.floor, "gavel_min_cost_slo")
 
-    def merged(self, data: SloInstance, knobs: Knobs) -> Merge[SloInstance]:
+    def merged(self, data: SloInstance, knobs: Knobs) -> MergedInstance[SloInstance]:
         """Weights play no part; the needs do."""
         known = seen(data, knobs)
         return merge(data, unweighted(known), value(known, knobs), known.floor)

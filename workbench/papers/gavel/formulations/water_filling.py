@@ -221,7 +221,7 @@ def first(data: HierarchicalInstance) -> LevelInstance:
     return LevelInstance.of(data, np.zeros(len(data.jobs)), data.rule.weights(nobody))
 
 
-class Filling(ShareFormulation[Data]):
+class IteratedFilling(ShareFormulation[Data]):
     """Water filling over whatever entities; `build` states an iteration, by default the first."""
 
     model: ClassVar[str]
@@ -323,7 +323,7 @@ def reached(data: HierarchicalInstance, shares: FloatArray, level: FloatArray) -
     return shares
 
 
-class WaterFilling(Filling[AllocationInstance]):
+class WaterFilling(IteratedFilling[AllocationInstance]):
     """Shares of time that are fair first and leave nothing unused after."""
 
     name = NAME

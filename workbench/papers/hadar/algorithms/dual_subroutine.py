@@ -137,7 +137,7 @@ def select(found: Knapsack, method: Method = "auto") -> Selection:
 def allocate(
     snapshot: Snapshot,
     queue: HadarQueue,
-    room: FreeGpus,
+    free_gpus: FreeGpus,
     rules: HadarRules,
     prices: Prices = "within_round",
     method: Method = "auto",
@@ -145,7 +145,7 @@ def allocate(
     fill: bool = False,
     choose: Choose | None = None,
 ) -> RoundAllocation:
-    """Choose jobs and take their GPUs from `room`; held: GPUs in the room that jobs of the queue have now.
+    """Choose jobs and take their GPUs from `free_gpus`; held: GPUs among them that jobs of the queue have now.
 
     fill: GPUs that nobody would pay for go, for nothing, to the jobs with the largest sum of utilities (ours).
     Jobs that can earn nothing (utility 0 however soon they end) come last, for nothing, on the rest (ours).
@@ -160,7 +160,7 @@ def allocate(
         if queue.bounds is None:
             break
         began = time.perf_counter()
-        servers = FreeServers.of(snapshot, room.free)
+        servers = FreeServers.of(snapshot, free_gpus.free)
         options = _open(find(snapshot, queue, servers, rules, held), chosen)
         now = queue.bounds.price(queue.bounds.capacity - servers.total)
         if passes == 1:
@@ -173,12 +173,12 @@ def allocate(
         selection = select(found, method) if choose is None else choose(queue, found)
         solve_s += selection.solve_s
         first = first or selection
-        if not _place(queue, room, options, selection, held or {}, chosen):
+        if not _place(queue, free_gpus, options, selection, held or {}, chosen):
             break
     if fill:
-        _give_idle(snapshot, queue, room, rules, method, held or {}, chosen)
-    _fill(snapshot, queue, room, rules, held or {}, chosen)
-    total = FreeServers.of(snapshot, room.free).total
+        _give_idle(snapshot, queue, free_gpus, rules, method, held or {}, chosen)
+    _fill(snapshot, queue, free_gpus, rules, held or {}, chosen)
+    total = FreeServers.of(snapshot, free_gpus.free).total
     first = first or Selection(np.zeros(0, dtype=np.int64), np.zeros(0), "optimal", 0.0, 0.0, 0.0, "dp")
     other = prices == "within_round" and first.method == "lp"
     return RoundAllocation(chosen, best, snapshot.workers - total, first, build_s, solve_s, max(passes - 1, 1), other)
@@ -193,7 +193,7 @@ def _open(options: AllocationOptions, chosen: Mapping[int, ChosenOption]) -> All
 
 def _place(
     queue: HadarQueue,
-    room: FreeGpus,
+    free_gpus: FreeGpus,
     options: AllocationOptions,
     selection: Selection,
     held: Mapping[str, Gpus],
@@ -210,7 +210,7 @@ def _place(
     before = len(chosen)
     for option in picked:
         job = int(options.job[option])
-        gpus = _take(queue, room, options, option, held)
+        gpus = _take(queue, free_gpus, options, option, held)
         if gpus is not None:
             utility = float(options.utility[option])
             chosen[job] = _chosen(options, option, gpus, utility, utility - float(selection.payoff[job]), left_over)
@@ -218,15 +218,15 @@ def _place(
 
 
 def _take(
-    queue: HadarQueue, room: FreeGpus, options: AllocationOptions, option: int, held: Mapping[str, Gpus]
+    queue: HadarQueue, free_gpus: FreeGpus, options: AllocationOptions, option: int, held: Mapping[str, Gpus]
 ) -> Gpus | None:
-    """Take the GPUs of an option from the room; None, and nothing taken, if they lie on other servers than it says."""
+    """Take the GPUs of an option; None, and nothing taken, if they lie on other servers than it says."""
     if options.stay[option]:
         own = held[queue.view.names[options.job[option]]]
-        return own if keep_gpus(room, own) else None
-    gpus = place_gpus(room, options.workers[option], int(options.servers[option]))
+        return own if keep_gpus(free_gpus, own) else None
+    gpus = place_gpus(free_gpus, options.workers[option], int(options.servers[option]))
     if gpus is not None and len(gpus) != options.servers[option]:
-        give_back(room, gpus)
+        give_back(free_gpus, gpus)
         return None
     return gpus
 
@@ -241,26 +241,28 @@ def _chosen(
 def _give_idle(
     snapshot: Snapshot,
     queue: HadarQueue,
-    room: FreeGpus,
+    free_gpus: FreeGpus,
     rules: HadarRules,
     method: Method,
     held: Mapping[str, Gpus],
     chosen: dict[int, ChosenOption],
 ) -> None:
     """Let jobs that were not chosen have what is left, with the largest sum of utilities."""
-    while queue.bounds is not None and any(room.free):
-        servers = FreeServers.of(snapshot, room.free)
+    while queue.bounds is not None and any(free_gpus.free):
+        servers = FreeServers.of(snapshot, free_gpus.free)
         options = _open(find(snapshot, queue, servers, rules, held), chosen)
         options = worth(options, np.zeros(len(servers.total)))
         found = Knapsack(len(queue), servers.total, options.job, options.workers, options.utility, options.charge)
-        if not len(options) or not _place(queue, room, options, select(found, method), held, chosen, left_over=True):
+        if not len(options) or not _place(
+            queue, free_gpus, options, select(found, method), held, chosen, left_over=True
+        ):
             break
 
 
 def _fill(
     snapshot: Snapshot,
     queue: HadarQueue,
-    room: FreeGpus,
+    free_gpus: FreeGpus,
     rules: HadarRules,
     held: Mapping[str, Gpus],
     chosen: dict[int, ChosenOption],
@@ -273,10 +275,10 @@ def _fill(
     before = -1
     while len(chosen) > before:
         before = len(chosen)
-        options = _open(find(snapshot, queue, FreeServers.of(snapshot, room.free), free, held, worthless), chosen)
+        options = _open(find(snapshot, queue, FreeServers.of(snapshot, free_gpus.free), free, held, worthless), chosen)
         for option in np.lexsort((~options.stay, -options.utility, options.job)).tolist():
             job = int(options.job[option])
-            gpus = None if job in chosen else _take(queue, room, options, option, held)
+            gpus = None if job in chosen else _take(queue, free_gpus, options, option, held)
             if gpus is not None:
                 chosen[job] = _chosen(options, option, gpus, 0.0, 0.0, left_over=True)
 
@@ -323,56 +325,56 @@ def recursive(
     return Selection(choice, payoff, "optimal", float(payoff.sum()), 0.0, time.perf_counter() - began, "dp")
 
 
-def place_gpus(room: FreeGpus, workers: IntArray, servers: int) -> Gpus | None:
-    """GPUs taken from the room, by type on the fewest servers, or on exactly `servers` if these are more.
+def place_gpus(free_gpus: FreeGpus, workers: IntArray, servers: int) -> Gpus | None:
+    """GPUs taken from `free_gpus`, by type on the fewest servers, or on exactly `servers` if these are more.
 
     workers: (types,) GPUs. Returns None, and takes nothing, if a type has too few. Several types stay on the fewest.
     """
     wanted = [(kind, count) for kind, count in enumerate(workers.tolist()) if count]
     found: dict[str, int] = {}
     for kind, count in wanted:
-        piece = room.consolidate(kind, count)
+        piece = free_gpus.consolidate(kind, count)
         if piece is None:
-            give_back(room, found)
+            give_back(free_gpus, found)
             return None
         found |= piece
     if len(wanted) == 1 and len(found) < servers:
-        give_back(room, found)
-        return _wider(room, *wanted[0], servers)
+        give_back(free_gpus, found)
+        return _wider(free_gpus, *wanted[0], servers)
     return found
 
 
-def keep_gpus(room: FreeGpus, gpus: Gpus) -> bool:
+def keep_gpus(free_gpus: FreeGpus, gpus: Gpus) -> bool:
     """Take the same GPUs again, of one type or several; returns whether all were free."""
     taken: dict[str, int] = {}
     for node, count in gpus.items():
-        if not room.keep(room.kind_of({node: count}), count, {node: count}):
-            give_back(room, taken)
+        if not free_gpus.keep(free_gpus.kind_of({node: count}), count, {node: count}):
+            give_back(free_gpus, taken)
             return False
         taken[node] = count
     return True
 
 
-def give_back(room: FreeGpus, gpus: Gpus) -> None:
+def give_back(free_gpus: FreeGpus, gpus: Gpus) -> None:
     """Undo a taking of GPUs of one type or several."""
     for node, count in gpus.items():
-        room.give_back(room.kind_of({node: count}), {node: count})
+        free_gpus.give_back(free_gpus.kind_of({node: count}), {node: count})
 
 
-def _wider(room: FreeGpus, kind: int, count: int, servers: int) -> Gpus | None:
+def _wider(free_gpus: FreeGpus, kind: int, count: int, servers: int) -> Gpus | None:
     """One GPU on each of the emptiest `servers` servers of a type, the rest on these in their order."""
     sizes = [
         (-free, at)
-        for at, (free, name) in enumerate(zip(room.free, room.names, strict=True))
-        if free > 0 and room.kind_of({name: 1}) == kind
+        for at, (free, name) in enumerate(zip(free_gpus.free, free_gpus.names, strict=True))
+        if free > 0 and free_gpus.kind_of({name: 1}) == kind
     ]
     chosen = [at for _, at in sorted(sizes)[:servers]]
-    if len(chosen) < servers or sum(room.free[at] for at in chosen) < count:
+    if len(chosen) < servers or sum(free_gpus.free[at] for at in chosen) < count:
         return None
     spread, missing = dict.fromkeys(chosen, 1), count - servers
     for at in chosen:
-        more = min(room.free[at] - 1, missing)
+        more = min(free_gpus.free[at] - 1, missing)
         spread[at] += more
         missing -= more
-    gpus = {room.names[at]: n for at, n in spread.items()}
-    return gpus if room.keep(kind, count, gpus) else None
+    gpus = {free_gpus.names[at]: n for at, n in spread.items()}
+    return gpus if free_gpus.keep(kind, count, gpus) else None

@@ -407,17 +407,17 @@ def unforked(view: CopyInstance) -> dict[Unit, Gpus]:
     snapshot, names = view.snapshot, view.snapshot.jobs.names
     if view.forked.all():
         return {}
-    room, kept = FreeGpus(snapshot.nodes), dict[Unit, Gpus]()
+    free_gpus, kept = FreeGpus(snapshot.nodes), dict[Unit, Gpus]()
     for unit, lease in snapshot.ended.items():
         row = snapshot.jobs.at.get(str(unit)) if isinstance(unit, str) else None
         if row is None or view.forked[row] or len({snapshot.nodes.kind[view.at[node]] for node in lease.gpus}) > 1:
             continue
-        if room.keep(room.kind_of(lease.gpus), sum(lease.gpus.values()), lease.gpus):
+        if free_gpus.keep(free_gpus.kind_of(lease.gpus), sum(lease.gpus.values()), lease.gpus):
             kept[unit] = lease.gpus
     rows = [row for row in np.flatnonzero(~view.forked).tolist() if names[row] not in kept]
     fastest = snapshot.belief.speeds(snapshot.jobs).max(axis=1)
     time_s = np.divide(view.steps_left, fastest, out=np.full(len(names), np.inf), where=fastest > 0)
     rows.sort(key=lambda row: time_s[row])
-    trial = Trial(snapshot, room)
+    trial = Trial(snapshot, free_gpus)
     fill(rows, Rule(preemptive=False, blocking=False, aware=True, steady=False), trial)
     return {**kept, **trial.placed}

@@ -33,7 +33,7 @@ SAME = 1e-9
 """Share of its steps by which a copy may miss them and still has done them all (rounding)."""
 
 
-class Given(NamedTuple):
+class CopyWork(NamedTuple):
     """What a copy was told to do in a round: whole steps on GPUs of one node."""
 
     job: str
@@ -66,7 +66,7 @@ class Tracker:
     max_job_count: int
     restart_s: tuple[float, ...] = ()
     started: tuple[str, ...] = ()
-    given: tuple[Given, ...] = ()
+    given: tuple[CopyWork, ...] = ()
     reports: tuple[CopyReport, ...] = ()
 
     def hear(self, observations: Iterable[Observation]) -> Tracker:
@@ -83,7 +83,7 @@ class Tracker:
             reports.append(CopyReport(order.job, order.copy, order.node, steps, seconds, complete))
         return replace(self, reports=tuple(reports))
 
-    def give(self, given: Sequence[Given], whole: Iterable[str], jobs: Sequence[str]) -> Tracker:
+    def give(self, given: Sequence[CopyWork], whole: Iterable[str], jobs: Sequence[str]) -> Tracker:
         """With what copies are told now; whole: jobs that run unforked; jobs: those still there."""
         ran = {*self.started, *whole, *(order.job for order in given)}
         return replace(self, given=tuple(given), started=tuple(name for name in jobs if name in ran), reports=())

@@ -23,7 +23,7 @@ import numpy as np
 
 from workbench.papers.hadar.formulations.schedules import (
     KNOBS,
-    ScheduleData,
+    ScheduleInstance,
     as_row,
     enumerate_schedules,
     lay_out,
@@ -38,7 +38,7 @@ from workbench.scheduling.solvers import SolverFailedError
 NAME = "hadar.dual"
 
 
-def build(data: ScheduleData) -> pyo.ConcreteModel:
+def build(data: ScheduleInstance) -> pyo.ConcreteModel:
     """Return the unsolved linear programme of prices and payoffs."""
     m = pyo.ConcreteModel("hadar_dual")
     used = lay_out(m, data)
@@ -68,7 +68,7 @@ def build(data: ScheduleData) -> pyo.ConcreteModel:
 class Prices:
     """A point of P3. price: (types x slots) k_rt, >= 0; payoff is the least that keeps (3a) at these prices (4)."""
 
-    data: ScheduleData
+    data: ScheduleInstance
     price: FloatArray
 
     @property
@@ -118,7 +118,7 @@ class Prices:
         return Result("feasible", self.objective, "min", self.data.instance.unit, self.values())
 
 
-def read_prices(model: pyo.ConcreteModel, data: ScheduleData) -> Prices:
+def read_prices(model: pyo.ConcreteModel, data: ScheduleInstance) -> Prices:
     """Prices of a solved model; raises SolverFailedError if at these prices (3) is above the solver's objective."""
     stated = data.instance
     price = [[model.price[r, t].value for t in range(stated.slots)] for r in stated.types]
@@ -129,7 +129,7 @@ def read_prices(model: pyo.ConcreteModel, data: ScheduleData) -> Prices:
     return found
 
 
-class Dual(Formulation[ScheduleData]):
+class Dual(Formulation[ScheduleInstance]):
     """The prices at which all GPUs and payoffs together cost least."""
 
     name = NAME
@@ -141,19 +141,19 @@ class Dual(Formulation[ScheduleData]):
         "more. best is each job's schedule with the largest utility less cost; below 0 it is refused and the payoff 0."
     )
 
-    def data(self, snapshot: Snapshot, knobs: Knobs) -> ScheduleData:
+    def data(self, snapshot: Snapshot, knobs: Knobs) -> ScheduleInstance:
         """All jobs, also those to come, in slots, and their schedules."""
         return enumerate_schedules(HadarInstance.from_snapshot(snapshot, knobs), int(knobs["most_schedules"]))
 
-    def build(self, data: ScheduleData, knobs: Knobs) -> pyo.ConcreteModel:
+    def build(self, data: ScheduleInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""
         return build(data)
 
-    def read(self, model: pyo.ConcreteModel, data: ScheduleData, knobs: Knobs) -> Result:
+    def read(self, model: pyo.ConcreteModel, data: ScheduleInstance, knobs: Knobs) -> Result:
         """Prices, and the payoffs that they leave the jobs."""
         return read_prices(model, data).result()
 
-    def trivial(self, data: ScheduleData, knobs: Knobs) -> Result | None:
+    def trivial(self, data: ScheduleInstance, knobs: Knobs) -> Result | None:
         """No job has a schedule: all prices are 0."""
         stated = data.instance
         free = np.zeros((len(stated.types), stated.slots))

@@ -186,11 +186,11 @@ class HadarRound(Formulation[RoundInstance]):
         """
         rules = HadarRules.of(knobs)
         held = {*snapshot.leases, *snapshot.ended}
-        room = FreeGpus(snapshot.nodes)
+        free_gpus = FreeGpus(snapshot.nodes)
         rows = [row for row, name in enumerate(snapshot.jobs.names) if name not in held]
         queue = HadarQueue.from_snapshot(snapshot, rows, rules)
         require_time(queue.view.jobs, queue.speed.max(axis=1, initial=0.0), rules)
-        servers = FreeServers.of(snapshot, room.free)
+        servers = FreeServers.of(snapshot, free_gpus.free)
         options = find(snapshot, queue, servers, rules)
         prices: dict[str, Any] = {}
         payoff = np.zeros(0)

@@ -75,7 +75,7 @@ class JobSchedule(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class ScheduleData:
+class ScheduleInstance:
     """An instance and the schedules of its jobs, job by job."""
 
     instance: HadarInstance
@@ -105,7 +105,7 @@ class ScheduleData:
         return float(sum(np.dot(price[:, t], gpus) for t, gpus in zip(one.slots, one.workers, strict=True)))
 
 
-def enumerate_schedules(data: HadarInstance, most: int = int(MOST.default or 0)) -> ScheduleData:
+def enumerate_schedules(data: HadarInstance, most: int = int(MOST.default or 0)) -> ScheduleInstance:
     """Every schedule of every job from which no slot can be left out.
 
     Raises InputError that names the job with which there are more than `most`.
@@ -118,14 +118,14 @@ def enumerate_schedules(data: HadarInstance, most: int = int(MOST.default or 0))
                 expected = f"at most {most} schedules: fewer jobs, types or slots, or longer slots"
                 raise InputError(where, f"more by job {data.jobs[row]}", expected)
             found.append(schedule)
-    return ScheduleData(data, tuple(found))
+    return ScheduleInstance(data, tuple(found))
 
 
 def gangs(data: HadarInstance, row: int) -> list[tuple[tuple[int, ...], float]]:
     """The ways to place a job's whole gang on types where it runs: GPUs by type, and steps in a slot."""
-    room = np.where(data.rate[row] > 0, np.minimum(data.capacity, data.gang[row]), 0).tolist()
+    most = np.where(data.rate[row] > 0, np.minimum(data.capacity, data.gang[row]), 0).tolist()
     found = []
-    for gpus in splits(int(data.gang[row]), room):
+    for gpus in splits(int(data.gang[row]), most):
         found.append((gpus, float(data.rate[row][np.array(gpus) > 0].min())))
     return found
 
@@ -151,7 +151,7 @@ def _of_job(data: HadarInstance, row: int) -> Iterator[JobSchedule]:
     return extend((), (), 0.0, np.inf) if ways else iter(())
 
 
-def lay_out(m: pyo.ConcreteModel, data: ScheduleData) -> dict[tuple[str, int], list[tuple[tuple[str, int], int]]]:
+def lay_out(m: pyo.ConcreteModel, data: ScheduleInstance) -> dict[tuple[str, int], list[tuple[tuple[str, int], int]]]:
     """Sets and params of P2 and P3; returns the schedules, and GPUs they use, of each type and slot."""
     stated = data.instance
     used: dict[tuple[str, int], list[tuple[tuple[str, int], int]]] = {
@@ -179,7 +179,7 @@ def lay_out(m: pyo.ConcreteModel, data: ScheduleData) -> dict[tuple[str, int], l
     return used
 
 
-def of_job(data: ScheduleData) -> dict[str, list[tuple[str, int]]]:
+def of_job(data: ScheduleInstance) -> dict[str, list[tuple[str, int]]]:
     """Keys of the schedules of each job that has any."""
     found: dict[str, list[tuple[str, int]]] = {}
     for key in data.keys:
@@ -187,7 +187,7 @@ def of_job(data: ScheduleData) -> dict[str, list[tuple[str, int]]]:
     return found
 
 
-def build(data: ScheduleData, *, relaxed: bool = False) -> pyo.ConcreteModel:
+def build(data: ScheduleInstance, *, relaxed: bool = False) -> pyo.ConcreteModel:
     """Return the unsolved choice of schedules."""
     m = pyo.ConcreteModel("hadar_schedules")
     used, own = lay_out(m, data), of_job(data)
@@ -214,7 +214,7 @@ def build(data: ScheduleData, *, relaxed: bool = False) -> pyo.ConcreteModel:
     return m
 
 
-def read_choice(model: pyo.ConcreteModel, data: ScheduleData) -> FloatArray:
+def read_choice(model: pyo.ConcreteModel, data: ScheduleInstance) -> FloatArray:
     """(schedules,) y of a solved model, within 0 and 1; raises SolverFailedError if it breaks (2a) or (2b)."""
     chosen: FloatArray = np.clip(np.array([model.choose[key].value for key in data.keys], dtype=float), 0.0, 1.0)
     stated = data.instance
@@ -228,7 +228,7 @@ def read_choice(model: pyo.ConcreteModel, data: ScheduleData) -> FloatArray:
     return chosen
 
 
-def plan_of(data: ScheduleData, chosen: FloatArray) -> SlotPlan:
+def plan_of(data: ScheduleInstance, chosen: FloatArray) -> SlotPlan:
     """The plan of whole schedules: those with y above one half."""
     stated = data.instance
     workers = np.zeros((len(stated.jobs), stated.slots, len(stated.types)), dtype=np.int64)
@@ -238,7 +238,7 @@ def plan_of(data: ScheduleData, chosen: FloatArray) -> SlotPlan:
     return SlotPlan(stated, workers, NAME)
 
 
-class HadarSchedules(Formulation[ScheduleData]):
+class HadarSchedules(Formulation[ScheduleInstance]):
     """The best choice of one schedule for each job."""
 
     name = NAME
@@ -250,21 +250,21 @@ class HadarSchedules(Formulation[ScheduleData]):
         "the parts of schedules; otherwise plan is the GPUs slot by slot, as in hadar.offline."
     )
 
-    def data(self, snapshot: Snapshot, knobs: Knobs) -> ScheduleData:
+    def data(self, snapshot: Snapshot, knobs: Knobs) -> ScheduleInstance:
         """All jobs, also those to come, in slots, and their schedules."""
         return enumerate_schedules(HadarInstance.from_snapshot(snapshot, knobs), int(knobs["most_schedules"]))
 
-    def build(self, data: ScheduleData, knobs: Knobs) -> pyo.ConcreteModel:
+    def build(self, data: ScheduleInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""
         return build(data, relaxed=_relaxed(knobs))
 
-    def read(self, model: pyo.ConcreteModel, data: ScheduleData, knobs: Knobs) -> Result:
+    def read(self, model: pyo.ConcreteModel, data: ScheduleInstance, knobs: Knobs) -> Result:
         """The chosen schedules, their limits checked."""
         chosen = read_choice(model, data)
         found = _parts(data, chosen) if _relaxed(knobs) else plan_of(data, chosen).result()
         return replace(found, values={**found.values, "schedules": _counts(data)})
 
-    def trivial(self, data: ScheduleData, knobs: Knobs) -> Result | None:
+    def trivial(self, data: ScheduleInstance, knobs: Knobs) -> Result | None:
         """No job has a schedule: nothing to choose."""
         if data.schedules:
             return None
@@ -276,12 +276,12 @@ def _relaxed(knobs: Knobs) -> bool:
     return bool(knobs.get("relaxed", RELAXED.default))
 
 
-def _counts(data: ScheduleData) -> dict[str, int]:
+def _counts(data: ScheduleInstance) -> dict[str, int]:
     own = of_job(data)
     return {job: len(own.get(job, ())) for job in data.instance.jobs}
 
 
-def _parts(data: ScheduleData, chosen: FloatArray) -> Result:
+def _parts(data: ScheduleInstance, chosen: FloatArray) -> Result:
     """Parts of schedules: utility and part served of each job, shares of time, and the schedules that have a part."""
     stated = data.instance
     served, earned = np.zeros(len(stated.jobs)), np.zeros(len(stated.jobs))

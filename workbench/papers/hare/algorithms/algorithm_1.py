@@ -11,8 +11,8 @@ Line 12 takes the GPU that is free first, however slow it is on it: `earliest_av
 the shortest gap. With `insertion` (ours) idle time before tasks that are placed already counts as free, too.
 
 Replanning 100 arrivals on 512 GPUs asks for half a million GPUs. So GPUs of few kinds stand in one line each, by when
-they become free (`Alike`). The answers are those of looking at every GPU (`_Idle`), ties included; sums of seconds that
-differ by rounding alone are no ties here.
+they become free (`AlikeGpus`). The answers are those of looking at every GPU (`_Idle`), ties included; sums of seconds
+that differ by rounding alone are no ties here.
 
 Starts x^ at any size, `fluid_start_s`: all GPUs as one machine that jobs share by Smith's rule (ours). Hare_Sched_RL is
 a mixed-integer problem, and its linear forms take seconds at 200 jobs on 160 GPUs, where Algorithm 1 itself has half a
@@ -102,14 +102,14 @@ def served(work_s: FloatArray, most: FloatArray, weight: FloatArray, release_s: 
         while number < len(comes) and release[comes[number]] <= now:
             insort(line, (urgency[comes[number]], comes[number]))
             number += 1
-        pause, room = (release[comes[number]] if number < len(comes) else np.inf) - now, 1.0
+        pause, unused = (release[comes[number]] if number < len(comes) else np.inf) - now, 1.0
         using: dict[int, float] = {}
         for _, job in line:
-            uses = min(part[job], room)
+            uses = min(part[job], unused)
             if uses <= DONE:
                 break
             using[job] = uses
-            pause, room = min(pause, left[job] / uses), room - uses
+            pause, unused = min(pause, left[job] / uses), unused - uses
         for job, uses in using.items():
             if had.get(job) != uses:
                 courses[job].append((now, work[job] - left[job], uses))
@@ -133,7 +133,7 @@ Line = list[tuple[float, int]]
 """When each GPU of a kind becomes free, rising, and minus its number: of equal ones the lowest number is last."""
 
 
-class Alike:
+class AlikeGpus:
     """When GPUs become free, by kind."""
 
     def __init__(self, instance: HareInstance, kinds: list[list[int]], earliest_available: bool) -> None:
@@ -241,7 +241,7 @@ def place(
     return TaskSchedule(instance, np.array(gpu, dtype=np.int64), np.array(start))
 
 
-class Places(Protocol):
+class IdleTimes(Protocol):
     """Idle time of the GPUs."""
 
     def put(self, job: int, part: float, ready_s: float) -> tuple[int, float, float]:
@@ -249,11 +249,11 @@ class Places(Protocol):
         ...
 
 
-def _places(instance: HareInstance, earliest_available: bool, insertion: bool) -> Places:
+def _places(instance: HareInstance, earliest_available: bool, insertion: bool) -> IdleTimes:
     if not insertion:
         kinds = kinds_of(instance)
         if len(kinds) <= MOST_KINDS:
-            return Alike(instance, kinds, earliest_available)
+            return AlikeGpus(instance, kinds, earliest_available)
     return _Idle(instance, earliest_available, insertion)
 
 
@@ -276,7 +276,7 @@ class _Idle:
         self.gpu, self.from_s, self.to_s = (each[: self._count] for each in (self._gpu, self._from, self._to))
 
     def put(self, job: int, part: float, ready_s: float) -> tuple[int, float, float]:
-        """See `Places`."""
+        """See `IdleTimes`."""
         train, both = self._train[job] * part, self._both[job] * part
         gap = self._soonest(ready_s, train) if self._available else self._best(ready_s, train, both)
         m = int(self.gpu[gap])

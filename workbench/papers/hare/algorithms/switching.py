@@ -92,16 +92,16 @@ def comes(kept: ModelsKept, job: str, sizes: Mapping[str, Sizes], capacity_gb: f
 
 
 def _kept_beside(
-    job: str, models: tuple[str, ...], older_gb: float, sizes: Mapping[str, Sizes], room_gb: float
+    job: str, models: tuple[str, ...], older_gb: float, sizes: Mapping[str, Sizes], free_gb: float
 ) -> ModelsKept:
-    """The latest models as long as they fit into the room beside a job's task; older_gb: all but the first's."""
+    """The latest models as long as they fit into the memory beside a job's task; older_gb: all but the first's."""
     first_gb = sizes[models[0]].model_gb
-    if first_gb is not None and first_gb + older_gb <= room_gb:
+    if first_gb is not None and first_gb + older_gb <= free_gb:
         return ModelsKept(job, models, first_gb + older_gb)
     held_gb, count = 0.0, 0
     for other in models:
         model_gb = sizes[other].model_gb
-        if model_gb is None or held_gb + model_gb > room_gb:
+        if model_gb is None or held_gb + model_gb > free_gb:
             break  # older ones are not kept either
         held_gb, count = held_gb + model_gb, count + 1
     return ModelsKept(job, models[:count], held_gb)
@@ -126,13 +126,13 @@ def hidden_s(step_s: float, before: Sizes, after: Sizes, kept_gb: float, capacit
     """
     if capacity_gb is None or before.memory_gb is None or before.model_gb is None or after.model_gb is None:
         return 0.0
-    room = capacity_gb - kept_gb - after.model_gb  # what the task before may still hold
-    if room < before.model_gb:
+    free_gb = capacity_gb - kept_gb - after.model_gb  # what the task before may still hold
+    if free_gb < before.model_gb:
         return 0.0
-    if room >= before.memory_gb:
+    if free_gb >= before.memory_gb:
         return step_s
     falls_by = before.memory_gb - before.model_gb
-    return BACKWARD * step_s * (room - before.model_gb) / falls_by
+    return BACKWARD * step_s * (free_gb - before.model_gb) / falls_by
 
 
 def sizes_of(scenario: Scenario) -> dict[str, Sizes]:
@@ -187,7 +187,7 @@ class HeldOnGpu(NamedTuple):
     step_s: float = 0.0
 
 
-class Paid(NamedTuple):
+class PaidSwitch(NamedTuple):
     """A switch: seconds, what the task finds, and the seconds by which early cleaning let its model be loaded sooner,
     before the switch begins."""
 
@@ -230,19 +230,19 @@ class Switches:
         """Nothing is left."""
         return HeldOnGpu(ModelsKept(emptied=True))
 
-    def next(self, held: HeldOnGpu, job: str, capacity_gb: float | None) -> tuple[Paid, ModelsKept]:
+    def next(self, held: HeldOnGpu, job: str, capacity_gb: float | None) -> tuple[PaidSwitch, ModelsKept]:
         """What a switch to a job's task on a GPU costs, and what the GPU keeps then."""
         kept = held.kept
         if kept.last == job:
-            return Paid(0.0, "same"), kept
+            return PaidSwitch(0.0, "same"), kept
         hare = self.knobs["switching"] == "hare"
         load: Load = "first" if kept.last is None and not kept.emptied else "miss"
         now = ModelsKept(job)
         if hare and self.knobs["speculative_memory"]:
             load, now = comes(kept, job, self.sizes, capacity_gb)
         if load == "first":
-            return Paid(0.0, load), now
-        return (self._hare(load, held, job, capacity_gb) if hare else Paid(self._flat_s(job), load)), now
+            return PaidSwitch(0.0, load), now
+        return (self._hare(load, held, job, capacity_gb) if hare else PaidSwitch(self._flat_s(job), load)), now
 
     def _flat_s(self, job: str) -> float:
         """Seconds of a switch with a design that keeps nothing."""
@@ -250,16 +250,16 @@ class Switches:
         flat = {"free": 0.0, "custom": float(self.knobs["switch_s"]), "default": cost.default_ms / 1e3}
         return flat.get(str(self.knobs["switching"]), cost.pipeswitch_ms / 1e3)
 
-    def _hare(self, load: Load, held: HeldOnGpu, job: str, capacity_gb: float | None) -> Paid:
+    def _hare(self, load: Load, held: HeldOnGpu, job: str, capacity_gb: float | None) -> PaidSwitch:
         cost, kept, early = cost_of(self.model[job]), held.kept, bool(self.knobs["early_cleaning"])
         hare_s, miss_s = cost.hare_ms / 1e3, cost.pipeswitch_ms / 1e3
         if load == "hit" or (load == "unknown" and early):
-            return Paid(hare_s, load)
+            return PaidSwitch(hare_s, load)
         if not early or kept.last is None:
-            return Paid(miss_s, load)
+            return PaidSwitch(miss_s, load)
         hidden = hidden_s(held.step_s, self.sizes[kept.last], self.sizes[job], kept.kept_gb, capacity_gb)
         sooner_s = min(hidden, miss_s - hare_s)
-        return Paid(miss_s - sooner_s, load, sooner_s)
+        return PaidSwitch(miss_s - sooner_s, load, sooner_s)
 
 
 def task_table(timeline: pd.DataFrame) -> pd.DataFrame:

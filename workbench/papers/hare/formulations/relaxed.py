@@ -173,9 +173,9 @@ def build(data: HareInstance, *, whole: bool = True, cuts: bool = True, tangents
     return m
 
 
-def _points(work_s: float, room_s: float, count: int) -> list[float]:
+def _points(work_s: float, free_s: float, count: int) -> list[float]:
     """Loads of a GPU at which tangents touch: evenly spread, up to the most it can have (a lone GPU has all)."""
-    most = max(0.0, min(work_s, room_s))
+    most = max(0.0, min(work_s, free_s))
     return [most * (p + 1) / count for p in range(count)]
 
 

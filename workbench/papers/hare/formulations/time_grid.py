@@ -158,8 +158,8 @@ def choose_step(instance: HareInstance, known: TaskSchedule, step_s: float | Non
     horizon_s = max(windows(instance, known).horizon_s - instance.origin_s, RESOLUTION)
     whole = np.rint(_times(instance) / RESOLUTION).astype(np.int64)
     cells = max(1, len(instance.round_job) * len(instance.count))
-    room = max(slots, min(slots * EXACT_SLOTS, EXACT_CELLS // cells))
+    most = max(slots, min(slots * EXACT_SLOTS, EXACT_CELLS // cells))
     common_s = float(np.gcd.reduce(whole)) * RESOLUTION
-    if common_s > 0 and horizon_s <= common_s * room * (1 + ROUNDING) and _multiples(instance, common_s):
+    if common_s > 0 and horizon_s <= common_s * most * (1 + ROUNDING) and _multiples(instance, common_s):
         return common_s
     return horizon_s / slots

@@ -19,7 +19,7 @@ from workbench.base.arrays import by_name
 from workbench.papers.hops.algorithms.aggregation import NO_LAYOUTS, aggregate, too_fine
 from workbench.papers.hops.algorithms.configurations import Layout
 from workbench.papers.hops.formulations.lexicographic import classes, in_paper_units, levels
-from workbench.papers.hops.formulations.round_assembly import Aggregated, Printed, assemble, serve
+from workbench.papers.hops.formulations.round_assembly import AggregatedAssembly, PrintedAssembly, assemble, serve
 from workbench.papers.hops.instance import Choices, HopsInstance, PlacedJob, RoundPlan
 from workbench.papers.hops.knobs import SMALL, START, gap_of, power_of
 from workbench.scenario.throughput import FloatArray
@@ -176,7 +176,7 @@ def make_plan(
     if stay is not None:
         return SolvedPlan(stay, _proven(data, stay, power, time.perf_counter() - began), form)
     order = levels(data, power)
-    twin = Printed(data) if form == "printed" else Aggregated(aggregate(data))
+    twin = PrintedAssembly(data) if form == "printed" else AggregatedAssembly(aggregate(data))
     begin = twin.start(previous) if previous and knobs.get("start", START.default) else None
     stop = stopping(solver or Solver(), data, knobs)
 

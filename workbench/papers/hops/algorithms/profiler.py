@@ -39,7 +39,7 @@ class ProfileCost(NamedTuple):
     gpu_s: float
 
 
-class Measuring(NamedTuple):
+class RunningProbe(NamedTuple):
     """A profile that runs until `until_s`."""
 
     probe: Probe
@@ -51,7 +51,7 @@ class ProfileQueue:
     """Profiles to be made, first in, first out, and those that run; a scheduler keeps it in its memory."""
 
     waiting: tuple[Probe, ...] = ()
-    running: tuple[Measuring, ...] = ()
+    running: tuple[RunningProbe, ...] = ()
 
     def entered(self, probes: Iterable[Probe]) -> ProfileQueue:
         """With more profiles at its end."""
@@ -83,24 +83,24 @@ class ProfileQueue:
             ends[probe.job] = max(ends.get(probe.job, 0.0), until_s)
         return min((end for job, end in ends.items() if job not in unfinished), default=None)
 
-    def begin(self, room: FreeGpus, now_s: float) -> tuple[tuple[Assignment, ...], ProfileQueue]:
-        """Profiles that start now, taken from `room`, and the queue after that.
+    def begin(self, free_gpus: FreeGpus, now_s: float) -> tuple[tuple[Assignment, ...], ProfileQueue]:
+        """Profiles that start now, taken from `free_gpus`, and the queue after that.
 
         Whoever finds no room on its type stays in the queue and holds up nobody. Each is a copy of the job, numbered by
         its type; it does no steps of the job.
         """
         started, waiting, running = [], [], list(self.running)
         for probe in self.waiting:
-            gpus = room.consolidate(probe.kind, probe.gpus)
+            gpus = free_gpus.consolidate(probe.kind, probe.gpus)
             if gpus is not None and len(gpus) > 1:
-                room.give_back(probe.kind, gpus)
+                free_gpus.give_back(probe.kind, gpus)
                 gpus = None
             if gpus is None:
                 waiting.append(probe)
                 continue
             until_s = now_s + probe.seconds
             started.append(Assignment(_unit(probe), gpus, until_s, "profile", 0.0))
-            running.append(Measuring(probe, until_s))
+            running.append(RunningProbe(probe, until_s))
         return tuple(started), ProfileQueue(tuple(waiting), tuple(running))
 
 
@@ -120,15 +120,15 @@ def start_profiles(
     gone = Counter(taken)
     for ended in snapshot.ended.values():
         gone.update(ended.gpus)
-    first, line = line.begin(_room(snapshot.nodes, gone), snapshot.now_s)
+    first, line = line.begin(_free_gpus(snapshot.nodes, gone), snapshot.now_s)
     gone = Counter(taken)
     for started in first:
         gone.update(started.gpus)
-    rest, line = line.begin(_room(snapshot.nodes, gone), snapshot.now_s)
+    rest, line = line.begin(_free_gpus(snapshot.nodes, gone), snapshot.now_s)
     return (*first, *rest), line
 
 
-def _room(nodes: NodeView, gone: Mapping[str, int]) -> FreeGpus:
+def _free_gpus(nodes: NodeView, gone: Mapping[str, int]) -> FreeGpus:
     """What is free but for what is gone."""
     left = nodes.free - np.array([gone.get(name, 0) for name in nodes.names], dtype=np.int64)
     return FreeGpus(replace(nodes, free=np.maximum(left, 0)))

@@ -57,14 +57,14 @@ Placements = Mapping[str, Mapping[str, int]]
 """`{job: {server: GPUs}}`."""
 
 
-class Made(NamedTuple):
+class MadePlan(NamedTuple):
     """One plan that was made: whom it could choose from, what they got, how it was found."""
 
     data: HopsInstance
     planned: SolvedPlan
 
 
-class Past(NamedTuple):
+class FirstPlan(NamedTuple):
     """A first plan. key: of its problem, see `fingerprint`."""
 
     key: str
@@ -72,7 +72,7 @@ class Past(NamedTuple):
     solution: SolveReport
 
 
-class Due(NamedTuple):
+class DuePlan(NamedTuple):
     """A plan that is to be carried out at `due_s`."""
 
     placed: Placements
@@ -102,8 +102,8 @@ class RoundState:
         self.before: Placements = {unit: end.gpus for unit, end in snapshot.ended.items() if isinstance(unit, str)}
         self.solved, self.planned_gpus = False, 0
         self.taken: Counter[str] = Counter()
-        self._made: list[Made] = []
-        self._again: Past | None = None
+        self._made: list[MadePlan] = []
+        self._again: FirstPlan | None = None
         self._late = False
         self._inside: dict[str, bool] = {}  # of the jobs planned for, whether they had a configuration in any plan
         self._rho: dict[str, float] = {}
@@ -117,7 +117,7 @@ class RoundState:
         self._total = int(snapshot.workers.sum())
 
     @property
-    def first(self) -> Made | None:
+    def first(self) -> MadePlan | None:
         """The first plan that was made, whose objective the decision reports."""
         return self._made[0] if self._made else None
 
@@ -125,7 +125,7 @@ class RoundState:
         """Take GPUs that are free now out of what may be planned."""
         self.taken.update(gpus)
 
-    def begin(self, past: Past | None) -> tuple[Placements, Past | None]:
+    def begin(self, past: FirstPlan | None) -> tuple[Placements, FirstPlan | None]:
         """The first plan of a round, and what to remember of it; past: of the one a round ago.
 
         The same problem as a round ago has the same answer. If no plan is found in time, jobs stay where they were.
@@ -148,7 +148,7 @@ class RoundState:
             return self.before, None
         self.solved = True
         report = self._made[0].planned.solved
-        return found, None if report.status == "time_limit" else Past(key, found, report)
+        return found, None if report.status == "time_limit" else FirstPlan(key, found, report)
 
     def fill(self, adjust: bool) -> None:
         """Plans for the jobs that wait on the GPUs that are idle, until one of them places nobody."""
@@ -238,7 +238,7 @@ class RoundState:
         except TimeLimitError:
             self._late = True
             return None
-        self._made.append(Made(data, planned))
+        self._made.append(MadePlan(data, planned))
         return {data.jobs[row]: data.named(placed.layout) for row, placed in planned.plan.items()}
 
     # What was behind it ----------------------------------------------------------------------------------------------
@@ -321,7 +321,7 @@ class RoundState:
             made_by=next((maker for maker in makers if maker != "kept"), "kept"),
         )
 
-    def why(self, due: Due | None) -> dict[str, Reason]:
+    def why(self, due: DuePlan | None) -> dict[str, Reason]:
         """Why those who got nothing wait, and who goes by a plan that time did not suffice for.
 
         due: a plan that is not carried out yet.
@@ -334,7 +334,7 @@ class RoundState:
             found[name] = Reason("profiled", "it is profiled first, and enters the queue then")
         return found
 
-    def _waits(self, name: str, facts: Mapping[str, float], due: Due | None) -> Reason:
+    def _waits(self, name: str, facts: Mapping[str, float], due: DuePlan | None) -> Reason:
         """Why a job of the queue has no GPUs."""
         if due is not None and name in due.placed:
             return Reason("coming", f"a plan that is carried out at {due.due_s:g} s has GPUs for it", facts)

@@ -38,7 +38,7 @@ C_p | jobs of one of them | | served
 C | jobs of the class that is served now | | serving"""
 
 
-class Step(NamedTuple):
+class SolvedClass(NamedTuple):
     """What a class got: how many jobs it has, the highest priority among them, its value, seconds of the solver."""
 
     jobs: int
@@ -72,14 +72,14 @@ def prepare(model: pyo.ConcreteModel) -> None:
         return pyo.Constraint.Skip  # `serve` adds a row for each class that it has served
 
 
-def serve(model: pyo.ConcreteModel, data: HopsInstance, order: Sequence[Level], solver: Solver) -> Served:
+def serve(model: pyo.ConcreteModel, data: HopsInstance, order: Sequence[WeighedClass], solver: Solver) -> Served:
     """Solve level by level; the model then holds the plan. Returns what each got, and the report on the first solve.
 
     The report has the time of all solves. A time limit counts for each by itself; where it ends one, those after it
     keep what that solve left them, and the status says so.
     """
     [goal] = model.component_data_objects(pyo.Objective, active=True)
-    steps: list[Step] = []
+    steps: list[SolvedClass] = []
     first: SolveReport | None = None
     status: str = "optimal"
     for position, level in enumerate(order):
@@ -88,7 +88,7 @@ def serve(model: pyo.ConcreteModel, data: HopsInstance, order: Sequence[Level], 
         model.serving = list(weight)
         solved = solve_model(model, solver)
         first = first or solved
-        steps.append(Step(len(weight), float(data.priority[level.rows].max()), solved.value, solved.solve_s))
+        steps.append(SolvedClass(len(weight), float(data.priority[level.rows].max()), solved.value, solved.solve_s))
         if solved.status != "optimal":
             status = solved.status
         if solved.status == "time_limit" or position == len(order) - 1:
@@ -101,7 +101,7 @@ def serve(model: pyo.ConcreteModel, data: HopsInstance, order: Sequence[Level], 
     return steps, replace(first, status=status, solve_s=sum(step.solve_s for step in steps))
 
 
-Served = tuple[list[Step], SolveReport]
+Served = tuple[list[SolvedClass], SolveReport]
 
 
 def _gain(model: Any, weight: Mapping[str, float]) -> Any:
@@ -110,7 +110,7 @@ def _gain(model: Any, weight: Mapping[str, float]) -> Any:
     return pyo.quicksum(weight[key[0]] * model.gain[key] * model.choose[key] for key in mine)
 
 
-class Level(NamedTuple):
+class WeighedClass(NamedTuple):
     """Jobs (rows) that are weighed against each other. weight: (jobs,) `W_i` over `scale`, 0 for other jobs."""
 
     rows: IntArray
@@ -118,7 +118,7 @@ class Level(NamedTuple):
     scale: float
 
 
-def levels(data: HopsInstance, power: float) -> list[Level]:
+def levels(data: HopsInstance, power: float) -> list[WeighedClass]:
     """Levels in the order in which they are served: mostly one with a finite lambda."""
     if np.isinf(power):
         return [_level(data, rows, np.ones(len(data.jobs)), 1.0) for rows in classes(data.priority)]
@@ -126,14 +126,16 @@ def levels(data: HopsInstance, power: float) -> list[Level]:
     return [_level(data, rows, found.scaled, found.scale) for rows in tiers(found.scaled, data.able)]
 
 
-def _level(data: HopsInstance, rows: IntArray, weight: FloatArray, scale: float) -> Level:
+def _level(data: HopsInstance, rows: IntArray, weight: FloatArray, scale: float) -> WeighedClass:
     top = weight[rows].max()
     own = np.zeros(len(data.jobs))
     own[rows] = weight[rows] / top
-    return Level(rows, own, float(top) * scale)
+    return WeighedClass(rows, own, float(top) * scale)
 
 
-def in_paper_units(solved: SolveReport, value: float | None, order: list[Level], data: HopsInstance) -> SolveReport:
+def in_paper_units(
+    solved: SolveReport, value: float | None, order: list[WeighedClass], data: HopsInstance
+) -> SolveReport:
     """The report on the first level's solve as one on the plan, worth `value`; without a bound at lambda = infinity.
 
     What the lower levels could add at most is part of the bound.

@@ -25,7 +25,7 @@ from workbench.papers.hops.algorithms.aggregation import Aggregate, aggregate, l
 from workbench.papers.hops.algorithms.planning import NAME, Form, form_of, nobody, result, stopping
 from workbench.papers.hops.formulations import aggregated, lexicographic
 from workbench.papers.hops.formulations.lexicographic import classes, in_paper_units, levels
-from workbench.papers.hops.formulations.round_assembly import Aggregated, Printed, assemble
+from workbench.papers.hops.formulations.round_assembly import AggregatedAssembly, PrintedAssembly, assemble
 from workbench.papers.hops.instance import HopsInstance, RoundPlan
 from workbench.papers.hops.knobs import FORM, PLAN, PRIORITY, START, power_of
 from workbench.scheduling.contract import Formulation, Knobs, Result
@@ -118,7 +118,10 @@ class HopsRound(Formulation[HopsInstance]):
 
     def assemble(self, data: HopsInstance, knobs: Knobs) -> Programme:
         """The same programme as arrays."""
-        return assemble(Printed(data) if _stated(knobs) == "printed" else Aggregated(aggregate(data)), power_of(knobs))
+        return assemble(
+            PrintedAssembly(data) if _stated(knobs) == "printed" else AggregatedAssembly(aggregate(data)),
+            power_of(knobs),
+        )
 
     def read(self, model: pyo.ConcreteModel, data: HopsInstance, knobs: Knobs) -> Result:
         """The choices of a solved model, on real servers, checked against (12) and (13)."""
@@ -155,7 +158,7 @@ class HopsRound(Formulation[HopsInstance]):
 
 def _start(model: pyo.ConcreteModel, data: HopsInstance) -> None:
     """Give the choices the values that jobs have had until now; how servers are cut is left open."""
-    twin = Aggregated(aggregate(data)) if hasattr(model, "cut") else Printed(data)
+    twin = AggregatedAssembly(aggregate(data)) if hasattr(model, "cut") else PrintedAssembly(data)
     for variable, value in zip(model.choose.values(), twin.start(data.previous).tolist(), strict=False):
         variable.set_value(value)
 

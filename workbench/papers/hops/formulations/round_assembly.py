@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from workbench.papers.hops.algorithms.aggregation import Aggregate, lift
 from workbench.papers.hops.algorithms.configurations import Layout
-from workbench.papers.hops.formulations.lexicographic import SLACK, Level, classes
+from workbench.papers.hops.formulations.lexicographic import SLACK, WeighedClass, classes
 from workbench.papers.hops.instance import HopsInstance, RoundPlan, shape_of
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import IntArray
@@ -27,7 +27,7 @@ from workbench.scheduling.solvers.programme import Positions
 
 
 @dataclass(frozen=True, eq=False)
-class Printed:
+class PrintedAssembly:
     """One binary for each configuration; rows (12) of each job, then (13) of each server."""
 
     data: HopsInstance
@@ -76,7 +76,7 @@ class Printed:
 
 
 @dataclass(frozen=True, eq=False)
-class Aggregated:
+class AggregatedAssembly:
     """One binary for each job's shape, then an integer for each cut; rows (12), pieces (13), servers of each group."""
 
     aggregate: Aggregate
@@ -165,7 +165,7 @@ def _programme(
     )
 
 
-def assemble(twin: Printed | Aggregated, power: float) -> Programme:
+def assemble(twin: PrintedAssembly | AggregatedAssembly, power: float) -> Programme:
     """The programme of the form at that lambda; at infinity of its first class, with nobody served before it."""
     programme, weight = twin.programme(), np.zeros(len(twin.data.jobs))
     if np.isinf(power):
@@ -184,7 +184,7 @@ FIRST = 8
 
 
 def serve(
-    twin: Printed | Aggregated, programme: Programme, order: Sequence[Level], solver: Solver
+    twin: PrintedAssembly | AggregatedAssembly, programme: Programme, order: Sequence[WeighedClass], solver: Solver
 ) -> tuple[FloatArray, SolveReport]:
     """Values of the columns in the plan, and the report on the first solve with the time of all.
 
@@ -232,7 +232,7 @@ def _report(solved: Sequence[SolveReport], status: str) -> SolveReport:
 class _Ladder:
     """A programme whose settled classes are fixed."""
 
-    twin: Printed | Aggregated
+    twin: PrintedAssembly | AggregatedAssembly
     programme: Programme
 
     def __post_init__(self) -> None:
@@ -243,18 +243,18 @@ class _Ladder:
         np.maximum.at(most, self.twin.job, self.twin.gain)
         self._most = most
 
-    def _gain(self, block: Sequence[Level]) -> FloatArray:
+    def _gain(self, block: Sequence[WeighedClass]) -> FloatArray:
         """(columns,) weighted gain of the choices of the levels' jobs, 0 elsewhere."""
         weight = np.sum([level.weight for level in block], axis=0)
         cost = np.zeros(len(self.programme.cost))
         cost[: len(self.twin.job)] = weight[self.twin.job] * self.twin.gain
         return cost
 
-    def solve(self, block: Sequence[Level], solver: Solver) -> Point:
+    def solve(self, block: Sequence[WeighedClass], solver: Solver) -> Point:
         """The best for these levels together."""
         return solve_matrix(replace(self.programme, cost=self._gain(block)), solver)
 
-    def settle(self, block: Sequence[Level], point: Point) -> tuple[int, bool]:
+    def settle(self, block: Sequence[WeighedClass], point: Point) -> tuple[int, bool]:
         """Fix what the first of the levels got that is sure to be the best for each of them in turn.
 
         Sure is what is the most that a job can get, whatever the others do, what is nothing where all get nothing, and
@@ -292,7 +292,7 @@ class _Ladder:
         lower[self._row[jobs[gain > SLACK]]] = 1.0
         self.programme = replace(self.programme, upper=upper, row_lower=lower, start=None)
 
-    def _keep(self, level: Level, value: float) -> None:
+    def _keep(self, level: WeighedClass, value: float) -> None:
         """Add the row that the level's weighted gain stays."""
         gain, matrix = self._gain([level]), self.programme.matrix
         rows, columns = matrix.shape
