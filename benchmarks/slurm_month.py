@@ -23,12 +23,12 @@ def slurm_month(jobs: int) -> Work:
         import workbench
         from workbench.scenario.traces import convert
 
-        workers = os.cpu_count() or 1
+        processes = os.cpu_count() or 1
         log = files["log"][0]
         scenario, _ = convert("sacct", log, nodes=files["nodes"], limits=files["limits"], config=files["config"])
-        found = workbench.calibrate(scenario, workers=workers)
+        found = workbench.calibrate(scenario, processes=processes)
         scenario = found.kept(scenario)
-        answer = workbench.what_if(scenario, "slurm", CHANGE, seeds=range(6), bootstrap=True, workers=workers)
+        answer = workbench.what_if(scenario, "slurm", CHANGE, seeds=range(6), bootstrap=True, processes=processes)
         answer.report(Path(folder.name, "answer.html"), force=True)
         return f"{found.verdict}, {nodes * GPUS_OF_A_NODE} GPUs, {len(answer.plan.seeds)} pairs"
 

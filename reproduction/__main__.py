@@ -44,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
         "--size", help="tiny (seconds), small (minutes), middle, full (hours), or authors (their data); default: tiny"
     )
     run_it.add_argument("--seeds", type=int, default=MOST, help=f"at most so many, 1 to {MOST}; default: {MOST}")
-    run_it.add_argument("--workers", type=int, default=2, help="processes; default: 2")
+    run_it.add_argument("--processes", type=int, default=2, help="how many; default: 2")
     run_it.set_defaults(action=_run)
     show = actions.add_parser("table", help="all exhibits with verdict, evidence and command")
     show.add_argument("--json", action="store_true", help="with every claim, its interval and outcome")
@@ -58,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(args: argparse.Namespace) -> int:
-    for name, least, most in (("workers", 1, 64), ("seeds", 1, MOST)):
+    for name, least, most in (("processes", 1, 64), ("seeds", 1, MOST)):
         if not least <= getattr(args, name) <= most:
             raise InputError(name, getattr(args, name), f"a whole number from {least} to {most}")
     names, size, results = chosen(tuple(args.names)), size_name(args.size), Results(args.out)
@@ -71,7 +71,7 @@ def _run(args: argparse.Namespace) -> int:
         say(f"{cell.name}, seed {cell.seed}: kept. {left()}")
 
     say(f"Size {size}. {left()}")
-    run(names, size, results, args.workers, args.seeds, told)
+    run(names, size, results, args.processes, args.seeds, told)
     for name in names:
         sys.stdout.write(_shown(name, size, results))
     return 0

@@ -32,7 +32,7 @@ def run(
     names: Sequence[str],
     size: str,
     results: Results,
-    workers: int = 2,
+    processes: int = 2,
     most: int = MOST,
     told: Callable[[Cell], None] = lambda cell: None,
 ) -> None:
@@ -50,7 +50,7 @@ def run(
             results.add(cells[number].name, rows)
             told(cells[number])
 
-        in_processes(compute, cells, workers, keep)
+        in_processes(compute, cells, processes, keep)
 
 
 def wanted(name: str, size: str, results: Results, most: int = MOST) -> list[int]:

@@ -220,8 +220,8 @@ def test_labels_name_the_knobs_where_a_name_comes_twice():
         (["fifo"], {"seeds": [1, 1]}, "each once"),
         (["fifo"], {"seeds": [-1]}, "from 0"),
         (["fifo"], {"seeds": [0.5]}, "whole"),
-        (["fifo"], {"workers": 0}, "from 1"),
-        (["fifo"], {"workers": True}, "from 1"),
+        (["fifo"], {"processes": 0}, "from 1"),
+        (["fifo"], {"processes": True}, "from 1"),
         (["fifo"], {"window": (0, 9)}, "last"),
         (["fifo"], {"until_s": -1}, "seconds"),
     ],
@@ -246,7 +246,7 @@ def test_the_number_of_workers_does_not_matter():
     before = set(multiprocessing.active_children())
     heard = []
     several = workbench.compare(
-        "preset:start_here", ["fifo", "las"], seeds=[0, 1], workers=2, on_run=lambda case, run: heard.append(case)
+        "preset:start_here", ["fifo", "las"], seeds=[0, 1], processes=2, on_run=lambda case, run: heard.append(case)
     )
     one = workbench.compare("preset:start_here", ["fifo", "las"], seeds=[0, 1])
     assert several.runs == one.runs and several.cases == one.cases
@@ -256,7 +256,7 @@ def test_the_number_of_workers_does_not_matter():
 
 
 def test_own_schedulers_take_part_beside_processes():
-    several = workbench.compare(SMALL, ["test-compare-lottery", "fifo", "las"], workers=2)
+    several = workbench.compare(SMALL, ["test-compare-lottery", "fifo", "las"], processes=2)
     one = workbench.compare(SMALL, ["test-compare-lottery", "fifo", "las"])
     assert several.cases == one.cases and several.runs == one.runs
 
@@ -265,9 +265,9 @@ def test_a_failure_in_another_process_is_the_same_error():
     stuck = SMALL.replace(core={"faults": {"list": [{"node": "slow-0", "from_s": 0, "to_s": 1}]}})
     before = set(multiprocessing.active_children())
     errors = []
-    for workers in (1, 2):
+    for processes in (1, 2):
         with pytest.raises(InputError) as caught:
-            workbench.compare(stuck, ["fifo", "las"], until_s=float("nan"), workers=workers)
+            workbench.compare(stuck, ["fifo", "las"], until_s=float("nan"), processes=processes)
         errors.append((type(caught.value), caught.value.problem.where, str(caught.value), caught.value.exit_code))
     assert errors[0] == errors[1]
     assert set(multiprocessing.active_children()) <= before

@@ -13,7 +13,7 @@ import pytest
 
 from tests.load import at_most
 from workbench.base.errors import InputError, WorkbenchError
-from workbench.base.processes import Workers, in_processes
+from workbench.base.processes import Processes, in_processes
 
 LARGE = 10_000_000
 """Bytes of an answer: far more than a pipe holds, so that a process spends its time in the middle of one."""
@@ -45,10 +45,10 @@ def nobody_is_left():
     assert set(multiprocessing.active_children()) <= before
 
 
-@pytest.mark.parametrize("workers", [1, 2, 9])
-def test_answers_come_in_the_order_of_the_tasks(workers):
+@pytest.mark.parametrize("processes", [1, 2, 9])
+def test_answers_come_in_the_order_of_the_tasks(processes):
     heard = []
-    found = in_processes(square, range(7), workers, lambda number, answer: heard.append((number, answer)))
+    found = in_processes(square, range(7), processes, lambda number, answer: heard.append((number, answer)))
     assert found == [0, 1, 4, 9, 16, 25, 36]
     assert sorted(heard) == list(enumerate(found))
 
@@ -63,7 +63,7 @@ def test_an_error_of_the_function_is_raised_as_it_is():
 
 
 def test_a_process_that_is_killed_is_told():
-    with pytest.raises(WorkbenchError, match="workers: got a process that was ended by the system, most likely"):
+    with pytest.raises(WorkbenchError, match="processes: got a process that was ended by the system, most likely"):
         in_processes(die, range(4), 2)
 
 
@@ -137,21 +137,21 @@ def begun(_: int) -> tuple[str | None, int]:
 
 
 def test_a_pool_keeps_its_processes_and_begins_each_with_a_call():
-    with Workers(2, note_begin) as workers:
-        first, second = workers.map(begun, range(8)), workers.map(begun, range(8))
-        assert workers.alive
+    with Processes(2, note_begin) as kept:
+        first, second = kept.map(begun, range(8)), kept.map(begun, range(8))
+        assert kept.alive
     assert {said for said, _ in first + second} == {"yes"} and "TEST_PROCESSES_BEGUN" not in os.environ
     assert len({number for _, number in first + second}) <= 2
-    assert not workers.alive
+    assert not kept.alive
 
 
 def test_a_pool_that_failed_is_closed():
-    workers = Workers(2)
+    kept = Processes(2)
     with pytest.raises(InputError):
-        workers.map(refuse_three, range(6))
-    assert not workers.alive
+        kept.map(refuse_three, range(6))
+    assert not kept.alive
     with pytest.raises(ValueError, match="closed"):
-        workers.map(square, [1])
+        kept.map(square, [1])
 
 
 @pytest.mark.usefixtures("interruptible")
@@ -170,7 +170,7 @@ def test_ctrl_c_waits_until_every_process_has_begun(monkeypatch):
     thread.start()
     try:
         with pytest.raises(KeyboardInterrupt):
-            Workers(2)
+            Processes(2)
     finally:
         end.set()
         thread.join()

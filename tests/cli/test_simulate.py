@@ -191,7 +191,7 @@ def test_compare_goes_on_when_a_scheduler_fails_and_says_so(cli):
 
 def test_compare_with_workers_gives_the_same(ask):
     argv = ("compare", "preset:start_here", "--schedulers", "fifo,las")
-    one, two = ask(*argv), ask(*argv, "--workers", "2")
+    one, two = ask(*argv), ask(*argv, "--processes", "2")
     assert {**one, "wall_s": 0} == {**two, "wall_s": 0}
 
 
@@ -216,7 +216,7 @@ def test_a_scheduler_of_a_file_on_the_command_line(ask, refused, tmp_path, monke
     named = f"{mine}:one_by_one"
     found = ask("simulate", "preset:start_here", "--scheduler", named, "--out", run)
     assert found["scheduler"] == "one_by_one" and found["metrics"]["jobs_finished"] == 3
-    rows = ask("compare", "preset:start_here", "--schedulers", f"mine={named},fifo", "--workers", "2")["runs"]
+    rows = ask("compare", "preset:start_here", "--schedulers", f"mine={named},fifo", "--processes", "2")["runs"]
     assert [(row["label"], row["scheduler"]) for row in rows] == [("mine", "one_by_one"), ("fifo", "fifo")]
     own.clear()
     page, change = tmp_path / "page.html", ["--change", "load 1.1"]

@@ -48,14 +48,14 @@ SCHEDULERS = "gavel.max_min_fairness,las"
 """One of them solves a Pyomo model: that import makes a semaphore in each process."""
 
 
-@pytest.mark.parametrize(("workers", "after_s"), [(1, 0.3), (1, 3.0), (2, 1.0), (2, 7.0)])
-def test_ctrl_c(tmp_path, workers, after_s):
+@pytest.mark.parametrize(("processes", "after_s"), [(1, 0.3), (1, 3.0), (2, 1.0), (2, 7.0)])
+def test_ctrl_c(tmp_path, processes, after_s):
     """As in a terminal: every process of the group gets the signal, all of them end, nothing is left.
 
     after_s: of CPU time, while modules are imported and while jobs are simulated, however fast the machine.
     """
     argv = ["compare", "preset:gavel_simulated", "--schedulers", SCHEDULERS, "--seeds", "0:2000", "--out", "runs"]
-    argv += ["--workers", str(workers)]
+    argv += ["--processes", str(processes)]
     code = f"import sys\nfrom workbench.cli import main\nprint('up', flush=True)\nsys.exit(main({argv!r}))"
     process = subprocess.Popen(
         [sys.executable, "-c", code],
@@ -67,7 +67,7 @@ def test_ctrl_c(tmp_path, workers, after_s):
     )
     assert process.stdout is not None and process.stdout.readline() == "up\n"
     began = cpu_s(process.pid)
-    while (workers > 1 and len(family(process)) < workers) or cpu_s(process.pid) < began + after_s:
+    while (processes > 1 and len(family(process)) < processes) or cpu_s(process.pid) < began + after_s:
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)
     children = family(process)
@@ -78,7 +78,7 @@ def test_ctrl_c(tmp_path, workers, after_s):
         os.killpg(process.pid, signal.SIGKILL)
         raise
     assert (process.returncode, out, err) == (130, "", "interrupted\n")
-    assert workers == 1 or len(children) >= workers
+    assert processes == 1 or len(children) >= processes
     assert psutil.wait_procs(children, timeout=30)[1] == []
     assert list(tmp_path.iterdir()) == []
 

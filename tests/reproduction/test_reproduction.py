@@ -127,7 +127,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> str:
     exhibit = Exhibit("it", "says", lambda size: Figure("F", "t", ()), (Claim("m", ">", 0),))
     monkeypatch.setattr(runner, "exhibits", lambda: {"gavel.it": exhibit})
 
-    def one_by_one(function: Callable[[Cell], pd.DataFrame], tasks: list[Cell], workers: int, done: Callable) -> None:
+    def one_by_one(function: Callable[[Cell], pd.DataFrame], tasks: list[Cell], processes: int, done: Callable) -> None:
         for number, task in enumerate(tasks):
             done(number, function(task))
 
@@ -159,7 +159,7 @@ def test_a_stop_by_kill_redoes_no_finished_seed(made: str, tmp_path: Path, monke
 
 
 def test_one_exhibit_is_run_by_its_command_kept_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    argv = ["run", "gavel.fig1b", "--workers", "1", "--out", str(tmp_path)]
+    argv = ["run", "gavel.fig1b", "--processes", "1", "--out", str(tmp_path)]
     assert main(argv) == 0
     first, kept = capsys.readouterr(), (tmp_path / "gavel.fig1b.csv").read_bytes()
     assert (
@@ -256,7 +256,7 @@ def test_a_size_comes_from_the_argument_then_the_environment_then_tiny(monkeypat
     [
         (["run", "--size", "huge"], "huge"),
         (["run", "gavel.fig99"], "gavel.fig9"),
-        (["run", "--workers", "0"], "workers"),
+        (["run", "--processes", "0"], "processes"),
         (["run", "--seeds", "31"], "1 to 30"),
     ],
 )

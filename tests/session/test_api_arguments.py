@@ -125,7 +125,7 @@ def test_knobs_in_a_mapping(act: Callable[..., Any]) -> None:
         (["fifo"], {"seeds": ["a"]}, "seeds"),
         (["fifo"], {"window": 3}, "window"),
         (["fifo"], {"until_s": "x"}, "until"),
-        (["fifo"], {"workers": "x"}, "workers"),
+        (["fifo"], {"processes": "x"}, "processes"),
         (["fifo"], {"on_run": 3}, "on_run"),
     ],
 )

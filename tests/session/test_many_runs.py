@@ -8,7 +8,7 @@ import pytest
 
 import workbench
 from workbench.base.errors import InputError, WorkbenchError
-from workbench.base.processes import Workers
+from workbench.base.processes import Processes
 from workbench.scheduling.decision import InvalidDecision
 from workbench.session.many_runs import RunRequest, attempt, do, run_all
 from workbench.simulation.run import Run
@@ -72,10 +72,10 @@ def test_the_number_of_processes_does_not_matter(greedy):
 
 
 def test_a_pool_serves_one_batch_after_the_other():
-    with Workers(2) as workers:
-        first = run_all([request(), request("nobody")], processes=workers)
-        second = run_all([request("las")], processes=workers)
-        assert workers.alive
+    with Processes(2) as kept:
+        first = run_all([request(), request("nobody")], kept=kept)
+        second = run_all([request("las")], kept=kept)
+        assert kept.alive
     assert first[0] == attempt(request()) and second == [attempt(request("las"))]
     assert isinstance(first[1], InputError)
 
@@ -86,18 +86,18 @@ def test_a_mistake_in_ones_own_scheduler_is_its_outcome_and_ends_no_other(own):
         """Divides by zero."""
         return 1 // 0
 
-    for workers in (1, 2):
-        wrong, *others = run_all([request("test-batch-wrong"), request(), request("las")], workers)
+    for processes in (1, 2):
+        wrong, *others = run_all([request("test-batch-wrong"), request(), request("las")], processes)
         assert "test-batch-wrong: got ZeroDivisionError: " in str(wrong) and "of decide); expected no mistake" in str(
             wrong
         )
         assert others == [attempt(request()), attempt(request("las"))]
 
 
-@pytest.mark.parametrize("workers", [0, True, 1.5, "2"])
-def test_the_number_of_processes_is_a_whole_number(workers):
-    with pytest.raises(InputError, match="workers"):
-        run_all([request()], workers)
+@pytest.mark.parametrize("processes", [0, True, 1.5, "2"])
+def test_the_number_of_processes_is_a_whole_number(processes):
+    with pytest.raises(InputError, match="processes"):
+        run_all([request()], processes)
 
 
 def test_nothing_asked_is_nothing_found():

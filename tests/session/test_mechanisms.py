@@ -110,7 +110,7 @@ def test_a_new_model_runs_and_keeps_what_the_shipped_ones_keep(mechanism: str) -
     assert workbench.find_scheduler("mine").route({}).formulation == "mine"
     check(workbench.find_formulation("mine"), scenario)
     check(workbench.find_scheduler("mine"), scenario)
-    assert not workbench.compare(scenario, ["mine", "fifo"], workers=2).failed
+    assert not workbench.compare(scenario, ["mine", "fifo"], processes=2).failed
     assert set(run.decisions["made_by"]) <= {"model", "kept"}
     table = workbench.rows(run, 100.0)
     assert table.attrs["formulation"] == "mine" and table["binding"].any()

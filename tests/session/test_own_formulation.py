@@ -68,7 +68,7 @@ def test_a_cap_on_one_of_five_equal_jobs_solves_runs_and_compares_beside_process
     run = workbench.simulate(scenario, "mine", NOBODY_ELSE)
     first = run.shares.query("decision == 0 and unit == 'job 0'")["share"].sum()
     assert first == pytest.approx(0.3) and run.decisions.loc[0, "made_by"] == "model"
-    compared = workbench.compare(scenario, [("mine", NOBODY_ELSE), (BASE, NOBODY_ELSE), "fifo", "las"], workers=2)
+    compared = workbench.compare(scenario, [("mine", NOBODY_ELSE), (BASE, NOBODY_ELSE), "fifo", "las"], processes=2)
     assert not compared.failed and compared.runs[0] == run
     table = workbench.sweep(scenario, ("mine", NOBODY_ELSE), vary={"round_s": [180.0, 360.0]})
     assert table["status"].tolist() == ["done", "done"]

@@ -23,7 +23,7 @@ SOME = 2
 
 
 class Explaining(Waiter):
-    """Answers studies as the worker does."""
+    """Answers studies as the labs' process does."""
 
     def explain(self) -> dict[str, Any]:
         request, hear = self.asked[-1]

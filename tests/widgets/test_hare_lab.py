@@ -18,7 +18,7 @@ from widgets.pages.hare.bounds import BoundsPage
 from widgets.pages.hare.schedules import FigureOnePage, SynchronisationPage
 from widgets.pages.hare.what_if import FIGURES, HareSetting, WhatIfPage
 from workbench.base.errors import InputError
-from workbench.cli.worker import do_study
+from workbench.cli.lab_process import do_study
 from workbench.papers.hare.algorithms.job_level import BASELINES
 from workbench.papers.hare.formulations.exact import Exact
 from workbench.papers.hare.instance import from_snapshot
@@ -79,7 +79,7 @@ def test_switches_are_marked_where_they_cost_something(lab: Any) -> None:
 
 
 def answer(lab: Any) -> list[dict[str, Any]]:
-    """Answer the study that was asked last, as the worker does; returns the answers."""
+    """Answer the study that was asked last, as the labs' process does; returns the answers."""
     request, hear = lab.waiter.asked[-1]
     assert request["kind"] == "study"
     given = copy.deepcopy(studied(json.dumps(request)))
@@ -90,7 +90,7 @@ def answer(lab: Any) -> list[dict[str, Any]]:
 
 @cache
 def studied(request: str) -> list[dict[str, Any]]:
-    """What the worker says to a request; several tests ask the same."""
+    """What the labs' process says to a request; several tests ask the same."""
     given: list[dict[str, Any]] = []
     do_study(json.loads(request), lambda message: given.append(dict(message)))
     return given

@@ -455,7 +455,7 @@ def test_a_knob_redraws_the_chart_in_time(page: Page, lab_server: Server, proble
 
 @browser_test
 def test_a_replay_of_400_jobs_stays_usable(page: Page, lab_server: Server, problems: Problems, shared: Path) -> None:
-    """A trace of Gavel's, 108 GPUs: from the worker's answer to the drawn chart; an edit afterwards is answered."""
+    """A trace of Gavel's, 108 GPUs: from the process's answer to the drawn chart; an edit afterwards is answered."""
     trace, table = shared / "data/gavel/cs36_n400_lam900_s0.trace", shared / "data/gavel/simulation_throughputs.json"
     options = ["--from", "gavel", "--throughputs", str(table), "--cluster", "v100=9x4,p100=9x4,k80=9x4"]
     target = str(lab_server.root / "s400.json")

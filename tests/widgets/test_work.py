@@ -23,7 +23,7 @@ from widgets.work.thread import ThreadWork
 from widgets.work.work import Message
 from workbench.scenario.presets import preset
 
-# Answers at once what the real worker answers after work: {"kind", "tag", "sleep", "do"}.
+# Answers at once what the real process answers after work: {"kind", "tag", "sleep", "do"}.
 FAKE = """
 import json, os, subprocess, sys, time
 print("a stray line", flush=True)
@@ -202,11 +202,11 @@ def test_the_worker_goes_when_the_kernel_is_killed() -> None:
     parent = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
     number, scratch = parent.stdout.readline().split(maxsplit=1)
-    worker = psutil.Process(int(number))
+    process = psutil.Process(int(number))
     parent.kill()
     parent.wait()
     parent.stdout.close()
-    gone, alive = psutil.wait_procs([worker], timeout=30)
+    gone, alive = psutil.wait_procs([process], timeout=30)
     assert gone and not alive
     assert not Path(scratch.strip()).exists()
 

@@ -8,7 +8,7 @@ from workbench.base.errors import ScenarioError, WorkbenchError
 
 
 def refusal(error: WorkbenchError, tab: str = "Knobs") -> str:
-    """What the worker says is wrong, by the names of the controls.
+    """What the labs' process says is wrong, by the names of the controls.
 
     tab: the one that holds what the core does.
     """

@@ -464,7 +464,7 @@ class Lab(LabShell[LabSetting]):
         process_work().submit(request, partial(self._formulation.hear_exact, present), self)
 
     def _hear(self, number: int, message: Message) -> None:
-        """What the worker says about a request; about one that was replaced since, nobody wants to know."""
+        """What the labs' process says about a request; about one that was replaced since, nobody wants to know."""
         if number != self._number:
             return
         kind = message["kind"]
@@ -507,7 +507,7 @@ class Lab(LabShell[LabSetting]):
 
 
 def simulate_request(setting: LabSetting) -> dict[str, Any]:
-    """What the worker has to know to run what is set."""
+    """What the labs' process has to know to run what is set."""
     return {
         "scenario": setting.scenario.to_dict(),
         "scheduler": setting.scheduler,

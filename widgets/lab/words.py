@@ -78,7 +78,7 @@ def cost(wall_s: float) -> str:
 
 
 def first_cost(tried: Mapping[str, Any]) -> str:
-    """What the first solve will cost, by how far a trial came: `cost` of `workbench.cli.worker`."""
+    """What the first solve will cost, by how far a trial came: `cost` of `workbench.cli.lab_process`."""
     wall_s, finished, jobs = float(tried["wall_s"]), int(tried["finished"]), int(tried["jobs"])
     if finished == 0:
         return f" A solve takes long: after {_seconds(wall_s)} none of {counted(jobs, 'job')} was done."

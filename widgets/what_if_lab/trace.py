@@ -113,7 +113,7 @@ class TraceChoice:
             self._speeds = None
 
     def _request(self, name: str, uploaded: Any) -> Message:
-        """What the worker is asked; raises WorkbenchError for a file or controls that cannot be."""
+        """What the labs' process is asked; raises WorkbenchError for a file or controls that cannot be."""
         content = _read(name, uploaded)
         types = str(self.cluster.value).strip()
         if not types:

@@ -38,7 +38,7 @@ class KernelWork:
 
     def submit(self, request: Message, hear: Hear, line: Hashable = None) -> None:
         """Do a request, and tell what came of it."""
-        from workbench.cli.worker import ManyRuns, serve, stop_of
+        from workbench.cli.lab_process import ManyRuns, serve, stop_of
 
         stop = None
         if self._beyond is not None and request["kind"] == "simulate":

@@ -24,15 +24,15 @@ from typing import Any
 from widgets.work.work import Deliver, Hear, Message, Queued, Workplace
 from workbench.base.processes import how_ended
 
-WORKER = (sys.executable, "-m", "workbench.cli.worker")
+COMMAND = (sys.executable, "-m", "workbench.cli.lab_process")
 END_S = 5.0
 LOG = "log"
 
 
 class ProcessWork:
-    """One warm worker process for all labs of a kernel; Cancel ends it and warms up a new one."""
+    """One warm process for all labs of a kernel; Cancel ends it and warms up a new one."""
 
-    def __init__(self, command: Sequence[str] = WORKER) -> None:
+    def __init__(self, command: Sequence[str] = COMMAND) -> None:
         """Start `command`, which gets the folder for its files as its last argument (tests pass another one)."""
         self._command = command
         self._deliver = Deliver()
@@ -161,7 +161,7 @@ class ProcessWork:
 
 
 def _read(line: str) -> Message | None:
-    """A message of the worker, with its run loaded; None for a line that is none."""
+    """A message of the labs' process, with its run loaded; None for a line that is none."""
     try:
         message: dict[str, Any] = json.loads(line)
     except ValueError:

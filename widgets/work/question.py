@@ -1,4 +1,4 @@
-"""One question at a time to the worker, for a page that waits for its answer and may cancel it."""
+"""One question at a time to the labs' process, for a page that waits for its answer and may cancel it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Question:
         self.busy = False
 
     def ask(self, request: Message) -> None:
-        """Ask the worker; what it does for an older question of this page is stopped."""
+        """Ask the labs' process; what it does for an older question of this page is stopped."""
         self.drop()
         self.busy = True
         process_work().submit(request, partial(self._hear, self._number), self)

@@ -1,4 +1,4 @@
-"""A question to the worker about whole schedules, asked again as controls move: the newest one counts."""
+"""A question to the labs' process about whole schedules, asked again as controls move: the newest one counts."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from widgets.work.work import Deliver, Hear, Message, Queued
 from workbench.base.errors import Words, WorkbenchError, mistake
-from workbench.cli.worker import described, simulated, stop_of
+from workbench.cli.lab_process import described, simulated, stop_of
 from workbench.simulation.stop import CancelFlag
 
 

@@ -35,7 +35,7 @@ from workbench.baselines.mechanisms.slurm.site import SlurmSite, read_site
 from workbench.scenario.faults_and_restarts import Outage
 from workbench.scenario.scenario import Scenario
 from workbench.session.api import load
-from workbench.session.many_runs import Outcome, RunRequest, check_workers, run_all
+from workbench.session.many_runs import Outcome, RunRequest, check_processes, run_all
 
 if TYPE_CHECKING:
     from workbench.analysis.charts import Drawing
@@ -244,15 +244,15 @@ def is_recorded(scenario: Scenario) -> bool:
 
 
 def calibrate(
-    scenario: Scenario | str | Path, scheduler: str = "slurm", *, phases: int | None = None, workers: int = 1
+    scenario: Scenario | str | Path, scheduler: str = "slurm", *, phases: int | None = None, processes: int = 1
 ) -> Calibration:
     """Run a scheduler on a log as it was, and hold the waits against the recorded ones.
 
     phases: runs of `slurm`, each with backfill's clock at another part of its interval; default 8, and 1 for more than
-    2,000 jobs; workers: processes. Raises InputError for a scenario with fewer than 50 recorded waits, and what
+    2,000 jobs; processes: how many. Raises InputError for a scenario with fewer than 50 recorded waits, and what
     `simulate` raises.
     """
-    check_workers(workers)
+    check_processes(processes)
     scenario = load(scenario)
     recorded = _recorded(scenario)
     site = read_site(scenario)
@@ -264,7 +264,7 @@ def calibrate(
     knobs = [{"phase_s": interval_s * part / count} for part in range(count)] if scheduler == "slurm" else [{}]
     asked = [*((scheduler, each) for each in knobs), ("fifo", {"round_s": 0.0})]
     requests = [RunRequest(scenario, name, each, scenario.seed, detail=0) for name, each in asked]
-    *runs, fifo = [_simulated(outcome, site, recorded) for outcome in run_all(requests, workers)]
+    *runs, fifo = [_simulated(outcome, site, recorded) for outcome in run_all(requests, processes)]
     waits = {f"run {i}": found for i, found in enumerate(runs, start=1)}
     table = recorded.assign(simulated_s=np.mean(runs, axis=0), fifo_s=fifo, **waits)
     never = table["simulated_s"].isna()

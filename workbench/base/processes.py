@@ -28,35 +28,35 @@ Answer = TypeVar("Answer")
 def in_processes(
     function: Callable[[Task], Answer],
     tasks: Sequence[Task],
-    workers: int,
+    processes: int,
     on_answer: Callable[[int, Answer], None] | None = None,
 ) -> list[Answer]:
-    """`[function(task) for task in tasks]`, computed by `workers` (from 1) processes.
+    """`[function(task) for task in tasks]`, computed by so many `processes` (from 1).
 
     function, tasks and answers must be picklable; on_answer is called here with a task's number as soon as it is done.
 
     Raises what `function` raises, for the task that failed first; WorkbenchError if a process ended by itself.
     """
-    with Workers(min(workers, len(tasks))) as pool:
-        return pool.map(function, tasks, on_answer)
+    with Processes(min(processes, len(tasks))) as made:
+        return made.map(function, tasks, on_answer)
 
 
-class Workers:
+class Processes:
     """Processes that stay for one `map` after the other, until `close`. They begin with a call of `begin`."""
 
-    def __init__(self, workers: int, begin: Callable[[], None] | None = None) -> None:
-        """Start `workers` processes (from 0); begin must be picklable, as a function of a module is."""
+    def __init__(self, processes: int, begin: Callable[[], None] | None = None) -> None:
+        """Start so many `processes` (from 0); begin must be picklable, as a function of a module is."""
         self._processes: dict[Connection, BaseProcess] = {}
         self._busy: dict[Connection, int] = {}  # the number of the task that each has
         try:
             with _undisturbed():
-                for _ in range(workers):
+                for _ in range(processes):
                     _start(self._processes, begin)
         except BaseException:
             self.close()
             raise
 
-    def __enter__(self) -> Workers:
+    def __enter__(self) -> Processes:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -101,7 +101,7 @@ class Workers:
 
         try:
             if not self._processes and next(left, None) is not None:
-                raise ValueError("workers that were closed can do nothing")
+                raise ValueError("processes that were closed can do nothing")
             for pipe in self._processes:
                 give(pipe)
             while busy:
@@ -182,7 +182,7 @@ def _answer(pipe: Connection, process: BaseProcess) -> Any:
 def _ended(process: BaseProcess) -> WorkbenchError:
     process.join()
     found = Words(f"a process that {how_ended(process.exitcode or 0)}")
-    return WorkbenchError("workers", found, "to end after its last task")
+    return WorkbenchError("processes", found, "to end after its last task")
 
 
 def how_ended(code: int) -> str:

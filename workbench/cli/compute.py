@@ -95,7 +95,7 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser.add_argument("--schedulers", metavar="A,B", type=names, help=help)
     add_set(parser, "[SCHEDULER:]KNOB=VALUE")
     parser.add_argument("--seeds", metavar="0:3", type=seeds, help="0:3 is 0, 1, 2; default: the scenario's")
-    parser.add_argument("--workers", metavar="N", type=whole("--workers", 1), default=1, help="processes, default 1")
+    parser.add_argument("--processes", metavar="N", type=whole("--processes", 1), default=1, help="how many, default 1")
     _add_run_options(parser, "save every run and the table in this folder", FOR_ALL)
     parser.set_defaults(command=compare)
 
@@ -467,7 +467,7 @@ def compare(args: argparse.Namespace) -> Answer:
         _entries(scenario, args.schedulers, args.settings),
         seeds=args.seeds,
         until_s=args.until,
-        workers=args.workers,
+        processes=args.processes,
         belief=args.belief,
         charge_decisions=args.charge_decisions,
         on_run=lambda case, run: say(f"{case.label}, seed {case.seed}: done") if watched(args.json) else None,

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from workbench.base.errors import InputError, Words, WorkbenchError, mistake, why
-from workbench.base.processes import Workers
+from workbench.base.processes import Processes
 from workbench.base.text import is_loopback
 from workbench.scenario.scenario import Scenario
 from workbench.session.api import Window, simulate
@@ -120,14 +120,14 @@ def outcomes(
     requests: Iterable[RunRequest],
     make: Callable[[RunRequest], Made],
     *,
-    workers: int = 1,
-    processes: Workers | None = None,
+    processes: int = 1,
+    kept: Processes | None = None,
     executor: Executor | None = None,
     ahead: int = 1,
 ) -> Generator[tuple[int, Made], None, None]:
     """Number of a request and what `make` made of it, as each ends; requests are taken when somebody is free for them.
 
-    workers: processes, which end with it (with 1 they are made here, in turn); processes, executor: what is there
+    processes: how many, which end with it (with 1 they are made here, in turn); kept, executor: what is there
     already and stays, in place of these; at most `ahead` requests are with an executor at a time. For these `make` must
     be picklable. Nothing is under way any more when it is closed.
 
@@ -135,10 +135,10 @@ def outcomes(
     """
     if executor is not None:
         yield from _on(executor, make, requests, ahead)
-    elif processes is not None:
-        yield from processes.answers(make, requests)
-    elif workers > 1:
-        with Workers(workers) as own:
+    elif kept is not None:
+        yield from kept.answers(make, requests)
+    elif processes > 1:
+        with Processes(processes) as own:
             yield from own.answers(make, requests)
     else:
         for number, request in enumerate(requests):
@@ -147,29 +147,29 @@ def outcomes(
 
 def run_all(
     requests: Sequence[RunRequest],
-    workers: int = 1,
+    processes: int = 1,
     on_outcome: Callable[[int, Outcome], None] | None = None,
     *,
-    processes: Workers | None = None,
+    kept: Processes | None = None,
 ) -> list[Outcome]:
-    """The outcome of each request, in their order, which does not depend on the number of workers.
+    """The outcome of each request, in their order, which does not depend on the number of processes.
 
-    workers: processes (from 1; with 1 the runs are made here, one after the other); on_outcome is called here with a
-    request's number as soon as it has ended; processes: those that are there already, in place of new ones. Schedulers
+    processes: how many (from 1; with 1 the runs are made here, one after the other); on_outcome is called here with a
+    request's number as soon as it has ended; kept: those that are there already, in place of new ones. Schedulers
     declared in this process are run here, after the others. A script that uses processes needs the usual
     `if __name__ == "__main__":`.
 
-    Raises InputError for `workers`, WorkbenchError if a process was ended (out of memory, say), and what is no stated
+    Raises InputError for `processes`, WorkbenchError if a process was ended (out of memory, say), and what is no stated
     failure: a mistake in a shipped scheduler.
     """
-    check_workers(workers)
+    check_processes(processes)
     found: dict[int, Outcome] = {}
-    several = processes is not None or workers > 1
+    several = kept is not None or processes > 1
     away = [number for number, request in enumerate(requests) if several and not is_own(request.scheduler)]
-    if processes is None and len(away) < 2:
+    if kept is None and len(away) < 2:
         away = []
     here = sorted(set(range(len(requests))) - set(away))
-    in_processes = outcomes([requests[i] for i in away], attempt, workers=min(workers, len(away)), processes=processes)
+    in_processes = outcomes([requests[i] for i in away], attempt, processes=min(processes, len(away)), kept=kept)
     in_turn = outcomes([requests[i] for i in here], attempt)
     for numbers, ended in ((away, in_processes), (here, in_turn)):
         with contextlib.closing(ended):
@@ -183,10 +183,10 @@ def run_all(
     return [found[number] for number in range(len(requests))]
 
 
-def check_workers(workers: int) -> None:
+def check_processes(processes: int) -> None:
     """Raise InputError unless it is a number of processes."""
-    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
-        raise InputError("workers", workers, "a whole number from 1")
+    if isinstance(processes, bool) or not isinstance(processes, int) or processes < 1:
+        raise InputError("processes", processes, "a whole number from 1")
 
 
 def checked_seeds(seeds: Iterable[int]) -> tuple[int, ...]:
@@ -223,7 +223,7 @@ def _on(
                 yield number, future.result()
     except (BrokenExecutor, CancelledError) as error:
         found = why(error) if str(error) else Words("an executor that has thrown tasks away")
-        raise WorkbenchError("workers", found, "to end after their last task (is there memory enough?)") from error
+        raise WorkbenchError("processes", found, "to end after their last task (is there memory enough?)") from error
     finally:
         for future in waiting:
             future.cancel()

@@ -110,7 +110,7 @@ def formulation(
     paper decides, and no formulation, `solve` alone takes it. Its numbers are taken as they are: equal jobs are not
     merged, times not scaled, and only the model is solved, never a faster assembly. The same name again replaces the
     earlier one (cells are run again); runs that were made keep the old one, as their key says (`Run.code`). It exists
-    in this process alone: runs of it are made here, also beside worker processes.
+    in this process alone: runs of it are made here, also beside other processes.
 
     Raises InputError for a name that cannot be or that is shipped, an unknown base, and what is no such function or
     class; later, in one sentence, for a model that cannot be (`workbench.session.own_formulation`).

@@ -1,4 +1,4 @@
-"""The what-if lab without a browser: its controls, what it refuses, and answers given in the worker's place."""
+"""The what-if lab without a browser: its controls, what it refuses, and answers given in the process's place."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from widgets.work.work import Message
 from workbench.analysis.whatif import KnobTo, NodesBy, parse_change
 from workbench.analysis.whatif.marginal import MarginalValue, MarginalValues
 from workbench.base.errors import InputError, WorkbenchError
-from workbench.cli.worker import ManyRuns, serve
+from workbench.cli.lab_process import ManyRuns, serve
 from workbench.session.many_runs import attempt
 
 TEXTS = (
@@ -85,7 +85,7 @@ def here(work: Any, hear: Any) -> None:
 
 
 class Here:
-    """Stands in for the worker process: does a request at once."""
+    """Stands in for the labs' process: does a request at once."""
 
     def submit(self, request: Message, hear: Any, line: Any = None) -> None:
         sent = json.loads(json.dumps(request))
@@ -262,7 +262,7 @@ def test_presenting_shows_question_and_answer(panel: WhatIfLab) -> None:
 
 
 class Slow:
-    """Stands in for a worker process that is at work for long."""
+    """Stands in for a process that is at work for long."""
 
     def __init__(self) -> None:
         self.asked: list[Any] = []

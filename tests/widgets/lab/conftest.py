@@ -1,4 +1,4 @@
-"""A lab of a test is alone: in a folder of its own, unknown to other tests' labs, mostly with a worker that waits."""
+"""A lab of a test is alone: in a folder of its own, unknown to other tests' labs, mostly with a process that waits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker that answers when a test says so, and how to wait for a real one."""
+"""A process that answers when a test says so, and how to wait for a real one."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tests.browser_support import PATIENCE_S
 from widgets import Lab
 from widgets.work.work import Message
 from workbench.analysis.charts import Drawing
-from workbench.cli.worker import SimulatedRun, simulated
+from workbench.cli.lab_process import SimulatedRun, simulated
 from workbench.session import registry
 from workbench.simulation.stop import AllFinished
 
 
 class Waiter:
-    """Stands in for the worker: keeps requests until a test answers them."""
+    """Stands in for the labs' process: keeps requests until a test answers them."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[Message, Callable[[Message], None]]] = []
@@ -32,21 +32,21 @@ class Waiter:
         self._lines.append(line)
 
     def cancel(self, line: Any = None) -> None:
-        """As the worker's: a line's own newest request is told, no other's."""
+        """As the process's: a line's own newest request is told, no other's."""
         self.cancelled += 1
         own = [hear for (_, hear), whose in zip(self.asked, self._lines, strict=True) if whose == line]
         if own:
             own[-1]({"kind": "cancelled"})
 
     def answer(self, number: int = -1, wall_s: float = 0.1) -> None:
-        """Carry out a request as the worker does and tell it done."""
+        """Carry out a request as the labs' process does and tell it done."""
         request, hear = self.asked[number]
         done = carried_out(request)
         hear({"kind": "done", **done._asdict(), "wall_s": wall_s})
 
 
 def carried_out(request: Message) -> SimulatedRun:
-    """What the worker would hand over; what a scheduler of ours has done with the same request is not done again."""
+    """What the labs' process would hand over; what a scheduler of ours has done with the same request is kept."""
     if request["scheduler"] in registry._OWN:  # a test's own, of which there may be several of one name
         return simulated(request, AllFinished(), lambda message: None)
     done = _carried_out(json.dumps(request))

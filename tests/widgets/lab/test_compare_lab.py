@@ -28,7 +28,7 @@ THREE = ["fifo", "las", "srtf"]
 
 
 class Waiter:
-    """Stands in for the worker: keeps a batch until a test says which of its runs end."""
+    """Stands in for the labs' process: keeps a batch until a test says which of its runs end."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[Message, Callable[[Message], None]]] = []

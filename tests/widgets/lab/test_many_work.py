@@ -10,7 +10,7 @@ import pytest
 
 import workbench
 from tests.widgets.lab.support import run, until
-from widgets.work.many import BatchProgress, ManyWork, workers
+from widgets.work.many import BatchProgress, ManyWork, processes
 from widgets.work.process import process_work
 from workbench.base.errors import InputError
 from workbench.session.many_runs import RunRequest
@@ -67,10 +67,10 @@ def test_runs_are_told_as_they_end_own_ones_and_failures_included(own: None) -> 
 
 
 def computing() -> list[psutil.Process]:
-    """The processes in which the labs' worker computes; tests before may have left workers of their own."""
-    worker = process_work()._process
-    assert worker is not None
-    children = psutil.Process(worker.pid).children(recursive=True)
+    """The processes in which the labs' process computes; tests before may have left processes of their own."""
+    process = process_work()._process
+    assert process is not None
+    children = psutil.Process(process.pid).children(recursive=True)
     return [child for child in children if "spawn" in " ".join(child.cmdline())]
 
 
@@ -81,7 +81,7 @@ def test_cancel_ends_the_processes_and_keeps_what_has_ended() -> None:
         await until(lambda: told.found)
         assert str(told.work.far).startswith("1 of 4 runs, about ")
         busy = computing()
-        assert len(busy) >= workers()
+        assert len(busy) >= processes()
         told.work.cancel()
         assert told.ends == [("cancelled", "")] and list(told.found) == [0] and not told.work.busy
         assert psutil.wait_procs(busy, timeout=20)[1] == []

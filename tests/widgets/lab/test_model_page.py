@@ -61,7 +61,7 @@ def test_a_symbol_is_marked_where_it_stands_and_has_its_values(work: Waiter) -> 
     lab._results.open("Model")
     at = next(number for number, (request, _) in enumerate(work.asked) if request["kind"] == "describe")
     request, hear = work.asked[at]
-    from workbench.cli.worker import described
+    from workbench.cli.lab_process import described
 
     hear({"kind": "done", **described(request)})
     page = lab._formulation

@@ -21,13 +21,13 @@ SETTING = LabSetting(preset("start_here"), "srtf", find_scheduler("srtf").settle
 
 
 class Measurer(Waiter):
-    """Answers requests of the page as the worker does."""
+    """Answers requests of the page as the labs' process does."""
 
     def measure(self, number: int = -1) -> None:
         request, hear = self.asked[number]
         assert request["kind"] == "measure"
         hear({"kind": "progress", "now_s": 1.0, "finished": 1, "jobs": 3, "decisions": 1})
-        from workbench.cli.worker import simulated
+        from workbench.cli.lab_process import simulated
         from workbench.simulation.stop import AllFinished
 
         run = simulated(request, AllFinished(), hear).run

@@ -25,7 +25,7 @@ from workbench.analysis.sweeps.store import Measured, Store
 from workbench.base.errors import InputError, Words, WorkbenchError, why
 from workbench.scheduling.contract import Scheduler
 from workbench.session.api import Window
-from workbench.session.many_runs import RunRequest, check_workers, do, executor_at, outcomes
+from workbench.session.many_runs import RunRequest, check_processes, do, executor_at, outcomes
 from workbench.session.registry import is_own
 from workbench.simulation.saved_run import knobs_as_json
 from workbench.version import VERSION
@@ -43,7 +43,7 @@ def sweep(
     vary: Vary | None = None,
     seeds: Iterable[int] | None = None,
     store: str | Path | None = None,
-    workers: int | None = None,
+    processes: int | None = None,
     executor: Executor | None = None,
     dask: str | None = None,
     window: Window | None = None,
@@ -64,12 +64,12 @@ def sweep(
     `workbench.simulation.run.run_key`. Runs that it has already are not made again, also those that failed, unless
     `retry_failed`. So a sweep that was stopped, whatever stopped it, goes on when it is called again. Sweeps may share
     a store, one after the other: while one makes runs, others may read what is kept, and are refused if they had to
-    make more. out: a folder, which workers must reach, where each whole run is saved under its key. on_progress: called
-    at the begin and as runs end.
+    make more. out: a folder, which all processes must reach, where each whole run is saved under its key. on_progress:
+    called at the begin and as runs end.
 
-    workers: processes of our own; 1 (default) is this process; with more, a script needs the usual `if __name__ ==
-    "__main__":`. executor: any of `concurrent.futures`, which is left open; workers then says how many runs it makes at
-    a time (default: the processors here). dask: the address of a Dask cluster,
+    processes: how many of our own; 1 (default) is this process; with more, a script needs the usual `if __name__ ==
+    "__main__":`. executor: any of `concurrent.futures`, which is left open; processes then says how many runs it makes
+    at a time (default: the processors here). dask: the address of a Dask cluster,
     with TLS (`tls://`) unless it is on this machine. The result does not depend on these.
     Schedulers and formulations declared in this session take part here or in threads of an executor; a digest of their
     code is a part of the key.
@@ -80,7 +80,7 @@ def sweep(
     """
     ends = _checked(RunOptions(belief, until_s, window))
     runs = plan_runs(scenario, _entries(schedulers), vary, seeds, ends)
-    _check_place(runs, workers, executor, dask)
+    _check_place(runs, processes, executor, dask)
     if on_progress is not None and not callable(on_progress):
         raise InputError("on_progress", on_progress, "a function of a workbench.analysis.sweeps.SweepProgress")
     folder = None if out is None else _folder(out)
@@ -100,7 +100,7 @@ def sweep(
             planned = list(todo.values())
             make = partial(measure, folder=folder, version=VERSION)
             for number, outcome in stack.enter_context(
-                _started(_requests(planned, ends), make, len(todo), workers, executor, dask)
+                _started(_requests(planned, ends), make, len(todo), processes, executor, dask)
             ):
                 run = planned[number]
                 kept.keep(run.key, _facts(run, ends), outcome)
@@ -124,7 +124,7 @@ def measure(request: RunRequest, folder: Path | None = None, version: str = VERS
     """
     if version != VERSION:
         expected = f"workbench {version}, as where the sweep was started"
-        raise WorkbenchError("workers", Words(f"workbench {VERSION}"), expected)
+        raise WorkbenchError("processes", Words(f"workbench {VERSION}"), expected)
     with _ONE_AT_A_TIME:
         began = time.perf_counter()
         try:
@@ -143,17 +143,19 @@ def _started(
     requests: Iterable[RunRequest],
     make: Callable[[RunRequest], Measured],
     count: int,
-    workers: int | None,
+    processes: int | None,
     executor: Executor | None,
     dask: str | None,
 ) -> Iterator[Generator[tuple[int, Measured], None, None]]:
     """The runs as they end, wherever they are made; nothing is under way any more at the end."""
     with contextlib.ExitStack() as stack:
-        at_a_time = workers or os.cpu_count() or 1
+        at_a_time = processes or os.cpu_count() or 1
         if dask is not None:
             executor, threads = stack.enter_context(executor_at(dask))
-            at_a_time = workers or threads
-        ended = outcomes(requests, make, workers=min(workers or 1, count), executor=executor, ahead=AHEAD * at_a_time)
+            at_a_time = processes or threads
+        ended = outcomes(
+            requests, make, processes=min(processes or 1, count), executor=executor, ahead=AHEAD * at_a_time
+        )
         yield stack.enter_context(contextlib.closing(ended))
 
 
@@ -194,18 +196,20 @@ def _checked(ends: RunOptions) -> RunOptions:
     return ends
 
 
-def _check_place(runs: Sequence[PlannedRun], workers: int | None, executor: Executor | None, dask: str | None) -> None:
+def _check_place(
+    runs: Sequence[PlannedRun], processes: int | None, executor: Executor | None, dask: str | None
+) -> None:
     """Raises InputError unless it is clear where runs are made, and each scheduler is known there."""
-    if workers is not None:
-        check_workers(workers)
+    if processes is not None:
+        check_processes(processes)
     if executor is not None and not isinstance(executor, Executor):
         raise InputError("executor", executor, "an executor of concurrent.futures")
     if executor is not None and dask is not None:
         raise InputError("dask", dask, "an executor or a Dask cluster, not both")
     for name in dict.fromkeys(run.scheduler for run in runs if is_own(run.scheduler)):
-        if dask is not None or (executor is None and (workers or 1) > 1):
-            expected = "1 worker for a scheduler declared in this session (other processes do not know it)"
-            raise InputError("workers", Words(f"other processes for {name}"), expected)
+        if dask is not None or (executor is None and (processes or 1) > 1):
+            expected = "1 process for a scheduler declared in this session (other processes do not know it)"
+            raise InputError("processes", Words(f"other processes for {name}"), expected)
 
 
 def _folder(out: str | Path) -> Path:

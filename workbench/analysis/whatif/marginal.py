@@ -134,13 +134,13 @@ def marginal_values(
     knobs: Mapping[str, Any] | None = None,
     seeds: Iterable[int] | None = None,
     bootstrap: bool = False,
-    workers: int = 1,
+    processes: int = 1,
 ) -> MarginalValues:
     """Value of one more GPU of each type of the cluster to the jobs that have arrived by `at` (default as for `solve`),
     as if nothing had been scheduled yet (`snapshot_at`).
 
-    given: knobs of the formulation. scheduler, knobs, seeds, bootstrap, workers: if a scheduler is given, every type is
-    also tried by simulating with one more node of one GPU, as `what_if` does.
+    given: knobs of the formulation. scheduler, knobs, seeds, bootstrap, processes: if a scheduler is given, every type
+    is also tried by simulating with one more node of one GPU, as `what_if` does.
 
     Raises InputError for a formulation that is not one linear programme with a capacity per type, and where no job has
     arrived; what `solve` and `what_if` raise.
@@ -156,7 +156,7 @@ def marginal_values(
         raise InputError("at", at_s, "a time by which a job has arrived")
     rows = _rows(found, data, settled, today, scenario.cluster, solver)
     if scheduler is not None:
-        tried = _simulated(scenario, scheduler, knobs, seeds, bootstrap, workers)
+        tried = _simulated(scenario, scheduler, knobs, seeds, bootstrap, processes)
         rows = [MarginalValue(*value[:8], *tried[value.accelerator]) for value in rows]
     arrived = sum(job.arrival_s <= at_s for job in scenario.jobs)
     return MarginalValues(found.name, today.objective, today.sense, today.unit, at_s, arrived, tuple(rows))
@@ -224,12 +224,12 @@ def _simulated(
     knobs: Mapping[str, Any] | None,
     seeds: Iterable[int] | None,
     bootstrap: bool,
-    workers: int,
+    processes: int,
 ) -> dict[str, tuple[float, float, float]]:
     """By type: change of the mean JCT in s with one more node of one GPU, and its interval."""
     changes = {NodesBy(name, 1, gpus=1).text: name for name in scenario.cluster.types}
     found = what_if(
-        scenario, scheduler, list(changes), knobs, seeds=seeds, bootstrap=bootstrap, workers=workers
+        scenario, scheduler, list(changes), knobs, seeds=seeds, bootstrap=bootstrap, processes=processes
     ).differences
     jct = found[found["measure"] == "mean_jct_s"]
     return {changes[row.change]: (row.difference, row.low, row.high) for row in rows_of(jct)}

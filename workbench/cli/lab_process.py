@@ -1,8 +1,8 @@
 """The process that does a lab's work: requests come in as JSON lines, progress and results go out as JSON lines.
 
-Run as `python -m workbench.cli.worker SCRATCH`. It is started with the lab and imports the slow libraries at once, so
-that a knob does not wait for them. Runs are handed over in the answer (`Run.as_message`). When its input ends (the lab
-is gone, however that happened) it ends too, in the middle of a request if need be, and removes SCRATCH, the lab's
+Run as `python -m workbench.cli.lab_process SCRATCH`. It is started with the lab and imports the slow libraries at once,
+so that a knob does not wait for them. Runs are handed over in the answer (`Run.as_message`). When its input ends (the
+lab is gone, however that happened) it ends too, in the middle of a request if need be, and removes SCRATCH, the lab's
 folder with its log.
 
 request:  {"id": 1, "kind": "simulate", "scenario": {...}, "scheduler": NAME, "knobs": {...}, "seed": S, "until_s": S,
@@ -18,7 +18,7 @@ request:  {"id": 1, "kind": "simulate", "scenario": {...}, "scheduler": NAME, "k
           {"id": 7, "kind": "calibrate", "scheduler": NAME, "scenario": {...}}; its answer has what was `found`
           {"id": 6, "kind": "convert", "format": NAME, "path": FILE, "throughputs": FILE or null, "cluster": {...},
            "sample": N or null}; its answer has the `scenario` and the `report` of what was dropped
-          {"id": 4, "kind": "many", "workers": N, "scenarios": [{...}, ...], "requests": [{"scenario": NUMBER,
+          {"id": 4, "kind": "many", "processes": N, "scenarios": [{...}, ...], "requests": [{"scenario": NUMBER,
            "scheduler": NAME, "knobs": {...}, "seed": S, "belief": ESTIMATOR, "until_s": S}, ...]}
 answer:   {"id": 1, "kind": "progress", "now_s": ..., "finished": ..., "jobs": ..., "decisions": ...} now and then,
           and at last {"id": 1, "kind": "done", ...} or {"id": 1, "kind": "error", "status": ..., "error": {...}}
@@ -53,7 +53,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from workbench.base.errors import WorkbenchError
-from workbench.base.processes import Workers
+from workbench.base.processes import Processes
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.estimators.registry import belief_of, maker
 from workbench.scheduling.solvers import warm_up
@@ -111,7 +111,7 @@ def serve(request: Mapping[str, Any], tell: Tell, many: ManyRuns, stop: Stop | N
         tell({"kind": "cancelled"} if error.status == "cancelled" else {"kind": "error", **error.as_json()})
     except Exception as error:  # the process goes on, and the lab shows what happened
         traceback.print_exc()
-        text = {"where": "worker process", "value": repr(error), "expected": "no such failure (please report it)"}
+        text = {"where": "the labs' process", "value": repr(error), "expected": "no such failure (please report it)"}
         tell({"kind": "error", "status": "internal", "error": text})
 
 
@@ -241,8 +241,8 @@ class ManyRuns:
 
     def __init__(self, alone: bool = False) -> None:
         self._alone = alone
-        self._processes: Workers | None = None
-        self._workers = 0
+        self._processes: Processes | None = None
+        self._count = 0
 
     def do(self, request: Mapping[str, Any], tell: Tell) -> None:
         """Make the runs, and tell each at once."""
@@ -252,8 +252,8 @@ class ManyRuns:
         scenarios = [Scenario.from_dict(scenario, "lab") for scenario in request["scenarios"]]
         requests = [RunRequest(**{**asked, "scenario": scenarios[asked["scenario"]]}) for asked in request["requests"]]
 
-        processes = None if self._alone else self._warm(request["workers"])
-        with contextlib.closing(outcomes(requests, attempt, processes=processes)) as ended:
+        kept = None if self._alone else self._warm(request["processes"])
+        with contextlib.closing(outcomes(requests, attempt, kept=kept)) as ended:
             for number, outcome in ended:  # none is kept here once it is told
                 if isinstance(outcome, WorkbenchError):
                     tell({"kind": "progress", "number": number, **outcome.as_json()})
@@ -261,12 +261,12 @@ class ManyRuns:
                 tell({"kind": "progress", "number": number, "run": outcome})
         tell({"kind": "done", "wall_s": time.perf_counter() - began})
 
-    def _warm(self, workers: int) -> Workers:
+    def _warm(self, processes: int) -> Processes:
         """The processes: those that are there, if they are as many."""
-        if self._processes is None or not self._processes.alive or workers != self._workers:
+        if self._processes is None or not self._processes.alive or processes != self._count:
             if self._processes is not None:
                 self._processes.close()
-            self._processes, self._workers = Workers(workers, begin), workers
+            self._processes, self._count = Processes(processes, begin), processes
         return self._processes
 
 

@@ -1,4 +1,4 @@
-"""A lab with its real worker: solve, edit, read the objects, Cancel, and schedulers of the session itself."""
+"""A lab with its real process: solve, edit, read the objects, Cancel, and schedulers of the session itself."""
 
 from __future__ import annotations
 

@@ -19,13 +19,13 @@ from workbench.scheduling.estimators.speed_error import ErrorLog
 from workbench.simulation.run import Run
 
 
-class Worker:
+class LabProcess:
     """The program, spoken to by hand."""
 
     def __init__(self, scratch: Path) -> None:
         self.scratch = scratch
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "workbench.cli.worker", str(scratch)],
+        self.popen = subprocess.Popen(
+            [sys.executable, "-m", "workbench.cli.lab_process", str(scratch)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -34,87 +34,87 @@ class Worker:
         )
 
     def say(self, **request: Any) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
+        assert self.popen.stdin is not None
+        self.popen.stdin.write(json.dumps(request) + "\n")
+        self.popen.stdin.flush()
 
     def hear(self) -> dict[str, Any]:
         """The next message that is no progress."""
-        assert self.process.stdout is not None
+        assert self.popen.stdout is not None
         while True:
-            message: dict[str, Any] = json.loads(self.process.stdout.readline())
+            message: dict[str, Any] = json.loads(self.popen.stdout.readline())
             if message["kind"] != "progress":
                 return message
 
 
 @pytest.fixture(scope="module")
-def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
-    found = Worker(tmp_path_factory.mktemp("worker"))
+def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LabProcess]:
+    found = LabProcess(tmp_path_factory.mktemp("process"))
     assert found.hear() == {"kind": "ready"}
     yield found
-    assert found.process.stdin is not None
-    found.process.stdin.close()
-    found.process.wait(20)
+    assert found.popen.stdin is not None
+    found.popen.stdin.close()
+    found.popen.wait(20)
 
 
 def scenario(name: str = "start_here") -> dict[str, Any]:
     return preset(name).to_dict()
 
 
-def test_a_simulation_is_handed_over_and_nothing_on_disk(worker: Worker) -> None:
-    worker.say(id=7, kind="simulate", scenario=scenario(), scheduler="fifo", knobs={})
-    message = worker.hear()
+def test_a_simulation_is_handed_over_and_nothing_on_disk(process: LabProcess) -> None:
+    process.say(id=7, kind="simulate", scenario=scenario(), scheduler="fifo", knobs={})
+    message = process.hear()
     assert (message["id"], message["kind"]) == (7, "done") and message["wall_s"] > 0
     assert Run.from_message(message["run"]) == workbench.simulate("preset:start_here", "fifo")
-    assert list(worker.scratch.iterdir()) == []
+    assert list(process.scratch.iterdir()) == []
 
 
-def test_seed_and_end_are_taken(worker: Worker) -> None:
-    worker.say(id=8, kind="simulate", scenario=scenario(), scheduler="fifo", seed=5, until_s=600)
-    run = Run.from_message(worker.hear()["run"])
+def test_seed_and_end_are_taken(process: LabProcess) -> None:
+    process.say(id=8, kind="simulate", scenario=scenario(), scheduler="fifo", seed=5, until_s=600)
+    run = Run.from_message(process.hear()["run"])
     assert (run.seed, run.end_s) == (5, 600)
 
 
 @pytest.mark.parametrize("until_s", [600.0, 9e9])
-def test_a_run_ends_at_the_earlier_of_a_time_and_a_window(worker: Worker, until_s: float) -> None:
+def test_a_run_ends_at_the_earlier_of_a_time_and_a_window(process: LabProcess, until_s: float) -> None:
     ends = {"until_s": until_s, "window": (0, 0)}
-    worker.say(id=9, kind="simulate", scenario=scenario(), scheduler="fifo", **ends)
+    process.say(id=9, kind="simulate", scenario=scenario(), scheduler="fifo", **ends)
     expected = workbench.simulate("preset:start_here", "fifo", until_s=until_s, window=(0, 0))
-    assert Run.from_message(worker.hear()["run"]) == expected
+    assert Run.from_message(process.hear()["run"]) == expected
     assert expected.end_s == min(until_s, workbench.simulate("preset:start_here", "fifo", window=(0, 0)).end_s)
 
 
-def test_a_belief_is_taken_and_its_errors_come_with_the_run(worker: Worker) -> None:
-    worker.say(id=3, kind="simulate", scenario=scenario(), scheduler="srtf", belief="pmi")
-    message = worker.hear()
+def test_a_belief_is_taken_and_its_errors_come_with_the_run(process: LabProcess) -> None:
+    process.say(id=3, kind="simulate", scenario=scenario(), scheduler="srtf", belief="pmi")
+    message = process.hear()
     assert Run.from_message(message["run"]) == workbench.simulate("preset:start_here", "srtf", belief="pmi")
     log = ErrorLog(maker("pmi"), every=None)
     workbench.simulate("preset:start_here", "srtf", belief=log)
     assert message["belief"] == "pmi" and message["errors"] == log.table().to_dict("list")
 
 
-def test_the_truth_has_no_errors_to_learn_from(worker: Worker) -> None:
+def test_the_truth_has_no_errors_to_learn_from(process: LabProcess) -> None:
     for belief in ({}, {"belief": "oracle"}):
-        worker.say(id=4, kind="simulate", scenario=scenario(), scheduler="srtf", **belief)
-        message = worker.hear()
+        process.say(id=4, kind="simulate", scenario=scenario(), scheduler="srtf", **belief)
+        message = process.hear()
         assert (message["belief"], message["errors"]) == ("oracle", None)
         assert Run.from_message(message["run"]) == workbench.simulate("preset:start_here", "srtf")
 
 
 @pytest.mark.parametrize(("limit_s", "finished"), [(600.0, 3), (0.0, 0)])
-def test_a_trial_says_how_far_it_came_in_a_while(worker: Worker, limit_s: float, finished: int) -> None:
-    worker.say(id=6, kind="cost", scenario=scenario(), scheduler="fifo", limit_s=limit_s)
-    found = worker.hear()
+def test_a_trial_says_how_far_it_came_in_a_while(process: LabProcess, limit_s: float, finished: int) -> None:
+    process.say(id=6, kind="cost", scenario=scenario(), scheduler="fifo", limit_s=limit_s)
+    found = process.hear()
     assert (found["kind"], found["finished"], found["jobs"]) == ("done", finished, 3) and found["wall_s"] > 0
 
 
-def test_a_formulation_is_described(worker: Worker) -> None:
+def test_a_formulation_is_described(process: LabProcess) -> None:
     knobs = {
         "heterogeneity_aware": False,
         "round_s": 60,
     }  # knobs of the scheduler that the formulation has not are left
-    worker.say(id=9, kind="describe", formulation="gavel.max_min_fairness", scenario=scenario(), knobs=knobs)
-    found = worker.hear()
+    process.say(id=9, kind="describe", formulation="gavel.max_min_fairness", scenario=scenario(), knobs=knobs)
+    found = process.hear()
     assert found["kind"] == "done" and "variables" in found["size"]
     assert "def build" in found["source"] and "$$" in found["statement"] and found["symbols"]
     assert found["values"]["workers"] == "v100: 2; k80: 1" and found["values"]["share"] == "6 to be decided"
@@ -137,28 +137,28 @@ def test_a_formulation_is_described(worker: Worker) -> None:
             "cluster.network_gbps",
         ),
         ({"kind": "describe", "scenario": scenario(), "formulation": "nothing"}, "formulation"),
-        ({"kind": "describe"}, "worker process"),
+        ({"kind": "describe"}, "the labs' process"),
     ],
 )
 def test_what_is_wrong_is_answered_and_the_process_goes_on(
-    worker: Worker, request_: dict[str, Any], where: str
+    process: LabProcess, request_: dict[str, Any], where: str
 ) -> None:
-    worker.say(id=1, **request_)
-    message = worker.hear()
+    process.say(id=1, **request_)
+    message = process.hear()
     assert message["kind"] == "error" and message["error"]["where"].startswith(where)
     assert message["error"]["expected"]
 
 
-def hear_many(worker: Worker) -> tuple[dict[int, dict[str, Any]], dict[str, Any]]:
+def hear_many(process: LabProcess) -> tuple[dict[int, dict[str, Any]], dict[str, Any]]:
     """What is told of each run, by number, and the last message."""
-    assert worker.process.stdout is not None
+    assert process.popen.stdout is not None
     told = {}
-    while (message := json.loads(worker.process.stdout.readline()))["kind"] == "progress":
+    while (message := json.loads(process.popen.stdout.readline()))["kind"] == "progress":
         told[message["number"]] = message
     return told, message
 
 
-def test_many_runs_are_told_each_by_itself_and_one_that_fails_ends_no_other(worker: Worker) -> None:
+def test_many_runs_are_told_each_by_itself_and_one_that_fails_ends_no_other(process: LabProcess) -> None:
     common = {"scenario": 0, "knobs": {}, "seed": 5}
     requests = [
         {**common, "scheduler": "srtf", "belief": "pmi"},
@@ -167,8 +167,8 @@ def test_many_runs_are_told_each_by_itself_and_one_that_fails_ends_no_other(work
     ]
     both = [scenario(), scenario("gavel_example")]
     for _ in range(2):  # the second time by the same processes
-        worker.say(id=12, kind="many", workers=2, scenarios=both, requests=requests)
-        told, last = hear_many(worker)
+        process.say(id=12, kind="many", processes=2, scenarios=both, requests=requests)
+        told, last = hear_many(process)
         assert (last["id"], last["kind"]) == (12, "done") and set(told) == {0, 1, 2}
         assert Run.from_message(told[0]["run"]) == workbench.simulate("preset:start_here", "srtf", seed=5, belief="pmi")
         assert Run.from_message(told[2]["run"]) == workbench.simulate(
@@ -177,15 +177,15 @@ def test_many_runs_are_told_each_by_itself_and_one_that_fails_ends_no_other(work
         assert told[1]["error"]["where"] == "scheduler" and told[1]["status"] == "invalid_input"
 
 
-def test_many_without_requests_starts_the_processes_and_no_more(worker: Worker) -> None:
-    worker.say(id=13, kind="many", workers=2, scenarios=[], requests=[])
-    assert hear_many(worker)[0] == {}
-    children = psutil.Process(worker.process.pid).children(recursive=True)
+def test_many_without_requests_starts_the_processes_and_no_more(process: LabProcess) -> None:
+    process.say(id=13, kind="many", processes=2, scenarios=[], requests=[])
+    assert hear_many(process)[0] == {}
+    children = psutil.Process(process.popen.pid).children(recursive=True)
     assert len([child for child in children if "spawn_main" in " ".join(child.cmdline())]) == 2
 
 
 def test_progress_is_told() -> None:
-    from workbench.cli.worker import progress_json
+    from workbench.cli.lab_process import progress_json
     from workbench.simulation.loop import RunProgress
 
     assert json.loads(json.dumps(progress_json(RunProgress(1.0, 2, 3, 4, 5, 6))))["finished"] == 3
@@ -193,10 +193,10 @@ def test_progress_is_told() -> None:
 
 def test_what_libraries_print_does_not_reach_the_protocol(tmp_path: Path) -> None:
     program = (
-        "import os, sys, workbench.cli.worker as worker\n"
-        "target = worker._private_stdout()\n"
-        "worker.warm_up = lambda: (os.system('echo from C'), print('from Python', flush=True))\n"
-        "worker.main(sys.argv[1], target=target)\n"
+        "import os, sys, workbench.cli.lab_process as lab_process\n"
+        "target = lab_process._private_stdout()\n"
+        "lab_process.warm_up = lambda: (os.system('echo from C'), print('from Python', flush=True))\n"
+        "lab_process.main(sys.argv[1], target=target)\n"
     )
     with subprocess.Popen(
         [sys.executable, "-c", program, str(tmp_path / "scratch")],
