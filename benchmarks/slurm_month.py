@@ -30,6 +30,6 @@ def slurm_month(jobs: int) -> Work:
         scenario = found.kept(scenario)
         answer = workbench.what_if(scenario, "slurm", CHANGE, seeds=range(6), bootstrap=True, processes=processes)
         answer.report(Path(folder.name, "answer.html"), force=True)
-        return f"{found.verdict}, {nodes * GPUS_OF_A_NODE} GPUs, {len(answer.plan.seeds)} pairs"
+        return f"{found.verdict}, {nodes * GPUS_OF_A_NODE} GPUs, {len(answer.question.seeds)} pairs"
 
     return work

@@ -56,5 +56,5 @@ FULL: dict[str, Any] = {
         "faults": {"mtbf_s": 1000, "mttr_s": 10, "list": [
             {"node": "a-0", "from_s": 0, "to_s": 60}, {"node": "bee", "from_s": 0, "to_s": 60, "drain": True}]},
     },
-    "plan": [{"scheduler": "las", "knobs": {"round_s": 360, "keep": True, "why": None}}],
+    "schedulers": [{"scheduler": "las", "knobs": {"round_s": 360, "keep": True, "why": None}}],
 }  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 import scipy.stats
 
 import workbench
-from workbench.analysis.comparison import PAIRED, Case, best_of, plan_cases
+from workbench.analysis.comparison import PAIRED, ComparisonCase, best_of, list_cases
 from workbench.analysis.metrics import MAIN
 from workbench.analysis.metrics.confidence import chance, holm
 from workbench.base.errors import InputError, ScenarioError
@@ -194,16 +194,16 @@ def test_window():
 
 
 def test_plan_of_the_scenario_is_the_default():
-    expected = [plan.scheduler for plan in SMALL.plan]
-    assert [case.scheduler for case in plan_cases(SMALL)] == expected
-    with pytest.raises(InputError, match="no plan"):
-        plan_cases(SMALL.replace(plan=()))
+    expected = [plan.scheduler for plan in SMALL.schedulers]
+    assert [case.scheduler for case in list_cases(SMALL)] == expected
+    with pytest.raises(InputError, match="names none"):
+        list_cases(SMALL.replace(schedulers=()))
 
 
 def test_labels_name_the_knobs_where_a_name_comes_twice():
-    cases = plan_cases(SMALL, ["las", ("fifo", {"round_s": 60}), ("fifo", {}), ("fifo", {"blocking": False})])
+    cases = list_cases(SMALL, ["las", ("fifo", {"round_s": 60}), ("fifo", {}), ("fifo", {"blocking": False})])
     assert [case.label for case in cases] == ["las", "fifo round_s=60", "fifo", "fifo blocking=False"]
-    assert cases[1] == Case("fifo round_s=60", "fifo", {"round_s": 60}, SMALL.seed)
+    assert cases[1] == ComparisonCase("fifo round_s=60", "fifo", {"round_s": 60}, SMALL.seed)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ def test_refuses(schedulers, options, expected):
 
 
 def test_jobs_that_can_run_nowhere_are_named_before_anything_runs():
-    big = SMALL.replace(jobs=[{"name": "big", "model": SMALL.jobs[0].model, "steps": 1, "gpus": 64}], plan=())
+    big = SMALL.replace(jobs=[{"name": "big", "model": SMALL.jobs[0].model, "steps": 1, "gpus": 64}], schedulers=())
     heard = []
     with pytest.raises(ScenarioError, match="big"):
         workbench.compare(big, ["fifo"], on_run=lambda *found: heard.append(found))

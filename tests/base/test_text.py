@@ -54,7 +54,7 @@ def test_no_name_holds_what_is_not_seen(letter: str) -> None:
             Scenario.from_dict(data)
         assert letter == "\n" or letter not in str(caught.value)
     with pytest.raises(InputError):
-        Scenario.from_dict({**good, "plan": [{"scheduler": "las", "knobs": {"x": f"a{letter}b"}}]})
+        Scenario.from_dict({**good, "schedulers": [{"scheduler": "las", "knobs": {"x": f"a{letter}b"}}]})
     if letter in "\t\n":
         assert Scenario.from_dict({**good, "description": f"a{letter}b"})
     else:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import workbench
-from workbench.analysis.comparison import plan_cases
+from workbench.analysis.comparison import list_cases
 from workbench.base.errors import InputError
 
 SMALL = workbench.preset("start_here")
@@ -59,11 +59,11 @@ def test_labels_that_cannot_be_are_one_error(refused, schedulers, expected):
 
 
 def test_labels_in_python():
-    cases = plan_cases(SMALL, {"old": "las", "new": ("srtf", {"round_s": 60})})
+    cases = list_cases(SMALL, {"old": "las", "new": ("srtf", {"round_s": 60})})
     assert [(case.label, case.scheduler) for case in cases] == [("old", "las"), ("new", "srtf")]
     for label in ("", 3):
         with pytest.raises(InputError, match="a label"):
-            plan_cases(SMALL, {label: "las"})
+            list_cases(SMALL, {label: "las"})
     table = workbench.sweep(SMALL, {"old": "las"}, until_s=60)
     assert table["scheduler"].tolist() == ["old"]
 

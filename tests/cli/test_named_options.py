@@ -109,7 +109,7 @@ def saved(tmp_path_factory):
     """The folder of a saved run, and one of a run without jobs."""
     folder, small = tmp_path_factory.mktemp("saved"), workbench.preset("start_here")
     workbench.simulate(small, "fifo").save(folder / "run")
-    workbench.simulate(small.replace(jobs=[], plan=[]), "fifo").save(folder / "empty")
+    workbench.simulate(small.replace(jobs=[], schedulers=[]), "fifo").save(folder / "empty")
     return folder
 
 
@@ -150,7 +150,7 @@ NONE = ": jobs: got no jobs; expected at least one job: without any nothing runs
 )
 def test_a_scenario_without_jobs_is_said_before_anything_runs(cli, tmp_path, monkeypatch, argv):
     monkeypatch.chdir(tmp_path)
-    workbench.preset("start_here").replace(jobs=[], plan=[]).save("s.json")
+    workbench.preset("start_here").replace(jobs=[], schedulers=[]).save("s.json")
     monkeypatch.setattr("workbench.session.api.run_loop", lambda *_, **__: pytest.fail("something ran"))
     assert cli(*argv) == (2, "", f"error: s.json{NONE}")
 

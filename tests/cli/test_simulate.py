@@ -172,7 +172,7 @@ def test_a_knob_without_a_scheduler_is_for_all_that_have_it(ask, cli):
 def test_compare_takes_the_plan(cli):
     code, out, _ = cli("compare", "preset:start_here", "--until", "1 h")
     assert code == 0
-    assert all(plan.scheduler in out for plan in workbench.preset("start_here").plan)
+    assert all(entry.scheduler in out for entry in workbench.preset("start_here").schedulers)
 
 
 def test_compare_goes_on_when_a_scheduler_fails_and_says_so(cli):

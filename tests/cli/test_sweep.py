@@ -37,7 +37,7 @@ def test_json_has_every_run_with_its_measures(ask, tmp_path):
 
 def test_the_schedulers_of_a_plan_are_called_by_their_names_and_knobs(ask, tmp_path):
     plan = [{"scheduler": "fifo", "knobs": {}}, {"scheduler": "fifo", "knobs": {"round_s": 60.0}}]
-    workbench.preset("start_here").replace(plan=plan).save(tmp_path / "mine.json")
+    workbench.preset("start_here").replace(schedulers=plan).save(tmp_path / "mine.json")
     answer = ask("sweep", tmp_path / "mine.json", "--until", "60")
     told = [(run["label"], run["scheduler"]) for run in answer["runs"]]
     assert told == [("fifo", "fifo"), ("fifo round_s=60.0", "fifo")]

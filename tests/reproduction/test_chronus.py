@@ -16,7 +16,7 @@ from reproduction.chronus import allocator, end_to_end, lines, profiler, selecto
 from reproduction.chronus.missed import PARTS, Gap
 from reproduction.chronus.settings import SIZES, TRACES, Setting, at, is_short
 from workbench.scenario.presets import preset
-from workbench.scenario.traces.timed import PLAN
+from workbench.scenario.traces.timed import SCHEDULERS
 from workbench.session.api import simulate
 
 TINY = SIZES["tiny"]
@@ -140,7 +140,7 @@ def test_full_has_the_papers_points_and_three_seeds() -> None:
 
 
 def test_the_others_are_those_of_section_4_3_with_the_knobs_of_the_presets() -> None:
-    planned = {str(entry["scheduler"]): entry.get("knobs", {}) for entry in PLAN}
+    planned = {str(entry["scheduler"]): entry.get("knobs", {}) for entry in SCHEDULERS}
     ours = {line.scheduler: line.knobs for line in (lines.CHRONUS, *lines.OTHERS)}
     assert set(ours) == set(planned)
     assert all(planned[name].items() <= ours[name].items() for name in ours)

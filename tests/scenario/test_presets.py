@@ -75,7 +75,7 @@ def test_a_preset_is_valid_and_runnable(name: str) -> None:
     scenario = preset(name)
     scenario.require_runnable()
     assert scenario.name == name
-    assert scenario.plan
+    assert scenario.schedulers
     assert 20 < len(scenario.description) < 120
     assert Scenario.from_json(scenario.to_json()) == scenario
     jsonschema.validate(scenario.to_dict(), json_schema())
@@ -172,7 +172,7 @@ def test_every_mix_has_a_name_and_the_list_stays_short(cluster: str) -> None:
 
 @pytest.mark.parametrize("name", ["hadar_example", "hadar_simulated", "hadar_480", "hadar_aws", "hadar_lab_M-12"])
 def test_hadars_plans_compare_what_the_paper_compares(name: str) -> None:
-    plan = [entry.scheduler for entry in preset(name).plan]
+    plan = [entry.scheduler for entry in preset(name).schedulers]
     assert plan == ["hadar", "hadare", "gavel.max_min_fairness", "tiresias", "yarn_cs"]
     assert [find_scheduler(each).name for each in plan] == plan
 
@@ -276,7 +276,7 @@ def test_hopss_data_sets_on_disk_are_loaded_at_two_speeds_and_the_estimator_can_
 
 @pytest.mark.parametrize("name", HOPS)
 def test_hopss_plan_compares_what_the_paper_compares(name: str) -> None:
-    plan = [entry.scheduler for entry in preset(name).plan]
+    plan = [entry.scheduler for entry in preset(name).schedulers]
     assert plan == ["hops", "sia", "gavel.max_min_fairness"]
     assert [find_scheduler(each).name for each in plan] == plan
     assert preset(name).core == preset("hops_64").core
@@ -306,7 +306,7 @@ def test_chronuss_deadlines(name: str) -> None:
 
 def test_chronuss_plan_compares_what_the_paper_compares_and_some_are_refused() -> None:
     scenario = preset("chronus_example")
-    plan = [entry.scheduler for entry in scenario.plan]
+    plan = [entry.scheduler for entry in scenario.schedulers]
     assert plan == ["chronus", "edf", "three_sigma", "genie", "tiresias", "themis", "yarn_cs"]
     assert [find_scheduler(each).name for each in plan] == plan
     found = summary(simulate(scenario, find_scheduler("chronus")))

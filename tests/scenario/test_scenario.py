@@ -133,8 +133,8 @@ def test_the_schema_is_one() -> None:
         ("jobs[0].weight", math.nan, "finite number"),
         ("entities[0].weight", 1e7, "a number <= 1,000,000"),
         ("core.space_sharing", 1, "true or false"),
-        ("plan[0].knobs.preset", "\ud800", "text on one line"),
-        ("plan", {}, "a list"),
+        ("schedulers[0].knobs.preset", "\ud800", "text on one line"),
+        ("schedulers", {}, "a list"),
         ("jobs[0].entity", "sales", "a name in entities"),
         ("jobs[0].gpus", 10**7, "a number <= "),
         ("jobs[0].unknown", 1, "no such key"),
@@ -156,7 +156,7 @@ def test_the_schema_is_one() -> None:
         ("core.restart.law", "linear", "fixed"),
         ("core.faults.list[0].node", "c-0", "the name of a node"),
         ("core.faults.list[0].to_s", 0, "a number > 0"),
-        ("plan[0].scheduler", "", "at least 1 character"),
+        ("schedulers[0].scheduler", "", "at least 1 character"),
     ],
 )
 def test_what_is_wrong_is_named(path: str, value: Any, expected: str) -> None:
@@ -327,7 +327,7 @@ def test_a_scenario_does_not_change() -> None:
 
 def test_the_key_leaves_out_what_a_result_does_not_depend_on() -> None:
     scenario = Scenario.from_dict(FULL)
-    assert scenario.replace(name="x", description="y", plan=()).key() == scenario.key()
+    assert scenario.replace(name="x", description="y", schedulers=()).key() == scenario.key()
     assert scenario.replace(seed=8).key() != scenario.key()
     assert len(scenario.key()) == 64
 

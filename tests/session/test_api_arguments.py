@@ -152,20 +152,20 @@ def test_measures_and_tables() -> None:
 
 
 def planned(*plan: dict[str, Any]) -> workbench.Scenario:
-    return workbench.preset("start_here").replace(plan=list(plan))
+    return workbench.preset("start_here").replace(schedulers=list(plan))
 
 
 def test_every_entry_of_a_plan_that_cannot_be_is_named() -> None:
     wrong = planned({"scheduler": "fiffo"}, {"scheduler": "las", "knobs": {"no": 1, "round_s": "soon"}})
     with pytest.raises(ScenarioError) as caught:
-        workbench.session.api.with_checked_plan(wrong, "s.json")
+        workbench.session.api.with_usable_schedulers(wrong, "s.json")
     assert [(p.where, p.value) for p in caught.value.problems] == [
-        ("s.json: plan[0].scheduler", "fiffo"),
-        ("s.json: plan[1].knobs.no", "no"),
-        ("s.json: plan[1].knobs.round_s", "soon"),
+        ("s.json: schedulers[0].scheduler", "fiffo"),
+        ("s.json: schedulers[1].knobs.no", "no"),
+        ("s.json: schedulers[1].knobs.round_s", "soon"),
     ]
-    assert refused(lambda: workbench.compare(wrong)).where == "scenario: plan[0].scheduler"
-    workbench.session.api.with_checked_plan(planned({"scheduler": "las", "knobs": {"round_s": "2 h"}}))
+    assert refused(lambda: workbench.compare(wrong)).where == "scenario: schedulers[0].scheduler"
+    workbench.session.api.with_usable_schedulers(planned({"scheduler": "las", "knobs": {"round_s": "2 h"}}))
     assert workbench.compare(wrong, ["fifo"]).labels == ("fifo",)  # the plan takes no part
 
 

@@ -145,13 +145,14 @@ for name in ("gavel", "hadar", "hare", "chronus"):
     sys.modules[f"workbench.papers.{name}"] = None  # to import it is an ImportError
 import workbench
 from widgets import CompareLab, Lab, WhatIfLab
-from workbench.session.api import with_checked_plan
+from workbench.session.api import with_usable_schedulers
 assert sorted(workbench.skipped_rooms()) == ["chronus", "gavel", "hadar", "hare"]
 for lab in (CompareLab(), Lab("hops"), WhatIfLab()):
     [note] = [each for each in lab.scenario.notes if "gavel.max_min_fairness" in each]
-    assert note.startswith("The plan is without ") and ": gavel cannot be used: ModuleNotFoundError: " in note, note
-    assert with_checked_plan(lab.scenario) == lab.scenario
-planned = workbench.preset("start_here").replace(plan=[{"scheduler": name} for name in ("hadare", "fifo")])
+    assert note.startswith("Left out of its schedulers: "), note
+    assert ": gavel cannot be used: ModuleNotFoundError: " in note, note
+    assert with_usable_schedulers(lab.scenario) == lab.scenario
+planned = workbench.preset("start_here").replace(schedulers=[{"scheduler": name} for name in ("hadare", "fifo")])
 found = workbench.compare(planned)
 assert found.labels == ("fifo",) and "without hadare: hadar cannot" in found.runs[0].scenario.notes[0]
 
@@ -168,7 +169,7 @@ def sequence(data):
 
 for ask in (lambda: workbench.simulate("preset:start_here", "sequence"),
             lambda: workbench.solve("preset:start_here", "sequence"),
-            lambda: workbench.compare(planned.replace(plan=planned.plan[:1]))):
+            lambda: workbench.compare(planned.replace(schedulers=planned.schedulers[:1]))):
     try:
         ask()
     except workbench.InputError as error:

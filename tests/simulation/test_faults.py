@@ -13,7 +13,7 @@ from workbench.analysis.metrics.summary import summary
 from workbench.scenario.scenario import Scenario
 from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
-from workbench.simulation.nodes import FaultPlan
+from workbench.simulation.nodes import NodeChanges
 from workbench.simulation.run import Run
 
 MTBF_S, MTTR_S = 1000.0, 250.0
@@ -28,7 +28,7 @@ def drawn(nodes: int, **faults: Any) -> Scenario:
 def outages(scenario: Scenario, until_s: float, seed: int = 0) -> dict[int, list[tuple[float, bool]]]:
     """Of each node the changes of its state up to a time: when, and whether it is up then."""
     found: dict[int, list[tuple[float, bool]]] = {i: [] for i in range(len(scenario.cluster.machines))}
-    for change in FaultPlan(scenario, seed).until(until_s):
+    for change in NodeChanges(scenario, seed).until(until_s):
         found[change.node].append((change.time_s, change.up))
     return found
 

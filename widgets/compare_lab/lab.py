@@ -22,13 +22,13 @@ from widgets.parts.presenter import Panel
 from widgets.work.many import ManyWork
 from widgets.work.pace import Paced
 from widgets.work.work import when_idle
-from workbench.analysis.comparison import Comparison, Entry, plan_cases
+from workbench.analysis.comparison import Comparison, Entry, list_cases
 from workbench.analysis.draws import check_bootstrap, other_jobs_said
 from workbench.base.errors import InputError, Words, counted
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.estimators.registry import ESTIMATORS, PAPER, belief_of_all
-from workbench.session.api import with_checked_plan
+from workbench.session.api import with_usable_schedulers
 from workbench.session.many_runs import Outcome
 from workbench.session.registry import find_scheduler, paper_rooms
 
@@ -47,7 +47,7 @@ DIFFER_IN = (("their jobs, drawn anew", True), ("the seed alone", False))
 class CompareLab(LabShell[CompareSetting]):
     """Compares schedulers on a scenario (default: `compare_mixed`), a file, or the preset that `scenario` names.
 
-    schedulers: names or (name, knobs) as for `workbench.compare`; default: the scenario's plan.
+    schedulers: names or (name, knobs) as for `workbench.compare`; default: the scenario's.
     scenario, comparison: what the tables say, and what was compared last, as objects.
     """
 
@@ -92,12 +92,12 @@ class CompareLab(LabShell[CompareSetting]):
         return self._list.entries
 
     def open(self, scenario: Scenario, schedulers: Sequence[Entry] | None = None) -> None:
-        """Show another scenario, with its plan or these schedulers; Undo comes back, Reset then returns to it.
+        """Show another scenario, with its own or these schedulers; Undo comes back, Reset then returns to it.
 
         Raises InputError and ScenarioError for schedulers or knobs there are not.
         """
-        scenario = with_checked_plan(scenario)
-        entries = _entries(scenario, schedulers or scenario.plan or _one_of_each_paper())
+        scenario = with_usable_schedulers(scenario)
+        entries = _entries(scenario, schedulers or scenario.schedulers or _one_of_each_paper())
         belief = belief_of_all([find_scheduler(name) for name, _ in entries])
         self._show(CompareSetting(scenario, entries, int(self._seeds.value), (belief,), bool(self._differ.value)))
         self._start, self._start_with = scenario, schedulers
@@ -244,9 +244,9 @@ class CompareLab(LabShell[CompareSetting]):
         self._say_far()
 
     def _to_save(self) -> Scenario:
-        """The scenario with the schedulers as its plan."""
-        plan = [{"scheduler": name, "knobs": jsonable(knobs)} for name, knobs in self._list.entries]
-        return self.scenario.replace(plan=plan)
+        """The scenario with these schedulers as its own."""
+        entries = [{"scheduler": name, "knobs": jsonable(knobs)} for name, knobs in self._list.entries]
+        return self.scenario.replace(schedulers=entries)
 
     def _on_row(self, index: int) -> None:
         """A person follows a row of the jobs."""
@@ -301,7 +301,7 @@ def _entries(scenario: Scenario, schedulers: Sequence[Entry]) -> tuple[tuple[str
     """Names with knobs; raises InputError for what cannot be compared, and for labels, which the list does not show."""
     if isinstance(schedulers, Mapping):
         raise InputError("schedulers", Words("labels"), "a list: labels are for workbench.compare")
-    return tuple((case.scheduler, case.knobs) for case in plan_cases(scenario, schedulers, [0]))
+    return tuple((case.scheduler, case.knobs) for case in list_cases(scenario, schedulers, [0]))
 
 
 def _offered(told: str = NOTHING_ELSE) -> list[tuple[str, str]]:
@@ -312,5 +312,5 @@ def _offered(told: str = NOTHING_ELSE) -> list[tuple[str, str]]:
 
 
 def _one_of_each_paper() -> list[str]:
-    """What is compared where a scenario has no plan: each paper's first scheduler."""
+    """What is compared where a scenario names none: each paper's first scheduler."""
     return [room.schedulers[0].name for room in paper_rooms() if room.schedulers]

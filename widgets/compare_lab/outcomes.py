@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from workbench.analysis.comparison import Case, Comparison, compared, jobs_of, plan_cases, with_beliefs
+from workbench.analysis.comparison import Comparison, ComparisonCase, compared, jobs_of, list_cases, with_beliefs
 from workbench.base.errors import WorkbenchError
 from workbench.scenario.scenario import Scenario
 from workbench.session.many_runs import Outcome, RunRequest
@@ -24,13 +24,13 @@ class CompareSetting(NamedTuple):
     bootstrap: bool
 
     def is_as(self, other: CompareSetting | None) -> bool:
-        """Whether both ask for the same runs: what else a scenario plans (as one that was saved here) plays no part."""
+        """Whether both ask for the same runs: which schedulers a scenario names, as a saved one does, plays no part."""
         if other is None or self[1:] != other[1:]:
             return False
-        names = (name for name in type(self.scenario).model_fields if name != "plan")
+        names = (name for name in type(self.scenario).model_fields if name != "schedulers")
         return all(getattr(self.scenario, name) == getattr(other.scenario, name) for name in names)
 
-    def cases(self) -> tuple[Case, ...]:
+    def cases(self) -> tuple[ComparisonCase, ...]:
         """The runs to make; raises InputError for what cannot be compared."""
         return self._beliefs_and_cases()[1]
 
@@ -43,10 +43,10 @@ class CompareSetting(NamedTuple):
             for belief, case in zip(beliefs, cases, strict=True)
         ]
 
-    def _beliefs_and_cases(self) -> tuple[list[str], tuple[Case, ...]]:
+    def _beliefs_and_cases(self) -> tuple[list[str], tuple[ComparisonCase, ...]]:
         """What each run is told of speeds, and the runs."""
         first = self.scenario.seed
-        cases = plan_cases(self.scenario, self.entries, range(first, first + self.seeds))
+        cases = list_cases(self.scenario, self.entries, range(first, first + self.seeds))
         return with_beliefs(cases, self.beliefs if len(self.beliefs) > 1 else self.beliefs[0])
 
 

@@ -37,10 +37,10 @@ from widgets.work.process import process_work
 from widgets.work.thread import ThreadWork
 from widgets.work.work import Message, Workplace, when_idle
 from workbench.base.errors import InputError, WorkbenchError
-from workbench.scenario.scenario import PlanEntry, Scenario
+from workbench.scenario.scenario import Scenario, SchedulerEntry
 from workbench.scheduling.estimators import registry
 from workbench.scheduling.room import Room
-from workbench.session.api import with_checked_plan
+from workbench.session.api import with_usable_schedulers
 from workbench.session.registry import (
     find_scheduler,
     formulations,
@@ -68,8 +68,8 @@ LOADED = "Loaded, not solved yet."
 class Lab(LabShell[LabSetting]):
     """The lab of one paper, opened on a scenario (default: its room's example), a file, or the preset of that name.
 
-    scheduler: the name of the one to open with, with its knobs in the scenario's plan if it is there; default: the
-    first of the plan that is the paper's. knobs: those to have in sight instead of the declared ones, by name or as
+    scheduler: the name of the one to open with, with its knobs in the scenario if it is there; default: the first
+    of the scenario's that is the paper's. knobs: those to have in sight instead of the declared ones, by name or as
     `("lambda", 0, 4)` with the ends of the slider. Up to ten jobs are solved in the kernel, while a slider is moved.
     scenario, run, solution: what the tables say, the last simulation, and its last recorded decision, as objects.
     """
@@ -283,20 +283,20 @@ class Lab(LabShell[LabSetting]):
     def _open(self, scenario: Scenario, scheduler: str | None = None) -> None:
         """Show a scenario with the scheduler of that name; it is solved at once where changes are.
 
-        Without a name: the first entry of its plan that is this paper's. A plan of one entry, as Save writes it, is
-        taken whatever it names; else the paper's first scheduler. Raises ScenarioError for a plan that cannot be.
+        Without a name: the first of its schedulers that is this paper's. A single one, as Save writes it, is taken
+        whatever it is; else the paper's first scheduler. Raises ScenarioError for schedulers that cannot be.
         """
-        scenario = with_checked_plan(scenario)
+        scenario = with_usable_schedulers(scenario)
         self._frame.offer_presets(scenario)
         names = {found.name for found in schedulers()}
         if scheduler is not None:
             names = {scheduler}
-        elif len(scenario.plan) != 1:
+        elif len(scenario.schedulers) != 1:
             names = {name for name in names if self._choice.is_of_the_paper(name)}
-        first = PlanEntry(scheduler=scheduler or self._choice.first)
-        plan = next((p for p in scenario.plan if p.scheduler in names), first)
-        found = find_scheduler(plan.scheduler)
-        self._show(LabSetting(scenario, found.name, found.settle(plan.knobs), found.belief))
+        first = SchedulerEntry(scheduler=scheduler or self._choice.first)
+        entry = next((each for each in scenario.schedulers if each.scheduler in names), first)
+        found = find_scheduler(entry.scheduler)
+        self._show(LabSetting(scenario, found.name, found.settle(entry.knobs), found.belief))
         self._on_change("ready", LOADED)
 
     def _reset(self) -> None:
@@ -389,11 +389,11 @@ class Lab(LabShell[LabSetting]):
         return another or not self._here.gave_up or self._wall_s < HERE_S
 
     def _to_save(self) -> Scenario:
-        """The scenario with what is set as the first entry of its plan."""
+        """The scenario with what is set as the first of its schedulers."""
         scenario = self.scenario
         now = {"scheduler": self.scheduler, "knobs": jsonable(self._knobs.values())}
-        others = [plan.model_dump() for plan in scenario.plan if plan.scheduler != self.scheduler]
-        return scenario.replace(plan=[now, *others])
+        others = [each.model_dump() for each in scenario.schedulers if each.scheduler != self.scheduler]
+        return scenario.replace(schedulers=[now, *others])
 
     def _on_row(self, index: int) -> None:
         """A person follows a row of the jobs."""

@@ -37,7 +37,7 @@ AS_SET, ALL_STRICT, ALL_SOFT = "as set", "all strict", "all soft"
 
 
 class Variant(NamedTuple):
-    """One run to make: what it is called, and with what."""
+    """What a lab has set but for one thing, and what that is called."""
 
     label: str
     setting: LabSetting
@@ -97,8 +97,8 @@ def suggested(what: str, setting: LabSetting) -> list[str]:
     if what == REWARDS:
         return [AS_SET, ALL_STRICT, ALL_SOFT]
     if what == SCHEDULER:
-        planned = [plan.scheduler for plan in setting.scenario.plan]
-        return list(dict.fromkeys([setting.scheduler, *planned, "fifo", "srtf"]))
+        named = [entry.scheduler for entry in setting.scenario.schedulers]
+        return list(dict.fromkeys([setting.scheduler, *named, "fifo", "srtf"]))
     knob = next(each for each in find_scheduler(setting.scheduler).knobs if each.name == what)
     return [_said(knob, value) for value in _values(knob, setting.knobs[what])]
 

@@ -69,7 +69,7 @@ class AnswerPages:
         more = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in others)
         folded = f"<details><summary>{counted(len(others), 'more sentence')}</summary><ul>{more}</ul></details>"
         self._said.value = f"<div class='wb-conclusions'><p><b>{html.escape(first)}</b></p>{folded}</div>"
-        waits = waited(found, found.plan.changes[0])
+        waits = waited(found, found.question.changes[0])
         more = html_table(pd.DataFrame(waits, columns=[*WAIT_HEADS]), scrolls=False) if waits else ""
         self._table.value = html_table(paired_frame(found), scrolls=False) + more
         self.draw("Measures")  # it stands for the answer in a saved notebook
@@ -106,9 +106,9 @@ class AnswerPages:
     def _draw_jobs(self, found: WhatIf) -> None:
         from workbench.analysis.whatif import pictures
 
-        self._jobs.show(pictures.by_job(found, found.plan.changes[0].text), None)
+        self._jobs.show(pictures.by_job(found, found.question.changes[0].text), None)
 
 
 def paired_frame(found: WhatIf) -> pd.DataFrame:
     """Every measure before and after as people read it."""
-    return pd.DataFrame(map(compared, rows_of(found.differences)), columns=heads(found.plan.level))
+    return pd.DataFrame(map(compared, rows_of(found.differences)), columns=heads(found.question.level))

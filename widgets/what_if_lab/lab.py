@@ -27,11 +27,11 @@ from widgets.work.many import ManyWork
 from widgets.work.process import process_work
 from widgets.work.thread import ThreadWork, aside
 from widgets.work.work import Workplace
-from workbench.analysis.whatif import Change, Configuration, WhatIf, WhatIfPlan, concluded, parse_change
+from workbench.analysis.whatif import Change, Configuration, WhatIf, WhatIfQuestion, concluded, parse_change
 from workbench.base.errors import InputError, WorkbenchError, counted
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
-from workbench.session.api import with_checked_plan
+from workbench.session.api import with_usable_schedulers
 from workbench.session.many_runs import Outcome
 from workbench.session.registry import find_scheduler, is_own
 
@@ -51,10 +51,10 @@ class WhatIfSetting(NamedTuple):
     pairs: int
     bootstrap: bool
 
-    def plan(self) -> WhatIfPlan:
+    def question(self) -> WhatIfQuestion:
         """The runs to make; raises InputError and ScenarioError for a change that cannot be made."""
         today = Configuration(self.scenario, self.scheduler, self.knobs)
-        return WhatIfPlan(today, (self.change,), tuple(range(self.pairs)), self.bootstrap)
+        return WhatIfQuestion(today, (self.change,), tuple(range(self.pairs)), self.bootstrap)
 
 
 OWN_CSS = (Path(__file__).parent / "what_if.css").read_text(encoding="utf-8")
@@ -73,7 +73,7 @@ NARROW = {"description_width": "5.5em"}
 class WhatIfLab(LabShell[WhatIfSetting]):
     """A panel on a scenario (default: `gavel_physical`), a file, or the preset that `scenario` names.
 
-    scheduler: today's; default: the first of the scenario's plan, else `las`. answer: the last `workbench.WhatIf`.
+    scheduler: today's; default: the scenario's first, else `las`. answer: the last `workbench.WhatIf`.
     """
 
     EDITED = "Set, not run. Run compares today with the change."
@@ -81,7 +81,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
     def __init__(
         self, scenario: Scenario | str | Path = "gavel_physical", scheduler: str | Scheduler | None = None
     ) -> None:
-        self._scenario = self._start = with_checked_plan(opened(scenario))
+        self._scenario = self._start = with_usable_schedulers(opened(scenario))
         self._start_with = _first(self._scenario, scheduler)
         self._answer: WhatIf | None = None
         self._outcomes: dict[int, Outcome] = {}
@@ -135,13 +135,14 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         return self._form.change()
 
     def open(self, scenario: Scenario) -> None:
-        """Show another scenario. A plan of one entry, as Save writes it, is today's; else the scheduler stays as it is.
+        """Show another scenario. A single scheduler of it, as Save writes it, is today's; else the scheduler stays as
+        it is.
 
         Undo comes back, Reset then returns to this one. Raises InputError and ScenarioError for one that cannot run.
         """
-        scenario = with_checked_plan(scenario)
+        scenario = with_usable_schedulers(scenario)
         scenario.require_runnable()
-        found = _planned(scenario) if len(scenario.plan) == 1 else None
+        found = _named(scenario) if len(scenario.schedulers) == 1 else None
         if found is None:
             try:
                 found = str(self._today.value), self._knobs.values()
@@ -188,7 +189,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         if setting is None or (self._bar.busy and setting == self._asked):
             return
         try:
-            requests = setting.plan().requests()
+            requests = setting.question().requests()
         except WorkbenchError as error:  # a draw of the trace to which the change cannot be applied
             self._bar.say("invalid", str(error.problem))
             return
@@ -344,7 +345,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
             int(self._pairs.value),
             bool(self._bootstrap.value),
         )
-        setting.plan()
+        setting.question()
         return setting
 
     def _wrong(self, error: WorkbenchError) -> str:
@@ -364,9 +365,9 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         super()._take(state, text)
 
     def _to_save(self) -> Scenario:
-        """The scenario with today's scheduler as its plan."""
+        """The scenario with today's scheduler as its only one."""
         now = {"scheduler": str(self._today.value), "knobs": jsonable(self._knobs.values())}
-        return self._scenario.replace(plan=[now])
+        return self._scenario.replace(schedulers=[now])
 
     # Answers ---------------------------------------------------------------------------------------------------------
 
@@ -382,7 +383,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         if state == "done" and setting is not None:
             self._say("working", "Measuring ...")
             outcomes = [self._outcomes[number] for number in range(len(self._outcomes))]
-            aside(lambda: concluded(setting.plan(), outcomes), lambda answer: self._hear(setting, answer))
+            aside(lambda: concluded(setting.question(), outcomes), lambda answer: self._hear(setting, answer))
             return
         self._asked, self._outcomes = None, {}
         kept = "; what is shown is the answer before." if self._answer is not None else ": no answer yet."
@@ -415,15 +416,15 @@ class WhatIfLab(LabShell[WhatIfSetting]):
 
 
 def _first(scenario: Scenario, scheduler: str | Scheduler | None) -> Today:
-    """What to open with: the scheduler that is named, else the first of the plan, else DEFAULT."""
+    """What to open with: the scheduler that is named, else the scenario's first, else DEFAULT."""
     name = None if scheduler is None else find_scheduler(scheduler).name
-    return _planned(scenario, name) or (name or DEFAULT, {})
+    return _named(scenario, name) or (name or DEFAULT, {})
 
 
-def _planned(scenario: Scenario, name: str | None = None) -> Today | None:
-    """The first of the scenario's plan, or the first of that name."""
-    planned = (entry for entry in scenario.plan if name in (None, entry.scheduler))
-    return next(((entry.scheduler, entry.knobs) for entry in planned), None)
+def _named(scenario: Scenario, name: str | None = None) -> Today | None:
+    """The first of the scenario's schedulers, or the first of that name."""
+    named = (entry for entry in scenario.schedulers if name in (None, entry.scheduler))
+    return next(((entry.scheduler, entry.knobs) for entry in named), None)
 
 
 def _slot(name: str, step: str) -> Any:

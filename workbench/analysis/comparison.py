@@ -19,10 +19,10 @@ from workbench.analysis.metrics.confidence import LEVEL, chance, holm, mean_inte
 from workbench.base.errors import InputError, UnknownNameError, Words, WorkbenchError, counted, one_of
 from workbench.base.files import new_folder
 from workbench.base.text import for_spreadsheet
-from workbench.scenario.scenario import PlanEntry, Scenario
+from workbench.scenario.scenario import Scenario, SchedulerEntry
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.estimators.registry import belief_of_all
-from workbench.session.api import WITHOUT, Window, check_window, load, with_checked_plan
+from workbench.session.api import WITHOUT, Window, check_window, load, with_usable_schedulers
 from workbench.session.charging import Charge, checked
 from workbench.session.many_runs import Outcome, RunRequest, check_processes, checked_seeds, run_all
 from workbench.session.registry import find_scheduler
@@ -30,7 +30,7 @@ from workbench.simulation.run import Run
 from workbench.simulation.saved_run import is_result_folder
 
 FloatArray = npt.NDArray[np.float64]
-Entry = str | Scheduler | tuple[str | Scheduler, Mapping[str, Any]] | PlanEntry
+Entry = str | Scheduler | tuple[str | Scheduler, Mapping[str, Any]] | SchedulerEntry
 """A scheduler by name or itself, alone or with knobs."""
 Entries = Iterable[Entry] | Mapping[str, Entry]
 """Schedulers, or `{label: scheduler}` to call them something else than their names."""
@@ -42,8 +42,9 @@ SAME = 1e-9
 ENTRIES = "a list of names or (name, {knob: value}), or these by label: {label: name}"
 
 
-class Case(NamedTuple):
-    """One run to make. label: what it was called, else the scheduler's name, with its knobs where that would not do."""
+class ComparisonCase(NamedTuple):
+    """A scheduler with its knobs and one seed. label: what it was called, else its name, with its knobs where that
+    would not do."""
 
     label: str
     scheduler: str
@@ -54,7 +55,7 @@ class Case(NamedTuple):
 class Failed(NamedTuple):
     """A run that could not be made, and why."""
 
-    case: Case
+    case: ComparisonCase
     error: WorkbenchError
 
 
@@ -67,7 +68,7 @@ class Comparison:
     which are in none of the others.
     """
 
-    cases: tuple[Case, ...]
+    cases: tuple[ComparisonCase, ...]
     runs: tuple[Run, ...]
     summaries: tuple[Summary, ...]
     measures: pd.DataFrame
@@ -225,12 +226,12 @@ def compare(
     belief: str | Sequence[str] | None = None,
     charge_decisions: Charge | None = None,
     bootstrap: bool = False,
-    on_run: Callable[[Case, Run], None] | None = None,
+    on_run: Callable[[ComparisonCase, Run], None] | None = None,
 ) -> Comparison:
     """Run each scheduler with each seed on one scenario, and measure.
 
     schedulers: names or (name, knobs), also by label, `{"old": "las", "new": ("srtf", knobs)}`; default: the
-    scenario's plan; seeds: default the scenario's; window: jobs that are measured (first and last by arrival), a run
+    scenario's; seeds: default the scenario's; window: jobs that are measured (first and last by arrival), a run
     ends when they have finished; processes: how many (see `workbench.session.many_runs.run_all`; with more than one a
     script needs the usual `if __name__ == "__main__":`); on_run is called as runs end. The result does not depend on
     the number of processes.
@@ -248,8 +249,8 @@ def compare(
     wrong with the scenario or the arguments.
     """
     scenario = load(scenario)
-    scenario = with_checked_plan(scenario) if schedulers is None else scenario
-    cases = plan_cases(scenario, schedulers, seeds)
+    scenario = with_usable_schedulers(scenario) if schedulers is None else scenario
+    cases = list_cases(scenario, schedulers, seeds)
     if window is not None:
         check_window(scenario, window)
     check_processes(processes)
@@ -277,7 +278,9 @@ def jobs_of(scenario: Scenario, seeds: Sequence[int], bootstrap: bool) -> dict[i
     return {seed: other_jobs(scenario, seed) if bootstrap and seed != seeds[0] else scenario for seed in set(seeds)}
 
 
-def with_beliefs(cases: Sequence[Case], belief: str | Sequence[str] | None) -> tuple[list[str], tuple[Case, ...]]:
+def with_beliefs(
+    cases: Sequence[ComparisonCase], belief: str | Sequence[str] | None
+) -> tuple[list[str], tuple[ComparisonCase, ...]]:
     """What each run is told, and the cases: those given, or, with several beliefs, each with each of them."""
     schedulers = [find_scheduler(case.scheduler) for case in cases]
     if belief is None or isinstance(belief, str):
@@ -289,7 +292,7 @@ def with_beliefs(cases: Sequence[Case], belief: str | Sequence[str] | None) -> t
     return [text for text, _ in both], tuple(case for _, case in both)
 
 
-def compared(cases: Sequence[Case], outcomes: Sequence[Outcome], window: Window | None = None) -> Comparison:
+def compared(cases: Sequence[ComparisonCase], outcomes: Sequence[Outcome], window: Window | None = None) -> Comparison:
     """The comparison of what came of each case; raises the first one's error if there is no run at all."""
     pairs = list(zip(cases, outcomes, strict=True))
     failed = tuple(Failed(case, outcome) for case, outcome in pairs if isinstance(outcome, WorkbenchError))
@@ -346,18 +349,18 @@ def best_of(means: pd.DataFrame) -> pd.DataFrame:
     return found
 
 
-def plan_cases(
+def list_cases(
     scenario: Scenario, schedulers: Entries | None = None, seeds: Iterable[int] | None = None
-) -> tuple[Case, ...]:
+) -> tuple[ComparisonCase, ...]:
     """The runs of a comparison; raises InputError for a scheduler, label, knob or seed that cannot be."""
     if schedulers is None:
-        scenario = with_checked_plan(scenario)
+        scenario = with_usable_schedulers(scenario)
     elif isinstance(schedulers, str) or not isinstance(schedulers, Iterable):
         raise InputError("schedulers", schedulers, ENTRIES)
-    given = scenario.plan if schedulers is None else schedulers
+    given = scenario.schedulers if schedulers is None else schedulers
     entries = [_entry(entry) for entry in (given.values() if isinstance(given, Mapping) else given)]
     if not entries:
-        why = ("the scenario has no plan", *(note for note in scenario.notes if note.startswith(WITHOUT)))[-1]
+        why = ("the scenario names none", *(note for note in scenario.notes if note.startswith(WITHOUT)))[-1]
         raise InputError("schedulers", [], "at least one" + (f" ({why})" if schedulers is None else ""))
     for name, knobs in entries:
         if entries.count((name, knobs)) > 1:
@@ -365,13 +368,15 @@ def plan_cases(
     labels = _labels(given, entries)
     chosen = (scenario.seed,) if seeds is None else checked_seeds(seeds)
     return tuple(
-        Case(label, name, knobs, seed) for label, (name, knobs) in zip(labels, entries, strict=True) for seed in chosen
+        ComparisonCase(label, name, knobs, seed)
+        for label, (name, knobs) in zip(labels, entries, strict=True)
+        for seed in chosen
     )
 
 
 def _entry(entry: Entry) -> tuple[str, dict[str, Any]]:
     """Name and knobs; both are known to be right afterwards."""
-    if isinstance(entry, PlanEntry):
+    if isinstance(entry, SchedulerEntry):
         entry = (entry.scheduler, entry.knobs)
     if isinstance(entry, (str, Scheduler)):
         entry = (entry, {})

@@ -91,7 +91,7 @@ def add_commands(commands: Commands[Parser]) -> None:
 
     parser = add_command(commands, "compare", "run several schedulers on a scenario and measure")
     add_scenario(parser)
-    help = "names (or FILE.py:NAME) between commas, LABEL=NAME to call one otherwise; default: the scenario's plan"
+    help = "names (or FILE.py:NAME) between commas, LABEL=NAME to call one otherwise; default: the scenario's"
     parser.add_argument("--schedulers", metavar="A,B", type=names, help=help)
     add_set(parser, "[SCHEDULER:]KNOB=VALUE")
     parser.add_argument("--seeds", metavar="0:3", type=seeds, help="0:3 is 0, 1, 2; default: the scenario's")
@@ -490,10 +490,10 @@ def compare(args: argparse.Namespace) -> Answer:
 def _entries(
     scenario: Scenario, schedulers: list[str] | None, given: list[str]
 ) -> dict[str, tuple[str, dict[str, str]]] | None:
-    """The schedulers with their knobs, or None for the plan as it stands."""
+    """The schedulers with their knobs, or None for the scenario's as they stand."""
     if schedulers is None:
-        if given and scenario.plan:
-            raise InputError("--set", given[0], "--schedulers with it (the scenario's plan sets its own knobs)")
+        if given and scenario.schedulers:
+            raise InputError("--set", given[0], "--schedulers with it (the scenario's have knobs of their own)")
         return None
     return labelled(schedulers, given)
 

@@ -134,12 +134,12 @@ def presets(args: argparse.Namespace) -> Answer:
 
 
 def validate(args: argparse.Namespace) -> Answer:
-    """Whether a scenario is well formed, every job can run somewhere, and its plan names what there is."""
-    from workbench.session.api import with_checked_plan
+    """Whether a scenario is well formed, every job can run somewhere, and its schedulers are there."""
+    from workbench.session.api import with_usable_schedulers
 
     scenario = read_scenario(args.scenario)
     scenario.require_runnable(called(args.scenario))
-    for note in with_checked_plan(scenario, called(args.scenario)).notes[: -len(scenario.notes) or None]:
+    for note in with_usable_schedulers(scenario, called(args.scenario)).notes[: -len(scenario.notes) or None]:
         say(f"note: {note}")
     facts = _facts(scenario)
     rows = [["GPUs", ", ".join(f"{gpus} {name}" for name, gpus in facts["gpus"].items())]]

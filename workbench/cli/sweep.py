@@ -45,7 +45,7 @@ def add_commands(commands: Commands[Parser]) -> None:
     )
     help = "a file, - for standard input, or preset:NAME; several are swept one after the other"
     parser.add_argument("scenarios", metavar="SCENARIO", nargs="+", help=help)
-    help = "names between commas, or LABEL=NAME to call one otherwise or have it twice; default: the scenario's plan"
+    help = "names between commas, or LABEL=NAME to call one otherwise or have it twice; default: the scenario's"
     parser.add_argument("--scheduler", "--schedulers", metavar="A,B", dest="schedulers", type=names, help=help)
     help = "a knob and its values, any number of times; schedulers without the knob are not varied by it"
     parser.add_argument("--vary", metavar="KNOB=V1,V2", action="append", default=[], help=help)
@@ -127,10 +127,10 @@ def _vary(given: Sequence[str]) -> dict[str, list[str]]:
 def _entries(
     schedulers: list[str] | None, given: list[str], vary: dict[str, list[str]]
 ) -> dict[str, tuple[str, dict[str, str]]] | None:
-    """The schedulers with their fixed knobs, or None for the plan as it stands."""
+    """The schedulers with their fixed knobs, or None for the scenario's as they stand."""
     if schedulers is None:
         if given:
-            raise InputError("--set", given[0], "--scheduler with it (a scenario's plan sets its own knobs)")
+            raise InputError("--set", given[0], "--scheduler with it (a scenario's have knobs of their own)")
         return None
     found = labelled(schedulers, given)
     for text in given:
@@ -192,12 +192,12 @@ def _scheduler_of(
     scenarios: Scenario | list[tuple[str, Scenario]], entries: Mapping[str, tuple[str, Any]] | None
 ) -> dict[str, str]:
     """The scheduler that each label stands for."""
-    from workbench.analysis.comparison import plan_cases
+    from workbench.analysis.comparison import list_cases
 
     if entries is not None:
         return {label: name for label, (name, _) in entries.items()}
-    with_plans = [scenario for _, scenario in scenarios] if isinstance(scenarios, list) else [scenarios]
-    return {case.label: case.scheduler for scenario in with_plans for case in plan_cases(scenario)}
+    every = [scenario for _, scenario in scenarios] if isinstance(scenarios, list) else [scenarios]
+    return {case.label: case.scheduler for scenario in every for case in list_cases(scenario)}
 
 
 def _rows(found: pd.DataFrame, scheduler_of: Mapping[str, str]) -> list[dict[str, Any]]:

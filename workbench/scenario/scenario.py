@@ -112,7 +112,7 @@ KnobValue = Annotated[
 ]
 
 
-class PlanEntry(Frozen):
+class SchedulerEntry(Frozen):
     """A scheduler with knobs that a lab or a comparison opens with."""
 
     scheduler: Name
@@ -155,7 +155,7 @@ class Scenario(Frozen):
     running: tuple[Running, ...] = ()
     scaling: Scaling = Scaling()
     core: Core = Core()
-    plan: tuple[PlanEntry, ...] = ()
+    schedulers: tuple[SchedulerEntry, ...] = ()
 
     @classmethod
     def from_dict(cls, data: Any, source: str = "scenario") -> Self:
@@ -257,8 +257,8 @@ class Scenario(Frozen):
             when = " to ".join(dict.fromkeys((arrivals[0], arrivals[-1])))
             rows.append(("Jobs", f"{len(self.jobs)}, {gpus} each, arriving at {when}"))
         rows.append(("Models", listed(dict.fromkeys(job.model for job in self.jobs), 8) or "none"))
-        if self.plan:
-            rows.append(("Plan", listed((entry.scheduler for entry in self.plan), 6)))
+        if self.schedulers:
+            rows.append(("Schedulers", listed((entry.scheduler for entry in self.schedulers), 6)))
         notes = (f"Note: {text}" for text in self.notes)
         return card(f"Scenario {self.headline()}", rows, mind=[self.description, *notes])
 
@@ -306,9 +306,11 @@ class Scenario(Frozen):
         write_text(Path(path), self.to_json(), force=force)
 
     def key(self) -> str:
-        """SHA-256 of the canonical JSON of what a result depends on: without name, description, notes, plan,
+        """SHA-256 of the canonical JSON of what a result depends on: without name, description, notes, schedulers,
         its date and what was recorded."""
-        data = self.model_dump(mode="json", exclude={"name", "description", "notes", "plan", "recorded", "begins"})
+        data = self.model_dump(
+            mode="json", exclude={"name", "description", "notes", "schedulers", "recorded", "begins"}
+        )
         return hashlib.sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     @cached_property

@@ -63,13 +63,13 @@ __all__ = [
     "solve",
     "solve_model",
     "time_of_solve",
-    "with_checked_plan",
+    "with_usable_schedulers",
 ]
 
 
 PRESET = "preset:"
-WITHOUT = "The plan is without"
-"""So a note begins on schedulers that were left out of a plan."""
+WITHOUT = "Left out of its schedulers:"
+"""So a note begins on schedulers that were left out of a scenario."""
 SCENARIO = "a Scenario, the name of a file, or preset:NAME"
 Beliefs = str | Belief | Callable[[Scenario], Belief]
 """What a scheduler believes about speeds: an estimator by name (`low_rank`, `low_rank:profiled=0.5`), a belief, or what
@@ -311,13 +311,13 @@ def route(scheduler: str | Scheduler, given: Mapping[str, Any] | None = None, /,
     return found.route(found.settle(_joined(found.name, given, knobs)))
 
 
-def with_checked_plan(scenario: Scenario, source: str = "scenario") -> Scenario:
-    """The scenario; a plan's schedulers of rooms that cannot be used are left out of it, with a note that says why.
+def with_usable_schedulers(scenario: Scenario, source: str = "scenario") -> Scenario:
+    """The scenario; schedulers of rooms that cannot be used are left out of it, with a note that says why.
 
     Raises ScenarioError for others that are not there, and for knobs that they do not take.
     """
-    without = {entry.scheduler: room for entry in scenario.plan if (room := skipped_room_of(entry.scheduler))}
-    if problems := list(_plan_problems(scenario, source, without)):
+    without = {entry.scheduler: room for entry in scenario.schedulers if (room := skipped_room_of(entry.scheduler))}
+    if problems := list(_scheduler_problems(scenario, source, without)):
         raise ScenarioError(problems)
     if not without:
         return scenario
@@ -326,15 +326,15 @@ def with_checked_plan(scenario: Scenario, source: str = "scenario") -> Scenario:
         for room, reason in skipped_rooms().items()
         if room in without.values()
     ]
-    plan = [entry for entry in scenario.plan if entry.scheduler not in without]
-    return scenario.replace(plan=plan, notes=[*notes, *scenario.notes])
+    usable = [entry for entry in scenario.schedulers if entry.scheduler not in without]
+    return scenario.replace(schedulers=usable, notes=[*notes, *scenario.notes])
 
 
-def _plan_problems(scenario: Scenario, source: str, skipped: Collection[str]) -> Iterator[Problem]:
-    for i, entry in enumerate(scenario.plan):
+def _scheduler_problems(scenario: Scenario, source: str, skipped: Collection[str]) -> Iterator[Problem]:
+    for i, entry in enumerate(scenario.schedulers):
         if entry.scheduler in skipped:
             continue
-        where = f"{source}: plan[{i}]"
+        where = f"{source}: schedulers[{i}]"
         try:
             found = find_scheduler(entry.scheduler, f"{where}.scheduler")
         except InputError as error:

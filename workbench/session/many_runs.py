@@ -37,7 +37,8 @@ ANSWER_S = 20.0
 
 @dataclass(frozen=True)
 class RunRequest:
-    """One run to make: the arguments of `workbench.simulate`. It can be pickled: the scenario travels as JSON text.
+    """The arguments of `workbench.simulate`, for whoever makes the run. It can be pickled: the scenario travels as JSON
+    text.
 
     scheduler, belief: by name; until_s: s; window: first and last job that is measured, by number in order of arrival;
     detail: how many decisions are recorded in detail; charge_decisions: see there.

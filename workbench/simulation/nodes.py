@@ -173,7 +173,7 @@ class NodeChange(NamedTuple):
     fails: bool
 
 
-class FaultPlan:
+class NodeChanges:
     """All changes of node state in order of time; drawn ones are made up as time goes on.
 
     A node is down while any outage covers it; it fails when the first one begins that does not let jobs go on.

@@ -18,7 +18,7 @@ from workbench.scheduling.snapshot import Belief, JobView, NodeView, Observation
 from workbench.simulation.checks import Checker
 from workbench.simulation.jobbook import JobBook
 from workbench.simulation.leasing import Lease, Leasing
-from workbench.simulation.nodes import FaultPlan, Nodes
+from workbench.simulation.nodes import NodeChanges, Nodes
 from workbench.simulation.recorder import Nothing, Recorder
 from workbench.simulation.task_sequences import Sequences
 
@@ -38,7 +38,7 @@ class State:
         self.leasing = Leasing(scenario, self.book, self.nodes, self.recorder)
         self.checker = Checker(scenario, scheduler, self.book.rank.keys())
         self.sequences = Sequences(scenario, self.book, self.nodes, self.recorder, self.checker)
-        self.faults = FaultPlan(scenario, seed)
+        self.faults = NodeChanges(scenario, seed)
         self._known = {
             "cluster": _without_speeds(scenario.cluster),
             "types": scenario.cluster.types,

@@ -41,13 +41,13 @@ NO_TASKS = TaskView()
 
 @dataclass(slots=True)
 class Rounds:
-    """How far a job is. tasks: K; plan: its rounds of K tasks; current: rounds done, and done: tasks of those; width:
-    tasks of the current round, fixed when the first starts; started: those that have; missing: those that have not
-    synchronised yet."""
+    """How far a job is. tasks: K; division: its rounds of K tasks; current: rounds done, and done: tasks of those;
+    width: tasks of the current round, fixed when the first starts; started: those that have; missing: those that have
+    not synchronised yet."""
 
     rank: int
     tasks: int
-    plan: TaskRounds
+    division: TaskRounds
     width: int
     missing: int
     current: int = 0
@@ -62,15 +62,15 @@ class Rounds:
     @property
     def left(self) -> int:
         """Tasks of rounds that have not begun."""
-        return self.plan.count * self.tasks - self.done - (self.width if self.started else 0)
+        return self.division.count * self.tasks - self.done - (self.width if self.started else 0)
 
     def steps(self, number: int) -> float:
         """Steps of a task of the current round. A job's last K tasks have an equal part of what is left."""
-        return self.plan.steps((self.done + number) // self.tasks)
+        return self.division.steps((self.done + number) // self.tasks)
 
     def whole_steps(self, number: int) -> int:
         """The same, a part of a step counted as one."""
-        return self.plan.whole_steps((self.done + number) // self.tasks)
+        return self.division.whole_steps((self.done + number) // self.tasks)
 
 
 class Computing(NamedTuple):
@@ -138,7 +138,7 @@ class Sequences:
         if not self._rounds and not self._queue:
             return NO_TASKS
         return TaskView(
-            rounds={name: rounds.plan.count for name, rounds in self._rounds.items()},
+            rounds={name: rounds.division.count for name, rounds in self._rounds.items()},
             rounds_done={name: rounds.current for name, rounds in self._rounds.items()},
             tasks_done={name: rounds.done for name, rounds in self._rounds.items()},
             width={name: rounds.width for name, rounds in self._rounds.items() if rounds.started},
@@ -221,10 +221,13 @@ class Sequences:
         return rounds if rounds is not None and rounds.begun else self._plan(self._book.rank[task.job], task.steps)
 
     def _check_task(self, task: Task, rounds: Rounds, now_s: float) -> None:
-        if task.steps != rounds.plan.steps_each:
-            self._checker.fail(now_s, task.job, task, f"{rounds.plan.steps_each} steps as its tasks that have started")
+        if task.steps != rounds.division.steps_each:
+            self._checker.fail(now_s, task.job, task, f"{rounds.division.steps_each} steps as its tasks that have
+            started")
         width = rounds.width if rounds.started and task.round == rounds.current else task.width or rounds.tasks
-        most = rounds.current + rounds.plan.count * rounds.tasks - rounds.done if task.width else rounds.plan.count
+        most = (
+            rounds.current + rounds.division.count * rounds.tasks - rounds.done if task.width else rounds.division.count
+        )
         if not (0 <= task.round < most and 0 <= task.number < width):
             self._checker.fail(now_s, task.job, task, f"a round below {most} and a task below {width}")
         if task.round < rounds.current or (task.round, task.number) in rounds.started:
@@ -315,7 +318,7 @@ class Sequences:
             rounds.current, rounds.done = rounds.current + 1, rounds.done + rounds.width
             rounds.started = {key for key in rounds.started if key[0] >= rounds.current}
             turn.update(self._blocked.pop(task.job, {}))
-            if rounds.done == rounds.plan.count * rounds.tasks:
+            if rounds.done == rounds.division.count * rounds.tasks:
                 del self._rounds[task.job]
                 yield rounds.rank
 

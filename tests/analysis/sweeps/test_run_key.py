@@ -14,7 +14,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.simulation.run import run_key
 
 WHOLE = Scenario.from_dict(FULL)
-UNUSED = ("name", "description", "notes", "plan", "recorded", "begins", "format")
+UNUSED = ("name", "description", "notes", "schedulers", "recorded", "begins", "format")
 
 
 def leaves(value, path=()):
@@ -71,7 +71,7 @@ SEEN = st.text(st.characters(exclude_categories=("Cs", "Cc", "Cf", "Zl", "Zp")),
 
 @given(SEEN, SEEN)
 def test_a_name_and_a_description_are_not_in_the_key(name, description):
-    data = {**FULL, "name": name, "description": description, "plan": []}
+    data = {**FULL, "name": name, "description": description, "schedulers": []}
     assert Scenario.from_dict(data).key() == WHOLE.key()
 
 

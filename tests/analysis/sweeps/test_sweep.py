@@ -70,7 +70,7 @@ def test_a_scheduler_is_not_varied_by_a_knob_that_it_lacks():
 
 def test_scenarios_with_labels(made):
     small = workbench.preset("start_here")
-    other = small.replace(seed=5, description="one job less", jobs=small.jobs[:2], plan=())
+    other = small.replace(seed=5, description="one job less", jobs=small.jobs[:2], schedulers=())
     found = workbench.sweep([(0.5, small), (0.5, other), (0.9, small.replace(name="the same"))], ["fifo"])
     assert found["scenario"].tolist() == [0.5, 0.5, 0.9] and found["seed"].tolist() == [0, 5, 0]
     assert found["jobs"].tolist() == [3, 2, 3]
@@ -139,7 +139,7 @@ def test_a_knob_named_like_a_column_cannot_be_varied(own):
 
 
 def test_no_shipped_knob_is_named_like_a_column():
-    from workbench.analysis.sweeps.planned_runs import RESERVED
+    from workbench.analysis.sweeps.runs_to_make import RESERVED
     from workbench.session.registry import is_own
 
     shipped = [found for found in workbench.schedulers() if not is_own(found.name)]
@@ -148,7 +148,7 @@ def test_no_shipped_knob_is_named_like_a_column():
 
 def test_jobs_that_can_run_nowhere_are_named_first(made):
     small = workbench.preset("start_here")
-    big = small.replace(jobs=[{"name": "big", "model": small.jobs[0].model, "steps": 1, "gpus": 64}], plan=())
+    big = small.replace(jobs=[{"name": "big", "model": small.jobs[0].model, "steps": 1, "gpus": 64}], schedulers=())
     with pytest.raises(ScenarioError, match="big"):
         workbench.sweep([("a", small), ("b", big)], ["fifo"])
     assert made == []

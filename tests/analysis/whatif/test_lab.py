@@ -237,7 +237,7 @@ def test_save_writes_todays_scheduler_and_load_brings_it_back(
     panel.set("gavel.max_min_fairness", round_s=720)
     panel._frame.file.save()
     saved = workbench.load(tmp_path / "scenario.json")
-    assert [entry.scheduler for entry in saved.plan] == ["gavel.max_min_fairness"]
+    assert [entry.scheduler for entry in saved.schedulers] == ["gavel.max_min_fairness"]
     panel.set("fifo")
     panel.open(saved)
     assert panel._today.value == "gavel.max_min_fairness" and panel._knobs.values()["round_s"] == 720

@@ -10,7 +10,7 @@ import pytest
 
 import workbench
 from tests.analysis.whatif.logs import of_hours
-from workbench.analysis.whatif import NodesBy, concluded, planned, what_if
+from workbench.analysis.whatif import NodesBy, ask, concluded, what_if
 from workbench.analysis.whatif.tables import rows_of, sooner_and_later
 from workbench.analysis.whatif.words import change_of, usd_per_hour, verdict
 from workbench.base.errors import InputError, ScenarioError, Words, WorkbenchError
@@ -151,14 +151,14 @@ def test_a_change_under_which_a_job_can_run_nowhere_is_refused() -> None:
     scenario = workbench.preset("gavel_example")
     on_v100 = [row for row in scenario.throughputs if row.accelerator == "v100"]
     with pytest.raises(InputError, match="it can run nowhere"):
-        planned(scenario.replace(throughputs=on_v100), "fifo", "nodes v100=-1")
+        ask(scenario.replace(throughputs=on_v100), "fifo", "nodes v100=-1")
 
 
 def test_a_run_that_failed_is_named() -> None:
-    plan = planned(SMALL, "las", NodesBy("v100", 1))
+    question = ask(SMALL, "las", NodesBy("v100", 1))
     run = workbench.simulate(SMALL, "las")
     with pytest.raises(WorkbenchError, match=r"nodes v100=\+1, seed 0: solver: got no answer"):
-        concluded(plan, [run, WorkbenchError("solver", Words("no answer"), "one")])
+        concluded(question, [run, WorkbenchError("solver", Words("no answer"), "one")])
 
 
 def test_one_pair_tells_the_difference_and_judges_nothing() -> None:
@@ -185,8 +185,8 @@ def test_what_utilisation_counts_is_said_where_nodes_fail() -> None:
 
 
 def test_a_plan_says_what_it_is_in_a_line():
-    plan = planned("preset:start_here", "las", ["nodes v100=+1", "load 1.5"], seeds=range(3))
-    assert repr(plan) == "<WhatIfPlan: <las on start_here>; nodes v100=+1; load 1.5; 3 pairs>"
+    question = ask("preset:start_here", "las", ["nodes v100=+1", "load 1.5"], seeds=range(3))
+    assert repr(question) == "<WhatIfQuestion: <las on start_here>; nodes v100=+1; load 1.5; 3 pairs>"
 
 
 def test_a_change_with_which_a_job_can_run_nowhere_is_named() -> None:

@@ -273,12 +273,12 @@ def test_the_authors_trace_at_other_workloads_and_densities(
 
 def test_the_plan_compares_what_the_paper_compares(tmp_path: Path) -> None:
     """Section 4.3: YARN-CS with a quota for jobs with deadlines, EDF, 3Sigma, GENIE, Tiresias and Themis."""
-    plan = read(tmp_path, HEADER, SAMPLE)[0].plan
+    entries = read(tmp_path, HEADER, SAMPLE)[0].schedulers
     names = ["chronus", "edf", "three_sigma", "genie", "tiresias", "themis", "yarn_cs"]
-    assert [entry.scheduler for entry in plan] == names
-    for entry in plan:
+    assert [entry.scheduler for entry in entries] == names
+    for entry in entries:
         find_scheduler(entry.scheduler).settle(entry.knobs)
-    assert plan[-1].knobs == {"queues": "slo"}
+    assert entries[-1].knobs == {"queues": "slo"}
 
 
 # --- Converted traces of Chronus charge what the authors' simulator charges for a resume.

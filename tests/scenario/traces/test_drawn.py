@@ -76,7 +76,7 @@ def test_a_cluster_of_other_types_draws_from_models_that_know_them(tmp_path: Pat
     gpu_time_s = wanted_s * [job.gpus for job in scenario.jobs]
     assert [class_of[job.model] for job in scenario.jobs] == classes(gpu_time_s)
     assert Scenario.from_json(scenario.to_json()) == scenario
-    for entry in scenario.plan:
+    for entry in scenario.schedulers:
         find_scheduler(entry.scheduler).settle(entry.knobs)
 
 

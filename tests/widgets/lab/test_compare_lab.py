@@ -80,7 +80,7 @@ def look_at(lab: CompareLab, tab: str) -> None:
 def test_the_plan_of_the_scenario_is_what_it_opens_with(waiter: Waiter) -> None:
     lab = CompareLab()
     assert lab.scenario == workbench.preset("compare_mixed")
-    assert [name for name, _ in lab.schedulers] == [plan.scheduler for plan in lab.scenario.plan]
+    assert [name for name, _ in lab.schedulers] == [plan.scheduler for plan in lab.scenario.schedulers]
     assert (lab.state, lab.status) == ("ready", "Press Compare.")
     with pytest.raises(InputError, match="press Compare first"):
         _ = lab.comparison
@@ -417,7 +417,10 @@ def test_save_writes_the_schedulers_as_the_plan_and_load_brings_them_back(waiter
     lab = CompareLab("start_here", ["fifo", ("las", {"round_s": 60.0})])
     lab._frame.file.save()
     saved = Scenario.load(tmp_path / "scenario.json")
-    assert [(plan.scheduler, dict(plan.knobs)) for plan in saved.plan] == [("fifo", {}), ("las", {"round_s": 60.0})]
+    assert [(plan.scheduler, dict(plan.knobs)) for plan in saved.schedulers] == [
+        ("fifo", {}),
+        ("las", {"round_s": 60.0}),
+    ]
     other = CompareLab(str(tmp_path / "scenario.json"))
     assert other.schedulers == lab.schedulers
 
@@ -429,7 +432,7 @@ def test_loading_what_was_just_saved_leaves_the_charts_as_new(waiter: Waiter, tm
     lab._frame.file.save()
     text = (tmp_path / "scenario.json").read_bytes()
     lab._frame.file.load([{"name": "scenario.json", "content": memoryview(text)}])
-    assert lab.scenario.plan and lab.state == "done" and not lab._results._note.value
+    assert lab.scenario.schedulers and lab.state == "done" and not lab._results._note.value
     other = Scenario.from_json(text.decode()).replace(name="another")
     lab._frame.file.load([{"name": "other.json", "content": memoryview(other.to_json().encode())}])
     assert lab.state == "ready" and "before your last change" in lab._results._note.value

@@ -65,8 +65,8 @@ def test_save_keeps_the_rest_of_the_plan_and_says_what_is_wrong(work: Waiter, fo
     lab = GavelLab()
     lab.set(round_s=720)
     lab._frame.file.save()
-    plan = workbench.load(folder / "scenario.json").plan
-    assert [p.scheduler for p in plan] == [p.scheduler for p in preset("start_here").plan]
+    plan = workbench.load(folder / "scenario.json").schedulers
+    assert [p.scheduler for p in plan] == [p.scheduler for p in preset("start_here").schedulers]
     assert plan[0].knobs["round_s"] == 720
     lab._knobs._controls["recompute_s"].widget.value = "never"
     lab._frame.file.save()
@@ -93,8 +93,8 @@ def test_load(work: Waiter, folder: Path) -> None:
         (b"\xff\xfe", "not UTF-8"),
         (b"{", "mine.json"),
         (
-            json.dumps({**json.loads(text), "plan": [wrong]}).encode(),
-            "plan[0].knobs.no",
+            json.dumps({**json.loads(text), "schedulers": [wrong]}).encode(),
+            "schedulers[0].knobs.no",
         ),
     ):
         lab._frame.file.load(upload("mine.json", content))

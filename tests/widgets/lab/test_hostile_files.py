@@ -57,8 +57,8 @@ HOSTILE = {
     "a gang without end": with_("jobs.0.gpus", 10**30),
     "a name without end": with_("jobs.0.name", "x" * 1_000_000),
     "a seed without end": with_("seed", 10**60),
-    "a plan of nobody's": with_("plan", [{"scheduler": "os.system", "knobs": {}}]),
-    "a knob of nobody's": with_("plan", [{"scheduler": "fifo", "knobs": {"__import__": "os"}}]),
+    "a plan of nobody's": with_("schedulers", [{"scheduler": "os.system", "knobs": {}}]),
+    "a knob of nobody's": with_("schedulers", [{"scheduler": "fifo", "knobs": {"__import__": "os"}}]),
     "too large": b" " * (MOST_BYTES + 1),
 }
 

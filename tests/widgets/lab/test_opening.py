@@ -23,7 +23,7 @@ def test_every_preset_opens_as_it_is(work: Waiter, name: str) -> None:
 
 def test_a_lab_opens_and_resets_with_the_scheduler_that_is_named(work: Waiter) -> None:
     scenario = preset("hadar_lab").replace(
-        plan=[{"scheduler": "hadar"}, {"scheduler": "hadare", "knobs": {"forks": 2}}, {"scheduler": "las"}]
+        schedulers=[{"scheduler": "hadar"}, {"scheduler": "hadare", "knobs": {"forks": 2}}, {"scheduler": "las"}]
     )
     lab = HadarLab(scenario, "hadare")
     assert lab.scheduler == "hadare" and lab.knobs["forks"] == 2 and lab.scenario == scenario

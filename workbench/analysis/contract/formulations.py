@@ -78,7 +78,7 @@ def wrong_formulation(formulation: Formulation[Any], scenario: Scenario) -> list
     found = [*problems, *once(answers, "with")]
     if not found and not formulation.own:
         with collecting(f"{name}, without jobs", "an answer where nobody is there, such as `trivial` gives", found):
-            nobody = scenario.replace(jobs=[], plan=[], running=[], entities=[], colocated=[])
+            nobody = scenario.replace(jobs=[], schedulers=[], running=[], entities=[], colocated=[])
             settled = formulation.settle({})
             formulation.run(formulation.data(snapshot_at(nobody, 0.0, offline=formulation.offline), settled), settled)
     return found

@@ -19,8 +19,8 @@ import pandas as pd
 
 from workbench.analysis.comparison import Entries, Entry
 from workbench.analysis.metrics import METRICS, summary
-from workbench.analysis.sweeps.planned_runs import PlannedRun, RunOptions, Sources, Vary, plan_runs
 from workbench.analysis.sweeps.progress import SweepProgress, Tally
+from workbench.analysis.sweeps.runs_to_make import RunOptions, Sources, SweepRun, Vary, runs_to_make
 from workbench.analysis.sweeps.store import Measured, Store
 from workbench.base.errors import InputError, Words, WorkbenchError, why
 from workbench.scheduling.contract import Scheduler
@@ -79,14 +79,14 @@ def sweep(
     measures, never whole runs.
     """
     ends = _checked(RunOptions(belief, until_s, window))
-    runs = plan_runs(scenario, _entries(schedulers), vary, seeds, ends)
+    runs = runs_to_make(scenario, _entries(schedulers), vary, seeds, ends)
     _check_place(runs, processes, executor, dask)
     if on_progress is not None and not callable(on_progress):
         raise InputError("on_progress", on_progress, "a function of a workbench.analysis.sweeps.SweepProgress")
     folder = None if out is None else _folder(out)
     with Store(store) as kept, contextlib.ExitStack() as stack:
 
-        def missing() -> dict[str, PlannedRun]:
+        def missing() -> dict[str, SweepRun]:
             """The runs to make, by key."""
             return {run.key: run for run in runs if not _is_known(run, kept, folder, retry_failed)}
 
@@ -108,7 +108,7 @@ def sweep(
         return results(runs, kept)
 
 
-def _is_known(run: PlannedRun, kept: Store, folder: Path | None, retry_failed: bool) -> bool:
+def _is_known(run: SweepRun, kept: Store, folder: Path | None, retry_failed: bool) -> bool:
     """Whether there is nothing to do for it."""
     status = kept.status(run.key)
     if status == "done":
@@ -159,12 +159,12 @@ def _started(
         yield stack.enter_context(contextlib.closing(ended))
 
 
-def _requests(runs: Iterable[PlannedRun], ends: RunOptions) -> Iterator[RunRequest]:
+def _requests(runs: Iterable[SweepRun], ends: RunOptions) -> Iterator[RunRequest]:
     for run in runs:
         yield RunRequest(run.scenario, run.scheduler, run.knobs, run.seed, run.belief, ends.until_s, ends.window)
 
 
-def _facts(run: PlannedRun, ends: RunOptions) -> dict[str, str | int | float | None]:
+def _facts(run: SweepRun, ends: RunOptions) -> dict[str, str | int | float | None]:
     """What a row of the store says of a run beside its outcome."""
     return {
         "scenario": run.scenario_key,
@@ -196,9 +196,7 @@ def _checked(ends: RunOptions) -> RunOptions:
     return ends
 
 
-def _check_place(
-    runs: Sequence[PlannedRun], processes: int | None, executor: Executor | None, dask: str | None
-) -> None:
+def _check_place(runs: Sequence[SweepRun], processes: int | None, executor: Executor | None, dask: str | None) -> None:
     """Raises InputError unless it is clear where runs are made, and each scheduler is known there."""
     if processes is not None:
         check_processes(processes)
@@ -223,7 +221,7 @@ def _folder(out: str | Path) -> Path:
     return Path(out).absolute()
 
 
-def results(runs: Sequence[PlannedRun], store: Store) -> pd.DataFrame:
+def results(runs: Sequence[SweepRun], store: Store) -> pd.DataFrame:
     """One row for each run, in their order.
 
     Columns: scenario (its label), scheduler (its label: what it was called, else its name, with its knobs

@@ -1,7 +1,7 @@
 """What if one thing were different: changes, paired runs with confidence intervals, and what one more GPU is worth."""
 
 from workbench.analysis.draws import drawn
-from workbench.analysis.whatif.ask import WhatIf, WhatIfPlan, concluded, planned, what_if
+from workbench.analysis.whatif.ask import WhatIf, WhatIfQuestion, ask, concluded, what_if
 from workbench.analysis.whatif.change import Change
 from workbench.analysis.whatif.changes import (
     KINDS,
@@ -35,11 +35,11 @@ __all__ = [
     "SeveralChanges",
     "SiteSettingTo",
     "WhatIf",
-    "WhatIfPlan",
+    "WhatIfQuestion",
+    "ask",
     "concluded",
     "drawn",
     "paired",
     "parse_change",
-    "planned",
     "what_if",
 ]

@@ -1,6 +1,6 @@
 """What if one thing were different: the same jobs and seeds as today and with the change, compared pair by pair.
 
-A plan lists the runs, `concluded` makes the answer of them; `what_if` does both. So a panel may have the runs made
+A question lists the runs, `concluded` makes the answer of them; `what_if` does both. So a panel may have the runs made
 elsewhere.
 """
 
@@ -41,7 +41,7 @@ MANY_JOBS = 5000
 
 
 @dataclass(frozen=True, repr=False)
-class WhatIfPlan:
+class WhatIfQuestion:
     """The runs of a what-if: today's configuration and each change, every one with every seed.
 
     Raises InputError and ScenarioError for a change that cannot be made, before anything runs.
@@ -90,7 +90,7 @@ class WhatIfPlan:
 
     def __repr__(self) -> str:
         changes, pairs = "; ".join(change.text for change in self.changes), counted(len(self.seeds), "pair")
-        return f"<WhatIfPlan: {self.today!r}; {changes}; {pairs}>"
+        return f"<WhatIfQuestion: {self.today!r}; {changes}; {pairs}>"
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -142,7 +142,7 @@ def _detail(side: Configuration) -> int | None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WhatIf:
-    """The answer. runs: by side (`WhatIfPlan.sides`) and seed.
+    """The answer. runs: by side (`WhatIfQuestion.sides`) and seed.
 
     differences: one row per change and measure: change, measure, label, unit, better (lower | higher | empty), before,
     after, difference (after - before), low, high (the interval, NaN without one), pairs.
@@ -151,17 +151,17 @@ class WhatIf:
     draws of the log all tables show the log itself, and the draws make the intervals.
     """
 
-    plan: WhatIfPlan
+    question: WhatIfQuestion
     runs: tuple[tuple[Run, ...], ...]
     differences: pd.DataFrame = field(init=False)
     jobs: pd.DataFrame = field(init=False)
     waits: pd.DataFrame = field(init=False)
 
     def __post_init__(self) -> None:
-        before, *after = self.runs[: 1 + len(self.plan.changes)]
-        changes = [change.text for change in self.plan.changes]
-        draws = self.plan.of_draws
-        object.__setattr__(self, "differences", difference_table(before, after, changes, self.plan.level, draws))
+        before, *after = self.runs[: 1 + len(self.question.changes)]
+        changes = [change.text for change in self.question.changes]
+        draws = self.question.of_draws
+        object.__setattr__(self, "differences", difference_table(before, after, changes, self.question.level, draws))
         own = 1 if draws else None  # jobs of the log itself, which no draw has all of
         shown = before[:own], [runs[:own] for runs in after], changes
         object.__setattr__(self, "jobs", job_table(*shown))
@@ -170,11 +170,11 @@ class WhatIf:
     @cached_property
     def demand(self) -> pd.DataFrame:
         """One row per other demand and change: percent of the jobs, change, words, mean wait as today and changed."""
-        count, rows = len(self.plan.changes), []
+        count, rows = len(self.question.changes), []
         wait_s = [float(np.mean([summary(run)["mean_wait_s"] for run in side])) for side in self.runs]
-        for i, percent in enumerate(self.plan.demand, start=1):
+        for i, percent in enumerate(self.question.demand, start=1):
             first = i * (1 + count)
-            for k, change in enumerate(self.plan.changes, start=1):
+            for k, change in enumerate(self.question.changes, start=1):
                 rows.append((percent, change.text, change.words, wait_s[first], wait_s[first + k]))
         return pd.DataFrame(rows, columns=["percent", "change", "words", "today_s", "changed_s"])
 
@@ -186,7 +186,7 @@ class WhatIf:
     @cached_property
     def warnings(self) -> tuple[str, ...]:
         """What of the answer should not be believed as it stands: of the first pair's runs, and of the differences."""
-        sides = ("today" if change is None else f"with {change.words}" for change in self.plan.sides)
+        sides = ("today" if change is None else f"with {change.words}" for change in self.question.sides)
         first = zip(sides, self.runs, strict=True)
         of_runs = [f"{side}: {text}" for side, runs in first for text in warnings_of(runs[0])]
         return (*of_runs, *surprising(self))
@@ -194,7 +194,7 @@ class WhatIf:
     @property
     def varied(self) -> str:
         """What varies between the pairs, in words."""
-        return varied(self.plan.today.scenario, self.plan.bootstrap)
+        return varied(self.question.today.scenario, self.question.bootstrap)
 
     def report(self, path: str | Path, *, force: bool = False) -> None:
         """Write a self-contained HTML page of one sheet to mail; raises InputError if the file exists."""
@@ -204,8 +204,8 @@ class WhatIf:
         page.save(what_if_report(self), path, force=force)
 
     def __repr__(self) -> str:
-        changes = "; ".join(change.text for change in self.plan.changes)
-        return f"<WhatIf: {changes}; {counted(len(self.plan.seeds), 'pair')}>"
+        changes = "; ".join(change.text for change in self.question.changes)
+        return f"<WhatIf: {changes}; {counted(len(self.question.seeds), 'pair')}>"
 
     def _repr_html_(self) -> str:
         from workbench.analysis.whatif.report import what_if_fragment
@@ -240,7 +240,7 @@ def what_if(
 
     Raises InputError and ScenarioError for what cannot be changed or run, and the error of the first run that failed.
     """
-    plan = planned(
+    question = ask(
         scenario,
         scheduler,
         change,
@@ -255,7 +255,7 @@ def what_if(
     check_processes(processes)
     if on_run is not None and not callable(on_run):
         raise InputError("on_run", on_run, "a function of the number of runs made and of all")
-    requests, made = plan.requests(), 0
+    requests, made = question.requests(), 0
 
     def ended(number: int, outcome: Outcome) -> None:
         nonlocal made
@@ -263,10 +263,10 @@ def what_if(
         if on_run is not None:
             on_run(made, len(requests))
 
-    return concluded(plan, run_all(requests, processes, ended))
+    return concluded(question, run_all(requests, processes, ended))
 
 
-def planned(
+def ask(
     scenario: Scenario | str | Path,
     scheduler: str | Scheduler,
     change: str | Change | Iterable[str | Change],
@@ -278,7 +278,7 @@ def planned(
     belief: str | None = None,
     until_s: float | None = None,
     demand: Iterable[float] = (),
-) -> WhatIfPlan:
+) -> WhatIfQuestion:
     """The runs of `what_if`, whose arguments these are."""
     scenario = load(scenario)
     today = Configuration(scenario, find_scheduler(scheduler).name, {} if knobs is None else knobs)
@@ -287,16 +287,16 @@ def planned(
         raise InputError("change", change, "a change, as nodes v100=+8, or a list of them")
     changes = tuple(one if isinstance(one, Change) else parse_change(one) for one in given)
     chosen = (scenario.seed,) if seeds is None else checked_seeds(seeds)
-    return WhatIfPlan(today, changes, chosen, bootstrap, level, belief, until_s, tuple(demand))
+    return WhatIfQuestion(today, changes, chosen, bootstrap, level, belief, until_s, tuple(demand))
 
 
-def concluded(plan: WhatIfPlan, outcomes: Sequence[Outcome]) -> WhatIf:
-    """The answer from the outcomes of `plan.requests()`; raises the first failure, saying which run it was."""
+def concluded(question: WhatIfQuestion, outcomes: Sequence[Outcome]) -> WhatIf:
+    """The answer from the outcomes of `question.requests()`; raises the first failure, saying which run it was."""
     runs: list[Run] = []
     for number, outcome in enumerate(outcomes):
         if isinstance(outcome, WorkbenchError):
             kind = InputError if isinstance(outcome, InputError) else WorkbenchError
-            raise kind(f"{plan.said(number)}: {outcome.where}", outcome.value, outcome.expected)
+            raise kind(f"{question.said(number)}: {outcome.where}", outcome.value, outcome.expected)
         runs.append(outcome)
-    count = len(plan.seeds)
-    return WhatIf(plan, tuple(tuple(runs[i : i + count]) for i in range(0, len(runs), count)))
+    count = len(question.seeds)
+    return WhatIf(question, tuple(tuple(runs[i : i + count]) for i in range(0, len(runs), count)))

@@ -23,12 +23,12 @@ def measures(found: WhatIf) -> Drawing:
         text=[f"{after} ({apart})" for after, apart, _ in said], today_text=[today for *_, today in said]
     )
     spans = [interval(row.low, row.high, row.unit) for row in rows_of(rows)]
-    names = {change.text: change.words for change in found.plan.changes}
+    names = {change.text: change.words for change in found.question.changes}
     return before_after(frame.assign(interval=spans), title="Today and with the change", names=names)
 
 
 def by_job(found: WhatIf, change: str) -> Drawing:
     """Each job's difference in completion time under one change (its text)."""
-    words = next(one.words for one in found.plan.changes if one.text == change)
+    words = next(one.words for one in found.question.changes if one.text == change)
     rows = found.jobs[found.jobs["change"] == change].drop(columns="change")
     return job_changes(rows, title=f"Job by job, with {words}")

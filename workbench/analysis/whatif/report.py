@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 
 def what_if_report(found: WhatIf, values: MarginalValues | None = None) -> str:
     """The page about a what-if: what follows in sentences, the paired table, charts; values: what to buy next."""
-    today = found.plan.today
+    today = found.question.today
     name = today.scenario.name or "a scenario without a name"
-    head = f"What if: {'; '.join(change.words for change in found.plan.changes)}"
-    plan = found.plan
+    head = f"What if: {'; '.join(change.words for change in found.question.changes)}"
+    question = found.question
     belief = found.runs[0][0].belief
-    facts = what_was_run(today.scenario, today.scheduler, today.knobs, plan.seeds, belief=belief, until_s=plan.until_s)
+    facts = what_was_run(
+        today.scenario, today.scheduler, today.knobs, question.seeds, belief=belief, until_s=question.until_s
+    )
     parts = [
         what_if_fragment(found),
         page.two_columns(
@@ -41,7 +43,9 @@ def what_if_report(found: WhatIf, values: MarginalValues | None = None) -> str:
 
 def what_if_fragment(found: WhatIf) -> str:
     """The answer of a what-if as a part of a page: sentences, paired table, charts."""
-    first, *others = [page.figure(pictures.by_job(found, change.text), page.HALF_PX) for change in found.plan.changes]
+    first, *others = [
+        page.figure(pictures.by_job(found, change.text), page.HALF_PX) for change in found.question.changes
+    ]
     drawn = page.two_columns(page.figure(pictures.measures(found), page.HALF_PX - 60.0), first)
     rest = [page.two_columns(*pair) for pair in zip(others[::2], [*others[1::2], ""], strict=False)]
     follows = page.section("What follows", page.points(found.conclusions))
@@ -50,11 +54,11 @@ def what_if_fragment(found: WhatIf) -> str:
 
 def paired_table(found: WhatIf) -> str:
     """Before, after, difference and interval of every measure; one table for each change."""
-    columns = heads(found.plan.level)
+    columns = heads(found.question.level)
     parts = []
-    for change in found.plan.changes:
+    for change in found.question.changes:
         rows = rows_of(found.differences[found.differences["change"] == change.text])
-        title = f"With {change.words}: {counted(len(found.plan.seeds), 'pair')} of runs{_trust(found)}"
+        title = f"With {change.words}: {counted(len(found.question.seeds), 'pair')} of runs{_trust(found)}"
         parts.append(page.section(title, page.table(columns, map(compared, rows), right=range(1, 5))))
     return "".join(parts)
 
@@ -62,7 +66,7 @@ def paired_table(found: WhatIf) -> str:
 def wait_tables(found: WhatIf) -> str:
     """Waits by partition and user; nothing for one group of jobs alone."""
     parts = []
-    for change in found.plan.changes:
+    for change in found.question.changes:
         if rows := waited(found, change):
             table = page.table(WAIT_HEADS, rows, right=range(1, len(WAIT_HEADS)))
             parts.append(page.section(f"Waits, with {change.words}{_trust(found)}", table))
@@ -70,7 +74,7 @@ def wait_tables(found: WhatIf) -> str:
 
 
 def _trust(found: WhatIf) -> str:
-    said = trust(found.plan.today.scenario)
+    said = trust(found.question.today.scenario)
     return f" ({said})" if said else ""
 
 

@@ -112,7 +112,7 @@ def surprising(found: WhatIf) -> list[str]:
     """Warnings of changes that only take capacity away and yet shorten times, or fill the GPUs more than the loss of
     some explains: a line of jobs may do that (Graham's anomalies), a log that is read wrongly does it often."""
     said = []
-    for number, change in enumerate(found.plan.changes, start=1):
+    for number, change in enumerate(found.question.changes, start=1):
         was, now = found.runs[0][0].scenario, found.runs[number][0].scenario
         if was.jobs != now.jobs or not _only_loses(was, now):
             continue
@@ -120,7 +120,8 @@ def surprising(found: WhatIf) -> list[str]:
         for row in (rows[name] for name in ("makespan_s", "mean_jct_s", "mean_wait_s") if name in rows):
             if row.difference < -SHORTER * row.before and verdict(row) != "not shown":
                 said.append(
-                    f"with {change.words}: {_sentence(row, found.plan.level)} Less capacity seldom helps: see whether "
+                    f"with {change.words}: {_sentence(row, found.question.level)} Less capacity seldom helps: see "
+                    "whether "
                     "jobs are only ordered or placed otherwise, or run on types where their speed is not recorded."
                 )
         if "utilisation" not in rows:
@@ -129,7 +130,7 @@ def surprising(found: WhatIf) -> list[str]:
         expected = row.before * was.cluster.gpus / now.cluster.gpus
         if row.after > expected + RISE and verdict(row) != "not shown":
             said.append(
-                f"with {change.words}: {_sentence(row, found.plan.level)} The loss of GPUs explains no more than "
+                f"with {change.words}: {_sentence(row, found.question.level)} The loss of GPUs explains no more than "
                 f"{amount(expected, row.unit)}: the same jobs take another time on the GPUs that they get."
             )
     return said
@@ -163,15 +164,15 @@ def trust(scenario: Scenario) -> str:
 
 def conclusions(found: WhatIf) -> list[str]:
     """The sentences of `WhatIf.conclusions`."""
-    said = [calibration] if (calibration := calibration_of(found.plan.today.scenario)) else []
-    for number, change in enumerate(found.plan.changes):
+    said = [calibration] if (calibration := calibration_of(found.question.today.scenario)) else []
+    for number, change in enumerate(found.question.changes):
         rows = found.differences[found.differences["change"] == change.text]
         for row in rows_of(rows):
             if row.measure in SAID and not (row.measure in COUNTS and row.difference == 0):
-                said.append(f"With {change.words}: {_sentence(row, found.plan.level)}{_dates(found, row)}")
+                said.append(f"With {change.words}: {_sentence(row, found.question.level)}{_dates(found, row)}")
         said += [f"With {change.words}: {text}" for text in _refused(found.runs[0][0], found.runs[number + 1][0])]
         said.append(f"With {change.words}: {_jobs(found, change.text)}")
-        said += _rent(found.plan.today.scenario.cluster, found.runs[number + 1][0].scenario.cluster)
+        said += _rent(found.question.today.scenario.cluster, found.runs[number + 1][0].scenario.cluster)
     for percent, _, words, *both in found.demand.itertuples(index=False, name=None):
         as_today, then = (amount(each, "s") for each in both)
         said.append(f"At {percent:g} % of the demand, mean wait is {as_today} as today, and {then} with {words}.")
@@ -198,7 +199,7 @@ def _sentence(row: Difference, level: float) -> str:
 
 def _dates(found: WhatIf, row: Difference) -> str:
     """When the last job ends, by the calendar of a log that has one."""
-    was, becomes = (date_of(found.plan.today.scenario, time_s) for time_s in (row.before, row.after))
+    was, becomes = (date_of(found.question.today.scenario, time_s) for time_s in (row.before, row.after))
     return f" The last job ends at {becomes}, today at {was}." if row.measure == "makespan_s" and was else ""
 
 
@@ -238,18 +239,18 @@ def usd_per_hour(cluster: Cluster) -> float:
 
 def _caveats(found: WhatIf) -> list[str]:
     """What varied, and what the numbers cannot say."""
-    count = len(found.plan.seeds)
+    count = len(found.question.seeds)
     notes = [f"What varies between {counted(count, 'pair')} of runs: {found.varied}."] if count > 1 else []
-    if count > 1 and not found.plan.bootstrap and (found.differences["pairs"] == 1).all():
+    if count > 1 and not found.question.bootstrap and (found.differences["pairs"] == 1).all():
         notes.append("All seeds gave equal runs: nothing random plays a part here. `bootstrap` varies the jobs.")
     if found.differences["low"].notna().any():
-        notes.append(left_out(found.plan.today.scenario, found.plan.bootstrap))
-    elif count == 2 and found.plan.of_draws:
+        notes.append(left_out(found.question.today.scenario, found.question.bootstrap))
+    elif count == 2 and found.question.of_draws:
         notes.append("One draw of the log: there is no interval. From three seeds on there is one.")
     if count == 1:
         notes.append("One pair of runs: there is no interval. More seeds, or `bootstrap`, give one.")
     if any(run.scenario.core.faults != Faults() for run, *_ in found.runs):
         notes.append("Utilisation and node utilisation (CRU) count the GPUs of a node that is down as there and idle.")
-    if math.isnan(usd_per_hour(found.plan.today.scenario.cluster)):
+    if math.isnan(usd_per_hour(found.question.today.scenario.cluster)):
         notes.append("The cost is not known, as some accelerator type has no price_per_hour.")
     return notes

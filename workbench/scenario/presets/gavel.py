@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.scenario.presets.parts import HOUR, cluster_of, node_groups, plan_of
+from workbench.scenario.presets.parts import HOUR, cluster_of, entries_of, node_groups
 from workbench.scenario.presets.registry import Data, register
 from workbench.scenario.traces.cluster_spec import parse_cluster
 from workbench.scenario.traces.synthetic import Workload, generate
@@ -18,7 +18,7 @@ def start_here() -> Data:
         work.job("game", "A3C", 1, 1.0 * HOUR, 600.0),
         work.job("translation", "Transformer (batch size 64)", 1, 1.0 * HOUR, 1800.0),
     ]
-    return {**work.scenario(jobs), "plan": plan_of("gavel.max_min_fairness", "las", "fifo")}
+    return {**work.scenario(jobs), "schedulers": entries_of("gavel.max_min_fairness", "las", "fifo")}
 
 
 @register
@@ -33,7 +33,7 @@ def gavel_example() -> Data:
             for name, pair in speeds.items()
             for accelerator, speed in zip(("v100", "k80"), pair, strict=True)
         ],
-        "plan": plan_of("gavel.max_min_fairness", "isolated", "las"),
+        "schedulers": entries_of("gavel.max_min_fairness", "isolated", "las"),
     }
 
 
@@ -44,7 +44,7 @@ def gavel_physical() -> Data:
     # checkpoint is the paper's (7.5).
     made = generate("v100=2x4,p100=4x4,k80=6x4", 50, seed=1, multi_gpu=True, durations="short", reference="v100")
     restart = {"core": {"restart": {"law": "fixed", "restart_s": 5.0}}}
-    return {**made.to_dict(), **restart, "plan": plan_of("gavel.max_min_fairness", "las", "fifo")}
+    return {**made.to_dict(), **restart, "schedulers": entries_of("gavel.max_min_fairness", "las", "fifo")}
 
 
 @register
@@ -53,7 +53,7 @@ def gavel_simulated() -> Data:
     made = generate(
         "v100=9x4,p100=9x4,k80=9x4", 60, seed=2, arrivals="poisson", mean_gap_s=600.0, multi_gpu=True, reference="v100"
     )
-    return {**made.to_dict(), "plan": plan_of("gavel.max_min_fairness", "las", "fifo")}
+    return {**made.to_dict(), "schedulers": entries_of("gavel.max_min_fairness", "las", "fifo")}
 
 
 @register
@@ -62,5 +62,5 @@ def gavel_sharing() -> Data:
     # The paper says neither how many GPUs of each type there are nor when jobs come.
     made = generate("v100=1x4,p100=1x4,k80=1x4", 40, seed=2, arrivals="poisson", mean_gap_s=4500.0, reference="v100")
     sharing = {"scheduler": "gavel.max_min_fairness", "knobs": {"space_sharing": True}}
-    plan = [sharing, *plan_of("gavel.max_min_fairness", "gandiva")]
-    return {**made.to_dict(), "core": {"space_sharing": True}, "plan": plan}
+    schedulers = [sharing, *entries_of("gavel.max_min_fairness", "gandiva")]
+    return {**made.to_dict(), "core": {"space_sharing": True}, "schedulers": schedulers}

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from workbench.base.errors import InputError
-from workbench.scenario.presets.parts import HOUR, cluster_of, node_groups, plan_of, streams
+from workbench.scenario.presets.parts import HOUR, cluster_of, entries_of, node_groups, streams
 from workbench.scenario.presets.registry import Data, Preset, add, preset, register
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import builtin
 from workbench.scenario.traces.cluster_spec import parse_cluster
-from workbench.scenario.traces.hadar import GPU_HOURS, MODELS, PLAN
+from workbench.scenario.traces.hadar import GPU_HOURS, MODELS, SCHEDULERS
 from workbench.scenario.traces.synthetic import Workload, draw_gangs
 
 LEAST_GPU_HOURS = 0.1  # ours: the smallest job of size S
@@ -43,7 +43,7 @@ def hadar_example() -> Data:
             for n, (w, _, speeds) in jobs.items()
             for accelerator, speed in zip(("v100", "p100", "k80"), speeds, strict=True)
         ],
-        "plan": plan_of(*PLAN),
+        "schedulers": entries_of(*SCHEDULERS),
     }
 
 
@@ -77,7 +77,7 @@ def _hadar(count: int, seed: int, reference: str) -> Data:
         gpus = work.gang(model, wanted)
         duration_s = float(inside.uniform(max(low, LEAST_GPU_HOURS), high)) * HOUR / gpus
         jobs.append({**work.job(f"job-{i}", model, gpus, duration_s, 0.0), "size_class": size})
-    return {**work.scenario(jobs), "seed": seed, "core": TEN_SECONDS, "plan": plan_of(*PLAN)}
+    return {**work.scenario(jobs), "seed": seed, "core": TEN_SECONDS, "schedulers": entries_of(*SCHEDULERS)}
 
 
 @register
@@ -131,7 +131,7 @@ def _hadare(cluster: Data, mix: Iterable[str]) -> Data:
         model, size = facts[short]["name"], facts[short]["dataset_class"]
         steps = round(speed[model] * HADARE_HOURS[size] * HOUR)
         jobs.append({"name": f"{short}-{i}", "model": model, "steps": steps, "size_class": size})
-    return {**work.scenario(jobs), "core": TEN_SECONDS, "plan": plan_of(*PLAN)}
+    return {**work.scenario(jobs), "core": TEN_SECONDS, "schedulers": entries_of(*SCHEDULERS)}
 
 
 HADARE_CLUSTERS: dict[str, Callable[[], Data]] = {"aws": _aws, "lab": _lab}

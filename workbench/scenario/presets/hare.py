@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.errors import InputError
-from workbench.scenario.presets.parts import cluster_of, plan_of, streams
+from workbench.scenario.presets.parts import cluster_of, entries_of, streams
 from workbench.scenario.presets.registry import Data, Preset, add, register
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.synthetic import Workload, draw_arrivals
@@ -34,7 +34,7 @@ WINDOW_S = 720.0  # ours: all jobs arrive within about so long, however many the
 MINUTES = (3.0, 20.0)  # ours: on V100s
 # ours: the paper says that NLP jobs are heavier and those of recognition lighter, but not by how much
 MINUTES_OF = ((3.0, 20.0), (10.0, 30.0), (3.0, 20.0), (1.0, 6.0))
-PLAN = plan_of("hare", "gavel.fifo", "srtf", "sched_homo", "sched_allox")  # paper: 7.1
+SCHEDULERS = entries_of("hare", "gavel.fifo", "srtf", "sched_homo", "sched_allox")  # paper: 7.1
 
 
 @register
@@ -54,7 +54,7 @@ def hare_example() -> Data:
             for n, times in seconds.items()
             for kind, s in zip(kinds, times, strict=True)
         ],
-        "plan": PLAN,
+        "schedulers": SCHEDULERS,
     }
 
 
@@ -87,7 +87,7 @@ def hare_synchronisation() -> Data:
             coming,
         ],
         "throughputs": [{**row, "model": f"model of {row['model']}"} for row in rows],
-        "plan": PLAN[:1],
+        "schedulers": SCHEDULERS[:1],
     }
 
 
@@ -174,7 +174,7 @@ def _workload(
         tasks = job["gpus"]
         steps = tasks * max(1, round(job["steps"] / tasks))
         made.append({**job, "steps": steps, "tasks_per_round": tasks, "weight": float(weight.integers(1, 4))})
-    return {**work.scenario(made), "seed": seed, "plan": PLAN}
+    return {**work.scenario(made), "seed": seed, "schedulers": SCHEDULERS}
 
 
 def _nodes(kind: str, count: int) -> list[Data]:

@@ -27,7 +27,7 @@ REFERENCE = "titanxp"  # ours: the paper does not say on which type GPU-hours co
 RATES = (30, 60, 100, 120, 300, 600, 1200)  # paper: jobs per hour, 100 in 4.3, the others in 4.6
 JOBS = 500  # paper: 4.3
 RESTART = {"restart": {"law": "fixed", "restart_s": 10.0}}  # ours
-PLAN = (  # paper: 4.2
+SCHEDULERS = (  # paper: 4.2
     {"scheduler": "hops"},
     {"scheduler": "sia", "knobs": {"queue": "latency_ratio"}},
     {"scheduler": "gavel.max_min_fairness"},
@@ -62,7 +62,7 @@ def hops_example() -> Data:
         gpus = median_size(choices)
         job = work.job(name, model, gpus, hours * HOUR / gpus, 60.0 * minutes)
         jobs.append({**job, "gpu_choices": list(choices)})
-    return {**work.scenario(jobs), "core": RESTART, "plan": list(PLAN)}
+    return {**work.scenario(jobs), "core": RESTART, "schedulers": list(SCHEDULERS)}
 
 
 @register
@@ -123,7 +123,7 @@ def _hops(nodes: list[Data], count: int, window_s: float, seed: int) -> Data:
         duration_s = float(inside.uniform(low, high)) * HOUR / gpus
         job = work.job(f"job-{i}", model, gpus, duration_s, float(arrivals[i]))
         jobs.append({**job, "gpus": gpus, "gpu_choices": choices, "size_class": kind})
-    data = {**work.scenario(jobs), "seed": seed, "core": RESTART, "plan": list(PLAN)}
+    data = {**work.scenario(jobs), "seed": seed, "core": RESTART, "schedulers": list(SCHEDULERS)}
     data["models"] = [{**row, **_loading(work, row["name"])} for row in data["models"]]
     return data
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.scenario.presets.parts import HOUR, cluster_of, node_groups, plan_of, streams
+from workbench.scenario.presets.parts import HOUR, cluster_of, entries_of, node_groups, streams
 from workbench.scenario.presets.registry import Data, register
 from workbench.scenario.rewards import SOFT_STEPS
 from workbench.scenario.throughput import Scaling
@@ -41,8 +41,8 @@ def compare_mixed() -> Data:
         first_s = round(float(factors[i] * hours[i]) * HOUR, 0)
         jobs.append({**job, **_extra(kind, job["gpus"], first_s)})
     core = {"restart": {"law": "fixed", "restart_s": 10.0}}
-    plan = plan_of("gavel.max_min_fairness", "hadar", "hops", "hare", "chronus", "srtf")
-    return {**work.scenario(jobs), "seed": 7, "core": core, "plan": plan}
+    schedulers = entries_of("gavel.max_min_fairness", "hadar", "hops", "hare", "chronus", "srtf")
+    return {**work.scenario(jobs), "seed": 7, "core": core, "schedulers": schedulers}
 
 
 def _extra(kind: str, gpus: int, first_s: float) -> Data:

@@ -1,4 +1,4 @@
-"""What the papers' presets are built of: nodes, clusters, plans, and streams of random numbers."""
+"""What the papers' presets are built of: nodes, clusters, schedulers, and streams of random numbers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.scenario.traces import builtin
 HOUR = 3600.0
 
 
-def plan_of(*schedulers: str) -> list[Data]:
+def entries_of(*schedulers: str) -> list[Data]:
     """What a lab opens with: these schedulers with their default knobs."""
     return [{"scheduler": name} for name in schedulers]
 

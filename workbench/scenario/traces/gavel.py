@@ -52,7 +52,7 @@ UNCONSOLIDATED = "_unconsolidated"
 REFERENCE = "v100"  # the type on which the authors' generator states durations
 LARGEST_FACTOR = 100.0
 STATIC = "static"  # the mode of a job whose batch size stays
-PLAN = ("gavel.max_min_fairness", "las", "fifo")
+SCHEDULERS = ("gavel.max_min_fairness", "las", "fifo")
 _KEY = re.compile(r"\('([^']{1,200})', ([1-9]\d{0,5})\)", re.ASCII)
 
 Kind = tuple[str, int]  # a model and its number of GPUs
@@ -160,7 +160,7 @@ def convert_form(
         "jobs": [_job(row, tables, begin_s) for row in kept],
         "throughputs": list(speed_rows(kept, tables, _types(cluster))),
         "colocated": list(pair_rows(kept, tables, _types(cluster), notes)),
-        "plan": [{"scheduler": name} for name in PLAN],
+        "schedulers": [{"scheduler": name} for name in SCHEDULERS],
     }
     notes += _type_notes(tables, _types(cluster))
     return Scenario.from_dict(data, called), replace(report, notes=tuple(notes))

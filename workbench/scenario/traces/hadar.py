@@ -46,7 +46,7 @@ REFERENCE = "k80"
 """ours: the type on which the trace's durations are meant (see preset `hadar_480`)."""
 JOBS, HOURS = 480, 7
 COLUMNS = ("arrival_s", "duration_s", "gpus")
-PLAN = ("hadar", "hadare", "gavel.max_min_fairness", "tiresias", "yarn_cs")
+SCHEDULERS = ("hadar", "hadare", "gavel.max_min_fairness", "tiresias", "yarn_cs")
 
 
 def size_of(gpu_hours: float) -> str | None:
@@ -159,7 +159,7 @@ def _scenario(
             "description": f"{len(rows)} jobs drawn from a trace as in Hadar, section IV-A",
             "seed": seed,
             "core": {"restart": {"law": "fixed", "restart_s": 10.0}},
-            "plan": [{"scheduler": each} for each in PLAN],
+            "schedulers": [{"scheduler": each} for each in SCHEDULERS],
         },
         "hadar trace",
     )

@@ -36,7 +36,7 @@ MEAN_GAP_S = 900.0  # ours
 MOST_JOBS = 1_000_000
 EVERY = 10_000
 """Jobs after which progress is told."""
-PLAN = ("gavel.max_min_fairness", "las", "fifo")
+SCHEDULERS = ("gavel.max_min_fairness", "las", "fifo")
 
 
 def generate(
@@ -217,7 +217,7 @@ class Workload:
             data["models"] = builtin.models(self.group, used)
         if self.scaling.law != "none":
             data["scaling"] = self.scaling.model_dump()
-        data["plan"] = [{"scheduler": name} for name in PLAN]
+        data["schedulers"] = [{"scheduler": name} for name in SCHEDULERS]
         return data
 
 

@@ -34,7 +34,7 @@ from workbench.scenario.traces import builtin
 from workbench.scenario.traces.cluster_spec import EXPECTED as CLUSTER_EXPECTED
 from workbench.scenario.traces.dropped_rows import Drops, Report
 from workbench.scenario.traces.hadar import GPU_HOURS, HOUR
-from workbench.scenario.traces.synthetic import PLAN as PLAN_OF_TYPES
+from workbench.scenario.traces.synthetic import SCHEDULERS as SCHEDULERS_OF_TYPES
 from workbench.scenario.traces.synthetic import FloatArray, Workload
 from workbench.scenario.traces.trace_file import (
     EPOCH,
@@ -56,7 +56,7 @@ NOT_GPUS = ("cpu", "shard")
 """Types on which no job runs that does not name them."""
 FEW = 20
 """Of arrivals: no rate follows from fewer."""
-PLAN: tuple[dict[str, Any], ...] = (
+SCHEDULERS: tuple[dict[str, Any], ...] = (
     {"scheduler": "chronus"},
     {"scheduler": "edf"},
     {"scheduler": "three_sigma"},
@@ -281,7 +281,7 @@ def assemble(
         "seed": cut.seed,
         "recorded": _recorded_of(kept, begin_s) if group is None or told_ends else None,
         "begins": first and (first + timedelta(seconds=begin_s)).isoformat(timespec="seconds"),
-        "plan": list(PLAN) if group == GROUP else [{"scheduler": name} for name in PLAN_OF_TYPES],
+        "schedulers": list(SCHEDULERS) if group == GROUP else [{"scheduler": name} for name in SCHEDULERS_OF_TYPES],
     }
     zero = [] if first is None else [f"time 0 of the file is its first submission, {first:%Y-%m-%d %H:%M:%S}"]
     all_notes = [*_order_notes(read), *zero, *notes, *_ended_notes(kept, well), *sample_notes(len(able), cut.sample)]

@@ -8,13 +8,13 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from workbench.analysis.comparison import Case, Entries, plan_cases
+from workbench.analysis.comparison import ComparisonCase, Entries, list_cases
 from workbench.analysis.metrics import METRICS
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.estimators.registry import belief_of, belief_of_all
-from workbench.session.api import Window, check_window, load, with_checked_plan
+from workbench.session.api import Window, check_window, load, with_usable_schedulers
 from workbench.session.registry import find_scheduler
 from workbench.simulation.run import run_key
 
@@ -31,10 +31,10 @@ RESERVED = frozenset({"scenario", "scheduler", "seed", "status", "error", "wall_
 
 
 @dataclass(frozen=True)
-class PlannedRun:
-    """One run to make. label: the scenario's; entry: the scheduler's label, else its name, with its knobs where that
-    would not do; knobs: all of them; varied: of these the ones that vary; belief: the estimator that tells it speeds;
-    scenario_key: `Scenario.key()`; key: `run_key`."""
+class SweepRun:
+    """A run of a sweep, by what varies and its key in the store. label: the scenario's; entry: the scheduler's label,
+    else its name, with its knobs where that would not do; knobs: all of them; varied: of these the ones that vary;
+    belief: the estimator that tells it speeds; scenario_key: `Scenario.key()`; key: `run_key`."""
 
     label: Label
     scenario: Scenario
@@ -61,9 +61,9 @@ class RunOptions:
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
-def plan_runs(
+def runs_to_make(
     sources: Sources, schedulers: Entries | None, vary: Vary | None, seeds: Iterable[int] | None, ends: RunOptions
-) -> list[PlannedRun]:
+) -> list[SweepRun]:
     """Every run, in the order of scenarios, schedulers, points and seeds; raises InputError for what cannot be."""
     points = _points(vary)
     entries = schedulers if schedulers is None or isinstance(schedulers, (str, Mapping)) else list(schedulers)
@@ -73,8 +73,8 @@ def plan_runs(
         scenario.require_runnable()
         if ends.window is not None:
             check_window(scenario, ends.window)
-        scenario = with_checked_plan(scenario) if entries is None else scenario
-        planned.append((label, scenario, plan_cases(scenario, entries, chosen)))
+        scenario = with_usable_schedulers(scenario) if entries is None else scenario
+        planned.append((label, scenario, list_cases(scenario, entries, chosen)))
     belief = belief_of_all([find_scheduler(case.scheduler) for _, _, cases in planned for case in cases], ends.belief)
     ends = replace(ends, belief=belief)
     found = [run for label, scenario, cases in planned for run in _runs(label, scenario, cases, points, ends)]
@@ -131,8 +131,12 @@ def _values(knob: str, given: Any) -> list[Any]:
 
 
 def _runs(
-    label: Label, scenario: Scenario, cases: Sequence[Case], points: Sequence[Mapping[str, Any]], ends: RunOptions
-) -> Iterator[PlannedRun]:
+    label: Label,
+    scenario: Scenario,
+    cases: Sequence[ComparisonCase],
+    points: Sequence[Mapping[str, Any]],
+    ends: RunOptions,
+) -> Iterator[SweepRun]:
     scenario_key = scenario.key()
     for entry in dict.fromkeys(case.label for case in cases):
         group = [case for case in cases if case.label == entry]
@@ -143,7 +147,7 @@ def _runs(
                 own = replace(ends, belief=belief_of(scheduler, ends.belief)).given()
                 key = run_key(scenario_key, scheduler.name, knobs, case.seed, **own, code=scheduler.code())
                 names = (label, scenario, scenario_key, entry, scheduler.name)
-                yield PlannedRun(*names, knobs, varied, case.seed, own["belief"], key)
+                yield SweepRun(*names, knobs, varied, case.seed, own["belief"], key)
 
 
 def _own_points(
