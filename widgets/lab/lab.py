@@ -524,7 +524,7 @@ def _room(paper: str) -> Room:
 
 
 def _formulations_of(scheduler: str) -> list[str]:
-    """The formulations of the scheduler's room, its namesake first; of one of the session's its own."""
+    """The formulations of the scheduler's room, its namesake first; of an own one its own."""
     if is_own(scheduler):
         return [scheduler]
     room = next((room for room in rooms() if scheduler in {s.name for s in room.schedulers}), None)

@@ -287,7 +287,7 @@ class VaryPage:
             return
         variant = self._todo.pop(0)
         if message["kind"] == "done":
-            own = message.get("run")  # of a scheduler of the session
+            own = message.get("run")  # of an own scheduler
             measures = message["measures"] if own is None else as_json(summary(own))
             self._found.append((variant.label, measures))
             done_s = np.array(message["jct_s"], dtype=np.float64) if own is None else jct_s(own)

@@ -16,7 +16,7 @@ from workbench.session.read_and_ignored import ignored
 from workbench.simulation.run import Run
 
 WORSE = {"optimal": 0, "feasible": 1, "time_limit": 3}
-"""How far a solution's status is from the best; 2: any other, of a scheduler of one's own."""
+"""How far a solution's status is from the best; 2: any other, of an own scheduler."""
 SOLVED = ("model", "assembly")
 """Who made a decision by solving a programme."""
 

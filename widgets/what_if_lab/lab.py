@@ -135,8 +135,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         return self._form.change()
 
     def open(self, scenario: Scenario) -> None:
-        """Show another scenario. A single scheduler of it, as Save writes it, is today's; else the scheduler stays as
-        it is.
+        """Show another scenario. A single scheduler of it, as Save writes it, is today's; else today's stays.
 
         Undo comes back, Reset then returns to this one. Raises InputError and ScenarioError for one that cannot run.
         """

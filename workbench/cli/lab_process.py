@@ -278,7 +278,7 @@ def begin() -> None:
 
 def described(request: Mapping[str, Any]) -> dict[str, Any]:
     """A formulation on paper: statement, symbols with their values at the last arrival, each equation beside its code
-    (of one of the session: none), source, and the size of the model then."""
+    (of an own one: none), source, and the size of the model then."""
     from workbench.scheduling.notation import inline, model_size, render, side_by_side, source, symbols, values
     from workbench.session.api import snapshot_at
 
@@ -288,7 +288,7 @@ def described(request: Mapping[str, Any]) -> dict[str, Any]:
     data = formulation.data(snapshot_at(scenario, offline=formulation.offline), knobs)
     model = formulation.build(data, knobs)
     statement, table = formulation.statement(knobs, data), symbols(model)
-    on_paper: Any = getattr(formulation, "on_paper", None)  # one of the session has a text of its own
+    on_paper: Any = getattr(formulation, "on_paper", None)  # an own one has a text of its own
     text, code = on_paper(model, knobs) if on_paper else (render(statement), source(statement))
     return {
         "title": formulation.title,

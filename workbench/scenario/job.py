@@ -84,7 +84,7 @@ class Job(Frozen):
     that synchronises once has done n steps); steps_done and attained_s (GPU-seconds): progress before the scenario
     begins; gpus: the gang; gpu_choices: the gangs an elastic job may run as (a scheduler that does not read them takes
     `gpus`); weight: from 1e-6 to 1e6; rewards: `(deadline in s after arrival, reward)` steps that do not
-    increase, None for a best-effort job; tasks_per_round: parallel tasks of one synchronised round; attributes: facts
+    increase, None for a best-effort job; tasks_per_round: parallel tasks of one task round; attributes: facts
     that only schedulers which declare them see (`Scheduler.uses`).
     """
 

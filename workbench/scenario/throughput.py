@@ -102,7 +102,7 @@ class TaskTimes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TaskRounds:
-    """How a job is divided into synchronised rounds of tasks (Hare): how many, the steps of each task, but in the last
+    """How a job is divided into task rounds of tasks (Hare): how many, the steps of each task, but in the last
     round, where each does an equal part of what is left."""
 
     count: int

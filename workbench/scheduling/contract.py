@@ -128,7 +128,7 @@ class Formulation(ABC, Generic[Data]):
     for both, so that both end at the same point. reading: a sentence on how its values relate to its objective, where
     the names alone could mislead. own: declared in a session (`workbench.formulation`): its numbers are taken as they
     are, jobs are not merged and times not scaled. last_decides: its values are those of the last of several programmes,
-    which does not come to its objective. ways: knobs that choose between ways to its answer; one of a session,
+    which does not come to its objective. ways: knobs that choose between ways to its answer; an own one,
     whose model alone is solved, has none of them.
     """
 
@@ -361,7 +361,7 @@ class Scheduler(ABC):
     packs: it lets jobs share their GPUs where a scenario allows it, without being told by a knob `space_sharing`.
     belief: the estimator by name that tells it speeds unless another is asked for: what its paper says it knows.
     formulation: the name of the one in whose place `with_formulation` takes another; empty if none decides by itself.
-    instead: the formulation of a session that it solves in that place; ways: as of formulations; carried_by: the
+    instead: the own formulation that it solves in that place; ways: as of formulations; carried_by: the
     scheduler whose mechanism carries out what `instead` says, or of a new model the mechanism: its explanation holds.
     """
 

@@ -83,7 +83,7 @@ class Assignment(NamedTuple):
 
 
 class Task(NamedTuple):
-    """One worker's share of one synchronised round of a job (Hare); rounds and tasks count from 0.
+    """One worker's share of one task round of a job (Hare); rounds and tasks count from 0.
 
     steps: how many of its steps it does before it synchronises, the same for all tasks of a job: coarse rounds.
     together: it starts only at the same time as all other tasks of its round (scale-fixed synchronisation).

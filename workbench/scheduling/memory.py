@@ -1,4 +1,4 @@
-"""What a scheduler may keep from one decision to the next: one rule, for a session's own schedulers and for checks."""
+"""What a scheduler may keep from one decision to the next: one rule, for own schedulers and for checks."""
 
 from __future__ import annotations
 

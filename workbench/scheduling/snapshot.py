@@ -264,7 +264,7 @@ class LearningBelief(Belief, Protocol):
 class TaskView:
     """The jobs that run as tasks in sequence (`Decision.sequences`), and the slots that do so; all empty without any.
 
-    rounds: how many synchronised rounds of K tasks each job has; rounds_done: of whatever width; tasks_done: tasks of
+    rounds: how many task rounds of K tasks each job has; rounds_done: of whatever width; tasks_done: tasks of
     those; width: tasks of the round it is in, if one of them has started; started: `(round, number)` of the tasks of
     the round it is in that compute, synchronise or are done; the others may be planned anew. computing: `(task,
     start_s, end_s)` on each slot; waiting: the tasks still to start on each slot that sequences hold; barrier_s: when

@@ -90,7 +90,7 @@ def _scenario(text: str) -> Scenario:
 
 
 def do(request: RunRequest) -> Run:
-    """Make the run; raises what `workbench.simulate` does, a mistake in a session's own code as a WorkbenchError."""
+    """Make the run; raises what `workbench.simulate` does, a mistake in own code as a WorkbenchError."""
     try:
         return simulate(
             request.scenario,

@@ -1,4 +1,4 @@
-"""The four mechanisms that carry out a model of one's own: what it is built from, what its variables say, what is done.
+"""The four mechanisms that carry out an own model: what it is built from, what its variables say, what is done.
 
     @workbench.formulation("mine", mechanism="shares")
     def mine(snapshot):

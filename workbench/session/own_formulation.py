@@ -36,14 +36,14 @@ Change = Callable[[Any, Any], object]
 _BUILT: ContextVar[list[str] | None] = ContextVar("models built in this solve", default=None)
 
 
-class SessionFormulation(Formulation[Data]):
-    """What a formulation of a session does beside the class that it is made of: its stated model alone is solved."""
+class OwnFormulation(Formulation[Data]):
+    """What an own formulation does beside the class that it is made of: its stated model alone is solved."""
 
     own = True
     written: Any = None
     """The function or class that the session wrote."""
     base: Formulation[Any] | None = None
-    """What it changes: a shipped formulation, or another one of the session; None for one that is new."""
+    """What it changes: a shipped formulation, or another own one; None for one that is new."""
 
     def assemble(self, data: Data, knobs: Knobs) -> Programme | None:
         return None
@@ -101,7 +101,7 @@ class SessionFormulation(Formulation[Data]):
             source = "# the text of this cell is not kept"
         if self.base is None:
             statement, stated = f"**{self.title}**", set[str]()
-        elif isinstance(self.base, SessionFormulation):
+        elif isinstance(self.base, OwnFormulation):
             statement, below = self.base.on_paper(model, knobs)
             return statement, f"{source}\n\n{below}"
         else:
@@ -141,7 +141,7 @@ def changed(name: str, base: Formulation[Any], change: Change) -> Formulation[An
     return _made(base, {**members, "base": base})
 
 
-class NewModel(SessionFormulation[Any]):
+class NewModel(OwnFormulation[Any]):
     """A model that a function builds from a mechanism's data."""
 
     mechanism: type[Mechanism]
@@ -173,7 +173,7 @@ def new_model(name: str, written: Callable[[Any], Any], mechanism: type[Mechanis
 
 
 def subclassed(name: str, kind: type[Formulation[Any]]) -> Formulation[Any]:
-    """An instance of a class of the session's own, under a name."""
+    """An instance of an own class, under a name."""
     reads = any(part in vars(kind) for part in ("read", "found", "report"))
 
     def build(self: Any, data: Any, knobs: Knobs) -> pyo.ConcreteModel:
@@ -193,7 +193,7 @@ def _made(base: Formulation[Any], members: dict[str, Any]) -> Formulation[Any]:
     kind = type(base)
     found = copy.copy(base)
     members["knobs"] = tuple(knob for knob in base.knobs if knob.name not in base.ways)
-    bases = (kind,) if issubclass(kind, SessionFormulation) else (SessionFormulation, kind)
+    bases = (kind,) if issubclass(kind, OwnFormulation) else (OwnFormulation, kind)
     found.__class__ = type(kind.__name__, bases, {**members, "__module__": kind.__module__})
     return found
 

@@ -52,7 +52,7 @@ class Declaration:
 
 
 def check_name(noun: str, name: Any) -> None:
-    """Raise InputError for a name that a scheduler or formulation (noun) of a session cannot have."""
+    """Raise InputError for a name that an own scheduler or formulation (noun) cannot have."""
     if callable(name):
         raise InputError(f"@workbench.{noun}", name, USE.replace("scheduler", noun))
     if not isinstance(name, str) or not _NAME.fullmatch(name) or not is_name(name):

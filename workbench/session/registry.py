@@ -88,7 +88,7 @@ def scheduler(
 def formulation(
     name: str, *, base: str | Formulation[Any] | None = None, mechanism: str | None = None
 ) -> Callable[[Written], Written]:
-    """Make a model of one's own a name like any other, for `solve`, `simulate`, `compare`, `sweep` and every lab.
+    """Make an own model a name like any other, for `solve`, `simulate`, `compare`, `sweep` and every lab.
 
     Above a function with a base: the base's model, changed after it has been built. `mine(m, data)` gets the unsolved
     Pyomo model m, with the parts that the base's page states, and the base's instance; it adds parts, replaces them
@@ -162,7 +162,7 @@ def _define(name: str, scheduler: Scheduler) -> None:
 
 
 def _scheduler_of(formulation: Formulation[Any]) -> Scheduler:
-    """The shipped scheduler that goes by the formulation that one of the session is made of."""
+    """The shipped scheduler that goes by the formulation that an own one is made of."""
     kinds: list[Any] = [kind for kind in type(formulation).__mro__ if issubclass(kind, Formulation) and not kind.own]
     shipped = {kind.name for kind in kinds if "name" in vars(kind)}
     every = [each for room in rooms() for each in room.schedulers]
@@ -370,7 +370,7 @@ def find_explainer(name: str) -> Explainer | None:
 
 
 def carried_by(name: str) -> str:
-    """What carries out a formulation of this session: a scheduler by name, or a mechanism; empty for all else."""
+    """What carries out an own formulation: a scheduler by name, or a mechanism; empty for all else."""
     return _OWN[name].carried_by if name in _OWN else ""
 
 

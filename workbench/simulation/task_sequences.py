@@ -1,6 +1,6 @@
 """Tasks in sequence on single slots (`Decision.sequences`, Hare): a slot is held while a task computes, no longer.
 
-A job is ceil(steps left / (K k)) synchronised rounds of K tasks, K = tasks_per_round or else gpus; a task is
+A job is ceil(steps left / (K k)) task rounds of K tasks, K = tasks_per_round or else gpus; a task is
 k = `Task.steps` steps (1 by default), in the last round an equal part of what is left. A step computes for 1/r(1) on
 the slot's type and node, a part of one as well. Then the task synchronises, for each of its steps `sync_s` or
 max(0, K/r(K) - 1/r(1)), while its slot goes on (`workbench.scenario.throughput.TaskTimes`). A round starts when all
@@ -222,8 +222,8 @@ class Sequences:
 
     def _check_task(self, task: Task, rounds: Rounds, now_s: float) -> None:
         if task.steps != rounds.division.steps_each:
-            self._checker.fail(now_s, task.job, task, f"{rounds.division.steps_each} steps as its tasks that have
-            started")
+            steps = rounds.division.steps_each
+            self._checker.fail(now_s, task.job, task, f"{steps} steps as its tasks that have started")
         width = rounds.width if rounds.started and task.round == rounds.current else task.width or rounds.tasks
         most = (
             rounds.current + rounds.division.count * rounds.tasks - rounds.done if task.width else rounds.division.count

@@ -1,8 +1,8 @@
 """A row with another right side, or out of force, in every decision of a run: the whole schedule, and the cell that
 does the same.
 
-`relax` and `without` change one decision. Here the change is a formulation of the session, under a name: whatever runs
-a formulation of one's own runs it, and what `RowEdit.code` gives is that formulation as text.
+`relax` and `without` change one decision. Here the change is an own formulation, under a name: whatever runs
+an own formulation runs it, and what `RowEdit.code` gives is that formulation as text.
 """
 
 from __future__ import annotations

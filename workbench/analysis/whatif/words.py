@@ -121,8 +121,8 @@ def surprising(found: WhatIf) -> list[str]:
             if row.difference < -SHORTER * row.before and verdict(row) != "not shown":
                 said.append(
                     f"with {change.words}: {_sentence(row, found.question.level)} Less capacity seldom helps: see "
-                    "whether "
-                    "jobs are only ordered or placed otherwise, or run on types where their speed is not recorded."
+                    "whether jobs are only ordered or placed otherwise, or run on types where their speed is not "
+                    "recorded."
                 )
         if "utilisation" not in rows:
             continue

@@ -37,7 +37,7 @@ STEPS_PER_ROUND = Knob(
 
 
 def parallel_tasks(job: Job) -> int:
-    """K, the tasks of one synchronised round."""
+    """K, the tasks of one task round."""
     return job.tasks_per_round or job.gpus
 
 

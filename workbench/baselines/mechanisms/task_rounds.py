@@ -20,14 +20,14 @@ MOST_TASKS = 1_000_000
 class RoundsLeft(NamedTuple):
     """The tasks of a job that have not started.
 
-    steps_each: k of `workbench.baselines.mechanisms.coarsening`; plan: all its rounds; first_round: the first that is
-    left, and open_tasks: those of its tasks that have not started. None starts before arrival_s; the rest of the first
-    round has synchronised at barrier_s, 0 if none of it has started.
+    steps_each: k of `workbench.baselines.mechanisms.coarsening`; division: all its rounds; first_round: the first that
+    is left, and open_tasks: those of its tasks that have not started. None starts before arrival_s; the rest of the
+    first round has synchronised at barrier_s, 0 if none of it has started.
     """
 
     job: Job
     steps_each: int
-    plan: TaskRounds
+    division: TaskRounds
     first_round: int
     open_tasks: tuple[int, ...]
     arrival_s: float
@@ -40,19 +40,21 @@ class RoundsLeft(NamedTuple):
         """
         name, first, each = self.job.name, self.first_round, self.steps_each
         wide = range(parallel_tasks(self.job))
-        count = len(self.open_tasks) + len(wide) * (self.plan.count - 1 - first)
+        count = len(self.open_tasks) + len(wide) * (self.division.count - 1 - first)
         if count > MOST_TASKS:
             expected = f"at most {MOST_TASKS:,}: coarser rounds (knobs steps_per_round and most_rounds)"
             raise InputError(f"job {name}, tasks", count, expected)
         found = [Task(name, first, number, each, together) for number in self.open_tasks]
-        found += [Task(name, r, number, each, together) for r in range(first + 1, self.plan.count) for number in wide]
+        found += [
+            Task(name, r, number, each, together) for r in range(first + 1, self.division.count) for number in wide
+        ]
         return found
 
     def in_turn_s(self, times: TaskTimes) -> float:
         """Seconds if the tasks of each round run one after the other on one GPU, and then the round synchronises."""
-        own, last = self.plan.whole_steps(self.first_round), self.plan.count - 1
+        own, last = self.division.whole_steps(self.first_round), self.division.count - 1
         later = self.first_round < last
-        rest = (last - self.first_round - 1) * self.steps_each + self.plan.whole_steps(last) if later else 0
+        rest = (last - self.first_round - 1) * self.steps_each + self.division.whole_steps(last) if later else 0
         computes = len(self.open_tasks) * own + parallel_tasks(self.job) * rest
         return computes * times.compute_s + (own + rest) * times.sync_s
 
@@ -64,16 +66,16 @@ def scaled_left(snapshot: Snapshot, job: Job, steps_left: float, knobs: Knobs) -
     done, started = view.tasks_done.get(job.name, 0), len(view.started.get(job.name, ()))
     if done + started == 0:
         return rounds_left(snapshot, job, steps_left, knobs)
-    plan = TaskRounds.of(job.steps - job.steps_done, wide, each)
-    left = plan.count * wide - done - started
+    division = TaskRounds.of(job.steps - job.steps_done, wide, each)
+    left = division.count * wide - done - started
     if left == 0:
         return None
-    first_round = plan.count - math.ceil(left / wide)
+    first_round = division.count - math.ceil(left / wide)
     open_tasks = tuple(range((left - 1) % wide + 1))
     barrier_s = view.barrier_s.get(job.name, 0.0)
     if started < view.width.get(job.name, 0):
-        return RoundsLeft(job, each, plan, first_round, open_tasks, job.arrival_s, barrier_s)
-    return RoundsLeft(job, each, plan, first_round, open_tasks, max(job.arrival_s, barrier_s), 0.0)
+        return RoundsLeft(job, each, division, first_round, open_tasks, job.arrival_s, barrier_s)
+    return RoundsLeft(job, each, division, first_round, open_tasks, max(job.arrival_s, barrier_s), 0.0)
 
 
 def rounds_left(snapshot: Snapshot, job: Job, steps_left: float, knobs: Knobs) -> RoundsLeft | None:
@@ -82,12 +84,12 @@ def rounds_left(snapshot: Snapshot, job: Job, steps_left: float, knobs: Knobs) -
     started = view.started.get(job.name, frozenset())
     current, barrier_s = view.rounds_done.get(job.name, 0), view.barrier_s.get(job.name, 0.0)
     if current == 0 and not started:
-        plan = TaskRounds.of(steps_left, wide, each)
-        return RoundsLeft(job, each, plan, 0, tuple(range(wide)), job.arrival_s, 0.0)
-    plan = TaskRounds.of(job.steps - job.steps_done, wide, each)
+        division = TaskRounds.of(steps_left, wide, each)
+        return RoundsLeft(job, each, division, 0, tuple(range(wide)), job.arrival_s, 0.0)
+    division = TaskRounds.of(job.steps - job.steps_done, wide, each)
     open_tasks = tuple(number for number in range(wide) if (current, number) not in started)
     if open_tasks:
-        return RoundsLeft(job, each, plan, current, open_tasks, job.arrival_s, barrier_s)
-    if current + 1 == plan.count:
+        return RoundsLeft(job, each, division, current, open_tasks, job.arrival_s, barrier_s)
+    if current + 1 == division.count:
         return None
-    return RoundsLeft(job, each, plan, current + 1, tuple(range(wide)), max(job.arrival_s, barrier_s), 0.0)
+    return RoundsLeft(job, each, division, current + 1, tuple(range(wide)), max(job.arrival_s, barrier_s), 0.0)

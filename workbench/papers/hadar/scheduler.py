@@ -204,7 +204,7 @@ def _allocate(
 def _chosen_by(
     formulation: Formulation[Any], knobs: Knobs, types: tuple[str, ...], queue: HadarQueue, found: Knapsack
 ) -> Selection:
-    """The selection of a formulation of a session, at the prices of the round's start."""
+    """The selection of an own formulation, at the prices of the round's start."""
     assert queue.bounds is not None
     price = queue.bounds.price(queue.bounds.capacity - found.free)
     prices = {"price": dict(zip(types, price.tolist(), strict=True))}

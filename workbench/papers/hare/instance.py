@@ -442,7 +442,7 @@ def tasks_left(
     instance = HareInstance.made(
         (train * each)[:, kind_of],
         (sync * each)[:, kind_of],
-        rounds=[row.plan.count - row.first_round for row in rows],
+        rounds=[row.division.count - row.first_round for row in rows],
         tasks=[parallel_tasks(row.job) for row in rows],
         weight=[row.job.weight for row in rows],
         arrival_s=[row.arrival_s for row in rows],
@@ -452,7 +452,7 @@ def tasks_left(
         free_s=[_free_s(snapshot, gpu.slot) for gpu in gpus],
         first_tasks=[len(row.open_tasks) for row in rows],
         barrier_s=[row.barrier_s for row in rows],
-        last_part=[row.plan.whole_steps(row.plan.count - 1) / row.steps_each for row in rows],
+        last_part=[row.division.whole_steps(row.division.count - 1) / row.steps_each for row in rows],
     )
     return TasksLeft(instance, tuple(rows), times.notes(), stranded)
 

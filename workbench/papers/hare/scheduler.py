@@ -170,7 +170,7 @@ class Hare(Scheduler):
 def _planned_by(
     formulation: Formulation[Any], instance: HareInstance, knobs: Knobs
 ) -> tuple[TaskSchedule, float | None]:
-    """The schedule of a formulation of a session, and its bound."""
+    """The schedule of an own formulation, and its bound."""
     found = formulation.run(instance, formulation.settle({}) | knobs)
     number = {gpu.name: column for column, gpu in enumerate(instance.gpus)}
     tasks = found.values["tasks"]

@@ -263,7 +263,7 @@ class Admissions:
 
 
 class AdmissionsBy(Admissions):
-    """The same by a formulation of a session: guaranteed is with whom it has a plan for all that are."""
+    """The same by an own formulation: guaranteed is with whom it has a plan for all that are."""
 
     def __init__(self, data: ChronusInstance, solver: Solver, formulation: Formulation[Any], knobs: Knobs) -> None:
         super().__init__(data, solver, plan_again=True)

@@ -46,7 +46,7 @@ def plan(
 ) -> tuple[Leases, Choices, SolveReport]:
     """Leases of all jobs, all guaranteed and in the last plan; what they run as; and how good the plan is.
 
-    instead: the formulation of a session that plans, whatever the last plan is worth; where it has no plan that keeps
+    instead: the own formulation that plans, whatever the last plan is worth; where it has no plan that keeps
     all promises, the last one goes on. What took time beside building a model counts as solving.
     """
     if not data.jobs:

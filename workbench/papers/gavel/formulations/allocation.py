@@ -359,7 +359,7 @@ class ShareFormulation(Formulation[Data]):
         )
 
     def run(self, data: Data, knobs: Knobs, solver: Solver | None = None) -> Result:
-        """`allocate`, and what `report` says of it; one of a session's own is solved as it stands, unmerged."""
+        """`allocate`, and what `report` says of it; an own one is solved as it stands, unmerged."""
         if self.own and data.jobs and not self.at_once(knobs):
             raise InputError(
                 f"formulation {self.name}, knobs", dict(knobs), "those with which its model is solved once"

@@ -43,7 +43,7 @@ from workbench.scheduling.solvers.solve_report import SolveReport
 Prices = Literal["within_round", "start_of_round"]
 Method = Literal["auto", "dp", "lp"]
 Choose = Callable[[HadarQueue, Knapsack], Selection]
-"""How a formulation of a session selects, at the prices of the round's start."""
+"""How an own formulation selects, at the prices of the round's start."""
 
 
 @dataclass(frozen=True, eq=False)

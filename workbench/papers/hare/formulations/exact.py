@@ -269,7 +269,7 @@ class Exact(TaskFormulation):
     )
 
     def build(self, data: HareInstance, knobs: Knobs) -> pyo.ConcreteModel:
-        """The unsolved model, with the values of a known schedule; without cuts if it is a session's, whose rows might
+        """The unsolved model, with the values of a known schedule; without cuts if it is an own one, whose rows might
         have no schedule left within them."""
         cuts = not self.own and bool(knobs.get("cuts", SYMMETRY_CUTS.default))
         return build(data, known_schedule(data), cuts=cuts)

@@ -206,7 +206,7 @@ def _by_model(
 
 
 def plan_by(formulation: Formulation[Any], data: HopsInstance, knobs: Knobs, solver: Solver) -> SolvedPlan:
-    """The plan that a formulation of a session has for the same data."""
+    """The plan that an own formulation has for the same data."""
     found = formulation.run(data, formulation.settle({}) | knobs, solver)
     named = [frozenset(data.named(layout).items()) for layout in data.layouts]
     pairs = zip(data.job.tolist(), data.layout.tolist(), strict=True)

@@ -84,7 +84,7 @@ class RoundState:
 
     placed: what jobs get; before: GPUs of the jobs whose time on them ends now; solved: whether the first plan was made
     anew; planned_gpus: how many it could give out; taken: free GPUs that are given out; listed: jobs whose gains have
-    been recorded when a round began, an earlier one or this. instead: the formulation of a session that plans.
+    been recorded when a round began, an earlier one or this. instead: the own formulation that plans.
     """
 
     def __init__(
