@@ -34,6 +34,8 @@ def test_every_decision_says_who_made_it(scheduler: Scheduler, preset: str, unti
     elif scheduler.name != "chronus":  # whose cycle may ask a solver
         assert made.keys() <= {"algorithm", "kept", *(["assembly"] if kind == "other route" else [])}
     assert sum(made.values()) == len(run.decisions)
+    kept = run.decisions["made_by"] == "kept"
+    assert set(run.decisions.loc[kept, "status"]) <= {""}, "nothing was solved"
 
 
 LARGE = {"gavel_simulated", "hops_512", "hare_160", "chronus_96x8", "chronus_120x8"}

@@ -163,7 +163,7 @@ DECISIONS = Table(
         Column("busy_gpus", "GPUs held after the decision", "GPUs", "int"),
         Column("up_gpus", "GPUs on nodes that are up", "GPUs", "int"),
         Column("changed", "whether some unit's GPUs differ from those before", "", "bool"),
-        Column("status", "the solver's status, empty if nothing was solved"),
+        Column("status", "the solver's status, empty if nothing was solved, as where an answer is kept"),
         Column("objective", "objective", "", "float"),
         Column("bound", "bound", "", "float"),
         Column("gap", "relative gap", "", "float"),

@@ -8,7 +8,7 @@ is carried out, placed by `consolidation`. What is left is for the spot cluster 
 leases; so is what a guaranteed job leaves that ends inside its lease.
 
 A plan is made anew when something has changed: a job was guaranteed, has ended or is not where the plan had it, a node
-failed or came back, the profiling cluster grew or shrank. Else the last one is carried on (status `kept`), as it is
+failed or came back, the profiling cluster grew or shrank. Else the last one is carried on (`made_by` kept), as it is
 when only the profiler is asked. Nodes that are down are missing from a plan's first lease; in the later ones they are
 taken to be back (ours), or every fault would break promises that can still be kept.
 

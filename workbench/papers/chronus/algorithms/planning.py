@@ -23,7 +23,7 @@ from workbench.papers.chronus.algorithms.terms import Choice
 from workbench.papers.chronus.formulations.leases import LeaseSelection, variables
 from workbench.papers.chronus.instance import ChronusInstance, Leases
 from workbench.scheduling.contract import Formulation, Knobs
-from workbench.scheduling.solvers import MadeBy, Solver, TimeLimitError
+from workbench.scheduling.solvers import KEPT, MadeBy, Solver, TimeLimitError
 from workbench.scheduling.solvers.solve_report import SolveReport, relative_gap, report
 
 FORMULATION = LeaseSelection()
@@ -31,8 +31,7 @@ Choices = Mapping[str, Choice]
 """What jobs run as."""
 SMALL = 300
 """Variables up to which `auto` plans by the printed model; with 400 and more it takes seconds a cycle."""
-KEPT = "kept"
-WORSE = (KEPT, "optimal", "feasible", "time_limit")
+WORSE = (KEPT.status, "optimal", "feasible", "time_limit")
 """Statuses of a plan: carried on as it was, or as a solver says; the worst last."""
 
 
@@ -54,7 +53,7 @@ def plan(
     if instead is not None:
         own = instead.attempt(data, instead.settle({}) | knobs, solver_of(knobs))
         if own is None:
-            return data.previous, {}, SolveReport(KEPT, None, made_by="kept")
+            return data.previous, {}, KEPT
         return leases_of(own.values["leases"]), {}, own
     begun_s = time.perf_counter()
     leases, choices, found = _planned(data, knobs)
@@ -107,8 +106,8 @@ def kept(promises: Promises) -> SolveReport:
     Where nobody is promised anything there is no plan, and the algorithm of the spot cluster alone decides.
     """
     gap = relative_gap(promises.objective or 0.0, promises.bound)
-    made_by: MadeBy = "kept" if promises.leases else "algorithm"
-    return SolveReport(KEPT, promises.objective, bound=promises.bound, gap=gap, made_by=made_by)
+    made_by: MadeBy = KEPT.made_by if promises.leases else "algorithm"
+    return replace(KEPT, objective=promises.objective, bound=promises.bound, gap=gap, made_by=made_by)
 
 
 def together(solutions: Sequence[SolveReport]) -> SolveReport:

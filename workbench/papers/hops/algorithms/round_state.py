@@ -309,16 +309,19 @@ class RoundState:
         """How the plans were found; the objective is the first one's."""
         if not self._made:
             if self._again is not None:
-                return replace(self._again.solution, build_s=0.0, solve_s=0.0, passes=0, made_by="kept")
+                before = self._again.solution
+                return replace(KEPT, objective=before.objective, bound=before.bound, gap=before.gap)
             return replace(KEPT, status="time_limit") if self._late else KEPT
         first, makers = self._made[0].planned.solved, [made.planned.solved.made_by for made in self._made]
+        made_by = next((maker for maker in makers if maker != KEPT.made_by), KEPT.made_by)
+        status = KEPT.status if made_by == KEPT.made_by else first.status
         return replace(
             first,
-            status="time_limit" if self._late else first.status,
+            status="time_limit" if self._late else status,
             build_s=sum(made.planned.solved.build_s for made in self._made),
             solve_s=sum(made.planned.solved.solve_s for made in self._made),
             passes=len(self._made),
-            made_by=next((maker for maker in makers if maker != "kept"), "kept"),
+            made_by=made_by,
         )
 
     def why(self, due: DuePlan | None) -> dict[str, Reason]:
