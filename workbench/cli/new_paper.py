@@ -240,7 +240,7 @@ from sixth.formulations.max_min_share import MaxMinShare
 from sixth.instance import from_snapshot
 from sixth.knobs import MOST_SHARE
 from workbench import Snapshot
-from workbench.baselines.mechanisms.priority import Allocated
+from workbench.baselines.mechanisms.priority import PolicyAnswer
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.scheduling.contract import Knobs, Route, StatedProblem
 from workbench.scheduling.decision import Shares
@@ -251,12 +251,12 @@ FORMULATION = MaxMinShare()
 class Policy:
     """Shares of time as the formulation has them; what is stated, `workbench.rows` and a lab show row by row."""
 
-    def __call__(self, snapshot: Snapshot, knobs: Knobs, memory: Any = None) -> Allocated:
+    def __call__(self, snapshot: Snapshot, knobs: Knobs, memory: Any = None) -> PolicyAnswer:
         instance = from_snapshot(snapshot)
         found = FORMULATION.run(instance, knobs)
         rows = [[found.values["allocation"][job][kind] for kind in instance.types] for job in instance.jobs]
         values = np.clip(np.array(rows, dtype=float).reshape(instance.pace.shape), 0.0, 1.0)
-        return Allocated(Shares(instance.jobs, instance.types, values), found)
+        return PolicyAnswer(Shares(instance.jobs, instance.types, values), found)
 
     def stated(self, snapshot: Snapshot, knobs: Knobs, memory: Any = None) -> StatedProblem:
         """The problem that is solved for the jobs that are there."""

@@ -33,7 +33,7 @@ from workbench.simulation.recorder import ShareRows, share_table
 
 
 class DividedAnswer(Protocol):
-    """What a policy answers (`workbench.baselines.mechanisms.priority.Allocated`)."""
+    """What a policy answers (`workbench.baselines.mechanisms.priority.PolicyAnswer`)."""
 
     @property
     def shares(self) -> Shares: ...

@@ -16,9 +16,9 @@ from workbench.simulation.loop import simulate
 RULES = SpotRules("local_search", 100_000, 16, topology=True)
 
 
-def pool(free: dict[str, int], idle: dict[str, int] | None = None, room: tuple[int, ...] = ()) -> SpotGpus:
+def pool(free: dict[str, int], idle: dict[str, int] | None = None, outside: tuple[int, ...] = ()) -> SpotGpus:
     """Nodes of 8 GPUs; a gang loses a tenth of its speed with every further node."""
-    rest = room or tuple(sorted(free.values(), reverse=True))
+    rest = outside or tuple(sorted(free.values(), reverse=True))
     return SpotGpus(
         free, idle or {}, rest, 8, lambda name, shape: sum(shape) * 0.9 ** len(shape), lambda name, at: True
     )
