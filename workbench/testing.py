@@ -22,9 +22,9 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling import notation
 from workbench.scheduling.contract import Formulation, Knobs, Scheduler
 from workbench.scheduling.estimators.registry import maker
-from workbench.scheduling.room import NAME, Room
+from workbench.scheduling.room import NAME, Room, check_declared
 from workbench.session.api import load
-from workbench.session.registry import find_formulation, formulations, rooms
+from workbench.session.registry import find_formulation, formulations, is_own, rooms
 from workbench.simulation.job_at_time import Explained, JobAtTime
 from workbench.simulation.loop import simulate
 from workbench.simulation.stop import Until
@@ -89,16 +89,13 @@ def _example(formulation: Formulation[Any]) -> str:
 def _wrong_declaration(offered: Formulation[Any] | Scheduler) -> Iterator[Problem]:
     """Name, title, knobs and presets: the room's own checks, and what they do not see."""
     name = getattr(offered, "name", None)
-    if not isinstance(name, str) or not NAME.fullmatch(name):
+    if not isinstance(name, str) or not (is_own(name) or NAME.fullmatch(name)):
         expected = "a name such as mine, or room.mine (small letters, digits and _)"
         yield Problem(f"declaration of {type(offered).__name__}, name", NOTHING if name is None else name, expected)
         return
-    room, problems = name.partition(".")[0], list[Problem]()
+    problems = list[Problem]()
     with collecting("declaration", "a declaration", problems):
-        if isinstance(offered, Formulation):
-            Room(name=room, formulations=(offered,))
-        else:
-            Room(name=room, schedulers=(offered,))
+        check_declared(offered)
         where = f"{offered.name}, knobs"
         for knob in offered.knobs:
             if not knob.help:

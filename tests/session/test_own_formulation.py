@@ -77,8 +77,9 @@ def test_a_cap_on_one_of_five_equal_jobs_solves_runs_and_compares_beside_process
     told = workbench.explain(run, "job 0", at_s).text()
     assert "Its shares: 0.3 of its time on v100." in told and f"workbench.rows(run, at={at_s:g})" in told
     assert workbench.rows(run, at=at_s).query("part == 'cap' and binding")["index"].tolist() == ["job 0,v100"]
-    check(workbench.find_formulation("mine"), scenario)
-    check(workbench.find_scheduler("mine"), scenario)
+    workbench.formulation("My Cap", base=BASE)(capped())  # a session's names may have capitals and spaces
+    check(workbench.find_formulation("My Cap"), scenario)
+    check(workbench.find_scheduler("My Cap"), scenario)
 
 
 def test_it_is_in_the_lists() -> None:

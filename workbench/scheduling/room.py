@@ -106,16 +106,13 @@ class Room:
                 raise InputError(where, each, f"an instance of the class: {each.__name__}()")
             if not isinstance(each, kind):
                 raise InputError(where, each, f"an instance of workbench.{noun}")
-            name, title = getattr(each, "name", None), getattr(each, "title", None)
+            name = getattr(each, "name", None)
             if name is None:
                 raise InputError(where, Words(f"{type(each).__name__} without a name"), f'name = "{self.name}.mine"')
             self._check_name(where, name)
-            here = f"{noun.lower()} {name}"
             if [getattr(other, "name", None) for other in offered].count(name) > 1:
                 raise InputError(where, name, "each name once")
-            if not isinstance(title, str) or not title or title.endswith("."):
-                raise InputError(f"{here}, title", title, "a few words, without a full stop")
-            _check_knobs(here, each)
+            check_declared(each)
 
     def _check_name(self, where: str, name: Any) -> None:
         """A name whose first word, before a dot, is the room: so it is found without importing every room."""
@@ -144,6 +141,14 @@ class Room:
             raise InputError(where, name, f'a formulation with the room in its name: name = "{prefix}{name}"')
         expected = one_of(name, (each.removeprefix(prefix) for each in known))
         raise InputError(where, name, f"a formulation of the room: {expected}")
+
+
+def check_declared(offered: Formulation[Any] | Scheduler) -> None:
+    """Raise InputError for a title or knobs that cannot be, in a room and in a session."""
+    noun, title = "formulation" if isinstance(offered, Formulation) else "scheduler", getattr(offered, "title", None)
+    if not isinstance(title, str) or not title or title.endswith("."):
+        raise InputError(f"{noun} {offered.name}, title", title, "a few words, without a full stop")
+    _check_knobs(f"{noun} {offered.name}", offered)
 
 
 def _entries(where: str, given: Any, expected: str) -> Iterator[tuple[Any, Any]]:
