@@ -154,7 +154,7 @@ for lab in (CompareLab(), Lab("hops"), WhatIfLab()):
     assert with_usable_schedulers(lab.scenario) == lab.scenario
 planned = workbench.preset("start_here").replace(schedulers=[{"scheduler": name} for name in ("hadare", "fifo")])
 found = workbench.compare(planned)
-assert found.labels == ("fifo",) and "without hadare: hadar cannot" in found.runs[0].scenario.notes[0]
+assert found.labels == ("fifo",) and "schedulers: hadare: hadar cannot" in found.runs[0].scenario.notes[0]
 
 @workbench.formulation("mine", base="hops.round")
 def mine(m, data):

@@ -92,14 +92,14 @@ def test_a_guaranteed_job_of_the_run_meets_a_deadline_and_its_reward_stands_behi
 
 def test_the_clusters_add_up_to_all_gpus_at_every_time(lab: Lab) -> None:
     table = look_at(lab, "Clusters").table
-    assert set(table["pool"]) == {"profiling", "guaranteed", "spot"}
+    assert set(table["cluster"]) == {"profiling", "guaranteed", "spot"}
     assert set(table.groupby("time_s")["gpus"].sum()) == {float(lab.scenario.cluster.gpus)}
     held, known = lab.run.timeline, verdicts(lab)
     assert table["time_s"].nunique() > 50
     for time_s, part in table.groupby("time_s"):
         now = held[(held["start_s"] <= time_s) & (held["end_s"] > time_s) & (held["kind"] != "profile")]
         running = sum(known[job] == "guaranteed" for job in now["job"])
-        assert part.set_index("pool")["gpus"]["guaranteed"] == running, "no guarantee was broken in this run"
+        assert part.set_index("cluster")["gpus"]["guaranteed"] == running, "no guarantee was broken in this run"
 
 
 def test_what_belongs_to_the_cluster_is_no_signal_of_a_job(lab: Lab) -> None:

@@ -190,7 +190,8 @@ def test_a_problem_that_has_not_changed_is_not_solved_again(monkeypatch):
     made = scenario([job(n, sizes=(1, 2), steps=4000.0) for n in "ab"], speeds=(1.0,), gpus=3)
     run = simulate(made, "hops", FREE, until_s=1500.0)
     assert len(calls) == 1 and len(run.decisions) == 5
-    assert (run.decisions["status"] == "optimal").all() and (run.decisions["solve_s"].iloc[1:] == 0).all()
+    assert run.decisions["status"].tolist() == ["optimal", "", "", "", ""]
+    assert (run.decisions["solve_s"].iloc[1:] == 0).all() and (run.decisions["made_by"].iloc[1:] == "kept").all()
     assert run.decisions["objective"].nunique() == 1
 
 
