@@ -235,17 +235,6 @@ class AveragingOutcome:
     differences: pd.DataFrame
 
 
-def wrong_over_time(outcome: AveragingOutcome) -> pd.DataFrame:
-    """How many test images are read wrong, against simulated time, from the first round on: `charts.curves.curve`.
-
-    Columns: line (the way), x (minutes), y (mean share over seeds, in per cent), low, high (best and worst seed).
-    """
-    course = outcome.course[outcome.course["round"] > 0]
-    grouped = course.assign(wrong=100 * (1 - course["accuracy"])).groupby(["way", "round"], sort=False)
-    table = grouped.agg(x=("time_s", "mean"), y=("wrong", "mean"), low=("wrong", "min"), high=("wrong", "max"))
-    return table.reset_index().rename(columns={"way": "line"}).assign(x=lambda rows: rows["x"] / 60)
-
-
 def experiment(setting: TrainingSetting | None = None, seeds: Iterable[int] = SEEDS) -> AveragingOutcome:
     """Train in both ways for every seed: another split of the images, other first parameters, other mini-batches.
 

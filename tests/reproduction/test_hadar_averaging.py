@@ -22,7 +22,6 @@ from reproduction.hadar.averaging import (
     images,
     train_alone,
     train_forked,
-    wrong_over_time,
 )
 from workbench.base.errors import InputError
 
@@ -216,16 +215,6 @@ def test_summary_and_differences_are_those_of_the_seeds(outcome: Any) -> None:
         gains = part[FORKED] - part[ALONE]
         assert row.mean_gain == pytest.approx(gains.mean()) and row.std_gain == pytest.approx(gains.std())
         assert (row.seeds_forked_better, row.seeds) == (int((gains > 0).sum()), 3)
-
-
-def test_what_is_read_wrong_over_time_is_that_of_the_seeds(outcome: Any) -> None:
-    table = wrong_over_time(outcome)
-    assert set(table["line"]) == {"one node", "forked"} and (table["x"] > 0).all()
-    last = table[table["line"] == "forked"].iloc[-1]
-    ends = outcome.ends[(outcome.ends["way"] == "forked") & (outcome.ends["comparison"] == "equal steps")]
-    wrong = 100 * (1 - ends["accuracy"])
-    assert (last["y"], last["low"], last["high"]) == pytest.approx((wrong.mean(), wrong.min(), wrong.max()))
-    assert last["x"] == pytest.approx(ends["time_s"].iloc[0] / 60)
 
 
 @pytest.mark.parametrize(

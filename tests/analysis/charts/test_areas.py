@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from chart_tables import interval, jobs_named, timeline
 
-from workbench.analysis.charts import logical_clusters, logical_clusters_held, to_svg
+from workbench.analysis.charts import logical_clusters, to_svg
 
 SIZES = pd.DataFrame(
     [
@@ -48,43 +47,6 @@ def test_with_very_many_changes_means_of_bins_keep_the_gpu_time() -> None:
         assert (part["gpus"] * seconds).sum() == pytest.approx(many[many["cluster"] == cluster]["gpus"].sum())
     spot = areas[areas["cluster"] == "spot"]
     assert (spot["high"] - spot["low"]).tolist() == pytest.approx(spot["gpus"].tolist())
-
-
-def test_gpus_are_held_for_profiles_by_guaranteed_jobs_and_by_others() -> None:
-    jobs = jobs_named({"a": 300.0, "b": 300.0})
-    jobs["verdict"] = ["guaranteed", "best_effort"]
-    held, _ = logical_clusters_held(
-        timeline(
-            interval("a-0", 0, "a", 0, 100, "profile"),
-            interval("a-0", 0, "a", 100, 300),
-            interval("a-0", 1, "a", 100, 300),
-            interval("b-0", 0, "b", 50, 300),
-        ),
-        jobs,
-        end_s=300.0,
-    )
-    at = {time: part.set_index("cluster")["gpus"].to_dict() for time, part in held.groupby("time_s")}
-    assert at[0.0] == {"profiling": 1, "guaranteed": 0, "spot": 0}
-    assert at[50.0] == {"profiling": 1, "guaranteed": 0, "spot": 1}
-    assert at[100.0] == {"profiling": 0, "guaranteed": 2, "spot": 1}
-
-
-def test_a_job_whose_guarantee_broke_is_guaranteed_until_then() -> None:
-    jobs = jobs_named({"a": 300.0, "b": 300.0})
-    jobs["verdict"] = ["best_effort", "best_effort"]
-    held = timeline(
-        interval("a-0", 0, "a", 0, 50, "profile"),
-        *(interval("a-0", slot, "a", 50, 300) for slot in (0, 1)),
-        interval("b-0", 0, "b", 0, 300),
-        interval("b-0", 1, "", 0, 300, "down"),
-    )
-    sizes, _ = logical_clusters_held(held, jobs, end_s=300.0, broken_s={"a": 200.0})
-    at = {time: part.set_index("cluster")["gpus"].to_dict() for time, part in sizes.groupby("time_s")}
-    assert at[0.0] == {"profiling": 1, "guaranteed": 0, "spot": 1}
-    assert at[50.0] == {"profiling": 0, "guaranteed": 2, "spot": 1}
-    assert at[200.0] == {"profiling": 0, "guaranteed": 0, "spot": 3}
-    whole, _ = logical_clusters_held(held, jobs, end_s=300.0)
-    assert whole[whole["cluster"] == "spot"]["gpus"].tolist() == [1, 3, 0], "without that time it counts by its verdict"
 
 
 def test_nothing_to_show_is_said() -> None:

@@ -133,7 +133,7 @@ DRAWINGS: Mapping[str, Callable[[], Drawing]] = {
     "rewards of jobs": lambda: charts.reward_curves({"a": DEADLINES, "b": None}, done_s={"a": 2000.0}),
     "rewards of classes": lambda: charts.reward_classes({"a": DEADLINES, "b": None}, done_s={"a": 2000.0}),
     "logical clusters": lambda: charts.logical_clusters(
-        charts.logical_clusters_held(TABLE, JOBS, end_s=2520.0)[0], gpus=CLUSTER.gpus, end_s=2520.0
+        pd.DataFrame({"time_s": [0.0, 60.0], "cluster": "spot", "gpus": [1.0, 2.0]}), gpus=CLUSTER.gpus, end_s=2520.0
     ),
     "schedulers in a plane": lambda: charts.scatter(
         pd.DataFrame({"name": ["a", "b"], "x": [1.0, 2.0], "y": [2.0, 1.0], "x_spread": 0.1, "y_spread": 0.2}),

@@ -1,6 +1,6 @@
 """Charts: pure functions from a run's tables to a `Drawing`, and files made of them."""
 
-from workbench.analysis.charts.areas import entities, logical_clusters, logical_clusters_held, utilisation
+from workbench.analysis.charts.areas import entities, logical_clusters, utilisation
 from workbench.analysis.charts.bar_charts import (
     before_after,
     comparison,
@@ -83,7 +83,6 @@ __all__ = [
     "job_changes",
     "lease_gantt",
     "logical_clusters",
-    "logical_clusters_held",
     "longest_queue_s",
     "over_time",
     "plan",

@@ -11,7 +11,7 @@ import pandas as pd
 from workbench.analysis.charts import theme
 from workbench.analysis.charts.bars_in_rows import present
 from workbench.analysis.charts.curves import TICKS
-from workbench.analysis.charts.deadlines import BARS, GUARANTEED, PROFILING, SPOT, logical_cluster_of, until_broken
+from workbench.analysis.charts.deadlines import BARS, GUARANTEED, PROFILING, SPOT
 from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer, unchecked
 from workbench.analysis.charts.series import MOST_POINTS, MOST_TIMES, at_change, bin_note, held_gpus, time_axis
 from workbench.scenario.cluster import Cluster
@@ -144,23 +144,6 @@ def _stacked_types(held: pd.DataFrame, names: list[str], last_s: float) -> pd.Da
 IDLE = "idle"
 COLOURS = {PROFILING: BARS[PROFILING], GUARANTEED: BARS[GUARANTEED], SPOT: BARS[SPOT], IDLE: theme.LANE}
 """From the bottom to the top."""
-
-
-def logical_clusters_held(
-    timeline: pd.DataFrame, jobs: pd.DataFrame, *, end_s: float, broken_s: Mapping[str, float] | None = None
-) -> tuple[pd.DataFrame, float]:
-    """GPUs held for profiling, by guaranteed jobs and by others: columns time_s, cluster, gpus; the width of bins in s.
-
-    A job counts by its verdict at the end of the run; one whose guarantee was broken at a time of `broken_s` (see
-    `workbench.analysis.metrics.broken_s`) as guaranteed until then.
-    """
-    verdict = dict(zip(jobs["job"], jobs["verdict"], strict=True))
-    cluster = timeline["job"].map(lambda job: logical_cluster_of(verdict.get(job, "")))
-    spans = timeline.rename(columns={"start_s": "start", "end_s": "end"})
-    parts = until_broken(spans.assign(what=cluster.where(timeline["kind"] != "profile", PROFILING)), broken_s or {})
-    parts = parts.rename(columns={"start": "start_s", "end": "end_s"}).assign(accelerator=parts["what"])
-    held, width_s = held_gpus(parts, end_s)
-    return held.rename(columns={"accelerator": "cluster"}), width_s
 
 
 @unchecked

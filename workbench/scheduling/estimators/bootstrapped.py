@@ -19,54 +19,18 @@ import numpy as np
 
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.throughput import FloatArray, Placement
-from workbench.scheduling.estimators.oracle import Oracle
-from workbench.scheduling.snapshot import JobView, Observation
+from workbench.scheduling.estimators.oracle import GangEstimator
+from workbench.scheduling.snapshot import Observation
 
 
-class Bootstrapped(Oracle):
+class Bootstrapped(GangEstimator):
     """The belief of Sia's estimator. It learns, so every run takes a new one."""
 
     def __init__(self, scenario: Scenario) -> None:
         super().__init__(scenario)
-        self._types = {node.name: node.accelerator for node in scenario.cluster.machines}
-        self._jobs = {job.name: job for job in scenario.jobs}
         self._most = {name: int(count) for name, count in _gpus(scenario).items()}
         self._profiles: dict[tuple[str, str], tuple[int, float]] = {}
         self._measured: dict[str, dict[tuple[str, int], tuple[float, float]]] = {}
-
-    def speeds(self, jobs: JobView, placement: Placement = "consolidated") -> FloatArray:
-        """(jobs x types) steps/s of each job's gang on one type, as estimated or measured."""
-        able = super().speeds(jobs, placement) > 0
-        rows = [
-            [self._gang(job, kind, int(gpus)) for kind in self._table.cluster.types]
-            for job, gpus in zip(jobs.jobs, jobs.gpus, strict=True)
-        ]
-        return np.where(able, np.array(rows, dtype=float).reshape(able.shape), 0.0)
-
-    def steps_per_s(
-        self,
-        job: Job,
-        accelerator: str,
-        gpus: int,
-        placement: Placement = "consolidated",
-        nodes: int | None = None,
-    ) -> float:
-        """Steps/s of a job on `gpus` GPUs of one type, as estimated or measured; 0 where it cannot run."""
-        able = super().steps_per_s(job, accelerator, gpus, placement, nodes) > 0
-        return self._gang(job, accelerator, gpus) if able else 0.0
-
-    def on_nodes(self, job: Job, gpus: Mapping[str, int]) -> float:
-        """Steps/s of a job's gang on `{node: GPUs}`, that of its slowest type; 0 where it cannot run."""
-        if super().on_nodes(job, gpus) <= 0:
-            return 0.0
-        return min(self._gang(job, kind, sum(gpus.values())) for kind in {self._types[node] for node in gpus})
-
-    def pair(
-        self, job: Job, other: Job, accelerator: str, placement: Placement = "consolidated"
-    ) -> tuple[float, float] | None:
-        """None: Sia says nothing of jobs that share their GPUs."""
-        return None
 
     def learn(self, observations: Sequence[Observation]) -> None:
         """Put the mean of what was measured of a job, weighted by its seconds, in place of estimates."""
@@ -82,12 +46,11 @@ class Bootstrapped(Oracle):
         """The fewest GPUs of a type on which a job runs, and its speed there; (1, 0) where it does on none."""
         key = job.model, kind
         if key not in self._profiles:
-            able = ((n, super(Bootstrapped, self).steps_per_s(job, kind, n)) for n in range(1, self._most[kind] + 1))
+            able = ((n, self._table.row(job.model, kind, n)) for n in range(1, self._most[kind] + 1))
             self._profiles[key] = next((found for found in able if found[1] > 0), (1, 0.0))
         return self._profiles[key]
 
     def _gang(self, job: Job, kind: str, gpus: int) -> float:
-        """Steps/s of a gang on a type on which it can run."""
         measured = self._measured.get(job.name, {})
         if (kind, gpus) in measured:
             total, seconds = measured[kind, gpus]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
@@ -85,6 +86,56 @@ class Servers(Oracle):
     """The same, with the speed of every single node: what Hops comes to know of its servers."""
 
     node_speeds = True
+
+
+class GangEstimator(Oracle, ABC):
+    """Where a job runs is known; how fast a gang is there is estimated. Nothing is said of jobs that share GPUs."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        super().__init__(scenario)
+        self._types = {node.name: node.accelerator for node in scenario.cluster.machines}
+        self._jobs = {job.name: job for job in scenario.jobs}
+
+    def speeds(self, jobs: JobView, placement: Placement = "consolidated") -> FloatArray:
+        """(jobs x types) steps/s of each job's gang on one type, as estimated or measured."""
+        able = super().speeds(jobs, placement) > 0
+        rows = [
+            [self._gang(job, kind, int(gpus)) for kind in self._table.cluster.types]
+            for job, gpus in zip(jobs.jobs, jobs.gpus, strict=True)
+        ]
+        return np.where(able, np.array(rows, dtype=float).reshape(able.shape), 0.0)
+
+    def steps_per_s(
+        self,
+        job: Job,
+        accelerator: str,
+        gpus: int,
+        placement: Placement = "consolidated",
+        nodes: int | None = None,
+    ) -> float:
+        """Steps/s of a job on `gpus` GPUs of one type, as estimated or measured; 0 where it cannot run."""
+        able = super().steps_per_s(job, accelerator, gpus, placement, nodes) > 0
+        return self._gang(job, accelerator, gpus) if able else 0.0
+
+    def on_nodes(self, job: Job, gpus: Mapping[str, int]) -> float:
+        """Steps/s of a job's gang on `{node: GPUs}`, that of its slowest node; 0 where it cannot run."""
+        if super().on_nodes(job, gpus) <= 0:
+            return 0.0
+        return min(self._on_node(job, node, sum(gpus.values())) for node in gpus)
+
+    def pair(
+        self, job: Job, other: Job, accelerator: str, placement: Placement = "consolidated"
+    ) -> tuple[float, float] | None:
+        """None: nothing is said of jobs that share their GPUs."""
+        return None
+
+    @abstractmethod
+    def _gang(self, job: Job, kind: str, gpus: int) -> float:
+        """Steps/s of a gang on a type on which it can run."""
+
+    def _on_node(self, job: Job, node: str, gpus: int) -> float:
+        """Steps/s of a gang with GPUs of a node, by default those of its type."""
+        return self._gang(job, self._types[node], gpus)
 
 
 NOISE = (

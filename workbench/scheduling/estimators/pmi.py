@@ -26,9 +26,8 @@ import numpy as np
 from workbench.base.errors import InputError
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.throughput import FloatArray, Placement
-from workbench.scheduling.estimators.oracle import Oracle
-from workbench.scheduling.snapshot import JobView, Observation
+from workbench.scheduling.estimators.oracle import GangEstimator
+from workbench.scheduling.snapshot import Observation
 
 SCALE: Mapping[str, float] = {"S": 1.0, "M": 2.0, "L": 3.0, "XL": 4.0}
 """Numbers of model weights and data set sizes (ours)."""
@@ -66,7 +65,7 @@ class Key(NamedTuple):
     node: str
 
 
-class Pmi(Oracle):
+class Pmi(GangEstimator):
     """The belief by (10), which learns what is measured. It needs a new one for every run.
 
     Raises InputError for a scenario that does not tell what (10) asks of its accelerator types and its jobs' models.
@@ -80,46 +79,10 @@ class Pmi(Oracle):
             for kind, (pmi, pcie_scaling) in _accelerators(scenario).items()
             for name, (batch_size, weight, size) in models.items()
         }
-        self._types = {node.name: node.accelerator for node in scenario.cluster.machines}
-        self._jobs = {job.name: job for job in scenario.jobs}
         self._measured: dict[Key, tuple[float, float]] = {}
         self._of_type: dict[tuple[str, int, str], float] = {}
         self._ratio: dict[str, float] = {}
         self._mean_ratio = 1.0
-
-    def speeds(self, jobs: JobView, placement: Placement = "consolidated") -> FloatArray:
-        """(jobs x types) steps/s of each job's gang on one type, as estimated or measured."""
-        able = super().speeds(jobs, placement) > 0
-        types = self._table.cluster.types
-        rows = [
-            [self._gang(job.model, kind, int(gpus)) for kind in types]
-            for job, gpus in zip(jobs.jobs, jobs.gpus, strict=True)
-        ]
-        return np.where(able, np.array(rows, dtype=float).reshape(able.shape), 0.0)
-
-    def steps_per_s(
-        self,
-        job: Job,
-        accelerator: str,
-        gpus: int,
-        placement: Placement = "consolidated",
-        nodes: int | None = None,
-    ) -> float:
-        """Steps/s of a job on `gpus` GPUs of one type, as estimated or measured; 0 where it cannot run."""
-        able = super().steps_per_s(job, accelerator, gpus, placement, nodes) > 0
-        return self._gang(job.model, accelerator, gpus) if able else 0.0
-
-    def on_nodes(self, job: Job, gpus: Mapping[str, int]) -> float:
-        """Steps/s of a job's gang on `{node: GPUs}`, that of its slowest node; 0 where it cannot run."""
-        if super().on_nodes(job, gpus) <= 0:
-            return 0.0
-        return min(self._on_node(job.model, node, sum(gpus.values())) for node in gpus)
-
-    def pair(
-        self, job: Job, other: Job, accelerator: str, placement: Placement = "consolidated"
-    ) -> tuple[float, float] | None:
-        """None: (10) says nothing of jobs that share their GPUs."""
-        return None
 
     def learn(self, observations: Sequence[Observation]) -> None:
         """Put the mean of what was measured, weighted by its seconds, in place of estimates."""
@@ -146,18 +109,17 @@ class Pmi(Oracle):
         self._ratio = {model: float(np.mean(found)) for model, found in by_model.items()}
         self._mean_ratio = float(np.mean(list(self._ratio.values()))) if self._ratio else 1.0
 
-    def _gang(self, model: str, kind: str, gpus: int) -> float:
-        """Steps/s of a gang on a type on which it can run."""
-        measured = self._of_type.get((model, gpus, kind))
+    def _gang(self, job: Job, kind: str, gpus: int) -> float:
+        measured = self._of_type.get((job.model, gpus, kind))
         if measured is not None:
             return measured
-        return self._single[model, kind] * gpus * self._ratio.get(model, self._mean_ratio)
+        return self._single[job.model, kind] * gpus * self._ratio.get(job.model, self._mean_ratio)
 
-    def _on_node(self, model: str, node: str, gpus: int) -> float:
-        if (model, gpus, node) in self._measured:
-            total, seconds = self._measured[Key(model, gpus, node)]
+    def _on_node(self, job: Job, node: str, gpus: int) -> float:
+        if (job.model, gpus, node) in self._measured:
+            total, seconds = self._measured[Key(job.model, gpus, node)]
             return total / seconds
-        return self._gang(model, self._types[node], gpus)
+        return super()._on_node(job, node, gpus)
 
 
 def _accelerators(scenario: Scenario) -> dict[str, tuple[float, float]]:
