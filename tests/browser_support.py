@@ -466,11 +466,8 @@ def see_chart(page: Page, chart: str, view: str, label: str) -> None:
     """
     open_page(page, "Measures")
 
-    def chosen() -> None:  # again where the charts on offer change with the numbers of a run, just then
-        page.locator(".wb-chart-which select").select_option(label=chart)
-        expect(page.locator(f".wb-view-{view}")).to_be_visible()
-
-    soon(page, chosen)
+    page.locator(".wb-chart-which select").select_option(label=chart)
+    page.locator(f".wb-view-{view}").wait_for()
     drawn(page, view, label)
     page.locator(f".wb-view-{view} canvas").scroll_into_view_if_needed()
 

@@ -24,6 +24,7 @@ from widgets.work.work import Message
 from workbench.analysis.exact import TIME_LIMIT_S
 from workbench.analysis.rows.stated import SolvedStatement
 from workbench.base.errors import WorkbenchError
+from workbench.base.labels import head_of
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.notation import values
 from workbench.simulation.run import Run
@@ -124,7 +125,7 @@ class FormulationPage:
         if message["kind"] == "done":
             text = [message["sentence"], f"Not in the problem: {message['leaves_out']}."]
             rows = pd.DataFrame(message["schedule"])
-            table = "" if rows.empty else html_table(rows.head(ROWS_SHOWN))
+            table = "" if rows.empty else html_table(rows.head(ROWS_SHOWN).rename(columns=head_of))
             self._found.value = "".join(f"<p>{html.escape(line)}</p>" for line in text) + table
         elif message["kind"] in ("error", "cancelled"):
             said = refusal(WorkbenchError.from_json(message)) if message["kind"] == "error" else "Cancelled."

@@ -191,16 +191,28 @@ class Results:
 
     def _make_measures(self) -> w.HBox:
         """The numbers, and beside them the chart that is chosen."""
-        self._chart = w.Dropdown(options=["JCT"], description="Chart", layout=w.Layout(width="20em"))
-        self._chart.add_class("wb-chart-which")
-        self._chart.observe(lambda _: self._draw_page(), "value")
+        self._chart = self._chart_choice(["JCT"], "JCT")
+        self._chart_before: w.Dropdown | None = None
         self._charts = w.VBox()
-        numbers, charts = w.VBox([self.compared.measures, self.compared.jobs]), w.VBox([self._chart, self._charts])
+        self._measures_charts = w.VBox([self._chart, self._charts])
+        numbers, charts = w.VBox([self.compared.measures, self.compared.jobs]), self._measures_charts
         numbers.add_class("wb-metrics")
         charts.add_class("wb-page-charts")
         found = w.HBox([numbers, charts])
         found.add_class("wb-page")
         return found
+
+    def _chart_choice(self, charts: list[str], chosen: str) -> w.Dropdown:
+        found = w.Dropdown(options=charts, value=chosen, description="Chart", layout=w.Layout(width="20em"))
+        found.add_class("wb-chart-which")
+        found.observe(lambda change: self._choose_chart(change["new"]), "value")
+        return found
+
+    def _choose_chart(self, name: str) -> None:
+        """A chart was chosen, perhaps from the list that was there until just now."""
+        if name in self._chart.options:
+            self._chart.value = name
+        self._draw_page()
 
     def _chart_box(self, name: str) -> w.Widget:
         """What the page Measures has below the choice of that chart, made when it is first chosen: a lab has twenty
@@ -230,10 +242,13 @@ class Results:
         """Offer those that the run has, beside those tried before; what is open stays if it has it."""
         charts = [*self._there(CHARTS), PICTURE]
         if list(self._chart.options) != charts:
-            before, self._setting_up = self._chart.value, True
-            self._chart.options = charts
-            self._chart.value = before if before in charts else charts[0]
-            self._setting_up = False
+            # A new list, beside the old one until the next: a page says the number of what a person has chosen, which
+            # means the list that was in sight then.
+            if self._chart_before is not None:
+                self._chart_before.close()
+            before, self._chart_before = self._chart.value, self._chart
+            self._chart = self._chart_choice(charts, before if before in charts else charts[0])
+            self._measures_charts.children = [self._chart, self._charts]
 
     # Showing a run ---------------------------------------------------------------------------------------------------
 
