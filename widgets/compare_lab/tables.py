@@ -14,6 +14,7 @@ import pandas as pd
 from widgets.compare_lab.outcomes import Outcomes
 from widgets.editors.mistakes import refusal
 from widgets.lab.results import drawings
+from widgets.lab.words import PROPERTIES
 from workbench.analysis.comparison import Comparison, best_of
 from workbench.analysis.metrics import metric, warned
 from workbench.analysis.metrics.confidence import LEVEL
@@ -32,21 +33,6 @@ FOR_ALL = "For all"
 """The tab with what the core does."""
 ALSO = ("jobs_refused",)
 """Shown beside the main measures where it is not 0 everywhere."""
-NAMES: Mapping[str, str] = {
-    "user": "Users",
-    "gpu_choices": "Elastic sizes",
-    "weight": "Weights",
-    "entity": "Entities",
-    "rewards": "Deadlines",
-    "tasks_per_round": "Tasks per round",
-    "entities.weight": "Entities' weights",
-    "entities.policy": "Entities' policies",
-    "entities.quota_gpus": "Entities' quotas",
-    "models.load_s": "Loading times",
-    "models.memory_gb": "Models' memory",
-    "cluster.network_gbps": "Network",
-}
-"""Properties in the words of the tables; others are named as in a scenario's file."""
 MARK = "★"
 UNSURE = "≈"
 TITLE_LETTERS = 30
@@ -245,7 +231,7 @@ def reads_table(scenario: Scenario, asked: Mapping[str, RunRequest]) -> str:
     names = properties_set(scenario)
     if not names:
         return "<p class='wb-note'>This scenario sets nothing that only some schedulers read.</p>"
-    head = "".join(f"<th scope='col' title='{html.escape(n)}'>{html.escape(NAMES.get(n, n))}</th>" for n in names)
+    head = "".join(f"<th scope='col' title='{html.escape(n)}'>{html.escape(PROPERTIES.get(n, n))}</th>" for n in names)
     rows = []
     for label, run in asked.items():
         found = reading(scenario, run.scheduler, run.knobs, run.belief)

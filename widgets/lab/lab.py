@@ -191,9 +191,7 @@ class Lab(LabShell[LabSetting]):
         if self._asked is not None and time.monotonic() - self._asked_at > PATIENCE_S:
             self._stop()
         self._asked, self._asked_at = setting, time.monotonic()
-        request = {"kind": "simulate", **simulate_request(setting)}
-        if live:
-            request["scenario"] = setting.scenario
+        request = {"kind": "simulate", **simulate_request(setting, as_it_is=live)}
         work: Workplace = self._thread if own else self._here if live else process_work()
         if not live:
             self._say_solving(setting, own)
@@ -506,10 +504,10 @@ class Lab(LabShell[LabSetting]):
             self._bar.say(state, text)
 
 
-def simulate_request(setting: LabSetting) -> dict[str, Any]:
-    """What the labs' process has to know to run what is set."""
+def simulate_request(setting: LabSetting, as_it_is: bool = False) -> dict[str, Any]:
+    """What a process has to know to run what is set; as_it_is: it is this one and takes a scenario itself."""
     return {
-        "scenario": setting.scenario.to_dict(),
+        "scenario": setting.scenario if as_it_is else setting.scenario.to_dict(),
         "scheduler": setting.scheduler,
         "knobs": jsonable(setting.knobs),
         "belief": setting.belief,

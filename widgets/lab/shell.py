@@ -43,7 +43,7 @@ class LabShell(ABC, Generic[AnySetting]):
     EDITED: str
 
     def __init__(self, title: str, bar: SolveBar, more: Sequence[w.Widget] = ()) -> None:
-        self._bar = bar
+        self._bar, self._title = bar, title
         self._quiet = QuietControls()
         self._asked: AnySetting | None = None
         self._shown: AnySetting | None = None
@@ -85,7 +85,7 @@ class LabShell(ABC, Generic[AnySetting]):
             self.widget.children = (*self.widget.children, self._still.hide)
             self._frame.begin()
             self._begin()
-        display(self.widget)
+        display({**(self.widget._repr_mimebundle_() or {}), "text/plain": self._title}, raw=True)
 
     # What is a lab's own ---------------------------------------------------------------------------------------------
 

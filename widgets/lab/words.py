@@ -17,14 +17,30 @@ from workbench.simulation.run import Run
 
 WORSE = {"optimal": 0, "feasible": 1, "time_limit": 3}
 """How far a solution's status is from the best; 2: any other, of an own scheduler."""
+PROPERTIES: Mapping[str, str] = {
+    "user": "Users",
+    "gpu_choices": "Elastic sizes",
+    "weight": "Weights",
+    "entity": "Entities",
+    "rewards": "Deadlines",
+    "tasks_per_round": "Tasks per round",
+    "entities.weight": "Entities' weights",
+    "entities.policy": "Entities' policies",
+    "entities.quota_gpus": "Entities' quotas",
+    "models.load_s": "Loading times",
+    "models.memory_gb": "Models' memory",
+    "cluster.network_gbps": "Network",
+}
+"""Properties in the words of the tables; others are named as in a scenario's file."""
 SOLVED = ("model", "assembly")
 """Who made a decision by solving a programme."""
 
 
 def ignored_note(scheduler: Scheduler, scenario: Scenario, belief: str, left_out: str) -> str:
     """What is set but read neither by the scheduler nor by the estimator of its belief; and what was left out. HTML."""
-    unused = ignored(scenario, scheduler.name, belief)
-    sentences = [f"{scheduler.title} does not read: {', '.join(unused)}."] if unused else []
+    named = [PROPERTIES.get(name, name) for name in ignored(scenario, scheduler.name, belief)]
+    said = ", ".join(name[:1].lower() + name[1:] for name in named)
+    sentences = [f"{scheduler.title} does not read: {said}."] if named else []
     return "".join(f"<p class='wb-note'>{html.escape(text)}</p>" for text in [*sentences, left_out] if text)
 
 

@@ -155,7 +155,7 @@ def test_a_saved_notebook_has_the_last_picture_and_the_measures(monkeypatch: pyt
     class Output:
         update = staticmethod(put_out.append)
 
-    def display(shown: Any, display_id: bool = False) -> Output:
+    def display(shown: Any, display_id: bool = False, raw: bool = False) -> Output:
         put_out.append(shown)
         return Output()
 
@@ -163,7 +163,9 @@ def test_a_saved_notebook_has_the_last_picture_and_the_measures(monkeypatch: pyt
         lab = GavelLab("start_here")
         lab._ipython_display_()
         first, whole = put_out
-        assert whole is lab.widget and "<img " in first.data and "Makespan" in first.data
+        assert whole["application/vnd.jupyter.widget-view+json"]["model_id"] == lab.widget.model_id
+        assert whole["text/plain"] == "Gavel lab", "what stands there without a kernel"
+        assert "<img " in first.data and "Makespan" in first.data
         name = first.data.partition("class='")[2].partition("'")[0]
         assert f".{name} {{ display: none; }}" in lab.widget.children[-1].value
         for round_s in (600, 720):
