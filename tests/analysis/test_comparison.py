@@ -10,7 +10,9 @@ import pytest
 import scipy.stats
 
 import workbench
+from workbench.analysis import draws
 from workbench.analysis.comparison import PAIRED, ComparisonCase, best_of, list_cases
+from workbench.analysis.draws import other_jobs
 from workbench.analysis.metrics import MAIN
 from workbench.analysis.metrics.confidence import chance, holm
 from workbench.base.errors import InputError, ScenarioError
@@ -314,3 +316,36 @@ def test_folders_are_plain_names_of_their_own():
     found = workbench.compare(SMALL, [("fifo", {"round_s": 60}), ("fifo", {"round_s": 60.5}), "las"], until_s=0)
     assert all(re.fullmatch(r"[\w.=-]+", name) for name in found.folders())
     assert found.folders()[0] == "fifo_round_s=60-seed-0"
+
+
+def test_seeds_of_a_bootstrap_have_other_jobs_like_the_scenarios_the_same_for_all() -> None:
+    found = workbench.compare(SMALL, ["fifo", "srtf"], seeds=range(5), bootstrap=True)
+    again = workbench.compare(SMALL, ["srtf"], seeds=range(5), bootstrap=True)
+    of = {seed: found["fifo", seed].scenario for seed in range(5)}
+    assert of[0].jobs == SMALL.jobs, "the first has the scenario's own"
+    own = {job.name: job for job in SMALL.jobs}
+    arrivals_s = sorted(job.arrival_s for job in SMALL.jobs)
+    gaps_s = {0.0, *np.diff(arrivals_s).tolist()}
+    for seed, scenario in of.items():
+        assert scenario.jobs == found["srtf", seed].scenario.jobs == again["srtf", seed].scenario.jobs
+        assert len(scenario.jobs) == len(SMALL.jobs) and scenario.jobs[0].arrival_s == arrivals_s[0]
+        assert set(np.diff([job.arrival_s for job in scenario.jobs]).tolist()) <= gaps_s
+        for job in scenario.jobs:
+            like = own[job.name.partition(".")[0]]
+            assert job.model_copy(update={"name": like.name, "arrival_s": like.arrival_s}) == like
+    assert len({tuple((job.name, job.arrival_s) for job in scenario.jobs) for scenario in of.values()}) > 2
+    pair = found.paired().set_index("measure").loc["mean_jct_s"]
+    assert pair.ratio_low < pair.ratio < pair.ratio_high
+    alike = workbench.compare(SMALL, ["fifo", "srtf"], seeds=range(2)).paired().set_index("measure").loc["mean_jct_s"]
+    assert alike.ratio_low == alike.ratio_high, "without it nothing in these runs is left to chance"
+    with pytest.raises(InputError, match="bootstrap"):
+        workbench.compare(SMALL, ["fifo"], bootstrap="yes")  # type: ignore[arg-type]
+
+
+def test_a_long_log_is_drawn_in_blocks_and_a_single_job_is_not_drawn() -> None:
+    first = SMALL.jobs[0]
+    hours = [first.model_copy(update={"name": f"j{hour}", "arrival_s": 3600.0 * hour}) for hour in range(5)]
+    log = SMALL.replace(jobs=hours, schedulers=[])
+    assert other_jobs(log, 3) == draws.drawn(log, 3) != log
+    alone = SMALL.replace(jobs=[first], schedulers=[])
+    assert other_jobs(alone, 3) == alone

@@ -97,6 +97,8 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser.add_argument("--seeds", metavar="0:3", type=seeds, help="0:3 is 0, 1, 2; default: the scenario's")
     parser.add_argument("--processes", metavar="N", type=whole("--processes", 1), default=1, help="how many, default 1")
     _add_run_options(parser, "save every run and the table in this folder", FOR_ALL)
+    help = "every seed but the first has other jobs like the scenario's, drawn from them"
+    parser.add_argument("--bootstrap", action="store_true", help=help)
     parser.set_defaults(command=compare)
 
 
@@ -470,6 +472,7 @@ def compare(args: argparse.Namespace) -> Answer:
         processes=args.processes,
         belief=args.belief,
         charge_decisions=args.charge_decisions,
+        bootstrap=args.bootstrap,
         on_run=lambda case, run: say(f"{case.label}, seed {case.seed}: done") if watched(args.json) else None,
     )
     wall_s = time.perf_counter() - began
