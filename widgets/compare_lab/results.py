@@ -49,6 +49,7 @@ class CompareResults:
         self._drawn: dict[str, tuple[object, ...]] = {}
         self._drawn_gantts: dict[str, tuple[object, ...]] = {}
         self._followed: tuple[Outcomes, int] | None = None
+        self._against_chosen: str | None = None
         self._version = 0
         self._setting_up = False
         self._note, self._none, self._measures, self._decides, self._reads, self._job = (w.HTML() for _ in range(6))
@@ -174,16 +175,18 @@ class CompareResults:
         return {} if self._outcomes is None else self._outcomes.runs_of(int(self._seed.value))
 
     def _offer_against(self, outcomes: Outcomes) -> None:
-        """The schedulers that have a run; the choice stays while it is one of them."""
+        """The schedulers that have a run: the first of the list, whichever ended first, or the one that was chosen."""
         labels = () if self._found is None else self._found.labels
-        before, self._setting_up = self._against.value, True
+        chosen, self._setting_up = self._against_chosen, True
         self._against.options = labels
-        self._against.value = before if before in labels else next(iter(labels), None)
+        first = next((label for label in outcomes.labels if label in labels), None)
+        self._against.value = chosen if chosen in labels else first
         self._against.layout.display = None if len(labels) > 1 and len(outcomes.seeds) > 1 else "none"
         self._setting_up = False
 
     def _on_against(self) -> None:
         if not self._setting_up and self._outcomes is not None:
+            self._against_chosen = self._against.value
             self._measures.value = measures_table(self._outcomes, self._found, self._against.value)
 
     def _on_seed(self) -> None:

@@ -336,7 +336,7 @@ def _texts(found: FoundRows) -> tuple[list[str], list[list[str]]]:
     heads = ["Equation", "Row in numbers", "Slack", "Price of relaxed" if price != "dual" else "Dual", "Binds"]
     names = [*found.statement.names, *table["part"][count:]]
     cells = [
-        [f"({tag}) {name}", row, short_number(slack), short_number(worth), "yes" if binds else ""]
+        [f"({tag}) {name}", row, "0" if binds else short_number(slack), short_number(worth), "yes" if binds else ""]
         for tag, name, row, slack, worth, binds in zip(
             table["tag"], names, table["row"], table["slack"], table[price], table["binding"], strict=True
         )

@@ -279,8 +279,10 @@ def test_ratios_are_to_the_scheduler_that_a_person_chooses(waiter: Waiter) -> No
     lab = CompareLab("start_here", THREE)
     lab.set(seeds=2)
     lab.compare()
-    waiter.end_all()
     against = lab._results._against
+    waiter.end(5)
+    assert against.value == "srtf", "all that there is"
+    waiter.end(0, 1, 2, 3, 4, done=True)
     assert (
         against.value == "fifo"
         and against.layout.display is None
