@@ -1,0 +1,118 @@
+"""Every lab and each of its pages in Chromium: five pages, nothing cut, one height within 1280 x 720, axe-core in light
+or dark, no warning; and the notebook as it was saved, without a kernel.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser_support import (
+    CLOSE,
+    PATIENCE_S,
+    SCREEN,
+    SETTLED,
+    Problems,
+    Server,
+    browser_test,
+    comes_true,
+    run_notebook,
+    shot,
+    use_theme,
+)
+from tests.widgets.test_lab_browser import CLIPPED
+from widgets.lab.results import PAGES
+
+AXE = (Path(__file__).parents[1] / "axe_core" / "axe.min.js").read_text(encoding="utf-8")
+LABS = {
+    "Gavel": "GavelLab()",
+    "Hadar": "HadarLab()",
+    "HadarE": 'HadarLab(scheduler="hadare")',
+    "Hops": "HopsLab()",
+    "Hare": "HareLab()",
+    "Chronus": "ChronusLab()",
+    "Compare": 'CompareLab("start_here", ["gavel.max_min_fairness", "srtf"])',
+    "What if": 'WhatIfLab("start_here", "las")',
+}
+BEGIN = {"Compare": "lab.set(seeds=2)\nlab.compare()", "What if": "lab.run()"}
+HIGH = 720
+AUDIT = """async lab => {
+    const runOnly = {type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]};
+    const found = await axe.run(lab, {runOnly, resultTypes: ["violations"]});
+    return found.violations.filter(one => ["serious", "critical"].includes(one.impact))
+        .flatMap(one => one.nodes.map(node => [one.id, node.target.join(" "), node.html.slice(0, 160)]));
+}"""
+STILLS = """() => [...document.querySelectorAll('.jp-OutputArea-output img')]
+    .filter(image => image.checkVisibility() && image.naturalWidth > 200).map(image => image.alt)"""
+
+TOLD = """() => [...document.querySelectorAll('.jp-OutputArea-output')].map(output => output.textContent)
+    .filter(text => text.includes('as it was last'))"""
+
+
+@browser_test
+def test_every_page_of_every_lab_and_the_saved_notebook_without_a_kernel(
+    page: Page, lab_server: Server, problems: Problems
+) -> None:
+    page.set_viewport_size({"width": SCREEN[0], "height": HIGH})
+    cells = [f"lab = widgets.{cell}\n{BEGIN.get(name, '')}\nlab" for name, cell in LABS.items()]
+    run_notebook(page, lab_server, "every.ipynb", "import widgets", *cells)
+    labs = page.locator(".wb-lab")
+    expect(labs).to_have_count(len(LABS))
+    for number in range(len(LABS)):
+        done = f"[...document.querySelectorAll('.wb-lab .wb-status')][{number}].textContent.startsWith('Done')"
+        comes_true(page, done)
+    page.add_script_tag(content=AXE)
+    nameless = "() => document.querySelector('.wb-lab').append(document.createElement('button'))"
+    page.evaluate(nameless)
+    assert page.evaluate(AUDIT, labs.first.element_handle()), "axe-core finds a button without a name"
+    page.evaluate("() => document.querySelector('.wb-lab').lastChild.remove()")
+    found: dict[str, Any] = {}
+    themes: tuple[Literal["Dark", "Light"], ...] = ("Dark", "Light")
+    for turn, theme in enumerate(themes):
+        use_theme(page, theme)
+        for number, name in enumerate(LABS):
+            lab, heights = labs.nth(number), set()
+            assert lab.locator(".wb-pages > .lm-TabBar .lm-TabBar-tab").all_inner_texts() == list(PAGES)
+            for place, title in enumerate(PAGES):
+                if (number + place + turn) % 2:  # each page in one of the themes: axe-core takes a second
+                    continue
+                look_at(page, lab, title)
+                shot(page, f"every-{theme}-{name}-{title}")
+                heights.add(tuple(lab.evaluate("e => [e.scrollHeight, e.offsetHeight, e.scrollWidth > e.clientWidth]")))
+                wrong = [("cut", text) for text in lab.evaluate(CLIPPED)] + page.evaluate(AUDIT, lab.element_handle())
+                if wrong:
+                    found[f"{name}, {title}, {theme}"] = wrong
+            assert len(heights) == 1 and max(heights)[1] <= HIGH and not max(heights)[2], (name, heights)
+    assert not found, json.dumps(found, indent=1)
+    as_saved(page, lab_server, problems)
+
+
+def look_at(page: Page, lab: Locator, title: str) -> None:
+    """A page of a lab, in sight and at rest."""
+    lab.evaluate("e => e.scrollIntoView({block: 'start'})")
+    lab.locator(".wb-pages > .lm-TabBar .lm-TabBar-tab").get_by_text(title, exact=True).click()
+    page.evaluate(SETTLED)
+
+
+def as_saved(page: Page, server: Server, problems: Problems) -> None:
+    """Saved, and opened elsewhere with no kernel: each lab's last picture and measures stand there."""
+    comes_true(page, "n => document.querySelectorAll('.jp-OutputArea-output img').length >= n", len(LABS))
+    page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
+    saved = json.loads((server.root / "every.ipynb").read_text(encoding="utf-8"))
+    page.evaluate(CLOSE, 1000 * PATIENCE_S)
+    problems.allowed.append("reading 'kernel'")  # what the widgets' own extension says of a notebook without one
+    saved["metadata"]["mailed"] = True  # so that no signature of this server fits
+    (server.root / "mailed.ipynb").write_text(json.dumps(saved), encoding="utf-8")
+    page.evaluate(
+        "async () => (await window.jupyterapp.commands.execute('docmanager:open', {path: 'mailed.ipynb',"
+        " kernelPreference: {shouldStart: false, autoStartDefault: false}})).revealed"
+    )
+    page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
+    assert page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.session === null"), "no kernel"
+    comes_true(page, f"n => ({STILLS})().length >= n", len(LABS))
+    told = page.evaluate(TOLD)
+    assert len(told) == len(LABS) and all("Mean JCT" in text for text in told), told
+    shot(page, "every-mailed")
