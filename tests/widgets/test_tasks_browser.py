@@ -140,22 +140,26 @@ def what_rounds_do(hand: Hand) -> None:
     hand.sees_what_changes(simulate(SCENARIO, SCHEDULER, round_s=1800.0))
 
 
-TASKS: tuple[Callable[[Hand], None], ...] = (
-    *(who_holds, which_row, one_more_k80, idle_v100, not_faster, run_now, which_is_better, what_rounds_do),
+LABS: tuple[tuple[Callable[[Hand], None], ...], ...] = (
+    *((run_now, not_faster, idle_v100, who_holds), (which_row, one_more_k80), (which_is_better,), (what_rounds_do,)),
 )
+"""The questions put to each lab, the first as it opens: those before the last change nothing."""
 
 
 @browser_test
 def test_eight_questions_take_three_clicks_each(page: Page, lab_server: Server, problems: Problems) -> None:
     run_notebook(page, lab_server, "tasks.ipynb", CELL)
     took = {}
-    for task in TASKS:
+    for tasks in LABS:
         if took:
-            run_all_cells(page)  # another lab, as it opens
+            run_all_cells(page)  # another lab
         solve_first(page)
         page.locator(f"{GANTT} svg").wait_for()
-        hand = Hand(page)
-        task(hand)
-        shot(page, f"task-{task.__name__}")
-        took[task.__doc__] = hand.clicks
-    assert max(took.values()) <= MOST, took
+        for task in tasks:
+            if task is not tasks[0]:
+                open_page(page, "Schedule")
+            hand = Hand(page)
+            task(hand)
+            shot(page, f"task-{task.__name__}")
+            took[task.__doc__] = hand.clicks
+    assert len(took) == 8 and max(took.values()) <= MOST, took

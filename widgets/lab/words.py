@@ -85,7 +85,7 @@ def done(run: Run, wall_s: float) -> str:
     worst = max(statuses, key=lambda status: WORSE.get(status, 2), default="")
     gap = f", gap {gaps.max():.2%}" if len(gaps) and gaps.max() > 0 else ""
     status = f" ({worst.replace('_', ' ')}{gap})" if worst else ""
-    return f"Done: {who_decided(run)}{status}; {_seconds(wall_s)}."
+    return f"Done: {who_decided(run, status)}; {_seconds(wall_s)}."
 
 
 def cost(wall_s: float) -> str:

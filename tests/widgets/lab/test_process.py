@@ -37,7 +37,7 @@ def test_open_solve_edit_and_read_the_objects() -> None:
         assert lab.state == "working"
         await until(lambda: lab.state == "done")
         assert lab.run == workbench.simulate("preset:start_here", "gavel.max_min_fairness")
-        assert lab.status.startswith(f"Done: {who_decided(lab.run)} (optimal); ")
+        assert lab.status.startswith(f"Done: {who_decided(lab.run, ' (optimal)')}; ")
         assert lab.solution["status"] == "optimal" and lab.knobs["round_s"] == 360.0
         await until(lambda: "Mean JCT" in lab._results.compared.measures.value)
         lab.set(round_s=720)  # small and solved before: solved again at once

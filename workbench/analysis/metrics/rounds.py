@@ -42,17 +42,17 @@ def changed_rounds(run: Run) -> int:
     return len(time) if round_s is None else len(np.unique(np.floor(time / round_s + 1e-9)))
 
 
-def who_decided(run: Run) -> str:
+def who_decided(run: Run, how: str = "") -> str:
     """Who made the decisions, in a line: `42 rounds: 3 programmes solved, 39 carried over`.
 
-    Programmes that one decision solved in turn count as one.
+    Programmes that one decision solved in turn count as one; how: what is said behind those that were solved.
     """
     made = Counter(run.decisions["made_by"].tolist())
     stated, assembled, ruled, kept = (made[maker] for maker in ("model", "assembly", "algorithm", "kept"))
     what = "round" if len(run.decisions) == int(rounds_of(run).sum()) else "decision"
     parts = [
-        f"{counted(stated, 'programme')} solved from the stated model" if stated else "",
-        f"{counted(assembled, 'programme')} solved" if assembled else "",
+        f"{counted(stated, 'programme')} solved from the stated model{how}" if stated else "",
+        f"{counted(assembled, 'programme')} solved{how}" if assembled else "",
         f"{ruled} by an algorithm" if ruled else "",
         f"{kept} carried over" if kept else "",
     ]
