@@ -69,16 +69,9 @@ def imports(path: Path) -> tuple[str, ...]:
 
 
 def _imports(path: Path) -> Iterator[str]:
-    nodes = [*ast.walk(tree(path))]
-    only_types = {
-        id(child)
-        for node in nodes
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-        for child in ast.walk(node)
-    }
-    for node in nodes:
-        if id(node) in only_types:
-            continue
+    left: list[ast.AST] = [tree(path)]
+    while left:
+        node = left.pop()
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -86,6 +79,10 @@ def _imports(path: Path) -> Iterator[str]:
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"
                 yield full if full in MODULES else str(node.module)
+        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            left += node.orelse
+        elif not isinstance(node, ast.expr):  # none lies in an expression
+            left += ast.iter_child_nodes(node)
 
 
 def room(module: str) -> str:
