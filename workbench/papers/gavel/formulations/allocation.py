@@ -373,11 +373,14 @@ class ShareFormulation(Formulation[Data]):
     def objective(self, data: Data, shares: FloatArray, knobs: Knobs) -> float | None:
         """What (combinations x types) shares are worth to the policy; None without jobs."""
 
-    @abstractmethod
     def report(
         self, data: Data, shares: FloatArray, knobs: Knobs, by_job: Mapping[str, FloatArray] = NOTHING_MORE
     ) -> Result:
-        """The result of (combinations x types) shares that keep the limits; by_job: as `DividedTime` has them."""
+        """The result of (combinations x types) shares that keep the limits; by_job: as `DividedTime` has them.
+
+        Shares and normalised throughput (`throughput(m, X) / P_m`, true speeds in both forms).
+        """
+        return feasible(self.objective(data, shares, knobs), "max", "1", values(data, shares))
 
     def shares(self, values: Mapping[str, FloatArray], data: Data) -> FloatArray:
         """(combinations x types) values of the variable `share`, in parts of all time."""

@@ -19,23 +19,18 @@ baseline scheduler `fifo`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.formulations.allocation import (
-    NOTHING_MORE,
     Assembly,
     ShareFormulation,
-    feasible,
     lay_out,
     total,
-    values,
 )
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.contract import Knobs
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers import Programme
 
@@ -105,13 +100,3 @@ class FirstInFirstOut(ShareFormulation[AllocationInstance]):
         """`sum_m v_m throughput(m, X) / T^fastest_m`."""
         known = seen(data, knobs)
         return total(known, worth(known, places(known)), shares) if data.jobs else None
-
-    def report(
-        self,
-        data: AllocationInstance,
-        shares: FloatArray,
-        knobs: Knobs,
-        by_job: Mapping[str, FloatArray] = NOTHING_MORE,
-    ) -> Result:
-        """Shares and normalised throughput (`throughput(m, X) / P_m`, true speeds in both forms)."""
-        return feasible(self.objective(data, shares, knobs), "max", "1", values(data, shares))

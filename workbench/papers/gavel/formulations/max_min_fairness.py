@@ -17,24 +17,19 @@ Heterogeneity-agnostic: one speed for all types, which cancels, so that shares o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge
 from workbench.papers.gavel.formulations.allocation import (
-    NOTHING_MORE,
     Assembly,
     ShareFormulation,
     Variable,
-    feasible,
     lay_out,
-    values,
 )
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import Knobs, Result
+from workbench.scheduling.contract import Knobs
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers import Programme
 
@@ -100,13 +95,3 @@ class MaxMinFairness(ShareFormulation[AllocationInstance]):
     def assemble(self, data: AllocationInstance, knobs: Knobs) -> Programme:
         """The same programme as arrays."""
         return assemble(seen(data, knobs))
-
-    def report(
-        self,
-        data: AllocationInstance,
-        shares: FloatArray,
-        knobs: Knobs,
-        by_job: Mapping[str, FloatArray] = NOTHING_MORE,
-    ) -> Result:
-        """Shares and normalised throughput (`throughput(m, X) / P_m`, true speeds in both forms)."""
-        return feasible(self.objective(data, shares, knobs), "max", "1", values(data, shares))
