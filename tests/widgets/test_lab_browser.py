@@ -401,17 +401,23 @@ def test_the_first_notebook_in_voila(page: Page, voila_server: Server, problems:
 
 
 @browser_test
+@pytest.mark.parametrize(
+    ("cell", "says"),
+    [
+        (
+            'import widgets, workbench\nworkbench.preset("no_such_preset")',
+            "got 'no_such_preset'; expected one of start_here",
+        ),
+        ('raise RuntimeError("a secret of the server")', "error when executing cell"),
+    ],
+    ids=["our own error", "any other"],
+)
 def test_a_dashboard_says_what_is_wrong_without_a_traceback(
-    page: Page, voila_server: Server, problems: Problems
+    page: Page, voila_server: Server, problems: Problems, cell: str, says: str
 ) -> None:
     """Our own errors in words; of others not even their text, which may hold what is nobody's business."""
-    cells = (
-        'import widgets, workbench\nworkbench.preset("no_such_preset")',
-        'raise RuntimeError("a secret of the server")',
-    )
-    page.goto(voila_server.address(write_notebook(voila_server, "wrong.ipynb", *cells)), wait_until="commit")
-    wait_for_text(page, "body", "got 'no_such_preset'; expected one of start_here")
-    wait_for_text(page, "body", "error when executing cell")
+    page.goto(voila_server.address(write_notebook(voila_server, "wrong.ipynb", cell)), wait_until="commit")
+    wait_for_text(page, "body", says)
     text = page.locator("body").inner_text()
     assert "a secret" not in text and "Traceback" not in text and str(PROJECT) not in text
 
