@@ -78,6 +78,16 @@ def test_what_would_make_it_run_is_where_it_turns() -> None:
         assert (SlotAtTime(again, "fast-0/1", 2700.0).job == "vision") is there
 
 
+def test_the_price_at_which_it_would_run_is_the_one_by_hand() -> None:
+    """Both are worth 1, and pay for 10 and 11 rounds of the GPU: with 10/11 of the price they are even."""
+    run = workbench.simulate(make([{"steps": 3600.0}, {"steps": 3960.0}]), "hadar", utility="count")
+    found = workbench.chain(run, "n-0/0", 100.0)
+    assert (found.job, found.asked) == ("j0", "j1")
+    said, part = found.otherwise.split(" to pay only ")
+    assert said == "j1 would have n-0/0 then had it" and part.endswith(" % of the price.")
+    assert float(part.split()[0]) == pytest.approx(100 * 10 / 11, rel=0.01) and found.solves <= 12
+
+
 def test_a_cause_is_tried_by_another_way() -> None:
     """Without capacity[v100] each of two optima of the rest, by hand, puts somebody on the idle V100."""
     row = next(row for row in first_scene().rows if row.row == "capacity[v100]")

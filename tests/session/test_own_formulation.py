@@ -14,6 +14,7 @@ import pytest
 
 import workbench
 from workbench.analysis.metrics import summary
+from workbench.base.code_digest import digest
 from workbench.base.errors import InputError, WorkbenchError
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.papers.hadar.formulations.round import HadarRound, RoundInstance
@@ -82,6 +83,18 @@ def test_a_cap_on_one_of_five_equal_jobs_solves_runs_and_compares_beside_process
     check(workbench.find_scheduler("My Cap"), scenario)
 
 
+def test_what_holds_a_capped_job_down_is_explained() -> None:
+    """By its own row, in words and in numbers; of a job that it is not about nothing is said."""
+    declare(capped())
+    run = workbench.simulate(five_equal_jobs(), "mine", NOBODY_ELSE)
+    at_s = float(run.timeline.query("job == 'job 0'")["end_s"].iloc[0]) + 1.0
+    found = workbench.explain(run, "job 0", at_s)
+    row = '"a cap on the first job\'s share" (cap[job 0,v100]): share[job 0,v100] <= 0.3'
+    assert found.state == "waiting" and found.binding.endswith(f"; it meets {row}")
+    assert f"Of what mine adds to the paper's, it meets {row}." in found.sentences
+    assert not any("cap[" in sentence for sentence in workbench.explain(run, "job 1", at_s).sentences)
+
+
 def test_it_is_in_the_lists() -> None:
     declare(capped())
     assert workbench.find_scheduler("mine") in workbench.schedulers()
@@ -117,6 +130,18 @@ def test_the_digest_sees_what_a_function_reads() -> None:
         declare(space["change"])
         keys.append(workbench.find_formulation("mine").code())
     assert keys[0] == keys[1] and len(set(keys)) == 3
+
+
+def test_a_variable_called_as_a_part_of_the_model_is_not_what_a_function_reads() -> None:
+    """A notebook says `share = run.shares` sooner or later."""
+    names: dict[str, Any] = {}
+    exec("def change(m, data):\n    m.share.doc = data.jobs[0]", names)
+    before = digest(names["change"])
+    names["share"] = 1
+    assert digest(names["change"]) == before
+    exec("def other(m, data):\n    m.share.doc = share", names)
+    before, names["share"] = digest(names["other"]), 2
+    assert digest(names["other"]) != before
 
 
 def test_a_store_tells_versions_apart(tmp_path: Any) -> None:

@@ -136,9 +136,9 @@ def chain(
     Links: rows, share, rank, placement (policies that divide time), price, payoff, choice (Hadar), gain and weight,
     plan (Hops), order, slot (Hare), promise, lease, placement (Chronus), order, choice (others). job: who else might be
     there, for what would make it run; default: the first that waits and could, else the first that runs elsewhere.
-    again: try rows, and bisect a parameter of the job for what would make it run (the first that does of its weight,
-    rewards and deadlines, as far as they are read, steps left and wait), in at most 12 decisions anew: each simulates
-    the run again up to then. belief: as for `one_more`.
+    again: try rows, and bisect a parameter of the job for what would make it run (the first that does of the price that
+    it pays, its weight, rewards and deadlines, as far as they are read, steps left and wait), in at most 12 decisions
+    anew: each simulates the run again up to then. belief: as for `one_more`.
 
     Raises InputError for a GPU, time or job that there is not, and what `simulate` raises.
     """
@@ -359,6 +359,7 @@ class _Question:
         """What would make a job have the GPU, by the first of its parameters that would; and decisions anew."""
         about, job_at = self._owner.about(self._slot.run.knobs), self._slot.of(job)
         read = {
+            "price": self._owner.charging(job, 1.0) is not None,
             "weight": "weight" in about,
             "reward": "rewards" in about and bool(job_at.spec.rewards),
             "deadline": "rewards" in about and bool(job_at.spec.rewards),
@@ -386,6 +387,8 @@ class _Question:
         if name == "weight":
             old = self._slot.of(job).spec.weight
             return f"{then} with a weight of {short_number(old * factor)} in place of {old:g}."
+        if name == "price":
+            return f"{then} had it to pay only {short_number(100 * factor)} % of the price."
         if name == "steps":
             return f"{then} with {short_number(100 * factor)} % of the steps that it has left."
         if name == "wait":
@@ -399,11 +402,17 @@ class _Question:
         """The smallest factor at which it is there, to within what so many decisions tell apart."""
         limit = MOST.get(name, MOST_ELSE)
         since = 0 if name in ("reward", "deadline") else self._first.since  # it was told them when it came
+        sign = -1 if name in ("price", "steps") else 1
 
         def there(exponent: float) -> bool:
-            factor = limit ** (-exponent if name == "steps" else exponent)
+            factor = limit ** (sign * exponent)
+            asks = self._owner.charging(job, factor) if name == "price" else None
+            other = self._owner if asks is None else asks
             try:
-                again = self._again(see=_shown_with(since, job, name, factor))
+                again = self._again(
+                    see=_shown_with(since, job, name, factor),
+                    choose=lambda number: other if number >= since else self._owner,
+                )
             except InfeasibleError:
                 return False  # there is no schedule at all then
             now = self._at(again).now
@@ -415,7 +424,7 @@ class _Question:
         while solves < most and high - low > 1e-3:
             middle, solves = (low + high) / 2, solves + 1
             low, high = (low, middle) if there(middle) else (middle, high)
-        return _Found(limit ** (-high if name == "steps" else high), solves)
+        return _Found(limit ** (sign * high), solves)
 
 
 def _near(problem: StatedProblem, shares: Shares | None) -> Mapping[str, FloatArray]:
@@ -435,6 +444,7 @@ class _Found(NamedTuple):
 
 
 WORDS: Mapping[str, str] = {
+    "price": "a {}th of the price",
     "weight": "a weight {} times as large",
     "reward": "rewards {} times as large",
     "deadline": "deadlines {} times as far off",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import hashlib
 import sys
 import sysconfig
@@ -99,8 +100,10 @@ def _is_filled(cell: Any) -> bool:
 
 
 def _names(code: CodeType) -> set[str]:
+    """Of the globals that it reads; `co_names` has those of attributes, too."""
     inner = (const for const in code.co_consts if isinstance(const, CodeType))
-    return set(code.co_names).union(*map(_names, inner))
+    own = {each.argval for each in dis.get_instructions(code) if each.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return own.union(*map(_names, inner))
 
 
 def _is_installed(name: str) -> bool:

@@ -51,7 +51,7 @@ from workbench.scheduling.contract import (
 )
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Unit
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.modelling import pyo
+from workbench.scheduling.modelling import parameter, pyo
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
 from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Snapshot
@@ -143,23 +143,28 @@ O_j | those of type j | | of_type"""
 def build(data: ThreeSigmaInstance) -> pyo.ConcreteModel:
     """Return the unsolved MILP."""
     m = pyo.ConcreteModel(NAME)
-    keys = [data.key(option) for option in range(len(data.job))]
+    jobs, kinds = [data.jobs[i] for i in data.job.tolist()], [data.types[j] for j in data.kind.tolist()]
+    keys = list(zip(jobs, kinds, data.slot.tolist(), strict=True))
     m.of_type = {j: list(dict.fromkeys(key[1:] for key in keys if key[1] == j)) for j in data.types}
     m.JOBS = pyo.Set(initialize=data.jobs, doc="i | jobs")
     m.TYPES = pyo.Set(initialize=data.types, doc="j | accelerator types")
     m.SLOTS = pyo.Set(initialize=range(data.free_gpus.shape[1]), doc="t | slots of time, the first one begins now")
     m.OPTIONS = pyo.Set(dimen=3, initialize=keys, doc=OPTIONS)
 
-    numbers = dict(zip(keys, data.value.tolist(), strict=True))
-    m.value = pyo.Param(m.OPTIONS, initialize=numbers, doc="v_io | what an option is worth, expected | 1")
-    counts = dict(zip(keys, data.gpus.tolist(), strict=True))
-    m.gpus = pyo.Param(m.OPTIONS, initialize=counts, doc="g_io | GPUs of an option | GPUs")
-    chances = {(*keys[o], t): data.hold[o, t].item() for o, t in np.argwhere(data.hold > 0).tolist()}
-    m.hold = pyo.Param(chances.keys(), initialize=chances, doc="h_iot | chance that it holds them in a slot | 1")
-    free_gpus = {(j, t): float(data.free_gpus[column, t]) for column, j in enumerate(data.types) for t in m.SLOTS}
-    m.free_gpus = pyo.Param(
-        m.TYPES, m.SLOTS, initialize=free_gpus, doc="c_jt | GPUs expected to be left of a type | GPUs"
+    m.value = parameter(
+        m.OPTIONS,
+        numbers=dict(zip(keys, data.value.tolist(), strict=True)),
+        doc="v_io | what an option is worth, expected | 1",
     )
+    m.gpus = parameter(
+        m.OPTIONS, numbers=dict(zip(keys, data.gpus.tolist(), strict=True)), doc="g_io | GPUs of an option | GPUs"
+    )
+    option, at = np.nonzero(data.hold > 0)
+    held = zip(option.tolist(), at.tolist(), data.hold[option, at].tolist(), strict=True)
+    chances = {(*keys[o], t): chance for o, t, chance in held}
+    m.hold = parameter(numbers=chances, doc="h_iot | chance that it holds them in a slot | 1")
+    free_gpus = {(j, t): row[t] for j, row in zip(data.types, data.free_gpus.tolist(), strict=True) for t in m.SLOTS}
+    m.free_gpus = parameter(m.TYPES, m.SLOTS, numbers=free_gpus, doc="c_jt | GPUs expected to be left of a type | GPUs")
     m.start = pyo.Var(m.OPTIONS, domain=pyo.Binary, initialize=0, doc="(3Sigma) x_io | whether a job starts so | 1")
     for variable in m.start.values():
         variable.stale = True  # not the values of a solver
@@ -180,7 +185,7 @@ def build(data: ThreeSigmaInstance) -> pyo.ConcreteModel:
 
     @m.Constraint(m.TYPES, m.SLOTS, doc="(3Sigma) the GPUs expected to be held are there")
     def capacity(m, j, t):
-        used = (m.gpus[key] * m.hold[key, t] * m.start[key] for key in holding[j, t])
+        used = (m.gpus[i, j, s] * m.hold[i, j, s, t] * m.start[i, j, s] for i, j, s in holding[j, t])
         return pyo.quicksum(used) <= m.free_gpus[j, t] if holding[j, t] else pyo.Constraint.Skip
 
     return m

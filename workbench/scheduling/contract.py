@@ -431,6 +431,11 @@ class Scheduler(ABC):
         None where it cannot go by that."""
         return None
 
+    def charging(self, job: str, part: float) -> Scheduler | None:
+        """The same scheduler, but that a job pays a part of the prices alone: what would that change? None without
+        prices."""
+        return None
+
     def about(self, knobs: Knobs) -> frozenset[str]:
         """What of `uses` matters with these knobs; labs and the command line say where a scenario has none of it."""
         return self.uses

@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import workbench
-from tests.papers.gavel.support import DATA, TWO, finish_data, plain, priced, random_data, stepped
+from tests.papers.gavel.support import DATA, TWO, finish_data, merged, plain, priced, random_data, stepped  # noqa: F401
 from tests.simulation.support import equal_runs
 from workbench.analysis.contract.programmes import difference
 from workbench.papers.gavel.formulations import allocation, makespan_bisection
@@ -133,6 +133,19 @@ def runs_alike(preset, name):
 @pytest.mark.parametrize("name", STATED)
 def test_a_run_by_the_model_is_the_run_by_the_assembly(name):
     runs_alike("gavel_example", name)
+
+
+@pytest.mark.usefixtures("merged")
+@pytest.mark.parametrize("aware", (True, False))
+@pytest.mark.parametrize("name", STATED)
+def test_so_it_is_where_equal_jobs_and_their_pairs_are_merged(name, aware):
+    """Three jobs of each of three models, paired with each other and with their equals."""
+    body = workbench.preset("gavel_sharing").to_dict()
+    alone = [job for job in body["jobs"] if job.get("gpus", 1) == 1][:3]
+    body["jobs"] = [{**job, "name": f"{job['name']} {n}", "arrival_s": 0.0} for job in alone for n in range(3)]
+    told = {"space_sharing": True, "heterogeneity_aware": aware, "until_s": 3_000.0}
+    made = equal_runs(workbench.Scenario.from_dict(body), f"gavel.{name}", **told)
+    assert [who - {"kept"} for who in made] == [{"assembly"}, {"model"}]
 
 
 @pytest.mark.long

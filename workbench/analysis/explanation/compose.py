@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 from workbench.analysis.explanation import course
 from workbench.analysis.explanation.record import Competitor, Explanation
+from workbench.analysis.rows.stated import called, solved
+from workbench.base.errors import InputError
 from workbench.base.labels import listed
 from workbench.base.rounding import short_number
 from workbench.scenario.cluster import Node
@@ -80,6 +82,11 @@ def _composed(job_at: JobAtTime) -> dict[str, Any]:
     if carrier:
         shown = f"workbench.rows(run, at={job_at.at_s:g})"
         sentences.append(f"What is planned is the answer of the formulation {name}: {shown} says which rows it meets.")
+        added = _added_rows(job_at)
+        if added:
+            sentences.append(f"Of what {name} adds to the paper's, it meets {listed(added)}.")
+            if job_at.state == "waiting":
+                binding += f"; it meets {listed(added)}"
     if not job_at.recorded:
         sentences.append(course.unrecorded(job_at))
     if binding:
@@ -93,6 +100,18 @@ def _composed(job_at: JobAtTime) -> dict[str, Any]:
         "competitors": _competitors(job_at, explained.order),
         "order": "" if explained.order is None else _titled(explained.order),
     }
+
+
+def _added_rows(job_at: JobAtTime) -> list[str]:
+    """In words, the rows that a session's formulation has and the paper's has not, as far as the job meets them."""
+    try:
+        statement = solved(job_at.run, job_at.at_s)
+    except InputError:
+        return []  # nothing was solved by then, or the run cannot be made again
+    return [
+        f"{called(statement.says(number), statement.names[number])}: {statement.text(number)}"
+        for number in statement.own_rows(job_at.job)
+    ]
 
 
 _NOBODY: dict[str, Any] = {"competitors": (), "order": ""}

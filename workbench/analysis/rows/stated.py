@@ -134,6 +134,25 @@ class SolvedStatement:
         """A limit's index in its part; empty for a part without one."""
         return self.names[number].removeprefix(self.parts[number])[1:-1]
 
+    def own_rows(self, job: str) -> list[int]:
+        """Numbers of the rows that are met, are about a job, by their index or a variable's, and are not the shipped
+        formulation's."""
+        problem = self.problem
+        if problem is None:
+            return []
+        base: Any = problem.formulation
+        while base is not None and base.own:
+            base = base.base
+        shipped = set() if base is None else {*unsolved(replace(problem, formulation=base)).parts}
+        of_job = [job in name.partition("[")[2].rstrip("]").split(",") for name in self.columns]
+        return [
+            number
+            for number in np.flatnonzero(self.limits.tight).tolist()
+            if self.limits.owner[number] < len(self.compiled.rows)
+            and self.parts[number] not in shipped
+            and (job in self.index(number).split(",") or any(of_job[column] for column in self._by_row[number][0]))
+        ]
+
     def find(self, name: str) -> tuple[int, ...]:
         """Numbers of the limits called `part`, `part[index]`, or `part[index] <=` where it has two sides.
 

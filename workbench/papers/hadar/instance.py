@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -321,7 +321,8 @@ class HadarQueue:
     view: their part of the snapshot; elapsed: (jobs,) slots since arrival; restart_s: (jobs,) seconds that the job
     loses when it starts; speed: (jobs x types) steps/s of the gang, 0 where it cannot run; last: (jobs,) T - a_j in
     slots; best: (jobs,) utility of the earliest end, on the fastest type from now on; terms: what utilities read;
-    bounds: of prices, over the jobs whose `best` is above 0 (None if there are none).
+    bounds: of prices, over the jobs whose `best` is above 0 (None if there are none); pays: {row: part of the prices
+    that the job pays}, all of them for others.
     """
 
     view: JobView
@@ -332,6 +333,7 @@ class HadarQueue:
     best: FloatArray
     terms: UtilityJobs
     bounds: PriceBounds | None
+    pays: Mapping[int, float] = field(default_factory=dict)
 
     @classmethod
     def from_snapshot(

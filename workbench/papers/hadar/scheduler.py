@@ -35,6 +35,7 @@ not known, is not forked. Such jobs get their GPUs before the copies (`unforked`
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -99,6 +100,8 @@ class Hadar(Scheduler):
     knobs = (*ROUND_KNOBS, PRICES, METHOD, RESCHEDULE, IDLE_GPUS)
     uses = frozenset({"arrival_s", "steps", "gpus", "weight", "rewards"})
     formulation = "hadar.round"
+    pays: Mapping[str, float] = {}
+    """By job, the part of the prices that it pays, to ask what that would change; all of them where nothing is said."""
     ways = frozenset({PRICES.name, METHOD.name})
 
     def route(self, knobs: Knobs) -> Route:
@@ -124,6 +127,18 @@ class Hadar(Scheduler):
         """Weights and rewards only where the utility reads them."""
         return self.uses - (set(READS.values()) - {READS.get(knobs["utility"])})
 
+    def charging(self, job: str, part: float) -> Hadar:
+        found = copy.copy(self)
+        found.pays = {job: part}
+        return found
+
+    def queue(self, snapshot: Snapshot, rows: list[int], knobs: Knobs, restart_s: Mapping[int, float]) -> HadarQueue:
+        """The jobs in some rows, and what part of the prices they pay."""
+        found = HadarQueue.from_snapshot(snapshot, rows, HadarRules.of(knobs), restart_s)
+        return replace(
+            found, pays={found.view.at[job]: part for job, part in self.pays.items() if job in found.view.at}
+        )
+
     def timing(self, knobs: Knobs) -> Timing:
         return Timing(round_s=knobs["round_s"])
 
@@ -139,10 +154,10 @@ class Hadar(Scheduler):
     ) -> tuple[Decision, Memory]:
         restart_s = memory.restarts.by_gang
         if knobs["reschedule"] == "waiting":
-            return _waiting(snapshot, restart_s, knobs, self.instead), memory
+            return _waiting(snapshot, restart_s, knobs, self), memory
         if memory.last is not None and memory.last.holds(snapshot):
             return Decision(solved=KEPT), memory  # all go on
-        decision, gets = _all(snapshot, restart_s, knobs, self.instead)
+        decision, gets = _all(snapshot, restart_s, knobs, self)
         if knobs["reschedule"] == "all" or not gets:
             return decision, replace(memory, last=None)
         if isinstance(snapshot.belief, LearningBelief):  # speeds may change in any round: ask again, and look
@@ -150,9 +165,7 @@ class Hadar(Scheduler):
         return replace(decision, next_s=math.inf), memory
 
 
-def _waiting(
-    snapshot: Snapshot, restart_s: Mapping[int, float], knobs: Knobs, instead: Formulation[Any] | None
-) -> Decision:
+def _waiting(snapshot: Snapshot, restart_s: Mapping[int, float], knobs: Knobs, asked: Hadar) -> Decision:
     """Decide on the jobs without GPUs; the others keep theirs."""
     free_gpus = FreeGpus(snapshot.nodes)
     kept = {unit: lease.gpus for unit, lease in snapshot.ended.items() if keep_gpus(free_gpus, lease.gpus)}
@@ -160,8 +173,8 @@ def _waiting(
     rows = [row for row, name in enumerate(snapshot.jobs.names) if name not in snapshot.leases and name not in kept]
     if not rows or not any(free_gpus.free):
         return Decision(assign=again, solved=KEPT, next_s=math.inf)
-    queue = HadarQueue.from_snapshot(snapshot, rows, HadarRules.of(knobs), restart_s)
-    found = _allocate(snapshot, queue, free_gpus, knobs, instead)
+    queue = asked.queue(snapshot, rows, knobs, restart_s)
+    found = _allocate(snapshot, queue, free_gpus, knobs, asked)
     fresh = tuple(Assignment(queue.view.names[row], chosen.gpus, math.inf) for row, chosen in found.chosen.items())
     decision = _recorded(snapshot, queue, found, (*again, *fresh))
     if fresh or np.isfinite(found.best).any():
@@ -170,7 +183,7 @@ def _waiting(
 
 
 def _all(
-    snapshot: Snapshot, restart_s: Mapping[int, float], knobs: Knobs, instead: Formulation[Any] | None
+    snapshot: Snapshot, restart_s: Mapping[int, float], knobs: Knobs, asked: Hadar
 ) -> tuple[Decision, dict[str, Gpus]]:
     """Decide on all jobs; who gets other GPUs than it has, or none, loses its own. Also the GPUs of each job then."""
     leases = {unit: lease.gpus for unit, lease in snapshot.leases.items()}
@@ -178,8 +191,8 @@ def _all(
     free_gpus = FreeGpus(snapshot.nodes)
     for gpus in leases.values():
         give_back(free_gpus, gpus)
-    queue = HadarQueue.from_snapshot(snapshot, list(range(len(snapshot.jobs))), HadarRules.of(knobs), restart_s)
-    found = _allocate(snapshot, queue, free_gpus, knobs, instead, held)
+    queue = asked.queue(snapshot, list(range(len(snapshot.jobs))), knobs, restart_s)
+    found = _allocate(snapshot, queue, free_gpus, knobs, asked, held)
     gets = {queue.view.names[row]: chosen.gpus for row, chosen in found.chosen.items()}
     stays = {unit for unit, gpus in leases.items() if gets.get(str(unit)) == gpus}
     fresh = tuple(Assignment(name, gpus, math.inf) for name, gpus in gets.items() if name not in stays)
@@ -191,10 +204,10 @@ def _allocate(
     queue: HadarQueue,
     free_gpus: FreeGpus,
     knobs: Knobs,
-    instead: Formulation[Any] | None,
+    asked: Hadar,
     held: Mapping[str, Gpus] | None = None,
 ) -> RoundAllocation:
-    fill, rules = knobs["idle_gpus"] == "fill", HadarRules.of(knobs)
+    fill, rules, instead = knobs["idle_gpus"] == "fill", HadarRules.of(knobs), asked.instead
     if instead is None:
         return allocate(snapshot, queue, free_gpus, rules, knobs["prices"], knobs["method"], held, fill)
     by = partial(_chosen_by, instead, instead.settle({}) | knobs, snapshot.types)

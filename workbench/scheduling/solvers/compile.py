@@ -17,11 +17,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from pyomo.common.errors import InvalidConstraintError
 from pyomo.core.base.expression import ExpressionData, ScalarExpression
+from pyomo.core.base.param import ParamData, ScalarParam
 from pyomo.core.base.var import ScalarVar, VarData
 from pyomo.core.expr.numeric_expr import (
     LinearExpression,
     MonomialTermExpression,
     NegationExpression,
+    NPV_DivisionExpression,
+    NPV_NegationExpression,
+    NPV_ProductExpression,
+    NPV_SumExpression,
     ProductExpression,
     SumExpression,
 )
@@ -41,6 +46,10 @@ KNOWN = {
     *(pyo.Suffix, pyo.ExternalFunction, pyo.BuildAction, pyo.BuildCheck, Port),
 }
 NUMBERS: set[Any] = {int, float, np.float64, bool}
+CONSTANTS = {
+    *NUMBERS,
+    *(ParamData, ScalarParam, NPV_DivisionExpression, NPV_NegationExpression, NPV_ProductExpression, NPV_SumExpression),
+}
 SUMS = {LinearExpression, SumExpression}
 PRODUCTS = {MonomialTermExpression, ProductExpression, NegationExpression}
 VARIABLES = {VarData, ScalarVar}
@@ -311,21 +320,23 @@ def _linear(model: pyo.ConcreteModel, part: Any, expression: Any, reader: Reader
 
 
 def _scaled(part: Any, reader: Reader) -> _Scaled | None:
-    """`(f, terms, constant)` of f times a sum, of numbers, variables and named expressions; None for anything else.
+    """`(f, terms, constant)` of f times a sum of numbers, parameters, variables and named expressions; None for others.
 
     With the arithmetic of Pyomo's own walk, in its order, in less time. The reader keeps the variables that it meets,
     and what named expressions are.
     """
     kind = part.__class__
-    if kind in NUMBERS:
-        return 1.0, {}, part
+    if kind in CONSTANTS:
+        number = _number(part)
+        return None if number is None else (1.0, {}, number)
     if kind in SUMS:
         return _added(part.args, reader)
     if kind in PRODUCTS:
-        number, other = (-1.0, *part.args) if kind is NegationExpression else part.args
-        if other.__class__ in NUMBERS:
-            number, other = other, number
-        found = _scaled(other, reader) if number.__class__ in NUMBERS and number else None
+        one, other = (-1.0, *part.args) if kind is NegationExpression else part.args
+        if other.__class__ in CONSTANTS:
+            one, other = other, one
+        number = _number(one)
+        found = _scaled(other, reader) if number else None
         return None if found is None else (found[0] * number, *found[1:])
     if kind in VARIABLES:
         return _added((part,), reader)
@@ -342,6 +353,14 @@ def _scaled(part: Any, reader: Reader) -> _Scaled | None:
     return known[1]
 
 
+def _number(part: Any) -> Any:
+    """What a number, a parameter or an expression of these comes to; None for anything else, and without a value."""
+    if part.__class__ in NUMBERS:
+        return part
+    found = part(exception=False) if part.__class__ in CONSTANTS else None
+    return found if found.__class__ in NUMBERS else None
+
+
 def _added(parts: Any, reader: Reader) -> _Scaled | None:
     """`_scaled` of a sum."""
     terms: dict[int, float] = {}
@@ -352,7 +371,9 @@ def _added(parts: Any, reader: Reader) -> _Scaled | None:
             alone = kind in VARIABLES
             value: Any = 1.0 if alone else part.args[0]
             variable = part if alone else part.args[1]
-            if value.__class__ not in NUMBERS or variable.fixed:
+            if value.__class__ not in NUMBERS:
+                value = _number(value)
+            if value is None or variable.fixed:
                 return None
             at = id(variable)
             reader.variables[at] = variable

@@ -22,7 +22,7 @@ from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result, assembled
 from workbench.scheduling.decision import IntArray, unit_name
-from workbench.scheduling.modelling import pyo
+from workbench.scheduling.modelling import parameter, pyo
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import (
     Columns,
@@ -49,51 +49,27 @@ GANG = """z_k | scale factor | GPUs
 z_m | that of job m | GPUs"""
 
 
-def lay_out(m: pyo.ConcreteModel, data: AllocationInstance, whole: Any = 1) -> None:
-    """Add sets, parameters, `share`, the limits (2) and (3), and the expression `throughput` of each job.
+def lay_out(name: str, data: AllocationInstance, **scales: pyo.Var) -> pyo.ConcreteModel:
+    """A model with sets, parameters, `share`, the limits (2) and (3), and the expression `throughput` of each job.
 
     Section 3.1, with space sharing and placement; without them a combination is a job, a worker type an accelerator
-    type. whole: what all of a job's time counts as; a variable of the model where shares are scaled by it. From one
-    decision to the next, what is said of the jobs that stay is kept (`carried_over`).
+    type. scales: a variable that all of a job's time counts as, where shares are scaled by it. Where it can, the model
+    of the decision before serves again (`kept`).
     """
-    units = [unit_name(unit) for unit in data.units]
-    kinds = list(zip(data.types, data.accelerator_of.tolist(), strict=True))
-    m.kinds = {
-        name: [kind for kind, accelerator in kinds if accelerator == row] for row, name in enumerate(data.accelerators)
-    }
-    m.most, m.count = data.table(data.limit), data.column(data.count)
-    scaled = isinstance(whole, pyo.Var)
-    m.data = None if scaled or len(data.pairs) else data
-    kept = carried_over(m)
-
-    if not kept:
-        m.JOBS = pyo.Set(initialize=data.jobs, doc="m | active jobs")
-        m.COMBINATIONS = pyo.Set(initialize=units, doc=COMBINATIONS)
-        m.TYPES = pyo.Set(initialize=data.types, doc="j | worker types")
-        m.ACCELERATORS = pyo.Set(initialize=data.accelerators, doc=ACCELERATORS)
-
-    m.inside = {job: [] for job in data.jobs}
-    for unit, rows in zip(units, data.members, strict=True):
-        for row in rows:
-            m.inside[data.jobs[row]].append(unit)
-    e = data.entries
-    where = [(units[row], data.types[kind]) for row, kind in zip(e.combination.tolist(), e.kind.tolist(), strict=True)]
-    m.can_run = set(where)
-    brings = zip(e.job.tolist(), e.entry.tolist(), e.steps_per_s.tolist(), strict=True)
-    keys = {(data.jobs[row], *where[entry]): speed for row, entry, speed in brings}
-    workers = dict(zip(data.accelerators, data.workers.tolist(), strict=True))
-    gang = dict(zip(units, data.unit_gang.tolist(), strict=True))
-
-    m.speed = pyo.Param(
-        keys.keys(), initialize=keys, within=pyo.Any, doc="T^m_kj | throughput of job m in k on j | steps/s"
-    )
-    m.gang = pyo.Param(m.COMBINATIONS, initialize=gang, within=pyo.Any, doc=GANG)
-    m.workers = pyo.Param(m.ACCELERATORS, initialize=workers, within=pyo.Any, doc="c_a | workers | GPUs")
-    if kept:
-        return completed(m)
+    m = None if scales else kept(name, data)
+    if m is not None:
+        return m
+    m, whole = pyo.ConcreteModel(name), 1
+    for part, whole in scales.items():
+        m.add_component(part, whole)
+    m.JOBS = pyo.Set(initialize=data.jobs, doc="m | active jobs")
+    m.COMBINATIONS = pyo.Set(initialize=map(unit_name, data.units), doc=COMBINATIONS)
+    m.TYPES = pyo.Set(initialize=data.types, doc="j | worker types")
+    m.ACCELERATORS = pyo.Set(initialize=data.accelerators, doc=ACCELERATORS)
+    add_numbers(m, data)
 
     def bounds(m, unit, kind):
-        return 0, m.most[unit, kind] if not scaled or m.most[unit, kind] == 0 else None
+        return 0, m.most[unit, kind] if not scales or m.most[unit, kind] == 0 else None
 
     m.share = pyo.Var(m.COMBINATIONS, m.TYPES, bounds=bounds, doc="(1) X_kj | share of time on a type | 1")
 
@@ -113,34 +89,67 @@ def lay_out(m: pyo.ConcreteModel, data: AllocationInstance, whole: Any = 1) -> N
         used = pyo.quicksum(m.gang[unit] * m.share[unit, kind] for unit in m.COMBINATIONS for kind in m.kinds[name])
         return used <= m.workers[name] * whole
 
+    if not scales:
+        m.data, m.served = data, 0
+        m.stays = {part.local_name for part in m.component_objects()} - {"speed", "gang", "workers"}
+    return m
 
-KEPT = ("JOBS", "COMBINATIONS", "TYPES", "ACCELERATORS", "share", "throughput", "job_time", "capacity")
+
+def add_numbers(m: pyo.ConcreteModel, data: AllocationInstance) -> None:
+    """Parameters, and what the rules look up: who is in which combination, where it can run, how much of its time."""
+    units = [unit_name(unit) for unit in data.units]
+    kinds = list(zip(data.types, data.accelerator_of.tolist(), strict=True))
+    m.kinds = {
+        name: [kind for kind, accelerator in kinds if accelerator == row] for row, name in enumerate(data.accelerators)
+    }
+    m.most, m.count = data.table(data.limit), data.column(data.count)
+    m.inside = {job: [] for job in data.jobs}
+    for unit, rows in zip(units, data.members, strict=True):
+        for row in rows:
+            m.inside[data.jobs[row]].append(unit)
+    e = data.entries
+    where = [(units[row], data.types[kind]) for row, kind in zip(e.combination.tolist(), e.kind.tolist(), strict=True)]
+    m.can_run = set(where)
+    brings = zip(e.job.tolist(), e.entry.tolist(), e.steps_per_s.tolist(), strict=True)
+    speed = {(data.jobs[row], *where[entry]): steps_per_s for row, entry, steps_per_s in brings}
+    gang = dict(zip(units, data.unit_gang.tolist(), strict=True))
+    workers = dict(zip(data.accelerators, data.workers.tolist(), strict=True))
+    m.speed = parameter(numbers=speed, doc="T^m_kj | throughput of job m in k on j | steps/s")
+    m.gang = parameter(m.COMBINATIONS, numbers=gang, doc=GANG)
+    m.workers = parameter(m.ACCELERATORS, numbers=workers, doc="c_a | workers | GPUs")
 
 
-def carried_over(m: pyo.ConcreteModel) -> bool:
-    """Whether the model before gave `m` its parts: jobs that ended are out of them, `completed` adds those that came.
+MOST_SERVED = 50
+"""Decisions that a model serves: Pyomo's blocks keep a trace of each part that was ever taken out."""
 
-    Only without pairs, where shares are not scaled (else `data` is None), and if the jobs that stay come first and have
-    the same numbers.
+
+def kept(name: str, data: AllocationInstance) -> pyo.ConcreteModel | None:
+    """The model before, without jobs that ended, with those that came, and nothing but what `lay_out` states; None
+    where it cannot be.
+
+    Only without pairs, where shares are not scaled, and if the jobs that stay come first and have the same numbers.
     """
-    before: Any = vars(_mine).pop("before", None)
-    old, new = getattr(before, "data", None), m.data
-    if old is None or new is None or (old.types, old.accelerators) != (new.types, new.accelerators):
-        return False
-    place = {job: row for row, job in enumerate(new.jobs)}
+    from workbench.scheduling.solvers.compile import renewed
+
+    m: Any = vars(_mine).pop("before", None)
+    old = getattr(m, "data", None)
+    if old is None or m.served >= MOST_SERVED or old.units != old.jobs or data.units != data.jobs:
+        return None
+    place = {job: row for row, job in enumerate(data.jobs)}
     stay = [row for row, job in enumerate(old.jobs) if job in place]
     same = [
-        new.jobs[: len(stay)] == tuple(old.jobs[row] for row in stay),
-        np.array_equal(old.accelerator_of, new.accelerator_of),
+        (old.types, old.accelerators) == (data.types, data.accelerators),
+        np.array_equal(old.accelerator_of, data.accelerator_of),
     ]
-    for name in ("speed", "limit", "count", "gang", "can_run"):
-        same.append(np.array_equal(getattr(old, name)[stay], getattr(new, name)[: len(stay)]))
+    same.append(data.jobs[: len(stay)] == tuple(old.jobs[row] for row in stay))
+    for each in ("speed", "limit", "count", "gang", "can_run"):
+        same.append(np.array_equal(getattr(old, each)[stay], getattr(data, each)[: len(stay)]))
     if not all(same):
-        return False
-    for name in KEPT:
-        part = before.component(name)
-        before.del_component(part)
-        m.add_component(name, part)
+        return None
+    m.name, m.data, m.served = name, data, m.served + 1
+    for part in list(m.component_objects()):
+        if part.local_name not in m.stays:
+            m.del_component(part)
     for job in old.jobs:
         if job not in place:
             for kind in old.types:
@@ -148,21 +157,16 @@ def carried_over(m: pyo.ConcreteModel) -> bool:
             del m.throughput[job], m.job_time[job]
             m.JOBS.remove(job)
             m.COMBINATIONS.remove(job)
-    m.JOBS.update(new.jobs[len(stay) :])
-    m.COMBINATIONS.update(new.jobs[len(stay) :])
-    return True
-
-
-def completed(m: pyo.ConcreteModel) -> None:
-    """Let the parts that were carried over speak of the jobs that came, too: Pyomo makes a member that is missing."""
-    from workbench.scheduling.solvers.compile import renewed
-
-    for job in m.JOBS:
-        if job not in m.job_time:
-            for kind in m.TYPES:
-                m.share[job, kind]
-            m.throughput[job], m.job_time[job]
+    came = data.jobs[len(stay) :]
+    m.JOBS.update(came)
+    m.COMBINATIONS.update(came)
+    add_numbers(m, data)
+    for job in came:  # Pyomo makes a member that is missing
+        for kind in data.types:
+            m.share[job, kind]
+        m.throughput[job], m.job_time[job]
     renewed(m.capacity)
+    return m
 
 
 TOLERANCE = 1e-6

@@ -37,7 +37,7 @@ from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.decision import BoolArray
-from workbench.scheduling.modelling import pyo
+from workbench.scheduling.modelling import parameter, pyo
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Solver, SolveReport
 
@@ -53,7 +53,7 @@ Solve = Callable[[Callable[[], "pyo.ConcreteModel"], Solver], tuple["pyo.Concret
 def build(data: LevelInstance) -> pyo.ConcreteModel:
     """Return the unsolved mixed-integer programme."""
     m = _floors(data, "gavel_bottleneck")
-    m.large = pyo.Param(m.JOBS, initialize=data.column(data.most), doc="Y_m | largest level a job could have | 1")
+    m.large = parameter(m.JOBS, numbers=data.column(data.most), doc="Y_m | largest level a job could have | 1")
     m.rises = pyo.Var(m.RISING, domain=pyo.Binary, doc="(A.1) b_m | whether the level of a job can rise | 1")
 
     @m.Objective(sense=pyo.maximize, doc="(A.1) how many jobs can rise")
@@ -95,14 +95,11 @@ def build_test(data: LevelInstance, asked: BoolArray) -> pyo.ConcreteModel:
 
 def _floors(data: LevelInstance, name: str) -> pyo.ConcreteModel:
     """The allocation, the levels and their floors."""
-    m = pyo.ConcreteModel(name)
-    lay_out(m, data)
+    m = lay_out(name, data)
     active = data.column(data.active)
-    m.level = pyo.Param(m.JOBS, initialize=data.column(data.level), doc="t_m | level reached so far | 1")
-    m.margin = pyo.Param(m.JOBS, initialize=data.column(data.margin), doc="epsilon_m | least rise that counts | 1")
-    m.equal = pyo.Param(
-        m.JOBS, initialize=data.column(data.equal), doc="P_m | throughput under an equal share | steps/s"
-    )
+    m.level = parameter(m.JOBS, numbers=data.column(data.level), doc="t_m | level reached so far | 1")
+    m.margin = parameter(m.JOBS, numbers=data.column(data.margin), doc="epsilon_m | least rise that counts | 1")
+    m.equal = parameter(m.JOBS, numbers=data.column(data.equal), doc="P_m | throughput under an equal share | steps/s")
     m.RISING = pyo.Set(initialize=[job for job in data.jobs if active[job] > 0], doc="R | jobs whose weight is above 0")
 
     @m.Constraint(m.JOBS, doc="(4.3) no job drops below its level")

@@ -31,7 +31,7 @@ from workbench.papers.gavel.formulations.allocation import (
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.modelling import pyo
+from workbench.scheduling.modelling import parameter, pyo
 from workbench.scheduling.solvers import Programme
 
 NAME = "gavel.fifo"
@@ -55,11 +55,10 @@ def worth(data: AllocationInstance, value: FloatArray) -> FloatArray:
 
 def build(data: AllocationInstance, value: FloatArray) -> pyo.ConcreteModel:
     """Return the unsolved linear programme; value: (jobs,) `v_m`."""
-    m = pyo.ConcreteModel("gavel_fifo")
-    lay_out(m, data)
-    m.value = pyo.Param(m.JOBS, initialize=data.column(value), doc="v_m | weight by place in line | 1")
-    m.fastest = pyo.Param(
-        m.JOBS, initialize=data.column(fastest(data)), doc="T^fastest_m | throughput on the fastest type | steps/s"
+    m = lay_out("gavel_fifo", data)
+    m.value = parameter(m.JOBS, numbers=data.column(value), doc="v_m | weight by place in line | 1")
+    m.fastest = parameter(
+        m.JOBS, numbers=data.column(fastest(data)), doc="T^fastest_m | throughput on the fastest type | steps/s"
     )
 
     @m.Objective(sense=pyo.maximize, doc="(4.2) relative throughput, more so of those who came first")

@@ -50,7 +50,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.decision import IntArray
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.modelling import pyo
+from workbench.scheduling.modelling import parameter, pyo
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Point, Programme, Solver
 
@@ -177,10 +177,9 @@ def left(data: FinishTimeInstance) -> FloatArray:
 
 def build(data: FinishTimeInstance) -> pyo.ConcreteModel:
     """Return the unsolved linear programme for the rho that is tried."""
-    m = pyo.ConcreteModel("gavel_finish_time_fairness")
-    lay_out(m, data)
-    m.steps = pyo.Param(m.JOBS, initialize=data.column(data.steps), doc="n_m | steps left | steps")
-    m.left = pyo.Param(m.JOBS, initialize=data.column(left(data)), mutable=True, doc=LEFT)
+    m = lay_out("gavel_finish_time_fairness", data)
+    m.steps = parameter(m.JOBS, numbers=data.column(data.steps), doc="n_m | steps left | steps")
+    m.left = parameter(m.JOBS, numbers=data.column(left(data)), doc=LEFT)
     m.lacking = pyo.Var(doc="(ours) e | part of its need that the worst-off job lacks | 1")
 
     @m.Objective(sense=pyo.minimize, doc="(ours) the part that is lacking")
@@ -239,7 +238,8 @@ class FinishTimeFairness(ShareFormulation[FinishTimeInstance]):
         from workbench.scheduling.solvers.compile import renewed
 
         known = seen(data, knobs)
-        model.left.store_values(known.column(left(known)))
+        model.del_component(model.left)
+        model.left = parameter(model.JOBS, numbers=known.column(left(known)), doc=LEFT)
         renewed(model.finish_time)
 
     def assemble(self, data: FinishTimeInstance, knobs: Knobs) -> Programme:

@@ -42,7 +42,7 @@ from workbench.papers.gavel.instance import StepsInstance, fastest_throughput, s
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.modelling import pyo
+from workbench.scheduling.modelling import parameter, pyo
 from workbench.scheduling.solvers import InfeasibleError, Programme, Solver, SolverFailedError
 
 NAME = "gavel.makespan"
@@ -59,12 +59,10 @@ METHOD = Knob(
 
 def build(data: StepsInstance) -> pyo.ConcreteModel:
     """Return the unsolved linear programme for one allocation; its `share` is Y."""
-    m = pyo.ConcreteModel("gavel_makespan")
-    m.makespan = pyo.Var(bounds=(0, None), doc="(ours) M | makespan | s")
-    lay_out(m, data, m.makespan)
+    m = lay_out("gavel_makespan", data, makespan=pyo.Var(bounds=(0, None), doc="(ours) M | makespan | s"))
     m.share.doc = "(1) Y_kj | time on a type | s"
     m.throughput.doc = m.throughput.doc.replace("X", "Y")
-    m.steps = pyo.Param(m.JOBS, initialize=data.column(data.steps), doc="n_m | steps left | steps")
+    m.steps = parameter(m.JOBS, numbers=data.column(data.steps), doc="n_m | steps left | steps")
 
     @m.Objective(sense=pyo.minimize, doc="(4.2) the end of the last job")
     def last_job(m):

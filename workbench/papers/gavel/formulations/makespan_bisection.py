@@ -27,7 +27,7 @@ from workbench.papers.gavel.formulations.allocation import Assembly, lay_out
 from workbench.papers.gavel.instance import StepsInstance, fastest_throughput, isolated_throughput
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.modelling import pyo
+from workbench.scheduling.modelling import parameter, pyo
 from workbench.scheduling.solvers import InfeasibleError, Programme, SolveReport
 from workbench.scheduling.solvers.solve_report import report
 
@@ -91,10 +91,9 @@ class FoundMakespan(NamedTuple):
 
 def build(data: StepsInstance) -> pyo.ConcreteModel:
     """Return the unsolved programme for one makespan."""
-    m = pyo.ConcreteModel("gavel_makespan_bisection")
-    lay_out(m, data)
-    m.steps = pyo.Param(m.JOBS, initialize=data.column(data.steps), doc="n_m | steps left | steps")
-    m.makespan = pyo.Param(initialize=tried(data), mutable=True, doc="M | makespan | s")
+    m = lay_out("gavel_makespan_bisection", data)
+    m.steps = parameter(m.JOBS, numbers=data.column(data.steps), doc="n_m | steps left | steps")
+    m.makespan = pyo.Param(initialize=tried(data), mutable=True, within=pyo.Any, doc="M | makespan | s")
 
     @m.Objective(sense=pyo.minimize, doc="(A.1) any allocation will do")
     def any_allocation(m):

@@ -30,7 +30,7 @@ from workbench.papers.gavel.formulations.allocation import (
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.modelling import pyo
+from workbench.scheduling.modelling import parameter, pyo
 from workbench.scheduling.solvers import Programme
 
 NAME = "gavel.max_min_fairness"
@@ -38,12 +38,9 @@ NAME = "gavel.max_min_fairness"
 
 def build(data: AllocationInstance) -> pyo.ConcreteModel:
     """Return the unsolved linear programme for one allocation."""
-    m = pyo.ConcreteModel("gavel_max_min_fairness")
-    lay_out(m, data)
-    m.weight = pyo.Param(m.JOBS, initialize=data.column(data.weight), doc="w_m | weight | 1")
-    m.equal = pyo.Param(
-        m.JOBS, initialize=data.column(data.equal), doc="P_m | throughput under an equal share | steps/s"
-    )
+    m = lay_out("gavel_max_min_fairness", data)
+    m.weight = parameter(m.JOBS, numbers=data.column(data.weight), doc="w_m | weight | 1")
+    m.equal = parameter(m.JOBS, numbers=data.column(data.equal), doc="P_m | throughput under an equal share | steps/s")
     m.level = pyo.Var(doc="(ours) t | smallest normalised throughput | 1")
 
     @m.Objective(sense=pyo.maximize, doc="(4.1) the level of the job that is worst off")

@@ -33,7 +33,7 @@ from workbench.papers.gavel.formulations.allocation import (
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
-from workbench.scheduling.modelling import pyo
+from workbench.scheduling.modelling import parameter, pyo
 from workbench.scheduling.solvers import Programme
 
 NAME = "gavel.max_throughput"
@@ -56,9 +56,8 @@ def worth(data: AllocationInstance, knobs: Knobs) -> FloatArray:
 
 def build(data: AllocationInstance, value: FloatArray) -> pyo.ConcreteModel:
     """Return the unsolved linear programme; value: (jobs,) `v_m`."""
-    m = pyo.ConcreteModel("gavel_max_throughput")
-    lay_out(m, data)
-    m.value = pyo.Param(m.JOBS, initialize=data.column(value), doc="v_m | what a step/s counts | s/step")
+    m = lay_out("gavel_max_throughput", data)
+    m.value = parameter(m.JOBS, numbers=data.column(value), doc="v_m | what a step/s counts | s/step")
 
     @m.Objective(sense=pyo.maximize, doc="(4.2) all throughput together")
     def total_throughput(m):

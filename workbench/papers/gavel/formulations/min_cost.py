@@ -36,7 +36,7 @@ from workbench.papers.gavel.instance import PricedInstance, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.modelling import pyo
+from workbench.scheduling.modelling import parameter, pyo
 from workbench.scheduling.solvers import Programme
 
 NAME = "gavel.min_cost"
@@ -60,11 +60,10 @@ def worth(data: PricedInstance, value: FloatArray) -> FloatArray:
 
 def build(data: PricedInstance, value: FloatArray) -> pyo.ConcreteModel:
     """Return the unsolved linear programme of the sum; value: (jobs,) `v_m`."""
-    m = pyo.ConcreteModel("gavel_min_cost")
-    lay_out(m, data)
-    m.value = pyo.Param(m.JOBS, initialize=data.column(value), doc="v_m | what a step/s counts | s/step")
+    m = lay_out("gavel_min_cost", data)
+    m.value = parameter(m.JOBS, numbers=data.column(value), doc="v_m | what a step/s counts | s/step")
     price = dict(zip(data.types, data.type_price.tolist(), strict=True))
-    m.price = pyo.Param(m.TYPES, initialize=price, doc="p_j | price of a GPU | USD/h")
+    m.price = parameter(m.TYPES, numbers=price, doc="p_j | price of a GPU | USD/h")
 
     @m.Objective(sense=pyo.maximize, doc="(4.2) steps per dollar of all jobs")
     def throughput_per_dollar(m):

@@ -30,7 +30,7 @@ from workbench.papers.gavel.formulations.allocation import Assembly, DividedTime
 from workbench.papers.gavel.instance import PricedInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.modelling import pyo
+from workbench.scheduling.modelling import parameter, pyo
 from workbench.scheduling.solvers import Columns, Programme, Solver
 
 Data = TypeVar("Data", bound=PricedInstance)
@@ -47,7 +47,7 @@ interior, and an interior point's 1e-7, relative to everything in the programme,
 def add_floors(m: pyo.ConcreteModel, floor: Mapping[str, float], whole: Any = 1) -> None:
     """Add the rows of SLOs; floor: {job: steps/s that it needs}; whole: as in `lay_out`."""
     m.WITH_SLO = pyo.Set(initialize=list(floor), doc="S | jobs with an SLO")
-    m.floor = pyo.Param(m.WITH_SLO, initialize=floor, mutable=True, doc=FLOOR)
+    m.floor = pyo.Param(m.WITH_SLO, initialize=floor, mutable=True, within=pyo.Any, doc=FLOOR)
 
     @m.Constraint(m.WITH_SLO, doc="(4.2) fast enough for the SLO")
     def slo(m, job):
@@ -73,14 +73,12 @@ def floors(data: PricedInstance, floor: FloatArray) -> dict[str, float]:
 
 def build(data: PricedInstance, value: FloatArray, floor: FloatArray) -> pyo.ConcreteModel:
     """Return the unsolved linear programme; value: (jobs,) `v_m`; floor: (jobs,) steps/s, 0 for none."""
-    m = pyo.ConcreteModel("gavel_min_cost_ratio")
-    m.stretch = pyo.Var(bounds=(0, None), doc="(ours) s | 1 / cost | h/USD")
-    lay_out(m, data, m.stretch)
+    m = lay_out("gavel_min_cost_ratio", data, stretch=pyo.Var(bounds=(0, None), doc="(ours) s | 1 / cost | h/USD"))
     m.share.doc = "(1) Y_kj | share of time, times s | h/USD"
     m.throughput.doc = m.throughput.doc.replace("X", "Y")
-    m.value = pyo.Param(m.JOBS, initialize=data.column(value), doc="v_m | what a step/s counts | s/step")
+    m.value = parameter(m.JOBS, numbers=data.column(value), doc="v_m | what a step/s counts | s/step")
     price = dict(zip(data.types, data.type_price.tolist(), strict=True))
-    m.price = pyo.Param(m.TYPES, initialize=price, doc="p_j | price of a GPU | USD/h")
+    m.price = parameter(m.TYPES, numbers=price, doc="p_j | price of a GPU | USD/h")
 
     @m.Objective(sense=pyo.maximize, doc="(4.2) throughput per dollar")
     def throughput_to_cost(m):

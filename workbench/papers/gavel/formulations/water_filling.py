@@ -51,7 +51,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import MODEL, Knobs, Result
 from workbench.scheduling.decision import BoolArray
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.modelling import pyo
+from workbench.scheduling.modelling import parameter, pyo
 from workbench.scheduling.solvers import (
     Programme,
     Solver,
@@ -84,14 +84,11 @@ BOTTLENECK = Knob(
 
 def build(data: LevelInstance, name: str = "gavel_water_filling") -> pyo.ConcreteModel:
     """Return the unsolved linear programme of one iteration."""
-    m = pyo.ConcreteModel(name)
-    lay_out(m, data)
+    m = lay_out(name, data)
     active, level = data.column(data.active), data.column(data.level)
-    m.job_weight = pyo.Param(m.JOBS, initialize=active, mutable=True, doc=JOB_WEIGHT)
-    m.level = pyo.Param(m.JOBS, initialize=level, mutable=True, doc="t_m | level reached so far | 1")
-    m.equal = pyo.Param(
-        m.JOBS, initialize=data.column(data.equal), doc="P_m | throughput under an equal share | steps/s"
-    )
+    m.job_weight = pyo.Param(m.JOBS, initialize=active, mutable=True, within=pyo.Any, doc=JOB_WEIGHT)
+    m.level = pyo.Param(m.JOBS, initialize=level, mutable=True, within=pyo.Any, doc="t_m | level reached so far | 1")
+    m.equal = parameter(m.JOBS, numbers=data.column(data.equal), doc="P_m | throughput under an equal share | steps/s")
     m.RISING = pyo.Set(initialize=rising(data), doc="R | jobs whose weight is above 0")
     m.step = pyo.Var(bounds=(0, None), doc="(ours) t | smallest rise per weight | 1")
 

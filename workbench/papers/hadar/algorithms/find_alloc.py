@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -123,7 +123,10 @@ def find(
         parts.append(_of_gang(snapshot, queue, servers, rules, gang, asked[gangs == gang]))
     if held:
         parts.append(_stays(snapshot, queue, servers, rules, held, asked))
-    return _sorted(parts, len(snapshot.types))
+    found = _sorted(parts, len(snapshot.types))
+    for row, part in queue.pays.items():
+        found = replace(found, charge=np.where(found.job == row, part * found.charge, found.charge))
+    return found
 
 
 def shapes(gang: int, servers: FreeServers, mixed: bool) -> list[_Shape]:

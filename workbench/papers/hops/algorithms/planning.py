@@ -199,10 +199,10 @@ def _by_model(
 ) -> Point:
     """The answer to the stated model; solve: what solves its programme."""
     from workbench.papers.hops.formulations.round import build_form  # which is read by this room's words
-    from workbench.scheduling.solvers.compile import compile_model
+    from workbench.scheduling.solvers.compile import built
 
-    model = build_form(data, form, knobs)
-    return answer(model, compile_model(model), solver, solve)
+    model, compiled = built(lambda: build_form(data, form, knobs))
+    return answer(model, compiled, solver, solve)
 
 
 def plan_by(formulation: Formulation[Any], data: HopsInstance, knobs: Knobs, solver: Solver) -> SolvedPlan:

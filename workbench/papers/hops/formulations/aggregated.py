@@ -17,7 +17,7 @@ so the optimum is never below the printed one, and equal to it where every confi
 from __future__ import annotations
 
 from workbench.papers.hops.algorithms.aggregation import Aggregate
-from workbench.scheduling.modelling import pyo
+from workbench.scheduling.modelling import parameter, pyo
 
 
 def build(data: Aggregate, power: float) -> pyo.ConcreteModel:
@@ -25,7 +25,7 @@ def build(data: Aggregate, power: float) -> pyo.ConcreteModel:
     m = lay_out(data)
     jobs = data.data.jobs
     weight = dict(zip(jobs, data.data.weights(power).scaled.tolist(), strict=True))
-    m.weight = pyo.Param(m.JOBS, initialize=weight, doc="W_i | weight (prior_i + bias)^lambda, over the largest | 1")
+    m.weight = parameter(m.JOBS, numbers=weight, doc="W_i | weight (prior_i + bias)^lambda, over the largest | 1")
 
     @m.Objective(sense=pyo.maximize, doc="(11) throughput gain, weighted by priority")
     def weighted_gain(m):
@@ -47,18 +47,18 @@ def lay_out(data: Aggregate) -> pyo.ConcreteModel:
     m.CUTS = pyo.Set(dimen=2, initialize=ways, doc="g,q | patterns to cut a server of a group by")
 
     gain = dict(zip(keys, data.gain.tolist(), strict=True))
-    m.gain = pyo.Param(m.CHOICES, initialize=gain, doc="G_ic | throughput over the job's smallest | 1")
+    m.gain = parameter(m.CHOICES, numbers=gain, doc="G_ic | throughput over the job's smallest | 1")
     taken: dict[tuple[int, int], list[tuple[tuple[str, int], int]]] = {piece: [] for piece in data.pieces}
     for row, choice, times in zip(*(part.tolist() for part in data.used), strict=True):
         taken[data.pieces[row]].append((keys[choice], times))
     needs = {(*piece, c): times for piece, users in taken.items() for (_, c), times in users}
-    m.needed = pyo.Param(needs.keys(), initialize=needs, doc="u_vkc | pieces that a shape takes | 1")
+    m.needed = parameter(numbers=needs, doc="u_vkc | pieces that a shape takes | 1")
     given: dict[tuple[int, int], list[tuple[tuple[int, int], int]]] = {piece: [] for piece in data.pieces}
     for row, cut, times in zip(*(part.tolist() for part in data.supplied), strict=True):
         given[data.pieces[row]].append((ways[cut], times))
     gives = {(*piece, q): times for piece, makers in given.items() for (_, q), times in makers}
-    m.given = pyo.Param(gives.keys(), initialize=gives, doc="a_vkq | pieces that a pattern gives | 1")
-    m.number = pyo.Param(m.GROUPS, initialize=dict(enumerate(data.number.tolist())), doc="N_g | servers | 1")
+    m.given = parameter(numbers=gives, doc="a_vkq | pieces that a pattern gives | 1")
+    m.number = parameter(m.GROUPS, numbers=dict(enumerate(data.number.tolist())), doc="N_g | servers | 1")
     m.choose = pyo.Var(m.CHOICES, domain=pyo.Binary, doc="(11) X_ic | whether a job gets a shape | 1")
     m.cut = pyo.Var(
         m.CUTS,

@@ -64,7 +64,11 @@ def prepare(model: pyo.ConcreteModel) -> None:
     model.served = {}
     model.CLASSES = pyo.Set(initialize=[], doc=CLASSES)
     model.value = pyo.Param(
-        model.CLASSES, mutable=True, initialize={}, doc="V_p | gain that a class got, but for rounding | 1"
+        model.CLASSES,
+        mutable=True,
+        initialize={},
+        within=pyo.Any,
+        doc="V_p | gain that a class got, but for rounding | 1",
     )
 
     @model.Constraint(model.CLASSES, doc="(ours) no class loses what it got")

@@ -29,7 +29,7 @@ from workbench.papers.hops.formulations.round_assembly import AggregatedAssembly
 from workbench.papers.hops.instance import HopsInstance, RoundPlan
 from workbench.papers.hops.knobs import FORM, PLAN, PRIORITY, START, power_of
 from workbench.scheduling.contract import Formulation, Knobs, Result
-from workbench.scheduling.modelling import pyo
+from workbench.scheduling.modelling import parameter, pyo
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Programme, Solver
 
@@ -38,7 +38,7 @@ def build(data: HopsInstance, power: float) -> pyo.ConcreteModel:
     """Return the unsolved integer programme; power: lambda, finite."""
     m = lay_out(data)
     weight = dict(zip(data.jobs, data.weights(power).scaled.tolist(), strict=True))
-    m.weight = pyo.Param(m.JOBS, initialize=weight, doc="W_i | weight (prior_i + bias)^lambda, over the largest | 1")
+    m.weight = parameter(m.JOBS, numbers=weight, doc="W_i | weight (prior_i + bias)^lambda, over the largest | 1")
 
     @m.Objective(sense=pyo.maximize, doc="(11) throughput gain, weighted by priority")
     def weighted_gain(m):
@@ -56,12 +56,12 @@ def lay_out(data: HopsInstance) -> pyo.ConcreteModel:
     m.SERVERS = pyo.Set(initialize=data.servers, doc="t | servers")
 
     gain = dict(zip(keys, data.gain.tolist(), strict=True))
-    m.gain = pyo.Param(m.CONFIGURATIONS, initialize=gain, doc="G_ij | throughput over the job's smallest | 1")
+    m.gain = parameter(m.CONFIGURATIONS, numbers=gain, doc="G_ij | throughput over the job's smallest | 1")
     entries = list(zip(*(part.tolist() for part in data.consumption()), strict=True))
     use = {(*keys[configuration], data.servers[server]): gpus for configuration, server, gpus in entries}
-    m.consume = pyo.Param(use.keys(), initialize=use, doc="Consume_ijt | GPUs that a configuration takes | GPUs")
+    m.consume = parameter(numbers=use, doc="Consume_ijt | GPUs that a configuration takes | GPUs")
     idle = dict(zip(data.servers, data.idle.tolist(), strict=True))
-    m.idle = pyo.Param(m.SERVERS, initialize=idle, doc="S_t | idle GPUs | GPUs")
+    m.idle = parameter(m.SERVERS, numbers=idle, doc="S_t | idle GPUs | GPUs")
     m.choose = pyo.Var(m.CONFIGURATIONS, domain=pyo.Binary, doc="(11) X_ij | whether a job gets a configuration | 1")
     of_job: dict[str, list[tuple[str, int]]] = {job: [] for job in data.jobs}
     for key in keys:
