@@ -123,7 +123,7 @@ MOST_SERVED = 50
 """Decisions that a model serves: Pyomo's blocks keep a trace of each part that was ever taken out."""
 
 
-def kept(name: str, data: AllocationInstance) -> pyo.ConcreteModel | None:
+def kept(name: str, data: AllocationInstance) -> Any:
     """The model before, without jobs that ended, with those that came, and nothing but what `lay_out` states; None
     where it cannot be.
 
