@@ -71,6 +71,25 @@ def test_the_number_of_processes_does_not_matter(greedy):
     assert all(each.scenario is SMALL for each in several if isinstance(each, Run))
 
 
+@pytest.mark.parametrize("random", [False, True])
+def test_a_run_that_draws_nothing_is_made_once_for_all_seeds(random: bool, monkeypatch: pytest.MonkeyPatch):
+    """What is drawn here are the times between failures of nodes."""
+    scenario = SMALL.replace(core={"faults": {"mtbf_s": 4000, "mttr_s": 600}}) if random else SMALL
+    asked = [request(name, scenario=scenario, seed=seed) for name in ("fifo", "las") for seed in (0, 1, 2)]
+    made = []
+
+    def counted(each: RunRequest) -> Run:
+        made.append(each.seed)
+        return do(each)
+
+    monkeypatch.setattr("workbench.session.many_runs.do", counted)
+    heard = {}
+    found = run_all(asked, 1, heard.__setitem__)
+    assert len(made) == (6 if random else 2)
+    assert found == [workbench.simulate(each.scenario, each.scheduler, seed=each.seed) for each in asked]
+    assert [run.seed for run in found] == [0, 1, 2] * 2 and heard == dict(enumerate(found))
+
+
 def test_a_pool_serves_one_batch_after_the_other():
     with Processes(2) as kept:
         first = run_all([request(), request("nobody")], kept=kept)

@@ -157,7 +157,8 @@ def run_all(
 
     processes: how many (from 1; with 1 the runs are made here, one after the other); on_outcome is called here with a
     request's number as soon as it has ended; kept: those that are there already, in place of new ones. Schedulers
-    declared in this process are run here, after the others. A script that uses processes needs the usual
+    declared in this process are run here, after the others. Of requests that differ in their seed alone the first is
+    made, and is the answer of all unless it drew random numbers. A script that uses processes needs the usual
     `if __name__ == "__main__":`.
 
     Raises InputError for `processes`, WorkbenchError if a process was ended (out of memory, say), and what is no stated
@@ -165,23 +166,52 @@ def run_all(
     """
     check_processes(processes)
     found: dict[int, Outcome] = {}
+
+    first = _first_alike(requests)
+
+    def made(numbers: Sequence[int]) -> None:
+        for number, outcome in _made(requests, numbers, processes, kept):
+            alike = isinstance(outcome, Run) and not outcome.drew
+            for each in (i for i, its in enumerate(first) if i == number or (alike and its == number)):
+                found[each] = replace(outcome, seed=requests[each].seed) if isinstance(outcome, Run) else outcome
+                if on_outcome is not None:
+                    on_outcome(each, found[each])
+
+    made([number for number, its in enumerate(first) if its == number])
+    made([number for number in range(len(requests)) if number not in found])
+    return [found[number] for number in range(len(requests))]
+
+
+def _first_alike(requests: Sequence[RunRequest]) -> list[int]:
+    """Of each request the first that differs from it in the seed alone; not of a session's own scheduler, nor where
+    measured times count."""
+    known: dict[tuple[object, ...], int] = {}
+    found = []
+    for number, request in enumerate(requests):
+        alike = not is_own(request.scheduler) and request.charge_decisions is None
+        rest = (request.scheduler, str(sorted(request.knobs.items())), *request.rest()[3:])
+        key = (id(request.scenario), *rest) if alike else (number,)
+        found.append(known.setdefault(key, number))
+    return found
+
+
+def _made(
+    requests: Sequence[RunRequest], numbers: Sequence[int], processes: int, kept: Processes | None
+) -> Iterator[tuple[int, Outcome]]:
+    """Some of the requests, as each ends."""
     several = kept is not None or processes > 1
-    away = [number for number, request in enumerate(requests) if several and not is_own(request.scheduler)]
+    away = [number for number in numbers if several and not is_own(requests[number].scheduler)]
     if kept is None and len(away) < 2:
         away = []
-    here = sorted(set(range(len(requests))) - set(away))
+    here = [number for number in numbers if number not in away]
     in_processes = outcomes([requests[i] for i in away], attempt, processes=min(processes, len(away)), kept=kept)
     in_turn = outcomes([requests[i] for i in here], attempt)
-    for numbers, ended in ((away, in_processes), (here, in_turn)):
+    for some, ended in ((away, in_processes), (here, in_turn)):
         with contextlib.closing(ended):
-            for i, outcome in ended if numbers else ():
-                number = numbers[i]
+            for i, outcome in ended if some else ():
                 if isinstance(outcome, Run):
-                    outcome = replace(outcome, scenario=requests[number].scenario)
-                found[number] = outcome
-                if on_outcome is not None:
-                    on_outcome(number, outcome)
-    return [found[number] for number in range(len(requests))]
+                    outcome = replace(outcome, scenario=requests[some[i]].scenario)
+                yield some[i], outcome
 
 
 def check_processes(processes: int) -> None:

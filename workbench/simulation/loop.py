@@ -148,11 +148,13 @@ def simulate(
     if not isinstance(timing, Timing):
         raise InputError(f"scheduler {scheduler.name}, timing", timing, "a Timing(round_s=seconds > 0, or None)")
     rng = np.random.default_rng(np.random.SeedSequence([seed, 0]))
+    unused = rng.bit_generator.state
     seen = scenario.seen_by(scheduler.about(shown))
     state = State(seen, scheduler.name, belief or Oracle(scenario), seed, detail)
     _play(state, Clock(timing, stop.latest_s()), scheduler, (seen, shown, rng), stop, belief, observers)
     state.close()
     head: dict[str, Any] = {"scheduler": scheduler.name, "knobs": settled, "seed": seed, "end_s": state.now_s}
+    head["drew"] = state.faults.draws or rng.bit_generator.state != unused
     recorder, tables = state.recorder, {"jobs": state.book.table()}
     del state  # its memory is there for the other tables
     head |= tables | recorder.tables()

@@ -179,11 +179,12 @@ class NodeChanges:
     A node is down while any outage covers it; it fails when the first one begins that does not let jobs go on.
     Times between failures and of repair are exponential with means mtbf_s and mttr_s, one random stream per node,
     seeded with its name: a node that comes or goes, wherever it stands, leaves the others' outages alone.
-    next_s: time of the next change, infinity if there is none.
+    next_s: time of the next change, infinity if there is none; draws: whether any are drawn.
     """
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
         faults = scenario.core.faults
+        self.draws = faults.mtbf_s is not None
         names = {node.name: i for i, node in enumerate(scenario.cluster.machines)}
         # time, node, source (0: listed, 1: drawn, 2: listed drain), whether up
         self._heap: list[tuple[float, int, int, bool]] = []

@@ -47,7 +47,8 @@ class Run:
     the estimator by name that told the scheduler speeds (OWN: an object of the session that made it); until_s, window:
     where it was to end, as given to `workbench.simulate`; detail: how many decisions are recorded with their shares,
     signals and reasons (None: all); charge_decisions: seconds that each decision took, `measured`, or None; code: a
-    digest of what the session wrote of the scheduler, empty for a shipped one.
+    digest of what the session wrote of the scheduler, empty for a shipped one; drew: whether random numbers were drawn
+    while it was made (if not, every seed gives it; not kept where it is saved).
     """
 
     scenario: Scenario
@@ -68,6 +69,7 @@ class Run:
     detail: int | None = None
     charge_decisions: float | str | None = None
     code: str = ""
+    drew: bool = True
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Run):
