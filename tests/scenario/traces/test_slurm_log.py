@@ -238,7 +238,21 @@ def test_settings_that_the_scheduler_does_not_go_by_are_told(tmp_path: Path) -> 
         ]
         for given in (("NO_FAIR_TREE", "bf_continue"), ("MAX_TRES,FAIR_TREE", "bf_busy_nodes,bf_window=60"))
     ]
-    assert notes == [[], ["kept, but the scheduler slurm does not go by it: MAX_TRES and bf_busy_nodes"]]
+    assert notes == [[], ["the scheduler slurm does not go by: MAX_TRES and bf_busy_nodes"]]
+    config = "SelectTypeParameters = CR_CORE_MEMORY,CR_LLN\nPreemptMode = REQUEUE\nLicenses = matlab:4\n"
+    partition = "PartitionName={} Nodes=a1 LLN={} OverSubscribe=EXCLUSIVE State=UP PreemptMode=OFF\n"
+    qos = "Name|Priority|GraceTime|GrpTRESMins|GrpWall\nhigh|1|00:00:00|cpu=100|\n"
+    told = read(
+        tmp_path,
+        dump(Ran("1", 0, 0, 60)),
+        config=config,
+        nodes="NodeName=a1 Gres=gpu:a100:8 CPUs=64\n" + "".join(map(partition.format, "pqr", ("YES", "NO", "YES"))),
+        limits=qos,
+    )[1].notes
+    (note,) = (note for note in told if "go by" in note)
+    for said in ("CR_LLN", "PreemptMode=REQUEUE", "Licenses=matlab:4", "LLN=YES (partition p and partition r)"):
+        assert said in note
+    assert "GrpTRESMins=cpu=100 (qos high)" in note and "EXCLUSIVE" not in note and "CR_CORE" not in note
 
 
 def test_jobs_without_gpus_have_all_nodes_of_a_partition_that_has_some_with_gpus(tmp_path: Path) -> None:

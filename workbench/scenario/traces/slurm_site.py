@@ -135,20 +135,30 @@ CONFIG = [
     "SelectTypeParameters",
 ]
 IGNORED = {
-    "PriorityUsageResetPeriod": "NONE",
-    "PriorityWeightAssoc": 0.0,
-    "PriorityWeightTRES": "",
+    "config": (
+        *("BurstBufferType", "Licenses", "PreemptMode", "PreemptType", "PriorityParameters", "PriorityWeightAssoc"),
+        *("PrioritySiteFactorPlugin", "PriorityUsageResetPeriod", "SelectType", "SuspendProgram", "TopologyPlugin"),
+    ),
+    "partition": ("ExclusiveUser", "LLN", "MaxCPUsPerNode", "OverSubscribe", "PreemptMode", "State"),
+    "qos": ("GrpTRESMins", "GrpWall", "LimitFactor", "MaxTRESMins", "Preempt", "UsageThres"),
+    "account": ("GrpTRESMins", "GrpWall", "MaxTRESMins", "Partition"),
+    "user": ("GrpTRESMins", "GrpWall", "MaxTRESMins", "Partition"),
 }
-"""Settings that nobody goes by, with the value at which that changes nothing."""
+"""Settings that change who starts when, and that the scheduler slurm does not go by."""
+CHANGES_NOTHING = frozenset(
+    ["", "no", "none", "off", "up", "unlimited", "cons_tres", "cons_res", "default", "exclusive", "n/a"]
+)
+"""What they say (the last word of `preempt/none`) where that makes no difference."""
 GONE_BY = frozenset(
     [
         *("", "0", "NONE", "FAIR_TREE", "NO_FAIR_TREE", "bf_interval", "bf_window", "bf_resolution", "bf_max_job_test"),
+        *("CR_CPU", "CR_CORE", "CR_SOCKET", "CR_MEMORY", "CR_CPU_MEMORY", "CR_CORE_MEMORY", "CR_SOCKET_MEMORY"),
         *("bf_max_job_user", "bf_max_job_part", "bf_window_linear", "sched_interval", "batch_sched_delay"),
         *("default_queue_depth", "bf_continue", "bf_yield_interval", "bf_yield_sleep", "bf_max_time", "max_rpc_cnt"),
         *("defer", "sched_min_interval"),
     ]
 )
-"""PriorityFlags and SchedulerParameters that slurm goes by, or that change nothing where the controller is quick."""
+"""Flags and SchedulerParameters that slurm goes by, or that change nothing where the controller is quick."""
 NAMES = ("account", "parent", "user", "AllowAccounts", "DenyAccounts", "Accounts", "Users")
 """Attributes of entities that name people or their accounts."""
 AWAY = ("down", "drain", "drained", "draining", "drng", "fail", "failing", "failg", "unknown", "future")
@@ -196,7 +206,8 @@ class NodeFacts:
 @dataclass(slots=True)
 class Site:
     """All that the files say; moments in seconds from `trace_file.EPOCH`. entries: of entities, by kind and name;
-    associations: those of accounts and users, by cluster; listed: from, to, and the nodes that the cluster had."""
+    associations: those of accounts and users, by cluster; listed: from, to, and the nodes that the cluster had;
+    ignored: settings that the scheduler slurm does not go by, and whose."""
 
     nodes: dict[str, NodeFacts] = field(default_factory=dict)
     entries: dict[tuple[str, ...], dict[str, Any]] = field(default_factory=dict)
@@ -206,6 +217,7 @@ class Site:
     reservations: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
     zoned: set[bool] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
+    ignored: dict[str, list[str]] = field(default_factory=dict)
 
     # Reading ---------------------------------------------------------------------------------------------------------
 
@@ -266,6 +278,7 @@ class Site:
         elif "NAME" in columns and columns & {"GRACETIME", "USAGEFACTOR", "MAXTRESPU", "GRPTRES"}:
             for row in rows:
                 self._entry("qos", row["NAME"]).update(_kept(row, QOS))
+                self._ignored("qos", row["NAME"], row)
         else:
             return False
         return True
@@ -306,6 +319,7 @@ class Site:
                 found |= {"parent": parent} if parent and parent != account else {}
             entries = self.associations.setdefault(row.get("CLUSTER", "").strip(), {})
             entries.setdefault(key, {}).update(found | _kept(row, keys))
+            self._ignored(key[0], user or account, row)
 
     def _records(self, text: str) -> bool:
         found = records(text)
@@ -324,21 +338,28 @@ class Site:
         known = settings(text)
         if kept := _kept({key.upper(): value for key, value in known.items()}, CONFIG):
             self._entry("config", known.get("clustername", "slurm")).update(kept)
-            lost = [f"{name}={kept[name]}" for name, usual in IGNORED.items() if kept.get(name, usual) != usual]
-            lost += [flag for flag in str(kept.get("PriorityFlags", "")).split(",") if flag not in GONE_BY]
-            parts = (
-                part
-                for name, text in kept.items()
-                if name.startswith("SchedulerParam")
-                for part in str(text).split(",")
-            )
-            lost += [part for part in parts if part.partition("=")[0] not in GONE_BY]
-            self.notes += [f"kept, but the scheduler slurm does not go by it: {listed(lost)}"] if lost else []
+            self._ignored("config", "", {key.upper(): value for key, value in known.items()})
+            lists = ("PriorityFlags", "SchedulerParameters", "SelectTypeParameters")
+            parts = (part for name in lists for part in known.get(name.lower(), "").split(","))
+            for part in parts:
+                flag = part.strip().partition("=")[0]
+                if not {flag, flag.upper()} & GONE_BY and given(flag) is not None:
+                    self.ignored.setdefault(part.strip(), [])
         return bool(found or kept)
+
+    def _ignored(self, kind: str, name: str, cells: Mapping[str, str]) -> None:
+        """Note what of an entity the scheduler slurm does not go by."""
+        for setting in IGNORED[kind]:
+            text = given(cells.get(setting.upper())) or ""
+            word = text.lower().rpartition("/")[2] if setting != "Licenses" else text
+            if word not in CHANGES_NOTHING and number(text) != 0:
+                self.ignored.setdefault(f"{setting}={text}", []).extend([f"{kind} {name}"] if name else [])
 
     def _partition(self, record: Mapping[str, str]) -> None:
         name = record["partitionname"]
-        self._entry("partition", name).update(_kept({key.upper(): value for key, value in record.items()}, PARTITION))
+        cells = {key.upper(): value for key, value in record.items()}
+        self._entry("partition", name).update(_kept(cells, PARTITION))
+        self._ignored("partition", name, cells)
         for node in hosts(given(record.get("nodes")) or ""):
             facts = self.nodes.setdefault(node, NodeFacts())
             facts.partitions += [] if name in facts.partitions else [name]
@@ -359,6 +380,10 @@ class Site:
         for name in ("", *known):
             for key, facts in self.associations.get(name, {}).items():
                 self._entry(*key).update(facts)
+        if self.ignored:
+            said = [f"{text} ({listed(dict.fromkeys(whose), 3)})" if whose else text
+                    for text, whose in self.ignored.items()]  # fmt: skip
+            self.notes.append(f"the scheduler slurm does not go by: {listed(said, len(said))}")
         for name in {each for *_, names in self.listed for each in names}:
             for start, stop, names in self.listed:
                 if name not in names:
