@@ -17,9 +17,11 @@ Source: Slurm 22.05, slurm.schedmd.com (sched_config, priority_multifactor, fair
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from itertools import takewhile
+from operator import attrgetter, itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,12 +56,13 @@ class SlurmMemory:
 
     whole: an empty site; free_now, ledger: beside what runs, whose limits are counted but for resources x minutes;
     inside: the nodes of each partition; stand: `standing`; usage, fair: of users, at the last PriorityCalcPeriod
-    (calculated_s); held: what runs, in the order of its begin; runs: on which types jobs of a kind can; ran: seconds
-    since calculated_s of jobs that ended; priority, place: of jobs that wait, the latter in the queue; queue: those
-    that may be planned, by place; after: those that depend on others; up: the nodes that were (nodes,); able: where
-    jobs of a kind may run; last_reasons: of each; ended: jobs that others wait for; last_s: the last call;
-    main_s, full_s, backfill_s: when each pass was last made; idle: of backfill's last cycle (`SchedulingPass.idle`);
-    news: those for which something has changed since.
+    (calculated_s); held: what runs, in the order of its begin; runs: on which types jobs of a kind can; fitting:
+    whether a job of a shape has room on an empty site; ran: seconds since calculated_s of jobs that ended; steady: of
+    users, how many jobs run since before it, and what a second of them uses; priority: of jobs that wait; queue:
+    those that may be planned, by place, places: these; after: those that depend on others; up: the nodes that were
+    (nodes,); able: where jobs of a kind may run; last_reasons: of each; ended: jobs that others wait for; last_s: the
+    last call; main_s, full_s, backfill_s: when each pass was last made; idle: of backfill's last cycle
+    (`SchedulingPass.idle`); news: those for which something has changed since.
     """
 
     site: SlurmSite
@@ -70,12 +73,14 @@ class SlurmMemory:
     stand: Mapping[str, Standing]
     usage: Mapping[User, float]
     fair: Mapping[User, float]
-    held: Mapping[str, RunningJob] = field(default_factory=dict)
+    held: dict[str, RunningJob] = field(default_factory=dict)
     runs: Mapping[tuple[str, str, str], tuple[bool, ...]] = field(default_factory=dict)
+    fitting: Mapping[str, bool] = field(default_factory=dict)
     ran: Mapping[str, float] = field(default_factory=dict)
+    steady: dict[User, tuple[int, float]] = field(default_factory=dict)
     priority: Mapping[str, float] = field(default_factory=dict)
-    place: Mapping[str, Place] = field(default_factory=dict)
     queue: Sequence[Ask] = ()
+    places: Sequence[Place] = ()
     after: Sequence[Ask] = ()
     up: NDArray[np.bool_] | None = None
     able: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
@@ -89,7 +94,12 @@ class SlurmMemory:
     idle: Mapping[str, IdleCycle] = field(default_factory=dict)
     news: frozenset[str] = frozenset()
 
+    def copy(self) -> SlurmMemory:
+        """The same, whose fields can be set anew."""
+        return SlurmMemory(*FIELDS(self))
 
+
+FIELDS = attrgetter(*(each.name for each in fields(SlurmMemory)))
 PASSES = frozenset({"main", "full", "backfill"})
 
 
@@ -129,7 +139,7 @@ class Slurm(Scheduler):
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
     ) -> tuple[Decision, Memory]:
-        now, settings, memory, since_s = snapshot.now_s, memory.site.settings, copy(memory), memory.last_s
+        now, settings, memory, since_s = snapshot.now_s, memory.site.settings, memory.copy(), memory.last_s
         if over := memory.site.before.intersection(snapshot.finished):
             memory.ended |= over
         calculated = _count(snapshot, memory)
@@ -146,7 +156,7 @@ class Slurm(Scheduler):
         never = _never(snapshot, memory, came)
         signals = _line_up(snapshot, memory, [ask for ask in came if ask.name not in never], calculated)
         if never:
-            memory.queue = [ask for ask in memory.queue if ask.name not in never]
+            _leave(memory, [ask for ask in memory.queue if ask.name in never])
         waits = bool(memory.queue)
         if any(due.values()) and waits:
             plan = self._planned(memory, now, due)
@@ -154,7 +164,7 @@ class Slurm(Scheduler):
             for name, gpus in plan.starts.items():
                 assign.append(Assignment(name, {names[node]: count for node, count in gpus.items()}, math.inf))
             reasons |= {name: reason for name, reason in plan.reasons.items() if name not in plan.starts}
-            _pass(memory, due, now, plan, len(memory.queue) <= settings["default_queue_depth"])
+            _pass(memory, due, now, plan)
         before = memory.last_reasons
         why = {
             name: reason
@@ -175,50 +185,65 @@ class Slurm(Scheduler):
         free_now, ledger = memory.free_now.copy(), memory.ledger.copy()
         ledger.add_all_minutes(held, now)
         known = now, queue, memory.able, free_now, held, ledger, _kept(memory, now), memory.idle, memory.inside
-        found, plan = SchedulingPass(site, *known), PassOutcome()
+        found, plan = SchedulingPass(site, *known, memory.last_reasons), PassOutcome()
         if due["main"] or due["full"]:
             plan = found.main(len(queue) if due["full"] else int(site.settings["default_queue_depth"]))
+        memory.idle = {name: idle for name, idle in memory.idle.items() if not idle.nodes & found.touched}
         if due["backfill"]:
             found.queue = [ask for ask in queue if ask.name not in plan.starts] if plan.starts else queue
             filled = found.backfill()
             plan.starts |= filled.starts
             memory.idle = filled.idle
-        memory.free_now = found.free_now
+        memory.free_now, memory.ledger = found.free_now, found.ledger.without_minutes()
         return plan
 
 
-def _pass(memory: SlurmMemory, due: Mapping[str, bool], now: float, plan: PassOutcome, whole: bool) -> None:
-    """After a pass: what was done has no news; who started is news to backfill. whole: the main one saw all jobs."""
+def _pass(memory: SlurmMemory, due: Mapping[str, bool], now: float, plan: PassOutcome) -> None:
+    """After a pass: what was done has no news; who started is news to backfill."""
     done = {name for name, was_due in due.items() if was_due}
     main = bool(done & {"main", "full"})
-    news = memory.news - done - ({"main", "full"} if main and (whole or due["full"]) else set())
+    whole = due["full"] or len(memory.queue) <= memory.site.settings["default_queue_depth"]
+    news = memory.news - done - ({"main", "full"} if main and whole else set())
     memory.main_s = now if main else memory.main_s
-    memory.full_s = now if main and (whole or due["full"]) else memory.full_s
+    memory.full_s = now if main and whole else memory.full_s
     memory.backfill_s = now if due["backfill"] else memory.backfill_s
     memory.news = frozenset(news | (PASSES - done if plan.starts else set()))
-    if starts := plan.starts:
-        started = [memory.free_now.held(memory.site.asks[name], gpus, now) for name, gpus in starts.items()]
-        memory.held, memory.ledger = dict(memory.held), memory.ledger.copy()
-        for each in started:
-            memory.held[each.ask.name] = each
-            memory.ledger.count(each.ask, 1)
-        memory.queue = [ask for ask in memory.queue if ask.name not in starts]
-        memory.priority = {name: value for name, value in memory.priority.items() if name not in starts}
-        memory.last_reasons = {name: reason for name, reason in memory.last_reasons.items() if name not in starts}
+    if plan.starts:
+        asks = [memory.site.asks[name] for name in plan.starts]
+        started = [memory.free_now.held(ask, plan.starts[ask.name], now) for ask in asks]
+        memory.held = {**memory.held, **{each.ask.name: each for each in started}}
+        _leave(memory, asks)
+        _run_on(memory, asks if now <= memory.calculated_s else [], 1)
+
+
+def _leave(memory: SlurmMemory, asks: Sequence[Ask]) -> None:
+    """Some jobs wait no more."""
+    memory.queue, memory.places = [*memory.queue], [*memory.places]
+    memory.priority, memory.last_reasons = dict(memory.priority), dict(memory.last_reasons)
+    for ask in asks:
+        at = bisect_left(memory.places, place(memory.site, ask, memory.priority[ask.name]))
+        del memory.queue[at], memory.places[at]
+        del memory.priority[ask.name]
+        memory.last_reasons.pop(ask.name, None)
 
 
 def _change(memory: SlurmMemory, started: Sequence[RunningJob], ended: Sequence[RunningJob] = ()) -> None:
     """What runs after some have started and ended."""
-    held, free_now, ledger = dict(memory.held), memory.free_now.copy(), memory.ledger.copy()
+    held, free_now, ledger, touched = dict(memory.held), memory.free_now.copy(), memory.ledger.copy(), 0
     for each in ended:
         del held[each.ask.name]
         free_now.change(each.ask, each.gpus, 1)
         ledger.count(each.ask, -1)
+        touched |= each.nodes
     for each in started:
         held[each.ask.name] = each
         free_now.change(each.ask, each.gpus, -1)
         ledger.count(each.ask, 1)
+        touched |= each.nodes
     memory.held, memory.free_now, memory.ledger = held, free_now, ledger
+    _run_on(memory, [each.ask for each in ended if each.since_s <= memory.calculated_s], -1)
+    _run_on(memory, [each.ask for each in started if each.since_s <= memory.calculated_s], 1)
+    memory.idle = {name: idle for name, idle in memory.idle.items() if not idle.nodes & touched}
 
 
 def _next(memory: SlurmMemory, now: float) -> float | None:
@@ -239,9 +264,9 @@ def _count(snapshot: Snapshot, memory: SlurmMemory) -> bool:
     now, site, ran = snapshot.now_s, memory.site, memory.ran
     if site.reservations and any(memory.last_s < at_s <= now for each in site.reservations for at_s in each.edges_s):
         memory.news = PASSES
-    began, jobs = list[RunningJob](), snapshot.jobs
+    began = list[RunningJob]()
     ended = [memory.held[name] for name in snapshot.finished if name in memory.held]
-    if snapshot.ended or len(jobs.now) - len(jobs.waiting) != len(memory.held) - len(ended):  # not by us, or by a fault
+    if snapshot.ended or len(snapshot.leases) != len(memory.held) - len(ended):  # not by us, or by a fault
         holds = {**snapshot.leases, **snapshot.ended}
         ended = [each for name, each in memory.held.items() if name not in holds]
         began = [_began(snapshot, memory, lease) for unit, lease in holds.items() if unit not in memory.held]
@@ -256,29 +281,46 @@ def _count(snapshot: Snapshot, memory: SlurmMemory) -> bool:
     due_s = now if first else memory.calculated_s + period * ((now - memory.calculated_s) // period)
     if due_s <= memory.calculated_s:
         return False
+    new = [*takewhile(lambda each: each.since_s > memory.calculated_s, reversed(memory.held.values()))]
     if not first:
-        before_s = memory.calculated_s
-        spans = [(each.ask, due_s - max(each.since_s, before_s)) for each in memory.held.values()]
-        held = [*((site.asks[name], span_s) for name, span_s in ran.items()), *(each for each in spans if each[1] > 0)]
-        memory.usage = decayed(site, memory.usage, held, due_s - memory.calculated_s)
+        held = [(site.asks[name], span_s) for name, span_s in ran.items()]
+        held += [(each.ask, due_s - each.since_s) for each in reversed(new) if each.since_s < due_s]
+        whole = {who: uses for who, (_, uses) in memory.steady.items()}
+        memory.usage = decayed(site, memory.usage, held, due_s - memory.calculated_s, whole)
         memory.fair = fair_shares(site, memory.usage)
-    memory.ran, memory.priority, memory.place = {}, {}, {}
+    memory.ran, memory.priority = {}, {}
+    _run_on(memory, [each.ask for each in new if each.since_s <= due_s], 1)
     memory.calculated_s, memory.news = due_s, PASSES
     return True
+
+
+def _run_on(memory: SlurmMemory, asks: Sequence[Ask], sign: int) -> None:
+    """Some jobs more (or, -1, less) of those that run since before priorities were calculated."""
+    steady = dict(memory.steady) if asks else memory.steady
+    for ask in asks:
+        jobs, uses = steady.get(ask.who, (0, 0.0))
+        steady[ask.who] = jobs + sign, uses + sign * ask.uses
+        if jobs + sign == 0:
+            del steady[ask.who]
+    memory.steady = steady
 
 
 def _waiting(snapshot: Snapshot, memory: SlurmMemory, since_s: float) -> tuple[list[Ask], dict[str, Reason]]:
     """The jobs that may be planned and are not in the queue yet, and why others that wait may not; where nodes or jobs
     have changed otherwise than by arrivals and by what was decided, the queue is made anew of all."""
-    site, jobs, rows = memory.site, snapshot.jobs.now, snapshot.jobs.waiting
-    changed = snapshot.cause in ("fault", "repair") or memory.up is None or (memory.up != snapshot.nodes.up).any()
-    new = len(rows)
-    while new and jobs[rows[new - 1]].arrival_s > since_s:
+    site, jobs = memory.site, snapshot.jobs.now
+    new = len(jobs)
+    while new and jobs[new - 1].arrival_s > since_s:
         new -= 1
-    if changed or len(memory.queue) + len(memory.after) != new:
-        memory.up, memory.able, memory.queue, memory.after, new = snapshot.nodes.up.copy(), {}, (), (), 0
+    changed = snapshot.cause in ("fault", "repair") or memory.up is None or (memory.up != snapshot.nodes.up).any()
+    running = len(snapshot.leases) + len(snapshot.ended)
+    if changed or len(memory.queue) + len(memory.after) != new - running:
+        memory.up, memory.able, memory.after = snapshot.nodes.up.copy(), {}, ()
+        memory.queue, memory.places = (), ()
         memory.free_now = memory.free_now.with_gpus(_free(snapshot))
-    asks = [*memory.after, *(site.asks[jobs[row].name] for row in rows[new:])]
+        asks = [site.asks[jobs[row].name] for row in snapshot.jobs.waiting]
+    else:
+        asks = [*memory.after, *(site.asks[job.name] for job in jobs[new:])]
     ready, held_up, reasons = list[Ask](), list[Ask](), dict[str, Reason]()
     for ask in asks:
         waits = [f"{job} ({kind})" for kind, job in ask.after if job in site.asks and job not in memory.ended]
@@ -299,15 +341,22 @@ def _line_up(
     site, new = memory.site, came
     if calculated:
         jobs, there = snapshot.jobs.now, {ask.name for ask in (*memory.queue, *came)}
-        waiting = (jobs[row].name for row in snapshot.jobs.waiting)
+        waiting = [jobs[row].name for row in snapshot.jobs.waiting]
         new = [site.asks[name] for name in waiting if name in there]
     else:
         new = [ask for ask in came if ask.name not in memory.priority]
     found = priorities(site, new, memory.fair, memory.calculated_s, memory.stand)
-    pairs = [*zip(new, found, strict=True)]
-    memory.priority = {**memory.priority, **{ask.name: parts.priority for ask, parts in pairs}}
-    memory.place = places = {**memory.place, **{ask.name: place(site, ask, parts.priority) for ask, parts in pairs}}
-    memory.queue = sorted((*memory.queue, *came), key=lambda ask: places[ask.name])
+    memory.priority = {**memory.priority, **{ask.name: parts.priority for ask, parts in zip(new, found, strict=True)}}
+    asks = new if calculated else came
+    pairs = sorted([(place(site, ask, memory.priority[ask.name]), ask) for ask in asks], key=itemgetter(0))
+    if calculated or not memory.queue:
+        memory.places, memory.queue = [each for each, _ in pairs], [ask for _, ask in pairs]
+    else:
+        memory.places, memory.queue = [*memory.places], [*memory.queue]
+        for each, ask in pairs:
+            at = bisect_left(memory.places, each)
+            memory.places.insert(at, each)
+            memory.queue.insert(at, ask)
     return {"priority": memory.priority} if new else {}
 
 
@@ -324,7 +373,7 @@ def _began(snapshot: Snapshot, memory: SlurmMemory, lease: Assignment) -> Runnin
 def _never(snapshot: Snapshot, memory: SlurmMemory, came: Sequence[Ask]) -> dict[str, Reason]:
     """New jobs that could not start on an empty site with all nodes up, those whose reservation is over, and why; who
     waits for them does no more. Also notes where jobs of kinds that are new can run, and may now."""
-    nodes, site, found = snapshot.nodes, memory.site, dict[str, Reason]()
+    site, found = memory.site, dict[str, Reason]()
     if not came and not site.reservations:
         return found
     _note_kinds(snapshot, memory, came)
@@ -335,12 +384,11 @@ def _never(snapshot: Snapshot, memory: SlurmMemory, came: Sequence[Ask]) -> dict
                 text = f"its reservation {ask.reservation} ends before it could by its limit"
                 found[ask.name] = Reason("Reservation", text)
     new = [ask for ask in came if ask.name not in found and ask.name not in memory.priority]
-    free_now = memory.whole.with_gpus(nodes.gpus) if new else memory.whole
+    _note_fitting(snapshot, memory, new)
     for ask in new:
-        may = np.array(memory.runs[ask.kind])[nodes.kind] & site.machines_of(ask.partition)[free_now.machine]
         if reason := memory.ledger.never(ask):
             found[ask.name] = reason
-        elif not ask.reservation and not free_now.fits_now(ask, bits(may[[*free_now.order]][None])[0]):
+        elif not ask.reservation and not memory.fitting[ask.shape]:
             text = (
                 f"no nodes of partition {ask.partition} that are large enough for it" if ask.partition else "no nodes"
             )
@@ -348,6 +396,18 @@ def _never(snapshot: Snapshot, memory: SlurmMemory, came: Sequence[Ask]) -> dict
     if over := site.before.intersection(found):
         memory.ended |= over
     return found
+
+
+def _note_fitting(snapshot: Snapshot, memory: SlurmMemory, came: Sequence[Ask]) -> None:
+    """Note whether jobs of shapes that are new have room on an empty site with all nodes up."""
+    new = {ask.shape: ask for ask in came if ask.shape not in memory.fitting}
+    if not new:
+        return
+    nodes, free_now, fitting = snapshot.nodes, memory.whole.with_gpus(snapshot.nodes.gpus), dict(memory.fitting)
+    for shape, ask in new.items():
+        may = np.array(memory.runs[ask.kind])[nodes.kind] & memory.site.machines_of(ask.partition)[free_now.machine]
+        fitting[shape] = free_now.fits_now(ask, bits(may[[*free_now.order]][None])[0])
+    memory.fitting = fitting
 
 
 def _note_kinds(snapshot: Snapshot, memory: SlurmMemory, came: Sequence[Ask]) -> None:

@@ -233,25 +233,20 @@ def _filled(gpus: int, nodes: int, order: Sequence[int], free: Sequence[int], at
     return None
 
 
-class FreeLater:
-    """What is free on the nodes `able` at times that follow each other: beside what runs, of which it only grows, and
-    beside what is kept for others, whole machines for a time. times: of each row of what is free (times,)."""
+class Kept:
+    """Nodes that are kept, whole machines for a time, for jobs that are planned."""
 
-    def __init__(self, times: Sequence[float], rows: tuple[Rows, Rows, Rows], able: int, free_now: FreeNow) -> None:
-        self._times, self._rows, self.able, self._now = times, rows, able, free_now
-        self._known: dict[tuple[float, ...], list[int]] = {}
-        self._lists: dict[int, list[float]] = {}
-        self._frees = sorted(times)
+    def __init__(self) -> None:
+        self.ends: list[tuple[float, int]] = []
         self._cuts, self._kept = [-math.inf], [0]  # who is kept from each cut to the next
 
-    def keep(self, from_s: float, to_s: float, nodes: int) -> None:
-        """Keep nodes for a job that is planned."""
-        if not nodes & self.able:
-            return
+    def keep(self, from_s: float, to_s: float, nodes: int) -> float:
+        """Keep some for a job; until when."""
         first, last = self._cut(from_s), self._cut(to_s)
         for i in range(first, last):
             self._kept[i] |= nodes
-        insort(self._frees, to_s)
+        self.ends.append((to_s, nodes))
+        return to_s
 
     def _cut(self, at_s: float) -> int:
         """The place of a time among the cuts."""
@@ -262,6 +257,31 @@ class FreeLater:
         self._kept.insert(i, self._kept[i - 1])
         return i
 
+    def open(self, free: int, least: int, from_s: float, to_s: float) -> int:
+        """Of some nodes those kept for nobody in a time; once they are too few, it stops."""
+        cuts, kept = self._cuts, self._kept
+        for i in range(bisect_right(cuts, from_s) - 1, len(cuts)):
+            if cuts[i] >= to_s or free.bit_count() < least:
+                break
+            free &= ~kept[i]
+        return free
+
+
+class FreeLater:
+    """What is free on the nodes `able` at times that follow each other: beside what runs, of which it only grows, and
+    beside what is kept for others. times: of each row of what is free (times,)."""
+
+    def __init__(self, times: Sequence[float], rows: tuple[Rows, Rows, Rows], able: int, free_now: FreeNow, kept: Kept):
+        self._times, self._rows, self.able, self._now, self._kept = times, rows, able, free_now, kept
+        self._known: dict[tuple[float, ...], tuple[list[int], list[int]]] = {}
+        self._lists: dict[int, list[float]] = {}
+        self._frees = sorted([*times, *(to_s for to_s, nodes in kept.ends if nodes & able)])
+
+    def frees(self, at_s: float, nodes: int) -> None:
+        """Some nodes that are kept become free at a time."""
+        if nodes & self.able:
+            insort(self._frees, at_s)
+
     def earliest(
         self, ask: Ask, from_s: float, to_s: float, others: Iterable[float], barred: Callable[[float], int]
     ) -> tuple[float, Gpus] | None:
@@ -270,13 +290,13 @@ class FreeLater:
         not use if it starts at a time."""
         nodes = max(ask.nodes, 1)
         each = _each(ask)
-        fits = self._fitting(each, ask.cpus, ask.memory_mb)
-        enough = next((i for i, row in enumerate(fits) if row.bit_count() >= nodes), None)
-        if enough is None:
+        fits, counts = self._fitting(each, ask.cpus, ask.memory_mb)
+        enough = bisect_left(counts, nodes)
+        if enough == len(fits):
             return None
         for at_s in self._candidates(from_s if enough == 0 else max(from_s, self._times[enough]), to_s, others):
             row = bisect_right(self._times, at_s) - 1
-            free = self._open(fits[row] & ~barred(at_s), nodes, at_s, at_s + ask.limit_s)
+            free = self._kept.open(fits[row] & ~barred(at_s), nodes, at_s, at_s + ask.limit_s)
             if free.bit_count() >= nodes:
                 gpus = self._rows[0]
                 few = bisect_left(fits, nodes, enough, row, key=lambda bits: (bits & free).bit_count())
@@ -296,15 +316,6 @@ class FreeLater:
             frees = sorted(frees + more)
         yield from frees[bisect_right(frees, from_s) : bisect_right(frees, to_s)]
 
-    def _open(self, free: int, least: int, from_s: float, to_s: float) -> int:
-        """Of some nodes those kept for nobody in a time; once they are too few, it stops."""
-        cuts, kept = self._cuts, self._kept
-        for i in range(bisect_right(cuts, from_s) - 1, len(cuts)):
-            if cuts[i] >= to_s or free.bit_count() < least:
-                break
-            free &= ~kept[i]
-        return free
-
     def changes_s(self, after_s: float) -> float:
         """When next something becomes free."""
         return next(iter(self._frees[bisect_right(self._frees, after_s) :]), math.inf)
@@ -315,11 +326,12 @@ class FreeLater:
             self._lists[row] = self._rows[1][row].tolist()
         return self._lists[row]
 
-    def _fitting(self, each: int, cpus: float, memory_mb: float) -> list[int]:
-        """The nodes that have room for so much, at each time."""
+    def _fitting(self, each: int, cpus: float, memory_mb: float) -> tuple[list[int], list[int]]:
+        """The nodes that have room for so much at each time, and how many."""
         key = each, cpus, memory_mb
         if key not in self._known:
             gpus, free_cpus, memory = self._rows
             fits = (gpus >= each) & (free_cpus >= cpus - SLACK) & (memory >= memory_mb - SLACK)
-            self._known[key] = [row & self.able for row in bits(fits)]
+            found = [row & self.able for row in bits(fits)]
+            self._known[key] = found, [row.bit_count() for row in found]
         return self._known[key]

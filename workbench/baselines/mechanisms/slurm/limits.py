@@ -12,10 +12,10 @@ one then), but to what a what-if sets.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from workbench.baselines.mechanisms.slurm.free import RunningJob
 from workbench.baselines.mechanisms.slurm.site import UNLIMITED_S, Ask, Association, Caps, SlurmSite
@@ -24,12 +24,13 @@ from workbench.scheduling.decision import Reason
 NOUNS = {"cpu": "Cpu", "mem": "Memory", "node": "Node", "billing": "Billing"}
 """What reasons call resources; others are GRES."""
 UNITS = {"cpu": "CPUs", "mem": "MB of memory", "node": "nodes", "gres/gpu": "GPUs"}
-
-
 OF_A_JOB = ("MaxTRES", "MaxTRESPerNode", "MaxWall")
+THROTTLE = "ArrayTaskThrottle"
+UNKNOWN = Reason("", "")
+"""Stands for a reason that was not looked for."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Limit:
     """One limit: its name and number, of which resource (empty: of running jobs), whose jobs it counts, and squeue's
     reason. key: what it is counted by; as_set: whether a what-if set it."""
@@ -58,6 +59,9 @@ class Limit:
 
     def reason(self, used: float, more: float) -> Reason:
         """Why a job may not start."""
+        if self.name == THROTTLE:
+            text = f"{used:g} tasks of its array {self.whose} run, at most {self.most:g} may (%{self.most:g})"
+            return Reason(self.code, text, {"running tasks": used, "limit": self.most})
         what = UNITS.get(self.resource, f"{self.resource.removeprefix('gres/gpu:')} GPUs")
         unit = f"{what} x minutes" if self.by_minutes else what if self.resource else "running jobs"
         if self.name in OF_A_JOB:
@@ -68,47 +72,79 @@ class Limit:
         return Reason(self.code, text, {"taken": used, "limit": self.most, "asked for": more})
 
 
+class Check(NamedTuple):
+    """Of a group of jobs: what a limit counts by (a place in `Ledger.used`), and what one of them asks for."""
+
+    key: int
+    more: float
+    most: float
+    limit: Limit
+
+
+class Group(NamedTuple):
+    """Jobs that limits hold back together. checks: in Slurm's order, by_minutes: those of resources x minutes; amounts:
+    what one adds to what is used, but for these; past: whether it ran beyond a limit."""
+
+    checks: tuple[Check, ...]
+    by_minutes: tuple[tuple[int, Limit], ...]
+    amounts: tuple[tuple[int, float], ...]
+    checked: frozenset[int]
+    counted: frozenset[int]
+    past: bool
+
+
 @dataclass(slots=True, eq=False)
 class Ledger:
-    """What runs, counted by whatever limits count by. group: of each job, which limits hold back with all others of it;
-    of each group, limits: that count it; amounts: what a job adds to each key while it runs (without resources x
-    minutes); checks: key, what a job asks for, and the limit of each that may hold it back; beyond:
-    jobs that ran although a limit does not let them; by_minutes: whether any is
-    of resources x minutes; used: by `Limit.key`; tasks: that run of each array."""
+    """What runs, counted by whatever limits count by. group: of each job its place in groups; beyond: jobs that ran
+    although a limit does not let them; minutes: keys of resources x minutes; used: of each key; held: why those of a
+    group may not start now (None: they may), as far as it was asked since one of their keys changed."""
 
     group: Mapping[str, int]
-    limits: Sequence[tuple[Limit, ...]]
-    amounts: Sequence[tuple[tuple[str, float], ...]]
-    checks: Sequence[tuple[tuple[str, float, Limit], ...]]
+    groups: Sequence[Group]
     beyond: tuple[str, ...]
-    by_minutes: bool
-    used: dict[str, float] = field(default_factory=dict)
-    tasks: Counter[str] = field(default_factory=Counter)
+    minutes: frozenset[int]
+    used: list[float]
+    held: dict[int, Reason | None] = field(default_factory=dict)
 
     @staticmethod
     def of_site(site: SlurmSite) -> Ledger:
         """Of nothing that runs."""
-        limits, known, group = all_limits(site), dict[tuple[object, ...], int](), dict[str, int]()
-        of_group, amounts, checks, beyond = list[tuple[Limit, ...]](), [], [], list[str]()
+        limits, known, at = all_limits(site), dict[tuple[object, ...], int](), dict[str, int]()
+        groups, group = list[Group](), dict[str, int]()
+        throttled = {ask.array for ask in site.asks.values() if ask.array_most < math.inf}
         for ask in site.asks.values():
             rules = limits[ask.name]
             asked = tuple([rule.amount(ask, ask.limit_s) for rule in rules])
             key = ask.partition, ask.qos, ask.user, ask.account, ask.array, ask.array_most, ask.ran, asked
             group[ask.name] = known.setdefault(key, len(known))
-            if len(known) > len(of_group):
-                of_group.append(rules)
-                amounts.append(tuple((rule.key, rule.amount(ask, 0.0)) for rule in rules if not rule.by_minutes))
+            if len(known) > len(groups):
                 pairs = [(rule, more) for rule, more in zip(rules, asked, strict=True) if more > 0]
-                past = {rule.key for rule, more in pairs if more > rule.most and ask.ran and not rule.as_set}
-                checks.append(tuple((rule.key, more, rule) for rule, more in pairs if rule.key not in past))
-            beyond += [ask.name] if len(checks[group[ask.name]]) < sum(more > 0 for more in asked) else []
-        by_minutes = any(rule.by_minutes for rules in set(of_group) for rule in rules)
-        return Ledger(group, of_group, amounts, checks, tuple(beyond), by_minutes)
+                if ask.array and ask.array in throttled:
+                    name = f"{THROTTLE} {ask.array}"
+                    limit = Limit(name, THROTTLE, ask.array_most, "", ask.array, "JobArrayTaskLimit", False)
+                    pairs.insert(0, (limit, 1.0))
+                checks = [Check(at.setdefault(rule.key, len(at)), more, rule.most, rule) for rule, more in pairs]
+                past = {check.key for check in checks if check.more > check.most and ask.ran and not check.limit.as_set}
+                amounts = [
+                    (key, more) for key, more, _, rule in checks if not rule.by_minutes and rule.name not in OF_A_JOB
+                ]
+                groups.append(
+                    Group(
+                        tuple(check for check in checks if check.key not in past),
+                        tuple((check.key, check.limit) for check in checks if check.limit.by_minutes),
+                        tuple(amounts),
+                        frozenset(check.key for check in checks),
+                        frozenset(key for key, _ in amounts),
+                        bool(past),
+                    )
+                )
+        beyond = tuple(name for name, its in group.items() if groups[its].past)
+        minutes = frozenset(key for each in groups for key, _ in each.by_minutes)
+        return Ledger(group, groups, beyond, minutes, [0.0] * len(at))
 
     def copy(self) -> Ledger:
         """The same, to be changed apart."""
-        same = self.group, self.limits, self.amounts, self.checks, self.beyond, self.by_minutes
-        return Ledger(*same, self.used.copy(), self.tasks.copy())
+        return Ledger(self.group, self.groups, self.beyond, self.minutes, self.used.copy(), self.held.copy())
 
     def add(self, ask: Ask, left_s: float) -> None:
         """Count a job that runs for at most so many seconds more."""
@@ -117,63 +153,60 @@ class Ledger:
 
     def count(self, ask: Ask, sign: int) -> None:
         """Count a job, or (-1) no longer, but for resources x minutes."""
-        if ask.array:
-            self.tasks[ask.array] += sign
-        used = self.used
-        for key, amount in self.amounts[self.group[ask.name]]:
-            used[key] = used.get(key, 0.0) + sign * amount
+        used, group = self.used, self.groups[self.group[ask.name]]
+        for key, amount in group.amounts:
+            used[key] += sign * amount
+        self._forget(group.counted)
 
-    def untouched(self, ask: Ask) -> Callable[[int], bool]:
-        """Whether it is nothing to a group that a job starts."""
-        if ask.array:
-            return lambda group: False
-        keys, checks = {rule.key for rule in self.limits[self.group[ask.name]]}, self.checks
-        return lambda group: keys.isdisjoint([check[0] for check in checks[group]])
+    def _forget(self, changed: frozenset[int]) -> None:
+        """What is used of some keys has changed."""
+        groups = self.groups
+        self.held = {group: why for group, why in self.held.items() if changed.isdisjoint(groups[group].checked)}
 
     def add_all_minutes(self, held: Iterable[RunningJob], now_s: float) -> None:
-        """Count those that are left to what runs, where a limit counts them."""
-        if not self.by_minutes:
-            return
-        for each in held:
-            self.add_minutes(each.ask, each.until_s - now_s)
+        """Count those that are left to what runs."""
+        if self.minutes:
+            for each in held:
+                self.add_minutes(each.ask, each.until_s - now_s)
 
     def add_minutes(self, ask: Ask, left_s: float) -> None:
         """Count the resources x minutes that are left to a job."""
-        if not self.by_minutes:
-            return
-        for rule in self.limits[self.group[ask.name]]:
-            if rule.by_minutes:
-                self.used[rule.key] = self.used.get(rule.key, 0.0) + rule.amount(ask, left_s)
+        if by_minutes := self.groups[self.group[ask.name]].by_minutes:
+            for key, limit in by_minutes:
+                self.used[key] += limit.amount(ask, left_s)
+            self._forget(frozenset(key for key, _ in by_minutes))
 
-    def throttled(self, ask: Ask) -> Reason | None:
-        """The reason where an array already runs as many tasks as it may."""
-        if not ask.array or self.tasks[ask.array] < ask.array_most:
-            return None
-        runs, most = self.tasks[ask.array], ask.array_most
-        text = f"{runs:g} tasks of its array {ask.array} run, at most {most:g} may (%{most:g})"
-        return Reason("JobArrayTaskLimit", text, {"running tasks": float(runs), "limit": most})
+    def without_minutes(self) -> Ledger:
+        """The same, no resources x minutes counted."""
+        if not self.minutes:
+            return self
+        found = self.copy()
+        for key in self.minutes:
+            found.used[key] = 0.0
+        found._forget(self.minutes)
+        return found
 
     def reason(self, ask: Ask) -> Reason | None:
         """Why a job may not start now; None if it may."""
-        used = self.used
-        for key, more, rule in self.checks[self.group[ask.name]]:
-            taken = 0.0 if rule.name in OF_A_JOB else used.get(key, 0.0)
-            if taken + more > rule.most:
-                return _said(rule, taken, more)
-        return None
+        group = self.group[ask.name]
+        found = self.held.get(group, UNKNOWN)
+        if found is UNKNOWN:
+            used = self.used
+            found = self.held[group] = next(
+                (_said(limit, used[key], more) for key, more, most, limit in self.groups[group].checks
+                 if used[key] + more > most), None)  # fmt: skip
+        return found
 
     def never(self, ask: Ask) -> Reason | None:
         """Why a job may not start even alone."""
-        for _, more, rule in self.checks[self.group[ask.name]]:
-            if more > rule.most:
-                return rule.reason(0.0, more)
-        return None
+        checks = self.groups[self.group[ask.name]].checks
+        return next((limit.reason(0.0, more) for _, more, most, limit in checks if more > most), None)
 
 
 @lru_cache(maxsize=4096)
-def _said(rule: Limit, used: float, more: float) -> Reason:
+def _said(limit: Limit, used: float, more: float) -> Reason:
     """The same is said again and again."""
-    return rule.reason(used, more)
+    return limit.reason(used, more)
 
 
 def all_limits(site: SlurmSite) -> dict[str, tuple[Limit, ...]]:

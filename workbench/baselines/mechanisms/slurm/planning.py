@@ -19,21 +19,20 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right, insort
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from operator import attrgetter
 
 from workbench.base.units import format_duration
-from workbench.baselines.mechanisms.slurm.free import FreeLater, FreeNow, Gpus, RunningJob
-from workbench.baselines.mechanisms.slurm.limits import Ledger
+from workbench.baselines.mechanisms.slurm.free import FreeLater, FreeNow, Gpus, Kept, RunningJob
+from workbench.baselines.mechanisms.slurm.limits import UNKNOWN, Ledger
 from workbench.baselines.mechanisms.slurm.site import POLICIES, Ask, SlurmSite
 from workbench.scheduling.decision import Reason
 
 PRECISION_S = 30.0
 UNTIL_S = attrgetter("until_s")
-UNKNOWN = Reason("", "")
-"""Stands for a reason that was not looked for."""
 SHARED = "nodes required for it are reserved for jobs in higher priority partitions"
 
 
@@ -46,13 +45,13 @@ Reserved = tuple[int, float, float, str]
 
 @dataclass(frozen=True, slots=True)
 class IdleCycle:
-    """Of a cycle in which none of those who could start on some nodes did: who was tried there, up to the last who
-    could; who of them could; who runs there; where who was tried may run; what reservations keep. Without a change of
-    these the next cycle comes to the same, before until_s."""
+    """Of a cycle in which none of those who could start on some nodes did: the nodes; who was tried there, up to the
+    last who could; who of them could; where who was tried may run; what reservations keep. Without a change of these,
+    nor of what runs there, the next cycle comes to the same, before until_s."""
 
+    nodes: int
     asks: tuple[str, ...]
     could: tuple[str, ...]
-    held: tuple[str, ...]
     ables: tuple[int, ...]
     kept: tuple[Reserved, ...]
     until_s: float
@@ -72,7 +71,8 @@ class PassOutcome:
 @dataclass(slots=True)
 class SchedulingPass:
     """What both schedulers look at. able: the nodes where jobs of a kind may run; held: what runs; kept: what
-    reservations keep; idle: by nodes, cycles before that need not be made anew; inside: the nodes of each partition."""
+    reservations keep; idle: by nodes, cycles before that need not be made anew; inside: the nodes of each partition;
+    said: why jobs waited before. touched: the nodes beside those who started."""
 
     site: SlurmSite
     now_s: float
@@ -84,9 +84,10 @@ class SchedulingPass:
     kept: tuple[Reserved, ...]
     idle: Mapping[str, IdleCycle]
     inside: Mapping[str, int]
-    _back: dict[int, Reason | None] = field(default_factory=dict)
+    said: Mapping[str, Reason]
+    touched: int = 0
     _ends: list[RunningJob] = field(default_factory=list)
-    _planned: list[tuple[float, float, int]] = field(default_factory=list)
+    _planned: dict[int, Kept] = field(default_factory=dict)
     _later: dict[int, FreeLater] = field(default_factory=dict)
 
     def barred(self, ask: Ask, at_s: float) -> int:
@@ -103,23 +104,15 @@ class SchedulingPass:
     def _place(self, ask: Ask, barred: int) -> Gpus | None:
         return self.free_now.put(ask, self.able[ask.kind] & ~barred)
 
-    def held_back(self, ask: Ask) -> Reason | None:
-        """The throttle or the limit that keeps a job from starting now: of equal jobs the same until one starts."""
-        group = self.ledger.group[ask.name]
-        if group not in self._back:
-            self._back[group] = self.ledger.throttled(ask) or self.ledger.reason(ask)
-        return self._back[group]
-
     def start(self, ask: Ask, gpus: Gpus, plan: PassOutcome) -> None:
         """Give a job its nodes."""
         self.free_now.change(ask, gpus.items(), -1)
         self.ledger.add(ask, ask.limit_s)
-        same = self.ledger.untouched(ask)
-        self._back = {group: reason for group, reason in self._back.items() if same(group)}
         plan.starts[ask.name] = gpus
         self.held.append(self.free_now.held(ask, gpus, self.now_s))
         insort(self._ends, self.held[-1], key=UNTIL_S)
         nodes = self._on(gpus)
+        self.touched |= nodes
         self._later = {able: later for able, later in self._later.items() if not able & nodes}
 
     def _on(self, gpus: Iterable[int]) -> int:
@@ -133,25 +126,26 @@ class SchedulingPass:
     # The main scheduler -----------------------------------------------------------------------------------------------
 
     def main(self, depth: int) -> PassOutcome:
-        """One pass of the main scheduler over at most so many jobs."""
+        """One pass of the main scheduler over at most so many jobs; of reasons, those that are new."""
         plan, closed, blocked = PassOutcome(), dict[str, Reason](), 0
-        reasons, group = plan.reasons, self.ledger.group
+        ledger, said, reasons = self.ledger, self.said, plan.reasons
         for ask in self.queue[:depth]:
-            known = self._back.get(group[ask.name], UNKNOWN)
-            reason = (self.held_back(ask) if known is UNKNOWN else known) or closed.get(ask.partition)
-            if reason:
-                reasons[ask.name] = reason
-            else:
+            reason = ledger.held.get(ledger.group[ask.name], UNKNOWN)
+            if reason is UNKNOWN:
+                reason = ledger.reason(ask)
+            reason = reason or closed.get(ask.partition)
+            if reason is None:
                 barred = self.barred(ask, self.now_s)
                 gpus = self._place(ask, barred | blocked)
                 if gpus is not None:
                     self.start(ask, gpus, plan)
                     continue
-                reasons[ask.name] = self._why_not(ask, barred)
+                reason = self._why_not(ask, barred)
                 if not ask.reservation:
-                    text = f"{ask.name} comes before it in its partition, and waits"
-                    closed[ask.partition] = Reason("Priority", text)
+                    closed[ask.partition] = _behind(ask.name)
                     blocked |= self.inside[ask.partition]
+            if said.get(ask.name) is not reason:
+                reasons[ask.name] = reason
         return plan
 
     def _why_not(self, ask: Ask, barred: int) -> Reason:
@@ -164,34 +158,36 @@ class SchedulingPass:
         if barred and self.free_now.fits_now(ask, able):
             limit = format_duration(ask.limit_s, parts=2)
             return Reason("ReqNodeNotAvail", f"nodes are reserved, and by its limit of {limit} it would run into that")
-        nodes = f" on {ask.nodes} nodes" if ask.nodes > 1 else ""
-        return Reason("Resources", f"{ask.gpus} {'CPUs' if ask.on_cpus else 'GPUs'}{nodes} are not free at once")
+        return _not_free(ask.gpus, "CPUs" if ask.on_cpus else "GPUs", ask.nodes)
 
     # Backfill ---------------------------------------------------------------------------------------------------------
 
     def backfill(self) -> PassOutcome:
         """One cycle of the backfill scheduler: only on nodes where a job could start, and not where one of the last
         cycles would only be repeated."""
+        ledger = self.ledger
+        held, group = ledger.held, ledger.group
         tried = self._tried()
-        could, needed = self._could_start(tried)
-        if not could:
-            return PassOutcome()
-        parts = self._parts({*(self.able[kind] for kind in {ask.kind for ask in tried})}, needed)
-        near = sum(parts)
-        able = {kind: each & near for kind, each in self.able.items()}
-        back, group = self._back, self.ledger.group
         free = [
             ask
             for ask in tried
-            if able[ask.kind] and back.get(group[ask.name], UNKNOWN) in (None, UNKNOWN) and self.held_back(ask) is None
+            if (why := held.get(group[ask.name], UNKNOWN)) is None or (why is UNKNOWN and ledger.reason(ask) is None)
         ]
+        could = self._could_start(free)
+        if not could:
+            return PassOutcome()
+        ables = {self.able[kind] for kind in {ask.kind for ask in tried}}
+        parts = self._parts(ables, {self.able[ask.kind] for ask in could.values()})
+        near = sum(parts)
+        near_to = {kind: each & near for kind, each in self.able.items()}
+        free = [ask for ask in free if near_to[ask.kind]]
         seen = {part: self._seen(part, free, could) for part in parts}
         same = {part: old for part, each in seen.items() if (old := self._repeats(part, each)) is not None}
         before = self.free_now.copy(), self.ledger.copy(), [*self.held]
         plan = self._down(free, could, {part: each for part, each in seen.items() if part not in same})
         repeated = {name for each in same.values() for name in each.asks}
-        if plan.starts and any(ask.name in repeated and self.held_back(ask) for ask in free):  # by a limit they share
-            (self.free_now, self.ledger, self.held), self._back = before, {}
+        if plan.starts and any(ask.name in repeated and ledger.reason(ask) for ask in free):  # by a limit they share
+            self.free_now, self.ledger, self.held = before
             return self._down(free, could, seen)
         plan.idle |= {f"{part:x}": each for part, each in same.items()}
         return plan
@@ -215,55 +211,73 @@ class SchedulingPass:
                 found |= beside
         return found
 
-    def _seen(self, part: int, free: Iterable[Ask], could: Set[str]) -> IdleCycle:
+    def _seen(self, part: int, free: Iterable[Ask], could: Mapping[str, Ask]) -> IdleCycle:
         """What a cycle depends on, on some nodes."""
         able = {kind: each & part for kind, each in self.able.items()}
         asks = [ask for ask in free if able[ask.kind]]
         while asks[-1].name not in could:
             asks.pop()
-        names = tuple(ask.name for ask in asks)
-        held = tuple([held.ask.name for held in self.held if held.nodes & part])
+        names = tuple([ask.name for ask in asks])
         ables = tuple(sorted({self.able[kind] for kind in {ask.kind for ask in asks}}))
-        return IdleCycle(names, tuple(name for name in names if name in could), held, ables, self.kept, math.inf)
+        return IdleCycle(part, names, tuple([name for name in names if name in could]), ables, self.kept, math.inf)
 
     def _repeats(self, part: int, seen: IdleCycle) -> IdleCycle | None:
         """The cycle before, where this one would come to the same."""
         old = self.idle.get(f"{part:x}")
-        return old if old and self.now_s < old.until_s and replace(seen, until_s=old.until_s) == old else None
+        if old is None or self.touched & part or self.now_s >= old.until_s:
+            return None
+        return old if replace(seen, until_s=old.until_s) == old else None
 
-    def _down(self, free: Iterable[Ask], could: Set[str], parts: Mapping[int, IdleCycle]) -> PassOutcome:
-        """Plan the jobs of some nodes down the queue, as far as somebody could start."""
+    def _down(self, free: Iterable[Ask], could: Mapping[str, Ask], parts: Mapping[int, IdleCycle]) -> PassOutcome:
+        """PassOutcome the jobs of some nodes down the queue, as long as somebody behind could still start there."""
         plan, last_s = PassOutcome(), self.now_s + 60.0 * self.site.settings["bf_window"]
-        self._ends, self._planned, self._later = sorted(self.held, key=UNTIL_S) if parts else [], [], {}
-        last = {seen.asks[-1]: part for part, seen in parts.items()}
-        live, beyond = [*parts], False
-        before: dict[Shape, list[tuple[float, float]]] = {}
+        self._ends, self._later = sorted(self.held, key=UNTIL_S) if parts else [], {}
+        self._planned = {part: Kept() for part in parts}
+        live = {part: deque([could[name] for name in seen.could]) for part, seen in parts.items()}
+        beyond, before = False, dict[Shape, list[tuple[float, float]]]()
         for ask in free:
             if not live:
                 break
             able = self.able[ask.kind]
-            if not any(part & able for part in live) or (plan.starts and self.held_back(ask)):
-                if ask.name in last:
-                    live = [part for part in live if part != last[ask.name]]
+            part = next((part for part in live if part & able), 0)
+            if not part:
                 continue
-            if ask.name in last:
-                live = [part for part in live if part != last[ask.name]]
-            like = before.setdefault(ask.shape, [])  # it starts no earlier than shorter ones before it
-            from_s = max((at_s for limit_s, at_s in like if limit_s <= ask.limit_s), default=self.now_s)
-            found = self._earliest(ask, from_s, last_s)
-            like.append((ask.limit_s, found[0] if found else math.inf))
-            if found is None:
-                beyond = True
-            elif found[0] <= self.now_s:
-                self.start(ask, found[1], plan)
-            else:
-                plan.later[ask.name] = found
-                self._planned.append((*self._slot(found[0], ask.limit_s), self._on(found[1])))
-                for each in self._later.values():
-                    each.keep(*self._planned[-1])
+            left = live[part]
+            if left[0] is ask:
+                left.popleft()
+            if not (plan.starts and self.ledger.reason(ask)):
+                like = before.setdefault(ask.shape, [])  # it starts no earlier than shorter ones before it
+                from_s = max((at_s for limit_s, at_s in like if limit_s <= ask.limit_s), default=self.now_s)
+                found = self._earliest(ask, part, from_s, last_s)
+                like.append((ask.limit_s, found[0] if found else math.inf))
+                if found is None:
+                    beyond = True
+                elif found[0] <= self.now_s:
+                    self.start(ask, found[1], plan)
+                else:
+                    plan.later[ask.name] = found
+                    nodes = self._on(found[1])
+                    until_s = self._planned[part].keep(*self._slot(found[0], ask.limit_s), nodes)
+                    for later in self._later.values():
+                        later.frees(until_s, nodes)
+            while left and not self._still_could(left[-1], part):
+                left.pop()
+            if not left:
+                del live[part]
         if not plan.starts:
             plan.idle = {f"{part:x}": replace(seen, until_s=self._until(part, beyond)) for part, seen in parts.items()}
         return plan
+
+    def _still_could(self, ask: Ask, part: int) -> bool:
+        """Whether one who could start has room beside what was planned and started since; once not, never again."""
+        if self.ledger.reason(ask):
+            return False
+        nodes, barred = max(ask.nodes, 1), self._barred_now(ask)
+        free = self.free_now.fits(ask) & self.able[ask.kind] & ~barred
+        return self._planned[part].open(free, nodes, self.now_s, self.now_s + ask.limit_s).bit_count() >= nodes
+
+    def _barred_now(self, ask: Ask) -> int:
+        return self.barred(ask, self.now_s) if self.kept or ask.reservation else 0
 
     def _until(self, part: int, beyond: bool) -> float:
         """Before when time alone changes nothing on some nodes: until something becomes free or a reservation begins
@@ -291,29 +305,27 @@ class SchedulingPass:
                 found.append(ask)
         return found[: int(settings["bf_max_job_test"])]
 
-    def _could_start(self, tried: Iterable[Ask]) -> tuple[set[str], set[int]]:
-        """Those for whom there is room now, and whom no limit holds back; and the nodes where they may run."""
-        fits, found, ables = dict[Shape, bool](), set[str](), set[int]()
-        for ask in tried:
+    def _could_start(self, free: Iterable[Ask]) -> dict[str, Ask]:
+        """Those for whom there is room now."""
+        fits, found = dict[Shape, bool](), dict[str, Ask]()
+        for ask in free:
             shape = (ask.shape, ask.limit_s) if self.kept else ask.shape
             if shape not in fits:
-                barred = self.barred(ask, self.now_s) if self.kept or ask.reservation else 0
-                fits[shape] = self.free_now.fits_now(ask, self.able[ask.kind] & ~barred)
-            if fits[shape] and self.held_back(ask) is None:
-                found.add(ask.name)
-                ables.add(self.able[ask.kind])
-        return found, ables
+                fits[shape] = self.free_now.fits_now(ask, self.able[ask.kind] & ~self._barred_now(ask))
+            if fits[shape]:
+                found[ask.name] = ask
+        return found
 
     def _slot(self, at_s: float, limit_s: float) -> tuple[float, float]:
         """From when to when the nodes of a planned job are kept."""
         step = self.site.settings["bf_resolution"]
         return math.floor(at_s / step) * step, math.floor((at_s + limit_s + step - 1.0) / step) * step
 
-    def _earliest(self, ask: Ask, from_s: float, last_s: float) -> tuple[float, Gpus] | None:
+    def _earliest(self, ask: Ask, part: int, from_s: float, last_s: float) -> tuple[float, Gpus] | None:
         """The earliest time at which a job can start beside what runs, is planned and reserved, and its nodes then."""
         able = self.able[ask.kind]
         if able not in self._later:
-            self._later[able] = self._after(able)
+            self._later[able] = self._after(able, self._planned[part])
         free = not self.kept and not ask.reservation
 
         def barred(at_s: float) -> int:
@@ -321,7 +333,7 @@ class SchedulingPass:
 
         return self._later[able].earliest(ask, from_s, last_s, [end_s for *_, end_s, _ in self.kept], barred)
 
-    def _after(self, able: int) -> FreeLater:
+    def _after(self, able: int, planned: Kept) -> FreeLater:
         """What is free now on some nodes, and after the ends of what runs there, taken together as Slurm does."""
         ends = [held for held in self._ends if held.nodes & able]
         times, lots = [self.now_s], list[list[RunningJob]]()
@@ -336,10 +348,17 @@ class SchedulingPass:
             while done < len(ends) and ends[done].until_s > until_s:
                 window_s = window_s + linear_s if linear_s else 2.0 * window_s
                 until_s += window_s
-        later = FreeLater(times, self.free_now.after(lots), able, self.free_now)
-        for each in self._planned:
-            later.keep(*each)
-        return later
+        return FreeLater(times, self.free_now.after(lots), able, self.free_now, planned)
+
+
+@lru_cache(maxsize=4096)
+def _behind(name: str) -> Reason:
+    return Reason("Priority", f"{name} comes before it in its partition, and waits")
+
+
+@lru_cache(maxsize=4096)
+def _not_free(gpus: int, what: str, nodes: int) -> Reason:
+    return Reason("Resources", f"{gpus} {what}{f' on {nodes} nodes' if nodes > 1 else ''} are not free at once")
 
 
 def place(site: SlurmSite, ask: Ask, priority: float) -> Place:

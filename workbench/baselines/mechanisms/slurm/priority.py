@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from workbench.baselines.mechanisms.slurm.site import Ask, SlurmSite
@@ -51,19 +52,20 @@ def kept_after(site: SlurmSite, span_s: float) -> float:
 
 
 def decayed(
-    site: SlurmSite, usage: Mapping[User, float], held: Iterable[tuple[Ask, float]], span_s: float
+    site: SlurmSite,
+    usage: Mapping[User, float],
+    held: Iterable[tuple[Ask, float]],
+    span_s: float,
+    whole: Mapping[User, float] = MappingProxyType({}),
 ) -> dict[User, float]:
-    """The usage of each user after `span_s` seconds, in which jobs ran for so many seconds each."""
-    left, of_span, whole = kept_after(site, span_s), dict[float, float](), dict[User, float]()
+    """The usage of each user after `span_s` seconds, in which jobs ran for so many seconds each. whole: what a second
+    of the jobs uses that ran all the time."""
+    left, of_span = kept_after(site, span_s), dict[float, float]()
     found = {user: used * left for user, used in usage.items()}
     for ask, ran_s in held:
-        who = ask.who
-        if ran_s == span_s:  # most: all the time
-            whole[who] = whole.get(who, 0.0) + ask.uses
-            continue
         if ran_s not in of_span:
             of_span[ran_s] = ran_s * kept_after(site, ran_s)
-        found[who] = found.get(who, 0.0) + ask.uses * of_span[ran_s]
+        found[ask.who] = found.get(ask.who, 0.0) + ask.uses * of_span[ran_s]
     for who, used in whole.items():
         found[who] = found.get(who, 0.0) + used * span_s * left
     return found
