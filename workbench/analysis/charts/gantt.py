@@ -17,7 +17,7 @@ import pandas as pd
 
 from workbench.analysis.charts import theme
 from workbench.analysis.charts.drawing import PADDING_PX, Chart, Drawing, composed, message, unchecked, written
-from workbench.analysis.charts.gantt_bars import lanes, preemptions, thinned_bars, thinned_marks
+from workbench.analysis.charts.gantt_bars import lanes, lists_of, preemptions, thinned_bars, thinned_marks
 from workbench.analysis.charts.gantt_data import (
     BAR_COLUMNS,
     MANY_JOBS,
@@ -249,8 +249,8 @@ def outlines(before: Drawing | None, rows: pd.DataFrame, bars: pd.DataFrame) -> 
     if before is None or not before.data["rows"].equals(rows):
         return pd.DataFrame(columns=OUTLINES)
     old = before.data["bars"]
-    there = set(zip(*(bars[name] for name in OUTLINES), strict=True))
-    every = zip(old["kind"], zip(*(old[name] for name in OUTLINES), strict=True), strict=True)
+    there = set(zip(*lists_of(bars, *OUTLINES), strict=True))
+    every = zip(*lists_of(old, "kind"), zip(*lists_of(old, *OUTLINES), strict=True), strict=True)
     rest = [row for kind, row in every if kind == "run" and row not in there]
     return pd.DataFrame(rest, columns=OUTLINES)
 

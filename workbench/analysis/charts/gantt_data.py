@@ -16,6 +16,7 @@ from workbench.analysis.charts.gantt_bars import (
     WIDEST_PX,
     blocks,
     job_bars,
+    lists_of,
     merged,
     rows_together,
     thinned,
@@ -144,7 +145,7 @@ def slot_bars(timeline: pd.DataFrame, slots: pd.DataFrame, colours: Colours, fra
     bars = blocks(merged(timeline), slots)
     gap = bar_gap(frame.row_px)
     top, bottom = bars["row"] + gap, bars["last_row"] + 1 - gap
-    where = [f"{node} slot {slots}" for node, slots in zip(bars["node"], bars["slots"], strict=True)]
+    where = [f"{node} slot {slots}" for node, slots in zip(*lists_of(bars, "node", "slots"), strict=True)]
     bars = bars.assign(y0=top, y1=bottom, where=pd.Series(where, dtype="str", index=bars.index))
     pair = bars["with_job"] != ""
     if not pair.any():
@@ -173,7 +174,7 @@ def bar_gap(row_px: float) -> float:
 
 def _painted(bars: pd.DataFrame, base: pd.Series[Any]) -> pd.DataFrame:
     """Fill and outline by kind; what lies on top comes last."""
-    pairs = list(zip(base.fillna(theme.WARN), bars["kind"], strict=True))
+    pairs = list(zip(base.fillna(theme.WARN).to_numpy(object).tolist(), *lists_of(bars, "kind"), strict=True))
     paint = {pair: _paint(*pair) for pair in set(pairs)}
     found = [paint[pair] for pair in pairs]
     bars = bars.assign(
@@ -212,17 +213,18 @@ def labelled(bars: pd.DataFrame, jobs: pd.DataFrame, span: tuple[float, float], 
     No label where it cannot fit in any plot up to WIDEST_PX, however close one may come where there are many rows.
     """
     model, texts = models(jobs), _texts(bars, frame.by)
+    kinds, fills, names = lists_of(bars, "kind", "fill", "job")
     start_s, end_s, y0, y1 = (bars[name].to_numpy(float) for name in ("start_s", "end_s", "y0", "y1"))
     wide = (end_s - start_s) / (span[1] - span[0]) * WIDEST_PX
     em = np.array([theme.text_px(text, 1.0) for text in texts])
     fits = frame.many | ((y1 - y0) * frame.row_px >= LEAST_LABEL_PX) & (wide >= em * LEAST_LABEL_PX + 6)
-    shown = fits & np.array([kind not in UNNAMED for kind in bars["kind"]], dtype=bool)
+    shown = fits & np.array([kind not in UNNAMED for kind in kinds], dtype=bool)
     if int(shown.sum()) > MOST_LABELS:
         shown &= pd.Series(np.where(shown, wide, -1.0)).rank(method="first", ascending=False).to_numpy() <= MOST_LABELS
     label = [text if seen else "" for text, seen in zip(texts, shown.tolist(), strict=True)]
-    ink = [theme.text_on(fill) if text else "" for fill, text in zip(bars["fill"], label, strict=True)]
+    ink = [theme.text_on(fill) if text else "" for fill, text in zip(fills, label, strict=True)]
     return bars.assign(
-        model=pd.Series([model.get(job, "") for job in bars["job"]], dtype="str", index=bars.index),
+        model=pd.Series([model.get(job, "") for job in names], dtype="str", index=bars.index),
         label=pd.Series(label, dtype="str", index=bars.index),
         em=np.where(shown, np.round(em, 2), 0),
         ink=pd.Series(ink, dtype="str", index=bars.index),
@@ -232,8 +234,8 @@ def labelled(bars: pd.DataFrame, jobs: pd.DataFrame, span: tuple[float, float], 
 def _texts(bars: pd.DataFrame, by: By) -> list[str]:
     """What each bar would be called."""
     if by == "job":
-        return [f"{kind} × {held}" for kind, held in zip(bars["accelerator"], bars["held"], strict=True)]
-    columns = zip(*(bars[name] for name in ("kind", "job", "with_job", "unit")), strict=True)
+        return [f"{kind} × {held}" for kind, held in zip(*lists_of(bars, "accelerator", "held"), strict=True)]
+    columns = zip(*lists_of(bars, "kind", "job", "with_job", "unit"), strict=True)
     return [
         "down" if kind == "down" else str(unit if " #" in unit and not other else job)
         for kind, job, other, unit in columns
@@ -332,7 +334,7 @@ def lost_at(bars: pd.DataFrame, lost: pd.DataFrame) -> pd.DataFrame:
     for job, time_s, reason in zip(lost["job"], lost["time_s"], lost["reason"], strict=True):
         when.setdefault((job, round(time_s * 1e3)), (time_s, reason))
     found: dict[tuple[Any, ...], tuple[Any, ...]] = {}
-    for job, kind, end_s, y0, y1 in zip(*(bars[c] for c in ("job", "kind", "end_s", "y0", "y1")), strict=True):
+    for job, kind, end_s, y0, y1 in zip(*lists_of(bars, "job", "kind", "end_s", "y0", "y1"), strict=True):
         at = (job, round(end_s * 1e3))
         if job and kind != "sync" and at in when:
             found.setdefault((*at, y0, y1), ("preempted", job, when[at][0], y0, y1, when[at][1]))
