@@ -89,6 +89,7 @@ class Lab(LabShell[LabSetting]):
         self._start_with = None if scheduler is None else find_scheduler(scheduler).name
         self._thread, self._here = ThreadWork(), KernelWork(process_work)
         self._number = 0
+        self._noted: tuple[Scenario, str, str, str] | None = None
         self._asked_at = 0.0
         self._run: Run | None = None
         self._wall_s = math.inf
@@ -331,11 +332,14 @@ class Lab(LabShell[LabSetting]):
         """The formulation, the rewards and what is not read follow."""
         self._formulation.stale |= other
         self._formulation.forget()
-        if setting is not None:
-            self._knobs.live(self._is_live(setting))
+        if setting is None:
+            return
+        self._knobs.live(self._is_live(setting))
+        about = (setting.scenario, setting.scheduler, setting.belief, self._scenario.editors.left_out)
+        if about != self._noted:  # more than a knob was turned
+            self._noted = about
             self._results.rewards.show_scenario(setting.scenario)
-            left_out = self._scenario.editors.left_out
-            self._note.value = words.ignored_note(self._choice.scheduler, setting.scenario, setting.belief, left_out)
+            self._note.value = words.ignored_note(self._choice.scheduler, setting.scenario, *about[2:])
 
     def _begin(self) -> None:
         self._results.compared.forget()
