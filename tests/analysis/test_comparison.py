@@ -244,23 +244,16 @@ def test_jobs_that_can_run_nowhere_are_named_before_anything_runs():
 # --- Processes --------------------------------------------------------------------------------------------------------
 
 
-def test_the_number_of_workers_does_not_matter():
+def test_the_number_of_processes_does_not_matter_and_own_schedulers_take_part():
     before = set(multiprocessing.active_children())
     heard = []
-    several = workbench.compare(
-        "preset:start_here", ["fifo", "las"], seeds=[0, 1], processes=2, on_run=lambda case, run: heard.append(case)
-    )
-    one = workbench.compare("preset:start_here", ["fifo", "las"], seeds=[0, 1])
+    names = ["test-compare-lottery", "fifo", "las"]
+    several = workbench.compare(SMALL, names, seeds=[0, 1], processes=2, on_run=lambda case, run: heard.append(case))
+    one = workbench.compare(SMALL, names, seeds=[0, 1])
     assert several.runs == one.runs and several.cases == one.cases
     pd.testing.assert_frame_equal(several.table, one.table)
     assert sorted(heard) == sorted(several.cases)
     assert set(multiprocessing.active_children()) <= before
-
-
-def test_own_schedulers_take_part_beside_processes():
-    several = workbench.compare(SMALL, ["test-compare-lottery", "fifo", "las"], processes=2)
-    one = workbench.compare(SMALL, ["test-compare-lottery", "fifo", "las"])
-    assert several.cases == one.cases and several.runs == one.runs
 
 
 def test_a_failure_in_another_process_is_the_same_error():

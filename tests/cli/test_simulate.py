@@ -189,10 +189,18 @@ def test_compare_goes_on_when_a_scheduler_fails_and_says_so(cli):
     assert code == 1 and "fifo" in out and "gavel" not in out
 
 
-def test_compare_with_workers_gives_the_same(ask):
-    argv = ("compare", "preset:start_here", "--schedulers", "fifo,las")
-    one, two = ask(*argv), ask(*argv, "--processes", "2")
-    assert {**one, "wall_s": 0} == {**two, "wall_s": 0}
+def test_compare_asks_for_processes(ask, monkeypatch):
+    """That they make the same runs is held by tests/analysis/test_comparison.py."""
+    asked = []
+    run_all = workbench.analysis.comparison.run_all
+    monkeypatch.setattr(
+        workbench.analysis.comparison,
+        "run_all",
+        lambda requests, processes, ended: asked.append(processes) or run_all(requests, 1, ended),
+    )
+    for option in ([], ["--processes", "2"]):
+        ask("compare", "preset:start_here", "--schedulers", "fifo,las", *option)
+    assert asked == [1, 2]
 
 
 OWN = """

@@ -82,7 +82,7 @@ def test_a_decision_that_takes_no_time_changes_nothing() -> None:
 
 
 def test_a_charged_run_is_saved_compared_and_made_again(tmp_path: Path) -> None:
-    found = workbench.compare("preset:start_here", ["las", "srtf"], charge_decisions=30.0, processes=2)
+    found = workbench.compare("preset:start_here", ["las", "srtf"], charge_decisions=30.0)
     assert {run.charge_decisions for run in found.runs} == {30.0}
     run = found["las"]
     run.save(tmp_path / "run")

@@ -46,7 +46,9 @@ def test_a_request_is_a_call_of_simulate():
 
 
 def test_a_request_is_the_same_when_it_has_travelled():
-    asked = request("las", knobs=MappingProxyType({"round_s": 60}), belief="oracle", until_s=50.0, detail=1)
+    asked = request(
+        "las", knobs=MappingProxyType({"round_s": 60}), belief="oracle", until_s=50.0, detail=1, charge_decisions=30.0
+    )
     assert pickle.loads(pickle.dumps(asked)) == asked
 
 
