@@ -9,7 +9,8 @@ served.
 
 Only an answer that is nearer than each rival is called calibrated: held-back error of partition medians at most 30 %,
 rank correlation over users' mean waits at least .6, no rival that is as good in both, and (ours) no account with many
-jobs whose mean wait is off by more than a factor of 2.
+jobs whose mean wait is off by more than a factor of 2, or that for a twentieth of the time holds more GPUs than it ever
+did in the log: something holds it back there that no file tells. A limit that would not bind cannot be seen so.
 
 A change of the real cluster inside the log (nodes that came, were down or drained, or reserved, for a time) is an
 experiment that was really made: what it did to the waits in its partitions, against as long a time before, recorded and
@@ -34,15 +35,18 @@ from workbench.baselines.mechanisms.slurm.limits import Ledger
 from workbench.baselines.mechanisms.slurm.site import SlurmSite, read_site
 from workbench.scenario.faults_and_restarts import Outage
 from workbench.scenario.scenario import Scenario
+from workbench.scenario.throughput import FloatArray
+from workbench.scenario.traces.slurm_site import CPU
 from workbench.session.api import load
 from workbench.session.many_runs import Outcome, RunRequest, check_processes, run_all
+from workbench.simulation.run import Run
 
 if TYPE_CHECKING:
     from workbench.analysis.charts import Drawing
 
 FOLDS, LEAST_WAITS = 4, 50
 MOST_ERROR, LEAST_RANK, MOST_FACTOR = 0.3, 0.6, 2.0
-LEAST_OF_ACCOUNT = 50
+LEAST_OF_ACCOUNT, MOST_BEYOND = 50, 0.05
 LEAST_JOBS = 5
 """Of a partition or user in a part that is held back; fewer say nothing of its median or mean."""
 MOST_REFUSED = 0.5
@@ -57,6 +61,8 @@ MOST_EXPERIMENTS, MOST_POINTS = 5, 1500
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 NOTE = "Calibration: "
 TITLE = {"yesterday": "yesterday's median", "fifo": "first come, first served", "mean": "recorded mean"}
+PEAKS = ["account", "recorded_gpus", "simulated_gpus", "beyond"]
+HELD = ["account", "gpus", "start_s", "end_s"]
 GROUPS = ("partition", "account", "user", "size", "hour")
 
 Verdict = Literal["calibrated", "indicative"]
@@ -84,7 +90,8 @@ class Calibration:
     run and rival; submit to eligible); part: 1 to 4 held back, 0 the first, -1 warm-up and tail; runs: the columns
     of runs that were averaged; pace_s: how often the schedulers look, the slower one; refused: jobs that could
     never start, left out; beyond: those that ran although a limit of the files does not let them, not held to it;
-    experiments: changes of the real cluster inside the log (`experiments_of`)."""
+    experiments: changes of the real cluster inside the log (`experiments_of`); peaks: of accounts with many jobs the
+    most GPUs at once, recorded_gpus and simulated_gpus, and for which part of the time it is more than recorded."""
 
     scheduler: str
     waits: pd.DataFrame
@@ -95,6 +102,7 @@ class Calibration:
     refused: tuple[str, ...] = ()
     beyond: tuple[str, ...] = ()
     experiments: pd.DataFrame = field(default_factory=pd.DataFrame)
+    peaks: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=PEAKS))
 
     @property
     def reasons(self) -> list[str]:
@@ -106,6 +114,10 @@ class Calibration:
             found.append(f"the rank correlation over users is {_number(fit.rank_correlation)}, below .6")
         for account, real, said in self._far_accounts():
             found.append(f"the mean wait of account {account} is {_time(said)}, recorded {_time(real)}")
+        for account, most, simulated, beyond in self.peaks.itertuples(index=False):
+            if beyond > MOST_BEYOND:
+                here = f"account {account} holds up to {simulated:g} GPUs, in the log never more than {most:g}"
+                found.append(f"{here}: something holds it back that no file tells")
         as_good = [TITLE[name] for name, rival in self.rivals.items() if rival.as_good_as(fit)]
         return [*found, *(f"{name} is as good" for name in as_good)]
 
@@ -192,7 +204,7 @@ class Calibration:
 
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON has it, for `from_json`."""
-        frames = {name: getattr(self, name) for name in ("waits", "experiments")}
+        frames = {name: getattr(self, name) for name in ("waits", "experiments", "peaks")}
         tables = {name: {column: _plain(frame[column]) for column in frame} for name, frame in frames.items()}
         named = {"held_back": self.held_back, **self.rivals}
         fits = {name: dict(zip(vars(fit), _plain(vars(fit).values()), strict=True)) for name, fit in named.items()}
@@ -209,8 +221,8 @@ class Calibration:
         held_back, *rivals = (CalibrationFit(**fit) for fit in found)
         runs, refused, beyond = (tuple(data[name]) for name in ("runs", "refused", "beyond"))
         of, scheduler = dict(zip([*data["fits"]][1:], rivals, strict=True)), data["scheduler"]
-        waits, experiments = tables["waits"], tables["experiments"]
-        return Calibration(scheduler, waits, runs, data["pace_s"], held_back, of, refused, beyond, experiments)
+        waits, *rest = (tables[name] for name in ("waits", "experiments", "peaks"))
+        return Calibration(scheduler, waits, runs, data["pace_s"], held_back, of, refused, beyond, *rest)
 
     def as_json(self) -> dict[str, Any]:
         """As `workbench calibrate --json` prints it; null where there is no number."""
@@ -264,7 +276,8 @@ def calibrate(
     knobs = [{"phase_s": interval_s * part / count} for part in range(count)] if scheduler == "slurm" else [{}]
     asked = [*((scheduler, each) for each in knobs), ("fifo", {"round_s": 0.0})]
     requests = [RunRequest(scenario, name, each, scenario.seed, detail=0) for name, each in asked]
-    *runs, fifo = [_simulated(outcome, site, recorded) for outcome in run_all(requests, processes)]
+    made = run_all(requests, processes)
+    *runs, fifo = [_simulated(outcome, site, recorded) for outcome in made]
     waits = {f"run {i}": found for i, found in enumerate(runs, start=1)}
     table = recorded.assign(simulated_s=np.mean(runs, axis=0), fifo_s=fifo, **waits)
     never = table["simulated_s"].isna()
@@ -280,7 +293,39 @@ def calibrate(
         experiments_of(scenario, table),
         Ledger.of_site(site).beyond,
     )
-    return Calibration(scheduler, table, tuple(waits), pace_s, fit, rivals, refused, beyond, experiments)
+    peaks = _peaks(scenario, [run.jobs for run in made[:-1] if isinstance(run, Run)])
+    return Calibration(scheduler, table, tuple(waits), pace_s, fit, rivals, refused, beyond, experiments, peaks)
+
+
+def _peaks(scenario: Scenario, runs: list[pd.DataFrame]) -> pd.DataFrame:
+    """`Calibration.peaks`; runs: the tables `jobs` of some."""
+    facts = {job.name: job.attributes for job in scenario.jobs if job.model != f"recorded on {CPU}"}
+    kept = [job for job in scenario.jobs if {"start_s", "end_s", "account"} <= {*facts.get(job.name, ())}]
+    names = {job.name: (facts[job.name]["account"], job.gpus) for job in kept}
+    times = [(facts[job.name]["start_s"], facts[job.name]["end_s"]) for job in kept]
+    frame = pd.DataFrame([(*names[job.name], *span) for job, span in zip(kept, times, strict=True)], columns=HELD)
+    of_runs = [run[run["job"].isin(names)][["job", "first_start_s", "finish_s"]].dropna() for run in runs]
+    simulated = [
+        pd.DataFrame(
+            [(*names[job], start_s, end_s) for job, start_s, end_s in run.itertuples(index=False)], columns=HELD
+        )
+        for run in of_runs
+    ]
+    rows = []
+    for account, its in frame.groupby("account"):
+        if len(its) >= LEAST_OF_ACCOUNT:
+            most = _at_once(its)[1].max()
+            found = [_at_once(run[run["account"] == account]) for run in simulated]
+            beyond = [float(span_s[gpus > most].sum() / max(span_s.sum(), 1.0)) for span_s, gpus in found]
+            rows.append((account, int(most), int(max(gpus.max(initial=0) for _, gpus in found)), np.mean(beyond)))
+    return pd.DataFrame(rows, columns=PEAKS)
+
+
+def _at_once(jobs: pd.DataFrame) -> tuple[FloatArray, FloatArray]:
+    """How long (s) so many GPUs are held at once, from the first start to the last end."""
+    changes = pd.concat([jobs.set_index("start_s")["gpus"], -jobs.set_index("end_s")["gpus"]])
+    held = changes.groupby(level=0).sum().cumsum()
+    return np.diff(held.index.to_numpy(dtype=float)), held.to_numpy(dtype=float)[:-1]
 
 
 def _recorded(scenario: Scenario) -> pd.DataFrame:
