@@ -163,13 +163,12 @@ class CompareResults:
         for box in (self._played, self._difference.box, self._charts):
             box.layout.display = None if there else "none"
         self._trade_off.box.layout.display = None if self._found is not None else "none"
-        if there:
-            self._none.value = ""
+        if there or self._outcomes is None:
+            self._none.value = ""  # before the first comparison the status says what to press
         else:
             self._job.value = ""
             which = self._titled("No run to show yet")
-            how = "press Compare" if self._outcomes is None else "the page Measures says how each scheduler stands"
-            self._none.value = f"<p class='wb-note'>{which}; {how}.</p>"
+            self._none.value = f"<p class='wb-note'>{which}; the page Measures says how each scheduler stands.</p>"
 
     def _runs(self) -> dict[str, Run]:
         return {} if self._outcomes is None else self._outcomes.runs_of(int(self._seed.value))
