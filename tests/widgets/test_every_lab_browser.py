@@ -75,7 +75,7 @@ def test_every_page_of_every_lab_and_the_saved_notebook_without_a_kernel(
         use_theme(page, theme)
         for number, name in enumerate(LABS):
             lab, heights = labs.nth(number), set()
-            assert lab.locator(".wb-pages > .lm-TabBar .lm-TabBar-tab").all_inner_texts() == list(PAGES)
+            assert lab.locator(".wb-pages > .lm-TabBar .lm-TabBar-tab").all_text_contents() == list(PAGES)
             for place, title in enumerate(PAGES):
                 if (number + place + turn) % 2:  # each page in one of the themes: axe-core takes a second
                     continue
