@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,19 @@ def test_a_log_whose_rules_are_known_is_calibrated(tmp_path: Path) -> None:
     users = found.by("user").set_index("user")
     assert users.loc["a", "recorded_mean_s"] > 3 * users.loc["b", "recorded_mean_s"], "whom the limit holds back"
     assert set(found.waits["part"]) == {-1, 0, 1, 2, 3, 4} and len(found.unexplained()) == 0
+
+
+def test_the_phase_is_fitted_on_the_parts_before(tmp_path: Path) -> None:
+    """Run 2 is nearest everywhere but on the first part, by which the second is told."""
+    found = workbench.calibrate(log(tmp_path, known=True), phases=2)
+    first, real = found.waits["part"] == 0, found.waits["recorded_s"]
+    assert found.phases == (0, 15)
+    waits = found.waits.assign(**{"run 1": real + 8 * ~first, "run 2": real + 6 * first})
+    fitted = replace(found, waits=waits).fitted
+    assert fitted is not None and fitted.phase_s == 15 and fitted.averaged_s == 4
+    parts = waits["part"].value_counts()
+    assert fitted.error_s == pytest.approx(8 * parts[1] / sum(parts[k] for k in range(1, 5)))
+    assert workbench.calibrate(log(tmp_path, known=True), phases=1).fitted is None
 
 
 def test_a_log_whose_limits_are_hidden_is_indicative(tmp_path: Path) -> None:

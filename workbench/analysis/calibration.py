@@ -1,11 +1,13 @@
 """`workbench.calibrate`: whether a scheduler, run on a log as it was, makes jobs wait as they did.
 
-Waits are start minus eligible; from submission to eligible (holds, begin times, dependencies) is told apart. Nothing
-is fitted: what the configuration says is taken, what it does not say (when within its interval Slurm's backfill runs)
-is averaged over. Judged on rolling origins: the jobs by eligible time, the first and last twentieth left out, in five
-equal parts; each of the last four is held against what was simulated, and against three rivals, of which two know the
-parts before it: the median wait of the day before by partition and size, the mean wait; and plain first come, first
-served.
+Waits are start minus eligible; from submission to eligible (holds, begin times, dependencies) is told apart. What the
+configuration says is taken and not fitted. What it does not say is one number, when within its interval Slurm's
+backfill runs: the verdict averages over it, and beside it stands what is won by fitting it on the parts before
+(`Calibration.fitted`).
+
+Judged on rolling origins: the jobs by eligible time, the first and last twentieth left out, in five equal parts; each
+of the last four is held against what was simulated, and against three rivals, of which two know the parts before it:
+the median wait of the day before by partition and size, the mean wait; and plain first come, first served.
 
 Only an answer that is nearer than each rival is called calibrated: held-back error of partition medians at most 30 %,
 rank correlation over users' mean waits at least .6, no rival that is as good in both, and (ours) no account with many
@@ -23,7 +25,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -84,6 +86,15 @@ class CalibrationFit:
         return self.median_error <= other.median_error and mine >= its
 
 
+class FittedPhase(NamedTuple):
+    """The phase of backfill's clock whose starts were nearest to the log's; how far they are off (s, mean) on the parts
+    held back, each with the phase that was nearest on those before it, and of all phases on average."""
+
+    phase_s: float
+    error_s: float
+    averaged_s: float
+
+
 @dataclass(frozen=True)
 class Calibration:
     """waits: a row per job (partition, user, size, hour, part; waits in s: recorded, simulated on average, of each
@@ -91,7 +102,8 @@ class Calibration:
     of runs that were averaged; pace_s: how often the schedulers look, the slower one; refused: jobs that could
     never start, left out; beyond: those that ran although a limit of the files does not let them, not held to it;
     experiments: changes of the real cluster inside the log (`experiments_of`); peaks: of accounts with many jobs the
-    most GPUs at once, recorded_gpus and simulated_gpus, and for which part of the time it is more than recorded."""
+    most GPUs at once, recorded_gpus and simulated_gpus, and for which part of the time it is more than recorded;
+    phases: of backfill's clock, of each run (s)."""
 
     scheduler: str
     waits: pd.DataFrame
@@ -103,6 +115,18 @@ class Calibration:
     beyond: tuple[str, ...] = ()
     experiments: pd.DataFrame = field(default_factory=pd.DataFrame)
     peaks: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=PEAKS))
+    phases: tuple[float, ...] = ()
+
+    @property
+    def fitted(self) -> FittedPhase | None:
+        """The one number that no file tells, fitted on rolling origins; None where one phase was run."""
+        if len(self.phases) < 2:
+            return None
+        part, off = self.waits["part"], self.waits[[*self.runs]].sub(self.waits["recorded_s"], axis=0).abs()
+        nearest = [(off[part == k], off[part.between(0, k - 1)].mean().idxmin()) for k in range(1, FOLDS + 1)]
+        error_s = pd.concat([rows[run] for rows, run in nearest]).mean()
+        phase_s = self.phases[self.runs.index(str(off[part >= 0].mean().idxmin()))]
+        return FittedPhase(phase_s, float(error_s), float(off[part > 0].mean().mean()))
 
     @property
     def reasons(self) -> list[str]:
@@ -208,7 +232,7 @@ class Calibration:
         tables = {name: {column: _plain(frame[column]) for column in frame} for name, frame in frames.items()}
         named = {"held_back": self.held_back, **self.rivals}
         fits = {name: dict(zip(vars(fit), _plain(vars(fit).values()), strict=True)) for name, fit in named.items()}
-        parts = {name: getattr(self, name) for name in ("scheduler", "runs", "pace_s", "refused", "beyond")}
+        parts = {name: getattr(self, name) for name in ("scheduler", "runs", "pace_s", "refused", "beyond", "phases")}
         return {**parts, "tables": tables, "fits": fits}
 
     @staticmethod
@@ -219,10 +243,11 @@ class Calibration:
             {key: math.nan if each is None else each for key, each in fit.items()} for fit in data["fits"].values()
         )
         held_back, *rivals = (CalibrationFit(**fit) for fit in found)
-        runs, refused, beyond = (tuple(data[name]) for name in ("runs", "refused", "beyond"))
+        runs, refused, beyond, phases = (tuple(data[name]) for name in ("runs", "refused", "beyond", "phases"))
         of, scheduler = dict(zip([*data["fits"]][1:], rivals, strict=True)), data["scheduler"]
-        waits, *rest = (tables[name] for name in ("waits", "experiments", "peaks"))
-        return Calibration(scheduler, waits, runs, data["pace_s"], held_back, of, refused, beyond, *rest)
+        waits, experiments, peaks = (tables[name] for name in ("waits", "experiments", "peaks"))
+        told = held_back, of, refused, beyond, experiments, peaks, phases
+        return Calibration(scheduler, waits, runs, data["pace_s"], *told)
 
     def as_json(self) -> dict[str, Any]:
         """As `workbench calibrate --json` prints it; null where there is no number."""
@@ -294,7 +319,8 @@ def calibrate(
         Ledger.of_site(site).beyond,
     )
     peaks = _peaks(scenario, [run.jobs for run in made[:-1] if isinstance(run, Run)])
-    return Calibration(scheduler, table, tuple(waits), pace_s, fit, rivals, refused, beyond, experiments, peaks)
+    found = scheduler, table, tuple(waits), pace_s, fit, rivals, refused, beyond, experiments, peaks
+    return Calibration(*found, tuple(each["phase_s"] for each in knobs if each))
 
 
 def _peaks(scenario: Scenario, runs: list[pd.DataFrame]) -> pd.DataFrame:
