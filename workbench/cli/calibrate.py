@@ -75,7 +75,7 @@ def _text(found: Calibration, scenario: Scenario) -> str:
     if fit := found.fitted:
         lines += [
             "",
-            "Fitted: when backfill first runs, which no file says. With the phase that was nearest on the parts before "
+            "Fitted: when backfill first runs, which no file says. With the phase nearest on the parts before, "
             f"starts are off by {fit.error_s:.0f} s on average, {fit.averaged_s:.0f} s averaged over phases; nearest "
             f"over all: {fit.phase_s:g} s (`--set phase_s={fit.phase_s:g}`).",
         ]
