@@ -56,7 +56,7 @@ def lay_out(name: str, data: AllocationInstance, **scales: pyo.Var) -> pyo.Concr
     type. scales: a variable that all of a job's time counts as, where shares are scaled by it. Where it can, the model
     of the decision before serves again (`kept`).
     """
-    m = None if scales else kept(name, data)
+    m = kept(name, data, tuple(scales))
     if m is not None:
         return m
     m, whole = pyo.ConcreteModel(name), 1
@@ -89,9 +89,8 @@ def lay_out(name: str, data: AllocationInstance, **scales: pyo.Var) -> pyo.Concr
         used = pyo.quicksum(m.gang[unit] * m.share[unit, kind] for unit in m.COMBINATIONS for kind in m.kinds[name])
         return used <= m.workers[name] * whole
 
-    if not scales:
-        m.data, m.served = data, 0
-        m.stays = {part.local_name for part in m.component_objects()} - {"speed", "gang", "workers"}
+    m.data, m.scales, m.served = data, tuple(scales), 0
+    m.stays = {part.local_name for part in m.component_objects()} - {"speed", "gang", "workers"}
     return m
 
 
@@ -123,17 +122,19 @@ MOST_SERVED = 50
 """Decisions that a model serves: Pyomo's blocks keep a trace of each part that was ever taken out."""
 
 
-def kept(name: str, data: AllocationInstance) -> Any:
+def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
     """The model before, without jobs that ended, with those that came, and nothing but what `lay_out` states; None
     where it cannot be.
 
-    Only without pairs, where shares are not scaled, and if the jobs that stay come first and have the same numbers.
+    Only without pairs, where shares are scaled alike, and if the jobs that stay come first and have the same numbers.
     """
     from workbench.scheduling.solvers.compile import renewed
 
     m: Any = vars(_mine).pop("before", None)
     old = getattr(m, "data", None)
-    if old is None or m.served >= MOST_SERVED or old.units != old.jobs or data.units != data.jobs:
+    if old is None or m.scales != scales or m.served >= MOST_SERVED:
+        return None
+    if old.units != old.jobs or data.units != data.jobs:
         return None
     place = {job: row for row, job in enumerate(data.jobs)}
     stay = [row for row, job in enumerate(old.jobs) if job in place]
