@@ -9,7 +9,7 @@ import sys
 import time
 from typing import NamedTuple
 
-from benchmarks.case import Work, lean_fifo
+from benchmarks.case import Case, Work, lean_fifo
 from benchmarks.cases import CASES
 
 MEGABYTE = 1e6 if sys.platform == "darwin" else 1e3
@@ -31,8 +31,7 @@ class Cost(NamedTuple):
 def measure(name: str, size: int) -> Cost:
     """Prepare, warm up where asked, and time the work; the fastest repeat counts."""
     case = next(case for case in CASES if case.name == name)
-    work, lean = case.prepare(size), lean_fifo(*case.lean(size))
-    beside = [_cpu_s(lean) for _ in range(LEAN_RUNS)]
+    work, beside = case.prepare(size), _lean_s(case, size)
     times = []
     note = ""
     for _ in range(case.warm + case.repeats):
@@ -41,8 +40,14 @@ def measure(name: str, size: int) -> Cost:
         times.append((time.process_time() - cpu, time.perf_counter() - wall))
     best = min(times[case.warm :], key=lambda cost: cost[1])
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEGABYTE
-    beside += [_cpu_s(lean) for _ in range(LEAN_RUNS)]
+    beside += _lean_s(case, size)
     return Cost(*best, peak, statistics.median(beside), note)
+
+
+def _lean_s(case: Case, size: int) -> list[float]:
+    """CPU seconds of the lean loop, whose jobs are gone before the work begins: its memory is not measured."""
+    lean = lean_fifo(*case.lean(size))
+    return [_cpu_s(lean) for _ in range(LEAN_RUNS)]
 
 
 def _cpu_s(work: Work) -> float:

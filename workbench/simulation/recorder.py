@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -240,22 +240,24 @@ class Recorder:
         slots = [*dict.fromkeys(chain.from_iterable(self._slots))]
         place = dict(zip(slots, range(len(slots)), strict=True))
         at = np.fromiter(map(place.__getitem__, chain.from_iterable(self._slots)), np.int64, len(entry))
-        what: dict[Any, int] = {}  # rows are one interval if they touch and have the same slot, texts and GPUs
-        kinds = [what.setdefault(key, len(what)) for key in zip(self._texts, counts.tolist(), strict=True)]
         width = np.maximum(counts, 1)
         t = pd.DataFrame(
             {
-                "lane": at * len(what) + np.array(kinds, dtype=np.int64)[entry],
+                "slot": at,
                 "start_s": np.frombuffer(self._start_s)[entry],
                 "end_s": np.frombuffer(self._end_s)[entry],
                 "steps": (np.frombuffer(self._steps) / width)[entry],
                 "with_steps": (np.frombuffer(self._with_steps) / width)[entry],
             }
         )
-        del what, kinds
         for column in (self._slots, self._start_s, self._end_s, self._steps, self._with_steps):
             del column[:]
-        t = _merge(t)
+
+        def same(one: int, other: int) -> bool:
+            one, other = entry.item(one), entry.item(other)
+            return self._texts[one] == self._texts[other] and counts.item(one) == counts.item(other)
+
+        t = _merge(t, same)
         node = np.array([self._place_of[slot.node] for slot in slots], dtype=np.int64)
         number = np.array([slot.number for slot in slots], dtype=np.int64)
         shown = at[t["recorded"].to_numpy()]
@@ -277,13 +279,16 @@ class Recorder:
         )
 
 
-def _merge(t: pd.DataFrame) -> pd.DataFrame:
-    """Make rows of the same lane that touch one: a job that moves may keep a slot. `recorded` is the first of them."""
+def _merge(t: pd.DataFrame, same: Callable[[int, int], bool]) -> pd.DataFrame:
+    """Make rows of the same slot that touch one, where both say the `same` of it: a job that moves may keep a slot.
+    `recorded` is the first of them."""
     t["recorded"] = np.arange(len(t))
-    order = np.lexsort((t["start_s"].to_numpy(), t["lane"].to_numpy()))
-    lane, start_s, end_s = (t[name].to_numpy()[order] for name in ("lane", "start_s", "end_s"))
+    order = np.lexsort((t["start_s"].to_numpy(), t["slot"].to_numpy()))
+    slot, start_s, end_s = (t[name].to_numpy()[order] for name in ("slot", "start_s", "end_s"))
     goes_on = np.zeros(len(t), dtype=bool)
-    goes_on[1:] = (lane[1:] == lane[:-1]) & (start_s[1:] == end_s[:-1])
+    goes_on[1:] = (slot[1:] == slot[:-1]) & (start_s[1:] == end_s[:-1])
+    for row in np.flatnonzero(goes_on).tolist():
+        goes_on[row] = same(order.item(row - 1), order.item(row))
     if not goes_on.any():
         return t
     stretch = np.empty(len(t), dtype=np.int64)

@@ -59,7 +59,9 @@ class Table(NamedTuple):
         if not isinstance(columns, Mapping):
             rows = list(columns)
             columns = {name: [row[i] for row in rows] for i, name in enumerate(self.names)}
-        data = {c.name: _cells(columns[c.name], c.dtype) for c in self.columns}
+        given = dict(columns)
+        del columns  # a column given as a list goes when it is in its cells
+        data = {c.name: _cells(given.pop(c.name), c.dtype) for c in self.columns}
         return pd.DataFrame(data, copy=False)  # the columns are its own already
 
     def packed(self, frame: pd.DataFrame) -> dict[str, Any]:
