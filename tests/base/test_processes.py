@@ -53,6 +53,33 @@ def test_answers_come_in_the_order_of_the_tasks(processes):
     assert sorted(heard) == list(enumerate(found))
 
 
+class Large:
+    """Says how often it was pickled."""
+
+    times = 0
+
+    def __getstate__(self):
+        type(self).times += 1
+        return {}
+
+
+def same(task: tuple[int, Large]) -> tuple[int, int, Large]:
+    return task[0], id(task[1]), task[1]
+
+
+def test_what_tasks_share_goes_once_and_comes_back_as_it_was():
+    shared, Large.times = [Large() for _ in range(7)], 0
+    tasks = [(number, each) for each in shared for number in range(3)] + [(3, shared[0])]
+    with Processes(1, once=Large) as pool:
+        found = pool.map(same, tasks)
+        again = pool.map(same, [(4, shared[0])])
+    assert [(number, each) for number, _, each in found + again] == [*tasks, (4, shared[0])]
+    assert Large.times == 8  # the first one was no longer held when it came again
+    assert found[0][1] == found[2][1] and found[-1][1] == again[0][1]
+    with Processes(1) as pool:
+        assert pool.map(same, [(0, shared[0])])[0][2] is not shared[0]
+
+
 def test_without_tasks_nothing_is_started():
     assert in_processes(square, [], 3) == []
 
@@ -159,7 +186,7 @@ def test_ctrl_c_waits_until_every_process_has_begun(monkeypatch):
     """Else one that is given half a beginning complains of it. Another thread takes the signal that this one blocks."""
     begun = []
 
-    def start(processes, begin):
+    def start(processes, begin, once):
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.2)
         begun.append(begin)

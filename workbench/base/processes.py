@@ -1,5 +1,7 @@
 """Tasks in processes of their own. However a call ends, by Ctrl-C too, none of its processes is left behind.
 
+What many tasks share goes to each process once, and comes back as the object that it was (`once`).
+
 Each process has a pipe to itself. With `concurrent.futures` all answers come through one pipe: when a process is ended
 in the middle of an answer, whoever reads that pipe waits for the other half for ever.
 """
@@ -7,7 +9,9 @@ in the middle of an answer, whoever reads that pipe waits for the other half for
 from __future__ import annotations
 
 import contextlib
+import io
 import multiprocessing
+import pickle
 import signal
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -21,6 +25,10 @@ from workbench.base.errors import Words, WorkbenchError
 GRACE_S = 5.0
 """How long a process without a task has to end by itself; being ended, it could not give back what it holds."""
 
+HELD = 4
+"""So many of the objects that tasks share stay with each process, the latest ones."""
+
+Once = type | tuple[type, ...]
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 
@@ -44,14 +52,17 @@ def in_processes(
 class Processes:
     """Processes that stay for one `map` after the other, until `close`. They begin with a call of `begin`."""
 
-    def __init__(self, processes: int, begin: Callable[[], None] | None = None) -> None:
-        """Start so many `processes` (from 0); begin must be picklable, as a function of a module is."""
+    def __init__(self, processes: int, begin: Callable[[], None] | None = None, once: Once = ()) -> None:
+        """Start so many `processes` (from 0); begin must be picklable, as a function of a module is. once: objects of
+        these classes go to a process with the first task that has them, not again with the next ones."""
         self._processes: dict[Connection, BaseProcess] = {}
+        self._shared: dict[Connection, _Shared] = {}
+        self._once = once
         self._busy: dict[Connection, int] = {}  # the number of the task that each has
         try:
             with _undisturbed():
                 for _ in range(processes):
-                    _start(self._processes, begin)
+                    _start(self._processes, begin, once)
         except BaseException:
             self.close()
             raise
@@ -97,7 +108,8 @@ class Processes:
             number, task = next(left, (None, None))
             if number is not None:
                 busy[pipe] = number
-                _send(pipe, self._processes[pipe], (function, task))
+                shared = self._shared.setdefault(pipe, _Shared(self._once, adds=True))
+                _send(pipe, self._processes[pipe], shared.packed((function, task)))
 
         try:
             if not self._processes and next(left, None) is not None:
@@ -108,8 +120,11 @@ class Processes:
                 ready = wait(list(busy))
                 for pipe in [pipe for pipe in busy if pipe in ready]:
                     number = busy.pop(pipe)
-                    answer = _answer(pipe, self._processes[pipe])
-                    give(pipe)
+                    packed = _answer(pipe, self._processes[pipe])
+                    give(pipe)  # it is at work again while its answer is read
+                    done, answer = self._shared[pipe].unpacked(packed)
+                    if not done:
+                        raise answer
                     yield number, answer
         except BaseException:
             self.close()
@@ -125,13 +140,13 @@ class Processes:
             process.join(GRACE_S)
             process.terminate()
             process.join()
-        self._processes, self._busy = {}, {}
+        self._processes, self._busy, self._shared = {}, {}, {}
 
 
-def _start(processes: dict[Connection, BaseProcess], begin: Callable[[], None] | None) -> None:
+def _start(processes: dict[Connection, BaseProcess], begin: Callable[[], None] | None, once: Once) -> None:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(theirs, begin), daemon=True)
+    process = context.Process(target=_serve, args=(theirs, begin, once), daemon=True)
     process.start()
     theirs.close()
     processes[ours] = process
@@ -162,21 +177,74 @@ def _undisturbed() -> Iterator[None]:
             signal.raise_signal(signal.SIGINT)
 
 
-def _send(pipe: Connection, process: BaseProcess, value: Any) -> None:
+class _Shared:
+    """The objects of some classes that both ends of a pipe hold, by number; the end that sends tasks adds them."""
+
+    def __init__(self, once: Once, *, adds: bool) -> None:
+        self.once, self._adds = once, adds
+        self.held: dict[int, object] = {}
+        self._added = 0
+
+    def number(self, found: object) -> int | None:
+        """The number of an object that is not sent again."""
+        for known, held in self.held.items():
+            if held is found:
+                return known
+        if not self._adds:
+            return None
+        self._added += 1
+        self.held[self._added] = found
+        return self._added
+
+    def packed(self, value: object) -> bytes:
+        """The value for the other end, with what that does not hold yet; what it is to hold on to, if that changes."""
+        into, before = io.BytesIO(), {*self.held}
+        _Packing(into, self).dump(value)
+        fresh = {number: each for number, each in self.held.items() if number not in before}
+        if self._adds:
+            self.held = {number: self.held[number] for number in [*self.held][-HELD:]}
+        return pickle.dumps((fresh, [*self.held] if self._adds else None, into.getvalue()), pickle.HIGHEST_PROTOCOL)
+
+    def unpacked(self, packed: bytes) -> Any:
+        """What the other end packed."""
+        fresh, kept, value = pickle.loads(packed)
+        self.held.update(fresh)
+        found = _Unpacking(io.BytesIO(value), self).load()
+        if kept is not None:
+            self.held = {number: self.held[number] for number in kept}
+        return found
+
+
+class _Packing(pickle.Pickler):
+    def __init__(self, into: io.BytesIO, shared: _Shared) -> None:
+        super().__init__(into, pickle.HIGHEST_PROTOCOL)
+        self._shared, self._once = shared, shared.once
+
+    def persistent_id(self, found: object) -> int | None:
+        return self._shared.number(found) if isinstance(found, self._once) else None
+
+
+class _Unpacking(pickle.Unpickler):
+    def __init__(self, of: io.BytesIO, shared: _Shared) -> None:
+        super().__init__(of)
+        self._shared = shared
+
+    def persistent_load(self, number: int) -> object:
+        return self._shared.held[number]
+
+
+def _send(pipe: Connection, process: BaseProcess, packed: bytes) -> None:
     try:
-        pipe.send(value)
+        pipe.send_bytes(packed)
     except BrokenPipeError:
         raise _ended(process) from None
 
 
-def _answer(pipe: Connection, process: BaseProcess) -> Any:
+def _answer(pipe: Connection, process: BaseProcess) -> bytes:
     try:
-        done, value = pipe.recv()
+        return pipe.recv_bytes()
     except (EOFError, OSError):  # nothing, or half of an answer
         raise _ended(process) from None
-    if not done:
-        raise value
-    return value
 
 
 def _ended(process: BaseProcess) -> WorkbenchError:
@@ -192,19 +260,20 @@ def how_ended(code: int) -> str:
     return f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
 
 
-def _serve(pipe: Connection, begin: Callable[[], None] | None) -> None:
+def _serve(pipe: Connection, begin: Callable[[], None] | None, once: Once) -> None:
     """The other side: one answer for each task, until the pipe is closed."""
     _name_no_locks()
     if begin is not None:
         begin()
+    shared = _Shared(once, adds=False)
     with contextlib.suppress(EOFError, ConnectionError):  # whoever asked is gone
         while True:
-            function, task = pipe.recv()
+            function, task = shared.unpacked(pipe.recv_bytes())
             try:
                 answer = True, function(task)
             except Exception as error:
                 answer = False, error
-            pipe.send(answer)
+            pipe.send_bytes(shared.packed(answer))
 
 
 def _name_no_locks() -> None:

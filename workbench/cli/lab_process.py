@@ -266,7 +266,7 @@ class ManyRuns:
         if self._processes is None or not self._processes.alive or processes != self._count:
             if self._processes is not None:
                 self._processes.close()
-            self._processes, self._count = Processes(processes, begin), processes
+            self._processes, self._count = Processes(processes, begin, Scenario), processes
         return self._processes
 
 

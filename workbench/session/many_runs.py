@@ -13,7 +13,6 @@ import importlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
 from itertools import islice
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -37,8 +36,7 @@ ANSWER_S = 20.0
 
 @dataclass(frozen=True)
 class RunRequest:
-    """The arguments of `workbench.simulate`, for whoever makes the run. It can be pickled: the scenario travels as JSON
-    text.
+    """The arguments of `workbench.simulate`, for whoever makes the run. It can be pickled.
 
     scheduler, belief: by name; until_s: s; window: first and last job that is measured, by number in order of arrival;
     detail: how many decisions are recorded in detail; charge_decisions: see there.
@@ -55,38 +53,11 @@ class RunRequest:
     charge_decisions: Charge | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpacked, (_json.of(self.scenario), *self.rest())
+        return RunRequest, (self.scenario, *self.rest())
 
     def rest(self) -> tuple[Any, ...]:
         """All but the scenario."""
         return self.scheduler, dict(self.knobs), *(getattr(self, field.name) for field in fields(self)[3:])
-
-
-def _unpacked(scenario: str, *rest: Any) -> RunRequest:
-    return RunRequest(_scenario(scenario), *rest)
-
-
-class _Json:
-    """A scenario as JSON, written once for the requests that follow each other on it."""
-
-    def __init__(self) -> None:
-        self._last: tuple[Scenario | None, str] = (None, "")
-
-    def of(self, scenario: Scenario) -> str:
-        last, text = self._last
-        if last is not scenario:
-            text = scenario.to_json()
-            self._last = (scenario, text)
-        return text
-
-
-_json = _Json()
-
-
-@lru_cache(maxsize=4)
-def _scenario(text: str) -> Scenario:
-    """Read once for the requests that follow each other on it."""
-    return Scenario.from_json(text)
 
 
 def do(request: RunRequest) -> Run:
@@ -139,7 +110,7 @@ def outcomes(
     elif kept is not None:
         yield from kept.answers(make, requests)
     elif processes > 1:
-        with Processes(processes) as own:
+        with Processes(processes, once=Scenario) as own:
             yield from own.answers(make, requests)
     else:
         for number, request in enumerate(requests):
@@ -302,13 +273,13 @@ class _OnDask(Executor):
     def submit(self, make: Callable[..., Made], request: RunRequest, /) -> Future[Made]:  # type: ignore[override]
         """Make what `make` makes of a request."""
         if self._last[0] is not request.scenario:
-            self._last = request.scenario, self._client.scatter(_json.of(request.scenario), broadcast=True)
+            self._last = request.scenario, self._client.scatter(request.scenario, broadcast=True)
         found: Future[Made] = self._executor.submit(_make_there, make, self._last[1], *request.rest())
         return found
 
 
-def _make_there(make: Callable[[RunRequest], Made], scenario: str, *rest: Any) -> Made:
-    return make(_unpacked(scenario, *rest))
+def _make_there(make: Callable[[RunRequest], Made], scenario: Scenario, *rest: Any) -> Made:
+    return make(RunRequest(scenario, *rest))
 
 
 def _check_secure(address: str) -> None:
