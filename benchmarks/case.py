@@ -37,10 +37,11 @@ class Peer(NamedTuple):
 class Case:
     """One benchmark: `prepare(size)` returns the work to time; what the work returns is shown as a note.
 
-    budgets: wall seconds by size; peers: by size; lean: jobs and nodes of the lean loop that runs beside it, by size;
-    most_growth: how many times the CPU time of the smallest size, both in lean loops, the largest may need; peak_mb:
-    what the process may take; needs: files below the folder that `WORKBENCH_DATA` names, without which it cannot be
-    measured.
+    budgets: seconds by size, which the work may need by the clock or of the CPU, whichever is less, as what runs beside
+    it adds to both (elsewhere: by the clock, as other processes work for it); peers: by size; lean: jobs and nodes of
+    the lean loop that runs beside it, by size; most_growth: how many times the CPU time of the smallest size, both in
+    lean loops, the largest may need; peak_mb: what the process may take; needs: files below the folder that
+    `WORKBENCH_DATA` names, without which it cannot be measured.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Case:
     lean: Callable[[int], tuple[int, int]] = lambda size: (20_000, 64)
     most_growth: float | None = None
     peak_mb: float = 2000.0
+    elsewhere: bool = False
 
     def missing(self) -> list[str]:
         """The files that are not there."""

@@ -18,7 +18,7 @@ LEAN_RUNS = 3
 
 
 class Cost(NamedTuple):
-    """CPU and wall seconds of the best of several repeats, peak memory of the whole process in MB, CPU seconds of the
+    """CPU and wall seconds each of the best of several repeats, peak memory of the whole process in MB, CPU seconds of the
     lean loop, a note."""
 
     cpu_s: float
@@ -38,7 +38,7 @@ def measure(name: str, size: int) -> Cost:
         cpu, wall = time.process_time(), time.perf_counter()
         note = str(work() or "")
         times.append((time.process_time() - cpu, time.perf_counter() - wall))
-    best = min(times[case.warm :], key=lambda cost: cost[1])
+    best = (min(seconds) for seconds in zip(*times[case.warm :], strict=True))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEGABYTE
     beside += _lean_s(case, size)
     return Cost(*best, peak, statistics.median(beside), note)

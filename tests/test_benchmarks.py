@@ -1,5 +1,7 @@
 """`python -m benchmarks`: which benchmarks its words choose."""
 
+from dataclasses import replace
+
 import pytest
 
 from benchmarks.__main__ import chosen_cases, row_of, run
@@ -49,7 +51,9 @@ def test_a_row_has_what_it_may_cost_what_it_grows_by_and_what_a_peer_needs():
     slower = row_of(case, 512, 1.0, {**cost, "cpu_s": 0.2}, [first])
     assert abs(slower["growth"] - 1 / 3) < 1e-12 and slower["peer_s"] == [2.0, 3.0] and slower["missed"]
     assert not row_of(case, 512, 1.0, {**cost, "cpu_s": 0.2, "lean_s": 0.1}, [first])["missed"]
-    assert row_of(case, 64, 1.0, {**cost, "wall_s": 1.1}, [])["missed"]
+    assert not row_of(case, 64, 1.0, {**cost, "wall_s": 1.1}, [])["missed"]
+    assert row_of(case, 64, 1.0, {**cost, "wall_s": 1.1, "cpu_s": 1.2}, [])["missed"]
+    assert row_of(replace(case, elsewhere=True), 64, 1.0, {**cost, "wall_s": 1.1}, [])["missed"]
     assert row_of(case, 64, 1.0, {**cost, "peak_mb": 2001.0}, [])["missed"]
 
 
