@@ -18,8 +18,8 @@ LEAN_RUNS = 3
 
 
 class Cost(NamedTuple):
-    """CPU and wall seconds each of the best of several repeats, peak memory of the whole process in MB, CPU seconds of the
-    lean loop, a note."""
+    """CPU and wall seconds, of each the least of several repeats; peak memory of the whole process in MB, CPU seconds of
+    the lean loop, a note."""
 
     cpu_s: float
     wall_s: float
