@@ -306,7 +306,8 @@ class ChronusInstance:
     @cached_property
     def last(self) -> IntArray:
         """(jobs,) the last lease that a job may have: by its last deadline."""
-        return _fixed(np.array([own[-1] if len(own) else 0 for own in self.by], dtype=np.int64))
+        deadline_s = np.array([steps[-1][0] if steps else 0.0 for steps in self.steps])
+        return _fixed(np.maximum(leases_before(deadline_s, self.lease_s), 0))
 
     @cached_property
     def leases(self) -> int:

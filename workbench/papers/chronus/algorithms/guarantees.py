@@ -17,6 +17,7 @@ it, can be so together; and a plan of leases may move jobs to other types where 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -26,7 +27,7 @@ import numpy as np
 from workbench.base.errors import counted
 from workbench.papers.chronus.algorithms.admission import Admission, admit, feasible
 from workbench.papers.chronus.algorithms.lease_plan import carried_on, of_leases, still_holds
-from workbench.papers.chronus.algorithms.terms import AskedJob, AskedRun, Choice, NodePool, seconds_down, seconds_up
+from workbench.papers.chronus.algorithms.terms import ROUNDING_S, AskedJob, AskedRun, Choice, NodePool, seconds_up
 from workbench.papers.chronus.formulations.leases_with_options import variables
 from workbench.papers.chronus.instance import ChronusInstance, Leases
 from workbench.scenario.rewards import Steps
@@ -115,7 +116,7 @@ def worth_meeting(rewards: Steps | None, miss_reward: float) -> Steps:
 
 def steps_from(rewards: Steps, arrival_s: float, start_s: float) -> Steps:
     """Rewards with deadlines in whole seconds from the start of a plan; of equal ones the first, worth most."""
-    at = seconds_down([arrival_s + deadline_s - start_s for deadline_s, _ in rewards]).tolist()
+    at = [math.floor(arrival_s + deadline_s - start_s + ROUNDING_S) for deadline_s, _ in rewards]
     first = {deadline: reward for deadline, (_, reward) in reversed(list(zip(at, rewards, strict=True)))}
     return tuple((float(deadline), first[deadline]) for deadline in sorted(first))
 
@@ -178,20 +179,18 @@ class Admissions:
         self._row = {name: row for row, name in enumerate(data.jobs)}
         self._sure = np.array(data.guaranteed)
         self._supply = np.cumsum(data.free, axis=0)
-        self._pressing = np.zeros_like(self._supply)
-        for row in np.flatnonzero(self._sure).tolist():
-            self._pressing += self._needs(row)
+        self._pressing = self._needs(np.flatnonzero(self._sure))
         self._take(data.previous)
 
     def _take(self, leases: Leases) -> None:
         plan = of_leases(replace(self._data, guaranteed=self._sure, previous=leases), leases)
         self._has, self._left = np.array(plan.has), np.array(plan.left)
 
-    def _needs(self, row: int) -> IntArray:
-        """(leases x sizes) what of a job has to run in the first leases, if it meets its last deadline."""
+    def _needs(self, rows: IntArray) -> IntArray:
+        """(leases x sizes) what of some jobs has to run in the first leases, if they meet their last deadlines."""
         data, first = self._data, np.arange(1, self._data.leases + 1)
-        outside = np.maximum(0, data.last[row] - np.maximum(first, data.first[row] - 1))
-        inside: IntArray = np.maximum(0, data.needed[row] - outside)[:, None] * data.held[row][None, :]
+        outside = np.maximum(0, data.last[rows, None] - np.maximum(first, data.first[rows, None] - 1))
+        inside: IntArray = np.maximum(0, data.needed[rows, None] - outside).T @ data.held[rows]
         return inside
 
     def leases_of(self, job: str) -> tuple[int, ...]:
@@ -210,7 +209,7 @@ class Admissions:
         data, row = self._data, self._row[job]
         if not data.possible[row]:
             return Admission(job, None, "alone", data.why_not(row))
-        if (self._pressing + self._needs(row) > self._supply).any():
+        if (self._pressing + self._needs(np.array([row])) > self._supply).any():
             return Admission(
                 job, None, "demand", "the guaranteed jobs and it need more GPUs than there are by a deadline"
             )
@@ -223,13 +222,13 @@ class Admissions:
         found = admit(replace(data, guaranteed=self._sure, previous=self.leases), job, self._solver, explain=False)
         if found.leases is not None:
             self._sure[row] = True
-            self._pressing += self._needs(row)
+            self._pressing += self._needs(np.array([row]))
             self._take(found.leases)
         return found
 
     def _accepted(self, row: int, why: str) -> Admission:
         self._sure[row] = True
-        self._pressing += self._needs(row)
+        self._pressing += self._needs(np.array([row]))
         job = self._data.jobs[row]
         return Admission(job, {job: self.leases_of(job)}, "room", why)
 
