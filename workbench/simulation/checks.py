@@ -60,9 +60,13 @@ PARTS: tuple[tuple[str, tuple[type, ...], str], ...] = (
 )
 """Parts of a decision, and what each is."""
 parts_of = attrgetter(*(name for name, _, _ in PARTS))
+EXACT = 2**53
+"""Up to here a float holds every whole number."""
 USUAL_PARTS = (tuple, frozenset, NoneType, NoneType, dict, NoneType, dict, NoneType, dict)
 USUAL_FIELDS = (str, dict, float, str, NoneType, float)
-"""What the parts of a decision, and the fields of an assignment, nearly always are: they need no closer look."""
+USUAL_TASK = (str, int, int, int, bool, NoneType)
+"""What the parts of a decision, and the fields of an assignment and of a task, nearly always are: they need no closer
+look."""
 
 
 class Checker:
@@ -108,6 +112,9 @@ class Checker:
             if not isinstance(tasks, (tuple, list)):
                 self.fail(now_s, None, f"{tasks!r} on {slot}", "a tuple of Task")
             for task in tasks:
+                usual = type(task) is Task and tuple(map(type, task)) == USUAL_TASK
+                if usual and max(map(abs, task[1:4])) <= EXACT:
+                    continue
                 whole = isinstance(task, Task) and all(map(_is_whole, task[1:4]))
                 if not whole or not isinstance(task.job, str) or not (task.width is None or _is_whole(task.width)):
                     self.fail(now_s, None, task, "a Task(job, round, number, steps, together, width)")
@@ -324,7 +331,7 @@ def _is_number(value: object) -> bool:
 
 def _is_whole(value: object) -> bool:
     """Whether a value is a whole number that a float holds exactly, Python's or numpy's."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(abs(int(value)) <= 2**53)
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(abs(int(value)) <= EXACT)
 
 
 def _is_count(value: object) -> bool:
