@@ -14,6 +14,7 @@ from scipy.optimize import linprog
 import workbench
 from tests.papers.gavel.support import DATA, MERGED, TWO, better, by_assembly, merged, plain  # noqa: F401
 from workbench.base.errors import InputError
+from workbench.papers.gavel.algorithms import water_filling_phases
 from workbench.papers.gavel.algorithms.water_filling_phases import LevelCourse
 from workbench.papers.gavel.formulations import bottleneck
 from workbench.papers.gavel.formulations.bottleneck import Bottleneck, at_first
@@ -227,6 +228,29 @@ def test_water_filling_leaves_nothing_unused(optimum):
 @given(data=of_entities())
 def test_water_filling_is_pareto_efficient(data):
     assert better(data, allocate(data).shares)[0] <= 1e-4 * max(1.0, len(data.jobs))
+
+
+@pytest.mark.parametrize("fifo", [[0, 0, 0, 0], [1, 1, 1, 1], [0, 1, 0, 1]])
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_of_many_jobs_phases_begin_near_their_ends_and_find_the_same(monkeypatch, seed, fifo):
+    rng = np.random.default_rng(100 + seed)
+    speed = rng.uniform(1, 10, (60, 1)) * np.sort(rng.uniform(0.1, 1, (60, 3)), axis=1)
+    weight, gang = rng.choice([1, 2, 5], 60), rng.choice([1, 2, 4], 60)
+    workers = rng.integers(4, 12, 3)
+    data = AllocationInstance(tuple(f"j{i}" for i in range(60)), ("a", "b", "c"), speed, weight, gang, workers)
+    data = grouped(data, rng.integers(4, size=60), [1, 2, 3, 2], fifo)
+    plain_ones, began = allocate(data), []
+    follow = water_filling_phases._Phases._follow
+
+    def noted(phases, course, until):
+        began.append((len(phases.level), until < course.end))
+        return follow(phases, course, until)
+
+    monkeypatch.setattr(water_filling_phases._Phases, "_follow", noted)
+    monkeypatch.setattr(water_filling_phases, "SIMPLEX_UP_TO", 20)
+    found = allocate(data)
+    assert (60, True) in began and (10, False) in began
+    assert found.by_job["levels"] == pytest.approx(plain_ones.by_job["levels"], rel=1e-7, abs=1e-9)
 
 
 def test_an_optimum_of_max_min_fairness_that_is_dominated():

@@ -200,7 +200,7 @@ class _Phases:
         self.level = course.at(until)
         self._close(programme, point, price)
         values = programme.values(point)
-        self.shares = values["share"].reshape(self.data.limit.shape)
+        self.shares = np.maximum(values["share"], 0.0).reshape(self.data.limit.shape)
         return values
 
     def _follow(self, course: LevelCourse, until: float) -> tuple[float, Programme, Point, FloatArray]:
