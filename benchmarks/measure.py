@@ -18,7 +18,7 @@ LEAN_RUNS = 3
 
 
 class Cost(NamedTuple):
-    """CPU and wall seconds, of each the least of several repeats; peak memory of the whole process in MB, CPU seconds of
+    """CPU and wall seconds, of each the least of several repeats; peak MB of the whole process; CPU seconds of
     the lean loop, a note."""
 
     cpu_s: float
