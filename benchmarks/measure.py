@@ -38,10 +38,10 @@ def measure(name: str, size: int) -> Cost:
         cpu, wall = time.process_time(), time.perf_counter()
         note = str(work() or "")
         times.append((time.process_time() - cpu, time.perf_counter() - wall))
-    best = (min(seconds) for seconds in zip(*times[case.warm :], strict=True))
+    cpu_s, wall_s = (min(seconds) for seconds in zip(*times[case.warm :], strict=True))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEGABYTE
     beside += _lean_s(case, size)
-    return Cost(*best, peak, statistics.median(beside), note)
+    return Cost(cpu_s, wall_s, peak, statistics.median(beside), note)
 
 
 def _lean_s(case: Case, size: int) -> list[float]:
