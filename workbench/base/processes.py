@@ -11,13 +11,13 @@ from __future__ import annotations
 import contextlib
 import io
 import multiprocessing
-import pickle
 import signal
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from multiprocessing.reduction import ForkingPickler
 from typing import Any, TypeVar
 
 from workbench.base.errors import Words, WorkbenchError
@@ -203,34 +203,38 @@ class _Shared:
         fresh = {number: each for number, each in self.held.items() if number not in before}
         if self._adds:
             self.held = {number: self.held[number] for number in [*self.held][-HELD:]}
-        return pickle.dumps((fresh, [*self.held] if self._adds else None, into.getvalue()), pickle.HIGHEST_PROTOCOL)
+        return bytes(ForkingPickler.dumps((fresh, [*self.held] if self._adds else None, into.getvalue())))
 
     def unpacked(self, packed: bytes) -> Any:
         """What the other end packed."""
-        fresh, kept, value = pickle.loads(packed)
+        fresh, kept, value = ForkingPickler.loads(packed)
         self.held.update(fresh)
-        found = _Unpacking(io.BytesIO(value), self).load()
+        _reading.held = self.held
+        found = ForkingPickler.loads(value)
         if kept is not None:
             self.held = {number: self.held[number] for number in kept}
         return found
 
 
-class _Packing(pickle.Pickler):
+_reading = threading.local()
+"""`held`: what the end that reads now holds."""
+
+
+def _one_held(number: int) -> object:
+    found: object = _reading.held[number]
+    return found
+
+
+class _Packing(ForkingPickler):
+    """As a pipe packs, but for what is held: of that the number."""
+
     def __init__(self, into: io.BytesIO, shared: _Shared) -> None:
-        super().__init__(into, pickle.HIGHEST_PROTOCOL)
-        self._shared, self._once = shared, shared.once
-
-    def persistent_id(self, found: object) -> int | None:
-        return self._shared.number(found) if isinstance(found, self._once) else None
-
-
-class _Unpacking(pickle.Unpickler):
-    def __init__(self, of: io.BytesIO, shared: _Shared) -> None:
-        super().__init__(of)
+        super().__init__(into)
         self._shared = shared
 
-    def persistent_load(self, number: int) -> object:
-        return self._shared.held[number]
+    def reducer_override(self, found: object) -> Any:
+        number = self._shared.number(found) if isinstance(found, self._shared.once) else None
+        return NotImplemented if number is None else (_one_held, (number,))
 
 
 def _send(pipe: Connection, process: BaseProcess, packed: bytes) -> None:
