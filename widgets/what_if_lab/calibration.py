@@ -99,7 +99,8 @@ class CalibrationPage:
             table[name] = table[name].map(lambda value: format_duration(value, parts=2))
         self._told.value = f"<p>{html.escape(found.note())}</p>" + html_table(table, scrolls=False)
         self._chart.show(found.drawing(), None)
-        self._rest.value = _changes(found) + _unexplained(found)
+        fit = f"<p>{html.escape(found.told_fit())}</p>" if found.fitted else ""
+        self._rest.value = fit + _changes(found) + _unexplained(found)
 
     def _say(self, tone: str, text: str) -> None:
         with self.said.hold_sync():

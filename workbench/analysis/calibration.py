@@ -32,6 +32,7 @@ import pandas as pd
 
 from workbench.base.card import card
 from workbench.base.errors import InputError, Words, WorkbenchError, counted
+from workbench.base.labels import listed
 from workbench.base.units import format_duration
 from workbench.baselines.mechanisms.slurm.limits import Ledger
 from workbench.baselines.mechanisms.slurm.site import SlurmSite, read_site
@@ -221,10 +222,21 @@ class Calibration:
             names = ("recorded_before_s", "recorded_s", "simulated_before_s", "simulated_s")
             one, other, third, fourth = (_time(row[name]) for name in names)
             said.append(
-                f"{row['change']}, {date(row['from_s'])} to {date(row['to_s'])}: mean wait in {row['partitions']}, "
-                f"before and then: recorded {one} -> {other}; simulated {third} -> {fourth}."
+                f"{row['change']}, {date(row['from_s'])} to {date(row['to_s'])}: mean wait in "
+                f"{listed(row['partitions'].split(','))}, before and then: recorded {one}, then {other}; simulated "
+                f"{third}, then {fourth}."
             )
         return said
+
+    def told_fit(self) -> str:
+        """What was fitted, in a sentence or two; empty if nothing was."""
+        if (fit := self.fitted) is None:
+            return ""
+        return (
+            "Fitted: when backfill first runs, which no file says. With the phase nearest on the parts before, starts "
+            f"are off by {fit.error_s:.0f} s on average, {fit.averaged_s:.0f} s averaged over phases; nearest over "
+            f"all: phase_s={fit.phase_s:g}."
+        )
 
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON has it, for `from_json`."""

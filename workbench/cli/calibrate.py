@@ -72,13 +72,7 @@ def _text(found: Calibration, scenario: Scenario) -> str:
         "On the parts held back (error of partition medians, rank correlation over users, error of the mean):",
     ]
     lines += [aligned(["", "median error", "rank", "mean error"], rows)]
-    if fit := found.fitted:
-        lines += [
-            "",
-            "Fitted: when backfill first runs, which no file says. With the phase nearest on the parts before, "
-            f"starts are off by {fit.error_s:.0f} s on average, {fit.averaged_s:.0f} s averaged over phases; nearest "
-            f"over all: {fit.phase_s:g} s (`--set phase_s={fit.phase_s:g}`).",
-        ]
+    lines += ["", found.told_fit()] if found.fitted else []
     for said in found.told_experiments(lambda at_s: date_of(scenario, at_s) or format_duration(at_s)):
         lines += ["", said]
     lines += ["", "Quantiles of waits, recorded and simulated:", _quantiles(found)]
