@@ -252,12 +252,19 @@ def test_a_job_gets_the_tightest_fit() -> None:
 
 
 def test_a_cycle_that_is_left_out_would_have_been_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two partitions, a limit of users over both, a reservation, jobs beyond bf_window."""
+    """Two partitions, a limit of users over both, a reservation, jobs beyond bf_window. Nor is it another if it goes
+    on where nobody behind could start any more."""
     repeats, left_out = SchedulingPass._repeats, list[int]()
+    still_could, stopped = SchedulingPass._still_could, set[str]()
 
     def noted(self: SchedulingPass, part: int, seen: IdleCycle) -> IdleCycle | None:
         found = repeats(self, part, seen)
         left_out.extend([part] if found else [])
+        return found
+
+    def could(self: SchedulingPass, ask: Ask, part: int) -> bool:
+        found = still_could(self, ask, part)
+        stopped.update(() if found else (ask.name,))
         return found
 
     entities = (
@@ -279,8 +286,9 @@ def test_a_cycle_that_is_left_out_would_have_been_the_same(monkeypatch: pytest.M
         nodes.append({**nodes[0], "name": "m", "attributes": {"partitions": "q", "cpus": 64}})
         scenario = Scenario.from_dict(record)
         found = []
-        for each in (noted, lambda *_: None):
-            monkeypatch.setattr(SchedulingPass, "_repeats", each)
+        for repeated, still in ((noted, could), (lambda *_: None, could), (lambda *_: None, lambda *_: True)):
+            monkeypatch.setattr(SchedulingPass, "_repeats", repeated)
+            monkeypatch.setattr(SchedulingPass, "_still_could", still)
             found.append(starts(scenario))
-        assert found[0] == found[1]
-    assert len(left_out) > 20
+        assert found[0] == found[1] == found[2]
+    assert len(left_out) > 20 and stopped
