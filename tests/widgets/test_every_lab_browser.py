@@ -1,5 +1,5 @@
-"""Every lab and each of its pages in Chromium: five pages, nothing cut, one height within 1280 x 720, axe-core in light
-or dark, no warning; and the notebook as it was saved, without a kernel.
+"""Every lab and each of its pages in Chromium: five pages, nothing cut, the picture whole, one height within
+1280 x 720, axe-core in light or dark, no warning; and the notebook as it was saved, without a kernel.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tests.browser_support import (
     shot,
     use_theme,
 )
-from tests.widgets.test_lab_browser import CLIPPED
+from tests.widgets.test_lab_browser import CLIPPED, CUT_PICTURE
 from widgets.lab.results import PAGES
 
 AXE = (Path(__file__).parents[1] / "axe_core" / "axe.min.js").read_text(encoding="utf-8")
@@ -82,6 +82,7 @@ def test_every_page_of_every_lab_and_the_saved_notebook_without_a_kernel(
                 look_at(page, lab, title)
                 shot(page, f"every-{theme}-{name}-{title}")
                 heights.add(tuple(lab.evaluate("e => [e.scrollHeight, e.offsetHeight, e.scrollWidth > e.clientWidth]")))
+                comes_true(page, f"lab => ({CUT_PICTURE})(lab).length === 0", lab.element_handle(), f"{name}, {title}")
                 wrong = [("cut", text) for text in lab.evaluate(CLIPPED)] + page.evaluate(AUDIT, lab.element_handle())
                 if wrong:
                     found[f"{name}, {title}, {theme}"] = wrong

@@ -55,7 +55,7 @@ CLIPPED = """lab => [...lab.querySelectorAll('*')]
     .filter(x => ['hidden', 'clip'].includes(getComputedStyle(x).overflowX) && x.scrollWidth > x.clientWidth + 1)
     .map(x => x.textContent)"""
 """Texts of a lab of which a part is not seen."""
-CUT_PICTURE = """() => [...document.querySelectorAll('.wb-picture, .wb-picture *')]
+CUT_PICTURE = """lab => [...lab.querySelectorAll('.wb-picture, .wb-picture *')]
     .filter(x => x.checkVisibility() && getComputedStyle(x).overflowY !== 'visible' && !x.closest('.wb-hidden'))
     .filter(x => x.scrollHeight > x.clientHeight + 1).map(x => [x.className, x.scrollHeight, x.clientHeight])"""
 """What scrolls in the main picture of a lab, or is cut there."""
@@ -503,18 +503,6 @@ def test_nothing_is_cut_off(page: Page, lab_server: Server, problems: Problems) 
             assert abs(ends[0]["y"] - ends[1]["y"]) < ends[0]["height"] / 2, "the top bar is one line"
     finally:
         use_theme(page, "Light")
-
-
-@browser_test
-@pytest.mark.parametrize("cell", ['HadarLab("hadar_example", "hadare")', 'HareLab("hare_example")', "ChronusLab()"])
-def test_a_teaching_picture_is_seen_whole(page: Page, lab_server: Server, problems: Problems, cell: str) -> None:
-    """With its key and its axis, at 1280 x 720, whichever page it stands above."""
-    run_notebook(page, lab_server, "whole.ipynb", f"import widgets\nlab = widgets.{cell}\nlab")
-    solve(page)
-    page.set_viewport_size({"width": SCREEN[0], "height": 720})
-    for name in ("Model", "Why", "Schedule"):
-        open_page(page, name)
-        comes_true(page, f"() => ({CUT_PICTURE})().length === 0", why=f"{name}: {page.evaluate(CUT_PICTURE)}")
 
 
 def look_for_what_is_cut(page: Page, name: str) -> None:
