@@ -91,3 +91,7 @@ def test_readable_text_rounds_the_last_unit(seconds: float, parts: int, text: st
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_exact_text_reads_back(seconds: float) -> None:
     assert parse_duration(format_duration(seconds)) == seconds
+
+
+def test_a_number_alone_is_in_the_unit_that_is_told() -> None:
+    assert [parse_duration("45"), parse_duration("45", unit="min"), parse_duration("45 s", unit="h")] == [45, 2700, 45]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from types import ModuleType
 
 import ipywidgets as w
@@ -41,11 +42,14 @@ DECISION = ("decision", "")
 class ExplainPage:
     """Follows the selected job and playback; at the end of a run it opens where the job's longest wait began.
 
-    picked: told which job was chosen here; work: who works for a scheduler of that name.
+    picked: told which job was chosen here; typed: called when a time was; work: who works for a scheduler of that name.
     """
 
-    def __init__(self, picked: Callable[[str], None], work: Callable[[str], Workplace]) -> None:
-        self._picked = picked
+    def __init__(
+        self, picked: Callable[[str], None], typed: Callable[[], None], work: Callable[[str], Workplace]
+    ) -> None:
+        self._picked, self._typed = picked, typed
+        self._unit, self._moved = "s", ""
         self._run: Run | None = None
         self._played_s: float | None = None
         self._quiet = False
@@ -58,7 +62,7 @@ class ExplainPage:
             description="At", continuous_update=False, layout=w.Layout(width="14em"), style={"description_width": "2em"}
         )
         self._at.add_class("wb-explain-at")
-        self._at.tooltip = "Seconds, or as 2 h 30 min; playback moves it"
+        self._at.tooltip = "As 45 min or 2 h 30 min; a number alone is in the unit that stands here; playback moves it"
         self._at.observe(lambda _: self._on_at(), "value")
         self._said, self._answer = StatusLine(), w.HTML()
         self._answer.add_class("wb-verdict")
@@ -106,18 +110,20 @@ class ExplainPage:
             return self._played_s or 0.0
         return longest_wait_s(self._run, self.job) if self._played_s is None else self._played_s
 
-    def look_at(self, gpu: str, at_s: float) -> None:
-        """Explain a GPU (empty: the job that is chosen) at a time that was clicked."""
+    def look_at(self, job: str, gpu: str, at_s: float) -> None:
+        """Explain a job, where there is none (empty) a GPU, at a time that was clicked on a GPU (empty: on none)."""
         run = self._run
         if run is None:
             return
         self._quiet = True
-        if gpu:
+        if job:
+            self._job.value = job
+        elif gpu:
             if ("gpu", gpu) not in [value for _, value in self._job.options]:
                 self._job.options = [*self._job.options, (_named(gpu, run), ("gpu", gpu))]
             self._job.value = ("gpu", gpu)
-        self._at.value = format_duration(_near(run, gpu, at_s))
         self._quiet = False
+        self._set_time(_near(run, gpu, at_s))
 
     def select(self, job: str | None) -> None:
         """Choose a job that was selected elsewhere."""
@@ -126,7 +132,7 @@ class ExplainPage:
         self._quiet = True
         self._job.value = job
         self._quiet = False
-        self._find_time()
+        self._keep_time(job)
 
     def played(self, until_s: float | None) -> None:
         """Playback shows the run up to a time, None: all of it; explained is the round that it shows last."""
@@ -155,7 +161,7 @@ class ExplainPage:
             expected = error.expected if isinstance(error, InputError) else f"{EXPECTED}: {error}"
             self._said.tone, self._said.text = "bad", f"Expected {expected}"
         else:
-            self._said.tone, self._said.text = "note", ""
+            self._said.tone, self._said.text = "note", self._moved
 
     def _why(self, run: Run, about: About, at_s: float) -> str:
         if isinstance(about, str):
@@ -180,7 +186,7 @@ class ExplainPage:
             self._try_rows()
             return
         self._said.tone, self._said.text = (
-            ("bad", refusal(found)) if isinstance(found, WorkbenchError) else ("note", "")
+            ("bad", refusal(found)) if isinstance(found, WorkbenchError) else ("note", self._moved)
         )
         if isinstance(found, Chain):
             self._answer.value = pages().page_of_gpu(found, run)
@@ -206,23 +212,48 @@ class ExplainPage:
         return about if isinstance(about, str) else SlotAtTime(self._run, about[1], at_s).job
 
     def _find_time(self) -> None:
-        self._quiet = True
-        self._at.value = format_duration(self._first_s)
+        self._set_time(self._first_s)
+
+    def _keep_time(self, job: str) -> None:
+        """The time stays, unless the job was not there then: said, and asked is where its longest wait began."""
+        run, asked_s = self._run, self.moment_s
+        assert run is not None
+        row = run.jobs[run.jobs["job"] == job].iloc[0]
+        if row["arrival_s"] <= asked_s and not row["finish_s"] <= asked_s:
+            self._set_time(asked_s)
+            return
+        self._set_time(longest_wait_s(run, job))
+        how = "came only" if asked_s < row["arrival_s"] else "was done"
+        since = format_duration(float(row["arrival_s"] if asked_s < row["arrival_s"] else row["finish_s"]), parts=2)
+        self._moved = f"Not at {format_duration(asked_s, parts=2)}: {job} {how} at {since}."
+
+    def _set_time(self, at_s: float) -> None:
+        """Show a time, in the unit of which a number alone is from then on."""
+        long = self._run is not None and self._run.end_s >= SHORT_S
+        text = "0 min" if at_s == 0 and long else format_duration(at_s)
+        self._quiet, self._unit, self._moved = True, text.split()[-1], ""
+        self._at.value = text
         self._quiet = False
 
     def _on_job(self, about: About | None) -> None:
         if self._quiet or about is None:
             return
         if isinstance(about, str):
-            self._find_time()
+            self._keep_time(about)
             self._picked(about)
         self.opened()
 
     def _on_at(self) -> None:
-        if not self._quiet:
-            self.opened()
+        if self._quiet:
+            return
+        with suppress(ValueError):  # `opened` says what is expected
+            self._set_time(parse_duration(self._at.value, unit=self._unit))
+        self.opened()
+        self._typed()
 
 
+SHORT_S = 120.0
+"""In a longer run nobody means a time in seconds."""
 NICE_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600)
 """What a time that was pointed at is a multiple of: the first that is as long as a hand is sure of."""
 SURE = 600

@@ -104,7 +104,7 @@ class Results:
         self._picture = PICTURES.get(picture, "By GPU")
         self.rewards = RewardEditor(rewarded, self.select)
         self.admission = AdmissionPage(rewarded)
-        self.explained = ExplainPage(self.select, work)
+        self.explained = ExplainPage(self.select, self._on_typed, work)
         self._run: Run | None = None
         self._selected: str | None = None
         self._lit: Sequence[str] | None = None
@@ -318,8 +318,9 @@ class Results:
             return
         at_s = min(max(picked["x"] * drawing.axis_s, 0.0), self._run.end_s)
         gpu = drawings().gpu_at(self._run, picked["y"]) if self._by.value == "By GPU" else ""
-        self.explained.look_at(gpu, at_s)
-        if gpu and not picked.get("job"):
+        job = self._selected or ""
+        self.explained.look_at(job, gpu, at_s)
+        if gpu and not job:
             self.open("Why")  # an idle GPU: there is no job to follow
         self._draw_page()
 
@@ -451,6 +452,13 @@ class Results:
         if self.opened in ("Why", "Model") or self._chart.value in OF_TIME:
             self._draw_page()
 
+    def _on_typed(self) -> None:
+        """A time was typed on the page Why: the picture shows as much as has it, and a line there."""
+        self._setting_up = True  # playback does not set the time in turn
+        self.playback.reach(self.explained.moment_s)
+        self._setting_up = False
+        self._draw_page()
+
     def _on_page(self) -> None:
         """Another page is open."""
         self._later.flush()
@@ -460,6 +468,14 @@ class Results:
         """Fill the open page, if it shows something else."""
         if not self._setting_up:
             self._fill[self.opened]()
+            self._mark_time()
+
+    def _mark_time(self) -> None:
+        """The line in the picture stands at the time that the open page is about, else where playback does."""
+        about = self._run is not None and self.opened in ("Model", "Why")
+        at_s, params = self.explained.moment_s if about else None, self._gantt.view.params
+        if params.get("at") != at_s:
+            self._gantt.view.params = {**params, "at": at_s}
 
     def _explain(self) -> None:
         self.explained.opened()

@@ -90,6 +90,11 @@ class Playback(anywidget.AnyWidget):
         self._views = views
         self._push()
 
+    def reach(self, time_s: float) -> None:
+        """Go on to the end of the round in which a time lies, unless it is shown."""
+        if self.until_s is not None and self.until_s <= time_s:
+            self.number = min(bisect_right(self._times_s, time_s), self.last)
+
     @property
     def until_s(self) -> float | None:
         """The time that is shown; None at the end, where everything is."""

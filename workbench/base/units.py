@@ -32,12 +32,12 @@ _UNITS_SHOWN = (("d", 86400), ("h", 3600), ("min", 60))
 _LARGEST_SPELT_S = 1e15  # beyond this (thirty million years) the parts say nothing
 
 
-def parse_duration(text: str) -> float:
-    """Return the seconds that `text` stands for; raise ValueError saying what is expected."""
+def parse_duration(text: str, *, unit: str = "s") -> float:
+    """Return the seconds that `text` stands for; raise ValueError saying what is expected. unit: of a bare number."""
     cleaned = text.strip().lower().replace("\u2212", "-").replace("\u00a0", " ")
     sign = -1 if cleaned.startswith("-") else 1
     body = cleaned[1:].lstrip() if sign < 0 else cleaned
-    seconds = _clock_or_bare(body)
+    seconds = _clock_or_bare(body, unit)
     if seconds is None:
         seconds = _sum_of_parts(body)
     if seconds is None or not math.isfinite(float(seconds)):
@@ -45,9 +45,9 @@ def parse_duration(text: str) -> float:
     return sign * float(seconds)
 
 
-def _clock_or_bare(body: str) -> Decimal | None:
+def _clock_or_bare(body: str, unit: str) -> Decimal | None:
     if _BARE.fullmatch(body):
-        return Decimal(body)
+        return Decimal(body) * _SECONDS_PER_UNIT[unit]
     if match := _CLOCK.fullmatch(body):
         hours, minutes, seconds = match.groups()
         return Decimal(hours) * 3600 + Decimal(minutes) * 60 + Decimal(seconds)

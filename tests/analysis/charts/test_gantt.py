@@ -56,7 +56,7 @@ def test_parameters_select_a_job_and_play_back() -> None:
     spec = drawing.named()
     values = {param["name"]: param.get("value") for param in spec["params"]}
     assert values["selected"] == "j1" and values["until"] == 900.0
-    assert drawing.params == {"selected": "j1", "until": 900.0, "gpus": None}
+    assert drawing.params == {"selected": "j1", "until": 900.0, "at": None, "gpus": None}
     bars = layer(drawing, "bars", "rect")
     assert bars["encoding"]["opacity"] == {
         "condition": {"test": SELECTED, "value": 1},
@@ -72,7 +72,8 @@ def test_bars_are_merged_and_carry_what_the_tooltip_says() -> None:
     j2 = bars[(bars["job"] == "j2") & (bars["start_s"] == 0)]
     assert j2["end_s"].tolist() == [2 * ROUND_S]
     tips = {tip["field"]: tip["title"] for tip in layer(drawing, "bars", "rect")["encoding"]["tooltip"]}
-    assert set(tips) >= {"job", "model", "where", "accelerator", "kind", "when", "lasts", "steps", "gpus"}
+    assert tips["unit"] == "Job" and "job" not in tips, "a unit says its job"
+    assert set(tips) >= {"model", "where", "accelerator", "kind", "when", "lasts", "steps", "gpus"}
     assert bars.loc[bars["job"] == "j0", "where"].iloc[0] == "a-0 slot 0–1"
     assert bars["model"][bars["job"] != ""].unique().tolist() == ["resnet50"]
 

@@ -102,6 +102,8 @@ def test_one_sentence_says_who_gains_and_who_pays() -> None:
 
     assert said([60, 60], [60, 60]) == "Every job ends when it did."
     assert said([600, 60], [60, 120]) == "j0 (9 min sooner) gains, j1 (1 min later) pays; on average 4 min sooner."
+    exact = "j0 (1 h 12 min sooner) gains; on average 1 h 12 min sooner."
+    assert said([9720], [5400]) == exact, "as exact as the picture, not 1 h"
     assert said([600] * 5, [60] * 5) == (
         "j0 (9 min sooner), j1 (9 min sooner), j2 (9 min sooner) and 2 others gain; on average 9 min sooner."
     )

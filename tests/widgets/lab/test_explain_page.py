@@ -38,7 +38,7 @@ def test_time_follows_playback_to_the_round_it_shows_last(work: Waiter) -> None:
     times_s = lab.run.decisions["time_s"].tolist()
     for number in (0, 3):
         results.playback.number = number
-        assert page._at.value == f"{times_s[number] / 60:g} min" if times_s[number] else "0 s"
+        assert page._at.value == f"{times_s[number] / 60:g} min"
     results.playback.number = results.playback.last
     assert "since" in page._answer.value and longest_wait_s(lab.run, "vision") > 0
 
@@ -53,6 +53,49 @@ def test_a_time_is_typed_and_what_cannot_be_is_said(work: Waiter) -> None:
     assert page._said.text.startswith("Expected seconds from 0 to the run's end")
     page._at.value = "10 min"
     assert page._said.text == "" and "At 10 min vision" in page._answer.value
+
+
+def test_a_number_alone_is_in_the_unit_that_is_shown_and_the_picture_follows(work: Waiter) -> None:
+    """The picture shows the round in which the time lies, with its line at the time, while Why or Model is open."""
+    lab = opened(work)
+    results, page = lab._results, lab._results.explained
+    results.playback.number = 5
+    assert (page._at.value, results.playback.until_s) == ("36 min", 42 * 60)
+    assert results._gantt.view.params["at"] == 36 * 60
+    page._at.value = "45"
+    assert page._at.value == "45 min" and "At 45 min vision" in page._answer.value
+    assert results.playback.until_s == 48 * 60 and results._gantt.view.params["at"] == 45 * 60
+    page._at.value = "0"
+    page._at.value = "12"
+    assert page._at.value == "12 min", "nor is it seconds after 0"
+    results.open("Schedule")
+    assert results._gantt.view.params["at"] is None
+
+
+def test_the_time_stays_with_another_job_unless_it_was_not_there(work: Waiter) -> None:
+    lab = opened(work)
+    page = lab._results.explained
+    page._at.value = "45 min"
+    page._job.value = "game"
+    assert page._at.value == "45 min" and page._said.text == ""
+    ends_s = lab.run.jobs.set_index("job")["finish_s"]
+    first, last = ends_s.idxmin(), ends_s.idxmax()
+    page._job.value = last
+    late = ends_s[first] + 60
+    page._at.value = f"{late:.0f} s"
+    page._job.value = first
+    assert page._said.text.startswith("Not at ") and f": {first} was done at " in page._said.text
+    assert page.moment_s == longest_wait_s(lab.run, first)
+
+
+def test_after_a_click_on_a_bar_why_is_about_its_job_then(work: Waiter) -> None:
+    lab = opened(work)
+    results, page = lab._results, lab._results.explained
+    results._gantt.view.picked = {"job": "game", "x": 45.0, "y": 0.5}
+    assert page._job.value == "game" and page.moment_s == 45 * 60
+    results._gantt.view.picked = {"job": "", "x": 45.0, "y": 0.5}
+    results._gantt.view.picked = {"job": "game", "x": 46.0, "y": 0.5}
+    assert page._job.value == "game", "also after a GPU was asked about"
 
 
 def test_another_run_is_explained_anew_and_names_are_escaped(work: Waiter) -> None:
@@ -146,7 +189,7 @@ def test_a_hundred_jobs_are_explained_in_a_blink(work: Waiter) -> None:
 
     run = simulate(preset("hops_512"), "gavel.max_min_fairness", until_s=7200.0)
     assert len(run.jobs) == 100
-    page = ExplainPage(lambda job: None, lambda scheduler: Waiter())
+    page = ExplainPage(lambda job: None, lambda: None, lambda scheduler: Waiter())
     page.show_run(run)
     with at_most(0.3):
         page.opened()
@@ -156,11 +199,11 @@ def test_a_hundred_jobs_are_explained_in_a_blink(work: Waiter) -> None:
 def test_of_a_gpu_questions_are_about_who_has_it(work: Waiter) -> None:
     lab = opened(work)
     page = lab._results.explained
-    page.look_at("slow-0/0", 2700.0)
+    page.look_at("", "slow-0/0", 2700.0)
     page.opened()
     assert "has game at 45 min" in page._answer.value and page._otherwise.box.layout.display is None
     page._otherwise._faster.click()
     assert "game is not on v100" in page._otherwise._answer.value
-    page.look_at("fast-0/1", 2700.0)
+    page.look_at("", "fast-0/1", 2700.0)
     page.opened()
     assert "is idle at 45 min" in page._answer.value and page._otherwise.box.layout.display == "none"

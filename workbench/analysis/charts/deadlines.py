@@ -219,7 +219,7 @@ def lease_gantt(
     )
 
 
-PARAMS: Mapping[str, Any] = {"selected": None, "until": None}
+PARAMS: Mapping[str, Any] = {"selected": None, "until": None, "at": None}
 
 
 @lru_cache(32)

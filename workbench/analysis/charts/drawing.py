@@ -198,7 +198,7 @@ def zoom(*, rows: bool = False) -> alt.Parameter:
 
 
 # For playback: expressions of Vega on columns of the data. A chart that uses them has the parameter `until`, in what
-# the data count (null: the end).
+# the data count (null: the end); one with a `playhead` also `at`.
 SHOWN = "isValid(until) ? datum.{0} <= until : true"
 """Whether something at a time is shown: a format that takes the column."""
 
@@ -214,16 +214,17 @@ def so_far(column: str) -> str:
 
 
 def playhead(per: float) -> Layer:
-    """A line at the time that playback has come to; per: of what `until` counts, to one of the axis.
+    """A line at the time that is asked about (`at`), else the one that playback has come to; per: of what they count,
+    to one of the axis.
 
     From the data set `span`, whose column `last` is true in one row.
     """
     return (
         marks("span")
-        .transform_filter("isValid(until) && datum.last")
+        .transform_filter("(isValid(at) || isValid(until)) && datum.last")
         .mark_rule(color=theme.WARN, strokeWidth=2, clip=True)
         .encode(
-            x=alt.value(alt.ExprRef(f"scale('x', until / {per:g})")),
+            x=alt.value(alt.ExprRef(f"scale('x', (isValid(at) ? at : until) / {per:g})")),
             y=alt.value(0),
             y2=alt.value(alt.ExprRef("height")),
         )

@@ -243,8 +243,7 @@ def _bars(frame: Frame) -> Layer:
 
 def _tips() -> list[alt.Tooltip]:
     columns = {
-        "unit": "Unit",
-        "job": "Job",
+        "unit": "Job",
         "model": "Model",
         "kind": "Doing",
         "where": "On",

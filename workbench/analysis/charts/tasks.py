@@ -140,7 +140,7 @@ def tasks(
     )
 
 
-PARAMS: Mapping[str, Any] = {"selected": None, "until": None}
+PARAMS: Mapping[str, Any] = {"selected": None, "until": None, "at": None}
 
 
 @lru_cache(32)

@@ -98,7 +98,7 @@ def diverged_s(differences: pd.DataFrame) -> float:
 def _named(rows: pd.DataFrame, way: str) -> str:
     """Jobs with how much sooner or later they end, the most first."""
     pairs = zip(rows["job"].astype(str), rows["difference_s"].abs(), strict=True)
-    said = [f"{job} ({format_duration(float(by_s), parts=1)} {way})" for job, by_s in pairs]
+    said = [f"{job} ({format_duration(float(by_s), parts=2)} {way})" for job, by_s in pairs]
     return _listed(said)
 
 
