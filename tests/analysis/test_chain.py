@@ -47,10 +47,13 @@ def test_the_v100_that_stands_idle_at_45_min() -> None:
     assert (found.job, found.asked, found.accelerator) == ("", "vision", "v100")
     assert found.summary.startswith(
         "fast-0/1 (v100) is idle at 45 min: vision needs 2 GPUs of v100 at once, and 1 is left; "
-        "game runs on slow-0 (k80), as it had had nothing of its share of k80 yet, so its turn came there first; "
+        "game runs on slow-0 (k80), as it had had nothing of its share of k80 since 30 min, when shares "
+        "were computed anew, so its turn came there first; "
         "translation runs on fast-0 (v100); decisive: no more GPUs of a type than there are (v100)."
     )
     assert [link.step for link in found.links] == ["rows", *LINKS[FAIR]]
+    told = found.links[0].text.partition("Decisive: ")[2].split(". Left out altogether, each would change it too: ")
+    assert ["; " in part for part in told] == [False, True], "one row is decisive, which the sentence names too"
     facts = {fact.name: fact.value for link in found.links for fact in link.facts}
     assert facts["share of game on k80"] == pytest.approx(1 / 3)
     assert facts["priority of game on k80"] == np.inf
@@ -63,7 +66,7 @@ def test_the_v100_that_stands_idle_at_45_min() -> None:
 def test_what_would_make_it_run_is_where_it_turns() -> None:
     """A little above the weight that is named vision is there, a little below it is not."""
     found = first_scene()
-    assert found.otherwise == "vision would have fast-0/1 then with a weight of 1.97 in place of 1."
+    assert found.otherwise == "vision would have fast-0/1 and 1 more v100 then with a weight of 1.97 in place of 1."
     for weight, there in ((2.0, True), (1.9, False)):
 
         def see(number, snapshot, weight=weight):
@@ -171,7 +174,9 @@ def test_rows_and_waits_of_hops_are_tried() -> None:
     found = workbench.chain(run_of("hops"), "fast-0/0", 2500.0)
     assert (found.job, found.causes) == ("translation", ("one_configuration[translation]",))
     assert found.rows[0].then == "vision"
-    assert found.otherwise.startswith("vision would have fast-0/0 then had it waited 1 h 3 min in place of 5 min")
+    assert found.otherwise.startswith(
+        "vision would have fast-0/0 and 1 more v100 then had it waited 1 h 3 min in place of 5 min"
+    )
     still = workbench.chain(run_of("hops"), "fast-0/0", 950.0)
     assert {row.verdict for row in still.rows} == {"binding, not decisive"}
 

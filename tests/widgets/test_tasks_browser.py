@@ -81,7 +81,7 @@ def who_holds(hand: Hand) -> None:
     hand.point(45, K80)
     wait_for_text(hand.page, ".wb-job", "game: A3C, 1 GPU")
     hand.open("Why")
-    wait_for_text(hand.page, ".wb-explain-told", "slow-0/0 .k80. has game at 45 min")
+    wait_for_text(hand.page, ".wb-explain-told", "At 45 min game runs on 1 k80 of slow-0, since 42 min")
 
 
 def which_row(hand: Hand) -> None:
@@ -110,7 +110,7 @@ def idle_v100(hand: Hand) -> None:
     hand.point(45, V100)
     said = wait_for_text(hand.page, ".wb-explain-told b", "fast-0/1 .v100. is idle at 45 min.*decisive")
     assert "vision needs 2 GPUs of v100 at once, and 1 is left" in said
-    assert "game runs on slow-0 (k80), as it had had nothing of its share of k80 yet" in said
+    assert "game runs on slow-0 (k80), as it had had nothing of its share of k80 since 30 min" in said
 
 
 def not_faster(hand: Hand) -> None:
@@ -125,7 +125,11 @@ def run_now(hand: Hand) -> None:
     """What would make `vision`, which waits, run now?"""
     hand.open("Why")
     hand.click(".wb-explain-now")
-    wait_for_text(hand.page, ".wb-explain-otherwise", "vision would have fast-0/. then with a weight of")
+    wait_for_text(
+        hand.page,
+        ".wb-explain-otherwise",
+        "vision would have fast-0/. and 1 more v100 then with a weight of",
+    )
 
 
 def which_is_better(hand: Hand) -> None:

@@ -198,9 +198,17 @@ def _rows_links(question: _Question, rows: tuple[TriedRow, ...]) -> tuple[Link, 
     if not rows:
         return (Link("rows", f"None to show: {question.without_rows}."),) if question.without_rows else ()
     parts = []
-    for verdict, said in VERDICTS.items():
-        mine = [_told(row) for row in rows[:MOST_ROWS] if row.verdict == verdict]
-        parts += [f"{said}: {'; '.join(mine)}"] if mine else []
+    decisive, shown = _decisive(rows), rows[:MOST_ROWS]
+    groups = {
+        "Decisive": [row for row in shown if row in decisive],
+        "Left out altogether, each would change it too": [
+            row for row in shown if row.verdict == "cause" and row not in decisive
+        ],
+        "Binding, not decisive": [row for row in shown if row.verdict == "binding, not decisive"],
+        "Binding, not tried": [row for row in shown if row.verdict == "binding, not tried"],
+    }
+    for said, mine in groups.items():
+        parts += [f"{said}: {'; '.join(_told(row) if row in decisive else row.row for row in mine)}"] if mine else []
     parts += [f"{counted(len(rows) - MOST_ROWS, 'row')} more, not tried"] if len(rows) > MOST_ROWS else []
     why = f" None was tried: {question.without_rows}." if question.without_rows else ""
     made = format_duration(question.made_s, parts=2)
@@ -208,17 +216,14 @@ def _rows_links(question: _Question, rows: tuple[TriedRow, ...]) -> tuple[Link, 
     return (Link("rows", text, tuple(Fact(f"({row.tag}) {row.row}: {row.text}", row.verdict) for row in rows)),)
 
 
-VERDICTS: Mapping[Verdict, str] = {
-    "cause": "Decisive",
-    "binding, not decisive": "Binding, not decisive",
-    "binding, not tried": "Binding, not tried",
-}
+def _decisive(rows: tuple[TriedRow, ...]) -> list[TriedRow]:
+    """Of the causes those that need only be relaxed; without any the first, which is nearest to the question."""
+    causes = [row for row in rows if row.verdict == "cause"]
+    return [row for row in causes if row.what != "without it"] or causes[:1]
 
 
 def _told(row: TriedRow) -> str:
-    """A row by its name, and of a cause what it says and who would be there."""
-    if row.verdict != "cause":
-        return row.row
+    """A row by its name, what it says, and who would be there."""
     return f"{row.row}{f', {row.says}' if row.says else ''} ({row.what} {row.then or 'nobody'} would be there)"
 
 
@@ -227,8 +232,8 @@ def _summary(slot: SlotAtTime, asked: str, explained: Explained, rows: tuple[Tri
     when, where = format_duration(slot.at_s, parts=2), f"{slot.gpu} ({slot.accelerator})"
     if slot.is_down:
         return f"{where} is down at {when}."
-    first = next(iter(_causes(rows)), None)
-    decisive = f"; decisive: {_in_words(next(row for row in rows if row.row == first))}" if first else ""
+    first = next(iter(_decisive(rows)), None)
+    decisive = f"; decisive: {_in_words(first)}" if first else ""
     if rows and not first and not any(row.verdict == "binding, not tried" for row in rows):
         decisive = "; no single row is decisive"
     if slot.job:
@@ -383,7 +388,8 @@ class _Question:
         return 0.0 if asked is None or row is None else float(asked.snapshot.jobs.waited_s[row])
 
     def _would(self, job: str, name: str, factor: float) -> str:
-        then = f"{job} would have {self._slot.gpu} then"
+        kind, gpus = self._slot.accelerator, self._slot.of(job).needs[self._slot.accelerator]
+        then = f"{job} would have {self._slot.gpu}{f' and {gpus - 1} more {kind}' if gpus > 1 else ''} then"
         if name == "weight":
             old = self._slot.of(job).spec.weight
             return f"{then} with a weight of {short_number(old * factor)} in place of {old:g}."

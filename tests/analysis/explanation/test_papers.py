@@ -19,12 +19,15 @@ def test_gavel_who_has_had_more_than_its_share_waits_for_who_has_had_nothing() -
     assert "Equal priorities go by the time that is owed, then by share, then by arrival." in first.sentences
     assert "it is number 1 of 2: infinite, as one has." in first.reason
     assert [one.comes for one in first.competitors] == ["equal"]
-    assert second.binding == "on v100 two (no time there yet) came before it, further behind its share than it is (0.5)"
+    assert (
+        second.binding
+        == "on v100 two (no time there yet) came before it, further behind its share than it is (priority 0.5)"
+    )
     assert facts(second)["priority on v100"] == 0.5
     assert facts(second)["share of time on v100"] == pytest.approx(0.5)
     assert facts(second)["part of the time received"] == pytest.approx(1.0)
     assert "By priority on its best type (the highest first) it is number 2 of 2: 0.5." in second.sentences
-    assert any("1 of 1 GPUs of v100 are given out (3)" in each for each in second.sentences)
+    assert any("the shares of all jobs add up to 1 GPU of v100 (equation 3)" in each for each in second.sentences)
     assert workbench.explain(run, "two", 360.0).binding.startswith("it was far enough behind its share of v100")
 
 
@@ -57,7 +60,7 @@ def test_gavel_a_policy_of_cost_leaves_gpus_idle_and_says_so() -> None:
 def test_gavel_a_job_alone_is_limited_by_its_own_time() -> None:
     run = workbench.simulate(scenario([{"name": "one"}], gpus=2), "gavel.max_min_fairness")
     said = workbench.explain(run, "one", 100.0).reason
-    assert "it runs all of the time already (2)" in said and "(3) capacity" not in said
+    assert "its shares add up to all of its time (equation 2)" in said and "equation 3" not in said
 
 
 def test_hadar_the_shorter_job_outbids_the_longer_one_by_its_utility() -> None:

@@ -24,7 +24,7 @@ def test_it_opens_where_the_jobs_longest_wait_began(work: Waiter) -> None:
     lab = opened(work)
     page = lab._results.explained
     assert page._job.value == "vision"
-    assert "vision waits, since 42 min: on v100 translation (2) came before it" in page._answer.value
+    assert "vision waits, since 42 min: on v100 translation (priority 2) came before it" in page._answer.value
     lab._results.select("game")
     assert page._job.value == "game" and "game" in page._answer.value
     page._job.value = "translation"
@@ -153,7 +153,10 @@ def test_why_not_on_faster_gpus_and_what_would_make_it_run_now(work: Waiter, mon
     page._at.value = "45 min"
     page._otherwise._faster.click()
     said = page._otherwise._answer.value
-    assert "game is not on v100, 2 times as fast for it: it had had nothing of its share of k80 yet" in said
+    assert (
+        "game is not on v100, 2 times as fast for it: it had had nothing of its share of k80 since 30 min, when shares"
+        in said
+    )
     assert "What was tried would not bring game there" in said
     page._otherwise._now.click()
     assert "game runs on 1 k80 of slow-0" in page._otherwise._answer.value

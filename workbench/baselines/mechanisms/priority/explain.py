@@ -74,11 +74,12 @@ def _links(job_at: JobAtTime, block: pd.DataFrame | None, order: Order | None) -
         return shares, job_at.placement()
     ranks = [(value, name, kind) for kind, of in known.items() for name, value in of.items() if value > 0]
     ranks.sort(key=lambda each: -each[0])
+    numbers = [UNSERVED if math.isinf(value) else _number(value) for value, _, _ in ranks]
     rule = _rule(job_at).partition("priority = ")[2].rstrip(".")
     rank = Link(
         "rank",
         f"Rank in the round of {format_duration(call.time_s, parts=2)}, {rule}: "
-        + _few([f"{n}. {name} on {kind}: {_rank(v)}" for n, (v, name, kind) in enumerate(ranks, start=1)]),
+        + _few([f"{n + 1}. {name} on {kind}: {numbers[n]}" for n, (_, name, kind) in enumerate(ranks)]),
         tuple(Fact(f"priority of {name} on {kind}", value) for value, name, kind in ranks),
     )  # fmt: skip
     return shares, rank, job_at.placement()
@@ -122,7 +123,7 @@ def _reasoned(
     if known is not None:
         facts += [Fact(f"priority on {kind}", known[kind][job_at.job]) for kind in shares if job_at.job in known[kind]]
         sentences += _about_ties(job_at, shares, known)
-    instead = {} if known is None else _not_on(job_at, shares, known)
+    instead = {} if known is None else _not_on(job_at, shares, known, _clock(block))
     return Explained(tuple(sentences), tuple(facts), _binding(job_at, shares, order, known), order, not_on=instead)
 
 
@@ -207,12 +208,13 @@ def _received(priority: float | None, shares: Mapping[str, float]) -> float | No
 def _limits(job_at: JobAtTime, shares: Mapping[str, float], taken: Mapping[str, float]) -> list[str]:
     """The rows of the policy's problem that the shares meet with equality; Gavel's have their tags."""
     found = []
-    job_time, capacity = (" (2)", " (3)") if job_at.run.scheduler.startswith("gavel.") else ("", "")
+    job_time, capacity = (" (equation 2)", " (equation 3)") if job_at.run.scheduler.startswith("gavel.") else ("", "")
     if sum(shares.values()) >= 1 - FULL:
-        found.append(f"it runs all of the time already{job_time}")
+        found.append(f"its shares add up to all of its time{job_time}")
     for kind, gpus in taken.items():
         if job_at.up[kind] and gpus >= job_at.up[kind] * (1 - FULL):
-            found.append(f"{job_at.up[kind]} of {job_at.up[kind]} GPUs of {kind} are given out{capacity}")
+            all_of = f"{'all ' if job_at.up[kind] > 1 else ''}{counted(job_at.up[kind], 'GPU')}"
+            found.append(f"the shares of all jobs add up to {all_of} of {kind}{capacity}")
     return found
 
 
@@ -263,8 +265,8 @@ def _on_type(job_at: JobAtTime, kind: str, priority: Mapping[str, float]) -> str
     return f"on {kind} {', and '.join(parts)}"
 
 
-def _not_on(job_at: JobAtTime, shares: Mapping[str, float], known: ByType) -> dict[str, str]:
-    """By type that it could use and has not: why a job that has GPUs has none there."""
+def _not_on(job_at: JobAtTime, shares: Mapping[str, float], known: ByType, since: str) -> dict[str, str]:
+    """By type that it could use and has not: why a job that has GPUs has none there; since: of the shares."""
     if job_at.state not in HOLDS:
         return {}
     held = max(job_at.held_types, key=lambda kind: known[kind].get(job_at.job, 0.0))
@@ -275,7 +277,10 @@ def _not_on(job_at: JobAtTime, shares: Mapping[str, float], known: ByType) -> di
         if kind not in shares:
             found[kind] = f"it has no share of {kind}"
         elif math.isinf(there) and not math.isinf(own):
-            found[kind] = f"it had had nothing of its share of {held} yet, so its turn came there first"
+            found[kind] = (
+                f"it had had nothing of its share of {held} since {since}, when shares were computed anew, "
+                "so its turn came there first"
+            )
         elif there > own:
             found[kind] = f"it was further behind its share of {held} ({_rank(there)}) than of {kind} ({_rank(own)})"
         elif own > there:
@@ -323,7 +328,7 @@ UNSERVED = "no time there yet"
 
 
 def _rank(priority: float) -> str:
-    return UNSERVED if math.isinf(priority) else _number(priority)
+    return UNSERVED if math.isinf(priority) else f"priority {_number(priority)}"
 
 
 def _number(priority: float) -> str:
