@@ -8,6 +8,10 @@ of levels that cannot be exceeded, hence an earlier point; a few such steps end 
 a part of them finds it. Where the course must end, complementary slackness says who is bottlenecked (a floor with a
 price), and which columns X stay 0 from now on (a reduced cost). Without these columns the other jobs have lower caps,
 and the next phase begins. Each phase uses up at least one type or one job.
+
+Jobs that have all that they can ever have are at levels that rounding may make impossible, and a programme's prices
+then say no more than that: those of other jobs, and reduced costs, are rounding beside them. So a price counts as far
+as it proves how little its job can rise. Where none does, a phase ends with the test of `gavel.bottleneck`.
 """
 
 from __future__ import annotations
@@ -51,8 +55,11 @@ LATER, FURTHER = 1.2, 1.5
 """In later phases a guess is too low rather than too high, and long steps up cost more than steps down: so many times
 as far it is begun, and a guess that is possible is gone beyond by so much."""
 
-PRICED = 1e-7
-"""Relative size above which a price (a dual, a reduced cost) counts as one."""
+ROUNDING = 1e-12
+"""Part of a sum of prices times levels that may be rounding."""
+
+RISE = 1e-5
+"""Who could rise by this part of its cap at most is bottlenecked; a column that could have no more is closed."""
 
 
 class LevelCourse:
@@ -129,14 +136,17 @@ class LevelCourse:
 Make = Callable[[LevelInstance], Programme]
 """The programme of an iteration with these levels and weights, as `water_filling` states it."""
 
+Test = Callable[[LevelInstance], BoolArray]
+"""Which of the jobs with a weight are bottlenecked at these levels, as `bottleneck` tests it."""
 
-def phases(data: HierarchicalInstance, make: Make, solver: Solver) -> DividedTime:
+
+def phases(data: HierarchicalInstance, make: Make, test: Test, solver: Solver) -> DividedTime:
     """Shares of water filling for data as the policy sees them, and `levels`.
 
     The report counts programmes as iterations. Raises the errors of `workbench.scheduling.solvers`.
     """
     began = time.perf_counter()
-    found = _Phases(data, make, solver)
+    found = _Phases(data, make, test, solver)
     values = found.run()
     if solver.method == "interior":
         values = found.inside(solver)
@@ -149,9 +159,9 @@ def phases(data: HierarchicalInstance, make: Make, solver: Solver) -> DividedTim
 class _Phases:
     """The state between programmes. Arrays are by job, those of columns by combination and type."""
 
-    def __init__(self, data: HierarchicalInstance, make: Make, solver: Solver) -> None:
+    def __init__(self, data: HierarchicalInstance, make: Make, test: Test, solver: Solver) -> None:
         jobs, e = len(data.jobs), data.entries
-        self.data, self.make = data, make
+        self.data, self.make, self.test = data, make, test
         self.level, self.done = np.zeros(jobs), np.zeros(jobs, dtype=bool)
         self.now = LevelInstance.of(data, self.level, self.level)
         self.job, self.column = e.job, (e.combination * len(data.types) + e.kind)[e.entry]
@@ -197,8 +207,8 @@ class _Phases:
     def _phase(self, course: LevelCourse) -> dict[str, FloatArray]:
         """Follow the course as far as it is possible, then mark who is done and which columns are closed."""
         until, programme, point, price = self._follow(course, self._guess(course))
-        self.level = course.at(until)
-        self._close(programme, point, price)
+        before, self.level = self.level, course.at(until)
+        self._close(programme, point, price, self.level - before)
         values = programme.values(point)
         self.shares = np.maximum(values["share"], 0.0).reshape(self.data.limit.shape)
         return values
@@ -231,7 +241,7 @@ class _Phases:
         if self.shares is not None:
             used = np.maximum(self.data.used(self.shares), WHOLE)
             few, times = replace(few, workers=self.data.workers * few.used(self.shares[rows]) / used), LATER * times
-        part = _Phases(few, self.make, self.solver)
+        part = _Phases(few, self.make, self.test, self.solver)
         part.level, part.closed = self.level[rows], self.closed.reshape(self.data.limit.shape)[rows].ravel()
         cap = part._caps()
         part.done = self.done[rows] | (cap - part.level <= WHOLE * cap)
@@ -291,18 +301,23 @@ class _Phases:
         )
         return without_implied_limits(ready)
 
-    def _close(self, programme: Programme, point: Point, price: FloatArray) -> None:
-        """Complementary slackness: a level with a price cannot rise, a column with a reduced cost cannot leave 0."""
+    def _close(self, programme: Programme, point: Point, price: FloatArray, risen: FloatArray) -> None:
+        """Complementary slackness: a level with a price cannot rise, a column with a reduced cost cannot leave 0.
+
+        `price . rise` is at most the programme's value. What is left of that, and rounding, is all that there is for a
+        job's further rise times its price, or a column's share times its reduced cost. risen: (jobs,).
+        """
         assert point.reduced is not None
         cap = self._caps()
         worth = price * cap
-        stuck = ~self.done & (worth > PRICED * worth.max(initial=0.0))
-        reduced = np.maximum(-point.reduced[programme.columns["share"]], 0.0)
-        gained = np.bincount(self.column, price[self.job] * self.gain, minlength=len(reduced))
-        closed = ~self.closed & (reduced > PRICED * (reduced + gained))
+        left = max(0.0, point.solved.value - float(price @ risen)) + ROUNDING * float(worth.sum())
+        stuck = ~self.done & (RISE * worth > left)
+        closed = ~self.closed & (RISE * -point.reduced[programme.columns["share"]] > left)
         reached = ~self.done & (cap - self.level <= WHOLE * cap)
         if not (stuck.any() or closed.any() or reached.any()):
-            raise SolverFailedError(NAME, "a phase of water filling without a bottleneck", "at least one")
+            stuck = self.test(self.now.at(level=self.level, active=self.data.rule.weights(self.done)))
+            if not (stuck.any() or (risen > RISE * cap).any()):
+                raise SolverFailedError(NAME, "a phase of water filling without a bottleneck", "at least one")
         self.done |= stuck
         self.closed |= closed
 

@@ -71,6 +71,10 @@ W_e | weight of entity e, where there are entities | 1"""
 OVERSTEPPED = 1e-7
 """Part of a step by which an interior point may be too high: as much as HiGHS lets a row be overstepped."""
 
+LOWER = 1e-11
+"""Part by which levels are lower where jobs are tested: where it costs a job 1e-5 of another one's rise, levels that
+are 1e-12 too high are 1e-7 beyond what is possible, and no solver finds a point; 1e-9 would be a rise that counts."""
+
 BOTTLENECK = Knob(
     "bottleneck",
     "test",
@@ -180,13 +184,17 @@ def fill(data: HierarchicalInstance, find: str, solver: Solver) -> DividedTime:
         # An interior point may overstep by its tolerance: levels that nobody can reach make all that follows fail.
         now = replace(now, level=now.risen(step * (1 - OVERSTEPPED) if solver.method == "interior" else step))
         with watched():  # who watches is told of the iterations alone
-            stuck = bottleneck.find(now, find, clock.solve, solver)
+            stuck = _stuck(now, find, clock.solve, solver)
         if not (stuck.any() or (now.level > level + now.margin).any()):
             raise SolverFailedError(NAME, f"iteration {len(listed) + 1} has no bottlenecked job", "at least one")
         level[:], done[:] = now.level, done | stuck
         listed.append(_iteration(now, step, stuck))
     solved = replace(clock.found[0], build_s=clock.build_s, solve_s=clock.solve_s, passes=len(clock.found))
     return DividedTime(shares, solved, {"levels": level}, tuple(listed))
+
+
+def _stuck(now: LevelInstance, find: str, solve: bottleneck.Solve, solver: Solver) -> BoolArray:
+    return bottleneck.find(now.at(level=now.level * (1 - LOWER)), find, solve, solver)
 
 
 def iterations(data: HierarchicalInstance, level: FloatArray, done: BoolArray) -> Iterator[LevelInstance]:
@@ -277,7 +285,11 @@ class IteratedFilling(ShareFormulation[Data]):
             asked[:] = [now]
             return self.posed(now, knobs)[1]
 
-        found = phases(known, make, solver)
+        def test(now: LevelInstance) -> BoolArray:
+            with watched():
+                return _stuck(now, "test", _Clock().solve, solver.without_presolve())
+
+        found = phases(known, make, test, solver)
         if asked and looked_at() and not stood_in():
             self.answered(asked[0], {**knobs, MODEL.name: "pyomo"}, solver.without_presolve())
         return found
