@@ -55,7 +55,7 @@ def test_ctrl_c(tmp_path, processes, after_s):
     after_s: of CPU time, while modules are imported and while jobs are simulated, however fast the machine.
     """
     argv = ["compare", "preset:gavel_simulated", "--schedulers", SCHEDULERS, "--seeds", "0:2000", "--out", "runs"]
-    argv += ["--bootstrap", "--processes", str(processes)]  # other jobs for each seed, so that no run stands for another
+    argv += ["--bootstrap", "--processes", str(processes)]  # other jobs for each seed: no run is another
     code = f"import sys\nfrom workbench.cli import main\nprint('up', flush=True)\nsys.exit(main({argv!r}))"
     process = subprocess.Popen(
         [sys.executable, "-c", code],

@@ -73,12 +73,12 @@ def test_a_gap_is_that_of_the_means_and_names_the_seeds() -> None:
 
 
 def test_the_objective_is_said_to_have_no_room_only_where_refused_jobs_miss_most() -> None:
-    assert selector._room(-0.01, 0.16, 0.15).startswith("Not in the paper's direction: of the 0.16")
-    assert selector._room(0.01, 0.16, 0.15).startswith("In the paper's direction: of the 0.16")
-    assert "the others miss 0.15 of the 0.16" in selector._room(0.01, 0.16, 0.01)
-    assert selector._room(0.0, 0.0, 0.0).startswith("Nothing is missed")
-    assert "no number of these runs" in selector._room(-0.01, 0.16, 0.01)
-    assert selector._room(math.nan, math.nan, math.nan) == "Nothing to compare."
+    assert selector._why_no_more(-0.01, 0.16, 0.15).startswith("Not in the paper's direction: of the 0.16")
+    assert selector._why_no_more(0.01, 0.16, 0.15).startswith("In the paper's direction: of the 0.16")
+    assert "the others miss 0.15 of the 0.16" in selector._why_no_more(0.01, 0.16, 0.01)
+    assert selector._why_no_more(0.0, 0.0, 0.0).startswith("Nothing is missed")
+    assert "no number of these runs" in selector._why_no_more(-0.01, 0.16, 0.01)
+    assert selector._why_no_more(math.nan, math.nan, math.nan) == "Nothing to compare."
 
 
 def test_round_up_is_given_the_papers_reason_only_where_it_saves_guarantees() -> None:

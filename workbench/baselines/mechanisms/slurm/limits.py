@@ -12,7 +12,7 @@ one then), but to what a what-if sets.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -95,28 +95,28 @@ class Group(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Ledger:
-    """What runs, counted by whatever limits count by. group: of each job its place in groups; beyond: jobs that ran
+    """What runs, counted by whatever limits count by. group: of each job the name of its group; beyond: jobs that ran
     although a limit does not let them; minutes: keys of resources x minutes; used: of each key; held: why those of a
     group may not start now (None: they may), as far as it was asked since one of their keys changed."""
 
-    group: Mapping[str, int]
-    groups: Sequence[Group]
+    group: Mapping[str, str]
+    groups: Mapping[str, Group]
     beyond: tuple[str, ...]
     minutes: frozenset[int]
     used: list[float]
-    held: dict[int, Reason | None] = field(default_factory=dict)
+    held: dict[str, Reason | None] = field(default_factory=dict)
 
     @staticmethod
     def of_site(site: SlurmSite) -> Ledger:
         """Of nothing that runs."""
-        limits, known, at = all_limits(site), dict[tuple[object, ...], int](), dict[str, int]()
-        groups, group = list[Group](), dict[str, int]()
+        limits, known, at = all_limits(site), dict[tuple[object, ...], str](), dict[str, int]()
+        groups, group = dict[str, Group](), dict[str, str]()
         throttled = {ask.array for ask in site.asks.values() if ask.array_most < math.inf}
         for ask in site.asks.values():
             rules = limits[ask.name]
             asked = tuple([rule.amount(ask, ask.limit_s) for rule in rules])
             key = ask.partition, ask.qos, ask.user, ask.account, ask.array, ask.array_most, ask.ran, asked
-            group[ask.name] = known.setdefault(key, len(known))
+            group[ask.name] = known.setdefault(key, str(len(known)))
             if len(known) > len(groups):
                 pairs = [(rule, more) for rule, more in zip(rules, asked, strict=True) if more > 0]
                 if ask.array and ask.array in throttled:
@@ -128,18 +128,16 @@ class Ledger:
                 amounts = [
                     (key, more) for key, more, _, rule in checks if not rule.by_minutes and rule.name not in OF_A_JOB
                 ]
-                groups.append(
-                    Group(
-                        tuple(check for check in checks if check.key not in past),
-                        tuple((check.key, check.limit) for check in checks if check.limit.by_minutes),
-                        tuple(amounts),
-                        frozenset(check.key for check in checks),
-                        frozenset(key for key, _ in amounts),
-                        bool(past),
-                    )
+                groups[group[ask.name]] = Group(
+                    tuple(check for check in checks if check.key not in past),
+                    tuple((check.key, check.limit) for check in checks if check.limit.by_minutes),
+                    tuple(amounts),
+                    frozenset(check.key for check in checks),
+                    frozenset(key for key, _ in amounts),
+                    bool(past),
                 )
         beyond = tuple(name for name, its in group.items() if groups[its].past)
-        minutes = frozenset(key for each in groups for key, _ in each.by_minutes)
+        minutes = frozenset(key for each in groups.values() for key, _ in each.by_minutes)
         return Ledger(group, groups, beyond, minutes, [0.0] * len(at))
 
     def copy(self) -> Ledger:
