@@ -291,7 +291,7 @@ def water_filling(policy: str) -> Callable[[int], Work]:
     """Hierarchical water filling, all jobs different, in 5 entities with fairness, FIFO or both; a GPU for each job."""
 
     def prepare(jobs: int) -> Work:
-        from workbench.papers.gavel.formulations.hierarchical import Hierarchical
+        from workbench.papers.gavel.formulations.hierarchical_water_filling import Hierarchical
         from workbench.papers.gavel.formulations.levels import HierarchicalInstance, fields
 
         rng = np.random.default_rng(jobs)

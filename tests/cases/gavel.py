@@ -24,7 +24,7 @@ from workbench.papers.gavel.formulations.finish_time_fairness import (
     FinishTimeInstance,
     IsolatedTime,
 )
-from workbench.papers.gavel.formulations.hierarchical import Hierarchical
+from workbench.papers.gavel.formulations.hierarchical_water_filling import Hierarchical
 from workbench.papers.gavel.formulations.levels import HierarchicalInstance, fields
 from workbench.papers.gavel.formulations.makespan import Makespan
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness

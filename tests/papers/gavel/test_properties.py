@@ -16,7 +16,7 @@ from tests.papers.gavel.support import DATA, finish_data, plain, priced, random_
 from workbench.papers.gavel.formulations import fifo as first_come
 from workbench.papers.gavel.formulations.allocation import DividedTime
 from workbench.papers.gavel.formulations.finish_time_fairness import FinishTimeFairness
-from workbench.papers.gavel.formulations.hierarchical import Hierarchical
+from workbench.papers.gavel.formulations.hierarchical_water_filling import Hierarchical
 from workbench.papers.gavel.formulations.levels import HierarchicalInstance, fields
 from workbench.papers.gavel.formulations.makespan import Makespan
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness

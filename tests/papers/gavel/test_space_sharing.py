@@ -21,7 +21,7 @@ from workbench.baselines.mechanisms.priority import PolicyAnswer
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.papers.gavel.algorithms import large_programmes
 from workbench.papers.gavel.algorithms.equal_jobs import merge
-from workbench.papers.gavel.formulations.allocation import Assembly
+from workbench.papers.gavel.formulations.allocation_assembly import Assembly
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.scenario import Scenario

@@ -18,7 +18,7 @@ from workbench.papers.gavel.algorithms import water_filling_phases
 from workbench.papers.gavel.algorithms.water_filling_phases import LevelCourse
 from workbench.papers.gavel.formulations import bottleneck
 from workbench.papers.gavel.formulations.bottleneck import Bottleneck, at_first
-from workbench.papers.gavel.formulations.hierarchical import Hierarchical, spread, without_types
+from workbench.papers.gavel.formulations.hierarchical_water_filling import Hierarchical, spread, without_types
 from workbench.papers.gavel.formulations.levels import HierarchicalInstance, LevelInstance, RisingRule, fields
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.papers.gavel.formulations.water_filling import WaterFilling

@@ -5,7 +5,7 @@ from workbench.papers.gavel.explain import EXPLAINERS
 from workbench.papers.gavel.formulations.bottleneck import Bottleneck
 from workbench.papers.gavel.formulations.fifo import FirstInFirstOut
 from workbench.papers.gavel.formulations.finish_time_fairness import FinishTimeFairness
-from workbench.papers.gavel.formulations.hierarchical import Hierarchical
+from workbench.papers.gavel.formulations.hierarchical_water_filling import Hierarchical
 from workbench.papers.gavel.formulations.makespan import Makespan
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.papers.gavel.formulations.max_throughput import MaxThroughput

@@ -20,7 +20,7 @@ from workbench.baselines.mechanisms.worker_types import worker_types
 from workbench.papers.gavel.formulations import fifo, max_throughput, min_cost, min_cost_slo, shortest_job_first
 from workbench.papers.gavel.formulations.allocation import DividedTime, ShareFormulation
 from workbench.papers.gavel.formulations.finish_time_fairness import FinishTimeFairness, remember
-from workbench.papers.gavel.formulations.hierarchical import Hierarchical
+from workbench.papers.gavel.formulations.hierarchical_water_filling import Hierarchical
 from workbench.papers.gavel.formulations.levels import HierarchicalInstance
 from workbench.papers.gavel.formulations.makespan import Makespan
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness

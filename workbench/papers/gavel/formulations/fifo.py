@@ -22,12 +22,8 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.papers.gavel import knobs as gavel
-from workbench.papers.gavel.formulations.allocation import (
-    Assembly,
-    ShareFormulation,
-    lay_out,
-    total,
-)
+from workbench.papers.gavel.formulations.allocation import ShareFormulation, lay_out, total
+from workbench.papers.gavel.formulations.allocation_assembly import Assembly
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs

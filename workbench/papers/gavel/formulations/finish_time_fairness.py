@@ -37,14 +37,13 @@ from workbench.papers.gavel.algorithms.finish_time_search import NAME, RhoTerms,
 from workbench.papers.gavel.algorithms.large_programmes import Sequel
 from workbench.papers.gavel.formulations.allocation import (
     NOTHING_MORE,
-    Assembly,
     DividedTime,
     ShareFormulation,
-    Variable,
     feasible,
     lay_out,
     values,
 )
+from workbench.papers.gavel.formulations.allocation_assembly import Assembly, Variable
 from workbench.papers.gavel.instance import StepsInstance, fastest_throughput, isolated_throughput, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result

@@ -30,14 +30,13 @@ from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge
 from workbench.papers.gavel.formulations import makespan_bisection as bisection
 from workbench.papers.gavel.formulations.allocation import (
     NOTHING_MORE,
-    Assembly,
     DividedTime,
     ShareFormulation,
-    Variable,
     feasible,
     lay_out,
     values,
 )
+from workbench.papers.gavel.formulations.allocation_assembly import Assembly, Variable
 from workbench.papers.gavel.instance import StepsInstance, fastest_throughput, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result

@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.papers.gavel.formulations.allocation import Assembly, lay_out
+from workbench.papers.gavel.formulations.allocation import lay_out
+from workbench.papers.gavel.formulations.allocation_assembly import Assembly
 from workbench.papers.gavel.instance import StepsInstance, fastest_throughput, isolated_throughput
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.knob import Knob

@@ -21,12 +21,8 @@ import numpy as np
 
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge
-from workbench.papers.gavel.formulations.allocation import (
-    Assembly,
-    ShareFormulation,
-    Variable,
-    lay_out,
-)
+from workbench.papers.gavel.formulations.allocation import ShareFormulation, lay_out
+from workbench.papers.gavel.formulations.allocation_assembly import Assembly, Variable
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs

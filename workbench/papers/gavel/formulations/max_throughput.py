@@ -23,13 +23,13 @@ from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge, unweighted
 from workbench.papers.gavel.formulations.allocation import (
     NOTHING_MORE,
-    Assembly,
     ShareFormulation,
     feasible,
     lay_out,
     total,
     values,
 )
+from workbench.papers.gavel.formulations.allocation_assembly import Assembly
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result

@@ -30,7 +30,8 @@ import numpy as np
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge, unweighted
 from workbench.papers.gavel.formulations import min_cost_ratio as ratio
-from workbench.papers.gavel.formulations.allocation import NOTHING_MORE, Assembly, feasible, lay_out, total, values
+from workbench.papers.gavel.formulations.allocation import NOTHING_MORE, feasible, lay_out, total, values
+from workbench.papers.gavel.formulations.allocation_assembly import Assembly
 from workbench.papers.gavel.formulations.max_throughput import unit, value
 from workbench.papers.gavel.instance import PricedInstance, seen
 from workbench.scenario.throughput import FloatArray

@@ -26,7 +26,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from workbench.papers.gavel.formulations.allocation import Assembly, DividedTime, ShareFormulation, Variable, lay_out
+from workbench.papers.gavel.formulations.allocation import DividedTime, ShareFormulation, lay_out
+from workbench.papers.gavel.formulations.allocation_assembly import Assembly, Variable
 from workbench.papers.gavel.instance import PricedInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs

@@ -33,7 +33,8 @@ from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge, 
 from workbench.papers.gavel.algorithms.large_programmes import solve
 from workbench.papers.gavel.formulations import min_cost
 from workbench.papers.gavel.formulations import min_cost_ratio as ratio
-from workbench.papers.gavel.formulations.allocation import NOTHING_MORE, Assembly, DividedTime, Variable
+from workbench.papers.gavel.formulations.allocation import NOTHING_MORE, DividedTime
+from workbench.papers.gavel.formulations.allocation_assembly import Assembly, Variable
 from workbench.papers.gavel.formulations.max_throughput import value
 from workbench.papers.gavel.instance import SloInstance, fastest_throughput, seen
 from workbench.scenario.throughput import FloatArray

@@ -31,13 +31,13 @@ from workbench.papers.gavel.formulations import fifo
 from workbench.papers.gavel.formulations import shortest_job_literal as one_job
 from workbench.papers.gavel.formulations.allocation import (
     NOTHING_MORE,
-    Assembly,
     DividedTime,
     ShareFormulation,
     feasible,
     total,
     values,
 )
+from workbench.papers.gavel.formulations.allocation_assembly import Assembly
 from workbench.papers.gavel.formulations.fifo import fastest, places, worth
 from workbench.papers.gavel.instance import AllocationInstance, StepsInstance, seen
 from workbench.scenario.throughput import FloatArray

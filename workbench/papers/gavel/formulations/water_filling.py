@@ -36,15 +36,14 @@ from workbench.papers.gavel.algorithms.water_filling_phases import NAME, phases
 from workbench.papers.gavel.formulations import bottleneck
 from workbench.papers.gavel.formulations.allocation import (
     NOTHING_MORE,
-    Assembly,
     DividedTime,
     ShareFormulation,
-    Variable,
     check,
     feasible,
     lay_out,
     values,
 )
+from workbench.papers.gavel.formulations.allocation_assembly import Assembly, Variable
 from workbench.papers.gavel.formulations.levels import HierarchicalInstance, LevelInstance
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.throughput import FloatArray
