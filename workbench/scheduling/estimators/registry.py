@@ -9,11 +9,11 @@ from typing import Any, Literal, NamedTuple
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
-from workbench.scheduling.estimators import layered, low_rank
-from workbench.scheduling.estimators.bootstrapped import Bootstrapped
+from workbench.scheduling.estimators import layered, low_rank_pairs
+from workbench.scheduling.estimators.bootstrapped_across_types import Bootstrapped
 from workbench.scheduling.estimators.error import pair_errors
 from workbench.scheduling.estimators.layered import Layered
-from workbench.scheduling.estimators.low_rank import LowRank
+from workbench.scheduling.estimators.low_rank_pairs import LowRank
 from workbench.scheduling.estimators.oracle import NOISE, Noisy, Oracle, Servers
 from workbench.scheduling.estimators.pmi import Pmi
 from workbench.scheduling.estimators.speed_error import ErrorLog, Errors, speed_errors
@@ -74,7 +74,7 @@ ESTIMATORS = (
         "Low rank (Gavel)",
         "Speeds of two jobs that share a GPU are estimated from a few measured pairs; other speeds are the true ones.",
         LowRank,
-        low_rank.KNOBS,
+        low_rank_pairs.KNOBS,
         "speeds of pairs",
     ),
     Estimator(

@@ -5,10 +5,9 @@ Speeds of single jobs are known. Of pairs this is done, for every number of GPUs
 1. *Reference jobs* have been measured with one another beforehand. A pair's speeds are normalised: those of its members
    over their speeds alone.
 2. A new job is *profiled* with some reference jobs on some types, drawn at random; each measures both members.
-3. *Matrix completion* fills in what was not measured: the job's *fingerprint*
-(`workbench.scheduling.estimators.low_rank`). 4. The *closest* reference job is the one at the least Euclidean
-distance, over the pairs that the new job may be in,
-   of those that were measured at all of these (or at most). (ours): the authors' code takes the angle between the rows,
+3. *Matrix completion* fills in what was not measured: the job's *fingerprint* (`factorise`).
+4. The *closest* reference job is the one at the least Euclidean distance, over the pairs that the new job may be in, of
+   those that were measured at all of these (or at most). (ours): the authors' code takes the angle between the rows,
    for which a job that halves the speed of all its partners is like one that leaves it alone.
 5. A pair of new jobs is estimated to be as fast, in multiples of their own speeds alone, as the pair of their reference
    jobs.

@@ -8,7 +8,7 @@ from pytest import approx
 
 import workbench
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.estimators.bootstrapped import Bootstrapped
+from workbench.scheduling.estimators.bootstrapped_across_types import Bootstrapped
 from workbench.scheduling.estimators.registry import maker
 from workbench.scheduling.snapshot import LearningBelief, Observation
 
