@@ -16,6 +16,7 @@ import pandas as pd
 from workbench.analysis.draws import check_bootstrap, other_jobs
 from workbench.analysis.metrics import MAIN, Summary, comparison_page, metric, summary, with_known
 from workbench.analysis.metrics.confidence import LEVEL, chance, holm, mean_interval
+from workbench.analysis.metrics.paired import paired
 from workbench.base.errors import InputError, UnknownNameError, Words, WorkbenchError, counted, one_of
 from workbench.base.files import new_folder
 from workbench.base.text import for_spreadsheet
@@ -192,7 +193,7 @@ class Comparison:
             mine: list[tuple[Any, ...]] = [
                 (label, name, *_pair(values[number, :, at], base[:, at], level), ranks[number])
                 for number, label in enumerate(self.labels)
-                if label != to and not np.isnan(values[number, :, at] - base[:, at]).all()
+                if label != to and np.isfinite(values[number, :, at] - base[:, at]).any()
             ]
             corrected = holm([row[-2] for row in mine])
             rows += [(*row[:-2], p, row[-1]) for row, p in zip(mine, corrected, strict=True)]
@@ -313,12 +314,12 @@ def compared(cases: Sequence[ComparisonCase], outcomes: Sequence[Outcome], windo
 
 def _pair(mine: FloatArray, base: FloatArray, level: float) -> tuple[float, ...]:
     """(seeds,) values of two schedulers, NaN where one is missing: the columns of `PAIRED` from seeds to p."""
-    both = ~np.isnan(mine - base)
-    apart = (mine - base)[both]
-    by = np.divide(mine[both], base[both], out=np.full(len(apart), math.nan), where=base[both] != 0)
-    (mean, half), (ratio, reach) = mean_interval(apart, level), mean_interval(by, level)
-    ends = (mean, mean - half, mean + half, ratio, ratio - reach, ratio + reach)
-    return len(apart), *ends, chance(mean, half, len(apart), level)
+    found = paired(base, mine, level)
+    both = np.isfinite(mine - base)
+    by = np.divide(mine[both], base[both], out=np.full(found.pairs, math.nan), where=base[both] != 0)
+    ratio, reach = mean_interval(by, level)
+    p = chance(found.difference, found.high - found.difference, found.pairs, level)
+    return found.pairs, found.difference, found.low, found.high, ratio, ratio - reach, ratio + reach, p
 
 
 def _ranks(values: FloatArray, better: str) -> list[float]:

@@ -1,6 +1,7 @@
 """What if one thing were different: changes, paired runs with confidence intervals, and what one more GPU is worth."""
 
 from workbench.analysis.draws import drawn
+from workbench.analysis.metrics.paired import Paired, paired
 from workbench.analysis.whatif.ask import WhatIf, WhatIfQuestion, ask, concluded, what_if
 from workbench.analysis.whatif.change import Change
 from workbench.analysis.whatif.changes import (
@@ -15,7 +16,6 @@ from workbench.analysis.whatif.changes import (
     parse_change,
 )
 from workbench.analysis.whatif.configuration import Configuration
-from workbench.analysis.whatif.paired import Paired, paired
 from workbench.analysis.whatif.site_changes import NodesWithout, OutageOf, SeveralChanges, SiteSettingTo
 
 __all__ = [

@@ -20,7 +20,7 @@ from workbench.base.errors import InputError
 from workbench.base.labels import listed
 from workbench.baselines.mechanisms.slurm.site import AS_SET, COUNT_LIMITS, DEFAULTS, POLICIES, TRES_LIMITS
 from workbench.scenario.cluster import Node
-from workbench.scenario.faults_and_restarts import Outage
+from workbench.scenario.faults import Outage
 from workbench.scenario.scenario import Entity, Scenario
 from workbench.scenario.traces.slurm_text import hosts
 from workbench.session.registry import find_scheduler

@@ -11,8 +11,8 @@ import pandas as pd
 
 from workbench.analysis.metrics import Summary, metric, per_job, summary, with_known
 from workbench.analysis.metrics.declared import MAIN
+from workbench.analysis.metrics.paired import around_first, paired
 from workbench.analysis.metrics.two_runs import SAME_S
-from workbench.analysis.whatif.paired import around_first, paired
 from workbench.simulation.run import Run
 
 MEASURES = (*MAIN[:2], "p99_jct_s", "mean_wait_s", "p95_wait_s", *MAIN[2:6], "mean_cost_usd", *MAIN[6:], "jobs_refused")

@@ -15,7 +15,7 @@ from workbench.base.errors import counted
 from workbench.base.labels import unit_beside, with_unit
 from workbench.base.units import format_duration
 from workbench.scenario.cluster import Cluster
-from workbench.scenario.faults_and_restarts import Faults
+from workbench.scenario.faults import Faults
 from workbench.scenario.scenario import Scenario
 from workbench.simulation.intervals import is_refused
 from workbench.simulation.run import Run

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from workbench.analysis.metrics.confidence import t_quantile
-from workbench.analysis.whatif.paired import around_first, paired
+from workbench.analysis.metrics.paired import around_first, paired
 from workbench.base.errors import InputError
 from workbench.session.many_runs import checked_seeds
 
