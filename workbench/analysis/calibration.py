@@ -36,7 +36,7 @@ from workbench.base.labels import listed
 from workbench.base.units import format_duration
 from workbench.baselines.mechanisms.slurm.limits import Ledger
 from workbench.baselines.mechanisms.slurm.site import SlurmSite, read_site
-from workbench.scenario.faults_and_restarts import Outage
+from workbench.scenario.faults import Outage
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scenario.traces.slurm_site import CPU

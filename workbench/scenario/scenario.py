@@ -23,7 +23,7 @@ from workbench.base.text import is_seen
 from workbench.base.units import format_duration
 from workbench.scenario.cluster import Cluster, NodeGroup
 from workbench.scenario.consistency import inconsistencies
-from workbench.scenario.faults_and_restarts import Core
+from workbench.scenario.faults import Faults
 from workbench.scenario.frozen import (
     MOST_GPUS,
     MOST_S,
@@ -41,6 +41,7 @@ from workbench.scenario.frozen import (
     Weight,
 )
 from workbench.scenario.job import Job
+from workbench.scenario.restart_cost import Restart
 from workbench.scenario.throughput import ColocatedRow, Placement, Scaling, ThroughputRow, Throughputs
 
 if TYPE_CHECKING:
@@ -129,6 +130,19 @@ class Recorded(Frozen):
     end_s: PositiveSeconds
     ends_known: Annotated[bool, Field(strict=True)]
     gpu_s: GpuSeconds
+
+
+class Core(Frozen):
+    """What holds for every scheduler alike.
+
+    checkpoint_s: a fault loses the steps since the last whole multiple of it in the current run of the job; None: all
+    steps since the job's last start.
+    """
+
+    restart: Restart = Restart()
+    space_sharing: Annotated[bool, Field(strict=True)] = False
+    checkpoint_s: PositiveSeconds | None = None
+    faults: Faults = Faults()
 
 
 class Scenario(Frozen):

@@ -15,7 +15,7 @@ from tests.analysis.explanation.asked_again import watch
 from tests.analysis.explanation.explain_support import scenario
 from workbench.baselines.mechanisms.priority import priorities
 from workbench.baselines.mechanisms.priority.explain import by_type, shares_now
-from workbench.scenario.faults_and_restarts import Outage
+from workbench.scenario.faults import Outage
 from workbench.simulation.job_at_time import JobAtTime
 
 LINES: tuple[tuple[str, dict[str, Any]], ...] = (

@@ -11,7 +11,7 @@ import pandas as pd
 from workbench.base.errors import InputError, counted
 from workbench.base.units import format_duration
 from workbench.scenario.cluster import Cluster, NodeGroup
-from workbench.scenario.faults_and_restarts import Outage
+from workbench.scenario.faults import Outage
 from workbench.scenario.scenario import Scenario
 from workbench.session.api import Beliefs, simulate
 from workbench.session.replay import repeatable

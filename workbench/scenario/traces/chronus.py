@@ -18,9 +18,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from workbench.scenario.faults_and_restarts import Core, Restart
 from workbench.scenario.frozen import MOST_S
-from workbench.scenario.scenario import Scenario
+from workbench.scenario.restart_cost import Restart
+from workbench.scenario.scenario import Core, Scenario
 from workbench.scenario.traces.dropped_rows import Drops, Report
 from workbench.scenario.traces.timed import TimedRow, TraceCut, assemble, gpu_count, models, name_problem, time_problem
 from workbench.scenario.traces.trace_file import number, read_table
