@@ -9,6 +9,7 @@ from workbench.analysis.chain import explained
 from workbench.base.errors import InputError, counted
 from workbench.base.labels import listed
 from workbench.base.units import format_duration
+from workbench.scheduling.made_by import SAID
 from workbench.simulation.job_at_time import HOLDS, JobAtTime, Link
 from workbench.simulation.run import Run
 
@@ -25,13 +26,6 @@ ASKED: Mapping[str, str] = {
     "timer": "it had asked to be",
 }
 """Why a scheduler was asked, by the cause of the decision."""
-BY: Mapping[str, str] = {
-    "model": "A programme was solved.",
-    "assembly": "A programme was solved.",
-    "algorithm": "An algorithm decided.",
-    "kept": "The answer of an earlier decision was carried over.",
-}
-"""Who decided."""
 MOST_TOLD = 12
 """Jobs whose turn is told."""
 
@@ -64,7 +58,7 @@ def one_decision(run: Run, at: float) -> OneDecision:
     row = run.decisions[run.decisions["decision"] == call.number].iloc[0]
     gangs = listed((f"{name} for {counted(jobs[name].spec.gpus, 'GPU')}" for name in there), MOST_TOLD) or "nobody"
     asked = ASKED.get(call.cause, call.cause)
-    links = [Link("there", f"{gangs}. The scheduler was asked, as {asked}. {BY.get(str(row['made_by']), '')}".rstrip())]
+    links = [Link("there", f"{gangs}. The scheduler was asked, as {asked}. {SAID[row['made_by']]}")]
     if there:
         lead = jobs[next(iter(have), there[0])]
         links += [link for link in explained(lead).links if link.step not in OF_ONE_JOB]

@@ -35,7 +35,9 @@ from workbench.scheduling.decision import (
     members,
     unit_name,
 )
-from workbench.scheduling.solvers.solve_report import MadeBy, SolveReport
+from workbench.scheduling.made_by import MadeBy
+from workbench.scheduling.solvers.solve_report import SolveReport
+from workbench.simulation.nodes import Nodes
 
 UNIT = "a job, a copy (job, number) or a pair (job, job)"
 
@@ -221,7 +223,7 @@ class Checker:
             self.fail(now_s, None, f"next_s {decision.next_s:g}", "a time after now, or None")
 
     def new(self, a: Assignment, now_s: float, jobs: Sequence[Job]) -> None:
-        """What a new assignment asks for, but for the room on the nodes."""
+        """What a new assignment asks for, but for free GPUs (`free_gpus`) and speed (`runs`)."""
         for node in a.gpus:
             if node not in self._sizes:
                 self.fail(now_s, a.unit, node, "the name of a node")
@@ -236,6 +238,26 @@ class Checker:
             self.fail(now_s, a.unit, a.kind, "kind run or profile")
         self.limits(a, now_s)
         self._gang(a, now_s, jobs)
+
+    def free_gpus(self, a: Assignment, now_s: float, nodes: Nodes, left: dict[str, int]) -> None:
+        """The nodes of a new assignment are up and have its GPUs free.
+
+        left: what is free of nodes that others of the decision leave or take; this one is taken off.
+        """
+        down, free_on = not nodes.all_up, nodes.slots.free
+        for node, gpus in a.gpus.items():
+            if down and not nodes.up[nodes.at[node]]:
+                self.fail(now_s, a.unit, node, "a node that is up")
+            free = left[node] if node in left else free_on(node)
+            if gpus > free:
+                asked = Words(f"{counted(int(gpus), 'GPU')} on {node}")
+                self.fail(now_s, a.unit, asked, f"at most the {free} that are free")
+            left[node] = free - gpus
+
+    def runs(self, a: Assignment, now_s: float, rates: Sequence[float]) -> None:
+        """Every job of a new assignment runs there, at steps/s above 0, unless no step is asked for."""
+        if min(rates) <= 0 and a.steps != 0:
+            self.fail(now_s, a.unit, dict(a.gpus), "nodes on which it has a throughput > 0")
 
     def limits(self, a: Assignment, now_s: float) -> None:
         """The steps and the tail of an assignment, new or renewed."""

@@ -8,7 +8,6 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
-from workbench.base.errors import Words, counted
 from workbench.base.round_times import TIE, is_tie
 from workbench.scenario.cluster import Cluster
 from workbench.scenario.scenario import Scenario
@@ -345,8 +344,8 @@ class State:
         """New assignments: gangs, arrivals, nodes that are up, free GPUs, each job in one unit; returns their rates."""
         if not fresh:
             return []
-        book, nodes, rank_of, down = self.book, self.nodes, self.book.rank, not self.nodes.all_up
-        left, free_on = self._free_after(dropped) if dropped else {}, nodes.slots.free
+        book, checker, rank_of = self.book, self.checker, self.book.rank
+        left = self._free_after(dropped) if dropped else {}
         units: dict[str, Unit] = {}
         rates: list[tuple[float, ...]] = []
         for a in fresh:
@@ -355,19 +354,10 @@ class State:
                 self._check_member(a, name, dropped, units.get(name))
                 units[name] = a.unit
             jobs = [book.jobs[rank_of[name]] for name in names] if len(names) > 1 else [book.jobs[rank_of[names[0]]]]
-            self.checker.new(a, self.now_s, jobs)
-            for node, gpus in a.gpus.items():
-                if down and not nodes.up[nodes.at[node]]:
-                    self.checker.fail(self.now_s, a.unit, node, "a node that is up")
-                free = left[node] if node in left else free_on(node)
-                if gpus > free:
-                    asked = Words(f"{counted(int(gpus), 'GPU')} on {node}")
-                    self.checker.fail(self.now_s, a.unit, asked, f"at most the {free} that are free")
-                left[node] = free - gpus
-            found = self.leasing.rates(a, jobs)
-            rates.append(found)
-            if min(found) <= 0 and a.steps != 0:
-                self.checker.fail(self.now_s, a.unit, dict(a.gpus), "nodes on which it has a throughput > 0")
+            checker.new(a, self.now_s, jobs)
+            checker.free_gpus(a, self.now_s, self.nodes, left)
+            rates.append(self.leasing.rates(a, jobs))
+            checker.runs(a, self.now_s, rates[-1])
         return rates
 
     def _free_after(self, dropped: set[Unit]) -> dict[str, int]:

@@ -36,7 +36,7 @@ from workbench.scheduling.solvers.solve import (
     warm_up,
     watched,
 )
-from workbench.scheduling.solvers.solve_report import KEPT, PROVEN, MadeBy, SolveReport, relative_gap
+from workbench.scheduling.solvers.solve_report import KEPT, PROVEN, SolveReport, relative_gap
 
 __all__ = [
     "DEFAULT",
@@ -47,7 +47,6 @@ __all__ = [
     "ConflictError",
     "InfeasibleError",
     "KeptProgramme",
-    "MadeBy",
     "Method",
     "MissingSolverError",
     "Point",

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal
 
-MadeBy = Literal["model", "assembly", "algorithm", "kept"]
-"""Who made a decision: the stated Pyomo model, a matrix put together without it, an algorithm, or one before it."""
+from workbench.scheduling.made_by import MadeBy
 
 PROVEN = 1e-6
 """A gap below this (relative, absolute for small objectives) is a proof of optimality, a wider one is not."""
