@@ -231,7 +231,7 @@ for part in ("job_time", "capacity", "epigraph"):
     assert mine["index"].tolist() == paper["index"].tolist() and (mine["right"].array == paper["right"].array).all()
     assert (abs(mine["left"].array - paper["left"].array) < 1e-9).all() and (mine["sense"].array == "<=").all()
 assert abs(both["built"].objective - 1) + abs(both["gavel.max_min_fairness"].objective - 1) < 1e-9
-assert set(own.MUTANTS) - set(found["part"]) == {mutant.case}
+assert set(own.SPOILT) - set(found["part"]) == {spoilt.case}
 for each in (time, capacity, fairness):
     each.answer()
 """,

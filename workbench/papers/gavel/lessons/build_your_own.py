@@ -68,9 +68,9 @@ MISTAKES: dict[str, dict[str, Rule]] = {
         ),
     },
 }
-"""Usual mistakes in a row, each with what is said of it. The first of a row is the one that `mutate` makes."""
-MUTANTS = tuple(MISTAKES)
-"""The rows that `mutate` can spoil."""
+"""Usual mistakes in a row, each with what is said of it. The first of a row is the one that `spoil` makes."""
+SPOILT = tuple(MISTAKES)
+"""The rows that `spoil` can spoil."""
 
 
 def instance(rng: random.Random | None = None, weight: float = 1.0) -> Scenario:
@@ -107,7 +107,7 @@ def stated(at: Snapshot, *without: str) -> pyo.ConcreteModel:
     if "share" in without:
         m.share.setub(None)
     if "gang" in without:
-        mutate(m, "capacity")
+        spoil(m, "capacity")
     if "epigraph" in without:
         m.worst_job.deactivate()
         total = pyo.quicksum(m.throughput[job] for job in m.JOBS)
@@ -217,10 +217,10 @@ def _row(expression: Any) -> tuple[tuple[tuple[str, float], ...], float | None, 
     return tuple((name, round(weight / scale, DIGITS)) for name, weight in terms.items()), rounded(low), rounded(high)
 
 
-def mutate(m: pyo.ConcreteModel, part: str) -> None:
-    """Spoil one of the `MUTANTS` of a model: it stays a model that can be solved, and is not the paper's."""
+def spoil(m: pyo.ConcreteModel, part: str) -> None:
+    """Spoil one of the rows `SPOILT` of a model: it stays a model that can be solved, and is not the paper's."""
     if part not in MISTAKES:
-        raise InputError("mutate", part, f"one of {', '.join(MUTANTS)}")
+        raise InputError("spoil", part, f"one of {', '.join(SPOILT)}")
     m.component(part).deactivate()
     rule = next(iter(MISTAKES[part].values()))
     doc = f"{PARTS[part]} {part}, as one may get it wrong"
