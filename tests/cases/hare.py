@@ -10,14 +10,13 @@ import numpy as np
 
 from workbench.papers.hare.algorithms.algorithm_1 import algorithm_1, fluid_start_s
 from workbench.papers.hare.algorithms.schedule import in_order
-from workbench.papers.hare.algorithms.studies import dedicated
+from workbench.papers.hare.algorithms.studies import dedicated, oblivious
 from workbench.papers.hare.formulations.exact import Exact
 from workbench.papers.hare.formulations.interval_lp import IntervalLP
 from workbench.papers.hare.formulations.relaxed import Relaxation, relax
 from workbench.papers.hare.formulations.time_indexed import TimeIndexed
 from workbench.papers.hare.formulations.time_indexed_lp import TimeIndexedLP
 from workbench.papers.hare.instance import CannotRun, HareInstance
-from workbench.papers.hare.lessons.three_jobs import oblivious
 
 Case = Mapping[str, Any]
 TOLERANCE = 1e-6

@@ -12,11 +12,11 @@ import workbench
 from workbench import simulate, summary
 from workbench.base.errors import InputError
 from workbench.papers.hare.algorithms.algorithm_1 import algorithm_1, fluid_start_s
-from workbench.papers.hare.algorithms.studies import dedicated
+from workbench.papers.hare.algorithms.studies import dedicated, oblivious
 from workbench.papers.hare.algorithms.vary import at_bandwidth, at_batch
 from workbench.papers.hare.formulations.exact import Exact
 from workbench.papers.hare.instance import HareInstance
-from workbench.papers.hare.lessons.three_jobs import MAKESPANS_S, TOTALS_S, oblivious, three_jobs
+from workbench.papers.hare.lessons.three_jobs import MAKESPANS_S, TOTALS_S, three_jobs
 from workbench.scenario.scenario import Scenario
 from workbench.session.api import snapshot_at
 

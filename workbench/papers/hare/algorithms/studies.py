@@ -7,7 +7,7 @@ the core's limits. Each study is a function of a snapshot at time 0 and of what 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,13 +23,28 @@ from workbench.papers.hare.formulations.relaxed import Relaxation
 from workbench.papers.hare.formulations.time_indexed_lp import TimeIndexedLP
 from workbench.papers.hare.instance import HareInstance, from_snapshot
 from workbench.papers.hare.knobs import ROUND_KNOBS
-from workbench.papers.hare.lessons.three_jobs import LAST, oblivious, three_jobs
 from workbench.scheduling.contract import Formulation
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Solver
 
 MOST_GPUS = 8
+ROUNDS, TASKS, GPUS = (1, 1, 2), (2, 2, 2), 3
+"""Fig. 1: how many rounds J1, J2 and J3 have, tasks of each round, and GPUs."""
+LAST = (0, 2)
+"""Fig. 1(a): the GPUs of J1's tasks, by number."""
+
+
+def oblivious(instance: HareInstance, last: Sequence[int]) -> TaskSchedule:
+    """(a): J2 on GPU1 and J3's pairs on GPU2 and GPU3; when both are complete, J1's tasks side by side on GPUs `last`.
+
+    instance: of jobs and rounds as in Fig. 1.
+    """
+    gpu = np.array([*last, 0, 0, 1, 2, 1, 2])
+    before = in_order(instance, gpu, [2, 3, 4, 5, 6, 7, 0, 1])
+    start = before.start_s.copy()
+    start[:2] = before.completion_s[1:].max()
+    return TaskSchedule(instance, gpu, start).check("Fig. 1(a)")
 
 
 def dedicated(instance: HareInstance) -> TaskSchedule:
@@ -79,14 +94,13 @@ FORMS: Mapping[str, tuple[Rule, bool]] = {
 
 
 def figure_1(snapshot: Snapshot, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The schedules of Fig. 1, of three jobs on three GPUs as in `three_jobs`, with any times.
+    """The schedules of Fig. 1, of three jobs on three GPUs as in `lessons.three_jobs`, with any times.
 
     given: `optimum` (only (c), which takes a few seconds; else (a) and (b)).
     Raises InputError for another number of jobs, rounds, tasks or GPUs.
     """
-    data, like = from_snapshot(snapshot, _settled({})), three_jobs()
-    shape = [found.rounds.tolist() + found.tasks.tolist() + [len(found.gpus)] for found in (data, like)]
-    if shape[0] != shape[1]:
+    data = from_snapshot(snapshot, _settled({}))
+    if (tuple(data.rounds.tolist()), tuple(data.tasks.tolist()), len(data.gpus)) != (ROUNDS, TASKS, GPUS):
         expected = "J1 and J2 of one round, J3 of two, each of two tasks, on three GPUs"
         raise InputError("Fig. 1", f"{len(data.jobs)} jobs on {len(data.gpus)} GPUs", expected)
     if given.get("optimum"):
