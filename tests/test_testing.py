@@ -6,9 +6,11 @@ import contextlib
 import importlib
 import io
 import re
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -218,6 +220,22 @@ def test_a_formulation_that_breaks_a_rule(packages: Path, name: str) -> None:
         return
     [formulation] = importlib.import_module(f"wrong_{name}").ROOM.formulations
     told(formulation, *WRONG[name][3:], more=name == "unordered")
+
+
+def test_a_formulation_of_which_python_keeps_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Typed at a prompt or come by standard input: right as it is, and a clock is still found."""
+    package = skeleton("typed", tmp_path)
+    monkeypatch.syspath_prepend(package)
+    text = (package / "typed" / FORMULATION).read_text(encoding="utf-8")
+    for said, expected in (
+        (text, ()),
+        (text.replace("return m\n", "np.random.rand(); return m\n"), ("np.random.rand;",)),
+    ):
+        module = ModuleType("at_a_prompt")
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+        exec(compile(said, "<stdin>", "exec"), vars(module))
+        told_of = vars(module)["MaxMinShare"]()
+        told(told_of, *expected) if expected else check(told_of)
 
 
 def test_what_is_no_formulation_or_scheduler() -> None:

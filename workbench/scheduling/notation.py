@@ -81,6 +81,7 @@ def symbol_lines(part: Any) -> list[list[str]]:
     return [[field.strip() for field in line.split("|")] for line in _TAG.sub(r"\g<rest>", part.doc).splitlines()]
 
 
+NOT_KEPT = "# the text of this cell is not kept"
 MOST_VALUES = 30
 
 
@@ -156,7 +157,8 @@ def source(formulation: Any) -> str:
     it, `build`, and the functions of its room with which that adds parts to the model.
 
     A heuristic (ours): functions that `build` reaches by global names and whose text has `pyo.`. A method, a function
-    kept in a table, one that never writes `pyo.` are not shown.
+    kept in a table, one that never writes `pyo.` are not shown. `NOT_KEPT` stands for what Python has no text of, as
+    what came by standard input.
     """
     module = _module(formulation)
     owner = module if isinstance(formulation, ModuleType) else formulation
@@ -164,8 +166,11 @@ def source(formulation: Any) -> str:
     path = module.__name__.split(".")
     room = path[:3] if path[0] == "workbench" else path[:1]
     for found in callees(owner.build, ".".join(room)):
-        text = textwrap.dedent(inspect.getsource(found)).strip()
-        if "pyo." in text:
+        try:
+            text = textwrap.dedent(inspect.getsource(found)).strip()
+        except OSError:
+            text = NOT_KEPT
+        if "pyo." in text or text == NOT_KEPT:
             parts.setdefault(found.__module__, [f"# {found.__module__.replace('.', '/')}.py"]).append(text)
     return "\n\n".join("\n\n".join(each) for each in parts.values())
 

@@ -98,7 +98,7 @@ class OwnFormulation(Formulation[Data]):
         try:
             source = inspect.getsource(self.written)
         except (OSError, TypeError):
-            source = "# the text of this cell is not kept"
+            source = notation.NOT_KEPT
         if self.base is None:
             statement, stated = f"**{self.title}**", set[str]()
         elif isinstance(self.base, OwnFormulation):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 import dataclasses
+import dis
 import inspect
 import json
 import math
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any, get_args
 
 import numpy as np
@@ -40,6 +39,7 @@ _SYMBOL = re.compile(r"\S+( \S+)?")
 _PARTS = (pyo.Set, pyo.Param, pyo.Var, pyo.Constraint, pyo.Objective)
 _SHOWN = (pyo.Var, pyo.Objective, pyo.Constraint, pyo.Expression)
 _MOODS = ("time", "random", "secrets", "numpy.random")
+_LOADS = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FAST", "LOAD_DEREF")
 _KNOBS_OF_ALL = ("preset", "space_sharing")
 """Knobs that choose others, or need a scenario that has pairs."""
 
@@ -144,19 +144,27 @@ def _built(formulation: Formulation[Any], data: Any, knobs: Knobs) -> tuple[pyo.
 
 
 def _moody(function: Any) -> Iterator[str]:
-    """The names in a function that stand for a clock, a file or a random state; what it calls is not searched."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    code, local = function.__globals__, {*function.__code__.co_varnames, *function.__code__.co_cellvars}
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            names = [each.name for each in node.names] if isinstance(node, ast.Import) else [str(node.module)]
-            yield from (name for name in names if name in _MOODS)
-        if isinstance(node, (ast.Name, ast.Attribute)):
-            text = ast.unparse(node)
-            first, *rest = text.split(".")
-            found = None if first in local else code.get(first, vars(builtins).get(first))
-            for each in rest:
-                found = getattr(found, each, None) if isinstance(found, (ModuleType, type)) else None
+    """The names in a function that stand for a clock, a file or a random state; what it calls is not searched.
+
+    They are read from its compiled code: what is typed at a prompt has no text.
+    """
+    function = inspect.unwrap(function)
+    known, codes = {**vars(builtins), **function.__globals__}, [function.__code__]
+    for code in codes:
+        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
+        text, found = "", None
+        for step in dis.get_instructions(code):
+            if step.opname in ("EXTENDED_ARG", "CACHE"):
+                continue
+            if step.opname == "IMPORT_NAME" and step.argval in _MOODS:
+                yield step.argval
+            if step.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+                text = f"{text}.{step.argval}"
+                found = getattr(found, step.argval, None) if isinstance(found, (ModuleType, type)) else None
+            else:
+                name = step.argval[-1] if isinstance(step.argval, tuple) else step.argval
+                text = name if step.opname.startswith(_LOADS) else ""
+                found = known.get(text) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME") else None
             home = getattr(found, "__module__", None) or type(getattr(found, "__self__", None)).__module__
             if found is open or home in _MOODS or text.endswith(("datetime.now", "date.today")):
                 yield text
@@ -200,7 +208,7 @@ def _wrong_model(formulation: Formulation[Any], model: pyo.ConcreteModel, data: 
             yield Problem(f"{where}, symbols", symbol, "doc= of a set, parameter or variable for it")
     yield from _wrong_parts(where, model, table)
     shown = re.sub(r'""".*?"""', "", notation.source(formulation.statement(formulation.settle({}))), flags=re.DOTALL)
-    for part in model.component_objects(_SHOWN, descend_into=False):
+    for part in model.component_objects(_SHOWN, descend_into=False) if notation.NOT_KEPT not in shown else ():
         name = part.local_name
         if not re.search(rf"\.{name} = pyo\.|\bdef {name}\(", shown):
             expected = "a part that functions of its room add, reached from `build` by name: a lab shows their source"
