@@ -32,7 +32,7 @@ MAY_IMPORT = {
         "workbench/scheduling/notation.py",
         "workbench/scheduling/proof.py",
         "workbench/session/own_formulation.py",
-        "workbench/analysis/contract/",
+        "workbench/analysis/contract_rules/",
     ),
     "highspy": ("workbench/scheduling/solvers/",),
     "altair": ("workbench/analysis/charts/",),

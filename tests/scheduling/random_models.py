@@ -12,7 +12,7 @@ from pyomo.common.errors import InvalidConstraintError
 
 from tests.fuzz.trials import random_value
 from tests.fuzz.worlds import world
-from workbench.analysis.contract.formulations import posed
+from workbench.analysis.contract_rules.formulations import posed
 from workbench.base.errors import WorkbenchError
 from workbench.papers.chronus.algorithms.terms import AskedJob
 from workbench.papers.chronus.instance import ChronusInstance

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import OneType, scenarios
-from workbench.analysis.contract.schedulers import Watched
+from workbench.analysis.contract_rules.schedulers import Watched
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.session.registry import rooms

@@ -28,7 +28,7 @@ from workbench.scheduling.contract import Data, Formulation, Knobs, Result
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import InfeasibleError, Point, Programme, Solver, explained, solve_matrix
-from workbench.session.mechanisms import Mechanism
+from workbench.session.own_mechanisms import Mechanism
 
 Change = Callable[[Any, Any], object]
 """What changes a built model: (m, data), m the base's unsolved Pyomo model, data its instance."""

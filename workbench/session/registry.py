@@ -33,7 +33,7 @@ from workbench.simulation.run import Run
 
 Written = TypeVar("Written", bound=Callable[..., Any])
 MECHANISMS = ("shares", "plan", "leases", "order")
-"""What carries out a new model: `workbench.session.mechanisms`."""
+"""What carries out a new model: `workbench.session.own_mechanisms`."""
 KINDS = "a function mine(m, data) with a base, a function mine(data) with a mechanism, or a class without a base"
 ENTRY_POINTS = "workbench.papers"
 """The group under which a package of its own names its room."""
@@ -123,8 +123,8 @@ def formulation(
         raise InputError(f"formulation {name}, mechanism", mechanism, one_of(mechanism, MECHANISMS))
 
     def register(written: Written) -> Written:
-        from workbench.session.mechanisms import MECHANISMS as carried_out
         from workbench.session.own_formulation import changed, new_model, subclassed
+        from workbench.session.own_mechanisms import MECHANISMS as carried_out
 
         by = None if mechanism is None else carried_out[mechanism]
         is_class = isinstance(written, type) and issubclass(written, Formulation)

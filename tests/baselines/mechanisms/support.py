@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
-from workbench.analysis.contract.schedulers import Watched
+from workbench.analysis.contract_rules.schedulers import Watched
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Assignment, Cause, Decision, Unit
 from workbench.scheduling.estimators.oracle import Oracle

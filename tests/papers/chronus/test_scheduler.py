@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.baselines.mechanisms.support import make
 from tests.papers.chronus.plan_support import LEASE_S
 from tests.papers.chronus.test_leases_with_options import brute_force
-from workbench.analysis.contract.schedulers import Watched
+from workbench.analysis.contract_rules.schedulers import Watched
 from workbench.base.errors import InputError
 from workbench.papers.chronus.algorithms.terms import AskedJob, AskedRun, NodePool
 from workbench.papers.chronus.instance import ChronusInstance

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.baselines.mechanisms.support import given as gpus_of
 from tests.baselines.mechanisms.support import look, make, on, scenarios
 from workbench.analysis.charts import price_course
-from workbench.analysis.contract.schedulers import Watched
+from workbench.analysis.contract_rules.schedulers import Watched
 from workbench.base.errors import InputError
 from workbench.papers.hadar.algorithms.dual_subroutine import allocate
 from workbench.papers.hadar.formulations.utility import NAMED, Utility

@@ -19,7 +19,7 @@ from pytest import approx
 from tests.baselines.mechanisms.support import look, make, scenarios
 from tests.simulation.support import rows
 from workbench import simulate, summary
-from workbench.analysis.contract.schedulers import Watched
+from workbench.analysis.contract_rules.schedulers import Watched
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.coarsening import steps_each
 from workbench.papers.hare.algorithms.switching import TABLE_3, cost_of, task_table

@@ -11,7 +11,7 @@ from pytest import approx
 from tests.baselines.mechanisms.support import make, scenarios
 from tests.papers.hare.list_support import instances
 from workbench import simulate
-from workbench.analysis.contract.schedulers import Watched
+from workbench.analysis.contract_rules.schedulers import Watched
 from workbench.base.errors import InputError
 from workbench.papers.hare.algorithms.algorithm_1 import fluid_start_s, safe_order
 from workbench.papers.hare.algorithms.schedule import TaskSchedule

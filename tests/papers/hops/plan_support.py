@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from workbench.papers.hops.algorithms.configurations import Server
-from workbench.papers.hops.formulations.lexicographic import classes
+from workbench.papers.hops.formulations.lexicographic import priority_classes
 from workbench.papers.hops.instance import JobRequest, bias, list_configurations
 from workbench.scenario.scenario import Scenario
 
@@ -85,7 +85,7 @@ def best(data, power):
 
 def best_ladder(data):
     """The best vector of gains by priority class, the highest class first."""
-    order = classes(data.priority)
+    order = priority_classes(data.priority)
     ladders = [[round(float(gains(data, plan)[rows].sum()), 9) for rows in order] for plan in plans(data)]
     return max(ladders)
 

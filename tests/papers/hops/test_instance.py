@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.papers.hops.plan_support import job, scenario
 from workbench.base.errors import InputError
 from workbench.papers.hops.algorithms.configurations import Server, generate
-from workbench.papers.hops.formulations.lexicographic import classes, tiers
+from workbench.papers.hops.formulations.lexicographic import priority_classes, tiers
 from workbench.papers.hops.formulations.round import HopsRound
 from workbench.papers.hops.instance import HopsInstance, JobRequest, bias, gains, list_configurations, shape_of, weights
 from workbench.scenario.presets import preset
@@ -216,6 +216,6 @@ def test_the_papers_table_of_gains():
 
 
 def test_classes_go_from_the_highest_priority_down_and_ties_are_one():
-    found = classes(np.array([1.0, 3.0, 1.0 + 1e-12, 2.0]))
+    found = priority_classes(np.array([1.0, 3.0, 1.0 + 1e-12, 2.0]))
     assert [rows.tolist() for rows in found] == [[1], [3], [0, 2]]
-    assert classes(np.zeros(0)) == []
+    assert priority_classes(np.zeros(0)) == []

@@ -10,7 +10,7 @@ import pytest
 
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import builtin, convert, parse_cluster
-from workbench.scenario.traces.timed import GROUPS, classes, draw_models
+from workbench.scenario.traces.timed import GROUPS, draw_models, size_classes
 from workbench.session.registry import find_scheduler
 
 HOUR = 3600.0
@@ -19,7 +19,7 @@ CLASS_OF = {"a": "S", "b": "S", "c": "M", "d": "L", "e": "XL", "f": "M"}
 
 def test_size_classes_by_gpu_hours() -> None:
     hours = np.array([1e-6, 1.0, 1.001, 10.0, 10.001, 50.0, 55.0, 60.0, 100.0, 1e6])
-    assert classes(hours * HOUR) == ["S", "S", "M", "M", "L", "L", "XL", "XL", "XL", "XL"]
+    assert size_classes(hours * HOUR) == ["S", "S", "M", "M", "L", "L", "XL", "XL", "XL", "XL"]
 
 
 def test_each_model_of_the_class_is_as_likely() -> None:
@@ -74,7 +74,7 @@ def test_a_cluster_of_other_types_draws_from_models_that_know_them(tmp_path: Pat
     wanted_s = np.array([1800.0 * (1 + int(job.name.removeprefix("job-")) % 160) for job in scenario.jobs])
     assert run_s == pytest.approx(wanted_s, rel=1e-2)
     gpu_time_s = wanted_s * [job.gpus for job in scenario.jobs]
-    assert [class_of[job.model] for job in scenario.jobs] == classes(gpu_time_s)
+    assert [class_of[job.model] for job in scenario.jobs] == size_classes(gpu_time_s)
     assert Scenario.from_json(scenario.to_json()) == scenario
     for entry in scenario.schedulers:
         find_scheduler(entry.scheduler).settle(entry.knobs)

@@ -483,7 +483,7 @@ def _ended_notes(kept: Sequence[TimedRow], well: str | None) -> Iterator[str]:
 
 
 def _drawn_notes(kept: Sequence[TimedRow], group: str) -> Iterator[str]:
-    counts = Counter(classes(np.array([row.gpus * row.duration_s for row in kept])))
+    counts = Counter(size_classes(np.array([row.gpus * row.duration_s for row in kept])))
     sizes = ", ".join(f"{size} {counts[size]}" for size in CLASSES)
     yield f"no models in the trace: drawn from those of {group.capitalize()} by size class (jobs: {sizes})"
 
@@ -534,7 +534,7 @@ BOUNDS = tuple(high for _, high in GPU_HOURS.values())[:-1]
 _STREAM = 3
 
 
-def classes(gpu_time_s: FloatArray) -> list[str]:
+def size_classes(gpu_time_s: FloatArray) -> list[str]:
     """The size class of each job, from its GPU time in GPU-seconds."""
     found = np.searchsorted(np.asarray(BOUNDS), np.asarray(gpu_time_s) / HOUR, side="left")
     return [CLASSES[which] for which in found.tolist()]
@@ -551,5 +551,5 @@ def draw_models(gpu_time_s: FloatArray, class_of: Mapping[str, str], seed: int) 
         size: [model for model, its in class_of.items() if its == size] or list(class_of) for size in CLASSES
     }
     draws = np.random.default_rng([_STREAM, seed]).random(len(gpu_time_s)).tolist()
-    pairs = zip(classes(gpu_time_s), draws, strict=True)
+    pairs = zip(size_classes(gpu_time_s), draws, strict=True)
     return [of_class[size][int(draw * len(of_class[size]))] for size, draw in pairs]

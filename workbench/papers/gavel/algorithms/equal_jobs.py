@@ -121,7 +121,7 @@ def merge(data: Data, seen: AllocationInstance, *keys: npt.ArrayLike) -> MergedI
     """
     jobs = len(data.jobs)
     columns = [np.asarray(key, dtype=float) for key in (seen.speed, seen.weight, seen.gang, *keys)]
-    first, count, member, group, pair = classes(seen, np.column_stack(columns))
+    first, count, member, group, pair = job_classes(seen, np.column_stack(columns))
     if len(first) == jobs:
         return MergedInstance.none(data)
     names = data.units
@@ -169,7 +169,7 @@ def _ring(jobs: list[int]) -> list[tuple[int, int, float]]:
     return [(job, jobs[(spot + 1) % len(jobs)], 1.0 / len(jobs)) for spot, job in enumerate(jobs)]
 
 
-def classes(data: AllocationInstance, keys: FloatArray) -> JobClasses:
+def job_classes(data: AllocationInstance, keys: FloatArray) -> JobClasses:
     """The coarsest classes of jobs with equal keys (jobs x n) and equal pairs."""
     order: dict[bytes, int] = {}
     member = np.array([order.setdefault(key.tobytes(), len(order)) for key in keys], dtype=np.int64)

@@ -18,7 +18,7 @@ import numpy as np
 from workbench.base.arrays import by_name
 from workbench.papers.hops.algorithms.aggregation import NO_LAYOUTS, aggregate, too_fine
 from workbench.papers.hops.algorithms.configurations import Layout
-from workbench.papers.hops.formulations.lexicographic import classes, in_paper_units, levels
+from workbench.papers.hops.formulations.lexicographic import in_paper_units, levels, priority_classes
 from workbench.papers.hops.formulations.round_assembly import AggregatedAssembly, PrintedAssembly, assemble, serve
 from workbench.papers.hops.instance import Choices, HopsInstance, PlacedJob, RoundPlan
 from workbench.papers.hops.knobs import SMALL, START, gap_of, power_of
@@ -63,7 +63,7 @@ def objective(data: HopsInstance, gain: FloatArray, power: float) -> float | Non
 
 def class_gains(data: HopsInstance, gain: FloatArray) -> list[float]:
     """The summed gain of each priority class, the highest first: what lambda = infinity compares in this order."""
-    return [float(gain[rows].sum()) for rows in classes(data.priority)]
+    return [float(gain[rows].sum()) for rows in priority_classes(data.priority)]
 
 
 def result(data: HopsInstance, plan: Mapping[int, PlacedJob], power: float, form: str) -> Result:
@@ -102,7 +102,7 @@ def fingerprint(data: HopsInstance, power: float) -> str:
 def _rank(data: HopsInstance) -> FloatArray:
     """(jobs,) the number of each job's priority class."""
     rank = np.zeros(len(data.jobs))
-    for number, rows in enumerate(classes(data.priority)):
+    for number, rows in enumerate(priority_classes(data.priority)):
         rank[rows] = number
     return rank
 

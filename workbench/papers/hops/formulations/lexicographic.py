@@ -125,7 +125,7 @@ class WeighedClass(NamedTuple):
 def levels(data: HopsInstance, power: float) -> list[WeighedClass]:
     """Levels in the order in which they are served: mostly one with a finite lambda."""
     if np.isinf(power):
-        return [_level(data, rows, np.ones(len(data.jobs)), 1.0) for rows in classes(data.priority)]
+        return [_level(data, rows, np.ones(len(data.jobs)), 1.0) for rows in priority_classes(data.priority)]
     found = data.weights(power)
     return [_level(data, rows, found.scaled, found.scale) for rows in tiers(found.scaled, data.able)]
 
@@ -179,7 +179,7 @@ def tiers(weight: FloatArray, able: BoolArray) -> list[IntArray]:
     return [np.sort(np.array(tier, dtype=np.int64)) for tier in found]
 
 
-def classes(priority: FloatArray) -> list[IntArray]:
+def priority_classes(priority: FloatArray) -> list[IntArray]:
     """Positions of the jobs of each priority, the highest first: whom lambda = infinity serves before whom."""
     order = np.argsort(-priority, kind="stable")
     ranked = priority[order]

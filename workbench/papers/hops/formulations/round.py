@@ -24,7 +24,7 @@ import numpy as np
 from workbench.papers.hops.algorithms.aggregation import Aggregate, aggregate, lift
 from workbench.papers.hops.algorithms.planning import NAME, Form, form_of, nobody, result, stopping
 from workbench.papers.hops.formulations import aggregated, lexicographic
-from workbench.papers.hops.formulations.lexicographic import classes, in_paper_units, levels
+from workbench.papers.hops.formulations.lexicographic import in_paper_units, levels, priority_classes
 from workbench.papers.hops.formulations.round_assembly import AggregatedAssembly, PrintedAssembly, assemble
 from workbench.papers.hops.instance import HopsInstance, RoundPlan
 from workbench.papers.hops.knobs import FORM, PLAN, PRIORITY, START, power_of
@@ -173,5 +173,5 @@ def build_form(data: HopsInstance, form: Form, knobs: Knobs) -> pyo.ConcreteMode
     power = power_of(knobs)
     if not np.isinf(power):
         return build(data, power) if every is None else aggregated.build(every, power)
-    first = [data.jobs[row] for rows in classes(data.priority)[:1] for row in rows.tolist()]
+    first = [data.jobs[row] for rows in priority_classes(data.priority)[:1] for row in rows.tolist()]
     return lexicographic.build(lay_out(data) if every is None else aggregated.lay_out(every), first)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from workbench.papers.hops.algorithms.aggregation import Aggregate, lift
 from workbench.papers.hops.algorithms.configurations import Layout
-from workbench.papers.hops.formulations.lexicographic import SLACK, WeighedClass, classes
+from workbench.papers.hops.formulations.lexicographic import SLACK, WeighedClass, priority_classes
 from workbench.papers.hops.instance import HopsInstance, RoundPlan, shape_of
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import IntArray
@@ -169,7 +169,7 @@ def assemble(twin: PrintedAssembly | AggregatedAssembly, power: float) -> Progra
     """The programme of the form at that lambda; at infinity of its first class, with nobody served before it."""
     programme, weight = twin.programme(), np.zeros(len(twin.data.jobs))
     if np.isinf(power):
-        weight[classes(twin.data.priority)[0]] = 1.0
+        weight[priority_classes(twin.data.priority)[0]] = 1.0
         rows = {**programme.rows, "kept": np.zeros(0, dtype=np.int64)}
         programme = replace(programme, name=f"{programme.name}_lexicographic", rows=rows)
     else:

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 from pyomo.core.expr.visitor import identify_variables
 
-from workbench.analysis.contract.problems import collecting, heard, once
+from workbench.analysis.contract_rules.problems import collecting, heard, once
 from workbench.base.errors import NOTHING, InputError, Problem, Words
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling import notation

@@ -11,7 +11,7 @@ import pytest
 import workbench
 from tests.session.test_own_formulation import five_equal_jobs
 from workbench.base.errors import InputError
-from workbench.session.mechanisms import MECHANISMS
+from workbench.session.own_mechanisms import MECHANISMS
 from workbench.session.registry import MECHANISMS as NAMES
 from workbench.testing import check
 
