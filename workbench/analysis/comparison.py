@@ -16,7 +16,7 @@ import pandas as pd
 from workbench.analysis.draws import check_bootstrap, other_jobs
 from workbench.analysis.metrics import MAIN, Summary, comparison_page, metric, summary, with_known
 from workbench.analysis.metrics.confidence import LEVEL, chance, holm, mean_interval
-from workbench.analysis.metrics.paired import paired
+from workbench.analysis.metrics.paired import SAME, paired
 from workbench.base.errors import InputError, UnknownNameError, Words, WorkbenchError, counted, one_of
 from workbench.base.files import new_folder
 from workbench.base.text import for_spreadsheet
@@ -38,8 +38,6 @@ Entries = Iterable[Entry] | Mapping[str, Entry]
 
 KEYS = ["scheduler", "belief", "seed"]
 PAIRED = ("scheduler", "measure", "seeds", "difference", "low", "high", "ratio", "ratio_low", "ratio_high", "p", "rank")
-SAME = 1e-9
-"""Means whose difference is a smaller share of them are equally good."""
 ENTRIES = "a list of names or (name, {knob: value}), or these by label: {label: name}"
 
 
