@@ -14,6 +14,8 @@ from workbench.analysis.whatif import NodesBy, ask, concluded, what_if
 from workbench.analysis.whatif.tables import rows_of, sooner_and_later
 from workbench.analysis.whatif.words import change_of, usd_per_hour, verdict
 from workbench.base.errors import InputError, ScenarioError, Words, WorkbenchError
+from workbench.session.many_runs import RunRequest, do
+from workbench.simulation.run import Run
 
 SMALL = "preset:start_here"
 
@@ -81,6 +83,29 @@ def test_faults_drawn_by_seed_give_an_interval() -> None:
     mean_jct = row(found, "mean_jct_s")
     assert mean_jct.pairs == 3 and mean_jct.low < mean_jct.difference < mean_jct.high
     assert mean_jct.difference > 0 and len({run.end_s for run in found.runs[1]}) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "bootstrap", "expected"),
+    [
+        ("nodes v100=+1", False, [0, 0]),
+        ("nodes v100=+1", True, [0, 1, 2] * 2),
+        ("faults mtbf_s=8 h, mttr_s=1 h", False, [0, 0, 1, 2]),
+    ],
+)
+def test_each_side_runs_once_unless_its_runs_can_differ(
+    change: str, bootstrap: bool, expected: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By jobs drawn anew, or by failures drawn on that side."""
+    made: list[int] = []
+
+    def counted(request: RunRequest) -> Run:
+        made.append(request.seed)
+        return do(request)
+
+    monkeypatch.setattr("workbench.session.many_runs.do", counted)
+    found = what_if(of_hours(), "fifo", change, seeds=range(3), bootstrap=bootstrap)
+    assert made == expected and [[run.seed for run in side] for side in found.runs] == [[0, 1, 2]] * 2
 
 
 @pytest.mark.long

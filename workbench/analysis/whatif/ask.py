@@ -110,11 +110,11 @@ class WhatIfQuestion:
 
     def requests(self) -> list[RunRequest]:
         """The runs to make: all of today's by seed, then those of each other side."""
-        sides = [
-            (self._changed(change, draw), seed)
-            for change in self.sides
-            for seed, draw in zip(self.seeds, self.draws, strict=True)
-        ]
+        distinct = {id(draw): draw for draw in self.draws}
+        sides = []
+        for change in self.sides:
+            changed = {key: self._changed(change, draw) for key, draw in distinct.items()}  # once, for runs alike
+            sides += [(changed[id(draw)], seed) for seed, draw in zip(self.seeds, self.draws, strict=True)]
         belief = belief_of_all([find_scheduler(side.scheduler) for side, _ in sides], self.belief)
         return [
             RunRequest(
