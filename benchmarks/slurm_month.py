@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.case import Work
@@ -12,24 +13,33 @@ GPUS_OF_A_NODE, DAYS, JOBS_OF_A_NODE, LOAD = 8, 30, 120, 0.94
 CHANGE = "outage rack=a100-r1 from 7 d to 14 d, drain"
 
 
-def slurm_month(jobs: int) -> Work:
-    """So many jobs, 15 of a GPU (30,000 on 2,000), scheduled by the tests' own scheduler before the clock runs."""
-    from tests.scenario.traces.slurm_month import demand, schedule, written
+def slurm_month(bootstrap: bool) -> Callable[[int], Work]:
+    """A benchmark of so many jobs, 15 of a GPU (30,000 on 2,000), which the tests' own scheduler has scheduled before.
 
-    folder, nodes = tempfile.TemporaryDirectory(), jobs // JOBS_OF_A_NODE
-    files = written(Path(folder.name), schedule(demand(jobs, DAYS, nodes, LOAD, 1), nodes), nodes)
+    bootstrap: whether pairs differ in their days, which makes twelve runs; by seed, as Slurm draws nothing, two.
+    """
 
-    def work() -> str:
-        import workbench
-        from workbench.scenario.traces import convert
+    def prepare(jobs: int) -> Work:
+        from tests.scenario.traces.slurm_month import demand, schedule, written
 
-        processes = os.cpu_count() or 1
-        log = files["log"][0]
-        scenario, _ = convert("sacct", log, nodes=files["nodes"], limits=files["limits"], config=files["config"])
-        found = workbench.calibrate(scenario, processes=processes)
-        scenario = found.kept(scenario)
-        answer = workbench.what_if(scenario, "slurm", CHANGE, seeds=range(6), bootstrap=True, processes=processes)
-        answer.report(Path(folder.name, "answer.html"), force=True)
-        return f"{found.verdict}, {nodes * GPUS_OF_A_NODE} GPUs, {len(answer.question.seeds)} pairs"
+        folder, nodes = tempfile.TemporaryDirectory(), jobs // JOBS_OF_A_NODE
+        files = written(Path(folder.name), schedule(demand(jobs, DAYS, nodes, LOAD, 1), nodes), nodes)
 
-    return work
+        def work() -> str:
+            import workbench
+            from workbench.scenario.traces import convert
+
+            processes = os.cpu_count() or 1
+            log = files["log"][0]
+            scenario, _ = convert("sacct", log, nodes=files["nodes"], limits=files["limits"], config=files["config"])
+            found = workbench.calibrate(scenario, processes=processes)
+            scenario = found.kept(scenario)
+            answer = workbench.what_if(
+                scenario, "slurm", CHANGE, seeds=range(6), bootstrap=bootstrap, processes=processes
+            )
+            answer.report(Path(folder.name, "answer.html"), force=True)
+            return f"{found.verdict}, {nodes * GPUS_OF_A_NODE} GPUs, {len(answer.question.seeds)} pairs"
+
+        return work
+
+    return prepare
