@@ -13,9 +13,11 @@ import psutil
 import pytest
 
 import workbench
+from workbench.cli.lab_process import ManyRuns
 from workbench.scenario.presets import preset
 from workbench.scheduling.estimators.registry import maker
 from workbench.scheduling.estimators.speed_error import ErrorLog
+from workbench.session.many_runs import RunRequest, do
 from workbench.simulation.run import Run
 
 
@@ -175,6 +177,20 @@ def test_many_runs_are_told_each_by_itself_and_one_that_fails_ends_no_other(proc
             "preset:gavel_example", "las", seed=5, until_s=600
         )
         assert told[1]["error"]["where"] == "scheduler" and told[1]["status"] == "invalid_input"
+
+
+def test_many_runs_alike_but_for_a_seed_that_draws_nothing_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    def counted(request: RunRequest) -> Run:
+        made.append(request.seed)
+        return do(request)
+
+    monkeypatch.setattr("workbench.session.many_runs.do", counted)
+    requests = [{"scenario": 0, "knobs": {}, "seed": seed, "scheduler": "las"} for seed in (3, 1, 2)]
+    told: list[dict[str, Any]] = []
+    ManyRuns(alone=True).do({"processes": 1, "scenarios": [scenario()], "requests": requests}, told.append)
+    assert made == [3] and [(each["number"], each["run"].seed) for each in told[:-1]] == [(0, 3), (1, 1), (2, 2)]
 
 
 def test_many_without_requests_starts_the_processes_and_no_more(process: LabProcess) -> None:

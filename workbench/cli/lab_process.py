@@ -246,14 +246,14 @@ class ManyRuns:
 
     def do(self, request: Mapping[str, Any], tell: Tell) -> None:
         """Make the runs, and tell each at once."""
-        from workbench.session.many_runs import RunRequest, attempt, outcomes
+        from workbench.session.many_runs import RunRequest, each_outcome
 
         began = time.perf_counter()
         scenarios = [Scenario.from_dict(scenario, "lab") for scenario in request["scenarios"]]
         requests = [RunRequest(**{**asked, "scenario": scenarios[asked["scenario"]]}) for asked in request["requests"]]
 
         kept = None if self._alone else self._warm(request["processes"])
-        with contextlib.closing(outcomes(requests, attempt, kept=kept)) as ended:
+        with contextlib.closing(each_outcome(requests, kept=kept)) as ended:
             for number, outcome in ended:  # none is kept here once it is told
                 if isinstance(outcome, WorkbenchError):
                     tell({"kind": "progress", "number": number, **outcome.as_json()})

@@ -137,20 +137,27 @@ def run_all(
     """
     check_processes(processes)
     found: dict[int, Outcome] = {}
-
-    first = _first_alike(requests)
-
-    def made(numbers: Sequence[int]) -> None:
-        for number, outcome in _made(requests, numbers, processes, kept):
-            alike = isinstance(outcome, Run) and not outcome.drew
-            for each in (i for i, its in enumerate(first) if i == number or (alike and its == number)):
-                found[each] = replace(outcome, seed=requests[each].seed) if isinstance(outcome, Run) else outcome
-                if on_outcome is not None:
-                    on_outcome(each, found[each])
-
-    made([number for number, its in enumerate(first) if its == number])
-    made([number for number in range(len(requests)) if number not in found])
+    with contextlib.closing(each_outcome(requests, processes, kept)) as ended:
+        for number, outcome in ended:
+            found[number] = outcome
+            if on_outcome is not None:
+                on_outcome(number, outcome)
     return [found[number] for number in range(len(requests))]
+
+
+def each_outcome(
+    requests: Sequence[RunRequest], processes: int = 1, kept: Processes | None = None
+) -> Generator[tuple[int, Outcome], None, None]:
+    """Number and outcome of each request as it ends, as `run_all` makes them; none is held on to here."""
+    first, told = _first_alike(requests), set[int]()
+    for others in (False, True):  # those alike to one that drew, or failed
+        numbers = [i for i, its in enumerate(first) if i not in told and (others or its == i)]
+        with contextlib.closing(_made(requests, numbers, processes, kept)) as ended:
+            for number, outcome in ended:
+                alike = isinstance(outcome, Run) and not outcome.drew
+                for each in (i for i, its in enumerate(first) if i == number or (alike and its == number)):
+                    told.add(each)
+                    yield each, replace(outcome, seed=requests[each].seed) if isinstance(outcome, Run) else outcome
 
 
 def _first_alike(requests: Sequence[RunRequest]) -> list[int]:
@@ -168,7 +175,7 @@ def _first_alike(requests: Sequence[RunRequest]) -> list[int]:
 
 def _made(
     requests: Sequence[RunRequest], numbers: Sequence[int], processes: int, kept: Processes | None
-) -> Iterator[tuple[int, Outcome]]:
+) -> Generator[tuple[int, Outcome], None, None]:
     """Some of the requests, as each ends."""
     several = kept is not None or processes > 1
     away = [number for number in numbers if several and not is_own(requests[number].scheduler)]
