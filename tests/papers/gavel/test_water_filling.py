@@ -15,6 +15,7 @@ import workbench
 from tests.papers.gavel.support import DATA, MERGED, TWO, better, by_assembly, merged, plain  # noqa: F401
 from workbench.base.errors import InputError
 from workbench.papers.gavel.algorithms import water_filling_phases
+from workbench.papers.gavel.algorithms.large_programmes import part_of
 from workbench.papers.gavel.algorithms.water_filling_phases import LevelCourse
 from workbench.papers.gavel.formulations import bottleneck
 from workbench.papers.gavel.formulations.bottleneck import Bottleneck, at_first
@@ -295,6 +296,15 @@ def test_of_many_jobs_phases_begin_near_their_ends_and_find_the_same(monkeypatch
     found = allocate(data)
     assert (60, True) in began and (10, False) in began
     assert found.by_job["levels"] == pytest.approx(plain_ones.by_job["levels"], rel=1e-7, abs=1e-9)
+
+
+def test_a_queue_whose_first_jobs_stand_for_nobody(monkeypatch):
+    """One of six of a queue's jobs stands for all, but none of those that get a GPU."""
+    data = drawn(0, 30, (1, 2), [1])
+    plain_ones = allocate(data)
+    assert not plain_ones.by_job["levels"][part_of(30)].any()
+    monkeypatch.setattr(water_filling_phases, "SIMPLEX_UP_TO", 20)
+    assert allocate(data).by_job["levels"] == pytest.approx(plain_ones.by_job["levels"], rel=1e-7)
 
 
 def test_an_optimum_of_max_min_fairness_that_is_dominated():

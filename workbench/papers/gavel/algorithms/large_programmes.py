@@ -174,9 +174,14 @@ class _Owners(NamedTuple):
         return found
 
 
+def part_of(jobs: int) -> IntArray:
+    """Positions of those who stand for all."""
+    return np.sort(np.random.default_rng(jobs).permutation(jobs)[: jobs // PART])
+
+
 def basis_by_a_part(programme: Programme, jobs: int, solver: Solver) -> tuple[IntArray, IntArray]:
     """Where columns and rows are to begin: where those of the job that is most like theirs ended, of a part of them."""
-    chosen = np.sort(np.random.default_rng(jobs).permutation(jobs)[: jobs // PART])
+    chosen = part_of(jobs)
     columns, rows = _Owners.of(programme.columns, jobs), _Owners.of(programme.rows, jobs)
     there = np.zeros(jobs + 1, dtype=bool)
     there[chosen] = there[-1] = True  # the last is what belongs to no job

@@ -24,9 +24,9 @@ import numpy as np
 
 from workbench.papers.gavel.algorithms.large_programmes import (
     BY_A_PART_UP_TO,
-    PART,
     SIMPLEX_UP_TO,
     basis_by_a_part,
+    part_of,
     without_implied_limits,
 )
 from workbench.papers.gavel.formulations.allocation import DividedTime
@@ -236,11 +236,13 @@ class _Phases:
         if not self.large:
             return course.end
         jobs = len(self.level)
-        rows = np.sort(np.random.default_rng(jobs).permutation(jobs)[: jobs // PART])
+        rows = part_of(jobs)
         few, times = replace(self.data, fair=self.data.equal).only(rows, len(rows) / jobs), jobs / len(rows)
         if self.shares is not None:
-            used = np.maximum(self.data.used(self.shares), WHOLE)
-            few, times = replace(few, workers=self.data.workers * few.used(self.shares[rows]) / used), LATER * times
+            used, by_few = np.maximum(self.data.used(self.shares), WHOLE), few.used(self.shares[rows])
+            if ((by_few <= 0) & (self.data.workers > 0)).any():  # it stands for nobody there
+                return course.end
+            few, times = replace(few, workers=self.data.workers * by_few / used), LATER * times
         part = _Phases(few, self.make, self.test, self.solver)
         part.level, part.closed = self.level[rows], self.closed.reshape(self.data.limit.shape)[rows].ravel()
         cap = part._caps()
@@ -260,7 +262,7 @@ class _Phases:
         programme = self._programme(gang * way / largest, self.level)
         if self.kept is None:
             self.kept = KeptProgramme(programme, self.solver.without_presolve())
-            if self.large:
+            if self.large and way[part_of(len(way))].any():
                 self.kept.begin(*basis_by_a_part(programme, len(self.level), self.solver))
         else:
             self.kept.change(programme)
