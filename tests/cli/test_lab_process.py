@@ -187,7 +187,8 @@ def test_many_runs_alike_but_for_a_seed_that_draws_nothing_are_made_once(monkeyp
         return do(request)
 
     monkeypatch.setattr("workbench.session.many_runs.do", counted)
-    requests = [{"scenario": 0, "knobs": {}, "seed": seed, "scheduler": "las"} for seed in (3, 1, 2)]
+    common = {"scenario": 0, "knobs": {}, "scheduler": "las", "window": [0, 1]}  # as JSON has a window
+    requests = [{**common, "seed": seed} for seed in (3, 1, 2)]
     told: list[dict[str, Any]] = []
     ManyRuns(alone=True).do({"processes": 1, "scenarios": [scenario()], "requests": requests}, told.append)
     assert made == [3] and [(each["number"], each["run"].seed) for each in told[:-1]] == [(0, 3), (1, 1), (2, 2)]

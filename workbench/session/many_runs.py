@@ -167,7 +167,7 @@ def _first_alike(requests: Sequence[RunRequest]) -> list[int]:
     found = []
     for number, request in enumerate(requests):
         alike = not is_own(request.scheduler) and request.charge_decisions is None
-        rest = (request.scheduler, str(sorted(request.knobs.items())), *request.rest()[3:])
+        rest = (request.scheduler, str(sorted(request.knobs.items())), str(request.rest()[3:]))
         key = (id(request.scenario), *rest) if alike else (number,)
         found.append(known.setdefault(key, number))
     return found
