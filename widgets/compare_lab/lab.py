@@ -19,6 +19,7 @@ from widgets.lab.results import drawings
 from widgets.lab.scenario_panel import ScenarioPanel
 from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, tabs_of, whole
 from widgets.parts.presenter import Panel
+from widgets.work.kernel import is_small
 from widgets.work.many import ManyWork
 from widgets.work.pace import Paced
 from widgets.work.work import when_idle
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from workbench.analysis.charts import Drawing
 
 OWN_CSS = (Path(__file__).parent / "compare.css").read_text(encoding="utf-8")
-FIRST = "compare_mixed"
+FIRST = "start_here"
 MOST_SEEDS = 30
 LOADED = "Press Compare."
 NOTHING_ELSE = ""
@@ -45,9 +46,10 @@ DIFFER_IN = (("their jobs, drawn anew", True), ("the seed alone", False))
 
 
 class CompareLab(LabShell[CompareSetting]):
-    """Compares schedulers on a scenario (default: `compare_mixed`), a file, or the preset that `scenario` names.
+    """Compares schedulers on a scenario (default: `start_here`), a file, or the preset that `scenario` names.
 
-    schedulers: names or (name, knobs) as for `workbench.compare`; default: the scenario's.
+    schedulers: names or (name, knobs) as for `workbench.compare`; default: the scenario's, without a scenario one of
+    each paper. Up to ten jobs are compared as they are opened.
     scenario, comparison: what the tables say, and what was compared last, as objects.
     """
 
@@ -59,7 +61,7 @@ class CompareLab(LabShell[CompareSetting]):
         self._work = ManyWork(self._on_outcome, self._on_end)
         self._work.warm()
         self._start = opened(FIRST if scenario is None else scenario)
-        self._start_with = schedulers
+        self._start_with = schedulers = _one_of_each_paper() if scenario is None and not schedulers else schedulers
         self._outcomes: Outcomes | None = None
         self._began_s = 0.0
         bar = SolveBar(self.compare, self._work.cancel, "Compare", "Run every scheduler on this scenario")
@@ -102,6 +104,13 @@ class CompareLab(LabShell[CompareSetting]):
         self._show(CompareSetting(scenario, entries, int(self._seeds.value), (belief,), bool(self._differ.value)))
         self._start, self._start_with = scenario, schedulers
         self._on_change("ready", LOADED)
+        when_idle(self._compare_small)
+
+    def _compare_small(self) -> None:
+        """Compare what was opened, if that is quick and nobody has set anything since."""
+        present = self._frame.history.present
+        if self.state == "ready" and present is not None and is_small(present.scenario):
+            self.compare()
 
     def set(
         self,

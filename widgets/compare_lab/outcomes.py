@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from widgets.editors.scheduler_choice import short_titles
 from workbench.analysis.comparison import Comparison, ComparisonCase, compared, jobs_of, list_cases, with_beliefs
 from workbench.base.errors import WorkbenchError
 from workbench.scenario.scenario import Scenario
@@ -64,6 +65,12 @@ class Outcomes:
     def labels(self) -> tuple[str, ...]:
         """The schedulers' labels, in order."""
         return tuple(dict.fromkeys(case.label for case in self.cases))
+
+    def titled(self, label: str) -> str:
+        """A label with the scheduler called as in the list."""
+        name = next(case.scheduler for case in self.cases if case.label == label)
+        title = next(title for title, known in short_titles() if known == name)
+        return label.replace(name, title, 1)
 
     @property
     def seeds(self) -> tuple[int, ...]:

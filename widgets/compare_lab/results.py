@@ -11,7 +11,7 @@ import ipywidgets as w
 import pandas as pd
 
 from widgets.compare_lab.outcomes import Outcomes
-from widgets.compare_lab.tables import decides_table, in_lines, measures_table, reads_table
+from widgets.compare_lab.tables import best_line, decides_table, in_lines, measures_table, reads_table
 from widgets.compare_lab.two_schedulers import DifferencePage
 from widgets.lab.results import PAGES, drawings
 from widgets.parts.chart_page import ChartPage
@@ -52,9 +52,12 @@ class CompareResults:
         self._against_chosen: str | None = None
         self._version = 0
         self._setting_up = False
-        self._note, self._none, self._measures, self._decides, self._reads, self._job = (w.HTML() for _ in range(6))
+        self._note, self._none, self._measures, self._decides, self._reads, self._job, self._best = (
+            w.HTML() for _ in range(7)
+        )
         self._job.add_class("wb-job")
         self._note.add_class("wb-outdated")
+        self._best.add_class("wb-gains")
         self._jct, self._latency = ChartPage("completion times", "jct"), ChartPage("latency ratio", "latency")
         self._difference = DifferencePage(self.select)
         self._trade_off = TradeOffPage()
@@ -88,7 +91,7 @@ class CompareResults:
         tools.add_class("wb-tools")
         self._stack = w.VBox()
         self._stack.add_class("wb-gantts")
-        self._played = w.VBox([tools, self._job, self._stack])
+        self._played = w.VBox([tools, self._best, self._job, self._stack])
         self._played.add_class("wb-played")
         self._charts = w.VBox([self._jct.box, self._latency.box])
         seeds = w.HTML(f"<p class='wb-note'>{html.escape(VARY)}</p>")
@@ -138,6 +141,7 @@ class CompareResults:
         self._found = self._outcomes.comparison() if self._outcomes.runs else None
         self._offer_against(self._outcomes)
         self._measures.value = measures_table(self._outcomes, self._found, self._against.value)
+        self._best.value = best_line(self._outcomes, self._found)
         self._show_what_there_is()
         if self._selected is not None and self._selected not in (self.jobs or {self._selected}):
             self.select(None)  # another seed has other jobs
@@ -231,7 +235,8 @@ class CompareResults:
             page.tools.layout.display = None if self._export.value else "none"
 
     def _draw_gantts(self) -> None:
-        charts, runs = drawings().charts, self._runs()
+        charts, runs, outcomes = drawings().charts, self._runs(), self._outcomes
+        assert outcomes is not None
         longest_s = max(run.end_s for run in runs.values())
         for label, run in runs.items():
             end_s = run.end_s if self._own_axes.value else longest_s
@@ -248,7 +253,7 @@ class CompareResults:
                 cluster=run.scenario.cluster,
                 end_s=end_s,
                 max_height=GANTT_PX,
-                title=in_lines(label),
+                title=in_lines(outcomes.titled(label)),
             )
             self._gantts[label].show(drawing, self._selected)
         self._show_job()
@@ -295,12 +300,13 @@ class CompareResults:
         if self._selected is None:
             self._job.value = "<p class='wb-note'>Click a bar to follow a job through all schedules.</p>"
             return
-        facts = []
+        facts, outcomes = [], self._outcomes
+        assert outcomes is not None
         for label, run in self._runs().items():
             row = run.jobs[run.jobs["job"] == self._selected].iloc[0]
             unfinished = pd.isna(row["finish_s"])
             took = "not finished" if unfinished else format_duration(row["finish_s"] - row["arrival_s"], parts=2)
-            facts.append(f"{label}: {took}")
+            facts.append(f"{outcomes.titled(label)}: {took}")
         text = html.escape("; ".join(facts))
         self._job.value = f"<p><b>{html.escape(self._selected)}</b>, JCT with {text}.</p>"
 

@@ -20,7 +20,8 @@ from workbench.analysis.metrics import metric, warned
 from workbench.analysis.metrics.confidence import LEVEL
 from workbench.analysis.metrics.declared import MAIN
 from workbench.analysis.metrics.summary import shown, with_known
-from workbench.base.labels import unit_beside, with_unit
+from workbench.analysis.whatif.words import amount
+from workbench.base.labels import listed, unit_beside, with_unit
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
@@ -65,7 +66,8 @@ def measures_table(outcomes: Outcomes, found: Comparison | None, against: str | 
                 for name, scale in zip(names, scales, strict=True)
                 for beside in [_beside(float(spread[name][label]) / scale.per, pairs.get((str(label), name), ""))]
             ]
-    head = "".join(f"<th scope='col' class='wb-right-aligned'>{_breakable(label)}</th>" for label in outcomes.labels)
+    titles = [_breakable(outcomes.titled(label)) for label in outcomes.labels]
+    head = "".join(f"<th scope='col' class='wb-right-aligned'>{title}</th>" for title in titles)
     rows = [
         f"<tr><th scope='row' class='wb-left-aligned'>{text}</th>"
         f"{''.join(cells[number] for cells in columns.values() if number < len(cells))}</tr>"
@@ -77,6 +79,26 @@ def measures_table(outcomes: Outcomes, found: Comparison | None, against: str | 
         f"<thead><tr><th scope='col' class='wb-left-aligned'>Measure</th>{head}</tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table></div>{_footnote(outcomes, found, against)}"
     )
+
+
+BEST = ("mean_jct_s", "makespan_s", "max_finish_time_fairness", "weighted_miss_rate")
+"""Of these the best is named above the schedules: how soon, how long in all, how fair, how punctual."""
+
+
+def best_line(outcomes: Outcomes, found: Comparison | None) -> str:
+    """Who is best in what, on the mean of the seeds, in one line, as HTML; empty for one scheduler."""
+    names = [name for name in BEST if name in measures_shown(found)]
+    if found is None or not names or len(found.labels) < 2:
+        return ""
+    means = found.mean()[names]
+    best, parts = best_of(means), []
+    for name in names:
+        mine = [str(label) for label in means.index if best[name][label]]
+        if mine:
+            value = html.escape(amount(float(means[name][mine[0]]), metric(name).unit))
+            titles = html.escape(listed(map(outcomes.titled, mine)))
+            parts.append(f"{html.escape(metric(name).label)} <b>{titles}</b> ({value})")
+    return f"<p>Best: {'; '.join(parts)}. The page Measures has all.</p>" if parts else ""
 
 
 class _Scale(NamedTuple):

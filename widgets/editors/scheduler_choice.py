@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import html
-import re
 import weakref
 from collections.abc import Callable, Collection
 from functools import cache
@@ -16,6 +15,9 @@ from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.room import Room
 from workbench.session.registry import find_scheduler, schedulers, skipped_rooms
 
+NARROW = 30
+"""So many letters a narrow list has room for."""
+
 
 def titles(own: Collection[str] = ()) -> list[tuple[str, str]]:
     """Every scheduler's title and name, as a list offers them: those of `own` first."""
@@ -23,9 +25,11 @@ def titles(own: Collection[str] = ()) -> list[tuple[str, str]]:
 
 
 def short_titles() -> list[tuple[str, str]]:
-    """The same for narrow lists: without what a title adds in brackets or after a comma, where the rest is its own."""
+    """The same for narrow lists: without what a title adds in brackets, or a long one after a comma, where the rest is
+    its own."""
     known = titles()
-    heads = [re.split(r" \(|, ", title)[0] for title, _ in known]
+    heads = [title.partition(" (")[0] for title, _ in known]
+    heads = [head if len(head) <= NARROW else head.partition(", ")[0] for head in heads]
     return [(head if heads.count(head) == 1 else title, name) for head, (title, name) in zip(heads, known, strict=True)]
 
 

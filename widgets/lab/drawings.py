@@ -16,6 +16,7 @@ from widgets.lab.trials import TriedRun, names
 from workbench.analysis import charts, metrics
 from workbench.analysis.charts import Drawing
 from workbench.analysis.charts.gantt_data import MANY_JOBS, MANY_ROWS, By, Colour
+from workbench.base.errors import counted
 from workbench.base.units import format_duration
 from workbench.scheduling.decision import in_sequences
 from workbench.scheduling.estimators.registry import DEFAULT, maker
@@ -194,7 +195,11 @@ def _leases(look: ChartContext) -> Drawing:
     run = look.run
     rewards = {job.name: job.rewards for job in run.scenario.jobs}
     table = charts.run_leases(run.timeline, run.jobs, rewards, end_s=run.end_s, broken_s=metrics.broken_s(run))
-    return charts.lease_gantt(table, lease=run.knobs.get("slo_lease_s"), end=run.end_s, axis_s=look.axis_s)
+    without = sum(not each for each in rewards.values())
+    note = f"a mark for each deadline; without one, so only By job and By GPU: {counted(without, 'job')}"
+    return charts.lease_gantt(
+        table, lease=run.knobs.get("slo_lease_s"), end=run.end_s, axis_s=look.axis_s, subtitle=note if without else ""
+    )
 
 
 def _rewards(look: ChartContext) -> Drawing:

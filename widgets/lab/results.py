@@ -529,12 +529,16 @@ class Results:
         frame = self._run.table(name)
         if self._selected is not None and "job" in frame.columns:
             frame = frame[frame["job"] == self._selected]
-        note = f"{len(frame)} rows" + (f", the first {ROWS_SHOWN} shown" if len(frame) > ROWS_SHOWN else "")
+        note = counted(len(frame), "row") + (f", the first {ROWS_SHOWN} shown" if len(frame) > ROWS_SHOWN else "")
         note += f" (only {self._selected})" if self._selected is not None and "job" in frame.columns else ""
         columns = next(table.columns for table in TABLES if table.name == name)
-        heads = {c.name: head_of(c.name, c.unit) for c in columns}
-        meanings = {heads[c.name]: f"{c.meaning} ({c.unit})" if c.unit else c.meaning for c in columns}
-        text = html_table(frame.head(ROWS_SHOWN).rename(columns=heads), meanings)
+        times = [c.name for c in columns if c.unit == "s"]
+        heads = {c.name: head_of(c.name, c.unit).removesuffix(" (s)") for c in columns}
+        units = {c.name: f" ({c.unit})" if c.unit and c.name not in times else "" for c in columns}
+        meanings = {heads[c.name]: f"{c.meaning}{units[c.name]}" for c in columns}
+        frame = frame.head(ROWS_SHOWN)
+        frame = frame.assign(**{name: [_time(each) for each in frame[name]] for name in times})
+        text = html_table(frame.rename(columns=heads), meanings)
         self._table.value = f"<p class='wb-note'>{html.escape(note)}</p>" + text
 
 

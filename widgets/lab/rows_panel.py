@@ -143,7 +143,7 @@ class RowsPanel:
         picked, self._found, self._quiet = self._picked_name(), found, True
         names = [self._name_of(number) for number in found.order]
         at = names.index(picked) if picked in names else -1
-        self._head.value, self._notes.value = _head(found.table), _notes(found.table)
+        self._notes.value = _notes(found.table)
         self._list.show(*_texts(found), numbers=2, picked=at)
         self._quiet = False
         self.mark(self._job)
@@ -156,6 +156,7 @@ class RowsPanel:
         found, run = self._found, None if self._of is None else self._of[0]
         if found is None or run is None:
             return
+        self._head.value = _head(found.table, run, job)
         of = [] if job is None else [
             place for place, number in enumerate(found.order)
             if number is not None and job in jobs_of(found.statement, number, run)
@@ -336,7 +337,7 @@ def _texts(found: FoundRows) -> tuple[list[str], list[list[str]]]:
     heads = ["Equation", "Row in numbers", "Slack", "Price of relaxed" if price != "dual" else "Dual", "Binds"]
     names = [*found.statement.names, *table["part"][count:]]
     cells = [
-        [f"({tag}) {name}", row, "0" if binds else short_number(slack), short_number(worth), "yes" if binds else ""]
+        [f"({tag}) {name}", row, "0" if binds else _number(slack), _number(worth), "yes" if binds else ""]
         for tag, name, row, slack, worth, binds in zip(
             table["tag"], names, table["row"], table["slack"], table[price], table["binding"], strict=True
         )
@@ -344,12 +345,25 @@ def _texts(found: FoundRows) -> tuple[list[str], list[list[str]]]:
     return heads, [cells[count if number is None else number] for number in found.order]
 
 
-def _head(table: pd.DataFrame) -> str:
-    about = table.attrs
-    when = format_duration(float(about["at_s"]), parts=2)
+NOTHING = 1e-9
+"""What is nearer to 0 than this is what solvers leave of 0."""
+
+
+def _number(value: float) -> str:
+    return "0" if abs(value) < NOTHING else short_number(value)
+
+
+def _head(table: pd.DataFrame, run: Run, job: str | None) -> str:
+    """What decision the rows are of and until when it holds, and which are marked."""
+    about, made_s = table.attrs, float(table.attrs["at_s"])
+    anew_s = run.decisions["time_s"][(run.decisions["made_by"] != "kept") & (run.decisions["time_s"] > made_s)]
+    until_s = run.end_s if anew_s.empty else float(anew_s.min())
+    when, until = (format_duration(time_s, parts=2) for time_s in (made_s, until_s))
+    marked = "" if job is None else f" Marked: the rows of {job}."
     objective = f"{about['sense']} {short_number(float(about['objective']))} {about['unit'].removeprefix('1')}".strip()
-    said = html.escape(f"Rows with numbers, as decided at {when} ({about['formulation']}: {objective})")
-    return f"<h4>{said}</h4><p class='wb-note'>{PICK}</p>"
+    what = f"{about['formulation']}: {objective}"
+    said = html.escape(f"Rows with numbers, decided at {when}, in force until {until} ({what})")
+    return f"<h4>{said}</h4><p class='wb-note'>{html.escape(PICK + marked)}</p>"
 
 
 def _notes(table: pd.DataFrame) -> str:

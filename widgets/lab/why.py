@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -70,8 +71,9 @@ def _links(links: Iterable[Link]) -> str:
 def _link(link: Link) -> str:
     """A link's sentence; its numbers folded."""
     step = link.step[:1].upper() + link.step[1:]
-    rest = link.text.removeprefix(step) if link.text.startswith(step) else f": {link.text}"
-    said = f"<b>{html.escape(step)}</b>{html.escape(rest)}"
+    begins = re.match(rf"{re.escape(step)}\w*", link.text)
+    head, rest = (begins[0], link.text[begins.end() :]) if begins else (step, f": {link.text}")
+    said = f"<b>{html.escape(head)}</b>{html.escape(rest)}"
     if not link.facts:
         return said
     rows = [(name, value if isinstance(value, str) else short_number(value), unit) for name, value, unit in link.facts]

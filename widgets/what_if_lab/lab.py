@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,10 +24,11 @@ from widgets.what_if_lab.buying import BuyingPage
 from widgets.what_if_lab.calibration import CalibrationPage
 from widgets.what_if_lab.change_form import ChangeForm
 from widgets.what_if_lab.trace import TraceChoice
+from widgets.work.kernel import is_small
 from widgets.work.many import ManyWork
 from widgets.work.process import process_work
 from widgets.work.thread import ThreadWork, aside
-from widgets.work.work import Workplace
+from widgets.work.work import Workplace, when_idle
 from workbench.analysis.whatif import Change, Configuration, WhatIf, WhatIfQuestion, concluded, parse_change
 from workbench.base.errors import InputError, WorkbenchError, counted
 from workbench.scenario.scenario import Scenario
@@ -71,15 +73,16 @@ NARROW = {"description_width": "5.5em"}
 
 
 class WhatIfLab(LabShell[WhatIfSetting]):
-    """A panel on a scenario (default: `gavel_physical`), a file, or the preset that `scenario` names.
+    """A panel on a scenario (default: `start_here`), a file, or the preset that `scenario` names.
 
-    scheduler: today's; default: the scenario's first, else `las`. answer: the last `workbench.WhatIf`.
+    scheduler: today's; default: the scenario's first, else `las`. answer: the last `workbench.WhatIf`. With up to ten
+    jobs the question that it opens with is answered at once.
     """
 
     EDITED = "Set, not run. Run compares today with the change."
 
     def __init__(
-        self, scenario: Scenario | str | Path = "gavel_physical", scheduler: str | Scheduler | None = None
+        self, scenario: Scenario | str | Path = "start_here", scheduler: str | Scheduler | None = None
     ) -> None:
         self._scenario = self._start = with_usable_schedulers(opened(scenario))
         self._start_with = _first(self._scenario, scheduler)
@@ -114,6 +117,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         super().__init__("What if", bar, more=[self._report, self._download])
         self._build()
         self._reset()
+        when_idle(partial(self._run_small, self._frame.history.present))
 
     # What a notebook may ask for -------------------------------------------------------------------------------------
 
@@ -197,6 +201,12 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         self._bar.far(0.0)
         self._bar.say("working", f"Running {counted(len(requests), 'run')}: {setting.change.words} ...")
         self._many.submit(requests)
+
+    def _run_small(self, first: WhatIfSetting | None) -> None:
+        """Answer what the lab opened with, if that is quick and nobody has set or asked anything since."""
+        same = first is not None and self._frame.history.present is first and self._frame.history.valid
+        if same and first is not None and is_small(first.scenario) and self._asked is None and self._answer is None:
+            self.run()
 
     def cancel(self) -> None:
         """Stop the runs; the last answer stays."""

@@ -84,7 +84,7 @@ class Fifo(LineScheduler):
     """In the order of arrival; not preemptive, so nobody moves to a faster type."""
 
     name = "fifo"
-    title = "First in, first out"
+    title = "First in, first out (each keeps its GPUs)"
     knobs = (PRESET, AWARE, BLOCKING, queue.ROUND_S, THROUGH, SPACE_SHARING, BACKFILL)
     uses = LineScheduler.uses | {LIMIT_S}
     leftovers = "none"

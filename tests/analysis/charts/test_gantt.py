@@ -12,13 +12,15 @@ import pytest
 from chart_tables import CLUSTER, HOSTILE, ROUND_S, decisions, everything, interval, jobs, jobs_named, timeline
 
 from tests.load import at_most
-from workbench.analysis.charts import Drawing, gantt, plan, theme, to_png, to_svg
+from workbench import preset, simulate
+from workbench.analysis.charts import Drawing, gantt, plan, run_gantt, theme, to_png, to_svg
 from workbench.analysis.charts.drawing import SELECTED, records
 from workbench.analysis.charts.gantt import left_px as gantt_left_px
 from workbench.analysis.charts.gantt import plan_timeline
 from workbench.analysis.charts.gantt_data import Colours
 from workbench.analysis.charts.theme import job_colours
 from workbench.base.errors import InputError
+from workbench.scenario.cluster import Cluster
 from workbench.simulation.schema import KINDS
 
 
@@ -306,3 +308,18 @@ def test_a_job_has_the_colour_of_its_place_in_the_scenario() -> None:
 
 def test_an_empty_plan_can_be_drawn() -> None:
     assert plan([], ["x"], CLUSTER).data["message"]["text"].tolist() == ["Nothing ran"]
+
+
+def test_outlines_of_another_cluster_stand_at_their_nodes() -> None:
+    """With one more node of two V100 the K80 is two rows lower: its bars before are outlined there."""
+    scenario = preset("start_here")
+    fast, slow = scenario.cluster.nodes
+    more = Cluster(accelerators=scenario.cluster.accelerators, nodes=(fast.model_copy(update={"count": 2}), slow))
+    before, after = (simulate(each, "gavel.max_min_fairness") for each in (scenario, scenario.replace(cluster=more)))
+    drawn = run_gantt(before, by="slot")
+    outlined = run_gantt(after, by="slot", before=drawn).data["before"]
+    old = drawn.data["bars"].query("kind == 'run'")
+    assert set(outlined["y0"]) == {0.06, 1.06, 4.06} and (outlined["y1"] <= 5).all()
+    k80 = old[old["accelerator"] == "k80"]
+    assert outlined["y0"].eq(4.06).sum() == len(k80), "nobody runs there now as before"
+    assert run_gantt(before, by="slot", before=drawn).data["before"].empty

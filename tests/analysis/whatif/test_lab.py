@@ -123,6 +123,19 @@ def test_the_answer_is_that_of_the_library(panel: WhatIfLab) -> None:
     assert "las" in panel._vary._values.value
 
 
+def test_what_it_opens_with_is_answered_at_once_unless_something_was_set(panel: WhatIfLab) -> None:
+    first = panel._frame.history.present
+    panel.set(pairs=2)
+    panel._run_small(first)
+    assert panel.state == "edited" and not panel._many.requests
+    panel._run_small(panel._frame.history.present)
+    assert panel.state == "working" and len(panel._many.requests) == 4
+    panel._many.answer()
+    panel._many.requests = []
+    panel._run_small(panel._frame.history.present)
+    assert panel.state == "done" and not panel._many.requests, "it is answered"
+
+
 def test_the_report_goes_to_the_browser(panel: WhatIfLab, monkeypatch: pytest.MonkeyPatch) -> None:
     given: list[tuple[str, bytes]] = []
     monkeypatch.setattr(panel._download, "give", lambda name, content: given.append((name, content)))

@@ -16,6 +16,7 @@ from tests.widgets.lab.support import run, until
 from widgets import CompareLab
 from widgets.compare_lab.entries import changed_knobs
 from widgets.editors.core_panel import SHARING
+from widgets.editors.scheduler_choice import short_titles
 from widgets.work.work import Message
 from workbench.analysis.charts.theme import time_unit
 from workbench.base.errors import InputError
@@ -79,11 +80,25 @@ def look_at(lab: CompareLab, tab: str) -> None:
 
 def test_the_plan_of_the_scenario_is_what_it_opens_with(waiter: Waiter) -> None:
     lab = CompareLab()
-    assert lab.scenario == workbench.preset("compare_mixed")
+    assert lab.scenario == workbench.preset("start_here") and len(lab.schedulers) == 5, "one of each paper"
+    lab = CompareLab("compare_mixed")
     assert [name for name, _ in lab.schedulers] == [plan.scheduler for plan in lab.scenario.schedulers]
     assert (lab.state, lab.status) == ("ready", "Press Compare.")
     with pytest.raises(InputError, match="press Compare first"):
         _ = lab.comparison
+
+
+def test_what_is_small_is_compared_as_it_is_opened_unless_something_was_set(waiter: Waiter) -> None:
+    async def story() -> None:
+        lab, edited, large = CompareLab("start_here", THREE), CompareLab("start_here"), CompareLab("compare_mixed")
+        edited.set(THREE)
+        await until(lambda: lab.state == "working")
+        assert (edited.state, large.state) == ("edited", "ready")
+        for other in (edited, large):
+            other._compare_small()
+        assert (edited.state, large.state) == ("edited", "ready")
+
+    run(story)
 
 
 def test_runs_appear_as_they_end_and_are_those_of_compare(waiter: Waiter) -> None:
@@ -110,7 +125,9 @@ def test_all_gantts_have_one_time_axis_one_selection_and_one_playback(waiter: Wa
     assert len(ends) == 1 and ends.pop() == pytest.approx(longest / time_unit(longest).seconds)
     pages[1].view.picked = {"job": "game"}
     assert [page.view.selected for page in pages] == ["game"] * 3 and lab._results.selected == "game"
-    assert all(f"{name}: " in lab._results._job.value for name in THREE)
+    called = {name: title for title, name in short_titles()}
+    assert all(f"{called[name]}: " in lab._results._job.value for name in THREE), "as in the list of schedulers"
+    assert pages[1].drawing is not None and pages[1].drawing.chart.to_dict()["title"]["text"] == called[THREE[1]]
     lab._results.playback.number = 1
     until_s = {page.view.params["until"] for page in pages}
     assert len(until_s) == 1 and None not in until_s
@@ -161,6 +178,8 @@ def test_the_best_of_each_measure_is_marked(waiter: Waiter) -> None:
     waiter.end_all()
     best = lab.comparison.best()
     page = lab._results._measures.value
+    called = {name: title for title, name in short_titles()}
+    assert f"Mean JCT <b>{called[best['mean_jct_s'].idxmax()]}</b> (" in lab._results._best.value
     shown = [n for n in ("mean_jct_s", "makespan_s", "utilisation", "max_finish_time_fairness") if best[n].any()]
     assert shown and page.count("aria-label='best'") >= len(shown)
 
@@ -365,7 +384,7 @@ def test_every_tab_shows_something(waiter: Waiter) -> None:
 
 
 def test_what_each_scheduler_reads_and_what_it_leaves_aside(waiter: Waiter) -> None:
-    lab = CompareLab()
+    lab = CompareLab("compare_mixed")
     lab.compare()
     page = lab._results._reads.value.replace("<wbr>", "")
     for label, name in ((name, name) for name, _ in lab.schedulers):
@@ -569,7 +588,8 @@ def test_long_labels_are_in_lines_and_whole_on_hover(waiter: Waiter) -> None:
     (first, page), _ = lab._results._gantts.items()
     assert page.drawing is not None
     lines = page.drawing.chart.to_dict()["title"]["text"]
-    assert len(lines) > 1 and " ".join(lines) == first and max(map(len, lines)) <= 30
+    said = first.replace("fifo", "First in, first out", 1)
+    assert len(lines) > 1 and " ".join(lines) == said and max(map(len, lines)) <= 30
     look_at(lab, "Why")
     chosen = lab._results._difference._which
     assert [choice.tooltip for choice in chosen] == list(lab._results._gantts)

@@ -172,7 +172,7 @@ def test_a_decision_is_told_step_by_step(work: Waiter) -> None:
     page._job.value, page._at.value = DECISION, "45 min"
     told = page._answer.value
     assert "In the decision of 42 min GPUs go to game and translation, and vision waits." in told
-    steps = [told.index(f"<b>{step}</b>") for step in ("There", "Share", "Rank", "Turns", "Placement")]
+    steps = [told.index(f"<b>{step}</b>") for step in ("There", "Shares", "Rank", "Turns", "Placement")]
     assert steps == sorted(steps) and told.count("class='wb-strip'") == 3
     assert page._otherwise.box.layout.display == "none"
     lab._results.playback.number = 0

@@ -65,7 +65,7 @@ def test_a_lab_opens_solved_and_follows_its_slider_without_process_and_thread(al
         control.slider.value = value
         assert lab.state == "done" and lab.run.knobs["round_s"] == value
     lab._results.open("Model")
-    assert "Rows with numbers, as decided at" in lab._formulation.rows._head.value
+    assert "Rows with numbers, decided at" in lab._formulation.rows._head.value
     change_a_row(lab)
     lab._vary.opened()
     lab._vary.run()

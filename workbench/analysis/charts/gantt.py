@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 import altair as alt
+import numpy as np
 import pandas as pd
 
 from workbench.analysis.charts import theme
@@ -245,14 +246,32 @@ OUTLINES = ["job", "start_s", "end_s", "y0", "y1", "fill"]
 
 
 def outlines(before: Drawing | None, rows: pd.DataFrame, bars: pd.DataFrame) -> pd.DataFrame:
-    """The bars of another drawing with these rows that are not among these, as the data set `before`."""
-    if before is None or not before.data["rows"].equals(rows):
+    """The bars of another drawing that are not among these, as the data set `before`; where rows are others, those of
+    the nodes that are in both."""
+    if before is None:
         return pd.DataFrame(columns=OUTLINES)
     old = before.data["bars"]
-    there = set(zip(*lists_of(bars, *OUTLINES), strict=True))
-    every = zip(*lists_of(old, "kind"), zip(*lists_of(old, *OUTLINES), strict=True), strict=True)
-    rest = [row for kind, row in every if kind == "run" and row not in there]
-    return pd.DataFrame(rest, columns=OUTLINES)
+    old = old[old["kind"] == "run"]
+    if not before.data["rows"].equals(rows):
+        old = _with_nodes(old, before.data["rows"], rows)
+    there = set(_outlined(bars))
+    return pd.DataFrame([row for row in _outlined(old) if row not in there], columns=OUTLINES)
+
+
+def _outlined(bars: pd.DataFrame) -> Iterable[tuple[Any, ...]]:
+    return zip(*lists_of(bars.round({"y0": 6, "y1": 6}), *OUTLINES), strict=True)
+
+
+def _with_nodes(bars: pd.DataFrame, old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
+    """Bars where their nodes are among other rows; without those of nodes that are gone, or whose GPUs are."""
+    was, now = (rows[rows["column"] == "node"].set_index("node")[["y0", "y1"]] for rows in (old, new))
+    if was.empty or bars.empty:
+        return bars.iloc[:0]
+    names = was.index[np.searchsorted(was["y0"].to_numpy(), bars["y0"].to_numpy(), side="right") - 1]
+    first, then = was.loc[names].to_numpy(), now.reindex(names).to_numpy()
+    moved = bars[["y0", "y1"]].to_numpy() + (then - first)[:, :1]
+    fits = (bars["y1"].to_numpy() <= first[:, 1]) & (moved[:, 1] <= then[:, 1])  # not of a node that is gone: NaN
+    return bars.assign(y0=moved[:, 0], y1=moved[:, 1])[fits]
 
 
 Slot = tuple[str, int]
