@@ -76,6 +76,7 @@ HINTS = {
     "Tasks": "Each task, and the barriers of rounds",
     "Leases": "The leases of each job, and its deadlines",
 }
+CLICK = "Click a bar to follow its job, or an empty place by GPU to ask why nobody has it."
 TOGETHER, FEW = "all on one axis", 2
 """How to see all signals at once, which is how up to so many of one magnitude are shown at first."""
 
@@ -511,7 +512,7 @@ class Results:
     def _show_job(self) -> None:
         """One line about the selected job."""
         if self._run is None or self._selected is None:
-            self._job.value = "<p class='wb-note'>Click a bar to follow a job.</p>" if self._run is not None else ""
+            self._job.value = f"<p class='wb-note'>{CLICK}</p>" if self._run is not None else ""
             return
         jobs = self._run.jobs
         row = next(iter(jobs[jobs["job"] == self._selected].to_dict("records")))

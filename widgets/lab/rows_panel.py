@@ -32,6 +32,7 @@ MOST_JOBS = 10
 STEPS = 20
 """From a right side to either end of its slider, which is as far off as it is large, at least 1."""
 PICK = "Pick a row: its jobs light up in the picture, its right side can be dragged, and it can be switched off."
+READ = "Slack: what is left of it, nothing where it binds. Dual: what the objective gains per unit more on the right."
 NUMBER = itertools.count(1)
 """Labs of a kernel have formulations of their own names."""
 Light = Callable[[Sequence[str] | None, Sequence[str]], None]
@@ -363,7 +364,7 @@ def _head(table: pd.DataFrame, run: Run, job: str | None) -> str:
     objective = f"{about['sense']} {short_number(float(about['objective']))} {about['unit'].removeprefix('1')}".strip()
     what = f"{about['formulation']}: {objective}"
     said = html.escape(f"Rows with numbers, decided at {when}, in force until {until} ({what})")
-    return f"<h4>{said}</h4><p class='wb-note'>{html.escape(PICK + marked)}</p>"
+    return f"<h4>{said}</h4><p class='wb-note'>{html.escape(f'{PICK} {READ}{marked}')}</p>"
 
 
 def _notes(table: pd.DataFrame) -> str:

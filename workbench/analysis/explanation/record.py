@@ -63,7 +63,7 @@ class Explanation:
 
     def facts_table(self) -> pd.DataFrame:
         """The facts: columns Fact, Value and Unit, all text."""
-        rows = [(fact.name, _shown(fact.value), fact.unit) for fact in self.facts]
+        rows = [(fact.name, *_as_read(fact.value, fact.unit)) for fact in self.facts]
         return pd.DataFrame(rows, columns=["Fact", "Value", "Unit"], dtype=str)
 
     def as_json(self) -> dict[str, Any]:
@@ -124,6 +124,13 @@ COMES: Mapping[Comes, str] = {"": "", "before": "before it", "after": "after it"
 
 def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _as_read(value: float | str, unit: str) -> tuple[str, str]:
+    """A value and its unit, seconds as people say them; a unit may say more in brackets: `s (round)`."""
+    if not isinstance(value, str) and unit.partition(" (")[0] == "s":
+        return _clock(value), unit.removeprefix("s").strip()
+    return _shown(value), unit
 
 
 def _shown(value: float | str) -> str:
