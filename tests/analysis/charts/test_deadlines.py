@@ -158,6 +158,8 @@ def test_playback_tells_what_comes_of_a_deadline_when_it_is_known() -> None:
     jobs["arrival_s"] = [0.0, 60.0]
     drawing = lease_gantt(run_leases(held, jobs, {"a": STEPS, "late": ((400.0, 7.0),)}, end_s=400.0), end=500.0)
     assert drawing.moments == [50.0, 75.0, 100.0, 150.0, 200.0, 300.0, 460.0, 500.0] and drawing.clock == "s"
+    tips = [tip["field"] for part in drawing.named()["layer"] for tip in part["encoding"].get("tooltip", [])]
+    assert "when" in tips and not {"start", "end", "at"} & set(tips), "times as people read them, not seconds"
     known = ["later deadline", "deadline missed", "deadline met", "deadline met"]
     for until in (None, 500.0):
         wide, marks, svg = shown(drawing, until)

@@ -241,8 +241,8 @@ def _chart(
         _axis(unit, rows),
         *_boundaries(),
         _life_layer(unit.seconds, opacity),
-        _bar_layer(bars, unit.seconds, opacity),
-        _mark_layer(marked, still_open, opacity),
+        _bar_layer(bars, unit, opacity),
+        _mark_layer(marked, unit, still_open, opacity),
         playhead(unit.seconds),
         *row_layers(opacity, shown=SHOWN.format("known")),
         message_layer(),
@@ -419,9 +419,17 @@ def _life_layer(per: float, opacity: Any) -> Layer:
     )
 
 
-def _bar_layer(kinds: Sequence[str], per: float, opacity: Any) -> Layer:
+def _as_said(column: str, unit: theme.TimeUnit) -> str:
+    """An expression that writes a time of the data as people read it."""
+    return f"datum.{column} + ' leases'" if unit.name == "leases" else theme.duration_expr(f"datum.{column}")
+
+
+def _bar_layer(kinds: Sequence[str], unit: theme.TimeUnit, opacity: Any) -> Layer:
+    when = f"{_as_said('start', unit)} + ' – ' + {_as_said('end', unit)}"
     return row_bars(
-        marks("bars").transform_filter(begun("start")).transform_calculate(x1=f"{so_far('end')} / {per:g}"),
+        marks("bars")
+        .transform_filter(begun("start"))
+        .transform_calculate(x1=f"{so_far('end')} / {unit.seconds:g}", when=when),
         None,
         "what",
         present(BARS, kinds),
@@ -432,13 +440,12 @@ def _bar_layer(kinds: Sequence[str], per: float, opacity: Any) -> Layer:
         tooltip=[
             alt.Tooltip("job:N", title="Job"),
             alt.Tooltip("what:N", title="Lease"),
-            alt.Tooltip("start:Q", title="From", format=",.6~r"),
-            alt.Tooltip("end:Q", title="To", format=",.6~r"),
+            alt.Tooltip("when:N", title="From – to"),
         ],
     )
 
 
-def _mark_layer(kinds: Sequence[str], still_open: bool, opacity: Any) -> Layer:
+def _mark_layer(kinds: Sequence[str], unit: theme.TimeUnit, still_open: bool, opacity: Any) -> Layer:
     shapes, colours = [MARKS[kind][0] for kind in kinds], [MARKS[kind][1] for kind in kinds]
     stay = [kind for kind in kinds if kind != OPEN or still_open]
     shown = alt.ExprRef(f"isValid(until) ? {json.dumps(kinds)} : {json.dumps(stay)}")  # "not yet" only while it plays
@@ -446,7 +453,11 @@ def _mark_layer(kinds: Sequence[str], still_open: bool, opacity: Any) -> Layer:
     return (
         marks("deadlines")
         .transform_filter(SHOWN.format("since"))
-        .transform_calculate(y="datum.row + 0.5", now=f"({SHOWN.format('known')}) ? datum.outcome : '{OPEN}'")
+        .transform_calculate(
+            y="datum.row + 0.5",
+            now=f"({SHOWN.format('known')}) ? datum.outcome : '{OPEN}'",
+            when=_as_said("at", unit),
+        )
         .mark_point(filled=True, stroke=theme.INK, strokeWidth=1.2, cursor="pointer", clip=False)
         .encode(
             x="x:Q",
@@ -458,7 +469,7 @@ def _mark_layer(kinds: Sequence[str], still_open: bool, opacity: Any) -> Layer:
             tooltip=[
                 alt.Tooltip("job:N", title="Job"),
                 alt.Tooltip("now:N", title="Deadline"),
-                alt.Tooltip("at:Q", title="At", format=",.6~r"),
+                alt.Tooltip("when:N", title="At"),
                 alt.Tooltip("reward:Q", title="Reward"),
             ],
         )
