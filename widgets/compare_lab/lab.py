@@ -61,7 +61,9 @@ class CompareLab(LabShell[CompareSetting]):
         self._work = ManyWork(self._on_outcome, self._on_end)
         self._work.warm()
         self._start = opened(FIRST if scenario is None else scenario)
-        self._start_with = schedulers = _one_of_each_paper() if scenario is None and not schedulers else schedulers
+        if scenario is None and schedulers is None:
+            schedulers = _one_of_each_paper()
+        self._start_with = schedulers
         self._outcomes: Outcomes | None = None
         self._began_s = 0.0
         bar = SolveBar(self.compare, self._work.cancel, "Compare", "Run every scheduler on this scenario")
