@@ -23,7 +23,7 @@ REST_S = 1.0
 """A run that was in sight for so long is what the next is compared with: a slider's way is compared with its start."""
 SHORT = ("mean_jct_s", "makespan_s", "weighted_miss_rate", "mean_wait_s", "utilisation", "preemptions")
 """The measures beside the picture, those of them that the run has."""
-JCT = "<p class='wb-note'>JCT, job completion time: from a job's arrival to its end.</p>"
+SPELT = {"Mean JCT": "Mean completion time (JCT)"}
 NONE = "Change something: the run before stays as thin outlines."
 
 
@@ -106,7 +106,8 @@ class BeforeAfter:
         was = None if before is None else self._of[id(before)]
         now = self._of[id(run)]
         short = [name for name in SHORT if not math.isnan(now[name])]
-        self.short.value = html_table(measures_table(was, now, short), scrolls=False) + JCT
+        spelt = measures_table(was, now, short).replace({"Measure": SPELT})
+        self.short.value = html_table(spelt, scrolls=False)
         self.measures.value = html_table(measures_table(was, now), scrolls=False)
         self.jobs.value = html_table(jobs_table(run, differences))
 

@@ -538,6 +538,8 @@ class Results:
         units = {c.name: f" ({c.unit})" if c.unit and c.name not in times else "" for c in columns}
         meanings = {heads[c.name]: f"{c.meaning}{units[c.name]}" for c in columns}
         frame = frame.head(ROWS_SHOWN)
+        frame = frame.drop(columns=[name for name in frame if len(frame) and (frame[name].astype(str) == "").all()])
+        times = [name for name in times if name in frame]
         frame = frame.assign(**{name: [_time(each) for each in frame[name]] for name in times})
         text = html_table(frame.rename(columns=heads), meanings)
         self._table.value = f"<p class='wb-note'>{html.escape(note)}</p>" + text
