@@ -66,8 +66,7 @@ def measures_table(outcomes: Outcomes, found: Comparison | None, against: str | 
                 for name, scale in zip(names, scales, strict=True)
                 for beside in [_beside(float(spread[name][label]) / scale.per, pairs.get((str(label), name), ""))]
             ]
-    titles = [_breakable(outcomes.titled(label)) for label in outcomes.labels]
-    head = "".join(f"<th scope='col' class='wb-right-aligned'>{title}</th>" for title in titles)
+    head = "".join(f"<th scope='col' class='wb-right-aligned'>{_breakable(label)}</th>" for label in outcomes.labels)
     rows = [
         f"<tr><th scope='row' class='wb-left-aligned'>{text}</th>"
         f"{''.join(cells[number] for cells in columns.values() if number < len(cells))}</tr>"
