@@ -271,7 +271,8 @@ def _with_nodes(bars: pd.DataFrame, old: pd.DataFrame, new: pd.DataFrame) -> pd.
     first, then = was.loc[names].to_numpy(), now.reindex(names).to_numpy()
     moved = bars[["y0", "y1"]].to_numpy() + (then - first)[:, :1]
     fits = (bars["y1"].to_numpy() <= first[:, 1]) & (moved[:, 1] <= then[:, 1])  # not of a node that is gone: NaN
-    return bars.assign(y0=moved[:, 0], y1=moved[:, 1])[fits]
+    found: pd.DataFrame = bars.assign(y0=moved[:, 0], y1=moved[:, 1]).loc[fits]
+    return found
 
 
 Slot = tuple[str, int]
