@@ -570,12 +570,14 @@ def page(browser: str, problems: Problems, request: pytest.FixtureRequest) -> It
         yield opened
         shot(opened, re.sub(r"\W+", "-", request.node.name).strip("-"))
     finally:
-        if lab and request.session.testsfailed == failed_before:
-            opened.evaluate(CLOSE, 1000 * PATIENCE_S)
-            stay.add(opened)
-        elif lab:
-            lab.stop_kernels()
-        problems.leave(opened)
-        for each in set(context.pages) - stay:
-            each.close()
+        try:
+            if lab and request.session.testsfailed == failed_before:
+                opened.evaluate(CLOSE, 1000 * PATIENCE_S)
+                stay.add(opened)
+            elif lab:
+                lab.stop_kernels()
+        finally:
+            problems.leave(opened)
+            for each in set(context.pages) - stay:  # a page whose kernel did not answer is none for the next test
+                each.close()
     problems.check()

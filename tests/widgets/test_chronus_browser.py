@@ -110,12 +110,20 @@ def drag_a_deadline(page: Page) -> None:
     see_chart(page, "Rewards", "rewards", "Rewards of the jobs")
     handle = page.locator(".wb-rewards .wb-handle").first
     handle.scroll_into_view_if_needed()
-    before, spot = handle.get_attribute("aria-valuetext"), handle.bounding_box()
-    assert before is not None and spot is not None
-    x, y = spot["x"] + spot["width"] / 2, spot["y"] + spot["height"] / 2
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x - 60, y, steps=5)
+    before = handle.get_attribute("aria-valuetext")
+    assert before is not None
+
+    def taken() -> None:  # what is said above it comes a moment later than the chart, and moves it from under a pointer
+        page.mouse.up()
+        spot = handle.bounding_box()
+        assert spot is not None
+        x, y = spot["x"] + spot["width"] / 2, spot["y"] + spot["height"] / 2
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x - 60, y, steps=5)
+        assert handle.get_attribute("aria-valuetext") != before
+
+    soon(page, taken)
     shot(page, "chronus-dragging")
     text = page.locator(STATUS).inner_text()
     page.mouse.up()
