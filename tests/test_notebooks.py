@@ -343,7 +343,7 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, warm: Path, monkeypatch: py
                 await client.async_execute_cell(cell, index)
                 await asyncio.sleep(0.1 if shows_widgets(cell) else 0)
 
-    with at_most(MOST_SECONDS):
+    with at_most(MOST_SECONDS, family=True):
         asyncio.run(run())
     for cell in notebook.cells:
         for output in cell.get("outputs", []):

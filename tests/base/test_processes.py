@@ -101,7 +101,7 @@ def test_stopping_in_the_middle_of_a_large_answer_does_not_wait_for_the_rest():
         time.sleep(0.5)
         raise KeyboardInterrupt
 
-    with at_most(30), pytest.raises(KeyboardInterrupt):
+    with at_most(30, family=True), pytest.raises(KeyboardInterrupt):
         in_processes(say_much, range(50), 2, stop)
 
 

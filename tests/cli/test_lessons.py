@@ -75,7 +75,7 @@ def test_grades(ask, refused, tmp_path):
     own = "triple.answer(lambda n: 3 * triple.case)"
     cheats = page(tmp_path / "cheats.ipynb", "twice.answer(7.5)", own, "once.answer(2)", defined=loose)
     lesson = page(tmp_path / "lesson.ipynb", *ANSWERS)
-    with at_most(60):
+    with at_most(60, family=True):
         found = ask("grade", two, cheats, "--lesson", lesson, "--seed", "s", "-o", tmp_path / "g.csv")["grades"]
     assert [(row["solved"], row["exercises"], row["reason"]) for row in found] == [
         (2, 3, "code cell 6 ended in ZeroDivisionError: division by zero"),

@@ -381,7 +381,7 @@ def test_the_first_notebook_in_jupyterlab(page: Page, lab_server: Server, proble
     lab_server.stop_kernels()
     page.goto(lab_server.address(start_here(lab_server)), wait_until="commit")
     page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
-    with at_most(SLACK * FIRST_GANTT_S):  # the kernel's start included
+    with at_most(SLACK * FIRST_GANTT_S, family=True):  # the kernel's start included
         comes_true(page, IDLE)
         page.evaluate("window.jupyterapp.shell.collapseLeft()")
         page.evaluate("void window.jupyterapp.commands.execute('notebook:run-all-cells')")
@@ -440,7 +440,7 @@ def test_a_knob_redraws_the_chart_in_time(page: Page, lab_server: Server, proble
     for minutes in (7, 8):
         page.locator(".wb-knob-round_s input").fill(f"{minutes} min")
         before = page.evaluate(DRAWS)
-        with at_most(SLACK * KNOB_S):
+        with at_most(SLACK * KNOB_S, family=True):
             page.locator(".wb-knob-round_s input").press("Enter")
             comes_true(page, f"before => {DRAWS} !== before", before)
         wait_for_text(page, STATUS, "Done")
@@ -467,7 +467,7 @@ def test_a_replay_of_400_jobs_stays_usable(page: Page, lab_server: Server, probl
     wait_for_text(page, STATUS, "not solved")
     page.locator("button.wb-solve").click()
     page.wait_for_selector(f"{GANTT} canvas")
-    with at_most(SLACK * DRAWN_S, since_s=float(wait_for_text(page, ".wb-filed", "shown at").split()[2])):
+    with at_most(SLACK * DRAWN_S, family=True, since_s=float(wait_for_text(page, ".wb-filed", "shown at").split()[2])):
         shot(page, "many-jobs")
     page.locator("button.wb-set-up").click()
     cell = page.locator(".wb-left table input").nth(2)

@@ -147,7 +147,7 @@ def draw_update_and_pick(page: Page) -> None:
     wait_for_text(page, ".t-said", "picked {}")
 
     before = int(record["draws"])
-    with at_most(5):  # for 20,000 bars, kernel included
+    with at_most(5, family=True):  # for 20,000 bars, kernel included
         page.click(".t-many")
         record = drawn(page, ".t-chart", "d.rows === '20000'")
     assert record["what"] == "data", "new data must not draw a new chart"
@@ -268,7 +268,7 @@ def many_rows_and_reading(page: Page) -> None:
     where = cell(page, 250, "Column 3", ".t-big")
     page.focus(where)
     keys = ["1", "12", "12.", "12.5", "12.57", "12.5"] * 5
-    with at_most(0.05 * len(keys)):  # from a key to the page laid out anew
+    with at_most(0.05 * len(keys), family=True):  # from a key to the page laid out anew
         page.evaluate(
             """([selector, keys]) => {
                 const input = document.querySelector(selector);

@@ -43,9 +43,20 @@ class Editor {
   }
 
   take() {
+    this.job = this.model.get("job");
     this.steps = (this.model.get("steps") ?? []).map((step) => [...step]);
+    this.theirs = JSON.stringify(this.steps);
     this.dragged = -1;
     this.draw();
+  }
+
+  // Python says something new. What a person has moved stays until Python has other steps; a run's answer has none.
+  heard() {
+    const before = this.theirs, other = this.model.get("job") !== this.job;
+    if (other && this.typing) this.tell();
+    this.theirs = JSON.stringify(this.model.get("steps") ?? []);
+    if (other || (this.theirs !== before && this.dragged < 0 && !this.typing)) this.take();
+    else this.draw();
   }
 
   // -- from numbers to pixels and back --
@@ -197,22 +208,23 @@ class Editor {
 
   tell() {
     clearTimeout(this.typing);
-    if (JSON.stringify(this.steps) === JSON.stringify(this.model.get("steps"))) return;
-    this.model.send({ kind: "steps", job: this.model.get("job"), steps: this.steps });
+    this.typing = undefined;
+    if (JSON.stringify(this.steps) === this.theirs) return;
+    this.model.send({ kind: "steps", job: this.job, steps: this.steps });
   }
 
   dispose() {
-    clearTimeout(this.typing);
+    if (this.typing) this.tell();
     this.observer.disconnect();
   }
 }
 
 function render({ model, el }) {
   const editor = new Editor(model, el);
-  const take = () => editor.dragged < 0 && editor.take();
-  model.on("change", take);
+  const heard = () => editor.heard();
+  model.on("change", heard);
   return () => {
-    model.off("change", take);
+    model.off("change", heard);
     editor.dispose();
   };
 }
