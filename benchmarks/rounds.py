@@ -37,7 +37,7 @@ def hare_list(insertion: bool) -> Callable[[int], Work]:
     """Algorithm 1 with its relaxation, from the instance to the schedule: 60 tasks a job on 160 GPUs of four types."""
 
     def prepare(jobs: int) -> Work:
-        from workbench.papers.hare.algorithms.algorithm_1 import algorithm_1, fluid_start_s
+        from workbench.papers.hare.algorithms.list_schedule import algorithm_1, fluid_start_s
         from workbench.papers.hare.instance import HareInstance
 
         rng = np.random.default_rng(jobs)

@@ -137,7 +137,7 @@ assert finish.objective == best.objective < printed.objective
 assert list(ends.values()) == [6.0, 4.0, 4.5] and first.guess([short[i] for i in (1, 2, 0)])
 assert smallest.guess(8.5) and dear.guess(20) and slower.guess(4.9)
 assert hat_s.round(2).tolist() == [0, 2, 0] and middle.round(2).tolist() == [2, 4.5, 6] and work_s == 14 > 2 * middle[2]
-assert by_line_12.objective == 21 and round(optimum, 6) == 13 and algorithm_1.claimed(lone) == 8
+assert by_line_12.objective == 21 and round(optimum, 6) == 13 and list_schedule.claimed(lone) == 8
 assert later["hare"] < 0.001 and later["default"] > 0.15 and 0.7 < effect.loc["hare", "hits"] < 0.9
 assert min(hours, key=hours.get) == "Hare" and hours["as printed"] > 4 * hours["Hare"] > 4 * least["interval LP"]
 assert abs(mine.objective - workbench.solve(two, "hare.exact").objective) < 1e-6  # until the model is changed

@@ -24,7 +24,7 @@ from reproduction.hare.schemes import (
     weighted_min,
 )
 from reproduction.hare.settings import MINUTE, ROUNDS, Setting, Size, in_gpu_order
-from workbench.papers.hare.algorithms.algorithm_1 import algorithm_1, fluid_start_s
+from workbench.papers.hare.algorithms.list_schedule import algorithm_1, fluid_start_s
 from workbench.papers.hare.algorithms.synchronisation import schedules
 from workbench.papers.hare.formulations.interval_lp import IntervalLP
 from workbench.papers.hare.instance import HareInstance, from_snapshot

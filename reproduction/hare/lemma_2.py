@@ -14,7 +14,7 @@ import numpy as np
 
 from reproduction.figure import Figure
 from reproduction.smallest import Smallest
-from workbench.papers.hare.algorithms.algorithm_1 import algorithm_1, middle_s, safe_order
+from workbench.papers.hare.algorithms.list_schedule import algorithm_1, middle_s, safe_order
 from workbench.papers.hare.instance import HareInstance
 
 Times = tuple[tuple[int, ...], ...]

@@ -15,8 +15,8 @@ import pandas as pd
 
 from reproduction.hare.settings import MINUTE, Setting
 from workbench.analysis.metrics.confidence import mean_interval
-from workbench.papers.hare.algorithms.algorithm_1 import Rule, algorithm_1, fluid_start_s
 from workbench.papers.hare.algorithms.job_level import BASELINES
+from workbench.papers.hare.algorithms.list_schedule import Rule, algorithm_1, fluid_start_s
 from workbench.papers.hare.algorithms.schedule import TaskSchedule
 from workbench.papers.hare.instance import HareInstance
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.papers.hare.algorithms.algorithm_1 import algorithm_1, fluid_start_s
+from workbench.papers.hare.algorithms.list_schedule import algorithm_1, fluid_start_s
 from workbench.papers.hare.algorithms.schedule import in_order
 from workbench.papers.hare.algorithms.studies import dedicated, oblivious
 from workbench.papers.hare.formulations.exact import Exact

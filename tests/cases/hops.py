@@ -10,7 +10,8 @@ import numpy as np
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.latency_ratio import age_s, latency_ratio
 from workbench.papers.hops.algorithms.configurations import SIGMA, Server, checked_sizes, generate
-from workbench.papers.hops.algorithms.planning import class_gains, gain_of, make_plan
+from workbench.papers.hops.algorithms.gains import gain_of
+from workbench.papers.hops.algorithms.planning import class_gains, make_plan
 from workbench.papers.hops.algorithms.queue import service_window
 from workbench.papers.hops.formulations.round import HopsRound
 from workbench.papers.hops.instance import HopsInstance, JobConfigurations, bias

@@ -184,7 +184,7 @@ class OrderMechanism(Mechanism):
 
     @staticmethod
     def values(model: Any, data: Any, name: str) -> dict[str, Any]:
-        from workbench.papers.hare.algorithms.algorithm_1 import safe_order
+        from workbench.papers.hare.algorithms.list_schedule import safe_order
         from workbench.papers.hare.algorithms.schedule import in_order
 
         on = np.full(data.task_count, -1)

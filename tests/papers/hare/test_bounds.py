@@ -14,7 +14,7 @@ from tests.papers.hare.exact_support import brute_force, small
 from tests.papers.hare.list_support import instances, large
 from tests.papers.hare.test_exact import TWO
 from workbench.base.errors import InputError
-from workbench.papers.hare.algorithms.algorithm_1 import algorithm_1, fluid_start_s
+from workbench.papers.hare.algorithms.list_schedule import algorithm_1, fluid_start_s
 from workbench.papers.hare.algorithms.schedule import in_order
 from workbench.papers.hare.formulations import interval_lp, relaxed, time_indexed
 from workbench.papers.hare.formulations.interval_lp import IntervalLP

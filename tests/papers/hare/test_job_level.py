@@ -13,8 +13,8 @@ from pytest import approx
 
 from tests.papers.hare.list_support import instances, large
 from workbench.base.errors import InputError
-from workbench.papers.hare.algorithms.algorithm_1 import algorithm_1, fluid_start_s
 from workbench.papers.hare.algorithms.job_level import BASELINES, gavel_fifo, sched_allox, sched_homo, srtf
+from workbench.papers.hare.algorithms.list_schedule import algorithm_1, fluid_start_s
 from workbench.papers.hare.algorithms.schedule import TaskSchedule
 from workbench.papers.hare.instance import HareInstance
 

@@ -11,7 +11,7 @@ from pytest import approx
 import workbench
 from workbench import simulate, summary
 from workbench.base.errors import InputError
-from workbench.papers.hare.algorithms.algorithm_1 import algorithm_1, fluid_start_s
+from workbench.papers.hare.algorithms.list_schedule import algorithm_1, fluid_start_s
 from workbench.papers.hare.algorithms.studies import dedicated, oblivious
 from workbench.papers.hare.algorithms.vary import at_bandwidth, at_batch
 from workbench.papers.hare.formulations.exact import Exact

@@ -13,7 +13,7 @@ from tests.papers.hare.list_support import instances
 from workbench import simulate
 from workbench.analysis.contract_rules.schedulers import Watched
 from workbench.base.errors import InputError
-from workbench.papers.hare.algorithms.algorithm_1 import fluid_start_s, safe_order
+from workbench.papers.hare.algorithms.list_schedule import fluid_start_s, safe_order
 from workbench.papers.hare.algorithms.schedule import TaskSchedule
 from workbench.papers.hare.algorithms.synchronisation import AdaptiveSchedule, place_adaptive, place_together, schedules
 from workbench.papers.hare.instance import HareInstance

@@ -9,7 +9,7 @@ from hypothesis import given
 from tests.load import at_most
 from tests.papers.hare.exact_support import brute_force, small
 from tests.papers.hare.list_support import instances
-from workbench.papers.hare.algorithms.algorithm_1 import algorithm_1, fluid_start_s
+from workbench.papers.hare.algorithms.list_schedule import algorithm_1, fluid_start_s
 from workbench.papers.hare.formulations.exact import Exact
 from workbench.papers.hare.formulations.interval_lp import IntervalLP
 from workbench.papers.hare.formulations.relaxed import Relaxation, relax

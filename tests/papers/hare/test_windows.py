@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 
 from tests.papers.hare.exact_support import brute_force, small
-from workbench.papers.hare.algorithms.algorithm_1 import algorithm_1, fluid_start_s
+from workbench.papers.hare.algorithms.list_schedule import algorithm_1, fluid_start_s
 from workbench.papers.hare.algorithms.schedule import TaskSchedule
 from workbench.papers.hare.formulations.exact import Exact
 from workbench.papers.hare.formulations.task_formulation import known_schedule

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from tests.papers.hops.plan_support import job, scenario
 from workbench.base.errors import InputError
 from workbench.papers.hops.algorithms.configurations import Server, generate
+from workbench.papers.hops.algorithms.gains import gains
 from workbench.papers.hops.formulations.lexicographic import priority_classes, tiers
 from workbench.papers.hops.formulations.round import HopsRound
-from workbench.papers.hops.instance import HopsInstance, JobRequest, bias, gains, list_configurations, shape_of, weights
+from workbench.papers.hops.instance import HopsInstance, JobRequest, bias, list_configurations, shape_of, weights
 from workbench.scenario.presets import preset
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.estimators.registry import maker

@@ -14,7 +14,8 @@ from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 from tests.papers.hops.plan_support import SEEDS, best, best_ladder, best_pooled, random_round
 from workbench.base.errors import InputError
 from workbench.papers.hops.algorithms.aggregation import aggregate
-from workbench.papers.hops.algorithms.planning import class_gains, form_of, gain_of, make_plan
+from workbench.papers.hops.algorithms.gains import gain_of
+from workbench.papers.hops.algorithms.planning import class_gains, form_of, make_plan
 from workbench.papers.hops.formulations import aggregated, lexicographic
 from workbench.papers.hops.formulations.round import HopsRound
 from workbench.papers.hops.instance import HopsInstance, JobConfigurations

@@ -10,7 +10,7 @@ import pytest
 from reproduction.hops.tables import queue_table
 from tests.papers.hops.plan_support import job, scenario
 from workbench.papers.hops import scheduler
-from workbench.papers.hops.algorithms.round_state import best_by_size
+from workbench.papers.hops.algorithms.gains import best_by_size
 from workbench.papers.hops.formulations.round import HopsRound
 from workbench.scenario.presets import preset
 from workbench.scenario.scenario import Scenario

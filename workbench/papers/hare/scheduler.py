@@ -30,7 +30,7 @@ import numpy as np
 from workbench.base.errors import counted
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.papers.hare import knobs
-from workbench.papers.hare.algorithms.algorithm_1 import Rule, fluid_start_s, middle_s, place, safe_order
+from workbench.papers.hare.algorithms.list_schedule import Rule, fluid_start_s, middle_s, place, safe_order
 from workbench.papers.hare.algorithms.schedule import TaskSchedule
 from workbench.papers.hare.algorithms.switching import Switches
 from workbench.papers.hare.algorithms.synchronisation import (

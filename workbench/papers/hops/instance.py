@@ -29,6 +29,7 @@ from workbench.papers.hops.algorithms.configurations import (
     speed_classes,
     thinned,
 )
+from workbench.papers.hops.algorithms.gains import gains
 from workbench.papers.hops.algorithms.queue import HopsQueue, queue, remembered_ages, sensitivities, service_window
 from workbench.papers.hops.knobs import SENSITIVE, SIZES
 from workbench.scenario.job import Job
@@ -75,17 +76,6 @@ def weights(priority: FloatArray, power: float, able: BoolArray) -> Weights:
     if not (np.isfinite(largest) and np.isfinite(scaled).all() and (scaled[able] > 0).all() and scale > 0):
         raise InputError("knob lambda", power, "a power of the priorities that a number can hold, or inf")
     return Weights(scaled, scale)
-
-
-def gains(job: IntArray, throughput: FloatArray, jobs: int) -> FloatArray:
-    """(configurations,) `G_ij`: throughput over the smallest of the job's configurations, all that are listed.
-
-    job: (configurations,) whose each is, from 0 to `jobs` - 1.
-    """
-    least: FloatArray = np.full(jobs, np.inf)
-    np.minimum.at(least, job, throughput)
-    gain: FloatArray = throughput / least[job]
-    return gain
 
 
 SAME = 1e-6

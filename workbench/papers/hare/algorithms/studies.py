@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from workbench.base.errors import InputError, counted
-from workbench.papers.hare.algorithms.algorithm_1 import Rule, algorithm_1, alpha, claimed, fluid_start_s
 from workbench.papers.hare.algorithms.job_level import BASELINES
+from workbench.papers.hare.algorithms.list_schedule import Rule, algorithm_1, alpha, claimed, fluid_start_s
 from workbench.papers.hare.algorithms.schedule import TaskSchedule, in_order
 from workbench.papers.hare.algorithms.synchronisation import AdaptiveSchedule, enough, schedules
 from workbench.papers.hare.formulations.exact import Exact

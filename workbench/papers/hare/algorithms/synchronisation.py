@@ -31,7 +31,7 @@ from functools import cached_property
 import numpy as np
 
 from workbench.base.errors import InputError, counted
-from workbench.papers.hare.algorithms.algorithm_1 import algorithm_1, fluid_start_s, middle_s, safe_order
+from workbench.papers.hare.algorithms.list_schedule import algorithm_1, fluid_start_s, middle_s, safe_order
 from workbench.papers.hare.algorithms.schedule import Completions, TaskRow, TaskSchedule
 from workbench.papers.hare.instance import HareInstance
 from workbench.scenario.throughput import FloatArray

@@ -35,7 +35,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.papers.hare.algorithms.algorithm_1 import machine_s
+from workbench.papers.hare.algorithms.list_schedule import machine_s
 from workbench.papers.hare.formulations.task_formulation import TaskFormulation, bound_result
 from workbench.papers.hare.formulations.windows import Windows, alone_s, tails, windows
 from workbench.papers.hare.instance import HareInstance

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.papers.hare.algorithms.algorithm_1 import algorithm_1, fluid_start_s, place, safe_order
+from workbench.papers.hare.algorithms.list_schedule import algorithm_1, fluid_start_s, place, safe_order
 from workbench.papers.hare.algorithms.schedule import TaskSchedule, in_order
 from workbench.papers.hare.instance import HareInstance, from_snapshot
 from workbench.scenario.throughput import FloatArray

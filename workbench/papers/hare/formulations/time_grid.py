@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 
 from workbench.base.errors import InputError
-from workbench.papers.hare.algorithms.algorithm_1 import safe_order
+from workbench.papers.hare.algorithms.list_schedule import safe_order
 from workbench.papers.hare.algorithms.schedule import TaskSchedule, earliest_starts
 from workbench.papers.hare.formulations.windows import windows
 from workbench.papers.hare.instance import HareInstance

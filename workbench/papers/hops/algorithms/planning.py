@@ -18,6 +18,7 @@ import numpy as np
 from workbench.base.arrays import by_name
 from workbench.papers.hops.algorithms.aggregation import NO_LAYOUTS, aggregate, too_fine
 from workbench.papers.hops.algorithms.configurations import Layout
+from workbench.papers.hops.algorithms.gains import gain_of
 from workbench.papers.hops.formulations.lexicographic import in_paper_units, levels, priority_classes
 from workbench.papers.hops.formulations.round_assembly import AggregatedAssembly, PrintedAssembly, assemble, serve
 from workbench.papers.hops.instance import Choices, HopsInstance, PlacedJob, RoundPlan
@@ -44,14 +45,6 @@ def choices(data: HopsInstance, plan: Mapping[int, PlacedJob]) -> Choices:
     """`{job: {server: GPUs}}`, None for a job that waits, in the window or outside."""
     found: Choices = {name: data.named(plan[row].layout) if row in plan else None for row, name in enumerate(data.jobs)}
     return {**found, **dict.fromkeys(data.outside)}
-
-
-def gain_of(data: HopsInstance, plan: Mapping[int, PlacedJob]) -> FloatArray:
-    """(jobs,) the gain of what each job gets, 0 for one that waits."""
-    gain = np.zeros(len(data.jobs))
-    for row, placed in plan.items():
-        gain[row] = placed.gain
-    return gain
 
 
 def objective(data: HopsInstance, gain: FloatArray, power: float) -> float | None:

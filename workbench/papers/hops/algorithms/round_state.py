@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.papers.hops.algorithms.configurations import scaled
+from workbench.papers.hops.algorithms.gains import gain_signals
 from workbench.papers.hops.algorithms.planning import SolvedPlan, fingerprint, make_plan, plan_by
 from workbench.papers.hops.algorithms.queue import HopsQueue, adjusted_window, sensitivities, service_window
 from workbench.papers.hops.instance import HopsInstance, plan_data, previous_layouts, sizes_of
@@ -20,38 +21,6 @@ from workbench.scheduling.decision import IntArray, Reason
 from workbench.scheduling.job_orders import take
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import KEPT, Solver, SolveReport, TimeLimitError
-from workbench.simulation.schema import GAIN_OF
-
-Size = tuple[int, int, int, int]
-"""Job and type (rows of the data and of the snapshot), GPUs, servers."""
-
-
-def gain_signals(data: HopsInstance, snapshot: Snapshot, jobs: Collection[str]) -> dict[str, dict[str, float]]:
-    """The gains by size of some jobs as signals of a decision, see `workbench.simulation.schema.GAIN_OF`."""
-    found: dict[str, dict[str, float]] = {}
-    for (row, kind, gpus, servers), gain in sorted(best_by_size(data, snapshot, jobs).items()):
-        name = f"{GAIN_OF}{gpus} x {snapshot.types[kind]} on {servers}"
-        found.setdefault(name, {})[data.jobs[row]] = gain
-    return found
-
-
-def best_by_size(data: HopsInstance, snapshot: Snapshot, jobs: Collection[str]) -> dict[Size, float]:
-    """The largest gain of each size of some jobs."""
-    wanted = set(jobs)
-    spots = np.flatnonzero(np.array([name in wanted for name in data.jobs], dtype=bool)[data.job])
-    kind_of = dict(zip(snapshot.nodes.names, snapshot.nodes.kind.tolist(), strict=True))
-    shape_of: dict[int, tuple[int, int, int]] = {}
-    for layout in np.unique(data.layout[spots]).tolist():
-        placed = data.layouts[layout]
-        gpus = sum(count for _, count in placed)
-        shape_of[layout] = (kind_of[data.servers[placed[0][0]]], gpus, len(placed))
-    best: dict[Size, float] = {}
-    columns = (data.job[spots].tolist(), data.layout[spots].tolist(), data.gain[spots].tolist())
-    for row, layout, gain in zip(*columns, strict=True):
-        key = (row, *shape_of[layout])
-        best[key] = max(best.get(key, 0.0), gain)
-    return best
-
 
 Placements = Mapping[str, Mapping[str, int]]
 """`{job: {server: GPUs}}`."""

@@ -14,7 +14,7 @@ from pytest import approx
 from tests.load import at_most
 from tests.papers.hare.list_support import instances, large
 from workbench.base.errors import InputError
-from workbench.papers.hare.algorithms.algorithm_1 import (
+from workbench.papers.hare.algorithms.list_schedule import (
     AlikeGpus,
     Rule,
     _Idle,
