@@ -8,7 +8,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from workbench.scheduling.solvers import Columns, InfeasibleError, Point, Programme, Solver, highs, solve_matrix
+from tests.scheduling.solvers.test_solvers import knapsack
+from workbench.scheduling.solvers import (
+    Columns,
+    InfeasibleError,
+    KeptProgramme,
+    Point,
+    Programme,
+    Solver,
+    highs,
+    solve_matrix,
+)
 
 
 def random_programme(seed: int, columns: int = 40) -> Programme:
@@ -52,10 +62,21 @@ def test_a_solve_gives_the_same_point_after_others_with_other_options(solver: So
 
 def test_a_time_limit_counts_from_the_begin_of_its_own_solve() -> None:
     large, spent_s = random_programme(1, 600), 0.0
-    while spent_s < 1.0:
+    while spent_s < 2.0:
         spent_s += solve_matrix(large).solved.solve_s
     small = random_programme(2, 8)
     assert solve_matrix(small, Solver(time_limit_s=0.5)).solved.status == "optimal"
+    hard = solve_matrix(knapsack(300, 60), Solver(time_limit_s=0.2)).solved
+    assert hard.status == "time_limit" and hard.solve_s < 0.2 + spent_s / 2
+    kept, rng, spent_s = (
+        KeptProgramme(random_programme(1, 300), Solver(time_limit_s=1.0)),
+        np.random.default_rng(0),
+        0.0,
+    )
+    while spent_s < 1.5:
+        kept.change(replace(random_programme(1, 300), cost=rng.integers(1, 5, 300).astype(float)))
+        spent_s += (solved := kept.solve().solved).solve_s
+        assert solved.status == "optimal"
 
 
 def test_a_listener_may_solve_while_a_solve_is_under_way_and_hears_no_later_solve() -> None:

@@ -49,7 +49,7 @@ def library() -> Any:
 def solve(programme: Programme, solver: Solver) -> Point:
     """Solve; raises the errors of `workbench.scheduling.solvers`."""
     highspy = library()
-    with _lent(highspy) as highs:
+    with _lent(highspy, solver) as highs:
         return _solve(highs, highspy, programme, solver)
 
 
@@ -57,11 +57,15 @@ _mine = threading.local()
 
 
 @contextmanager
-def _lent(highspy: Any) -> Iterator[Any]:
+def _lent(highspy: Any, solver: Solver) -> Iterator[Any]:
     """A `Highs` without model and options: making one takes as long as a small solve, so each thread keeps its own.
 
-    A solve that ends with an error, or that a listener began while another was under way, leaves none behind.
+    A solve that ends with an error, or that a listener began while another was under way, leaves none behind. One with
+    a time limit has its own: a clock that has run counts for linear programmes, and not for mixed ones.
     """
+    if solver.time_limit_s is not None:
+        yield highspy.Highs()
+        return
     highs = vars(_mine).pop("highs", None)
     highs = highspy.Highs() if highs is None else highs
     yield highs
@@ -165,6 +169,8 @@ class KeptProgramme:
         return replace(point, solved=replace(point.solved, made_by=self._programme.made_by))
 
     def _run(self) -> None:
+        if self._solver.time_limit_s is not None:  # the clock of linear programmes is never set back
+            self._highs.setOptionValue("time_limit", self._highs.getRunTime() + self._solver.time_limit_s)
         self._highs.run()
         if self._highs.getModelStatus() == self._library.HighsModelStatus.kNotset and not self._raised:
             self._library.Highs.resetGlobalScheduler(True)
@@ -198,7 +204,7 @@ def _set_options(highs: Any, programme: Programme, solver: Solver) -> None:
         for name in ("primal_feasibility_tolerance", "mip_feasibility_tolerance"):
             highs.setOptionValue(name, solver.tolerance)
     if solver.time_limit_s is not None:
-        highs.setOptionValue("time_limit", highs.getRunTime() + solver.time_limit_s)  # its clock is never set back
+        highs.setOptionValue("time_limit", solver.time_limit_s)
     if solver.node_limit is not None:
         highs.setOptionValue("mip_max_nodes", solver.node_limit)
     if not programme.mixed and solver.method != "auto":
