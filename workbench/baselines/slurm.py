@@ -100,7 +100,10 @@ class SlurmMemory:
 
 
 FIELDS = attrgetter(*(each.name for each in fields(SlurmMemory)))
+COMES = attrgetter("comes")
 PASSES = frozenset({"main", "full", "backfill"})
+CHANGED = frozenset({"fault", "repair"})
+"""Causes by which what runs may change otherwise than by its end and by what was decided."""
 
 
 class Slurm(Scheduler):
@@ -221,7 +224,7 @@ def _leave(memory: SlurmMemory, asks: Sequence[Ask]) -> None:
     memory.queue, memory.places = [*memory.queue], [*memory.places]
     memory.priority, memory.last_reasons = dict(memory.priority), dict(memory.last_reasons)
     for ask in asks:
-        at = bisect_left(memory.places, place(memory.site, ask, memory.priority[ask.name]))
+        at = bisect_left(memory.places, place(ask, memory.priority[ask.name]))
         del memory.queue[at], memory.places[at]
         del memory.priority[ask.name]
         memory.last_reasons.pop(ask.name, None)
@@ -266,7 +269,7 @@ def _count(snapshot: Snapshot, memory: SlurmMemory) -> bool:
         memory.news = PASSES
     began = list[RunningJob]()
     ended = [memory.held[name] for name in snapshot.finished if name in memory.held]
-    if snapshot.ended or len(snapshot.leases) != len(memory.held) - len(ended):  # not by us, or by a fault
+    if snapshot.ended or memory.up is None or snapshot.cause in CHANGED:  # not by us, or by a fault
         holds = {**snapshot.leases, **snapshot.ended}
         ended = [each for name, each in memory.held.items() if name not in holds]
         began = [_began(snapshot, memory, lease) for unit, lease in holds.items() if unit not in memory.held]
@@ -312,9 +315,10 @@ def _waiting(snapshot: Snapshot, memory: SlurmMemory, since_s: float) -> tuple[l
     new = len(jobs)
     while new and jobs[new - 1].arrival_s > since_s:
         new -= 1
-    changed = snapshot.cause in ("fault", "repair") or memory.up is None or (memory.up != snapshot.nodes.up).any()
-    running = len(snapshot.leases) + len(snapshot.ended)
-    if changed or len(memory.queue) + len(memory.after) != new - running:
+    changed = snapshot.cause in CHANGED or memory.up is None
+    if not changed and not memory.held:  # nodes change also while no job is there
+        changed = bool((memory.up != snapshot.nodes.up).any())
+    if changed or len(memory.queue) + len(memory.after) != new - len(memory.held):
         memory.up, memory.able, memory.after = snapshot.nodes.up.copy(), {}, ()
         memory.queue, memory.places = (), ()
         memory.free_now = memory.free_now.with_gpus(_free(snapshot))
@@ -338,17 +342,12 @@ def _line_up(
     recorded of it."""
     if not came and not (calculated and memory.queue):
         return {}
-    site, new = memory.site, came
-    if calculated:
-        jobs, there = snapshot.jobs.now, {ask.name for ask in (*memory.queue, *came)}
-        waiting = [jobs[row].name for row in snapshot.jobs.waiting]
-        new = [site.asks[name] for name in waiting if name in there]
-    else:
-        new = [ask for ask in came if ask.name not in memory.priority]
+    site, known = memory.site, memory.priority
+    new = sorted((*memory.queue, *came), key=COMES) if calculated else [ask for ask in came if ask.name not in known]
     found = priorities(site, new, memory.fair, memory.calculated_s, memory.stand)
-    memory.priority = {**memory.priority, **{ask.name: parts.priority for ask, parts in zip(new, found, strict=True)}}
+    memory.priority = priority = {**known, **found}
     asks = new if calculated else came
-    pairs = sorted([(place(site, ask, memory.priority[ask.name]), ask) for ask in asks], key=itemgetter(0))
+    pairs = sorted([(place(ask, priority[ask.name]), ask) for ask in asks], key=itemgetter(0))
     if calculated or not memory.queue:
         memory.places, memory.queue = [each for each, _ in pairs], [ask for _, ask in pairs]
     else:

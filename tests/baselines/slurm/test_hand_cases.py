@@ -12,7 +12,7 @@ import pytest
 import workbench
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.slurm.planning import IdleCycle, SchedulingPass
-from workbench.baselines.mechanisms.slurm.priority import decayed, fair_shares, priorities, standing
+from workbench.baselines.mechanisms.slurm.priority import changing, decayed, fair_shares, priorities, standing
 from workbench.baselines.mechanisms.slurm.site import Ask, SlurmSite, read_site
 from workbench.scenario.scenario import Scenario
 from workbench.simulation.conservation import check
@@ -220,17 +220,34 @@ def test_12_half_life_fair_tree_and_the_parts_of_a_priority() -> None:
     assert later["u", "a"] == pytest.approx(300 + 32 * 60 * 0.933, rel=2e-3)
     fair = fair_shares(site, usage)
     assert fair == {("w", "b"): 1.0, ("v", "a"): pytest.approx(2 / 3), ("u", "a"): pytest.approx(1 / 3)}
-    (parts,) = priorities(site, [one], fair, 900.0, standing(site))
-    assert parts.age == 1000 and parts.fair_share == pytest.approx(5000 / 3) and parts.qos == 300
+    ((age, share),), parts = changing(site, [one], fair, 900.0), standing(site)[one.name]
+    assert age == 1000 and share == pytest.approx(5000 / 3) and parts.qos == 300
     assert parts.job_size == 1000 * (1 / 1 + 32 / 64) / 2 and parts.partition == 1000
-    assert parts.priority == pytest.approx(sum(parts[1:]))
-    (small,) = priorities(site, [one], fair, 900.0, standing(replace(site, favors_small=True)))
-    assert small.job_size == 250 and small.age == parts.age and small.tres == 0
-    record = site_of(job("1", 0, 10, 2, 60, cpus=32)).to_dict()
-    record["entities"][0]["attributes"]["PriorityWeightTRES"] = "cpu=1000,gres/gpu=4000,gres/gpu:x=400"
-    site = read_site(Scenario.from_dict(record))
-    (parts,) = priorities(site, [*site.asks.values()], {}, 0.0, standing(site))
-    assert parts.tres == 1000 * 32 / 64 + 4400 * 2 / 8
+    found = priorities(site, [one], fair, 900.0, standing(site))
+    assert found[one.name] == pytest.approx(age + share + sum(parts))
+    small = standing(replace(site, favors_small=True))[one.name]
+    assert small.job_size == 250 and small.tres == 0
+
+
+def test_13_the_tres_part_of_a_priority() -> None:
+    """PriorityWeightTRES in slurm.conf(5)'s own spelling: of each resource weight x asked / what the partition has.
+    16 of 128 CPUs, 64 of 1000 GB, 2 of 16 GPUs in q (both nodes): 125 + 128 + 375 + 25; in p (one of them) twice
+    that, so p's job is before q's, which came first."""
+    more = {"cpus": 16, "memory_mb": 65536}
+    jobs = [job("a", 0, 100, 8, 100, partition="q"), job("b", 0, 100, 8, 100, partition="q")]
+    jobs += [job("q", 1, 100, 2, 100, partition="q", **more), job("p", 2, 100, 2, 100, **more)]
+    node = {"partitions": "q", "cpus": 64, "memory_mb": 512000}
+    partition = {"kind": "partition", "name": "q", "PriorityTier": 1}
+    record = site_of(*jobs, entities=(partition,), attributes={**node, "partitions": "p,q"}).to_dict()
+    group = record["cluster"]["nodes"][0]
+    record["cluster"]["nodes"].append({**group, "name": "m", "attributes": node})
+    record["entities"][0]["attributes"]["PriorityWeightTRES"] = "CPU=1000,Mem=2000,GRES/gpu=3000,GRES/gpu:x=200"
+    scenario = Scenario.from_dict(record)
+    parts = standing(read_site(scenario))
+    assert [parts[name].tres for name in "qp"] == pytest.approx([653, 1306])
+    run = workbench.simulate(scenario, "slurm")
+    said = run.signals[run.signals["time_s"] == 2].set_index("job")["value"]
+    assert said["p"] - said["q"] == pytest.approx(653)
 
 
 def test_a_job_that_names_no_nodes_gets_one_with_room_for_all() -> None:

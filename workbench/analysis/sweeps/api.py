@@ -62,10 +62,11 @@ def sweep(
 
     store: an SQLite file that keeps each run's measures as soon as it has ended, under its
     `workbench.simulation.run.run_key`. Runs that it has already are not made again, also those that failed, unless
-    `retry_failed`. So a sweep that was stopped, whatever stopped it, goes on when it is called again. Sweeps may share
-    a store, one after the other: while one makes runs, others may read what is kept, and are refused if they had to
-    make more. out: a folder, which all processes must reach, where each whole run is saved under its key. on_progress:
-    called at the begin and as runs end.
+    `retry_failed`. Of runs that differ in their seed alone the first is made, and is the answer of all unless it drew
+    random numbers (not with `out`). So a sweep that was stopped, whatever stopped it, goes on when it is called again.
+    Sweeps may share a store, one after the other: while one makes runs, others may read what is kept, and are refused
+    if they had to make more. out: a folder, which all processes must reach, where each whole run is saved under its
+    key. on_progress: called at the begin and as runs end.
 
     processes: how many of our own; 1 (default) is this process; with more, a script needs the usual `if __name__ ==
     "__main__":`. executor: any of `concurrent.futures`, which is left open; processes then says how many runs it makes
@@ -97,15 +98,30 @@ def sweep(
         wanted = len({run.key for run in runs})
         tally = Tally(wanted, wanted - len(todo), on_progress)
         if todo:
-            planned = list(todo.values())
             make = partial(measure, folder=folder, version=VERSION)
-            for number, outcome in stack.enter_context(
-                _started(_requests(planned, ends), make, len(todo), processes, executor, dask)
-            ):
-                run = planned[number]
-                kept.keep(run.key, _facts(run, ends), outcome)
-                tally.count(outcome.status)
+            alike = dict[tuple[str, ...], list[SweepRun]]()
+            for run in todo.values():
+                alike.setdefault(_but_seed(run, folder), []).append(run)
+            for some in ([its[0] for its in alike.values()], [run for its in alike.values() for run in its[1:]]):
+                planned = [run for run in some if run.key in todo]
+                for number, outcome in stack.enter_context(
+                    _started(_requests(planned, ends), make, len(planned), processes, executor, dask)
+                ):
+                    run = planned[number]
+                    its = alike[_but_seed(run, folder)]
+                    for each in its if its[0] is run and outcome.drew is False else [run]:
+                        kept.keep(each.key, _facts(each, ends), outcome)
+                        tally.count(outcome.status)
+                        del todo[each.key]
         return results(runs, kept)
+
+
+def _but_seed(run: SweepRun, folder: Path | None) -> tuple[str, ...]:
+    """What a run shares with those that differ in their seed alone; nothing, where each is to be saved, and of a
+    session's own scheduler."""
+    if folder is not None or is_own(run.scheduler):
+        return (run.key,)
+    return run.scenario_key, run.scheduler, json.dumps(knobs_as_json(run.knobs), sort_keys=True), run.belief
 
 
 def _is_known(run: SweepRun, kept: Store, folder: Path | None, retry_failed: bool) -> bool:
@@ -135,7 +151,7 @@ def measure(request: RunRequest, folder: Path | None = None, version: str = VERS
         wall_s = time.perf_counter() - began
         if folder is not None:
             run.save(folder / run.key(), force=True)
-        return Measured("done", "", dict(found), wall_s)
+        return Measured("done", "", dict(found), wall_s, run.drew)
 
 
 @contextlib.contextmanager

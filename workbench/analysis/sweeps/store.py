@@ -57,12 +57,13 @@ Status = Literal["done", "failed"]
 @dataclass(frozen=True)
 class Measured:
     """What a run came to. error: why it failed, else empty; measures: by name, NaN where unknown, none if it failed;
-    wall_s: how long it took, s of wall time."""
+    wall_s: how long it took, s of wall time; drew: whether it drew random numbers (None: not known any more)."""
 
     status: Status
     error: str
     measures: Mapping[str, float]
     wall_s: float
+    drew: bool | None = None
 
 
 class Store:

@@ -91,10 +91,11 @@ def resources(text: str) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
     for part in text.split(","):
         name, equals, value = part.strip().partition("=")
+        name = name.lower()
         if name:
             whole = float(value) if value.isascii() and value.isdigit() and len(value) < 10 else None
             read = megabytes if name == "mem" else count
-            found[name.lower()] = whole if name.startswith("gres/") else read(value) if equals else None
+            found[name] = whole if name.startswith("gres/") else read(value) if equals else None
     return found
 
 

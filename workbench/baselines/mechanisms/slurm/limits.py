@@ -95,12 +95,14 @@ class Group(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Ledger:
-    """What runs, counted by whatever limits count by. group: of each job the name of its group; beyond: jobs that ran
-    although a limit does not let them; minutes: keys of resources x minutes; used: of each key; held: why those of a
-    group may not start now (None: they may), as far as it was asked since one of their keys changed."""
+    """What runs, counted by whatever limits count by. group: of each job the name of its group; checking: of each
+    key the groups that it may hold back; beyond: jobs that ran although a limit does not let them; minutes: keys of
+    resources x minutes; used: of each key; held: why those of a group may not start now (None: they may), as far as it
+    was asked since one of their keys changed."""
 
     group: Mapping[str, str]
     groups: Mapping[str, Group]
+    checking: tuple[frozenset[str], ...]
     beyond: tuple[str, ...]
     minutes: frozenset[int]
     used: list[float]
@@ -138,11 +140,17 @@ class Ledger:
                 )
         beyond = tuple(name for name, its in group.items() if groups[its].past)
         minutes = frozenset(key for each in groups.values() for key, _ in each.by_minutes)
-        return Ledger(group, groups, beyond, minutes, [0.0] * len(at))
+        checking = [set[str]() for _ in at]
+        for name, each in groups.items():
+            for key in each.checked:
+                checking[key].add(name)
+        return Ledger(group, groups, tuple(map(frozenset, checking)), beyond, minutes, [0.0] * len(at))
 
     def copy(self) -> Ledger:
         """The same, to be changed apart."""
-        return Ledger(self.group, self.groups, self.beyond, self.minutes, self.used.copy(), self.held.copy())
+        return Ledger(
+            self.group, self.groups, self.checking, self.beyond, self.minutes, self.used.copy(), self.held.copy()
+        )
 
     def add(self, ask: Ask, left_s: float) -> None:
         """Count a job that runs for at most so many seconds more."""
@@ -158,8 +166,10 @@ class Ledger:
 
     def _forget(self, changed: frozenset[int]) -> None:
         """What is used of some keys has changed."""
-        groups = self.groups
-        self.held = {group: why for group, why in self.held.items() if changed.isdisjoint(groups[group].checked)}
+        held = self.held
+        for key in changed:
+            for group in held.keys() & self.checking[key]:
+                del held[group]
 
     def add_all_minutes(self, held: Iterable[RunningJob], now_s: float) -> None:
         """Count those that are left to what runs."""
@@ -189,10 +199,12 @@ class Ledger:
         group = self.group[ask.name]
         found = self.held.get(group, UNKNOWN)
         if found is UNKNOWN:
-            used = self.used
-            found = self.held[group] = next(
-                (_said(limit, used[key], more) for key, more, most, limit in self.groups[group].checks
-                 if used[key] + more > most), None)  # fmt: skip
+            used, found = self.used, None
+            for key, more, most, limit in self.groups[group].checks:
+                if used[key] + more > most:
+                    found = _said(limit, used[key], more)
+                    break
+            self.held[group] = found
         return found
 
     def never(self, ask: Ask) -> Reason | None:

@@ -361,21 +361,19 @@ def _not_free(gpus: int, what: str, nodes: int) -> Reason:
     return Reason("Resources", f"{gpus} {what}{f' on {nodes} nodes' if nodes > 1 else ''} are not free at once")
 
 
-def place(site: SlurmSite, ask: Ask, priority: float) -> Place:
+def place(ask: Ask, priority: float) -> Place:
     """What orders the queue: partition tier, priority, who was submitted first; jobs of reservations before all."""
-    partition = site.partitions.get(ask.partition)
-    tier = partition.tier if partition else 1.0
-    return (not ask.reservation, -tier, -int(priority), ask.number, ask.name)
+    return (not ask.reservation, -ask.tier, -int(priority), ask.number, ask.name)
 
 
-def in_order(site: SlurmSite, queue: Sequence[Ask]) -> list[Ask]:
+def in_order(site: SlurmSite, queue: Sequence[Ask]) -> Sequence[Ask]:
     """The queue, in which a partition with a policy of its own has its places and shares them out by that."""
-    found = [*queue]
-    for name, partition in site.partitions.items():
-        if partition.policy:
-            at = [i for i, ask in enumerate(found) if ask.partition == name]
-            by = attrgetter(POLICIES[partition.policy])
-            mine = sorted((found[i] for i in at), key=lambda ask: (not ask.reservation, by(ask)))
-            for i, ask in zip(at, mine, strict=True):
-                found[i] = ask
+    own = [partition for partition in site.partitions.values() if partition.policy]
+    found = [*queue] if own else queue
+    for partition in own:
+        at = [i for i, ask in enumerate(found) if ask.partition == partition.name]
+        by = attrgetter(POLICIES[partition.policy])
+        mine = sorted((found[i] for i in at), key=lambda ask: (not ask.reservation, by(ask)))
+        for i, ask in zip(at, mine, strict=True):
+            found[i] = ask
     return found

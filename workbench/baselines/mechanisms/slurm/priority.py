@@ -29,20 +29,15 @@ from workbench.baselines.mechanisms.slurm.site import Ask, SlurmSite
 
 User = tuple[str, str]
 """A user in an account."""
-Standing = tuple[float, float, float, float]
-"""The parts of a priority that time does not change: job size, partition, QOS, TRES."""
 
 
-class PriorityParts(NamedTuple):
-    """A priority and its parts, as `sprio -l` has them."""
+class Standing(NamedTuple):
+    """The parts of a priority that time does not change, as `sprio -l` has them."""
 
-    priority: float
-    age: float = 0.0
-    fair_share: float = 0.0
-    job_size: float = 0.0
-    partition: float = 0.0
-    qos: float = 0.0
-    tres: float = 0.0
+    job_size: float
+    partition: float
+    qos: float
+    tres: float
 
 
 def kept_after(site: SlurmSite, span_s: float) -> float:
@@ -152,7 +147,7 @@ def standing(site: SlurmSite) -> dict[str, Standing]:
     for ask in site.asks.values():
         partition = site.partitions.get(ask.partition)
         size = (ask.tres["node"] / nodes + (ask.tres["cpu"] / cpus if cpus < float("inf") else 0.0)) / 2
-        found[ask.name] = (
+        found[ask.name] = Standing(
             weight["PriorityWeightJobSize"] * (1 - size if site.favors_small else size),
             weight["PriorityWeightPartition"] * (partition.factor / factor if partition else 0.0),
             weight["PriorityWeightQOS"] * site.qos_priority.get(ask.qos, 0.0) / qos,
@@ -165,22 +160,26 @@ def standing(site: SlurmSite) -> dict[str, Standing]:
     return found
 
 
-def priorities(
-    site: SlurmSite,
-    asks: Sequence[Ask],
-    fair: Mapping[User, float],
-    now_s: float,
-    stand: Mapping[str, Standing],
-) -> list[PriorityParts]:
-    """The priority of each job. stand: `standing` of the site."""
-    if not site.by_priority:
-        return [PriorityParts(0.0) for _ in asks]
+def changing(
+    site: SlurmSite, asks: Sequence[Ask], fair: Mapping[User, float], now_s: float
+) -> list[tuple[float, float]]:
+    """The parts of each job's priority that time changes: age, fair share."""
     of_age, of_share = site.settings["PriorityWeightAge"], site.settings["PriorityWeightFairShare"]
     longest_s = max(site.settings["PriorityMaxAge"], 1.0)
-    found = []
-    for ask in asks:
+    return [
+        (of_age * min(max(now_s - ask.since_s, 0.0) / longest_s, 1.0), of_share * fair.get(ask.who, 0.0))
+        for ask in asks
+    ]
+
+
+def priorities(
+    site: SlurmSite, asks: Sequence[Ask], fair: Mapping[User, float], now_s: float, stand: Mapping[str, Standing]
+) -> dict[str, float]:
+    """The priority of each job. stand: `standing` of the site."""
+    if not site.by_priority:
+        return dict.fromkeys([ask.name for ask in asks], 0.0)
+    found = {}
+    for ask, (age, share) in zip(asks, changing(site, asks, fair, now_s), strict=True):
         size, partition, qos, tres = stand[ask.name]
-        age = of_age * min(max(now_s - ask.since_s, 0.0) / longest_s, 1.0)
-        share = of_share * fair.get(ask.who, 0.0)
-        found.append(PriorityParts(age + share + size + partition + qos + tres, age, share, size, partition, qos, tres))
+        found[ask.name] = age + share + size + partition + qos + tres
     return found

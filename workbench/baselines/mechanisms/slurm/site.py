@@ -117,7 +117,8 @@ class Ask:
     all). even: each node counts for as many CPUs as it asks there (--ntasks-per-node). ran: whether the log saw it run;
     uses: usage of a second.
     number: when it was submitted, and the numbers in its name, by which equal priorities are in order. who: user and
-    account; kind: its model, gang and partition; shape: all that tells when it can start, but how long it may take."""
+    account; kind: its model, gang and partition; tier: the partition's; comes: its place by arrival; shape: all that
+    tells when it can start, but how long it may take."""
 
     name: str
     user: str
@@ -144,6 +145,8 @@ class Ask:
     who: tuple[str, str]
     shape: str
     kind: tuple[str, str, str]
+    tier: float
+    comes: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -241,7 +244,9 @@ def read_site(scenario: Scenario) -> SlurmSite:
     reservations = tuple(_reservation(each) for each in entries.get("reservation", []))
     kept = {each.name for each in reservations}
     factors = {name: float(each.get("UsageFactor", 1.0)) for name, each in qos.items()}
-    asks = {job.name: ask_of(job, found, kept, factors) for job in scenario.jobs}
+    by_arrival = sorted(scenario.jobs, key=lambda job: job.arrival_s)
+    comes = {job.name: i for i, job in enumerate(by_arrival)}
+    asks = {job.name: ask_of(job, found, kept, factors, comes[job.name]) for job in scenario.jobs}
     tres = {name: np.zeros(len(machines)) for name, _ in gpus}
     for (name, at), number in gpus.items():
         tres[name][at] = number
@@ -371,8 +376,15 @@ def _reservation(record: Mapping[str, Any]) -> KeptNodes:
     return KeptNodes(str(record["name"]), names, start_s, end_s, known_s)
 
 
-def ask_of(job: Job, partitions: Mapping[str, Partition], reservations: Set[str], factors: Mapping[str, float]) -> Ask:
-    """What one job asks for; a reservation that nothing is known of is none (ours). factors: UsageFactor of QOS."""
+def ask_of(
+    job: Job,
+    partitions: Mapping[str, Partition],
+    reservations: Set[str],
+    factors: Mapping[str, float],
+    comes: int,
+) -> Ask:
+    """What one job asks for; a reservation that nothing is known of is none (ours). factors: UsageFactor of QOS;
+    comes: its place by arrival."""
     a = job.attributes
     reservation = str(a.get("reservation", ""))
     partition = str(a.get("partition", ""))
@@ -417,6 +429,8 @@ def ask_of(job: Job, partitions: Mapping[str, Partition], reservations: Set[str]
         who=(job.user or "", str(a.get("account", ""))),
         shape=shape,
         kind=kind,
+        tier=known.tier,
+        comes=comes,
     )
 
 
