@@ -316,8 +316,8 @@ def _waiting(snapshot: Snapshot, memory: SlurmMemory, since_s: float) -> tuple[l
     while new and jobs[new - 1].arrival_s > since_s:
         new -= 1
     changed = snapshot.cause in CHANGED or memory.up is None
-    if not changed and not memory.held:  # nodes change also while no job is there
-        changed = bool((memory.up != snapshot.nodes.up).any())
+    if not memory.held:  # nodes change also while no job is there
+        changed = changed or not np.array_equal(memory.up, snapshot.nodes.up)  # type: ignore[arg-type]
     if changed or len(memory.queue) + len(memory.after) != new - len(memory.held):
         memory.up, memory.able, memory.after = snapshot.nodes.up.copy(), {}, ()
         memory.queue, memory.places = (), ()

@@ -142,8 +142,8 @@ class Ledger:
         minutes = frozenset(key for each in groups.values() for key, _ in each.by_minutes)
         checking = [set[str]() for _ in at]
         for name, each in groups.items():
-            for key in each.checked:
-                checking[key].add(name)
+            for place in each.checked:
+                checking[place].add(name)
         return Ledger(group, groups, tuple(map(frozenset, checking)), beyond, minutes, [0.0] * len(at))
 
     def copy(self) -> Ledger:

@@ -369,7 +369,9 @@ def place(ask: Ask, priority: float) -> Place:
 def in_order(site: SlurmSite, queue: Sequence[Ask]) -> Sequence[Ask]:
     """The queue, in which a partition with a policy of its own has its places and shares them out by that."""
     own = [partition for partition in site.partitions.values() if partition.policy]
-    found = [*queue] if own else queue
+    if not own:
+        return queue
+    found = [*queue]
     for partition in own:
         at = [i for i, ask in enumerate(found) if ask.partition == partition.name]
         by = attrgetter(POLICIES[partition.policy])
