@@ -6,6 +6,7 @@ import pytest
 import workbench.papers.gavel.formulations.max_min_fairness as fairness
 from workbench.baselines.isolated import Isolated
 from workbench.papers.gavel.instance import AllocationInstance
+from workbench.scheduling.modelling import parameter
 from workbench.scheduling.notation import (
     Equation,
     equations,
@@ -166,3 +167,17 @@ def test_model_size(model):
     other.share["a", "v100"].fix(0)
     other.share["b", "v100"].domain = pyo.Binary
     assert str(model_size(other)).startswith("4 variables (1 whole), 6 constraints")
+
+
+def test_a_parameter_is_one_of_pyomos():
+    """Filled behind Pyomo's back: it is what Pyomo makes of the same numbers, in a model's copy too."""
+    numbers = {("a", 1): 2.0, ("a", 2): 3.0, ("b", 1): 5.0}
+    model = pyo.ConcreteModel()
+    model.ours = parameter(numbers=numbers, doc="v | value | 1")
+    model.pyomos = pyo.Param(pyo.SetOf(tuple(numbers)), initialize=numbers, within=pyo.Any, doc="v | value | 1")
+    for found in (model.ours, model.clone().ours):
+        assert type(found) is type(model.pyomos) and len(found) == len(model.pyomos)
+        assert [*found.items()] == [*model.pyomos.items()] == [*numbers.items()]
+        assert found.doc == model.pyomos.doc and found["b", 1] * 2 == 10.0
+        with pytest.raises(TypeError, match="immutable"):
+            found["a", 1] = 7.0

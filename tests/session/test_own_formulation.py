@@ -236,6 +236,33 @@ def another_model(m: Any, data: Any) -> Any:
     return pyo.ConcreteModel()
 
 
+def no_number(m: Any, data: Any) -> None:
+    @m.Constraint(m.JOBS)
+    def cap(m: Any, job: str) -> Any:
+        return sum(m.share[job, kind] * float("nan") for kind in m.TYPES) <= 1
+
+
+def no_limit(m: Any, data: Any) -> None:
+    m.most = pyo.Constraint(expr=m.level <= float("nan"))
+
+
+def no_value(m: Any, data: Any) -> None:
+    m.cap = pyo.Param(mutable=True)
+    m.most = pyo.Constraint(expr=m.level <= m.cap)
+
+
+def too_large(m: Any, data: Any) -> None:
+    m.most = pyo.Constraint(expr=1e300 * m.level <= 1)
+
+
+def branches_on_a_variable(m: Any, data: Any) -> None:
+    m.most = pyo.Constraint(expr=max(m.share[key] for key in m.share) <= 0.3)
+
+
+def a_rule_without_index(m: Any, data: Any) -> None:
+    m.most = pyo.Constraint(m.JOBS, rule=lambda m: m.level <= 1)
+
+
 WRONG = [
     (
         another_model,
@@ -255,6 +282,12 @@ WRONG = [
         r"trivial Boolean \(True\) instead of .*True\. Error thrown for Constraint 'always'; expected",
     ),
     (too_much, SolverFailedError, "mine: got 'workers in use: .*expected at most 1"),
+    (no_number, SolverFailedError, r"mine: got 'the number nan in cap\[.*\]'; expected a finite number for every"),
+    (no_limit, SolverFailedError, r"mine: got .*'most' created with .*\(nan\).*; expected a finite number for every"),
+    (no_value, SolverFailedError, r"mine: got .*Param value \(cap\).*; expected a finite number for every parameter"),
+    (too_large, SolverFailedError, r"mine: got 'a coefficient of 1e\+300 in most'; expected coefficients below"),
+    (branches_on_a_variable, InputError, "mine: got Cannot convert .* to bool.; expected no `if`, `max`, `min`"),
+    (a_rule_without_index, InputError, "mine: got Constraint 'most': Cannot initialize multiple indices"),
 ]
 
 

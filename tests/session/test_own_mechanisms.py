@@ -165,12 +165,24 @@ def full(snapshot: Any) -> Any:
     return m
 
 
+def of_jobs_alone(snapshot: Any) -> Any:
+    m = pyo.ConcreteModel()
+    m.gpus = pyo.Var(snapshot.jobs.names, domain=pyo.Binary)
+    m.goal = pyo.Objective(expr=sum(m.gpus.values()), sense=pyo.maximize)
+    return m
+
+
 @pytest.mark.parametrize(
     ("mechanism", "model", "says"),
     [
         ("shares", without_a_part, "formulation mine, the GPUs of a type in use, of all of them: got 2.5; expected at"),
         ("shares", unnamed, "got a model without a variable share; expected `shares`: a variable `share"),
         ("shares", lambda snapshot: 3, "formulation mine: got 3; expected a pyomo ConcreteModel"),
+        (
+            "plan",
+            of_jobs_alone,
+            "formulation mine: got a variable gpus with the index 'job 0'; expected `plan`: a variable `gpus[job",
+        ),
         (
             "leases",
             full,
@@ -180,9 +192,10 @@ def full(snapshot: Any) -> Any:
 )
 def test_what_cannot_be_carried_out_is_one_sentence(mechanism: str, model: Any, says: str) -> None:
     workbench.formulation("mine", mechanism=mechanism)(model)
-    with pytest.raises(InputError) as told:
-        workbench.simulate(five_equal_jobs(), "mine")
-    assert says in str(told.value) and "\n" not in str(told.value)
+    for act in (workbench.simulate, *([] if mechanism == "leases" else [workbench.solve])):
+        with pytest.raises(InputError) as told:
+            act(five_equal_jobs(), "mine")  # type: ignore[operator]
+        assert says in str(told.value) and "\n" not in str(told.value)
 
 
 def test_what_cannot_be_declared() -> None:

@@ -6,7 +6,6 @@ A scheduler that solves an assembly, or none, need not wait for it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -28,22 +27,13 @@ def parameter(*sets: Any, numbers: Mapping[Any, Any], doc: str) -> pyo.Param:
     """A `pyo.Param` over sets, or over the keys of its numbers where none is given.
 
     The numbers are an instance's, which has checked them: neither they nor their keys are looked at a second time,
-    which takes Pyomo as long as all else about a parameter.
+    which takes Pyomo as long as all else about a parameter. It has no public way to leave that out: `_data`, where a
+    component keeps its members, is Pyomo's own (6.10). `tests/scheduling/test_notation.py` holds what is made so to a
+    `pyo.Param`.
     """
-    return pyo.Param(*(sets or (pyo.SetOf(tuple(numbers)),)), initialize=_given()(numbers), within=pyo.Any, doc=doc)
-
-
-@cache
-def _given() -> Any:
-    from pyomo.core.base.initializer import ItemInitializer
-
-    class Given(ItemInitializer):  # type: ignore[misc]
-        """Numbers for each member of a set, rather than for those that it names itself."""
-
-        def contains_indices(self) -> bool:
-            return False
-
-    return Given
+    found = pyo.Param(*(sets or (pyo.SetOf(tuple(numbers)),)), within=pyo.Any, doc=doc)
+    found._data.update(numbers)
+    return found
 
 
 __all__ = ["parameter", "pyo"]

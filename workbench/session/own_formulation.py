@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pyomo
+from pyomo.common.errors import PyomoException
 
 from workbench.base.code_digest import digest
 from workbench.base.errors import InputError, Words, one_of
@@ -27,7 +28,15 @@ from workbench.scheduling import notation
 from workbench.scheduling.contract import Data, Formulation, Knobs, Result
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers import InfeasibleError, Point, Programme, Solver, explained, solve_matrix
+from workbench.scheduling.solvers import (
+    InfeasibleError,
+    Point,
+    Programme,
+    Solver,
+    SolverFailedError,
+    explained,
+    solve_matrix,
+)
 from workbench.session.own_mechanisms import Mechanism
 
 Change = Callable[[Any, Any], object]
@@ -81,7 +90,10 @@ class OwnFormulation(Formulation[Data]):
         built: list[str] = []
         token = _BUILT.set(built)
         try:
-            found = super().run(data, knobs, solver)
+            with quiet():
+                found = super().run(data, knobs, solver)
+        except SolverFailedError as error:  # the base's reader names the base
+            raise SolverFailedError(self.name, error.value, error.expected) from error
         finally:
             _BUILT.reset(token)
         if not built and found.solver != "none needed":
@@ -153,10 +165,16 @@ class NewModel(OwnFormulation[Any]):
         with pyomo_mistakes(self.name), quiet():
             model = self.written(data)
         _checked(self.name, model, own_objective=True)
-        for part in self.mechanism.variables:
-            if not isinstance(model.component(part), pyo.Var):
-                expected = " ".join((self.mechanism.__doc__ or "").split(".")[0].split())
+        expected = " ".join((self.mechanism.__doc__ or "").split(".")[0].split())
+        for part, indices in self.mechanism.variables.items():
+            variable = model.component(part)
+            if not isinstance(variable, pyo.Var):
                 raise InputError(f"formulation {self.name}", Words(f"a model without a variable {part}"), expected)
+            if variable.dim() != indices:
+                index = (
+                    f"with the index {next(iter(variable), None)!r}" if variable.is_indexed() else "without an index"
+                )
+                raise InputError(f"formulation {self.name}", Words(f"a variable {part} {index}"), expected)
         return model
 
     def read(self, model: pyo.ConcreteModel, data: Any, knobs: Knobs) -> Result:
@@ -244,10 +262,11 @@ def pyomo_mistakes(name: str, model: pyo.ConcreteModel | None = None) -> Iterato
     """Raise InputError for what Pyomo refuses."""
     try:
         yield
-    except (AttributeError, KeyError, ValueError, TypeError, RuntimeError) as error:
+    except (AttributeError, LookupError, ValueError, TypeError, RuntimeError, PyomoException) as error:
         if not _is_of_pyomo(error):
             raise
         text = str(error.args[0]) if error.args else type(error).__name__
+        text = text.partition("\nThis error is usually")[0]
         got = Words(on_one_line(" ".join(text.split())))
         raise InputError(f"formulation {name}", got, _expected(text, error, model)) from error
 
@@ -269,6 +288,8 @@ def _expected(text: str, error: BaseException, model: pyo.ConcreteModel | None) 
     if isinstance(error, KeyError) and part is not None:
         known = f"one of the {len(part):,} indices of {part.local_name}, such as {next(iter(part), None)!r}"
         return f"{known}; a job that has finished is in no model (`if job in m.JOBS`, or a rule over m.JOBS)"
+    if "to bool" in text:
+        return "no `if`, `max`, `min` or `in` over variables: rules branch on numbers, the rest is a constraint"
     return "a linear model that Pyomo can build"
 
 

@@ -43,9 +43,10 @@ TOLERANCE = 1e-6
 
 
 class Mechanism(ABC):
-    """One of them. variable: the model's variables that it reads; knobs: those that the data need."""
+    """One of them. variables: those of the model that it reads, with as many indices; knobs: those that the data
+    need."""
 
-    variables: ClassVar[tuple[str, ...]]
+    variables: ClassVar[Mapping[str, int]]
     knobs: ClassVar[tuple[Knob, ...]] = ()
 
     @staticmethod
@@ -73,7 +74,7 @@ class SharesMechanism(Mechanism):
     `allocation {job: {type: share}}`. Gavel's mechanism makes rounds of them, with its knobs.
     """
 
-    variables = ("share",)
+    variables = {"share": 2}
 
     @staticmethod
     def values(model: Any, data: Any, name: str) -> dict[str, Any]:
@@ -83,6 +84,7 @@ class SharesMechanism(Mechanism):
                 name, f"share of {job}", kind, job in found and kind in data.types, "a job and a type that are there"
             )
             found[job][kind] = float(variable.value)
+        _shares(name, data, found)
         return {"allocation": found}
 
     @staticmethod
@@ -122,7 +124,7 @@ class PlanMechanism(Mechanism):
     {node: GPUs}}`, without jobs that wait.
     """
 
-    variables = ("gpus",)
+    variables = {"gpus": 2}
 
     @staticmethod
     def values(model: Any, data: Any, name: str) -> dict[str, Any]:
@@ -150,7 +152,7 @@ class LeasesMechanism(Mechanism):
     Values: `leases`, a list of [job, start_s, length_s].
     """
 
-    variables = ("lease",)
+    variables = {"lease": 3}
 
     @staticmethod
     def values(model: Any, data: Any, name: str) -> dict[str, Any]:
@@ -174,7 +176,7 @@ class OrderMechanism(Mechanism):
     Raises InputError where the room hare cannot be used, which alone it needs.
     """
 
-    variables = ("start", "assign")
+    variables = {"start": 1, "assign": 2}
     knobs = (MOST_ROUNDS, STEPS_PER_ROUND)
 
     @staticmethod

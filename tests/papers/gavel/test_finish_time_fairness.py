@@ -4,6 +4,7 @@ import dataclasses
 import json
 
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,8 +54,8 @@ def with_times(seed, pairs=True):
     return data, finish_data(data, isolated_s * rng.choice([0.3, 1, 3, 100], len(data.jobs)), isolated_s)
 
 
-def reference(data, times, aware=True):
-    """The smallest rho by bisection with scipy, from the paper's formula."""
+def reference(data, times, aware=True, more=0.0):
+    """The smallest rho by bisection with scipy, from the paper's formula; more: (rows,) added to the right sides."""
     parts = dense(data, aware)
     alone_s = times.isolated_s + data.steps / isolated(data, aware)
 
@@ -65,7 +66,7 @@ def reference(data, times, aware=True):
         # The part of its need that every job gets, so that scipy's tolerance is on a number near 1.
         need, ones = data.steps / left_s, np.ones((len(left_s), 1))
         limits = np.block([[parts.limits, np.zeros((len(parts.limits), 1))], [-parts.throughput / need[:, None], ones]])
-        right = np.concatenate([parts.right, np.zeros(len(need))])
+        right = np.concatenate([parts.right + more, np.zeros(len(need))])
         gain = np.append(np.zeros(parts.limits.shape[1]), -1.0)
         return -linprog(gain, limits, right, bounds=[*parts.bounds, (0, None)]).fun >= 1
 
@@ -261,6 +262,29 @@ def test_a_student_may_solve_for_a_rho_of_their_own():
         solve_model(model)
         found = POLICY.read(model, data, {})
         assert (model.lacking.value <= 0) == reached == (found.objective <= rho * (1 + 1e-9))
+
+
+@pytest.mark.parametrize(("elapsed_s", "by_hand"), [(0.0, [0.55, 11 / 60]), ([0, 0, 50], None), ([90, 10, 0], None)])
+def test_what_a_gpu_row_is_worth_in_rho(elapsed_s, by_hand):
+    """No programme has rho as its objective. The last one has e = 0 as its own, so that its duals add up to 0: those of
+    the needs to 1, those of all limits to -1. As e falls by sum_m y_m D_m / l_m with rho, rho falls by a limit's dual
+    over that sum where the limit is raised: with new jobs, whose l_m is rho D_m, by rho times its dual."""
+    data = finish_data(PAPER, elapsed_s)
+    rho = POLICY.run(data, {}).objective
+    model = build(data.at(largest=rho))
+    model.dual = pyo.Suffix(direction=pyo.Suffix.IMPORT)
+    solve_model(model)
+    needs = np.array([abs(model.dual[row]) for row in model.finish_time.values()])
+    limits = np.array([model.dual[row] for part in (model.job_time, model.capacity) for row in part.values()])
+    right = np.append(np.ones(len(data.jobs)), data.workers)
+    assert [needs.sum(), limits @ right] == pytest.approx([1.0, -1.0])
+    falls = limits / float(needs @ (data.terms.alone_s / data.terms.left_s(rho)))
+    for row, step in enumerate(np.eye(len(right)) * 1e-5):
+        measured = (reference(PAPER, data, more=step) - reference(PAPER, data, more=-step)) / 2e-5
+        assert falls[row] == pytest.approx(measured, abs=1e-4)
+    if by_hand:
+        assert falls == pytest.approx(rho * limits)
+        assert -falls[-2:] == pytest.approx(by_hand)
 
 
 def test_golden_model_of_two_jobs(tmp_path):

@@ -8,10 +8,12 @@ from __future__ import annotations
 import gc
 import math
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,7 +57,9 @@ PRODUCTS = {MonomialTermExpression, ProductExpression, NegationExpression}
 VARIABLES = {VarData, ScalarVar}
 NAMED = {ExpressionData, ScalarExpression}
 ORDER = pyo.SortComponents.deterministic
+NOTHING: Mapping[int, Any] = MappingProxyType({})
 EXPECTED = "a linear or mixed-integer linear model"
+VALUES = "a finite number for every parameter, every coefficient and every variable that is fixed"
 
 
 class _Sum(NamedTuple):
@@ -96,17 +100,21 @@ class Reader:
 class Compiled:
     """A programme, the variable of each column, the constraint of each row, and the objective, if there is one.
 
-    For other numbers of the same model (`again`), or one with parts of it: sums: of the rows; position: of the columns,
-    by the `id` of their variables; reader: what found the sums.
+    For other numbers of the same model (`again`), or one with parts of it: found: each row with its sum; position: of
+    the columns, by the `id` of their variables; reader: what found the sums.
     """
 
     programme: Programme
     columns: list[Any]
-    rows: list[Any]
     objective: Any | None
-    sums: list[_Sum]
+    found: list[_Row]
     position: Mapping[int, int]
     reader: Reader
+
+    @cached_property
+    def rows(self) -> list[Any]:
+        """The constraint of each row."""
+        return [row.constraint for row in self.found]
 
 
 _PAUSED = threading.Lock()
@@ -148,14 +156,13 @@ def again(change: Callable[[], None], model: pyo.ConcreteModel, compiled: Compil
     """
     with _nothing_collected():
         change()
-        found = list(_constraints(model, compiled.reader, _known(compiled)))
+        sums = {id(row.constraint): row.sum for row in compiled.found}
+        found = list(_constraints(model, compiled.reader, sums))
         position, before = compiled.position, compiled.programme
-        used = {at for part in found for at in part.sum.terms}
+        used = _used(row.sum for row in found)
         if len(used) != len(position) or not used <= position.keys():
             return compile_model(model)  # other columns
-        programme = replace(before, **_rows(model, found, position))
-        rows, sums = [row.constraint for row in found], [row.sum for row in found]
-        return replace(compiled, programme=programme, rows=rows, sums=sums)
+        return replace(compiled, programme=replace(before, **_rows(model, found, position)), found=found)
 
 
 def renewed(constraint: pyo.Constraint) -> None:
@@ -166,16 +173,11 @@ def renewed(constraint: pyo.Constraint) -> None:
         constraint.add(index, rule(block, index))
 
 
-def _known(compiled: Compiled) -> dict[int, _Sum]:
-    """The sums of its rows, by the `id` of the constraint."""
-    return dict(zip(map(id, compiled.rows), compiled.sums, strict=True))
-
-
 def compile_model(model: pyo.ConcreteModel, start: bool = False, last: Compiled | None = None) -> Compiled:
     """The programme of a linear model: one row per active constraint that mentions a variable that is not fixed.
 
     Columns are the variables with a coefficient other than 0, in the order in which the model declares them. last: what
-    a model compiled to whose rows and named expressions, some of them, are in this one, unchanged. Raises
+    a model compiled to whose variables, rows and named expressions, some of them, are in this one, unchanged. Raises
     InfeasibleError for a constraint of constants that does not hold, SolverFailedError for what is not linear, and
     InputError for what is no model.
     """
@@ -186,44 +188,63 @@ def compile_model(model: pyo.ConcreteModel, start: bool = False, last: Compiled 
         objective = _objective(model)
         reader = Reader(None if last is None else last.reader)
         value = _Sum({}, 0.0) if objective is None else _linear(model, objective, objective.expr, reader)
-        found = list(_constraints(model, reader, {} if last is None else _known(last)))
+        rows = {} if last is None else {id(row.constraint): row for row in last.found}
+        found = list(_constraints(model, reader, rows=rows))
         reader.before = {}
     except (InvalidConstraintError, ValueError) as error:
-        raise SolverFailedError(model.name, str(error), EXPECTED) from error
+        text = " ".join(str(error).split())
+        is_value = "non-finite" in text or "value is currently" in text
+        raise SolverFailedError(model.name, text, VALUES if is_value else EXPECTED) from error
     variables = _parts(model, pyo.Var)
     columns = _columns(variables, [value, *(row.sum for row in found)], reader.variables)
-    position = {id(variable): i for i, variable in enumerate(columns)}
+    position = _numbered(columns)
     cost = np.zeros(len(columns))
     cost[[position[at] for at in value.terms]] = list(value.terms.values())
-    bounds = [variable.bounds for variable in columns]
     values = [variable.value for variable in columns] if start else []
     programme = Programme(
         cost=cost,
-        lower=_limits([low for low, _ in bounds], -math.inf),
-        upper=_limits([high for _, high in bounds], math.inf),
-        integer=np.array([not variable.is_continuous() for variable in columns], dtype=bool),
         maximise=objective is not None and objective.sense == pyo.maximize,
         offset=value.constant,
         start=_limits(values, math.nan) if start else None,
         name=model.name,
-        columns=_positions(variables, columns),
+        columns=_positions(variables, position),
         made_by="model",
+        **_domains(columns, last),
         **_rows(model, found, position),
     )
-    rows, sums = [row.constraint for row in found], [row.sum for row in found]
-    return Compiled(programme, columns, rows, objective, sums, position, reader)
+    return Compiled(programme, columns, objective, found, position, reader)
+
+
+def _domains(columns: list[Any], last: Compiled | None) -> dict[str, Any]:
+    """What a programme says of its columns; those of the programme before are looked up."""
+    known = {} if last is None else last.position
+    at = np.array([known.get(id(variable), -1) for variable in columns], dtype=np.int64)
+    new = np.flatnonzero(at < 0)
+    came = [columns[i] for i in new.tolist()]
+    bounds = [variable.bounds for variable in came]
+    found = {
+        "lower": _limits([low for low, _ in bounds], -math.inf),
+        "upper": _limits([high for _, high in bounds], math.inf),
+        "integer": np.array([not variable.is_continuous() for variable in came], dtype=bool),
+    }
+    if last is None or len(came) == len(columns):
+        return found
+    old: dict[str, Any] = {name: getattr(last.programme, name)[at] for name in found}
+    for name, values in found.items():
+        old[name][new] = values
+    return old
 
 
 def _rows(model: pyo.ConcreteModel, found: list[_Row], position: Mapping[int, int]) -> dict[str, Any]:
     """What a programme says of its rows; position: of each column, by the `id` of its variable."""
-    entries = [position[at] for row in found for at in row.sum.terms]
-    coefficients = [coefficient for row in found for coefficient in row.sum.terms.values()]
+    entries = list(map(position.__getitem__, chain.from_iterable(row.sum.terms for row in found)))
+    coefficients = list(chain.from_iterable(row.sum.terms.values() for row in found))
     number = np.repeat(np.arange(len(found)), [len(row.sum.terms) for row in found])
     return {
         "matrix": Columns.of(number, entries, coefficients, (len(found), len(position))),
         "row_lower": _limits([row.low for row in found], -math.inf),
         "row_upper": _limits([row.high for row in found], math.inf),
-        "rows": _positions(_parts(model, pyo.Constraint), [row.constraint for row in found]),
+        "rows": _positions(_parts(model, pyo.Constraint), _numbered(row.constraint for row in found)),
     }
 
 
@@ -238,10 +259,15 @@ def _parts(model: pyo.ConcreteModel, kind: Any) -> dict[str, list[Any]]:
     return {part.name: list(part.values(ORDER)) for part in model.component_objects(kind, sort=ORDER)}
 
 
-def _positions(parts: Mapping[str, list[Any]], found: list[Any]) -> Positions:
-    """Where what is in parts is among those found, -1 if it is not."""
-    at = {id(each): number for number, each in enumerate(found)}
-    return {name: np.array([at.get(id(each), -1) for each in part], dtype=np.int64) for name, part in parts.items()}
+def _numbered(found: Iterable[Any]) -> dict[int, int]:
+    """Their numbers, by their `id`."""
+    return {id(each): number for number, each in enumerate(found)}
+
+
+def _positions(parts: Mapping[str, list[Any]], numbered: Mapping[int, int]) -> Positions:
+    """Where what is in parts is among those numbered, -1 if it is not."""
+    get = numbered.get
+    return {name: np.array([get(id(each), -1) for each in part], dtype=np.int64) for name, part in parts.items()}
 
 
 def load(model: pyo.ConcreteModel, compiled: Compiled, point: Point) -> None:
@@ -278,13 +304,19 @@ def _objective(model: pyo.ConcreteModel) -> Any | None:
     return objectives[0] if objectives else None
 
 
-def _constraints(model: pyo.ConcreteModel, reader: Reader, known: Mapping[int, _Sum]) -> Iterator[_Row]:
-    """Each constraint that has a limit; known: sums, by the `id` of the constraint."""
+def _constraints(
+    model: pyo.ConcreteModel, reader: Reader, sums: Mapping[int, _Sum] = NOTHING, rows: Mapping[int, _Row] = NOTHING
+) -> Iterator[_Row]:
+    """Each constraint that has a limit; rows, and sums whose limits may be others: known, by the constraint's `id`."""
     for constraint in model.component_data_objects(pyo.Constraint, active=True, sort=ORDER):
+        at = id(constraint)
+        if at in rows:
+            yield rows[at]
+            continue
         low, body, high = constraint.to_bounded_expression(evaluate_bounds=True)
         if low is None and high is None:
             continue
-        part = known.get(id(constraint)) or _linear(model, constraint, body, reader)
+        part = sums.get(at) or _linear(model, constraint, body, reader)
         low = None if low is None else low - part.constant
         high = None if high is None else high - part.constant
         if part.terms:
@@ -307,12 +339,14 @@ def _linear(model: pyo.ConcreteModel, part: Any, expression: Any, reader: Reader
     terms, constant = quick.linear, quick.constant
     linear = quick.nonlinear is None and quick.multiplier == 1 and type(constant) in NUMBERS
     if linear and NUMBERS.issuperset(map(type, terms.values())):
+        odd = [value for value in (*terms.values(), constant) if not math.isfinite(value)]
+        if odd:
+            raise SolverFailedError(model.name, f"the number {odd[0]} in {part.name}", VALUES)
         return _Sum({at: value for at, value in terms.items() if value}, float(constant))
     try:
         found = generate_standard_repn(expression, quadratic=False)
     except TypeError as error:  # Pyomo computes with the value None
-        expected = "a value for every fixed variable and every parameter"
-        raise SolverFailedError(model.name, f"no value for {part.name}: {error}", expected) from error
+        raise SolverFailedError(model.name, f"no value for {part.name}: {error}", VALUES) from error
     if not found.is_linear():
         raise SolverFailedError(model.name, f"nonlinear terms in {part.name}", EXPECTED)
     reader.variables.update({id(variable): variable for variable in found.linear_vars})
@@ -391,9 +425,17 @@ def _added(parts: Any, reader: Reader) -> _Scaled | None:
 
 def _columns(parts: Mapping[str, list[Any]], sums: list[_Sum], known: dict[int, Any]) -> list[Any]:
     """The variables of the sums: those the model declares in its order, then any of a deactivated or foreign block."""
-    used = dict.fromkeys((at for part in sums for at in part.terms), True)
-    declared = [variable for part in parts.values() for variable in part if used.pop(id(variable), False)]
-    return [*declared, *(known[at] for at in used)]
+    used = _used(sums)
+    declared = {at: variable for part in parts.values() for variable in part if (at := id(variable)) in used}
+    if len(declared) < len(used):
+        mentioned = (at for part in sums for at in part.terms)
+        declared.update((at, known[at]) for at in mentioned if at not in declared)
+    return list(declared.values())
+
+
+def _used(sums: Iterable[_Sum]) -> set[int]:
+    """The variables in some sums, by their `id`."""
+    return set().union(*(part.terms for part in sums))
 
 
 def _limits(values: list[float | None], absent: float) -> np.ndarray[Any, np.dtype[np.float64]]:

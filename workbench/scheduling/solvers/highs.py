@@ -239,7 +239,10 @@ def _pass(highs: Any, highspy: Any, programme: Programme) -> None:
     if status == highspy.HighsStatus.kError:
         largest, most = np.abs(matrix.data).max(initial=0.0), highs.getOptionValue("large_matrix_value")[1]
         if largest >= most:
-            raise SolverFailedError(programme.name, f"a coefficient of {largest:g}", f"coefficients below {most:g}")
+            row = matrix.indices[np.abs(matrix.data).argmax()]
+            where = [f" in {part}" for part, places in programme.rows.items() if row in places]
+            got = f"a coefficient of {largest:g}{''.join(where)}"
+            raise SolverFailedError(programme.name, got, f"coefficients below {most:g}")
         raise SolverFailedError(programme.name, "a matrix that HiGHS refuses", "a valid matrix and lower <= upper")
 
 

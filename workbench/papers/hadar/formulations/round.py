@@ -240,8 +240,10 @@ def report(data: RoundInstance, values: FloatArray) -> Result:
     """The result of (options,) choices from 0 to 1; raises SolverFailedError if they break a limit."""
     used = data.workers.T @ values
     parts = np.bincount(data.job, values, minlength=len(data.jobs))
-    if (used > data.capacity + TOLERANCE * np.maximum(1, data.capacity)).any() or (parts > 1 + TOLERANCE).any():
-        raise SolverFailedError(NAME, {"used": used.tolist(), "parts": parts.tolist()}, "choices within the limits")
+    for kind in np.flatnonzero(used > data.capacity + TOLERANCE * np.maximum(1, data.capacity))[:1].tolist():
+        raise SolverFailedError(NAME, f"{used[kind]:g} GPUs of {data.types[kind]}", f"at most {data.capacity[kind]}")
+    for job in np.flatnonzero(parts > 1 + TOLERANCE)[:1].tolist():
+        raise SolverFailedError(NAME, f"{parts[job]:g} options of {data.jobs[job]}", "at most 1")
     choices: dict[str, dict[str, int] | None] = dict.fromkeys(data.jobs)
     numbers: dict[str, int | None] = dict.fromkeys(data.jobs)
     payoff = dict.fromkeys(data.jobs, 0.0)
