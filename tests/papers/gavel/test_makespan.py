@@ -231,6 +231,12 @@ def test_equal_jobs_get_equal_shares(seed):
         assert np.abs(rows - rows[0]).max() == 0
 
 
+def test_no_time_at_all_has_no_shares():
+    """As without the rows of the steps: 0 in place of 0 / 0."""
+    nothing = {"share": np.zeros(PAPER.speed.size), "makespan": np.zeros(1)}
+    assert POLICY.shares(nothing, PAPER).tolist() == np.zeros(PAPER.speed.shape).tolist()
+
+
 def test_a_job_that_never_runs_is_never_done():
     data = stepped(PAPER)
     shares = np.array([[1.0, 0], [0, 1], [0, 0]])

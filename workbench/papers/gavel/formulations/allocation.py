@@ -384,9 +384,11 @@ class ShareFormulation(Formulation[Data]):
         return feasible(self.objective(data, shares, knobs), "max", "1", values(data, shares))
 
     def shares(self, values: Mapping[str, FloatArray], data: Data) -> FloatArray:
-        """(combinations x types) values of the variable `share`, in parts of all time."""
+        """(combinations x types) values of the variable `share`, in parts of all time; 0 where all time is none, as it
+        may be without a row."""
         shares = values["share"].reshape(len(data.units), len(data.types))
-        return shares / values[self.whole] if self.whole in values else shares
+        whole = values.get(self.whole, np.ones(1))
+        return np.divide(shares, whole, out=np.zeros_like(shares), where=whole > 0)
 
     def found(self, values: Mapping[str, FloatArray], data: Data, knobs: Knobs) -> Result:
         """Shares, checked, and what `report` says of them."""
