@@ -14,9 +14,10 @@ import pytest
 import workbench
 from tests.analysis.whatif.test_marginal import instance
 from tests.scheduling.solvers.test_conflict import one_gpu
+from workbench.analysis.rows.stated import solved
 from workbench.base.errors import InputError
 from workbench.scheduling.contract import Formulation, Result
-from workbench.scheduling.solvers import ConflictError, Solver
+from workbench.scheduling.solvers import ConflictError, Solver, solve_matrix
 from workbench.simulation.run import Run
 
 GAVEL = [each.name for each in workbench.formulations() if each.name.startswith("gavel.")]
@@ -63,6 +64,22 @@ def test_duals_add_up_to_the_objective(name: str, scenario: object) -> None:
         assert (table["dual"] * table["right"])[needs].sum() == pytest.approx(1.0)
     if name in FIRST:
         assert table.attrs["notes"] == [] or "first of" in table.attrs["notes"][0] or "unique" in str(table.attrs)
+
+
+@pytest.mark.parametrize("name", ["hadar.dual", "hare.time_indexed_lp", "hare.interval_lp", "isolated"])
+def test_duals_of_the_other_linear_programmes_add_up_too(name: str) -> None:
+    result = workbench.solve("preset:hare_example", name)
+    assert result.objective
+    held(workbench.rows(result), result.objective)
+
+
+def test_prices_of_a_relaxed_problem_add_up_to_its_best_value() -> None:
+    """Of one whose objective has a constant, which is a row."""
+    result = workbench.solve("preset:chronus_small", "chronus.leases")
+    table, programme = workbench.rows(result), solved(result).compiled.programme
+    assert programme.offset and table["index"].iloc[-1] == "constant"
+    best = solve_matrix(replace(programme, integer=None)).solved.objective
+    assert (table["price_of_relaxed"] * table["right"]).sum() == pytest.approx(best, rel=1e-6)
 
 
 @pytest.mark.parametrize("name", ["hadar.round", "hops.round", "gavel.bottleneck"])

@@ -135,6 +135,8 @@ def _constant(statement: SolvedStatement, table: pd.DataFrame) -> pd.DataFrame:
         "left": constant, "sense": "=", "right": constant, "slack": 0.0, "binding": True,
         "dual": math.nan if statement.limits.dual is None else 1.0,
     }  # fmt: skip
+    if "price_of_relaxed" in row and table["price_of_relaxed"].notna().all():
+        row["price_of_relaxed"] = 1.0
     return pd.DataFrame([row])
 
 
