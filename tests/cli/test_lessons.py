@@ -4,6 +4,11 @@ import ast
 import csv
 import ctypes
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 
 import nbformat
 import pytest
@@ -122,6 +127,25 @@ def test_what_a_notebook_may_not_do(ask, tmp_path, reason):
     (row,) = ask("grade", made, "--limit", limit, "-o", tmp_path / "g.csv")["grades"]
     assert row["solved"] == 0 and not (tmp_path / "outside").exists()
     assert reason.replace("{outside}", outside) in row["reason"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_grade_that_is_ended_leaves_neither_process_nor_folder(tmp_path, number):
+    """It is ended once the notebook runs, whose folder then has a file of its own."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    endless = "import os\nopen('pid.txt', 'w').write(str(os.getpid()) + ' ')\nwhile True:\n    pass"
+    made = notebook(tmp_path / "n.ipynb", endless)
+    command = [sys.executable, "-m", "workbench", "grade", str(made), "-o", str(tmp_path / "g.csv")]
+    with subprocess.Popen(command, env=os.environ | {"TMPDIR": str(scratch)}, stderr=subprocess.DEVNULL) as grade:
+        while not (text := "".join(path.read_text() for path in scratch.glob("*/pid.txt"))).endswith(" "):
+            assert grade.poll() is None
+            time.sleep(0.05)
+        grade.send_signal(number)
+        assert grade.wait() == (130 if number == signal.SIGINT else 128 + number)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(text), 0)
+    assert [*scratch.iterdir()] == [] and not (tmp_path / "g.csv").exists()
 
 
 LANDLOCK = "import ctypes\nlibc = ctypes.CDLL(None)\n"

@@ -18,8 +18,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 from workbench.base.errors import InputError, Words
 from workbench.base.files import parse_json, write_text
@@ -142,8 +144,9 @@ def grade_notebooks(args: argparse.Namespace) -> Answer:
     """Judge each notebook, and write a row for each."""
     inputs.check_targets({"--output": args.output}, force=args.force, read=args.notebooks)
     lesson = None if args.lesson is None else _code(read_notebook(Path(args.lesson)))
-    found = [_graded(Path(name), lesson, args) for name in args.notebooks]
-    rows = [_row(Path(name), each) for name, each in zip(args.notebooks, _again(found, lesson, args), strict=True)]
+    with _leaving_nothing():
+        found = [_graded(Path(name), lesson, args) for name in args.notebooks]
+        rows = [_row(Path(name), each) for name, each in zip(args.notebooks, _again(found, lesson, args), strict=True)]
     written = io.StringIO()
     table = csv.DictWriter(written, COLUMNS, lineterminator="\n")
     table.writeheader()
@@ -154,6 +157,21 @@ def grade_notebooks(args: argparse.Namespace) -> Answer:
         for row in rows
     ]
     return Answer({"output": args.output, "grades": rows}, lambda: "\n".join(lines))
+
+
+@contextmanager
+def _leaving_nothing() -> Iterator[None]:
+    """While this lasts, SIGTERM and SIGHUP unwind as Ctrl-C does: else a notebook's process and folder would stay."""
+
+    def end(number: int, frame: FrameType | None) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _cell(value: Any) -> Any:
