@@ -142,7 +142,8 @@ class Exercise:
         except WorkbenchError as error:
             return False, f"The workbench says: {error}"
         except Exception as error:
-            return False, f"This could not be checked: {type(error).__name__}: {error}"
+            said = f"{type(error).__name__}: {error}"
+            return False, f"This could not be checked. Is it of the kind that the question asks for? {said}"
         return False, idea or (found if isinstance(found, str) else "") or NOT_YET
 
     def solved(self, case: Any) -> Any:
