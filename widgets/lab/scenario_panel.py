@@ -141,7 +141,7 @@ class ScenarioPanel:
         self.editors.show(scenario)
         self.core.show(self.editors.part("core"), self.editors.part("seed"))
         self.belief.choose(belief)
-        self.about.value, self.also.value = words.about(scenario) + words.noted(scenario), words.also(scenario)
+        self.about.value, self.also.value = words.about(scenario) + words.noted(scenario.notes), words.also(scenario)
 
     def mark(self, job: str | None) -> None:
         """Mark the row of a job that was selected in a chart."""

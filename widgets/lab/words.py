@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.analysis.metrics.rounds import who_decided
@@ -51,11 +51,11 @@ def about(scenario: Scenario) -> str:
     return f"<p class='wb-note'>{text}</p>" if text else ""
 
 
-def noted(scenario: Scenario) -> str:
-    """Where the scenario comes from: the first of its notes, which opens to show the others. HTML."""
-    if not scenario.notes:
+def noted(notes: Sequence[str]) -> str:
+    """Where a scenario comes from: the first of its notes, which opens to show the others. HTML."""
+    if not notes:
         return ""
-    first, *others = (html.escape(text) for text in scenario.notes)
+    first, *others = (html.escape(text) for text in notes)
     more = f"<ul>{''.join(f'<li>{text}</li>' for text in others)}</ul>"
     if not others:
         return f"<p class='wb-note'>{first}</p>"

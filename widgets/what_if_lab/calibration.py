@@ -66,6 +66,11 @@ class CalibrationPage:
         if self.found is not None and note != self.found.note():
             self._show(None)
 
+    @staticmethod
+    def others(scenario: Scenario) -> list[str]:
+        """The notes that do not stand below the button."""
+        return [note for note in scenario.notes if not (note.startswith(NOTE) and is_recorded(scenario))]
+
     def work_out(self) -> None:
         """Ask for it; the page follows."""
         self._say("", f"Running the log under {self._scheduler()} ...")
@@ -96,7 +101,7 @@ class CalibrationPage:
             return
         table = found.by("partition")[[*HEADS]].rename(columns=HEADS)
         for name in [head for head in HEADS.values() if head not in ("Partition", "Jobs")]:
-            table[name] = table[name].map(lambda value: format_duration(value, parts=2))
+            table[name] = table[name].round().map(lambda value: format_duration(value, parts=2))
         self._told.value = f"<p>{html.escape(found.note())}</p>" + html_table(table, scrolls=False)
         self._chart.show(found.drawing(), None)
         fit = f"<p>{html.escape(found.told_fit())}</p>" if found.fitted else ""
@@ -118,7 +123,7 @@ def _unexplained(found: Calibration) -> str:
     if not len(far):
         return ""
     for name in ("recorded_s", "simulated_s"):
-        far[name] = far[name].map(lambda value: format_duration(value, parts=2))
+        far[name] = far[name].round().map(lambda value: format_duration(value, parts=2))
     heads = {"job": "Job", "partition": "Partition", "user": "User", "size": "GPUs"}
     far = far.rename(columns={**heads, "recorded_s": "Wait", "simulated_s": "simulated"})
     return "<p>Not explained by what the files say:</p>" + html_table(far, scrolls=False)

@@ -317,7 +317,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         self.calibration.offer(scenario)
         cluster = ", ".join(f"{gpus} {kind}" for kind, gpus in scenario.cluster.workers.items())
         jobs = f"<p class='wb-note'>{counted(len(scenario.jobs), 'job')} on {html.escape(cluster)}</p>"
-        self._about.value = about(scenario) + jobs + noted(scenario)
+        self._about.value = about(scenario) + jobs + noted(self.calibration.others(scenario))
         if other:
             self.cancel()
             self._answer = self._shown = None

@@ -508,5 +508,6 @@ def test_a_log_is_calibrated_beside_todays_scheduler(panel: WhatIfLab, tmp_path:
     drawing = page._chart.drawing
     assert drawing is not None and set(drawing.table["partition"]) == {"big"} and len(drawing.table) == 6
     assert "big" in page._told.value and panel.pages.titles[panel.pages.selected_index] == "Why"
+    assert html.escape(page.found.note()) not in panel._about.value, "it stands beside the button already"
     panel.set("fifo")
     assert panel.scenario.notes[0] == page.found.note(), "it stands on every later answer"
