@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -24,10 +25,11 @@ from workbench.simulation.run import Run
 class LabProcess:
     """The program, spoken to by hand."""
 
-    def __init__(self, scratch: Path) -> None:
-        self.scratch = scratch
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
         self.popen = subprocess.Popen(
-            [sys.executable, "-m", "workbench.cli.lab_process", str(scratch)],
+            [sys.executable, "-m", "workbench.cli.lab_process"],
+            env={**os.environ, "TMPDIR": str(folder)},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -68,7 +70,7 @@ def test_a_simulation_is_handed_over_and_nothing_on_disk(process: LabProcess) ->
     message = process.hear()
     assert (message["id"], message["kind"]) == (7, "done") and message["wall_s"] > 0
     assert Run.from_message(message["run"]) == workbench.simulate("preset:start_here", "fifo")
-    assert list(process.scratch.iterdir()) == []
+    assert list(process.folder.iterdir()) == []
 
 
 def test_seed_and_end_are_taken(process: LabProcess) -> None:
@@ -208,15 +210,15 @@ def test_progress_is_told() -> None:
     assert json.loads(json.dumps(progress_json(RunProgress(1.0, 2, 3, 4, 5, 6))))["finished"] == 3
 
 
-def test_what_libraries_print_does_not_reach_the_protocol(tmp_path: Path) -> None:
+def test_what_libraries_print_does_not_reach_the_protocol() -> None:
     program = (
         "import os, sys, workbench.cli.lab_process as lab_process\n"
         "target = lab_process._private_stdout()\n"
         "lab_process.warm_up = lambda: (os.system('echo from C'), print('from Python', flush=True))\n"
-        "lab_process.main(sys.argv[1], target=target)\n"
+        "lab_process.main(target=target)\n"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", program, str(tmp_path / "scratch")],
+        [sys.executable, "-c", program],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

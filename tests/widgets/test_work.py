@@ -164,10 +164,9 @@ def test_a_crash_is_told_with_the_last_words_and_the_next_request_is_done(fake: 
 
 
 def test_closing_leaves_nothing_behind(fake: ProcessWork) -> None:
-    scratch, number = Path(fake._scratch), pid(fake)
-    assert scratch.is_dir()
+    number = pid(fake)
     fake.close()
-    assert not scratch.exists() and not psutil.pid_exists(number)
+    assert not psutil.pid_exists(number)
 
 
 def test_a_simulation_in_the_process_is_the_same_run() -> None:
@@ -179,7 +178,6 @@ def test_a_simulation_in_the_process_is_the_same_run() -> None:
             request = {"kind": "simulate", "scenario": scenario.to_dict(), "scheduler": "las", "knobs": {}}
             work.submit(request, ear)
             await until(lambda: ear.kinds(), 60)
-            assert not list(Path(work._scratch).glob("run-*"))
         finally:
             work.close()
         return ear.heard
@@ -192,23 +190,31 @@ PARENT = """
 import time
 from widgets.work.process import ProcessWork
 work = ProcessWork()
-print(work._process.pid, work._scratch, flush=True)
+print(work._process.pid, flush=True)
 time.sleep(600)
 """
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals of Linux and macOS")
-def test_the_worker_goes_when_the_kernel_is_killed() -> None:
-    parent = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True)
+def test_the_worker_goes_when_the_kernel_is_killed(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    parent = subprocess.Popen([sys.executable, "-c", PARENT], stdout=subprocess.PIPE, text=True, env=environment)
     assert parent.stdout is not None
-    number, scratch = parent.stdout.readline().split(maxsplit=1)
-    process = psutil.Process(int(number))
+    process = psutil.Process(int(parent.stdout.readline()))
     parent.kill()
     parent.wait()
     parent.stdout.close()
     gone, alive = psutil.wait_procs([process], timeout=30)
     assert gone and not alive
-    assert not Path(scratch.strip()).exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a temporary file has no name on Linux and macOS")
+def test_a_host_that_allows_no_process_is_left_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(OSError):
+        ProcessWork((str(tmp_path / "no such program"),))
+    assert list(tmp_path.iterdir()) == []
 
 
 # ---- schedulers written in the notebook ----

@@ -10,7 +10,6 @@ import atexit
 import contextlib
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,31 +17,28 @@ import tempfile
 import threading
 from collections.abc import Hashable, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from widgets.work.work import Deliver, Hear, Message, Queued, Workplace
 from workbench.base.processes import how_ended
 
 COMMAND = (sys.executable, "-m", "workbench.cli.lab_process")
 END_S = 5.0
-LOG = "log"
 
 
 class ProcessWork:
     """One warm process for all labs of a kernel; Cancel ends it and warms up a new one."""
 
     def __init__(self, command: Sequence[str] = COMMAND) -> None:
-        """Start `command`, which gets the folder for its files as its last argument (tests pass another one)."""
+        """Start `command` (tests pass another one); raises OSError on a host that allows no process."""
         self._command = command
         self._deliver = Deliver()
         self._number = 0
         self._busy: Queued | None = None
         self._waiting: dict[tuple[Hashable, str], Queued] = {}
         self._process: subprocess.Popen[str] | None = None
-        self._scratch = ""
-        atexit.register(self.close)
         self._start()
+        atexit.register(self.close)
 
     def submit(self, request: Message, hear: Hear, line: Hashable = None) -> None:
         """Do a request, now or when it is its turn."""
@@ -69,17 +65,17 @@ class ProcessWork:
         self._next()
 
     def close(self) -> None:
-        """End the process and remove its files."""
+        """End the process."""
         atexit.unregister(self.close)
         self._busy = None
         self._waiting.clear()
         self._end()
 
     def _start(self) -> None:
-        self._scratch = tempfile.mkdtemp(prefix="workbench-")
-        with (Path(self._scratch) / LOG).open("wb") as log:
+        log = tempfile.TemporaryFile()  # without a name: nothing is left behind, whoever is killed
+        try:
             self._process = subprocess.Popen(
-                [*self._command, self._scratch],
+                self._command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -87,6 +83,10 @@ class ProcessWork:
                 encoding="utf-8",
                 start_new_session=True,  # Interrupt Kernel is not meant for it, and its solvers end with it
             )
+        except OSError:
+            log.close()
+            raise
+        self._log = log
         threading.Thread(target=self._pump, args=(self._process,), daemon=True).start()
 
     def _end(self) -> None:
@@ -104,7 +104,7 @@ class ProcessWork:
         for pipe in (process.stdin, process.stdout):
             with contextlib.suppress(OSError):
                 pipe.close() if pipe is not None else None
-        shutil.rmtree(self._scratch, ignore_errors=True)
+        self._log.close()
 
     def _pump(self, process: subprocess.Popen[str]) -> None:
         """Hand on each message of the process, and then that it has ended."""
@@ -134,7 +134,7 @@ class ProcessWork:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(END_S)
         order, self._busy = self._busy, None
-        said = f"{how_ended(process.returncode)}{_last_words(Path(self._scratch) / LOG)}"
+        said = f"{how_ended(process.returncode)}{_last_words(self._log)}"
         self._end()
         self._start()
         text = {"where": "the process that computes", "value": said, "expected": "an answer"}
@@ -173,12 +173,11 @@ def _read(line: str) -> Message | None:
     return {**message, "run": Run.from_message(message["run"])}
 
 
-def _last_words(log: Path) -> str:
-    """The last line that a process wrote on standard error, if any."""
-    with contextlib.suppress(OSError):
-        lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
-        return next((f" ({line.strip()})" for line in reversed(lines) if line.strip()), "")
-    return ""
+def _last_words(log: IO[bytes]) -> str:
+    """The last line that a process which has ended wrote on standard error, if any."""
+    log.seek(0)
+    lines = log.read().decode("utf-8", "replace").split("\n")
+    return next((f" ({line.strip()})" for line in reversed(lines) if line.strip()), "")
 
 
 _process_work: Workplace | None = None

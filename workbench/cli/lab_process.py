@@ -1,9 +1,8 @@
 """The process that does a lab's work: requests come in as JSON lines, progress and results go out as JSON lines.
 
-Run as `python -m workbench.cli.lab_process SCRATCH`. It is started with the lab and imports the slow libraries at once,
-so that a knob does not wait for them. Runs are handed over in the answer (`Run.as_message`). When its input ends (the
-lab is gone, however that happened) it ends too, in the middle of a request if need be, and removes SCRATCH, the lab's
-folder with its log.
+Run as `python -m workbench.cli.lab_process`. It is started with the lab and imports the slow libraries at once, so that
+a knob does not wait for them. Runs are handed over in the answer (`Run.as_message`), and no file is written. When its
+input ends (the lab is gone, however that happened) it ends too, in the middle of a request if need be.
 
 request:  {"id": 1, "kind": "simulate", "scenario": {...}, "scheduler": NAME, "knobs": {...}, "seed": S, "until_s": S,
            "window": [FIRST, LAST], "belief": ESTIMATOR}
@@ -41,7 +40,6 @@ import json
 import math
 import os
 import queue
-import shutil
 import signal
 import sys
 import threading
@@ -66,10 +64,10 @@ from workbench.simulation.stop import AllFinished, Stop, stop_rule
 Tell = Callable[[Mapping[str, Any]], None]
 
 
-def main(scratch: str, source: TextIO = sys.stdin, target: TextIO = sys.stdout) -> None:
+def main(source: TextIO = sys.stdin, target: TextIO = sys.stdout) -> None:
     """Serve requests from `source` until it ends."""
     answers = _Answers(target)
-    requests = _requests(source, lambda: _leave(scratch))
+    requests = _requests(source, _leave)
     gc.disable()  # imports leave nothing to collect: looking for it takes a seventh of their time
     warm_up()
     rooms()
@@ -338,9 +336,8 @@ def _requests(source: TextIO, leave: Callable[[], None]) -> queue.Queue[Any]:
     return found
 
 
-def _leave(scratch: str) -> None:
+def _leave() -> None:
     """End this process at once, with the solvers it may have started if it leads a group of its own."""
-    shutil.rmtree(scratch, ignore_errors=True)
     if hasattr(os, "getpgrp") and os.getpgrp() == os.getpid():
         os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(0)
@@ -355,4 +352,4 @@ def _private_stdout() -> TextIO:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], target=_private_stdout())
+    main(target=_private_stdout())
