@@ -56,6 +56,10 @@ said = ui.HTML("ready").add_class("t-said")
 def tell(_=None): said.value = f"picked {view.picked} valid {table.valid} rows {len(table.rows)} first {table.rows[0]}"
 def on(label, name, action):
     button = ui.Button(description=label).add_class(name); button.on_click(lambda _: action()); return button
+def offer():
+    at = table.columns
+    choices = at[1].choices + ("lstm",)
+    table.columns = [at[0], EditColumn("model", "Model", "choice", choices=choices), *at[2:]]
 def flood():
     for n in range(1, 101): view.set_data("bars", bars(n))
 def select(_): view.selected = view.picked.get("job"); tell()
@@ -66,7 +70,7 @@ broken = VegaView(wrong).add_class("t-broken")
 buttons = ui.HBox([
     on("20,000 bars", "t-many", lambda: view.set_data("bars", bars(20_000))),
     on("100 updates at once", "t-flood", flood), on("200 bars", "t-few", lambda: view.set_data("bars", bars(200))),
-    on("Mend", "t-mend", lambda: broken.show(chart, {"bars": bars(40)})),
+    on("One more model", "t-offer", offer), on("Mend", "t-mend", lambda: broken.show(chart, {"bars": bars(40)})),
     on("Longer names", "t-longer", lambda: beside.set_data("names", names(20)))])
 hidden = VegaView(chart, {"bars": bars(60)}).add_class("t-hidden")
 tabs = ui.Tab([ui.HTML("first"), hidden], titles=["One", "Two"])
@@ -215,6 +219,20 @@ def edit_wrongly_and_mend(page: Page) -> None:
     )
 
 
+def type_while_other_choices_come(page: Page) -> None:
+    name = cell(page, 2, "Job")
+    page.focus(name)
+    page.keyboard.type("half")
+    page.evaluate("document.querySelector('button.t-offer').click()")
+    comes_true(page, "s => document.querySelector(s).options.length === 3", cell(page, 1, "Model"))
+    page.keyboard.type("way")
+    page.keyboard.press("Enter")
+    expect(page.locator(name)).to_have_value("halfway")
+    comes_true(page, IN_ROW, 2, "Enter is heard, as the cell has kept the focus")
+    page.keyboard.press("Control+z")
+    expect(page.locator(name)).to_have_value("job 1")
+
+
 def durations_and_numbers(page: Page) -> None:
     arrival, rate = cell(page, 2, "Arrival"), cell(page, 2, "Throughput (steps/s)")
     page.fill(arrival, "1.5 h")
@@ -300,6 +318,7 @@ def test_chart_and_table(page: Page, lab_server: Server, problems: Problems) -> 
     problems.allowed.append("nonsense")  # the chart that cannot be drawn
     run_notebook(page, lab_server, "widgets.ipynb", SETUP + TABLE + PANEL, BIG)
     edit_wrongly_and_mend(page)
+    type_while_other_choices_come(page)
     durations_and_numbers(page)
     paste_and_undo(page)
     rows_come_and_go(page)

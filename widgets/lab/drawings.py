@@ -196,10 +196,10 @@ def _leases(look: ChartContext) -> Drawing:
     rewards = {job.name: job.rewards for job in run.scenario.jobs}
     table = charts.run_leases(run.timeline, run.jobs, rewards, end_s=run.end_s, broken_s=metrics.broken_s(run))
     without = sum(not each for each in rewards.values())
-    note = f"a mark for each deadline; {counted(without, 'job')} {'has' if without == 1 else 'have'} none: see By job"
-    return charts.lease_gantt(
-        table, lease=run.knobs.get("slo_lease_s"), end=run.end_s, axis_s=look.axis_s, subtitle=note if without else ""
-    )
+    lease = run.knobs.get("slo_lease_s")
+    notes = ["SLO lease: GPU time promised for a deadline (guaranteed); spot: what is left"] if lease else []
+    notes += [f"{counted(without, 'job')} {'has' if without == 1 else 'have'} no deadline"] if without else []
+    return charts.lease_gantt(table, lease=lease, end=run.end_s, axis_s=look.axis_s, subtitle="; ".join(notes))
 
 
 def _rewards(look: ChartContext) -> Drawing:

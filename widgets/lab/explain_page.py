@@ -40,7 +40,8 @@ DECISION = ("decision", "")
 
 
 class ExplainPage:
-    """Follows the selected job and playback; at the end of a run it opens where the job's longest wait began.
+    """Follows the selected job and playback; at the end of a run it opens where the job's longest wait began. A time
+    that a person has asked for stays, in the next run too, until playback is moved.
 
     picked: told which job was chosen here; typed: called when a time was; work: who works for a scheduler of that name.
     """
@@ -52,6 +53,7 @@ class ExplainPage:
         self._unit, self._moved = "s", ""
         self._run: Run | None = None
         self._played_s: float | None = None
+        self._asked_s: float | None = None
         self._quiet = False
         self._shown: tuple[int, About, float] | None = None
         self._trying = False
@@ -68,13 +70,15 @@ class ExplainPage:
         self._answer.add_class("wb-verdict")
         self._answer.add_class("wb-explain-told")
         self._otherwise = OtherwiseRow(work, self._question, self._asked_of)
-        row = w.HBox([self._job, self._at, self._said])
+        row = w.HBox([self._job, self._at, *self._otherwise.asks, self._said])
         row.add_class("wb-tools")
-        self.box = w.VBox([row, self._answer, self._otherwise.box])
+        self.box = w.VBox([row, self._otherwise.told, self._answer, self._otherwise.again])
 
     def show_run(self, run: Run) -> None:
-        """Offer the jobs of another run; the chosen one stays if it is there."""
+        """Offer the jobs of another run; the chosen one stays if it is there, the time that was asked for too."""
         self._run, self._shown, self._played_s = run, None, None
+        if self._asked_s is not None and self._asked_s > run.end_s:
+            self._asked_s = None
         self._otherwise.show_run(run)
         names = run.jobs["job"].tolist()
         verdicts = dict(zip(names, run.jobs["verdict"], strict=True)) if has_verdicts(run) else {}
@@ -105,7 +109,9 @@ class ExplainPage:
 
     @property
     def _first_s(self) -> float:
-        """The time that is explained at first: where playback stands, or where the job's longest wait began."""
+        """The time that is explained: as asked for, where playback stands, or where the job's longest wait began."""
+        if self._asked_s is not None:
+            return self._asked_s
         if self._run is None or self.job is None:
             return self._played_s or 0.0
         return longest_wait_s(self._run, self.job) if self._played_s is None else self._played_s
@@ -123,7 +129,8 @@ class ExplainPage:
                 self._job.options = [*self._job.options, (_named(gpu, run), ("gpu", gpu))]
             self._job.value = ("gpu", gpu)
         self._quiet = False
-        self._set_time(_near(run, gpu, at_s))
+        self._asked_s = _near(run, gpu, at_s)
+        self._set_time(self._asked_s)
 
     def select(self, job: str | None) -> None:
         """Choose a job that was selected elsewhere."""
@@ -134,10 +141,15 @@ class ExplainPage:
         self._quiet = False
         self._keep_time(job)
 
-    def played(self, until_s: float | None) -> None:
-        """Playback shows the run up to a time, None: all of it; explained is the round that it shows last."""
+    def played(self, until_s: float | None, moved: bool = True) -> None:
+        """Playback shows the run up to a time, None: all of it; explained is the round that it shows last.
+
+        moved: by somebody, so that no other time is asked for.
+        """
         if self._run is None:
             return
+        if moved:
+            self._asked_s = None
         times_s = self._run.decisions["time_s"].to_numpy()
         before = times_s[times_s < until_s] if until_s is not None else times_s[:0]
         self._played_s = float(before[-1]) if len(before) else None if until_s is None else 0.0
@@ -155,7 +167,7 @@ class ExplainPage:
                 self._answer.value = self._why(run, about, at_s)
                 self._shown = wanted
                 self._otherwise.forget()
-                self._otherwise.box.layout.display = None if self._job_at(at_s) else "none"
+                self._otherwise.offer(bool(self._job_at(at_s)))
                 self._try_rows()
         except (ValueError, InputError) as error:
             expected = error.expected if isinstance(error, InputError) else f"{EXPECTED}: {error}"
@@ -222,6 +234,7 @@ class ExplainPage:
         if row["arrival_s"] <= asked_s and not row["finish_s"] <= asked_s:
             self._set_time(asked_s)
             return
+        self._asked_s = None
         self._set_time(longest_wait_s(run, job))
         how = "came only" if asked_s < row["arrival_s"] else "was done"
         since = format_duration(float(row["arrival_s"] if asked_s < row["arrival_s"] else row["finish_s"]), parts=2)
@@ -247,7 +260,8 @@ class ExplainPage:
         if self._quiet:
             return
         with suppress(ValueError):  # `opened` says what is expected
-            self._set_time(parse_duration(self._at.value, unit=self._unit))
+            self._asked_s = parse_duration(self._at.value, unit=self._unit)
+            self._set_time(self._asked_s)
         self.opened()
         self._typed()
 
@@ -293,7 +307,9 @@ MOST_TRIED = 100
 
 
 class OtherwiseRow:
-    """Questions about the job, a button each, and the answer below.
+    """Questions about the job, a button each.
+
+    asks: the buttons of what the run itself answers; told: the answer; again: the buttons of what is simulated anew.
 
     work: who works for a scheduler of that name; question: for one more node of a type, or for the job alone (None);
     asked_of: the run, job and time that are chosen.
@@ -322,9 +338,10 @@ class OtherwiseRow:
         self._said, self._answer = StatusLine(), w.HTML()
         self._answer.add_class("wb-verdict")
         self._answer.add_class("wb-explain-otherwise")
-        row = w.HBox([self._faster, self._now, self._alone, self._more, self._kind, self._cancel])
-        row.add_class("wb-tools")
-        self.box = w.VBox([row, self._said, self._answer])
+        self.asks = (self._faster, self._now)
+        self.again = w.HBox([self._alone, self._more, self._kind, self._cancel])
+        self.again.add_class("wb-tools")
+        self.told = w.VBox([self._said, self._answer])
 
     def show_run(self, run: Run) -> None:
         """Offer the types of another run; what was asked of the run before is no longer wanted."""
@@ -332,6 +349,11 @@ class OtherwiseRow:
         kinds, before = run.scenario.cluster.types, self._kind.value
         self._kind.options = kinds
         self._kind.value = before if before in kinds else kinds[0]
+
+    def offer(self, there: bool) -> None:
+        """Offer the questions, or not: there is no job to ask about."""
+        for each in (*self.asks, self.told, self.again):
+            each.layout.display = None if there else "none"
 
     def forget(self) -> None:
         """Another job, time or run is looked at: stop, and show no answer."""

@@ -302,7 +302,7 @@ class Results:
         assert run is not None
         for own in (self.rewards, self.admission, self.explained):
             own.show_run(run)
-        self.explained.played(self.playback.until_s)
+        self.explained.played(self.playback.until_s, moved=False)
         names = looks.signal_names(run)
         self._offer_signals(names, together=len(names) <= FEW and looks.signals_alike(run))
 

@@ -145,7 +145,7 @@ class RowsPanel:
         names = [self._name_of(number) for number in found.order]
         at = names.index(picked) if picked in names else -1
         self._notes.value = _notes(found.table)
-        self._list.show(*_texts(found), numbers=2, picked=at)
+        self._list.show(*_texts(found), numbers=3, picked=at)
         self._quiet = False
         self.mark(self._job)
         if at < 0 and picked:
@@ -335,12 +335,14 @@ def _texts(found: FoundRows) -> tuple[list[str], list[list[str]]]:
     """Heads and rows."""
     table, count = found.table, len(found.statement.names)
     price = "price_of_relaxed" if "price_of_relaxed" in table else "dual"
-    heads = ["Equation", "Row in numbers", "Slack", "Price of relaxed" if price != "dual" else "Dual", "Binds"]
+    worth = "Price of relaxed" if price != "dual" else "Dual"
+    heads = ["Equation", "In words", "Row in numbers", "Slack", worth, "Binds"]
     names = [*found.statement.names, *table["part"][count:]]
+    words = [*map(found.statement.says, range(count)), *[""] * (len(table) - count)]
     cells = [
-        [f"({tag}) {name}", row, "0" if binds else _number(slack), _number(worth), "yes" if binds else ""]
-        for tag, name, row, slack, worth, binds in zip(
-            table["tag"], names, table["row"], table["slack"], table[price], table["binding"], strict=True
+        [f"({tag}) {name}", said, row, "0" if binds else _number(slack), _number(dual), "yes" if binds else ""]
+        for tag, name, said, row, slack, dual, binds in zip(
+            table["tag"], names, words, table["row"], table["slack"], table[price], table["binding"], strict=True
         )
     ]
     return heads, [cells[count if number is None else number] for number in found.order]

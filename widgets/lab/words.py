@@ -40,7 +40,7 @@ def ignored_note(scheduler: Scheduler, scenario: Scenario, belief: str, left_out
     """What is set but read neither by the scheduler nor by the estimator of its belief; and what was left out. HTML."""
     named = [PROPERTIES.get(name, name) for name in ignored(scenario, scheduler.name, belief)]
     said = ", ".join(name[:1].lower() + name[1:] for name in named)
-    sentences = [f"{scheduler.title} does not read: {said}."] if named else []
+    sentences = [f"{scheduler.title} makes no use of: {said}."] if named else []
     return "".join(f"<p class='wb-note'>{html.escape(text)}</p>" for text in [*sentences, left_out] if text)
 
 

@@ -185,6 +185,19 @@ class Cell {
     if (!this.waiting) this.setInput(false);
   }
 
+  // It takes the place of a cell in which a person was at work.
+  goOn({ text, dirty, edit, active, caret }) {
+    this.edit = edit;
+    if (active) this.input.focus({ preventScroll: true });
+    if (dirty || this.waiting) {
+      if (this.input.tagName === "SELECT") this.offer(text);
+      if (this.column.kind === "bool") this.input.checked = text === "true";
+      else this.input.value = text;
+      if (!dirty) this.known = this.text;
+    }
+    if (active && caret) this.input.setSelectionRange(...caret);
+  }
+
   commit() {
     if (!this.dirty) return;
     this.known = this.text;
@@ -256,7 +269,7 @@ class TableView {
   }
 
   build() {
-    const { model } = this;
+    const { model } = this, unfinished = this.unfinished();
     this.readOnly = model.get("read_only");
     this.columns = model.get("_columns").map((column, i) => ({
       ...column,
@@ -281,6 +294,17 @@ class TableView {
     this.labels();
     this.sync();
     this.history();
+    for (const cell of unfinished) this.lines.get(cell.row)?.cells.find((c) => c.column.name === cell.name)?.goOn(cell);
+  }
+
+  // What is typed here and Python has not answered yet: it stays when the table is built anew.
+  unfinished() {
+    const cells = this.readOnly ? [] : [...(this.lines?.values() ?? [])].flatMap((line) => line.cells);
+    const found = cells.filter((cell) => cell.dirty || cell.waiting || cell.input === document.activeElement);
+    return found.map(({ line, column, text, dirty, edit, input }) => ({
+      row: line.number, name: column.name, text, dirty, edit, active: input === document.activeElement,
+      caret: input.type === "text" ? [input.selectionStart, input.selectionEnd] : null,
+    }));
   }
 
   columnWidths() {

@@ -20,8 +20,10 @@ function render({ model, el }) {
     head.insertRow().append(...model.get("heads").map((text, column) => cell("th", text, column)));
     const body = document.createElement("tbody");
     for (const texts of model.get("rows")) body.insertRow().append(...texts.map((text, column) => cell("td", text, column)));
+    const at = table.contains(document.activeElement) ? numberOf(document.activeElement) : -1;
     table.replaceChildren(head, body);
     mark();
+    body.rows[at]?.focus({ preventScroll: true }); // whoever goes by keyboard stays where they were
   }
 
   function mark() {

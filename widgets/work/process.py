@@ -72,7 +72,7 @@ class ProcessWork:
         self._end()
 
     def _start(self) -> None:
-        log = tempfile.TemporaryFile()  # without a name: nothing is left behind, whoever is killed
+        log = tempfile.TemporaryFile()  # noqa: SIM115  without a name: nothing is left behind, whoever is killed
         try:
             self._process = subprocess.Popen(
                 self._command,

@@ -212,7 +212,7 @@ def _rows_links(question: _Question, rows: tuple[TriedRow, ...]) -> tuple[Link, 
     parts += [f"{counted(len(rows) - MOST_ROWS, 'row')} more, not tried"] if len(rows) > MOST_ROWS else []
     why = f" None was tried: {question.without_rows}." if question.without_rows else ""
     made = format_duration(question.made_s, parts=2)
-    text = f"Rows that are met in the programme of {made}. {'. '.join(parts)}.{why}"
+    text = f"Rows that are met in the problem solved at {made}. {'. '.join(parts)}.{why}"
     return (Link("rows", text, tuple(Fact(f"({row.tag}) {row.row}: {row.text}", row.verdict) for row in rows)),)
 
 

@@ -44,7 +44,7 @@ def test_the_list_offers_every_estimator_with_a_line_of_help(work: Waiter) -> No
 
 def test_the_note_on_what_is_not_read_minds_the_estimator(work: Waiter) -> None:
     lab = HopsLab("hops_64")
-    assert "does not read: loading times, network" in lab._note.value
+    assert "makes no use of: loading times, network" in lab._note.value
     lab._scenario.belief.choose("layered")
     lab._on_change()
     assert lab._note.value == ""

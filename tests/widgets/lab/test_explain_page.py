@@ -88,6 +88,21 @@ def test_the_time_stays_with_another_job_unless_it_was_not_there(work: Waiter) -
     assert page.moment_s == longest_wait_s(lab.run, first)
 
 
+def test_a_time_that_was_asked_for_stays_in_the_next_run_until_playback_moves(work: Waiter) -> None:
+    lab = opened(work)
+    results, page = lab._results, lab._results.explained
+    page._at.value = "45 min"
+    lab.set(round_s=720)
+    work.answer()
+    assert page._at.value == "45 min" and results._gantt.view.params["at"] == 45 * 60
+    results.playback.number = 2
+    assert page._at.value != "45 min"
+    page._at.value = f"{lab.run.end_s - 60:g} s"
+    lab._scenario.editors.tables["jobs"].remove(0)
+    work.answer()
+    assert page.moment_s < lab.run.end_s, "it is no time of the shorter run"
+
+
 def test_after_a_click_on_a_bar_why_is_about_its_job_then(work: Waiter) -> None:
     lab = opened(work)
     results, page = lab._results, lab._results.explained
@@ -174,7 +189,7 @@ def test_a_decision_is_told_step_by_step(work: Waiter) -> None:
     assert "In the decision of 42 min GPUs go to game and translation, and vision waits." in told
     steps = [told.index(f"<b>{step}</b>") for step in ("There", "Shares", "Rank", "Turns", "Placement")]
     assert steps == sorted(steps) and told.count("class='wb-strip'") == 3
-    assert page._otherwise.box.layout.display == "none"
+    assert page._otherwise.again.layout.display == "none"
     lab._results.playback.number = 0
     assert "In the decision of 0 s GPUs go to vision." in page._answer.value
 
@@ -204,9 +219,9 @@ def test_of_a_gpu_questions_are_about_who_has_it(work: Waiter) -> None:
     page = lab._results.explained
     page.look_at("", "slow-0/0", 2700.0)
     page.opened()
-    assert "has game at 45 min" in page._answer.value and page._otherwise.box.layout.display is None
+    assert "has game at 45 min" in page._answer.value and page._otherwise.again.layout.display is None
     page._otherwise._faster.click()
     assert "game is not on v100" in page._otherwise._answer.value
     page.look_at("", "fast-0/1", 2700.0)
     page.opened()
-    assert "is idle at 45 min" in page._answer.value and page._otherwise.box.layout.display == "none"
+    assert "is idle at 45 min" in page._answer.value and page._otherwise.again.layout.display == "none"

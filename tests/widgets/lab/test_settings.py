@@ -37,4 +37,4 @@ def test_what_the_scheduler_ignores_is_said(work: Waiter) -> None:
     jobs(lab).edit(0, "weight", "2")
     assert lab._note.value == ""
     lab.set("las")
-    assert "does not read: weights" in lab._note.value
+    assert "makes no use of: weights" in lab._note.value

@@ -261,11 +261,11 @@ def _bar_kinds(found: pd.Series[str]) -> tuple[str, ...]:
 
 
 def _mark_kinds(points: pd.DataFrame) -> tuple[str, ...]:
-    """What the key of the deadlines names: all that can come of them, so that it stays as a knob turns."""
+    """What the key of the deadlines names: all that can come of the next one, so that it stays as a knob turns, and of
+    those after one that was met, where there are any."""
     found = set(points["outcome"])
     if found & {HIT, MISSED, LATER, OPEN}:
         found |= {HIT, MISSED, OPEN}
-        found |= {LATER} if points[~points["outcome"].isin([EARLIEST, VERDICT])]["job"].duplicated().any() else set()
     return tuple(present(MARKS, found))
 
 
@@ -393,7 +393,8 @@ def _x(field: str, **more: Any) -> alt.X:
 def _axis(unit: theme.TimeUnit, rows: int) -> Layer:
     """The two scales, from the data set `span`."""
     step = 1 if unit.name == "leases" else 0
-    ticks = alt.Axis(grid=False, format=",~r", tickMinStep=step, tickCount=alt.ExprRef("max(2, min(12, width / 80))"))
+    count = alt.ExprRef("max(2, min(12, width / 80))")
+    ticks = alt.Axis(grid=False, format=",~r", tickMinStep=step, tickCount=count, **theme.BESIDE_TICKS)
     return (
         marks("span")
         .mark_point(opacity=0)
@@ -449,7 +450,7 @@ def _mark_layer(kinds: Sequence[str], unit: theme.TimeUnit, still_open: bool, op
     shapes, colours = [MARKS[kind][0] for kind in kinds], [MARKS[kind][1] for kind in kinds]
     stay = [kind for kind in kinds if kind != OPEN or still_open]
     shown = alt.ExprRef(f"isValid(until) ? {json.dumps(kinds)} : {json.dumps(stay)}")  # "not yet" only while it plays
-    legend = alt.Legend(orient="bottom", symbolStrokeWidth=1, columns=4, values=shown)
+    legend = alt.Legend(symbolStrokeWidth=1, columns=4, values=shown)
     return (
         marks("deadlines")
         .transform_filter(SHOWN.format("since"))

@@ -122,7 +122,12 @@ def _axes(frame: Frame) -> Layer:
                 "t:Q",
                 title=f"Time ({frame.unit.name})",
                 scale=alt.Scale(nice=False, zero=False),
-                axis=alt.Axis(grid=False, format=",~r", tickCount=alt.ExprRef("max(2, min(12, width / 80))")),
+                axis=alt.Axis(
+                    grid=False,
+                    format=",~r",
+                    tickCount=alt.ExprRef("max(2, min(12, width / 80))"),
+                    **theme.BESIDE_TICKS,
+                ),
             ),
             y=alt.Y("row:Q", scale=alt.Scale(domain=[0, frame.rows], nice=False, zero=False, reverse=True), axis=None),
         )

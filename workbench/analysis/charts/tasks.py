@@ -242,7 +242,7 @@ def _height_px(rows: int, compact: bool) -> float:
     """Of the plot."""
     if compact:
         return round(row_px(rows) * rows * COMPACT, 2) if rows > 6 else 30.0 * max(rows, 2)
-    return round(row_px(rows) * max(rows, 4), 2) if rows > 6 else 44.0 * max(rows, 2)
+    return round(row_px(rows) * max(rows, 4), 2) if rows > 6 else 36.0 * max(rows, 2)
 
 
 def _with_switches(table: pd.DataFrame, switches: pd.DataFrame | None) -> pd.DataFrame:
@@ -349,7 +349,12 @@ def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded:
                 "x:Q",
                 title=f"Time ({unit.name})",
                 scale=alt.Scale(nice=False, zero=True),
-                axis=alt.Axis(format=",~r", grid=True, tickCount=alt.ExprRef("max(2, min(12, width / 80))")),
+                axis=alt.Axis(
+                    format=",~r",
+                    grid=True,
+                    tickCount=alt.ExprRef("max(2, min(12, width / 80))"),
+                    **theme.BESIDE_TICKS,
+                ),
             )
         )
         .add_params(zoom())
@@ -364,21 +369,22 @@ def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded:
             y0="datum.row + 0.06",
             y1="datum.row + 0.76",
             y2="datum.row + 0.94",
+            starts=theme.duration_expr("datum.start_s"),
+            computed=theme.duration_expr("datum.end_s"),
+            synchronised=theme.duration_expr("datum.synchronised_s"),
         )
     )
     tips = [
         alt.Tooltip("id:N", title="Task"),
         alt.Tooltip("gpu:N", title="GPU"),
-        alt.Tooltip("start_s:Q", title="Starts (s)", format=".4~r"),
-        alt.Tooltip("end_s:Q", title="Has computed (s)", format=".4~r"),
-        alt.Tooltip("synchronised_s:Q", title="Has synchronised (s)", format=".4~r"),
+        alt.Tooltip("starts:N", title="Starts"),
+        alt.Tooltip("computed:N", title="Has computed"),
+        alt.Tooltip("synchronised:N", title="Has synchronised"),
         alt.Tooltip("waits_for:N", title="Waits for"),
         alt.Tooltip("found:N", title="Switch"),
     ]
     left, right = "scale('x', datum.x0)", "scale('x', datum.x1)"
-    named = (
-        alt.Legend(orient="bottom", symbolStrokeWidth=0.5) if legend and 0 < len(colour) <= MOST_NAMED_JOBS else None
-    )
+    named = alt.Legend(symbolStrokeWidth=0.5, offset=24) if legend and 0 < len(colour) <= MOST_NAMED_JOBS else None
     fill = alt.Fill(
         "job:N", title=None, scale=alt.Scale(domain=list(colour), range=list(colour.values())), legend=named
     )
@@ -424,7 +430,7 @@ def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded:
         marks("barriers")
         .transform_filter("datum.last || datum.job === selected" if crowded else "true")
         .transform_filter(SHOWN.format("time_s"))
-        .transform_calculate(x=f"datum.time_s / {per}")
+        .transform_calculate(x=f"datum.time_s / {per}", at=theme.duration_expr("datum.time_s"))
         .mark_rule(strokeWidth=1 if crowded else 2, strokeDash=alt.ExprRef("datum.last ? [] : [5, 3]"), clip=True)
         .encode(
             x=alt.X("x:Q"),
@@ -435,7 +441,7 @@ def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded:
             tooltip=[
                 alt.Tooltip("job:N", title="Job"),
                 alt.Tooltip("round:Q", title="Round"),
-                alt.Tooltip("time_s:Q", title="Has synchronised (s)", format=".4~r"),
+                alt.Tooltip("at:N", title="Has synchronised"),
             ],
         )
     )

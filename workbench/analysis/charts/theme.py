@@ -119,6 +119,10 @@ def _luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
+BESIDE_TICKS = {"titleX": -12, "titleY": 7, "titleAlign": "right", "titleBaseline": "top", "titleAnchor": "start"}
+"""Of a horizontal axis: its title stands to the left of its first tick, below the names of rows, and takes no line."""
+
+
 @lru_cache(4096)
 def text_px(text: str, size: float = LABEL_PX) -> float:
     """About how wide a text is drawn, in pixels (wide scripts count double)."""
@@ -199,6 +203,7 @@ def config() -> dict[str, Any]:
             "direction": "horizontal",
             "titleOrient": "left",
             "columnPadding": 16,
+            "layout": {"top": {"margin": 16}},
         },
         "text": {"font": FONT, "fontSize": LABEL_PX, "color": INK},
         "line": {"strokeWidth": 2.5},

@@ -43,18 +43,18 @@ def changed_rounds(run: Run) -> int:
 
 
 def who_decided(run: Run, how: str = "") -> str:
-    """Who made the decisions, in a line: `42 rounds: 3 programmes solved, 39 carried over`.
+    """Who made the decisions, in a line: `42 rounds: 3 problems solved, 39 kept from before`.
 
-    Programmes that one decision solved in turn count as one; how: what is said behind those that were solved.
+    Problems that one decision solved in turn count as one; how: what is said behind those that were solved.
     """
     made = Counter(run.decisions["made_by"].tolist())
     stated, assembled, ruled, kept = (made[maker] for maker in ("model", "assembly", "algorithm", "kept"))
     what = "round" if len(run.decisions) == int(rounds_of(run).sum()) else "decision"
     parts = [
-        f"{counted(stated, 'programme')} solved from the stated model{how}" if stated else "",
-        f"{counted(assembled, 'programme')} solved{how}" if assembled else "",
+        f"{counted(stated, 'problem')} solved by the Pyomo model{how}" if stated else "",
+        f"{counted(assembled, 'problem')} solved{how}" if assembled else "",
         f"{ruled} by an algorithm" if ruled else "",
-        f"{kept} carried over" if kept else "",
+        f"{kept} kept from before" if kept else "",
     ]
     return f"{counted(len(run.decisions), what)}: {', '.join(filter(None, parts))}" if made else "no decisions"
 
