@@ -47,7 +47,7 @@ def test_the_lab_of_comparison_from_the_first_gantt_to_the_trade_off(
         open_tab(page, tab)
         comes_true(page, DRAWN, f".wb-view-{view}")
         shot(page, f"compare-{view}")
-    wait_for_text(page, ".wb-difference-said", "done sooner with srtf.*The schedules part at")
+    wait_for_text(page, ".wb-difference-said", "done sooner with Shortest remaining time first.*The schedules part at")
     read_measures(page)
     present(page)
     edit_the_list(page)

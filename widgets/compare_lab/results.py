@@ -11,7 +11,7 @@ import ipywidgets as w
 import pandas as pd
 
 from widgets.compare_lab.outcomes import Outcomes
-from widgets.compare_lab.tables import best_line, decides_table, in_lines, measures_table, reads_table
+from widgets.compare_lab.tables import Titled, best_line, decides_table, in_lines, measures_table, reads_table
 from widgets.compare_lab.two_schedulers import DifferencePage
 from widgets.lab.results import PAGES, drawings
 from widgets.parts.chart_page import ChartPage
@@ -128,8 +128,8 @@ class CompareResults:
         self._setting_up = False
         self._stack.children = ()
         asked = dict(zip((case.label for case in outcomes.cases), outcomes.setting.requests(), strict=True))
-        self._decides.value = decides_table(asked)
-        self._reads.value = reads_table(outcomes.setting.scenario, asked)
+        self._decides.value = decides_table(asked, outcomes.titled)
+        self._reads.value = reads_table(outcomes.setting.scenario, asked, outcomes.titled)
         self.outdated(False)
         self.refresh()
 
@@ -146,8 +146,8 @@ class CompareResults:
         if self._selected is not None and self._selected not in (self.jobs or {self._selected}):
             self.select(None)  # another seed has other jobs
         self._follow()
-        self._difference.offer(self._runs())
-        self._trade_off.offer(self._found, len(self._outcomes.seeds))
+        self._difference.offer(self._runs(), self._outcomes.titled)
+        self._trade_off.offer(self._found, len(self._outcomes.seeds), self._outcomes.titled)
         self._draw()
 
     @property
@@ -181,7 +181,7 @@ class CompareResults:
         """The schedulers that have a run: the first of the list, whichever ended first, or the one that was chosen."""
         labels = () if self._found is None else self._found.labels
         chosen, self._setting_up = self._against_chosen, True
-        self._against.options = labels
+        self._against.options = [(outcomes.titled(label), label) for label in labels]
         first = next((label for label in outcomes.labels if label in labels), None)
         self._against.value = chosen if chosen in labels else first
         self._against.layout.display = None if len(labels) > 1 and len(outcomes.seeds) > 1 else "none"
@@ -259,9 +259,10 @@ class CompareResults:
         self._show_job()
 
     def _draw_charts(self) -> None:
-        tables = {label: run.jobs for label, run in self._runs().items()}
+        titled: Titled = str if self._outcomes is None else self._outcomes.titled
+        tables = {titled(label): run.jobs for label, run in self._runs().items()}
         self._jct.show(drawings().charts.jct_cdf(tables, title=self._titled("Job completion time")), self._selected)
-        values = {label: metrics.per_job(run)["latency_ratio"] for label, run in self._runs().items()}
+        values = {titled(label): metrics.per_job(run)["latency_ratio"] for label, run in self._runs().items()}
         title = self._titled("Latency ratio")
         drawing = drawings().charts.cdf(values, title=title, x_title="Latency ratio (time without GPUs / run time)")
         self._latency.show(drawing, self._selected)
@@ -321,6 +322,7 @@ class TradeOffPage:
     def __init__(self) -> None:
         self._found: Comparison | None = None
         self._seeds = 1
+        self._named: Titled = str
         self._setting_up = False
         self._x, self._y = self._choice("Efficiency", EFFICIENCY), self._choice("Fairness", FAIRNESS)
         self._page = ChartPage("trade-off", "tradeoff")
@@ -337,9 +339,9 @@ class TradeOffPage:
         found.observe(lambda _: self.draw(), "value")
         return found
 
-    def offer(self, found: Comparison | None, seeds: int) -> None:
+    def offer(self, found: Comparison | None, seeds: int, titled: Titled) -> None:
         """The runs there are; seeds: how many of each scheduler there are to be, said where there are fewer."""
-        self._found, self._seeds = found, seeds
+        self._found, self._seeds, self._named = found, seeds, titled
 
     def draw(self) -> None:
         """Draw what is chosen."""
@@ -373,7 +375,8 @@ class TradeOffPage:
     def _names(self) -> list[str]:
         """The schedulers, with the number of runs where some are missing."""
         runs = {} if self._found is None else self._found.ended()["runs"].to_dict()
-        return [f"{name} ({n} of {self._seeds} runs)" if n < self._seeds else str(name) for name, n in runs.items()]
+        every = [(self._named(str(label)), n) for label, n in runs.items()]
+        return [f"{name} ({n} of {self._seeds} runs)" if n < self._seeds else name for name, n in every]
 
 
 def _titled(measure: Metric, unit: str | None) -> str:

@@ -6,7 +6,7 @@ import html
 import math
 import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import pandas as pd
@@ -66,7 +66,8 @@ def measures_table(outcomes: Outcomes, found: Comparison | None, against: str | 
                 for name, scale in zip(names, scales, strict=True)
                 for beside in [_beside(float(spread[name][label]) / scale.per, pairs.get((str(label), name), ""))]
             ]
-    head = "".join(f"<th scope='col' class='wb-right-aligned'>{_breakable(label)}</th>" for label in outcomes.labels)
+    named = (_named(label, outcomes.titled) for label in outcomes.labels)
+    head = "".join(f"<th scope='col' class='wb-right-aligned'>{name}</th>" for name in named)
     rows = [
         f"<tr><th scope='row' class='wb-left-aligned'>{text}</th>"
         f"{''.join(cells[number] for cells in columns.values() if number < len(cells))}</tr>"
@@ -173,9 +174,14 @@ def _standing(outcomes: Outcomes, label: str, rows: int) -> str:
     return f"<td rowspan='{max(rows, 1)}' class='wb-left-aligned wb-why'>{said}</td>"
 
 
-def _breakable(label: str) -> str:
-    """A scheduler's label as HTML that may go on in the next line after a point, a line or an equals sign."""
-    return re.sub(r"([._=])", r"\1<wbr>", html.escape(label))
+Titled = Callable[[str], str]
+"""A scheduler's label with the scheduler called as in the list: `Outcomes.titled`."""
+
+
+def _named(label: str, titled: Titled) -> str:
+    """A scheduler as HTML that may go on in the next line after a point, a line, an equals sign; its label on hover."""
+    said = re.sub(r"([._=])", r"\1<wbr>", html.escape(titled(label)))
+    return f"<span title='{html.escape(label, quote=True)}'>{said}</span>"
 
 
 def in_lines(title: str) -> str:
@@ -196,58 +202,58 @@ def _footnote(outcomes: Outcomes, found: Comparison | None, against: str | None)
     """What a reader must know of the marks."""
     if found is None:
         return ""
-    said = [f"{MARK} best in its row.", _known(found)]
+    said, titled = [f"{MARK} best in its row.", _known(found, outcomes.titled)], outcomes.titled
     if len({case.seed for case in found.cases}) > 1:
         first = against or found.labels[0]
         chances = "draws of such jobs" if outcomes.setting.bootstrap else "these jobs' chances"
         said.append(
-            f"Below a mean: \N{PLUS-MINUS SIGN} standard deviation over the seeds; its ratio to {first}, seed by seed, "
-            f"with the {100 * LEVEL:g} % interval over {chances}; "
+            f"Below a mean: \N{PLUS-MINUS SIGN} standard deviation over the seeds; its ratio to {titled(first)}, "
+            f"seed by seed, with the {100 * LEVEL:g} % interval over {chances}; "
             f"{UNSURE} no difference shown, after Holm's correction for all schedulers."
         )
     made = {label: sum(outcomes.cases[n].label == label for n in outcomes.runs) for label in found.labels}
-    fewer = ", ".join(f"{label} ({count})" for label, count in made.items() if count < len(outcomes.seeds))
+    fewer = ", ".join(f"{titled(label)} ({count})" for label, count in made.items() if count < len(outcomes.seeds))
     if fewer:
         said.append(f"Not of all {len(outcomes.seeds)} seeds: {fewer}.")
     left = found.measures[(found.measures["jobs_unfinished"] > 0) | (found.measures["jobs_refused"] > 0)]["scheduler"]
     if len(left):
-        names = ", ".join(dict.fromkeys(left))
+        names = ", ".join(map(titled, dict.fromkeys(left)))
         said.append(f"Means over jobs are of those that finished: {names} left some undone, which flatters its means.")
-    some = [f"{case.label} (seed {case.seed})" for case, _ in found.failed if case.label in found.labels]
+    some = [f"{titled(case.label)} (seed {case.seed})" for case, _ in found.failed if case.label in found.labels]
     if some:
         said.append(f"Without the failed runs of {', '.join(some)}.")
-    lines = [" ".join(said), *warned((case.label, one) for case, one in zip(found.cases, found.summaries, strict=True))]
+    each = zip(found.cases, found.summaries, strict=True)
+    lines = [" ".join(said), *warned((titled(case.label), one) for case, one in each)]
     return "".join(f"<p class='wb-note'>{html.escape(line)}</p>" for line in lines)
 
 
-def _known(found: Comparison) -> str:
+def _known(found: Comparison, titled: Titled) -> str:
     """What all were told of speeds, or each."""
     titles = {label: maker(belief).estimator.title for label, belief in found.beliefs.items()}
     if len(set(titles.values())) == 1:
         return f"Speeds known by all: {next(iter(titles.values()))}."
-    return "Speeds known: " + "; ".join(f"{label}: {title}" for label, title in titles.items()) + "."
+    return "Speeds known: " + "; ".join(f"{titled(label)}: {title}" for label, title in titles.items()) + "."
 
 
-def _row(label: str, cells: str) -> str:
-    return f"<tr><th scope='row' class='wb-left-aligned'>{_breakable(label)}</th>{cells}</tr>"
+def _row(label: str, titled: Titled, cells: str) -> str:
+    return f"<tr><th scope='row' class='wb-left-aligned'>{_named(label, titled)}</th>{cells}</tr>"
 
 
-def decides_table(asked: Mapping[str, RunRequest]) -> str:
+def decides_table(asked: Mapping[str, RunRequest], titled: Titled) -> str:
     """What decides in each scheduler (by label: a run of it): a programme, another way to its optimum, or rules."""
     rows = []
     for label, run in asked.items():
         found = find_scheduler(run.scheduler)
         route = found.route(found.settle(run.knobs))
-        said = f"<td>{html.escape(found.title)}</td><td>{html.escape(route.sentence)}</td>"
-        rows.append(_row(label, said))
-    heads = "".join(f"<th scope='col' class='wb-left-aligned'>{text}</th>" for text in ("Scheduler", "", "Decides by"))
+        rows.append(_row(label, titled, f"<td>{html.escape(route.sentence)}</td>"))
+    heads = "".join(f"<th scope='col' class='wb-left-aligned'>{text}</th>" for text in ("Scheduler", "Decides by"))
     return (
         f"<table class='wb-data wb-reads-table wb-decides'><thead><tr>{heads}</tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table>"
     )
 
 
-def reads_table(scenario: Scenario, asked: Mapping[str, RunRequest]) -> str:
+def reads_table(scenario: Scenario, asked: Mapping[str, RunRequest], titled: Titled) -> str:
     """What the scenario sets, and which scheduler (by label: a run of it) reads it or leaves it aside."""
     names = properties_set(scenario)
     if not names:
@@ -257,7 +263,7 @@ def reads_table(scenario: Scenario, asked: Mapping[str, RunRequest]) -> str:
     for label, run in asked.items():
         found = reading(scenario, run.scheduler, run.knobs, run.belief)
         cells = (f"<td class='{READINGS[found[each]][0]}'>{READINGS[found[each]][1]}</td>" for each in names)
-        rows.append(_row(label, "".join(cells)))
+        rows.append(_row(label, titled, "".join(cells)))
     return (
         "<div class='wb-scroll wb-whole' tabindex='0' role='region' aria-label='What each scheduler reads'>"
         "<table class='wb-data wb-reads-table'>"

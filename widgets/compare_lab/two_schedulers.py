@@ -24,6 +24,7 @@ class DifferencePage:
 
     def __init__(self, select: Callable[[str | None], None]) -> None:
         self._runs: Mapping[str, Run] = {}
+        self._titled: Callable[[str], str] = str
         self._selected: str | None = None
         self._setting_up = False
         self._chosen: tuple[str, str] | None = None
@@ -53,16 +54,16 @@ class DifferencePage:
     def _shown(self) -> tuple[str, str]:
         return str(self._which[0].value), str(self._which[1].value)
 
-    def offer(self, runs: Mapping[str, Run]) -> None:
+    def offer(self, runs: Mapping[str, Run], titled: Callable[[str], str]) -> None:
         """Offer the schedulers that have a run: the first two of the list, whichever ended first.
 
         What a person chose comes back as soon as both have a run.
         """
-        self._runs, self._setting_up = runs, True
+        self._runs, self._titled, self._setting_up = runs, titled, True
         labels = list(runs)
         wanted = self._chosen if self._chosen is not None and set(self._chosen) <= set(labels) else None
         for place, choice in enumerate(self._which):
-            choice.options = labels
+            choice.options = [(titled(label), label) for label in labels]
             if labels:
                 choice.value = wanted[place] if wanted is not None else labels[min(place, len(labels) - 1)]
         self._setting_up = False
@@ -79,11 +80,12 @@ class DifferencePage:
             return
         found = job_differences(self._runs[first], self._runs[second])
         both = found.dropna(subset=["difference_s"])
-        drawing = drawings().charts.job_changes(both, title=in_lines(f"JCT from {first} to {second}"))
+        names = (self._titled(first), self._titled(second))
+        drawing = drawings().charts.job_changes(both, title=in_lines(f"JCT from {names[0]} to {names[1]}"))
         self._page.show(drawing, self._selected)
-        self._said.value = f"<p>{html.escape(said(found, first, second))}</p>"
+        self._said.value = f"<p>{html.escape(said(found, *names))}</p>"
         ordered = found.sort_values("difference_s", kind="stable")
-        self._table.value = html_table(job_table(ordered, (first, second)))
+        self._table.value = html_table(job_table(ordered, names))
 
 
 def said(found: pd.DataFrame, first: str, second: str) -> str:

@@ -41,23 +41,32 @@ def _table(run: Run, decision: int) -> tuple[pd.DataFrame, str]:
     order = dict.fromkeys([*reasons["job"], *signals["job"]])
     columns: dict[str, dict[str, float]] = {}
     for signal, job, value in zip(signals["signal"], signals["job"], signals["value"], strict=True):
-        columns.setdefault(f"{label_of(signal, 's')} (s)" if signal.endswith("_s") else label_of(signal), {})[job] = (
-            value
-        )
-    alone = [head for head, of in columns.items() if len(of) == 1 < len(order)]  # told with the first job, of all
-    whole = ", ".join(f"{head} {_value(*columns.pop(head).values())}" for head in alone)
+        columns.setdefault(signal, {})[job] = value
+    alone = [signal for signal, of in columns.items() if len(of) == 1 < len(order)]  # told with the first job, of all
+    whole = ", ".join(f"{_head(signal)} {_value(signal, *columns.pop(signal).values())}" for signal in alone)
     shown = dict(sorted(columns.items(), key=lambda item: -len(item[1]))[:MOST_SIGNALS])
     said: dict[str, list[str]] = {}
     for job, text in zip(reasons["job"], reasons["text"], strict=True):
         said.setdefault(job, []).append(text)
     rows = [
-        [number, job, *(_value(of.get(job, math.nan)) for of in shown.values()), "; ".join(said.get(job, []))]
+        [
+            number,
+            job,
+            *(_value(signal, of.get(job, math.nan)) for signal, of in shown.items()),
+            "; ".join(said.get(job, [])),
+        ]
         for number, job in enumerate(order, 1)
     ]
-    return pd.DataFrame(rows, columns=["", "Job", *shown, "What was decided, and why"]), whole
+    return pd.DataFrame(rows, columns=["", "Job", *map(_head, shown), "What was decided, and why"]), whole
 
 
-def _value(value: float) -> str:
+def _head(signal: str) -> str:
+    return label_of(signal, "s") if signal.endswith("_s") else label_of(signal)
+
+
+def _value(signal: str, value: float) -> str:
+    if signal.endswith("_s"):
+        return format_duration(value, parts=2)
     if math.isnan(value):
         return ""
     return ("\N{INFINITY}" if value > 0 else "-\N{INFINITY}") if math.isinf(value) else short_number(value)

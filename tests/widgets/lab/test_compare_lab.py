@@ -188,7 +188,9 @@ def test_warnings_of_a_run_stand_below_its_measures(waiter: Waiter) -> None:
     lab = CompareLab("start_here", ["fifo", "gavel.max_throughput"])
     lab.compare()
     waiter.end_all()
-    assert "Warning (gavel.max_throughput): Rounds did not keep to the shares" in lab._results._measures.value
+    assert (
+        "Warning (Gavel: maximum total throughput): Rounds did not keep to the shares" in lab._results._measures.value
+    )
 
 
 def test_an_edit_makes_the_charts_old_and_undoing_it_new_again(waiter: Waiter) -> None:
@@ -265,10 +267,11 @@ def test_means_over_fewer_seeds_than_asked_for_are_said(waiter: Waiter) -> None:
     names = [asked["scheduler"] for asked in waiter.asked[-1][0]["requests"]]
     waiter.end(names.index("fifo"))
     waiter.end(*(n for n, name in enumerate(names) if name == "las"))
-    assert "Not of all 3 seeds: fifo (1)." in lab._results._measures.value
+    assert "Not of all 3 seeds: First in, first out (1)." in lab._results._measures.value
     look_at(lab, "Vary")
     drawing = lab._results._trade_off._page.drawing
-    assert drawing is not None and list(drawing.data["points"]["name"]) == ["fifo (1 of 3 runs)", "las"]
+    assert drawing is not None
+    assert list(drawing.data["points"]["name"]) == ["First in, first out (1 of 3 runs)", "Least attained service"]
     waiter.end(*(n for n, name in enumerate(names) if name == "fifo"), done=True)
     assert "Not of all" not in lab._results._measures.value
 
@@ -305,11 +308,11 @@ def test_ratios_are_to_the_scheduler_that_a_person_chooses(waiter: Waiter) -> No
     assert (
         against.value == "fifo"
         and against.layout.display is None
-        and "its ratio to fifo" in lab._results._measures.value
+        and "its ratio to First in, first out" in lab._results._measures.value
     )
     against.value = "srtf"
     said = lab._results._measures.value
-    assert "its ratio to srtf" in said
+    assert "its ratio to Shortest" in said
     ratios = lab.comparison.paired("srtf").set_index(["scheduler", "measure"])["ratio"]
     assert f"&times;&nbsp;{ratios['fifo', 'mean_jct_s']:.2f}" in said
     lab.set(["srtf", "fifo"])
@@ -326,7 +329,7 @@ def test_each_scheduler_runs_with_two_beliefs_where_two_are_chosen(waiter: Waite
     expected = workbench.compare("preset:start_here", ["fifo", "hops"], belief=["oracle", "paper"])
     assert lab.comparison.runs == expected.runs and lab.comparison.labels == expected.labels
     assert lab.comparison.beliefs["hops, paper"] == "servers"
-    assert "hops, oracle: True speeds of GPU types" in lab._results._measures.value
+    assert "Hops: prior-weighted plans, oracle: True speeds of GPU types" in lab._results._measures.value
     lab.set(belief=["servers", "noisy:sd=0.5"])
     assert lab._beside.value == "noisy:sd=0.5" and lab._scenario.belief.belief == "servers"
     lab.compare()
@@ -380,7 +383,8 @@ def test_every_tab_shows_something(waiter: Waiter) -> None:
         look_at(lab, tab)
     for page in (lab._results._jct, lab._results._latency, lab._results._trade_off._page):
         assert page.drawing is not None and len(page.drawing.table) >= 3
-    assert set(lab._results._jct.drawing.table["run"]) == set(THREE)  # type: ignore[union-attr]
+    drawn = set(lab._results._jct.drawing.table["run"])  # type: ignore[union-attr]
+    assert drawn == {"First in, first out", "Least attained service", "Shortest remaining time first"}
 
 
 def test_what_each_scheduler_reads_and_what_it_leaves_aside(waiter: Waiter) -> None:
@@ -388,7 +392,7 @@ def test_what_each_scheduler_reads_and_what_it_leaves_aside(waiter: Waiter) -> N
     lab.compare()
     page = lab._results._reads.value.replace("<wbr>", "")
     for label, name in ((name, name) for name, _ in lab.schedulers):
-        row = page[page.index(f">{label}</th>") :].split("</tr>")[0]
+        row = page[page.index(f"title='{label}'") :].split("</tr>")[0]
         assert row.count("ignores") == len(workbench.ignored(lab.scenario, name))
         assert row.count("with other knobs") == (2 if name == "hadar" else 0)
     assert "Elastic sizes" in page and "Deadlines" in page

@@ -203,7 +203,6 @@ def config() -> dict[str, Any]:
             "direction": "horizontal",
             "titleOrient": "left",
             "columnPadding": 16,
-            "layout": {"top": {"margin": 16}},
         },
         "text": {"font": FONT, "fontSize": LABEL_PX, "color": INK},
         "line": {"strokeWidth": 2.5},
