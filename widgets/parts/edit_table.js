@@ -290,7 +290,9 @@ class TableView {
     this.scroll.append(this.table, this.empty);
     this.problems = node("div", "wb-error-note");
     this.problems.setAttribute("role", "status");
+    this.building = true; // who is at work in a cell has not left it
     this.root.replaceChildren(this.title, this.scroll, this.problems, this.toolbar());
+    this.building = false;
     this.labels();
     this.sync();
     this.history();
@@ -462,7 +464,7 @@ class TableView {
       this.choose(event.target.closest("tr")?.line);
       this.last = cellOf(event)?.column.name ?? this.last;
     });
-    root.addEventListener("focusout", (event) => cellOf(event)?.blurred());
+    root.addEventListener("focusout", (event) => !this.building && cellOf(event)?.blurred());
     root.addEventListener("change", (event) => cellOf(event)?.commit());
     root.addEventListener("click", (event) => this.clicked(event.target.closest("tr")?.line, event.target));
     root.addEventListener("keydown", (event) => this.key(event, cellOf(event)));
