@@ -19,12 +19,11 @@ from widgets.editors.mistakes import refusal
 from widgets.lab.rows_panel import Light, RowsPanel
 from widgets.lab.steps import steps
 from widgets.parts.chart_page import ROWS_SHOWN
-from widgets.parts.html_table import html_table
+from widgets.parts.html_table import as_read, html_table
 from widgets.work.work import Message
 from workbench.analysis.exact import TIME_LIMIT_S
 from workbench.analysis.rows.stated import SolvedStatement
 from workbench.base.errors import WorkbenchError
-from workbench.base.labels import head_of
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.notation import values
 from workbench.simulation.run import Run
@@ -125,7 +124,7 @@ class FormulationPage:
         if message["kind"] == "done":
             text = [message["sentence"], f"Not in the problem: {message['leaves_out']}."]
             rows = pd.DataFrame(message["schedule"])
-            table = "" if rows.empty else html_table(rows.head(ROWS_SHOWN).rename(columns=head_of))
+            table = "" if rows.empty else html_table(as_read(rows.head(ROWS_SHOWN)))
             self._found.value = "".join(f"<p>{html.escape(line)}</p>" for line in text) + table
         elif message["kind"] in ("error", "cancelled"):
             said = refusal(WorkbenchError.from_json(message)) if message["kind"] == "error" else "Cancelled."

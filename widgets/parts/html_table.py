@@ -4,10 +4,27 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
+from workbench.base.labels import head_of
 from workbench.base.rounding import short_number
+from workbench.base.units import format_duration
+
+
+def as_read(frame: pd.DataFrame) -> pd.DataFrame:
+    """A table with heads as people read them, times (columns in `_s`) as `2 h 30 min`, counts by name as `2 v100`."""
+
+    def text(value: object) -> object:
+        return ", ".join(f"{count} {name}" for name, count in value.items()) if isinstance(value, dict) else value
+
+    def told(name: str, column: pd.Series[Any]) -> list[object]:
+        if name.endswith("_s") and not name.endswith("_per_s"):
+            return [format_duration(float(each), parts=2) for each in column]
+        return [text(each) for each in column]
+
+    return pd.DataFrame({head_of(name).removesuffix(" (s)"): told(name, frame[name]) for name in map(str, frame)})
 
 
 def html_table(

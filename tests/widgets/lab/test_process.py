@@ -140,7 +140,7 @@ def test_the_formulation_page_solves_the_problem_that_an_algorithm_is_for() -> N
         page._exact.click()
         await until(lambda: "Simulating" not in page._found.value)
         assert "hadar.offline: the optimum is 12 slots; hadar comes to 12 slots" in page._found.value
-        assert "Not in the problem: costs of restarts" in page._found.value and "Start (s)" in page._found.value
+        assert "Not in the problem: costs of restarts" in page._found.value and ">Start<" in page._found.value
         await until(lambda: not page.stale)
         lab._heard(None, True)
         assert page._found.value == ""
