@@ -450,7 +450,7 @@ def _mark_layer(kinds: Sequence[str], unit: theme.TimeUnit, still_open: bool, op
     shapes, colours = [MARKS[kind][0] for kind in kinds], [MARKS[kind][1] for kind in kinds]
     stay = [kind for kind in kinds if kind != OPEN or still_open]
     shown = alt.ExprRef(f"isValid(until) ? {json.dumps(kinds)} : {json.dumps(stay)}")  # "not yet" only while it plays
-    legend = alt.Legend(symbolStrokeWidth=1, padding=4, columns=4, values=shown)
+    legend = alt.Legend(symbolStrokeWidth=1, columns=4, values=shown)
     return (
         marks("deadlines")
         .transform_filter(SHOWN.format("since"))

@@ -119,7 +119,13 @@ def _luminance(colour: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-BESIDE_TICKS = {"titleX": -12, "titleY": 7, "titleAlign": "right", "titleBaseline": "top", "titleAnchor": "start"}
+BESIDE_TICKS: dict[str, Any] = {
+    "titleX": -12,
+    "titleY": 7,
+    "titleAlign": "right",
+    "titleBaseline": "top",
+    "titleAnchor": "start",
+}
 """Of a horizontal axis: its title stands to the left of its first tick, below the names of rows, and takes no line."""
 
 
