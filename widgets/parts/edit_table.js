@@ -465,7 +465,7 @@ class TableView {
       this.last = cellOf(event)?.column.name ?? this.last;
     });
     root.addEventListener("focusout", (event) => !this.building && cellOf(event)?.blurred());
-    root.addEventListener("change", (event) => cellOf(event)?.commit());
+    root.addEventListener("change", (event) => !this.building && cellOf(event)?.commit());
     root.addEventListener("click", (event) => this.clicked(event.target.closest("tr")?.line, event.target));
     root.addEventListener("keydown", (event) => this.key(event, cellOf(event)));
     root.addEventListener("paste", (event) => this.paste(event, cellOf(event)));
