@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence, Set
+from itertools import chain
 from operator import attrgetter
 from types import NoneType
 from typing import Any, NoReturn, get_args
@@ -113,15 +114,13 @@ class Checker:
                 self.fail(now_s, None, slot, "a Slot")
             if not isinstance(tasks, (tuple, list)):
                 self.fail(now_s, None, f"{tasks!r} on {slot}", "a tuple of Task")
-            for task in tasks:
-                usual = type(task) is Task and tuple(map(type, task)) == USUAL_TASK
-                if usual and max(map(abs, task[1:4])) <= EXACT:
-                    continue
-                whole = isinstance(task, Task) and all(map(_is_whole, task[1:4]))
-                if not whole or not isinstance(task.job, str) or not (task.width is None or _is_whole(task.width)):
-                    self.fail(now_s, None, task, "a Task(job, round, number, steps, together, width)")
-                if not isinstance(task.together, (bool, np.bool_)):
-                    self.fail(now_s, None, task, "together true or false")
+        every = list(chain.from_iterable(decision.sequences.values())) if decision.sequences else []
+        for task in every if not _are_usual(every) else ():
+            whole = isinstance(task, Task) and all(map(_is_whole, task[1:4]))
+            if not whole or not isinstance(task.job, str) or not (task.width is None or _is_whole(task.width)):
+                self.fail(now_s, None, task, "a Task(job, round, number, steps, together, width)")
+            if not isinstance(task.together, (bool, np.bool_)):
+                self.fail(now_s, None, task, "together true or false")
         if decision.why or decision.signals or decision.solved is not None or decision.shares is not None:
             self.recorded(decision, now_s)
         if decision.next_s is not None and not _is_number(decision.next_s):
@@ -331,6 +330,16 @@ def is_switch(switch: object) -> bool:
         and 0 <= switch.switch_s < math.inf
         and is_seen(switch.reason)
     )
+
+
+def _are_usual(tasks: Sequence[Any]) -> bool:
+    """Whether all are tasks, with fields of the usual types and numbers that a float holds exactly."""
+    if set(map(type, tasks)) != {Task} or set(map(len, tasks)) != {len(USUAL_TASK)}:
+        return False
+    columns = tuple(zip(*tasks, strict=True))
+    if any(set(map(type, column)) != {usual} for column, usual in zip(columns, USUAL_TASK, strict=True)):
+        return False
+    return max(map(max, columns[1:4])) <= EXACT and min(map(min, columns[1:4])) >= -EXACT
 
 
 def _is_unit(unit: object) -> bool:

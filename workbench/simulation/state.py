@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Set
 from functools import partial
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from workbench.base.round_times import TIE, is_tie
@@ -426,7 +427,7 @@ class State:
         free.update(slot for lease in self.leasing.ended.values() for slot in lease.slots)
         free = {slot for slot in free if self.nodes.up[self.nodes.at[slot.node]]}
         self.sequences.check(decision.sequences, free, self.now_s)
-        for name in {task.job: None for tasks in decision.sequences.values() for task in tasks}:
+        for name in dict.fromkeys(map(attrgetter("job"), chain.from_iterable(decision.sequences.values()))):
             for unit in self.leasing.holder.get(self.book.rank[name], ()):
                 if unit in self.leasing.leases:
                     self.checker.fail(self.now_s, name, unit_name(unit), f"{name} in one unit only")

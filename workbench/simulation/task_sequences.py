@@ -21,15 +21,18 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
+from operator import attrgetter
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from workbench.base.errors import InputError, Words, counted
 from workbench.base.round_times import TIE
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import TaskRounds, TaskTimes
-from workbench.scheduling.decision import FoundValue, Reason, Slot, Switching, Task, task_parts, unit_name
+from workbench.scheduling.decision import BoolArray, FoundValue, Reason, Slot, Switching, Task, task_parts, unit_name
 from workbench.scheduling.snapshot import Observation, TaskView
 from workbench.simulation.decision_checks import Checker, is_switch
 from workbench.simulation.jobbook import JobBook
@@ -58,6 +61,12 @@ class Rounds:
     def begun(self) -> bool:
         """Whether a task has started."""
         return bool(self.current or self.started)
+
+    @property
+    def row(self) -> tuple[int, ...]:
+        """What a plan of tasks is checked against."""
+        own = self.division
+        return (own.steps_each, self.tasks, self.width, own.count, self.current, self.done, len(self.started))
 
     @property
     def left(self) -> int:
@@ -180,72 +189,74 @@ class Sequences:
 
     def check(self, sequences: Mapping[Slot, tuple[Task, ...]], free: set[Slot], now_s: float) -> None:
         """Every slot free or its own, every task there is, once, and not started; raises InvalidDecision."""
-        seen: set[tuple[str, int, int]] = set()
-        first: dict[str, Task] = {}
-        first_of: dict[tuple[str, int], Task] = {}  # by round
-        plans: dict[str, Rounds] = {}
-        runs: set[tuple[str, str]] = set()  # node and job
-        for slot, tasks in sequences.items():
+        for slot in sequences:
             if slot not in free and slot not in self._queue:
                 self._checker.fail(now_s, None, slot, "a free slot of a node that is up")
-            for task in tasks:
-                if task.job not in first:
-                    self._check_job(task, now_s)
-                    plans[task.job] = self._plan_of(task)
-                same = first.setdefault(task.job, task)
-                if task.steps != same.steps:
-                    self._checker.fail(now_s, task.job, task, f"{same.steps} steps as its other tasks")
-                like = first_of.setdefault((task.job, task.round), task)
-                if task[4:] != like[4:]:
-                    limit = f"together={like.together} and width={like.width} as its round's other tasks"
-                    self._checker.fail(now_s, task.job, task, limit)
-                self._check_task(task, plans[task.job], now_s)
-                if (slot.node, task.job) not in runs:
-                    if not self._compute_s(plans[task.job].rank, slot) < math.inf:
-                        self._checker.fail(now_s, task.job, slot, "a slot on which it has a throughput > 0")
-                    runs.add((slot.node, task.job))
-                if task[:3] in seen:
-                    self._checker.fail(now_s, task.job, task, "each task once")
-                seen.add(task[:3])
-        self._check_widths(first_of, plans, now_s)
+        every = list(chain.from_iterable(sequences.values()))
+        if not every:
+            return
 
-    def _check_job(self, task: Task, now_s: float) -> None:
+        def require(holds: BoolArray, limit: Callable[[int], str]) -> None:
+            if not holds.all():
+                at = int(np.argmin(holds))
+                self._checker.fail(now_s, every[at].job, every[at], limit(at))
+
+        jobs, *numbers, widths = zip(*every, strict=True)
+        rows = {job: row for row, job in enumerate(dict.fromkeys(jobs))}
+        row = np.array(list(map(rows.__getitem__, jobs)))
+        round_, number, steps, together = map(np.array, numbers)
+        width = np.array([0 if own is None else own or -1 for own in widths])
+        first = np.unique(row, return_index=True)[1]
+        plans = [self._plan_of(every[at], now_s) for at in first.tolist()]
+        require(steps == steps[first][row], lambda at: f"{every[first[row[at]]].steps} steps as its other tasks")
+        each, tasks, wide, count, current, done, begun = np.array([plan.row for plan in plans]).T[:, row]
+        require(steps == each, lambda at: f"{each[at]} steps as its tasks that have started")
+        require((width >= 0) & (width <= tasks), lambda at: f"a width from 1 to {tasks[at]}")
+        most = np.where(width > 0, current + count * tasks - done, count)
+        wide = np.where((begun > 0) & (round_ == current), wide, np.where(width > 0, width, tasks))
+        there = (round_ >= 0) & (round_ < most) & (number >= 0) & (number < wide)
+        require(there, lambda at: f"a round below {most[at]} and a task below {wide[at]}")
+        left = round_ >= current
+        for at in np.flatnonzero((begun > 0) & (round_ == current)).tolist():
+            left[at] = (every[at].round, every[at].number) not in plans[row[at]].started
+        require(left, lambda at: "a task that has not started")
+        _, of, at_round = np.unique(row * (round_.max() + 1) + round_, return_index=True, return_inverse=True)
+        like = (together == together[of][at_round]) & (width == width[of][at_round])
+        require(like, lambda at: _as_its_round(every[of[at_round[at]]]))
+        once = np.zeros(len(every), dtype=bool)
+        once[np.unique(at_round * (number.max() + 1) + number, return_index=True)[1]] = True
+        require(once, lambda at: "each task once")
+        self._check_speeds(sequences, now_s)
+        self._check_widths([every[at] for at in np.sort(of).tolist()], dict(zip(rows, plans, strict=True)), now_s)
+
+    def _plan_of(self, task: Task, now_s: float) -> Rounds:
+        """The rounds of a task's job: as begun, else as the task has them."""
         if not self._book.is_active(task.job):
             self._checker.fail(now_s, task.job, task, "a job that has arrived and not finished")
         if task.steps < 1:
             self._checker.fail(now_s, task.job, task, "a task of at least 1 step")
-
-    def _plan_of(self, task: Task) -> Rounds:
-        """The rounds of a task's job: as begun, else as the task has them."""
         rounds = self._rounds.get(task.job)
         return rounds if rounds is not None and rounds.begun else self._plan(self._book.rank[task.job], task.steps)
 
-    def _check_task(self, task: Task, rounds: Rounds, now_s: float) -> None:
-        if task.steps != rounds.division.steps_each:
-            steps = rounds.division.steps_each
-            self._checker.fail(now_s, task.job, task, f"{steps} steps as its tasks that have started")
-        width = rounds.width if rounds.started and task.round == rounds.current else task.width or rounds.tasks
-        most = (
-            rounds.current + rounds.division.count * rounds.tasks - rounds.done if task.width else rounds.division.count
-        )
-        if not (0 <= task.round < most and 0 <= task.number < width):
-            self._checker.fail(now_s, task.job, task, f"a round below {most} and a task below {width}")
-        if task.round < rounds.current or (task.round, task.number) in rounds.started:
-            self._checker.fail(now_s, task.job, task, "a task that has not started")
+    def _check_speeds(self, sequences: Mapping[Slot, tuple[Task, ...]], now_s: float) -> None:
+        """Every job runs on the nodes of its tasks."""
+        seen: dict[str, set[str]] = {}  # by accelerator type
+        for slot, tasks in sequences.items():
+            runs = seen.setdefault(self._machine[slot.node].accelerator, set())
+            for job in [job for job in dict.fromkeys(map(attrgetter("job"), tasks)) if job not in runs]:
+                if not self._compute_s(self._book.rank[job], slot) < math.inf:
+                    self._checker.fail(now_s, job, slot, "a slot on which it has a throughput > 0")
+                runs.add(job)
 
-    def _check_widths(
-        self, first_of: Mapping[tuple[str, int], Task], plans: Mapping[str, Rounds], now_s: float
-    ) -> None:
-        """Rounds of other widths than K: each of 1 to K tasks, as wide as it began, and all within what is left."""
+    def _check_widths(self, first_of: Iterable[Task], plans: Mapping[str, Rounds], now_s: float) -> None:
+        """Each round as wide as it began, and those of a job all within what is left; first_of: a task of each."""
         wanted: dict[str, int] = {}
-        for (job, number), task in first_of.items():
-            rounds = plans[job]
-            width, began = task.width, bool(rounds.started) and number == rounds.current
-            if width is not None and not 1 <= width <= rounds.tasks:
-                self._checker.fail(now_s, job, task, f"a width from 1 to {rounds.tasks}")
-            if began and (width or rounds.tasks) != rounds.width:
-                self._checker.fail(now_s, job, task, f"width={rounds.width} as its round has begun")
-            wanted[job] = wanted.get(job, 0) + (0 if began else width or rounds.tasks)
+        for task in first_of:
+            rounds, wide = plans[task.job], task.width or plans[task.job].tasks
+            began = bool(rounds.started) and task.round == rounds.current
+            if began and wide != rounds.width:
+                self._checker.fail(now_s, task.job, task, f"width={rounds.width} as its round has begun")
+            wanted[task.job] = wanted.get(task.job, 0) + (0 if began else wide)
         for job, tasks in wanted.items():
             if tasks > plans[job].left:
                 limit = f"rounds of no more tasks than are left, {plans[job].left}"
@@ -271,7 +282,7 @@ class Sequences:
             if tasks:
                 self._queue[Slot(*slot)] = deque(tasks)
         self._rounds = {name: rounds for name, rounds in self._rounds.items() if rounds.begun}
-        steps_each = {task.job: task.steps for tasks in sequences.values() for task in tasks}
+        steps_each = dict(map(attrgetter("job", "steps"), chain.from_iterable(sequences.values())))
         for name, steps in steps_each.items():
             if name not in self._rounds:
                 self._rounds[name] = self._plan(self._book.rank[name], steps)
@@ -452,6 +463,10 @@ class Sequences:
             tasks = job.tasks_per_round or job.gpus
             self._times[rank, kind] = self._table.task_times(job.model, kind, tasks, job.sizes)
         return self._times[rank, kind]
+
+
+def _as_its_round(task: Task) -> str:
+    return f"together={task.together} and width={task.width} as its round's other tasks"
 
 
 NOTE = r"^(?P<load>\w+): (?P<switch_s>\S+) s(?:, loaded (?P<sooner_s>\S+) s sooner)?$"

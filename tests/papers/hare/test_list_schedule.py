@@ -197,18 +197,18 @@ def test_speed_and_gaps_are_worth_it_at_scale() -> None:
 def test_lines_of_gpus_that_are_alike_give_what_a_look_at_every_gpu_gives(data: st.DataObject, rule: Rule) -> None:
     """Whole seconds, so that there are many ties; three kinds of GPUs, of which J1 can run on one only."""
     kinds = data.draw(st.lists(st.integers(0, 2), min_size=1, max_size=7).filter(lambda found: 0 in found))
-    seconds = np.array([[1.0, math.inf, math.inf], [2.0, 1.0, 3.0], [1.0, 2.0, 2.0]])[:, kinds]
+    seconds = np.array([[1.0, math.inf, math.inf], [2.0, 1.0, 3.0], [0.0, 2.0, 2.0]])[:, kinds]
     sync = np.array([[1.0, 0.0, 0.0], [0.0, 2.0, 1.0], [1.0, 1.0, 0.0]])[:, kinds]
     free = data.draw(st.lists(st.integers(0, 3), min_size=len(kinds), max_size=len(kinds)))
     instance = HareInstance.made(seconds, sync, rounds=[3, 2, 2], tasks=[2, 3, 1], arrival_s=[0, 1, 2], free_s=free)
     numbers = kinds_of(instance)
     assert sorted(m for kind in numbers for m in kind) == list(range(len(kinds))) and len(numbers) == len(set(kinds))
-    order = safe_order(instance, middle_s(instance, fluid_start_s(instance))).tolist()
+    asked = st.tuples(st.integers(0, 2), st.sampled_from([0.5, 1.0]), st.integers(0, 4), st.integers(1, 6))
     lines = AlikeGpus(instance, numbers, rule == "earliest_available")
     every_gpu = _Idle(instance, rule == "earliest_available", insertion=False)
-    for number, task in enumerate(order):
-        asked = (int(instance.task_job[task]), 1.0, float(number // 2))
-        assert lines.put(*asked) == every_gpu.put(*asked)
+    for number, (job, part, more_s, count) in enumerate(data.draw(st.lists(asked, max_size=8))):
+        ready_s = float(number // 2 + more_s)
+        assert lines.put(job, part, ready_s, count) == every_gpu.put(job, part, ready_s, count)
 
 
 def test_alpha_is_the_largest_spread_over_the_gpus_that_can_run_a_task() -> None:

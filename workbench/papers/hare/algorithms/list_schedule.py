@@ -35,12 +35,13 @@ bound of it, which makes the ratio look larger than it is.
 
 from __future__ import annotations
 
+import itertools
 import math
 from bisect import bisect_right, insort
-from collections.abc import Iterable
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from workbench.base.errors import InputError
 from workbench.papers.hare.algorithms.schedule import TaskSchedule
@@ -142,26 +143,41 @@ class AlikeGpus:
         self._lines: list[Line] = [sorted((free[m], -m) for m in kind) for kind in kinds]
         self._times: dict[int, list[tuple[Line, float, float]]] = {}
 
-    def put(self, job: int, part: float, ready_s: float) -> tuple[int, float, float]:
-        """Put a task of `part` of its job's times on a GPU: its number, the start, and when it has synchronised."""
+    def put(self, job: int, part: float, ready_s: float, count: int) -> tuple[list[int], list[float], float]:
+        """Put so many tasks on GPUs, see `IdleTimes`: alike GPUs on which they end alike are taken together."""
         if job not in self._times:
             self._times[job] = self._times_of(job)
-        least_s, soonest, by_then = math.inf, (math.inf, 0), (ready_s, 1)
-        for line, train, both in self._times[job]:
-            at = 0 if self._available else bisect_right(line, by_then)
-            if not at:  # nobody is free by then: the first one, of equal ones the lowest number
-                at = bisect_right(line, (line[0][0], 1))
-            from_s, minus = line[at - 1]
-            start_s = ready_s if from_s < ready_s else from_s
-            end_s = start_s + both * part
-            value_s, tie = (from_s, (0.0, -minus)) if self._available else (end_s, (-from_s, -minus))
-            if value_s < least_s or (value_s == least_s and tie < soonest):
-                least_s, soonest = value_s, tie
-                taken = (line, at - 1, minus, start_s, train, end_s)
-        line, at, minus, start_s, train, end_s = taken
-        del line[at]
-        insort(line, (start_s + train * part, minus))
-        return -minus, start_s, end_s
+        gpus, starts, last_s, by_then = list[int](), list[float](), -math.inf, (ready_s, 1)
+        while len(gpus) < count:
+            least_s, soonest, alone = math.inf, (0.0, 0), True
+            for line, train, both in self._times[job]:
+                alike = 0 if self._available else bisect_right(line, by_then)
+                if not alike:  # nobody is free by then: the first one, of equal ones the lowest number
+                    alike = bisect_right(line, (line[0][0], 1))
+                from_s = line[alike - 1][0]
+                start_s = ready_s if from_s < ready_s else from_s
+                end_s = start_s + both * part
+                value_s = from_s if self._available else end_s
+                if value_s == least_s:
+                    alone = False
+                if value_s < least_s or (value_s == least_s and line[alike - 1] > soonest):
+                    alone = alone or value_s < least_s
+                    least_s, soonest, taken = value_s, line[alike - 1], (line, alike, start_s, train, end_s)
+            line, alike, start_s, train, end_s = taken
+            free_s = start_s + train * part
+            together = min(alike, count - len(gpus)) if alone and free_s > start_s else 1
+            found = line[alike - together : alike]
+            del line[alike - together : alike]
+            if together == 1:
+                insort(line, (free_s, found[0][1]))
+            else:
+                at = bisect_right(line, (free_s, -math.inf))
+                among = bisect_right(line, (free_s, 1))
+                line[at:among] = sorted([*line[at:among], *((free_s, minus) for _, minus in found)])
+            gpus += [-minus for _, minus in reversed(found)]
+            starts += [start_s] * together
+            last_s = max(last_s, end_s)
+        return gpus, starts, last_s
 
     def _times_of(self, job: int) -> list[tuple[Line, float, float]]:
         """The line of each kind that can run a job, T^c and T^c + T^s there."""
@@ -214,38 +230,45 @@ def safe_order(instance: HareInstance, middle: FloatArray) -> IntArray:
 
 
 def place(
-    instance: HareInstance, order: Iterable[int], assignment: Rule = "earliest_finish", insertion: bool = False
+    instance: HareInstance, order: npt.ArrayLike, assignment: Rule = "earliest_finish", insertion: bool = False
 ) -> TaskSchedule:
-    """Lines 5 to 18: every task of `order` on a GPU, none before a task of an earlier round of its job."""
+    """Lines 5 to 18: every task of `order` (tasks,) on a GPU, none before a task of an earlier round of its job."""
     idle = _places(instance, assignment == "earliest_available", insertion)
     first, arrival = (instance.round_number == 0).tolist(), instance.arrival_s.tolist()
-    rounds, round_job = instance.task_round.tolist(), instance.round_job.tolist()
+    round_job, numbers = instance.round_job.tolist(), np.asarray(order, dtype=np.int64)
     left, part, ends = instance.round_tasks.tolist(), instance.round_part.tolist(), [0.0] * len(round_job)
     for job, r in enumerate(instance.job_round[:-1].tolist()):
         ends[r] = float(instance.barrier_s[job])
-    gpu, start = [-1] * instance.task_count, [0.0] * instance.task_count
-    for task in order:
-        r = rounds[task]
+    gpus, starts, rounds = list[int](), list[float](), instance.task_round[numbers]
+    cuts = np.flatnonzero(np.diff(rounds, prepend=-1, append=-1)).tolist()
+    for begin, end in itertools.pairwise(cuts):
+        r = rounds.item(begin)
         job = round_job[r]
         if first[r]:
             ready_s = arrival[job]
         elif left[r - 1]:
-            raise ValueError(f"task {task} comes before a task of the round before")
+            raise ValueError(f"task {numbers[begin]} comes before a task of the round before")
         else:
             ready_s = max(ends[r - 1], arrival[job])
-        gpu[task], start[task], end_s = idle.put(job, part[r], ready_s)
+        taken, begins, end_s = idle.put(job, part[r], ready_s, end - begin)
+        gpus += taken
+        starts += begins
         ends[r] = max(ends[r], end_s)
-        left[r] -= 1
+        left[r] -= end - begin
     if any(left):
         raise ValueError("an order without some of the tasks, or with some of them twice")
-    return TaskSchedule(instance, np.array(gpu, dtype=np.int64), np.array(start))
+    turn = np.argsort(numbers, kind="stable")
+    return TaskSchedule(instance, np.array(gpus, dtype=np.int64)[turn], np.array(starts)[turn])
 
 
 class IdleTimes(Protocol):
     """Idle time of the GPUs."""
 
-    def put(self, job: int, part: float, ready_s: float) -> tuple[int, float, float]:
-        """Put a task of `part` of its job's times on a GPU: its number, the start, and when it has synchronised."""
+    def put(self, job: int, part: float, ready_s: float, count: int) -> tuple[list[int], list[float], float]:
+        """Put so many tasks, each of `part` of its job's times, on GPUs one after the other.
+
+        Returns the number of the GPU of each, the start of each, and when the last has synchronised.
+        """
         ...
 
 
@@ -275,13 +298,16 @@ class _Idle:
     def _view(self) -> None:
         self.gpu, self.from_s, self.to_s = (each[: self._count] for each in (self._gpu, self._from, self._to))
 
-    def put(self, job: int, part: float, ready_s: float) -> tuple[int, float, float]:
+    def put(self, job: int, part: float, ready_s: float, count: int) -> tuple[list[int], list[float], float]:
         """See `IdleTimes`."""
         train, both = self._train[job] * part, self._both[job] * part
-        gap = self._soonest(ready_s, train) if self._available else self._best(ready_s, train, both)
-        m = int(self.gpu[gap])
-        start_s = self._take(gap, ready_s, float(train[m]))
-        return m, start_s, start_s + float(both[m])
+        gpus, starts, last_s = list[int](), list[float](), -math.inf
+        for _ in range(count):
+            gap = self._soonest(ready_s, train) if self._available else self._best(ready_s, train, both)
+            gpus.append(int(self.gpu[gap]))
+            starts.append(self._take(gap, ready_s, float(train[gpus[-1]])))
+            last_s = max(last_s, starts[-1] + float(both[gpus[-1]]))
+        return gpus, starts, last_s
 
     def _best(self, ready_s: float, train: FloatArray, both: FloatArray) -> int:
         """The stretch in which a task has synchronised first; of several the one that begins last."""

@@ -158,7 +158,7 @@ def known_schedule(instance: HareInstance) -> TaskSchedule:
 def _job_by_job(instance: HareInstance, jobs: list[int]) -> TaskSchedule:
     """Each job's tasks in turn, with insertion."""
     tasks = (range(int(instance.round_task[instance.job_round[job]]), _end(instance, job)) for job in jobs)
-    return place(instance, itertools.chain.from_iterable(tasks), insertion=True)
+    return place(instance, list(itertools.chain.from_iterable(tasks)), insertion=True)
 
 
 def _end(instance: HareInstance, job: int) -> int:
