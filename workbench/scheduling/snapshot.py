@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -200,7 +201,7 @@ class JobView(Lazy):
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the jobs."""
-        return tuple(job.name for job in self.jobs)
+        return tuple(map(attrgetter("name"), self.jobs))
 
     @cached_property
     def at(self) -> dict[str, int]:

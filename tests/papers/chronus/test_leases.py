@@ -14,7 +14,15 @@ from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 import workbench
 from tests.papers.chronus.plan_support import brute_force, check, instances
 from workbench.base.errors import InputError
-from workbench.papers.chronus.algorithms.lease_plan import LeasePlan, carried_on, nothing, of_leases, still_holds
+from workbench.papers.chronus.algorithms.lease_plan import (
+    LeasePlan,
+    carried_on,
+    kept_of,
+    nothing,
+    of_leases,
+    served,
+    still_holds,
+)
 from workbench.papers.chronus.algorithms.terms import AskedJob
 from workbench.papers.chronus.formulations import leases, master
 from workbench.papers.chronus.formulations.leases import LeaseSelection, build, read_plan
@@ -300,3 +308,41 @@ def test_the_relaxation_of_the_printed_model_bounds_it():
     model = build(TWO)
     pyo.TransformationFactory("core.relax_integer_vars").apply_to(model)
     assert solve_model(model).objective >= 200 - 1e-6
+
+
+@given(data=instances(jobs=6), draw=st.data())
+def test_what_holds_of_a_plan_is_what_one_job_after_the_other_can_keep(data, draw):
+    some = st.lists(st.integers(1, 8), unique=True, max_size=5)
+    last_plan = draw.draw(st.dictionaries(st.sampled_from([*data.jobs, "gone"]), some.map(tuple)))
+    data = replace(data, guaranteed=np.array([bool(s) and draw.draw(st.booleans()) for s in data.steps]))
+    has, left, others = kept_of(data, last_plan)
+    free, keeps = np.array(data.free), {}
+    for row in sorted(range(len(data.jobs)), key=lambda row: not data.guaranteed[row]):
+        own = sorted(last_plan.get(data.jobs[row], ()))[: data.needed[row]]
+        fits = len(own) == data.needed[row] and own[0] >= data.first[row]
+        if (
+            fits
+            and own[-1] <= min(data.last[row], data.leases)
+            and all((free[k - 1] >= data.held[row]).all() for k in own)
+        ):
+            keeps[row] = own
+            for lease in own:
+                free[lease - 1] -= data.held[row]
+    assert {row: (np.flatnonzero(has[row]) + 1).tolist() for row in range(len(has)) if has[row].any()} == keeps
+    assert left.tolist() == free.tolist()
+    assert others == [row for row in range(len(data.jobs)) if row not in keeps]
+
+
+@given(
+    held=st.lists(st.tuples(st.integers(1, 5), st.integers(0, 5)), max_size=8),
+    free=st.tuples(st.integers(0, 12), st.integers(0, 12)),
+    seed=st.integers(0, 99),
+)
+def test_of_a_line_everybody_is_served_for_whom_something_is_left(held, free, seed):
+    line = np.random.default_rng(seed).permutation(len(held))
+    left, expected = free, []
+    for row in line.tolist():
+        if all(taken <= there for taken, there in zip(held[row], left, strict=True)):
+            left = tuple(there - taken for taken, there in zip(held[row], left, strict=True))
+            expected.append(row)
+    assert served(line, np.array(held, dtype=int).reshape(-1, 2), np.array(free)).tolist() == expected

@@ -21,6 +21,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -112,13 +113,25 @@ class ChronusInstance:
         aimless = [row for row, steps in enumerate(self.steps) if guaranteed[row] and not steps]
         if aimless:
             raise InputError(f"job {self.jobs[aimless[0]]}, steps", [], "a deadline, as it is guaranteed")
-        for name, arrival, steps in zip(self.jobs, self.arrival_s.tolist(), self.steps, strict=True):
-            check_steps(f"job {name}", steps, self.miss_reward)
-            for deadline, _ in steps:
-                if deadline != int(deadline):
-                    raise InputError(f"job {name}, deadline", deadline, "whole seconds")
-                if arrival > 0 and deadline < arrival:
-                    raise InputError(f"job {name}, deadline", deadline, f"one after the arrival at {arrival} s")
+        if not self._steps_are_right():
+            for name, arrival, steps in zip(self.jobs, self.arrival_s.tolist(), self.steps, strict=True):
+                check_steps(f"job {name}", steps, self.miss_reward)
+                for deadline, _ in steps:
+                    if deadline != int(deadline):
+                        raise InputError(f"job {name}, deadline", deadline, "whole seconds")
+                    if arrival > 0 and deadline < arrival:
+                        raise InputError(f"job {name}, deadline", deadline, f"one after the arrival at {arrival} s")
+
+    def _steps_are_right(self) -> bool:
+        """Whether the steps of all jobs are; if not, a look at each tells which are wrong."""
+        if not math.isfinite(self.miss_reward) or set(map(len, chain.from_iterable(self.steps))) - {2}:
+            return False
+        (deadline_s, worth), job = self.step_numbers.T, self.step_job
+        same, arrival_s = job[1:] == job[:-1], self.arrival_s[job]
+        wrong = ~np.isfinite(worth) | (worth < self.miss_reward) | ~np.isfinite(deadline_s)
+        wrong |= (deadline_s != np.rint(deadline_s)) | ((arrival_s > 0) & (deadline_s < arrival_s))
+        wrong[1:] |= same & ((np.diff(deadline_s) <= 0) | (np.diff(worth) > 0))
+        return not wrong.any()
 
     def _take(self, name: str, shape: tuple[int, ...], least: int | None) -> None:
         """Make a field a read-only array of that shape, its numbers checked."""
@@ -296,18 +309,39 @@ class ChronusInstance:
         """(jobs,) the first lease that a job may have."""
         return _fixed(first_lease(self.arrival_s, self.lease_s))
 
+    # All steps in one row ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def job_step(self) -> IntArray:
+        """(jobs + 1,) number of each job's first step, over all jobs; the last entry: how many there are."""
+        return _fixed(np.concatenate([[0], np.cumsum(list(map(len, self.steps)))]).astype(np.int64))
+
+    @cached_property
+    def step_job(self) -> IntArray:
+        """(steps,) the job of each."""
+        return _fixed(np.repeat(np.arange(len(self.jobs)), np.diff(self.job_step)))
+
+    @cached_property
+    def step_numbers(self) -> FloatArray:
+        """(steps x 2) D_pi and V_pi."""
+        return np.array(list(chain.from_iterable(self.steps)), dtype=float).reshape(-1, 2)
+
+    @cached_property
+    def step_by(self) -> IntArray:
+        """(steps,) DL_pi: the leases that end by each deadline, 0 if none does."""
+        return _fixed(np.maximum(leases_before(self.step_numbers[:, 0], self.lease_s), 0))
+
     @cached_property
     def by(self) -> tuple[IntArray, ...]:
-        """Of each job (steps,) DL_pi: the leases that end by each of its deadlines, 0 if none does."""
-        return tuple(
-            np.maximum(leases_before([deadline for deadline, _ in steps], self.lease_s), 0) for steps in self.steps
-        )
+        """Of each job (steps,) DL_pi."""
+        return tuple(self.step_by[begin:end] for begin, end in pairwise(self.job_step.tolist()))
 
     @cached_property
     def last(self) -> IntArray:
-        """(jobs,) the last lease that a job may have: by its last deadline."""
-        deadline_s = np.array([steps[-1][0] if steps else 0.0 for steps in self.steps])
-        return _fixed(np.maximum(leases_before(deadline_s, self.lease_s), 0))
+        """(jobs,) the last lease that a job may have: by its last deadline; 0 without any."""
+        found = np.zeros(len(self.jobs), dtype=np.int64)
+        found[self.step_job] = self.step_by  # the last one stays
+        return _fixed(found)
 
     @cached_property
     def leases(self) -> int:
@@ -365,7 +399,7 @@ class ChronusInstance:
     @cached_property
     def rewards(self) -> tuple[FloatArray, ...]:
         """Of each job (steps,) V_pi."""
-        return tuple(np.array([reward for _, reward in steps]) for steps in self.steps)
+        return tuple(self.step_numbers[begin:end, 1] for begin, end in pairwise(self.job_step.tolist()))
 
     @cached_property
     def lost_to_rounding(self) -> tuple[str, ...]:
@@ -383,7 +417,10 @@ class ChronusInstance:
         self, rows: Sequence[int] | IntArray | BoolArray, *, guaranteed: bool | None = None
     ) -> ChronusInstance:
         """The instance of some of the jobs; guaranteed: all of them, or none (None: as they are)."""
-        chosen = np.arange(len(self.jobs))[np.asarray(rows)] if len(rows) else np.zeros(0, dtype=np.int64)
+        everybody = np.arange(len(self.jobs))
+        chosen = everybody[np.asarray(rows)] if len(rows) else everybody[:0]
+        if np.array_equal(chosen, everybody) and (guaranteed is None or (self.guaranteed == guaranteed).all()):
+            return self
         certain = self.guaranteed[chosen] if guaranteed is None else np.full(len(chosen), guaranteed)
         return self._of(chosen, tuple(self.steps[row] for row in chosen.tolist()), certain)
 

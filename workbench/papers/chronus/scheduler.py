@@ -253,7 +253,7 @@ def _heard(snapshot: Snapshot, memory: ChronusMemory, knobs: Knobs, rng: np.rand
     rows = _new_rows(snapshot, profiler.last)
     jobs, now_s = snapshot.jobs, snapshot.now_s
     held = {*snapshot.leases, *snapshot.ended} if rows else set()
-    at_once = [row for row in rows if not knobs["profile"] or jobs.names[row] in held]
+    at_once = [row for row in rows if not knobs["profile"] or jobs.jobs[row].name in held]
     entering = [row for row in rows if row not in set(at_once)]
     if rows:
         profiler = replace(profiler, last=(float(jobs.arrival_s[rows[-1]]), int(jobs.position[rows[-1]])))
@@ -264,7 +264,7 @@ def _heard(snapshot: Snapshot, memory: ChronusMemory, knobs: Knobs, rng: np.rand
     if not found:
         return memory if profiler is memory.profiler else replace(memory, profiler=profiler)
     known = {**memory.known, **_known(snapshot, found, knobs, rng)}
-    names = tuple(jobs.names[row] for row in found)
+    names = tuple(jobs.jobs[row].name for row in found)
     return replace(memory, profiler=profiler, known=known, new=(*memory.new, *names))
 
 

@@ -24,7 +24,7 @@ from typing import Literal
 import numpy as np
 
 from workbench.base.errors import InputError, counted
-from workbench.papers.chronus.algorithms.lease_plan import LeasePlan, lift
+from workbench.papers.chronus.algorithms.lease_plan import LeasePlan, kept_of, lift
 from workbench.papers.chronus.algorithms.terms import Choice
 from workbench.papers.chronus.formulations import leases_with_options
 from workbench.papers.chronus.formulations.leases import MEDIUM, MOST_VARIABLES, build, read_plan, variables
@@ -120,16 +120,7 @@ def beside(data: ChronusInstance) -> LeasePlan | None:
     """
     if not data.previous:
         return None
-    has, left = np.zeros((len(data.jobs), data.leases), dtype=bool), np.array(data.free)
-    new: list[int] = []
-    for row, name in enumerate(data.jobs):
-        own = np.sort(np.array(data.previous.get(name, ()), dtype=np.int64))[: data.needed[row]] - 1
-        fine = len(own) == data.needed[row] and own[-1] < data.last[row] and own[0] >= data.first[row] - 1
-        if fine and (left[own] >= data.held[row]).all():
-            has[row, own] = True
-            left[own] -= data.held[row]
-        else:
-            new.append(row)
+    has, left, new = kept_of(data, data.previous)
     chosen = np.array(data.in_force)
     for row in new:
         found = [

@@ -34,6 +34,7 @@ from workbench.papers.chronus.algorithms.local_search import Shape
 from workbench.papers.chronus.algorithms.profiling import ProfiledSpeeds, Profiler
 from workbench.papers.chronus.algorithms.terms import NodePool, leases_needed, next_boundary, seconds_up
 from workbench.papers.chronus.instance import ChronusInstance, Leases
+from workbench.scenario.rewards import Steps
 from workbench.scenario.throughput import FloatArray, Placement
 from workbench.scheduling.contract import Formulation, Knobs
 from workbench.scheduling.decision import Assignment, Reason, Verdict
@@ -84,6 +85,7 @@ class Cycle:
         self._why: dict[str, Reason] = {}
         self._broken: dict[str, float] = {}
         self._assign: list[Assignment] = []
+        self._steps: dict[str, Steps] = {}
         self._placed: dict[str, Gpus] = {}
         if self._slo:
             self._resize()
@@ -111,17 +113,16 @@ class Cycle:
         return tuple(self._left.item(self._at[name]) / self._known[name].speeds[kind] for name in names)
 
     def _claims(self, names: Sequence[str], kind: int) -> Claims:
-        jobs, miss = self._snapshot.jobs, float(self._knobs["miss_reward"])
-        rows = [self._at[name] for name in names]
-        return Claims(
-            tuple(names),
-            tuple(jobs.gpus.item(row) for row in rows),
-            self._left_s(names, kind),
-            tuple(
-                steps_from(worth_meeting(jobs.jobs[row].rewards, miss), jobs.arrival_s.item(row), self._start_s)
-                for row in rows
-            ),
-        )
+        gpus = self._snapshot.jobs.gpus[[self._at[name] for name in names]].tolist()
+        return Claims(tuple(names), tuple(gpus), self._left_s(names, kind), tuple(map(self._steps_of, names)))
+
+    def _steps_of(self, name: str) -> Steps:
+        """A job's deadlines from the next SLO lease on."""
+        if name not in self._steps:
+            jobs, row = self._snapshot.jobs, self._at[name]
+            worth = worth_meeting(jobs.jobs[row].rewards, float(self._knobs["miss_reward"]))
+            self._steps[name] = steps_from(worth, jobs.arrival_s.item(row), self._start_s)
+        return self._steps[name]
 
     def _instance(
         self, names: Sequence[str], kind: int, gpus: Sequence[int], previous: Leases, sure: int | None = None
@@ -285,7 +286,7 @@ class Cycle:
     def _promise_as(self, desks: Mapping[int, Admissions]) -> None:
         """Take over what has been promised there."""
         for kind, desk in desks.items():
-            if desk.leases.keys() != self._promises[kind].leases.keys():
+            if desk.has_admitted:
                 self._promises[kind] = replace(self._promises[kind], leases=desk.leases, changed=True)
 
     # All types together ----------------------------------------------------------------------------------------------

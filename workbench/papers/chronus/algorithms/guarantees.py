@@ -26,8 +26,17 @@ import numpy as np
 
 from workbench.base.errors import counted
 from workbench.papers.chronus.algorithms.admission import Admission, admit, feasible
-from workbench.papers.chronus.algorithms.lease_plan import carried_on, of_leases, still_holds
-from workbench.papers.chronus.algorithms.terms import ROUNDING_S, AskedJob, AskedRun, Choice, NodePool, seconds_up
+from workbench.papers.chronus.algorithms.lease_plan import carried_on, kept_of, leases_in, of_leases, still_holds
+from workbench.papers.chronus.algorithms.terms import (
+    ROUNDING_S,
+    AskedJob,
+    AskedRun,
+    Choice,
+    NodePool,
+    offered,
+    seconds_up,
+    taken_in,
+)
 from workbench.papers.chronus.formulations.leases_with_options import variables
 from workbench.papers.chronus.instance import ChronusInstance, Leases
 from workbench.scenario.rewards import Steps
@@ -91,21 +100,24 @@ class Claims:
     ) -> ChronusInstance:
         """The plan's instance; gpus: of the type outside the profiling cluster, in each lease or lease by lease, the
         last for all later ones; node_gpus: round up for such nodes."""
-        runtime_s = seconds_up(self.left_s).clip(1).tolist()
-        asked = [
-            AskedJob(count, seconds, steps, 0, bool(certain))
-            for count, seconds, steps, certain in zip(self.gpus, runtime_s, self.steps, sure.tolist(), strict=True)
-        ]
-        return ChronusInstance.made(
-            gpus,
+        gangs, free = np.array(self.gpus, dtype=np.int64), np.atleast_1d(np.asarray(gpus, dtype=np.int64))
+        sizes, capacity = offered(node_gpus, free)
+        return ChronusInstance(
+            self.names,
             int(knobs["slo_lease_s"]),
-            asked,
-            node_gpus=node_gpus,
-            miss_reward=float(knobs["miss_reward"]),
-            names=self.names,
-            reserved_s=int(knobs["reserve_overhead"]),
-            start_s=start_s,
-            previous=previous,
+            sizes,
+            capacity,
+            gangs,
+            taken_in(node_gpus, gangs, sizes),
+            seconds_up(self.left_s).clip(1),
+            np.zeros(len(gangs)),
+            self.steps,
+            sure,
+            float(knobs["miss_reward"]),
+            int(knobs["reserve_overhead"]),
+            start_s,
+            previous,
+            (NodePool("", node_gpus),),
         )
 
 
@@ -116,9 +128,10 @@ def worth_meeting(rewards: Steps | None, miss_reward: float) -> Steps:
 
 def steps_from(rewards: Steps, arrival_s: float, start_s: float) -> Steps:
     """Rewards with deadlines in whole seconds from the start of a plan; of equal ones the first, worth most."""
-    at = [math.floor(arrival_s + deadline_s - start_s + ROUNDING_S) for deadline_s, _ in rewards]
-    first = {deadline: reward for deadline, (_, reward) in reversed(list(zip(at, rewards, strict=True)))}
-    return tuple((float(deadline), first[deadline]) for deadline in sorted(first))
+    first: dict[float, float] = {}
+    for deadline_s, reward in rewards:  # whose deadlines rise
+        first.setdefault(float(math.floor(arrival_s + deadline_s - start_s + ROUNDING_S)), reward)
+    return tuple(first.items())
 
 
 def keep(data: ChronusInstance, solver: Solver) -> tuple[Leases, dict[str, str]]:
@@ -141,16 +154,7 @@ def keep(data: ChronusInstance, solver: Solver) -> tuple[Leases, dict[str, str]]
 
 def _kept_alone(data: ChronusInstance) -> tuple[Leases, tuple[str, ...]]:
     """The jobs that keep their leases, and of the others, the most pressing first, those for whom there is room."""
-    has, left = np.zeros((len(data.jobs), data.leases), dtype=bool), np.array(data.free)
-    others: list[int] = []
-    for row, name in enumerate(data.jobs):
-        own = np.sort(np.array(data.previous.get(name, ()), dtype=np.int64))[: data.needed[row]] - 1
-        fine = len(own) == data.needed[row] and own[-1] < data.last[row]
-        if fine and (left[own] >= data.held[row]).all():
-            has[row, own] = True
-            left[own] -= data.held[row]
-        else:
-            others.append(row)
+    has, left, others = kept_of(data, data.previous)
     lost: list[int] = []
     for row in sorted(others, key=lambda other: int(data.last[other])):
         early = np.flatnonzero((left[: data.last[row]] >= data.held[row]).all(axis=1))[: data.needed[row]]
@@ -159,10 +163,7 @@ def _kept_alone(data: ChronusInstance) -> tuple[Leases, tuple[str, ...]]:
             continue
         has[row, early] = True
         left[early] -= data.held[row]
-    leases = {
-        name: tuple((np.flatnonzero(own) + 1).tolist()) for name, own in zip(data.jobs, has, strict=True) if own.any()
-    }
-    return leases, tuple(data.jobs[row] for row in lost)
+    return leases_in(data.jobs, has), tuple(data.jobs[row] for row in lost)
 
 
 class Admissions:
@@ -180,10 +181,10 @@ class Admissions:
         self._sure = np.array(data.guaranteed)
         self._supply = np.cumsum(data.free, axis=0)
         self._pressing = self._needs(np.flatnonzero(self._sure))
-        self._take(data.previous)
+        self._take(data, data.previous)
 
-    def _take(self, leases: Leases) -> None:
-        plan = of_leases(replace(self._data, guaranteed=self._sure, previous=leases), leases)
+    def _take(self, data: ChronusInstance, leases: Leases) -> None:
+        plan = of_leases(data, leases)
         self._has, self._left = np.array(plan.has), np.array(plan.left)
 
     def _needs(self, rows: IntArray) -> IntArray:
@@ -193,6 +194,11 @@ class Admissions:
         inside: IntArray = np.maximum(0, data.needed[rows, None] - outside).T @ data.held[rows]
         return inside
 
+    @property
+    def has_admitted(self) -> bool:
+        """Whether somebody is guaranteed who was not before."""
+        return bool((self._sure != self._data.guaranteed).any())
+
     def leases_of(self, job: str) -> tuple[int, ...]:
         """The leases of a job, from 1."""
         return tuple((np.flatnonzero(self._has[self._row[job]]) + 1).tolist())
@@ -200,9 +206,7 @@ class Admissions:
     @property
     def leases(self) -> Leases:
         """The leases of everybody who is guaranteed by now."""
-        return {
-            self._data.jobs[row]: self.leases_of(self._data.jobs[row]) for row in np.flatnonzero(self._sure).tolist()
-        }
+        return leases_in(self._data.jobs, self._has & self._sure[:, None])
 
     def admit(self, job: str) -> Admission:
         """The verdict on a job."""
@@ -223,7 +227,7 @@ class Admissions:
         if found.leases is not None:
             self._sure[row] = True
             self._pressing += self._needs(np.array([row]))
-            self._take(found.leases)
+            self._take(replace(data, guaranteed=self._sure), found.leases)
         return found
 
     def _accepted(self, row: int, why: str) -> Admission:
@@ -281,7 +285,7 @@ class AdmissionsBy(Admissions):
                 job, None, "model", f"{self._formulation.name} has no plan with it and the guaranteed jobs"
             )
         self._sure = sure
-        self._take(leases_of(found.values["leases"]))
+        self._take(replace(data, guaranteed=sure), leases_of(found.values["leases"]))
         return Admission(job, self.leases, "model", f"{self._formulation.name} has a plan with it")
 
 
@@ -341,13 +345,13 @@ def acceptance(found: Admission, leases: Sequence[int]) -> Reason:
 
 def total_best(data: ChronusInstance) -> float:
     """What the jobs would earn if each could have the best deadline that it could meet alone: a bound."""
-    total = 0.0
     fewest = np.full(len(data.jobs), np.iinfo(np.int64).max)
     np.minimum.at(fewest, data.every.job, data.needed_as)
-    for row, (by, rewards) in enumerate(zip(data.by, data.rewards, strict=True)):
-        able = rewards[by - data.first[row] + 1 >= fewest[row]]
-        total += float(able[0]) if len(able) and data.possible[row] else data.miss_reward
-    return total
+    job = data.step_job
+    able = np.flatnonzero((data.step_by - data.first[job] + 1 >= fewest[job]) & data.possible[job])
+    best = np.full(len(data.jobs), data.miss_reward, dtype=float)
+    best[job[able][::-1]] = data.step_numbers[able[::-1], 1]  # the first one stays
+    return sum(best.tolist())
 
 
 def leases_of(values: Mapping[str, Sequence[int] | None]) -> Leases:

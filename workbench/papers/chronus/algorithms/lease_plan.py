@@ -13,9 +13,10 @@ instead and still meets the deadline it met. Nobody's reward falls.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -45,15 +46,16 @@ class LeasePlan:
         has = np.array(self.has, dtype=bool).reshape(len(data.jobs), data.leases)
         has.setflags(write=False)
         object.__setattr__(self, "has", has)
-        over = np.argwhere(has.T.astype(np.int64) @ data.held > data.free)
+        over = np.argwhere(self.left < 0)
         if len(over):
             lease = int(over[0][0])
             used = (has[:, lease] @ data.held).tolist()
             self._fail(f"{used} GPUs in lease {lease + 1}", f"at most {data.free[lease].tolist()}")
-        early = has & (np.arange(1, data.leases + 1) < data.first[:, None])
-        if early.any():
-            self._fail("a lease before the arrival", f"none for job {data.jobs[int(np.argwhere(early)[0][0])]}")
-        count = has.sum(axis=1)
+        row, column = self._spots
+        early = row[column < data.first[row] - 1]
+        if len(early):
+            self._fail("a lease before the arrival", f"none for job {data.jobs[early[0]]}")
+        count = np.bincount(row, minlength=len(data.jobs))
         wrong = (count != 0) & (count != data.needed)
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
@@ -67,27 +69,34 @@ class LeasePlan:
         raise SolverFailedError(self.owner, found, expected)
 
     @cached_property
+    def _spots(self) -> tuple[IntArray, IntArray]:
+        """Row and column of every lease that a job has, in order."""
+        row, column = np.nonzero(self.has)
+        return row, column
+
+    @cached_property
     def completion(self) -> IntArray:
         """(jobs,) the last lease of a job, 0 for one that has none."""
-        numbers = np.where(self.has, np.arange(1, self.instance.leases + 1), 0)
-        completion: IntArray = numbers.max(axis=1, initial=0)
+        row, column = self._spots
+        completion = np.zeros(len(self.has), dtype=np.int64)
+        completion[row] = column + 1  # the last one stays
         return completion
 
     @cached_property
     def step(self) -> IntArray:
         """(jobs,) the first deadline, from 0, that a job meets; -1 for none."""
-        met = [
-            int(np.searchsorted(by, done)) if done and len(by) and by[-1] >= done else -1
-            for by, done in zip(self.instance.by, self.completion.tolist(), strict=True)
-        ]
-        return np.array(met, dtype=np.int64)
+        data, done = self.instance, self.completion
+        over = data.step_job[data.step_by < done[data.step_job]]
+        missed = np.bincount(over, minlength=len(done))
+        return np.where((done > 0) & (missed < np.diff(data.job_step)), missed, -1)
 
     @cached_property
     def earned(self) -> FloatArray:
         """(jobs,) the reward of each job."""
-        miss = self.instance.miss_reward
-        pairs = zip(self.instance.rewards, self.step.tolist(), strict=True)
-        return np.array([float(rewards[step]) if step >= 0 else miss for rewards, step in pairs])
+        data, met = self.instance, self.step >= 0
+        earned = np.full(len(met), data.miss_reward, dtype=float)
+        earned[met] = data.step_numbers[(data.job_step[:-1] + self.step)[met], 1]
+        return earned
 
     @property
     def objective(self) -> float:
@@ -97,7 +106,10 @@ class LeasePlan:
     @cached_property
     def left(self) -> IntArray:
         """(leases x sizes) GPUs that no job has."""
-        return self.instance.free - self.has.T.astype(np.int64) @ self.instance.held
+        row, column = self._spots
+        left = np.array(self.instance.free)
+        np.subtract.at(left, column, self.instance.held[row])
+        return left
 
     @cached_property
     def shifted_left(self) -> LeasePlan:
@@ -118,11 +130,7 @@ class LeasePlan:
     @property
     def leases(self) -> dict[str, tuple[int, ...]]:
         """The leases, from 1, of the jobs that have some."""
-        return {
-            name: tuple((np.flatnonzero(own) + 1).tolist())
-            for name, own in zip(self.instance.jobs, self.has, strict=True)
-            if own.any()
-        }
+        return leases_in(self.instance.jobs, self.has)
 
     @property
     def choices(self) -> dict[str, Choice]:
@@ -168,13 +176,30 @@ class LeasePlan:
 
 def of_leases(instance: ChronusInstance, leases: Leases, owner: str = "chronus.leases") -> LeasePlan:
     """The plan in which jobs have these leases, those not named none."""
-    has = np.zeros((len(instance.jobs), instance.leases), dtype=bool)
     at = {name: row for row, name in enumerate(instance.jobs)}
-    for name, own in leases.items():
-        if any(not 1 <= lease <= instance.leases for lease in own):
-            raise SolverFailedError(owner, f"leases {list(own)} of job {name}", f"leases from 1 to {instance.leases}")
-        has[at[name], np.array(own, dtype=np.int64) - 1] = True
+    row = np.repeat(np.array([at[name] for name in leases], dtype=np.int64), _counts(leases.values()))
+    lease = np.array(list(chain.from_iterable(leases.values())), dtype=np.int64)
+    wrong = (lease < 1) | (lease > instance.leases)
+    if wrong.any():
+        name = instance.jobs[row[np.argmax(wrong)]]
+        raise SolverFailedError(
+            owner, f"leases {list(leases[name])} of job {name}", f"leases from 1 to {instance.leases}"
+        )
+    has = np.zeros((len(instance.jobs), instance.leases), dtype=bool)
+    has[row, lease - 1] = True
     return LeasePlan(instance, has, owner)
+
+
+def _counts(leases: Iterable[Sequence[int]]) -> IntArray:
+    return np.array(list(map(len, leases)), dtype=np.int64)
+
+
+def leases_in(jobs: Sequence[str], has: BoolArray) -> dict[str, tuple[int, ...]]:
+    """The leases, from 1, of the jobs that have some; has: (jobs x leases)."""
+    row, column = np.nonzero(has)
+    ends, numbers = np.cumsum(np.bincount(row, minlength=len(jobs))).tolist(), (column + 1).tolist()
+    pairs = zip(jobs, pairwise([0, *ends]), strict=True)
+    return {name: tuple(numbers[begin:end]) for name, (begin, end) in pairs if end > begin}
 
 
 def carried_on(leases: Leases, passed: int = 1) -> dict[str, tuple[int, ...]]:
@@ -183,25 +208,41 @@ def carried_on(leases: Leases, passed: int = 1) -> dict[str, tuple[int, ...]]:
     return {name: own for name, own in later.items() if own}
 
 
-def still_holds(instance: ChronusInstance, leases: Leases) -> LeasePlan | None:
-    """The plan that gives jobs the leases of an earlier one, as far as it goes; None if a guaranteed job then misses.
+def kept_of(instance: ChronusInstance, leases: Leases) -> tuple[BoolArray, IntArray, list[int]]:
+    """What holds of an earlier plan: (jobs x leases) who keeps which of its leases, (leases x sizes) what is left, and
+    the rows of the jobs that keep none.
 
-    A job that needs fewer leases than it had keeps the first ones. One that needs more, whose leases no longer fit, or
-    that meets no deadline with them gets none.
+    A job that needs fewer leases than it had keeps the first ones. One that needs more, whose leases are not there any
+    more, or that meets no deadline with them keeps none; the guaranteed ones are served first.
     """
-    has = np.zeros((len(instance.jobs), instance.leases), dtype=bool)
-    left = np.array(instance.free)
-    order = np.argsort(~instance.guaranteed, kind="stable")
-    for row in order.tolist():
-        own = np.array(leases.get(instance.jobs[row], ()), dtype=np.int64)
-        own = np.sort(own)[: instance.needed[row]] - 1
-        fine = len(own) == instance.needed[row] and own[-1] < instance.last[row] and own[0] >= instance.first[row] - 1
-        if fine and (left[own] >= instance.held[row]).all():
-            has[row, own] = True
-            left[own] -= instance.held[row]
-        elif instance.guaranteed[row]:
-            return None
-    return LeasePlan(instance, has)
+    data = instance
+    own = [leases.get(name, ()) for name in data.jobs]
+    count = _counts(own)
+    row = np.repeat(np.arange(len(own)), count)
+    lease = np.array(list(chain.from_iterable(own)), dtype=np.int64) - 1
+    lease = lease[np.lexsort((lease, row))]
+    early = np.arange(len(row)) - (np.cumsum(count) - count)[row] < data.needed[row]
+    row, lease = row[early], lease[early]
+    fine = count >= data.needed
+    fine[row[(lease < data.first[row] - 1) | (lease >= np.minimum(data.last, data.leases)[row])]] = False
+    has = np.zeros((len(own), data.leases), dtype=bool)
+    has[row[fine[row]], lease[fine[row]]] = True
+    left = np.array(data.free)
+    np.subtract.at(left, lease[fine[row]], data.held[row[fine[row]]])
+    if (left < 0).any():  # not all fit: one after the other
+        left = np.array(data.free)
+        for job in np.argsort(~data.guaranteed, kind="stable").tolist():
+            if fine[job] and (left[has[job]] >= data.held[job]).all():
+                left[has[job]] -= data.held[job]
+            else:
+                fine[job] = has[job] = False
+    return has, left, np.flatnonzero(~fine).tolist()
+
+
+def still_holds(instance: ChronusInstance, leases: Leases) -> LeasePlan | None:
+    """The plan that gives jobs the leases of an earlier one, see `kept_of`; None if a guaranteed job then misses."""
+    has, _, others = kept_of(instance, leases)
+    return None if instance.guaranteed[others].any() else LeasePlan(instance, has)
 
 
 def nothing(instance: ChronusInstance, owner: str = "chronus.leases") -> LeasePlan:
@@ -251,7 +292,6 @@ def _least_laxity(data: ChronusInstance, target: IntArray, first: BoolArray) -> 
     left = np.where(target >= 0, data.needed, 0)
     late = np.zeros(len(left), dtype=bool)
     has = np.zeros((len(left), data.leases), dtype=bool)
-    held = [tuple(row) for row in data.held.tolist()]
     rank = np.lexsort((-data.held.max(axis=1, initial=0), ~first)).argsort()
     for lease in range(1, data.leases + 1):
         for row in np.flatnonzero((left > 0) & (due - lease + 1 < left)).tolist():
@@ -264,18 +304,23 @@ def _least_laxity(data: ChronusInstance, target: IntArray, first: BoolArray) -> 
         if not left.any():
             break
         laxity = np.where(first[waiting], -1, due[waiting] - lease + 1 - left[waiting])
-        free = data.free[lease - 1].tolist()
-        for row in waiting[np.lexsort((rank[waiting], laxity))].tolist():
-            gang = held[row]
-            if all(taken <= there for taken, there in zip(gang, free, strict=True)):
-                free = [there - taken for taken, there in zip(gang, free, strict=True)]
-                has[row, lease - 1] = True
-                left[row] -= 1
-                if not any(free):
-                    break
+        taken = served(waiting[np.lexsort((rank[waiting], laxity))], data.held, data.free[lease - 1])
+        has[taken, lease - 1] = True
+        left[taken] -= 1
     late |= left > 0
     has[late] = False
     return has, late
+
+
+def served(line: IntArray, held: IntArray, free: IntArray) -> IntArray:
+    """The rows of a line, one after the other, for whom there is room; held: (jobs x sizes), free: (sizes,)."""
+    found = [line[:0]]
+    while len(line := line[(held[line] <= free).all(axis=1)]):
+        used = np.cumsum(held[line], axis=0)
+        number = int(np.count_nonzero((used <= free).all(axis=1)))  # those before the first who does not fit
+        found.append(line[:number])
+        free, line = free - used[number - 1], line[number:]
+    return np.concatenate(found)
 
 
 def improved(plan: LeasePlan) -> LeasePlan:

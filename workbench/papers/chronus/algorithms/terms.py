@@ -283,8 +283,9 @@ def taken_in(node_gpus: int | None, gangs: IntArray, sizes: tuple[int, ...]) -> 
     """(gangs x sizes) g_ih, for gangs as asked for."""
     if node_gpus is None:
         return gangs[:, None]
-    rounded = np.array([round_up(int(gang), node_gpus) for gang in gangs.tolist()], dtype=np.int64)
-    return in_pieces(rounded, node_gpus, sizes)
+    own, of = np.unique(gangs, return_inverse=True)
+    rounded = np.array([round_up(gang, node_gpus) for gang in own.tolist()], dtype=np.int64)
+    return in_pieces(rounded, node_gpus, sizes)[of]
 
 
 def first_of(job: IntArray, jobs: int, *keys: IntArray | BoolArray) -> IntArray:
