@@ -339,7 +339,7 @@ def _are_usual(tasks: Sequence[Any]) -> bool:
     columns = tuple(zip(*tasks, strict=True))
     if any(set(map(type, column)) != {usual} for column, usual in zip(columns, USUAL_TASK, strict=True)):
         return False
-    return max(map(max, columns[1:4])) <= EXACT and min(map(min, columns[1:4])) >= -EXACT
+    return bool(max(map(max, columns[1:4])) <= EXACT and min(map(min, columns[1:4])) >= -EXACT)
 
 
 def _is_unit(unit: object) -> bool:

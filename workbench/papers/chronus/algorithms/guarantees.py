@@ -110,7 +110,7 @@ class Claims:
             gangs,
             taken_in(node_gpus, gangs, sizes),
             seconds_up(self.left_s).clip(1),
-            np.zeros(len(gangs)),
+            np.zeros(len(gangs), dtype=np.int64),
             self.steps,
             sure,
             float(knobs["miss_reward"]),
@@ -351,7 +351,7 @@ def total_best(data: ChronusInstance) -> float:
     able = np.flatnonzero((data.step_by - data.first[job] + 1 >= fewest[job]) & data.possible[job])
     best = np.full(len(data.jobs), data.miss_reward, dtype=float)
     best[job[able][::-1]] = data.step_numbers[able[::-1], 1]  # the first one stays
-    return sum(best.tolist())
+    return float(sum(best.tolist()))
 
 
 def leases_of(values: Mapping[str, Sequence[int] | None]) -> Leases:

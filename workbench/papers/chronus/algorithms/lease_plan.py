@@ -51,11 +51,11 @@ class LeasePlan:
             lease = int(over[0][0])
             used = (has[:, lease] @ data.held).tolist()
             self._fail(f"{used} GPUs in lease {lease + 1}", f"at most {data.free[lease].tolist()}")
-        row, column = self._spots
-        early = row[column < data.first[row] - 1]
+        job, column = self._spots
+        early = job[column < data.first[job] - 1]
         if len(early):
-            self._fail("a lease before the arrival", f"none for job {data.jobs[early[0]]}")
-        count = np.bincount(row, minlength=len(data.jobs))
+            self._fail("a lease before the arrival", f"none for job {data.jobs[int(early[0])]}")
+        count = np.bincount(job, minlength=len(data.jobs))
         wrong = (count != 0) & (count != data.needed)
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
