@@ -34,7 +34,7 @@ from workbench.papers.chronus.algorithms.terms import (
     JobOptions,
     NodePool,
     check_lease,
-    check_steps,
+    check_plan_steps,
     first_lease,
     first_of,
     leases_before,
@@ -42,9 +42,9 @@ from workbench.papers.chronus.algorithms.terms import (
     limits_of,
     next_boundary,
     offered,
-    seconds_down,
     seconds_up,
     taken_in,
+    whole_steps,
 )
 from workbench.papers.chronus.knobs import GPU_RANGE
 from workbench.scenario.rewards import HIGHEST, LOWEST, Steps
@@ -113,25 +113,7 @@ class ChronusInstance:
         aimless = [row for row, steps in enumerate(self.steps) if guaranteed[row] and not steps]
         if aimless:
             raise InputError(f"job {self.jobs[aimless[0]]}, steps", [], "a deadline, as it is guaranteed")
-        if not self._steps_are_right():
-            for name, arrival, steps in zip(self.jobs, self.arrival_s.tolist(), self.steps, strict=True):
-                check_steps(f"job {name}", steps, self.miss_reward)
-                for deadline, _ in steps:
-                    if deadline != int(deadline):
-                        raise InputError(f"job {name}, deadline", deadline, "whole seconds")
-                    if arrival > 0 and deadline < arrival:
-                        raise InputError(f"job {name}, deadline", deadline, f"one after the arrival at {arrival} s")
-
-    def _steps_are_right(self) -> bool:
-        """Whether the steps of all jobs are; if not, a look at each tells which are wrong."""
-        if not math.isfinite(self.miss_reward) or set(map(len, chain.from_iterable(self.steps))) - {2}:
-            return False
-        (deadline_s, worth), job = self.step_numbers.T, self.step_job
-        same, arrival_s = job[1:] == job[:-1], self.arrival_s[job]
-        wrong = ~np.isfinite(worth) | (worth < self.miss_reward) | ~np.isfinite(deadline_s)
-        wrong |= (deadline_s != np.rint(deadline_s)) | ((arrival_s > 0) & (deadline_s < arrival_s))
-        wrong[1:] |= same & ((np.diff(deadline_s) <= 0) | (np.diff(worth) > 0))
-        return not wrong.any()
+        check_plan_steps(self.jobs, self.steps, self.arrival_s, self.miss_reward)
 
     def _take(self, name: str, shape: tuple[int, ...], least: int | None) -> None:
         """Make a field a read-only array of that shape, its numbers checked."""
@@ -308,8 +290,6 @@ class ChronusInstance:
     def first(self) -> IntArray:
         """(jobs,) the first lease that a job may have."""
         return _fixed(first_lease(self.arrival_s, self.lease_s))
-
-    # All steps in one row ----------------------------------------------------------------------------------------
 
     @cached_property
     def job_step(self) -> IntArray:
@@ -538,7 +518,7 @@ def from_snapshot(
     asked = []
     for row in rows:
         job = snapshot.jobs.jobs[row]
-        steps = _steps(_in_range(job.rewards or (), knobs), job.arrival_s - start_s)
+        steps = whole_steps(_in_range(job.rewards or (), knobs), job.arrival_s - start_s)
         runs = [
             AskedRun(pool, gpus, max(1, int(seconds_up(left[row] / speed))))
             for pool, gpus, speed in _speeds(snapshot, row, tuple(pools), ranges)
@@ -617,10 +597,3 @@ def _steps_left(snapshot: Snapshot, until_s: float) -> FloatArray:
             seconds = min(lease.until_s, until_s) - snapshot.now_s
             left[row] -= max(0.0, seconds) * snapshot.belief.on_nodes(job, lease.gpus)
     return left
-
-
-def _steps(rewards: Steps, shift_s: float) -> Steps:
-    """Rewards with deadlines in whole seconds from the start of the plan; of equal ones the first, worth most."""
-    at = seconds_down([deadline_s + shift_s for deadline_s, _ in rewards]).tolist()
-    first = {deadline: reward for deadline, (_, reward) in reversed(list(zip(at, rewards, strict=True)))}
-    return tuple((float(deadline), first[deadline]) for deadline in sorted(first))

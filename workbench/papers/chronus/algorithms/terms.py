@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -164,6 +165,37 @@ def check_steps(owner: str, steps: Iterable[Sequence[float]], lowest: float) -> 
         before, worth = deadline_s, reward
     if worth < lowest:
         raise InputError(f"{owner}, reward", worth, f"at least the reward of a miss, {lowest:g}")
+
+
+def check_plan_steps(jobs: Sequence[str], steps: Sequence[Steps], arrival_s: IntArray, lowest: float) -> None:
+    """Raise InputError for steps that are none of a plan: deadlines in whole seconds, none before the arrival."""
+    if not _are_right(steps, arrival_s, lowest):
+        for name, arrival, own in zip(jobs, arrival_s.tolist(), steps, strict=True):
+            check_steps(f"job {name}", own, lowest)
+            for deadline, _ in own:
+                if deadline != int(deadline):
+                    raise InputError(f"job {name}, deadline", deadline, "whole seconds")
+                if arrival > 0 and deadline < arrival:
+                    raise InputError(f"job {name}, deadline", deadline, f"one after the arrival at {arrival} s")
+
+
+def _are_right(steps: Sequence[Steps], arrival_s: IntArray, lowest: float) -> bool:
+    """Whether the steps of all jobs are; if not, a look at each tells which are wrong."""
+    if not math.isfinite(lowest) or set(map(len, chain.from_iterable(steps))) - {2}:
+        return False
+    deadline_s, worth = np.array(list(chain.from_iterable(steps)), dtype=float).reshape(-1, 2).T
+    job = np.repeat(np.arange(len(steps)), np.array(list(map(len, steps)), dtype=np.int64))
+    wrong = ~np.isfinite(worth) | (worth < lowest) | ~np.isfinite(deadline_s)
+    wrong |= (deadline_s != np.rint(deadline_s)) | ((arrival_s[job] > 0) & (deadline_s < arrival_s[job]))
+    wrong[1:] |= (job[1:] == job[:-1]) & ((np.diff(deadline_s) <= 0) | (np.diff(worth) > 0))
+    return not wrong.any()
+
+
+def whole_steps(rewards: Steps, shift_s: float) -> Steps:
+    """Rewards with deadlines in whole seconds from the start of the plan; of equal ones the first, worth most."""
+    at = seconds_down([deadline_s + shift_s for deadline_s, _ in rewards]).tolist()
+    first = {deadline: reward for deadline, (_, reward) in reversed(list(zip(at, rewards, strict=True)))}
+    return tuple((float(deadline), first[deadline]) for deadline in sorted(first))
 
 
 class NodePool(NamedTuple):
