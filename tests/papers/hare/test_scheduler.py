@@ -36,6 +36,9 @@ from workbench.simulation.task_sequences import switch_table
 FREE: dict[str, Any] = {"switching": "free"}
 
 
+SCALE_ADAPTIVE = {"synchronisation": "scale_adaptive", "most_rounds": 1}
+
+
 def finish_s(run: Run) -> dict[str, float]:
     return dict(zip(run.jobs["job"], run.jobs["finish_s"], strict=True))
 
@@ -156,6 +159,17 @@ def test_a_failed_node_s_tasks_are_planned_again() -> None:
     assert check(run) == []
     assert run.decisions["cause"].tolist() == ["arrival", "fault"]
     assert run.jobs["steps_lost"].sum() == approx(2.0) and finish_s(run)["j0"] == approx(10 + 5 * 5)
+
+
+def test_a_round_that_is_begun_anew_with_fewer_tasks_has_those_alone() -> None:
+    """Two tasks are broken off; then other jobs leave one GPU of three."""
+    faults = {"list": [{"node": "n0-0", "from_s": 2.0, "to_s": 4.0}]}
+    jobs = [{"steps": 8, "gpus": 2, "weight": 0.1}, *({"arrival_s": 3, "steps": 1} for _ in range(2))]
+    no_faster = [{"model": "m", "accelerator": "t", "gpus": n, "steps_per_s": 0.5} for n in (1, 2)]
+    run = simulate(make({"n0": ("t", 3)}, jobs, core={"faults": faults}, throughputs=no_faster), "hare", SCALE_ADAPTIVE)
+    tasks = task_table(run.timeline)
+    own = tasks[tasks["job"] == tasks["job"].iloc[0]]
+    assert own["task"].tolist() == [0, 0] and own["steps"].sum() == approx(8)
 
 
 @pytest.mark.parametrize("down", [[], [{"node": "a-0", "from_s": 0.0, "to_s": 60.0}]])

@@ -268,8 +268,9 @@ def task_table(timeline: pd.DataFrame) -> pd.DataFrame:
     Columns job, round, task (from 0), node, slot, accelerator, switch_s (seconds), start_s, end_s (of computing),
     synchronised_s, steps.
 
-    A task that a node's failure broke off has one row, of its last attempt; one that the run's end broke off ends
-    there, and one that had not begun to compute by then is left out. Raises InputError for a run without tasks.
+    A task that a node's failure broke off has one row, of its last attempt, and none where its round was begun anew
+    with fewer tasks; one that the run's end broke off ends there, and one that had not begun to compute by then is left
+    out. Raises InputError for a run without tasks.
     """
     timeline = timeline[timeline["job"] != ""]
     parts = task_parts(timeline["unit"])
@@ -281,6 +282,9 @@ def task_table(timeline: pd.DataFrame) -> pd.DataFrame:
     rows = rows.sort_values("start_s", kind="stable")
     ran = rows[rows["kind"] == "run"].drop_duplicates(key, keep="last")
     ran = ran[[*key, "node", "slot", "accelerator", "start_s", "end_s", "steps"]]
+    of_round = ran.groupby(["job", "round"])  # its tasks have equally many steps
+    whole = ran["steps"] >= of_round["steps"].transform("max") * (1 - 1e-9)
+    ran = ran[whole | (ran["end_s"] > of_round["start_s"].transform("max"))]
     switched = rows[rows["kind"] == "switch"].rename(columns={"end_s": "computes_s", "start_s": "switches_s"})
     switched = switched[[*key, "node", "slot", "computes_s", "switches_s"]]
     synchronised = rows[rows["kind"] == "sync"].drop_duplicates(key, keep="last")
