@@ -254,9 +254,12 @@ def serving(kind: Literal["lab", "voila"], folder: Path, *more: str) -> Iterator
         ]
     else:
         options = ["dashboard", "--no-browser", f"--port={port}", f"--token={server.token}", *more, str(root)]
-    with child(
-        [str(PROJECT / "tools" / "serve"), *options], env=private_home(folder / "home"), cwd=root, log=server.log
-    ) as process:
+    home = private_home(folder / "home")
+    # Tests save by themselves: of two saves at once the second asks in a dialog what to do with the first.
+    saving = Path(home["JUPYTERLAB_SETTINGS_DIR"], "@jupyterlab", "docmanager-extension", "plugin.jupyterlab-settings")
+    saving.parent.mkdir(parents=True)
+    saving.write_text(json.dumps({"autosave": False}), encoding="utf-8")
+    with child([str(PROJECT / "tools" / "serve"), *options], env=home, cwd=root, log=server.log) as process:
         wait_until(server.answers, process, server.log, kind)
         yield server
 
