@@ -261,11 +261,11 @@ def _bar_kinds(found: pd.Series[str]) -> tuple[str, ...]:
 
 
 def _mark_kinds(points: pd.DataFrame) -> tuple[str, ...]:
-    """What the key of the deadlines names: all that can come of the next one, so that it stays as a knob turns, and of
-    those after one that was met, where there are any."""
+    """What the key of the deadlines names: all that can come of them, so that it stays as a knob turns."""
     found = set(points["outcome"])
     if found & {HIT, MISSED, LATER, OPEN}:
         found |= {HIT, MISSED, OPEN}
+        found |= {LATER} if points[~points["outcome"].isin([EARLIEST, VERDICT])]["job"].duplicated().any() else set()
     return tuple(present(MARKS, found))
 
 
