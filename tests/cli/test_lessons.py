@@ -8,12 +8,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import nbformat
 import pytest
 
 from tests.load import at_most
+from workbench.cli import lessons
 from workbench.cli.lessons import without_solutions
 
 DEFINED = """
@@ -146,6 +148,20 @@ def test_a_grade_that_is_ended_leaves_neither_process_nor_folder(tmp_path, numbe
     with pytest.raises(ProcessLookupError):
         os.kill(int(text), 0)
     assert [*scratch.iterdir()] == [] and not (tmp_path / "g.csv").exists()
+
+
+def test_a_hang_up_that_is_ignored_ends_no_grade_and_a_thread_may_grade(ask, tmp_path):
+    made, before, found = notebook(tmp_path / "n.ipynb", "1"), signal.signal(signal.SIGHUP, signal.SIG_IGN), []
+    try:
+        with lessons._leaving_nothing():
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    thread = threading.Thread(target=lambda: found.extend(ask("grade", made, "-o", tmp_path / "g.csv")["grades"]))
+    thread.start()
+    thread.join()
+    assert len(found) == 1
 
 
 LANDLOCK = "import ctypes\nlibc = ctypes.CDLL(None)\n"

@@ -17,6 +17,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -161,17 +162,24 @@ def grade_notebooks(args: argparse.Namespace) -> Answer:
 
 @contextmanager
 def _leaving_nothing() -> Iterator[None]:
-    """While this lasts, SIGTERM and SIGHUP unwind as Ctrl-C does: else a notebook's process and folder would stay."""
+    """While this lasts, SIGTERM and SIGHUP unwind as Ctrl-C does: else a notebook's process and folder would stay.
+
+    One that whoever started this has ignored (`nohup`) stays ignored; outside the main thread Python allows none.
+    """
 
     def end(number: int, frame: FrameType | None) -> NoReturn:
         raise SystemExit(128 + number)
 
-    before = {number: signal.signal(number, end) for number in (signal.SIGTERM, signal.SIGHUP)}
+    main = threading.current_thread() is threading.main_thread()
+    known = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if main and hasattr(signal, name)]
+    taken = [number for number in known if signal.getsignal(number) is signal.SIG_DFL]
+    for number in taken:
+        signal.signal(number, end)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for number in taken:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _cell(value: Any) -> Any:
