@@ -79,7 +79,7 @@ EXHIBITS = (
         "Sia's bootstrapped speeds keep it from configurations that would be faster",
         information,
         (Claim("*, Sia, told bootstrapped / told types", ">", 1),),
-        belief="each by every estimator",
+        belief="each by several estimators",
     ),
     Exhibit(
         "starving",

@@ -1,0 +1,37 @@
+"""What it is worth to know speeds better (sections 3.3 and 7.6): least attained service told by every estimator."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from reproduction.figure import Figure
+from reproduction.gavel.load import AGNOSTIC, AWARE, LAS, SHARED
+from reproduction.gavel.settings import Size
+from reproduction.gavel.sweep import measured, multiple, windowed
+from reproduction.information import BOOTSTRAPPED, ERRORS, LOW_RANK, NOTHING, PMI, TYPES, beliefs, errors_panel, rows
+from reproduction.line import Line
+
+
+def information(size: Size) -> Figure:
+    """Mean JCT at the lower load by what is told, over that of who is told the true speeds of types.
+
+    Low rank tells of pairs only, PMI and bootstrapped of none: each is told to whom it tells something. The agnostic
+    line is told nothing. At the size `authors` models have no facts for PMI to go by.
+    """
+    errors = ERRORS[:1] if size.name == "tiny" else ERRORS
+    known = (TYPES, BOOTSTRAPPED) if size.measured_speeds else (TYPES, BOOTSTRAPPED, PMI)
+    told = {
+        Line(AWARE, LAS): beliefs(known, errors, size.seeds[0]),
+        Line(SHARED, LAS, {"space_sharing": True}): beliefs((TYPES, LOW_RANK), errors, size.seeds[0]),
+        Line(AGNOSTIC, LAS, {"heterogeneity_aware": False}): beliefs((TYPES,), (), 0),
+    }
+    load = multiple(size)
+    scenario = load.scenario(size, load.per_hour[0], size.seeds[0])
+    jct: dict[tuple[str, str], float] = {}
+    for line, by in told.items():
+        for name, belief in by.items():
+            run = windowed(replace(line, belief=belief), scenario, size.window)
+            jct[line.name, name] = float(measured(run, size.window)["least_h"].mean())
+    jct[AWARE, NOTHING] = jct.pop((AGNOSTIC, TYPES))
+    title = "What it is worth to know speeds better"
+    return Figure("What is known", title, tuple(rows("mean JCT", jct, TYPES)), {"a": errors_panel(jct, TYPES)})

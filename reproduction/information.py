@@ -1,0 +1,99 @@
+"""What it is worth to know speeds better: schedulers on the same jobs, each told by several estimators."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+
+import pandas as pd
+
+from reproduction.figure import Figure, Panel, Row
+from reproduction.results import Results
+from workbench.analysis.charts.curves import curve
+from workbench.analysis.metrics.confidence import mean_interval
+from workbench.base.errors import InputError, counted
+
+SERVERS, TYPES, LAYERED = "single servers", "types", "three layers"
+BOOTSTRAPPED, PMI, LOW_RANK, NOTHING = "bootstrapped", "PMI", "low rank", "nothing"
+ESTIMATORS: Mapping[str, str] = {
+    SERVERS: "servers",
+    TYPES: "oracle",
+    LAYERED: "layered",
+    BOOTSTRAPPED: "bootstrapped",
+    PMI: "pmi",
+    LOW_RANK: "low_rank:references=13,profiled=0.25",
+}
+"""Half of Gavel's 26 models are references, so that the other half must be recognised by what is profiled."""
+ERRORS = (0.3, 1.0)
+"""ours: standard deviations of the logarithm of the error of each model's speed on a type."""
+WHY = "Estimators are ours but for Gavel's, HadarE's, Hops's and Sia's; errors are never corrected."
+Told = Mapping[tuple[str, str], float]
+"""A measure by line and by what it was told."""
+
+
+def beliefs(names: Iterable[str], errors: Iterable[float], seed: int) -> dict[str, str]:
+    """By what is told the estimator: those of these names, then types with errors; seed: which errors."""
+    noisy = {_error(sd): f"noisy:sd={sd},seed={seed}" for sd in errors}
+    return {**{name: ESTIMATORS[name] for name in names}, **noisy}
+
+
+def rows(measure: str, found: Told, best: str, source: str = "ours", why: str = WHY) -> list[Row]:
+    """A measure by what is told, over that of who is told `best`, line by line."""
+    return [
+        Row(f"{measure}, {line}, told {told} / told {best}", "1", None, value / found[line, best], why, source)
+        for (line, told), value in found.items()
+        if told != best
+    ]
+
+
+def errors_panel(found: Told, best: str) -> Panel:
+    """Mean JCT against the error of what is told, over that of who is told `best`."""
+    ratios = {key: (value / found[key[0], best],) * 3 for key, value in found.items()}
+    return _panel(ratios, best)
+
+
+def worth(name: str, results: Results | None = None) -> Figure:
+    """What is kept of an exhibit `*.information`: every measure with its 95 % interval over seeds, and the curve.
+
+    The curve is of the authors' data where there are some. Raises InputError where nothing is kept of it.
+    """
+    kept = (results or Results()).read(name)
+    if kept.empty:
+        raise InputError("exhibit", name, "one whose results are kept")
+    lines, ratios, best, drawn = [], {}, TYPES, min(kept["size"])
+    for (size, measure), of in kept.groupby(["size", "measure"], sort=False):
+        mean, half = mean_interval(of["ours"])
+        low, high = (mean, mean) if math.isnan(half) else (mean - half, mean + half)
+        said = f"{counted(len(of), 'seed')}, 95 % interval {low:.3f} to {high:.3f}."
+        lines.append(Row(str(measure), "1", None, mean, said, f"size {size}"))
+        part = re.fullmatch("(?:mean )?JCT, (.+), told (.+) / told (.+)", str(measure))
+        if part and size == drawn:
+            best = part[3]
+            ratios[part[1], part[2]] = mean, low, high
+    exact = {(line, best): (1.0, 1.0, 1.0) for line, _ in ratios}
+    return Figure("What is known", f"What is kept of {name}", tuple(lines), {"a": _panel({**exact, **ratios}, best)})
+
+
+def _panel(ratios: Mapping[tuple[str, str], tuple[float, float, float]], best: str) -> Panel:
+    """ratios: by line and by what it is told the mean, from where to where, over that of who is told `best`.
+
+    Who is told nothing is a line that no error moves: who is told so much wrong that its own is above it would be
+    better off without.
+    """
+    at = {TYPES: 0.0, **{told: float(told.split()[-1]) for _, told in ratios if told.startswith(f"{TYPES}, error ")}}
+    points = [(line, at[told], *found) for (line, told), found in ratios.items() if told in at]
+    points += [
+        (f"{line}, told {NOTHING}", x, *found)
+        for (line, told), found in ratios.items()
+        if told == NOTHING
+        for x in at.values()
+    ]
+    frame = pd.DataFrame(points, columns=["line", "x", "y", "low", "high"]).sort_values(["line", "x"], kind="stable")
+    y_title = f"Mean JCT over that of who is told {best}"
+    options = {"title": "What errors cost", "x_title": "Error of speeds (standard deviation of the logarithm)"}
+    return Panel(frame, curve, {**options, "y_title": y_title})
+
+
+def _error(sd: float) -> str:
+    return f"{TYPES}, error {sd:g}"
