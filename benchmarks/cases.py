@@ -291,8 +291,8 @@ def water_filling(policy: str) -> Callable[[int], Work]:
     """Hierarchical water filling, all jobs different, in 5 entities with fairness, FIFO or both; a GPU for each job."""
 
     def prepare(jobs: int) -> Work:
-        from workbench.papers.gavel.formulations.hierarchical_water_filling import Hierarchical
-        from workbench.papers.gavel.formulations.levels import HierarchicalInstance, fields
+        from workbench.papers.gavel.formulations.water_filling import Hierarchical, HierarchicalInstance
+        from workbench.papers.gavel.instance import fields
 
         rng = np.random.default_rng(jobs)
         numbers = fields(fairness_data(jobs))

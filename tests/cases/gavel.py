@@ -24,17 +24,15 @@ from workbench.papers.gavel.formulations.finish_time_fairness import (
     FinishTimeInstance,
     IsolatedTime,
 )
-from workbench.papers.gavel.formulations.hierarchical_water_filling import Hierarchical
-from workbench.papers.gavel.formulations.levels import HierarchicalInstance, fields
 from workbench.papers.gavel.formulations.makespan import Makespan
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.papers.gavel.formulations.max_throughput import MaxThroughput
-from workbench.papers.gavel.formulations.min_cost import MinCost
-from workbench.papers.gavel.formulations.min_cost_slo import MinCostSlo
-from workbench.papers.gavel.formulations.water_filling import WaterFilling
-from workbench.papers.gavel.instance import AllocationInstance, PricedInstance, SloInstance, StepsInstance
+from workbench.papers.gavel.formulations.min_cost import MinCost, PricedInstance
+from workbench.papers.gavel.formulations.min_cost_slo import MinCostSlo, SloInstance
+from workbench.papers.gavel.formulations.water_filling import Hierarchical, HierarchicalInstance, WaterFilling
+from workbench.papers.gavel.instance import AllocationInstance, StepsInstance, fields
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces.gavel import convert
+from workbench.scenario.traces import convert
 from workbench.scheduling.contract import Result
 from workbench.scheduling.shares import isolated_share
 from workbench.session.api import snapshot_at
@@ -401,7 +399,7 @@ def authors_scenario(trace: str, counts: str, gpus_per_server: str) -> Scenario:
         if int(count)
     ]
     cluster = {"accelerators": [{"name": node["name"]} for node in nodes], "nodes": nodes}
-    return convert(DATA / trace, DATA / "simulation_throughputs.json", cluster)[0]
+    return convert("gavel", DATA / trace, DATA / "simulation_throughputs.json", cluster)[0]
 
 
 def whole_run(case: Case, header: Case) -> dict[str, Any]:

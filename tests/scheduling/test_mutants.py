@@ -30,8 +30,8 @@ EXPLAINED = {
     r"gavel.bottleneck, .*(for all m$|sum_m b_m)": "the model is that of the first iteration, in which R is all jobs",
     r"gavel.(water_filling|hierarchical), rise: .*\+ t_m": "t_m is 0 in the first iteration",
     r"gavel.water_filling, rise: .*for all m$": "in the first iteration R is all jobs",
-    r"min_cost_ratio, slo": "gavel.min_cost has no SLOs; gavel.min_cost_slo, which has this statement too, tells it",
-    r"min_cost_ratio, throughput_to_cost: max sum_m 1 ": "v_m is 1 unless `normalised`",
+    r"build_ratio, slo": "gavel.min_cost has no SLOs; gavel.min_cost_slo, which has this statement too, tells it",
+    r"build_ratio, throughput_to_cost: max sum_m 1 ": "v_m is 1 unless `normalised`",
 }
 """What says the same as before, as a pattern, and why."""
 

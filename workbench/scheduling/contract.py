@@ -207,8 +207,8 @@ class Formulation(ABC, Generic[Data]):
         raise InputError("formulation", self.name, expected)
 
     def statement(self, knobs: Knobs, data: Any = None) -> Any:
-        """Whose module's docstring states the problem that `build` gives with these knobs (and these numbers, where
-        they decide it too), for `workbench.scheduling.notation`."""
+        """Whose module's docstring, or which function by its own, states the problem that `build` gives with these
+        knobs (and these numbers, where they decide it too), for `workbench.scheduling.notation`."""
         return self
 
     def options(self, knobs: Knobs, solver: Solver) -> Solver:

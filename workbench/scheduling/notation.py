@@ -1,4 +1,6 @@
-"""Reading a formulation: its symbols from the model's `doc=`, its equations from the module's docstring.
+"""Reading a formulation: its symbols from the model's `doc=`, its equations from a docstring.
+
+That is the module's; where a module states a second problem, that of the function which builds its model.
 
 `doc=` of sets and params: `symbol | meaning | unit` (a set has no unit); of decision variables and expressions the same
 after `(tag) `; more lines of the kind explain symbols that are no part of the model by themselves. `doc=` of objective
@@ -141,7 +143,8 @@ def meaning(part: Any) -> str:
 
 
 def equations(source: Any) -> list[Equation]:
-    """The equations that a module's docstring states; source: a formulation, its class, a module or the docstring."""
+    """The equations that a docstring states; source: a formulation, its class or module (the module's docstring), a
+    function that builds the model of a second problem (its own), or the docstring itself."""
     found = []
     for line in _docstring(source).splitlines():
         match = _LINE.match(line.strip())
@@ -153,8 +156,8 @@ def equations(source: Any) -> list[Equation]:
 
 
 def source(formulation: Any) -> str:
-    """The Python text that builds the model of a formulation (itself, its class or a module): the docstring that states
-    it, `build`, and the functions of its room with which that adds parts to the model.
+    """The Python text that builds the model of a formulation (itself, its class, a module, or the function that builds
+    it): the docstring that states it, `build`, and the functions of its room with which that adds parts to the model.
 
     A heuristic (ours): functions that `build` reaches by global names and whose text has `pyo.`. A method, a function
     kept in a table, one that never writes `pyo.` are not shown. `NOT_KEPT` stands for what Python has no text of, as
@@ -162,10 +165,11 @@ def source(formulation: Any) -> str:
     """
     module = _module(formulation)
     owner = module if isinstance(formulation, ModuleType) else formulation
-    parts = {module.__name__: [f'"""{module.__doc__}"""']}
+    alone = inspect.isfunction(formulation)  # its docstring stands in its text
+    parts = {module.__name__: [] if alone else [f'"""{module.__doc__}"""']}
     path = module.__name__.split(".")
     room = path[:3] if path[0] == "workbench" else path[:1]
-    for found in callees(owner.build, ".".join(room)):
+    for found in callees(formulation if alone else owner.build, ".".join(room)):
         try:
             text = textwrap.dedent(inspect.getsource(found)).strip()
         except OSError:
@@ -176,7 +180,8 @@ def source(formulation: Any) -> str:
 
 
 def callees(function: Any, room: str) -> list[Any]:
-    """A function and those it calls in the room, directly or not, each once, callers first."""
+    """A function and those it calls in the room, directly or not, each once, callers first; not those that state a
+    problem of their own, which build another model."""
     found: list[Any] = []
     left = [inspect.unwrap(getattr(function, "__func__", function))]
     while left:
@@ -187,7 +192,7 @@ def callees(function: Any, room: str) -> list[Any]:
         names = _names(here.__code__)
         known = [here.__globals__[name] for name in names if name in here.__globals__]
         inside = [vars(module).get(name) for module in known if isinstance(module, ModuleType) for name in names]
-        inside = [each for each in (*known, *inside) if inspect.isfunction(each)]
+        inside = [each for each in (*known, *inside) if inspect.isfunction(each) and not equations(each)]
         left += [each for each in inside if f"{each.__module__}.".startswith(f"{room}.")]
     return found
 
@@ -234,18 +239,21 @@ def side_by_side(formulation: Any, code: str) -> list[dict[str, str]]:
 
 
 def _code_by_part(code: str) -> dict[str, str]:
-    """By name the whole lines of a decorated function, or of an assignment to an attribute, that builds a part."""
+    """By name the whole lines of a decorated function, or of an assignment to an attribute, that builds a part; or of
+    one that hands it on by its name: `m = lay_out(..., level=pyo.Var())`."""
     lines = code.splitlines()
     found: dict[str, str] = {}
     for node in ast.walk(ast.parse(code)):
-        first = getattr(node, "lineno", 0)
+        first, names = getattr(node, "lineno", 0), []
         if isinstance(node, ast.FunctionDef) and node.decorator_list:
-            name, first = node.name, node.decorator_list[0].lineno
+            names, first = [node.name], node.decorator_list[0].lineno
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
-            name = node.targets[0].attr
-        else:
-            continue
-        found.setdefault(name, textwrap.dedent("\n".join(lines[first - 1 : node.end_lineno])))
+            names = [node.targets[0].attr]
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+            made = ((each.arg, ast.unparse(each.value)) for each in node.value.keywords)
+            names = [name for name, text in made if name and text.startswith("pyo.")]
+        for name in names:
+            found.setdefault(name, textwrap.dedent("\n".join(lines[first - 1 : node.end_lineno])))
     return found
 
 
@@ -290,12 +298,14 @@ def _text_row(equation: Equation) -> str:
 def _module(source: Any) -> ModuleType:
     if isinstance(source, ModuleType):
         return source
-    owner = source if isinstance(source, type) else type(source)
+    owner = source if isinstance(source, type) or inspect.isfunction(source) else type(source)
     return sys.modules[owner.__module__]
 
 
 def _docstring(source: Any) -> str:
-    return source if isinstance(source, str) else _module(source).__doc__ or ""
+    if isinstance(source, str):
+        return source
+    return inspect.getdoc(source if inspect.isfunction(source) else _module(source)) or ""
 
 
 # --- plain text to TeX -----------------------------------------------------------------------------------------------

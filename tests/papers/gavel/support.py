@@ -23,7 +23,9 @@ from tests.cases.gavel import fairness_data
 from workbench.papers.gavel.algorithms import equal_jobs
 from workbench.papers.gavel.formulations.allocation import DividedTime, ShareFormulation
 from workbench.papers.gavel.formulations.finish_time_fairness import FinishTimeInstance
-from workbench.papers.gavel.instance import AllocationInstance, PricedInstance, SloInstance, StepsInstance
+from workbench.papers.gavel.formulations.min_cost import PricedInstance
+from workbench.papers.gavel.formulations.min_cost_slo import SloInstance
+from workbench.papers.gavel.instance import AllocationInstance, StepsInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Result
 from workbench.scheduling.solvers import Solver

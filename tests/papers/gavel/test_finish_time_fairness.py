@@ -247,7 +247,7 @@ def test_a_rho_that_no_allocation_reaches_is_refused():
 
 def test_programmes_that_are_too_inexact_are_an_error():
     """Prices that are wrong lead nowhere, which is said and not passed over."""
-    from workbench.papers.gavel.algorithms.finish_time_search import TriedRho, search
+    from workbench.papers.gavel.formulations.finish_time_fairness import TriedRho, search
 
     data = finish_data(PAPER)
     bad = TriedRho(np.zeros((3, 2)), 7.0, 0.5, np.zeros(3), allocate(data, {}).solved)

@@ -27,9 +27,7 @@ from tests.papers.gavel.support import (  # noqa: F401
     stepped,
 )
 from workbench.base.errors import InputError
-from workbench.papers.gavel.formulations import makespan_bisection
-from workbench.papers.gavel.formulations.makespan import Makespan, build, durations
-from workbench.papers.gavel.formulations.makespan_bisection import bracket
+from workbench.papers.gavel.formulations.makespan import Makespan, bracket, build, build_bisection, durations
 from workbench.papers.gavel.instance import StepsInstance, seen
 from workbench.scheduling import notation
 from workbench.scheduling.solvers import InfeasibleError, Solver, SolverFailedError, solve_model
@@ -140,15 +138,15 @@ def test_the_bisection_stops_when_the_interval_is_narrow_enough():
 def test_no_allocation_beats_the_least_makespan():
     data = stepped(PAPER)
     with pytest.raises(InfeasibleError):
-        solve_model(makespan_bisection.build(data.at(makespan_s=187.9)))
-    assert solve_model(makespan_bisection.build(data.at(makespan_s=188.1))).status == "optimal"
+        solve_model(build_bisection(data.at(makespan_s=187.9)))
+    assert solve_model(build_bisection(data.at(makespan_s=188.1))).status == "optimal"
 
 
 def test_the_statement_of_the_bisection_and_its_model_say_the_same():
     data = stepped(PAPER)
-    stated = {line.part: line.tag for line in notation.equations(makespan_bisection)}
+    stated = {line.part: line.tag for line in notation.equations(build_bisection)}
     assert stated == notation.tags(POLICY.build(data, {"method": "bisection"}))
-    assert "$$" in notation.render(makespan_bisection)
+    assert "$$" in notation.render(build_bisection)
 
 
 @given(data=DATA)
@@ -300,7 +298,7 @@ def test_a_student_may_add_a_constraint():
 def test_golden_models_of_two_jobs(tmp_path):
     data = stepped(TWO)
     same_as_golden(build(data), "makespan_two_jobs.lp", tmp_path)
-    same_as_golden(makespan_bisection.build(data.at(makespan_s=40.0)), "makespan_two_jobs_bisection.lp", tmp_path)
+    same_as_golden(build_bisection(data.at(makespan_s=40.0)), "makespan_two_jobs_bisection.lp", tmp_path)
 
 
 def test_reference_cases_on_both_solvers_and_as_a_matrix(shared):

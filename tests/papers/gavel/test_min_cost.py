@@ -25,9 +25,7 @@ from tests.papers.gavel.support import (
     table,
 )
 from workbench.base.errors import InputError
-from workbench.papers.gavel.formulations import min_cost_ratio as ratio
-from workbench.papers.gavel.formulations.min_cost import NAME, MinCost
-from workbench.papers.gavel.instance import PricedInstance
+from workbench.papers.gavel.formulations.min_cost import NAME, MinCost, PricedInstance, build_ratio
 from workbench.scheduling import notation
 from workbench.scheduling.solvers import Solver, solve_model
 from workbench.session.registry import find_scheduler
@@ -159,8 +157,8 @@ def test_golden_models_of_two_jobs(tmp_path):
 def test_the_page_of_the_ratio_says_what_its_model_says():
     """The contract test looks at the default knobs only."""
     model = POLICY.build(priced(TWO), {"objective": "ratio"})
-    assert {line.part: line.tag for line in notation.equations(ratio)} == notation.tags(model)
-    assert all(notation.to_tex(line.formula) for line in notation.equations(ratio))
+    assert {line.part: line.tag for line in notation.equations(build_ratio)} == notation.tags(model)
+    assert all(notation.to_tex(line.formula) for line in notation.equations(build_ratio))
 
 
 def test_a_student_may_add_a_constraint():

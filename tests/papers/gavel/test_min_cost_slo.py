@@ -29,11 +29,11 @@ from workbench.papers.gavel.formulations.min_cost_slo import (
     NAME,
     MinCostSlo,
     SloConflictError,
+    SloInstance,
     conflict,
     hopeless,
     short,
 )
-from workbench.papers.gavel.instance import SloInstance
 from workbench.scheduling.solvers import InfeasibleError, Solver, SolverFailedError, solve_model
 from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate

@@ -16,13 +16,12 @@ from tests.papers.gavel.support import DATA, finish_data, plain, priced, random_
 from workbench.papers.gavel.formulations import fifo as first_come
 from workbench.papers.gavel.formulations.allocation import DividedTime
 from workbench.papers.gavel.formulations.finish_time_fairness import FinishTimeFairness
-from workbench.papers.gavel.formulations.hierarchical_water_filling import Hierarchical
-from workbench.papers.gavel.formulations.levels import HierarchicalInstance, fields
 from workbench.papers.gavel.formulations.makespan import Makespan
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.papers.gavel.formulations.min_cost import MinCost
-from workbench.papers.gavel.formulations.water_filling import WaterFilling
-from workbench.papers.gavel.instance import AllocationInstance, SloInstance, isolated_throughput
+from workbench.papers.gavel.formulations.min_cost_slo import SloInstance
+from workbench.papers.gavel.formulations.water_filling import Hierarchical, HierarchicalInstance, WaterFilling
+from workbench.papers.gavel.instance import AllocationInstance, fields, isolated_throughput
 from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
 

@@ -12,8 +12,8 @@ import workbench
 from tests.papers.gavel.support import DATA, TWO, finish_data, merged, plain, priced, random_data, stepped  # noqa: F401
 from tests.simulation.support import equal_runs
 from workbench.analysis.contract_rules.programmes import difference
-from workbench.papers.gavel.formulations import allocation, makespan_bisection
-from workbench.papers.gavel.formulations.levels import LevelInstance
+from workbench.papers.gavel.formulations import allocation, makespan
+from workbench.papers.gavel.formulations.bottleneck import LevelInstance
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness, assemble
 from workbench.scenario.presets import presets
 from workbench.scheduling.solvers import watched
@@ -49,7 +49,7 @@ def test_a_model_that_takes_on_the_numbers_of_the_next_step_states_them(data):
     jobs = np.arange(len(data.jobs))
     last = LevelInstance.of(plain(data), 0.1 * jobs, data.weight)
     finish, steps = finish_data(data, 3.0, 2.0), stepped(data)
-    rho, most_s = finish.terms.least, makespan_bisection.bracket(steps)[1]
+    rho, most_s = finish.terms.least, makespan.bracket(steps)[1]
     slos = [data, data.with_numbers(steps=0.5 * data.steps, slo_s=0.9 * data.slo_s), data.without(jobs % 2 == 0)]
     for name, knobs, turns in (
         ("water_filling", {}, [last.at(active=last.active * (jobs % 2)), last, last.at(level=0.0 * last.level)]),

@@ -17,7 +17,7 @@ from workbench.baselines.mechanisms import priority
 from workbench.baselines.mechanisms.priority import PolicyAnswer
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces.gavel import convert
+from workbench.scenario.traces import convert
 from workbench.scheduling.decision import Decision, Shares
 from workbench.scheduling.memory import as_text as text
 from workbench.scheduling.snapshot import Snapshot
@@ -45,7 +45,7 @@ def log(shared: Path) -> dict[str, Any]:
 def tiny(shared: Path) -> Scenario:
     data = shared / "data/gavel"
     cluster = spec({"k80": 4, "p100": 4, "v100": 4}, 2)
-    return convert(data / "tiny_n14_l400_s7_m.trace", data / "simulation_throughputs.json", cluster)[0]
+    return convert("gavel", data / "tiny_n14_l400_s7_m.trace", data / "simulation_throughputs.json", cluster)[0]
 
 
 def jct(run: Run) -> pd.Series[float]:
@@ -180,7 +180,7 @@ def test_a_single_programme_of_makespan_runs_as_the_bisection_does(shared: Path)
     """In the paper's mechanism, a batch on 8, 16 and 24 GPUs: the two ends differ by less than 2 %."""
     data = shared / "data/gavel"
     cluster = spec({"v100": 8, "p100": 16, "k80": 24}, 1)
-    scenario = convert(data / "minimize_makespan.trace", data / "simulation_throughputs.json", cluster)[0]
+    scenario = convert("gavel", data / "minimize_makespan.trace", data / "simulation_throughputs.json", cluster)[0]
     ends = [
         simulate(scenario, find_scheduler("gavel.makespan"), {"method": method}).jobs["finish_s"].max()
         for method in ("single", "bisection")

@@ -16,14 +16,18 @@ from tests.papers.gavel.support import DATA, MERGED, TWO, better, by_assembly, m
 from workbench.base.errors import InputError
 from workbench.papers.gavel.algorithms import water_filling_phases
 from workbench.papers.gavel.algorithms.large_programmes import part_of
-from workbench.papers.gavel.algorithms.water_filling_phases import LevelCourse
+from workbench.papers.gavel.algorithms.water_filling_phases import LevelCourse, RisingRule
 from workbench.papers.gavel.formulations import bottleneck
-from workbench.papers.gavel.formulations.bottleneck import Bottleneck, at_first
-from workbench.papers.gavel.formulations.hierarchical_water_filling import Hierarchical, spread, without_types
-from workbench.papers.gavel.formulations.levels import HierarchicalInstance, LevelInstance, RisingRule, fields
+from workbench.papers.gavel.formulations.bottleneck import Bottleneck, LevelInstance, at_first
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
-from workbench.papers.gavel.formulations.water_filling import WaterFilling
-from workbench.papers.gavel.instance import AllocationInstance, seen
+from workbench.papers.gavel.formulations.water_filling import (
+    Hierarchical,
+    HierarchicalInstance,
+    WaterFilling,
+    spread,
+    without_types,
+)
+from workbench.papers.gavel.instance import AllocationInstance, fields, seen
 from workbench.scenario.presets import preset
 from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
 from workbench.session.api import snapshot_at

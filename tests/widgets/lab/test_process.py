@@ -20,6 +20,7 @@ from widgets.work.process import ProcessWork, process_work
 from workbench.analysis.metrics.rounds import who_decided
 from workbench.base.errors import InputError
 from workbench.scheduling import notation
+from workbench.scheduling.contract import Formulation
 from workbench.session.registry import rooms
 
 
@@ -182,10 +183,16 @@ def test_the_workers_of_a_kernel_are_one() -> None:
     assert isinstance(process_work(), ProcessWork) and process_work() is process_work()
 
 
+def _statements(formulation: Formulation[Any]) -> list[tuple[Formulation[Any], Any]]:
+    """What states a formulation, with each choice of each of its knobs."""
+    settled = formulation.settle({})
+    ways = [{**settled, knob.name: choice} for knob in formulation.knobs for choice in knob.choices or ()]
+    return [(formulation, stated) for stated in dict.fromkeys(map(formulation.statement, [settled, *ways]))]
+
+
 def test_every_equation_stands_beside_the_code_of_its_part() -> None:
     """Of every formulation that is shipped: typeset, with whole lines, coloured without the loss of a letter."""
-    for formulation in (each for room in rooms() for each in room.formulations):
-        stated = formulation.statement(formulation.settle({}))
+    for formulation, stated in (each for room in rooms() for made in room.formulations for each in _statements(made)):
         found = notation.side_by_side(stated, notation.source(stated))
         assert [one["part"] for one in found] == [line.part for line in notation.equations(stated)] and found
         for one in found:

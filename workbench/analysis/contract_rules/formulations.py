@@ -210,7 +210,7 @@ def _wrong_model(formulation: Formulation[Any], model: pyo.ConcreteModel, data: 
     shown = re.sub(r'""".*?"""', "", notation.source(formulation.statement(formulation.settle({}))), flags=re.DOTALL)
     for part in model.component_objects(_SHOWN, descend_into=False) if notation.NOT_KEPT not in shown else ():
         name = part.local_name
-        if not re.search(rf"\.{name} = pyo\.|\bdef {name}\(", shown):
+        if not re.search(rf"\.{name} = pyo\.|\b{name}=pyo\.|\bdef {name}\(", shown):
             expected = "a part that functions of its room add, reached from `build` by name: a lab shows their source"
             yield Problem(f"{where}, {name}", Words("not in the source that is shown"), expected)
 

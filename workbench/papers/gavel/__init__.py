@@ -5,14 +5,13 @@ from workbench.papers.gavel.explain import EXPLAINERS
 from workbench.papers.gavel.formulations.bottleneck import Bottleneck
 from workbench.papers.gavel.formulations.fifo import FirstInFirstOut
 from workbench.papers.gavel.formulations.finish_time_fairness import FinishTimeFairness
-from workbench.papers.gavel.formulations.hierarchical_water_filling import Hierarchical
 from workbench.papers.gavel.formulations.makespan import Makespan
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.papers.gavel.formulations.max_throughput import MaxThroughput
 from workbench.papers.gavel.formulations.min_cost import MinCost
 from workbench.papers.gavel.formulations.min_cost_slo import MinCostSlo
 from workbench.papers.gavel.formulations.shortest_job_first import ShortestJobFirst
-from workbench.papers.gavel.formulations.water_filling import WaterFilling
+from workbench.papers.gavel.formulations.water_filling import Hierarchical, WaterFilling
 from workbench.papers.gavel.scheduler import SCHEDULERS
 from workbench.scheduling.room import Room
 

@@ -11,7 +11,7 @@ from workbench.base.labels import listed
 from workbench.baselines.mechanisms.explain import arrival
 from workbench.baselines.mechanisms.priority.explain import FULL, NoShare, explainer, given_out
 from workbench.papers.gavel.formulations import fifo, max_throughput, min_cost, min_cost_slo, shortest_job_first
-from workbench.papers.gavel.formulations.hierarchical_water_filling import NAME as HIERARCHICAL
+from workbench.papers.gavel.formulations.water_filling import HIERARCHICAL
 from workbench.papers.gavel.scheduler import DURATION
 from workbench.simulation.job_at_time import TIE, Explainer, Fact, JobAtTime, Order
 from workbench.simulation.schema import WORTH_ON

@@ -22,7 +22,7 @@ from workbench.base.arrays import fixed, shaped
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.priority.knobs import AUTHORS_ORDER
 from workbench.baselines.mechanisms.worker_types import accelerators_of, speeds, worker_types
-from workbench.papers.gavel.algorithms.pairs import candidates
+from workbench.scenario.job import Job
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.decision import BoolArray, IntArray, Unit, WorkerType, unit_name
@@ -421,91 +421,6 @@ class StepsInstance(AllocationInstance):
         )
 
 
-PRICE = "a price > 0, in USD per GPU and hour"
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class PricedInstance(AllocationInstance):
-    """The numbers of an allocation, and price: (accelerators,) USD per GPU and hour, > 0."""
-
-    price: FloatArray
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.shaped("price", (len(self.accelerators),))
-        for name, price in zip(self.accelerators, self.price.tolist(), strict=True):
-            if not (np.isfinite(price) and price > 0):
-                raise InputError(f"accelerator {name}, price_per_hour", price, PRICE)
-
-    @classmethod
-    def numbers(cls, snapshot: Snapshot, knobs: Knobs, rows: IntArray) -> dict[str, Any]:
-        """Raises InputError that names an accelerator type without a price."""
-        found = super().numbers(snapshot, knobs, rows)
-        prices = {each.name: each.price_per_hour for each in snapshot.cluster.accelerators}
-        for name in snapshot.types:
-            if prices[name] is None:
-                raise InputError(f"accelerator {name}, price_per_hour", None, PRICE)
-        return {**found, "price": [prices[name] for name in snapshot.types]}
-
-    @property
-    def type_price(self) -> FloatArray:
-        """(types,) USD per GPU and hour of each worker type, which is its accelerator type's."""
-        return self.price[self.accelerator_of]
-
-    def cost(self, shares: FloatArray) -> float:
-        """USD per hour of the GPUs in use under (combinations x types) shares; a pair's GPUs count once."""
-        return float(self.used(shares) @ self.price)
-
-
-LEAST_NEED = 1e-9
-"""A need below this part of a job's fastest speed counts as this part: a share of time that costs nobody anything."""
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class SloInstance(PricedInstance):
-    """The numbers of a priced allocation; steps: (jobs,) remaining steps, > 0; slo_s: (jobs,) seconds left to the
-    deadline, inf for none, <= 0 if it has passed."""
-
-    steps: FloatArray
-    slo_s: FloatArray
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        self.check_numbers("steps", self.steps > 0, "a number of steps > 0")
-        self.check_numbers("slo_s", self.slo_s > -np.inf, "seconds to the deadline, inf for none", infinite=True)
-
-    @classmethod
-    def by_job(cls) -> tuple[str, ...]:
-        return ("steps", "slo_s")
-
-    @classmethod
-    def numbers(cls, snapshot: Snapshot, knobs: Knobs, rows: IntArray) -> dict[str, Any]:
-        jobs = (snapshot.jobs.jobs[row] for row in rows.tolist())
-        due_s = np.array([job.arrival_s + job.deadline_s for job in jobs], dtype=float)
-        left = {"steps": snapshot.jobs.steps_left[rows], "slo_s": due_s - snapshot.now_s}
-        return {**super().numbers(snapshot, knobs, rows), **left}
-
-    @property
-    def missed(self) -> BoolArray:
-        """(jobs,) whether the deadline has passed."""
-        missed: BoolArray = self.slo_s <= 0
-        return missed
-
-    @property
-    def floor(self) -> FloatArray:
-        """(jobs,) `n_m / SLO_m`, steps/s; 0 without an SLO, inf if it has been missed.
-
-        At least `LEAST_NEED` of the job's fastest speed: solvers cannot tell numbers apart that differ by more.
-        """
-        left_s = np.where(self.missed, np.inf, self.slo_s)
-        floor: FloatArray = np.where(self.missed, np.inf, self.steps / left_s)
-        return np.where(floor > 0, np.maximum(floor, LEAST_NEED * fastest_throughput(self)), 0.0)
-
-    def without(self, dropped: BoolArray) -> SloInstance:
-        """The same without the SLOs of some jobs."""
-        return replace(self, slo_s=np.where(dropped, np.inf, self.slo_s))
-
-
 def isolated_throughput(data: AllocationInstance) -> FloatArray:
     """(jobs,) `throughput(m, X^iso)` in steps/s, > 0: every job owns `c_a / M` workers of each accelerator type.
 
@@ -529,6 +444,11 @@ def fastest_throughput(data: AllocationInstance) -> FloatArray:
     return most
 
 
+def fields(data: AllocationInstance) -> dict[str, Any]:
+    """The fields that `data` has as an `AllocationInstance`, whatever its class adds."""
+    return {name: getattr(data, name) for name in AllocationInstance.__dataclass_fields__}
+
+
 Data = TypeVar("Data", bound=AllocationInstance)
 
 
@@ -537,6 +457,74 @@ def _runnable(snapshot: Snapshot, knobs: Knobs) -> FloatArray:
     kinds = worker_types(snapshot.cluster, knobs)
     workers = snapshot.workers[accelerators_of(kinds, snapshot.types)]
     return np.where(snapshot.jobs.gpus[:, None] <= workers, speeds(snapshot, snapshot.jobs, kinds), 0.0)
+
+
+GAIN = 1e-9
+"""How far the sum of normalised speeds must exceed 1: below that it is rounding."""
+
+
+def candidates(
+    snapshot: Snapshot, rows: IntArray, kinds: tuple[WorkerType, ...], speed: FloatArray
+) -> tuple[IntArray, FloatArray]:
+    """Pairs of the jobs at the positions `rows` that may share their GPUs (space sharing), and their speeds.
+
+    A pair (k) of two jobs with equally many GPUs is kept on worker type j if it gains there:
+
+        T^a_kj / T_aj + T^b_kj / T_bj > 1
+
+    Leaving out the others costs nothing: where the sum is at most 1, the two do as much in the pair's time one after
+    the other, each alone on the same GPUs. The paper says "combinations that actually perform well", the rule is
+    (ours).
+
+    speed: (rows x worker types) steps/s alone. Returns (pairs x 2) positions in `rows`, in their order, and (pairs x 2
+    x worker types) steps/s of both members, 0 where the pair may not share or does not gain. Beliefs are asked once for
+    each two combinations of model and gang.
+    """
+    jobs = [snapshot.jobs.jobs[row] for row in rows.tolist()]
+    gang = snapshot.jobs.gpus[rows]
+    order: dict[tuple[str, int], int] = {}
+    member = np.array(
+        [order.setdefault((job.model, size), len(order)) for job, size in zip(jobs, gang.tolist(), strict=True)],
+        dtype=np.int64,
+    )
+    _, first = np.unique(member, return_index=True)
+    known, number = _pair_speeds(snapshot, [jobs[row] for row in first.tolist()], gang[first], kinds)
+    one, two = np.triu_indices(len(jobs), 1)
+    spot = number[member[one], member[two]]
+    may = spot >= 0
+    one, two, spot = one[may], two[may], spot[may]
+    both = known[spot]
+    turned = member[one] > member[two]
+    both[turned] = both[turned, ::-1]
+    alone = np.stack([speed[one], speed[two]], axis=1)
+    part = np.divide(both, alone, out=np.zeros_like(both), where=alone > 0)
+    gains = (part > 0).all(axis=1) & (part.sum(axis=1) > 1.0 + GAIN)
+    kept = gains.any(axis=1)
+    pairs = np.column_stack([one, two])[kept]
+    return pairs, np.where(gains[kept][:, None, :], both[kept], 0.0)
+
+
+def _pair_speeds(
+    snapshot: Snapshot, jobs: list[Job], gang: IntArray, kinds: tuple[WorkerType, ...]
+) -> tuple[FloatArray, IntArray]:
+    """Speeds of the pairs of different configurations that may share on some type, and the (jobs x jobs) table of
+    their numbers, -1 where there is none.
+
+    Two jobs of one configuration are alike, neither is the first of the pair: each has the mean of both speeds.
+    """
+    number = np.full((len(jobs), len(jobs)), -1)
+    found: list[list[tuple[float, float]]] = []
+    places = [(kind.accelerator, kind.word) for kind in kinds]
+    for a, one in enumerate(jobs):
+        for b in (a + np.flatnonzero(gang[a:] == gang[a])).tolist():
+            rates = [snapshot.belief.pair(one, jobs[b], name, word) or (0.0, 0.0) for name, word in places]
+            if a == b:
+                rates = [((x + y) / 2, (x + y) / 2) for x, y in rates]
+            if any(min(pair) > 0 for pair in rates):
+                number[a, b] = number[b, a] = len(found)
+                found.append(rates)
+    speeds = np.array(found, dtype=float).reshape(len(found), len(kinds), 2)
+    return np.ascontiguousarray(speeds.transpose(0, 2, 1)), number
 
 
 def able(snapshot: Snapshot, knobs: Knobs) -> npt.NDArray[np.int64]:

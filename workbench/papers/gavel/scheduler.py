@@ -20,12 +20,10 @@ from workbench.baselines.mechanisms.worker_types import worker_types
 from workbench.papers.gavel.formulations import fifo, max_throughput, min_cost, min_cost_slo, shortest_job_first
 from workbench.papers.gavel.formulations.allocation import DividedTime, ShareFormulation
 from workbench.papers.gavel.formulations.finish_time_fairness import FinishTimeFairness, remember
-from workbench.papers.gavel.formulations.hierarchical_water_filling import Hierarchical
-from workbench.papers.gavel.formulations.levels import HierarchicalInstance
 from workbench.papers.gavel.formulations.makespan import Makespan
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
-from workbench.papers.gavel.formulations.water_filling import WaterFilling
-from workbench.papers.gavel.instance import AllocationInstance, PricedInstance, SloInstance, StepsInstance, able, seen
+from workbench.papers.gavel.formulations.water_filling import Hierarchical, HierarchicalInstance, WaterFilling
+from workbench.papers.gavel.instance import AllocationInstance, StepsInstance, able, seen
 from workbench.papers.gavel.knobs import PARTITIONS
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import MODEL, Answer, Formulation, Knobs, Route, Scheduler, StatedProblem
@@ -252,7 +250,7 @@ def by_throughput(data: AllocationInstance, knobs: Knobs) -> Mapping[str, FloatA
     return {} if int(knobs["partitions"]) > 1 else per_gpu(known, max_throughput.worth(known, knobs))
 
 
-def per_dollar(data: PricedInstance, knobs: Knobs) -> Mapping[str, FloatArray]:
+def per_dollar(data: min_cost.PricedInstance, knobs: Knobs) -> Mapping[str, FloatArray]:
     """The policies of cost: steps/s per dollar; of the ratio, too, whose every GPU is paid."""
     known = seen(data, knobs)
     return per_gpu(known, min_cost.worth(known, max_throughput.value(known, knobs)))
@@ -318,7 +316,7 @@ SCHEDULERS = (
     scheduler(
         min_cost.MinCost(),
         min_cost.MinCost.title,
-        forgetful(PricedInstance),
+        forgetful(min_cost.PricedInstance),
         authors=INTERIOR,
         numbers=per_dollar,
         defaults=NO_LEFTOVERS,
@@ -326,7 +324,7 @@ SCHEDULERS = (
     scheduler(
         min_cost_slo.MinCostSlo(),
         min_cost_slo.MinCostSlo.title,
-        forgetful(SloInstance),
+        forgetful(min_cost_slo.SloInstance),
         uses=frozenset({"rewards"}),
         authors={**INTERIOR, "infeasible": "drop_all"},
         defaults={"infeasible": "drop", **EACH_ROUND, **NO_LEFTOVERS},

@@ -1,1 +1,1 @@
-"""Searches and iterations of Gavel's policies, and what makes large programmes small."""
+"""Iterations of Gavel's policies over many jobs, and what makes large programmes small."""

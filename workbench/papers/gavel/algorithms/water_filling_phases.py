@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -30,7 +30,8 @@ from workbench.papers.gavel.algorithms.large_programmes import (
     without_implied_limits,
 )
 from workbench.papers.gavel.formulations.allocation import DividedTime
-from workbench.papers.gavel.formulations.levels import HierarchicalInstance, LevelInstance, RisingRule
+from workbench.papers.gavel.formulations.bottleneck import LevelInstance
+from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.solvers import (
@@ -60,6 +61,37 @@ ROUNDING = 1e-12
 
 RISE = 1e-5
 """Who could rise by this part of its cap at most is bottlenecked; a column that could have no more is closed."""
+
+
+@dataclass(frozen=True, eq=False)
+class RisingRule:
+    """Who raises a job's level, and how fast: entities with weights, fairness or FIFO among their own jobs (4.3).
+
+    Jobs, or classes of equal jobs, of entities; members: (jobs,) how many each is.
+    """
+
+    owner: IntArray
+    weight: FloatArray
+    entity_weight: FloatArray
+    fifo: BoolArray
+    members: FloatArray
+
+    def weights(self, bottlenecked: BoolArray) -> FloatArray:
+        """(jobs,) `w^job_m`: of each entity's weight, its first job that can rise has all (FIFO), or each its part."""
+        found = np.zeros(len(self.owner))
+        rising = np.flatnonzero(~bottlenecked)
+        _, first = np.unique(self.owner[rising], return_index=True)
+        head = np.zeros(len(self.owner), dtype=bool)
+        head[rising[first]] = True
+        takes = ~bottlenecked & (head | ~self.fifo[self.owner])
+        weight = np.where(self.fifo[self.owner], 1.0, self.weight)
+        total = np.bincount(self.owner[takes], (weight * self.members)[takes], minlength=len(self.entity_weight))
+        found[takes] = self.entity_weight[self.owner[takes]] * weight[takes] / total[self.owner[takes]]
+        return found
+
+    def only(self, rows: IntArray) -> RisingRule:
+        """The rule of some jobs, by position."""
+        return replace(self, owner=self.owner[rows], weight=self.weight[rows], members=self.members[rows])
 
 
 class LevelCourse:
@@ -140,13 +172,13 @@ Test = Callable[[LevelInstance], BoolArray]
 """Which of the jobs with a weight are bottlenecked at these levels, as `bottleneck` tests it."""
 
 
-def phases(data: HierarchicalInstance, make: Make, test: Test, solver: Solver) -> DividedTime:
+def phases(data: AllocationInstance, rule: RisingRule, make: Make, test: Test, solver: Solver) -> DividedTime:
     """Shares of water filling for data as the policy sees them, and `levels`.
 
     The report counts programmes as iterations. Raises the errors of `workbench.scheduling.solvers`.
     """
     began = time.perf_counter()
-    found = _Phases(data, make, test, solver)
+    found = _Phases(data, rule, make, test, solver)
     values = found.run()
     if solver.method == "interior":
         values = found.inside(solver)
@@ -159,9 +191,9 @@ def phases(data: HierarchicalInstance, make: Make, test: Test, solver: Solver) -
 class _Phases:
     """The state between programmes. Arrays are by job, those of columns by combination and type."""
 
-    def __init__(self, data: HierarchicalInstance, make: Make, test: Test, solver: Solver) -> None:
+    def __init__(self, data: AllocationInstance, rule: RisingRule, make: Make, test: Test, solver: Solver) -> None:
         jobs, e = len(data.jobs), data.entries
-        self.data, self.make, self.test = data, make, test
+        self.data, self.rule, self.make, self.test = data, rule, make, test
         self.level, self.done = np.zeros(jobs), np.zeros(jobs, dtype=bool)
         self.now = LevelInstance.of(data, self.level, self.level)
         self.job, self.column = e.job, (e.combination * len(data.types) + e.kind)[e.entry]
@@ -188,7 +220,7 @@ class _Phases:
             self.done |= cap - self.level <= WHOLE * cap
             if self.done.all():
                 return values
-            values = self._phase(LevelCourse(self.data.rule, self.data.gang, self.level, cap, self.done))
+            values = self._phase(LevelCourse(self.rule, self.data.gang, self.level, cap, self.done))
 
     def inside(self, solver: Solver) -> dict[str, FloatArray]:
         """A point inside the set of allocations that reach the levels."""
@@ -243,13 +275,13 @@ class _Phases:
             if ((by_few <= 0) & (self.data.workers > 0)).any():  # it stands for nobody there
                 return course.end
             few, times = replace(few, workers=self.data.workers * by_few / used), LATER * times
-        part = _Phases(few, self.make, self.test, self.solver)
+        part = _Phases(few, self.rule.only(rows), self.make, self.test, self.solver)
         part.level, part.closed = self.level[rows], self.closed.reshape(self.data.limit.shape)[rows].ravel()
         cap = part._caps()
         part.done = self.done[rows] | (cap - part.level <= WHOLE * cap)
         if part.done.all():
             return course.end
-        alone = LevelCourse(few.rule, few.gang, part.level, cap, part.done)
+        alone = LevelCourse(part.rule, few.gang, part.level, cap, part.done)
         try:
             until = times * part._follow(alone, alone.end)[0]
         except InfeasibleError:  # by rounding, where all that they use is taken
@@ -317,7 +349,7 @@ class _Phases:
         closed = ~self.closed & (RISE * -point.reduced[programme.columns["share"]] > left)
         reached = ~self.done & (cap - self.level <= WHOLE * cap)
         if not (stuck.any() or closed.any() or reached.any()):
-            stuck = self.test(self.now.at(level=self.level, active=self.data.rule.weights(self.done)))
+            stuck = self.test(self.now.at(level=self.level, active=self.rule.weights(self.done)))
             if not (stuck.any() or (risen > RISE * cap).any()):
                 raise SolverFailedError(NAME, "a phase of water filling without a bottleneck", "at least one")
         self.done |= stuck

@@ -24,16 +24,16 @@ a b_m that is 1 up to a solver's tolerance would pass for a rise. A.1's capacity
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Self
 
 import numpy as np
 
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.formulations.allocation import check, feasible, lay_out, values
-from workbench.papers.gavel.formulations.levels import LevelInstance
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
-from workbench.papers.gavel.instance import AllocationInstance
+from workbench.papers.gavel.instance import AllocationInstance, fastest_throughput, fields
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.decision import BoolArray
@@ -46,6 +46,56 @@ NAME = "gavel.bottleneck"
 OVERSTEPPED = 1e-8
 """How far a solution of the mixed-integer programme may overstep a limit: much less than a rise that counts, and more
 than HiGHS rounds (with 1e-9 it has found no solution where there is one)."""
+
+SLACK = 1e-4
+"""A job that can rise by less than this, relative to its level, is bottlenecked (the authors' code: the same)."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class LevelInstance(AllocationInstance):
+    """One iteration. level: (jobs,) t_m >= 0 reached so far; active: (jobs,) `w^job_m` >= 0, 0 for who is not to rise.
+
+    A *level* is a normalised throughput that water filling has reached, `throughput(m, X) / P_m`. A job with the weight
+    `w^job_m` in this iteration rises by `w^job_m / z_m` per unit of the programme's t (`gavel.water_filling`). Raises
+    InputError that names the job.
+    """
+
+    level: FloatArray
+    active: FloatArray
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_numbers("level", self.level >= 0, "a number >= 0")
+        self.check_numbers("active", self.active >= 0, "a number >= 0")
+
+    @classmethod
+    def by_job(cls) -> tuple[str, ...]:
+        return (*super().by_job(), "level", "active")
+
+    @classmethod
+    def of(cls, data: AllocationInstance, level: FloatArray, active: FloatArray) -> Self:
+        """The data with these levels and weights."""
+        return cls(**fields(data), level=level, active=active)
+
+    def risen(self, step: float) -> FloatArray:
+        """(jobs,) `t_m + w^job_m t / z_m`."""
+        return self.level + max(0.0, step) * self.active / self.gang
+
+    @property
+    def most(self) -> FloatArray:
+        """(jobs,) the largest normalised throughput that a job could have if it were alone: all of its time."""
+        return fastest_throughput(self) / self.equal
+
+    @property
+    def margin(self) -> FloatArray:
+        """(jobs,) by how much a level must be able to rise to count as one that can.
+
+        Relative to the level, at least to what the job would have if all asked-for workers got equal parts of the
+        workers there are: a queue's jobs have level 0, and a solver may overstep limits by 1e-7 (integers: 1e-6).
+        """
+        part = min(1.0, float(self.workers.sum()) / float((self.gang * self.count).sum()))
+        return SLACK * np.maximum(self.level, part * self.most)
+
 
 Solve = Callable[[Callable[[], "pyo.ConcreteModel"], Solver], tuple["pyo.ConcreteModel", SolveReport]]
 

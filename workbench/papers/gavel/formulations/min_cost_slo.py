@@ -23,8 +23,8 @@ whole, so a job may still be late by some of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -32,16 +32,16 @@ from workbench.base.errors import Words
 from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge, unweighted
 from workbench.papers.gavel.algorithms.large_programmes import solve
 from workbench.papers.gavel.formulations import min_cost
-from workbench.papers.gavel.formulations import min_cost_ratio as ratio
 from workbench.papers.gavel.formulations.allocation import NOTHING_MORE, DividedTime
 from workbench.papers.gavel.formulations.allocation_assembly import Assembly, Variable
 from workbench.papers.gavel.formulations.max_throughput import value
-from workbench.papers.gavel.instance import SloInstance, fastest_throughput, seen
+from workbench.papers.gavel.instance import fastest_throughput, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import InfeasibleError, Point, Programme, SolveError, Solver, SolverFailedError
 
 NAME = "gavel.min_cost_slo"
@@ -61,12 +61,60 @@ SHORT = 1e-9
 
 Found = TypeVar("Found")
 
+LEAST_NEED = 1e-9
+"""A need below this part of a job's fastest speed counts as this part: a share of time that costs nobody anything."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SloInstance(min_cost.PricedInstance):
+    """The numbers of a priced allocation; steps: (jobs,) remaining steps, > 0; slo_s: (jobs,) seconds left to the
+    deadline, inf for none, <= 0 if it has passed."""
+
+    steps: FloatArray
+    slo_s: FloatArray
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_numbers("steps", self.steps > 0, "a number of steps > 0")
+        self.check_numbers("slo_s", self.slo_s > -np.inf, "seconds to the deadline, inf for none", infinite=True)
+
+    @classmethod
+    def by_job(cls) -> tuple[str, ...]:
+        return ("steps", "slo_s")
+
+    @classmethod
+    def numbers(cls, snapshot: Snapshot, knobs: Knobs, rows: IntArray) -> dict[str, Any]:
+        jobs = (snapshot.jobs.jobs[row] for row in rows.tolist())
+        due_s = np.array([job.arrival_s + job.deadline_s for job in jobs], dtype=float)
+        left = {"steps": snapshot.jobs.steps_left[rows], "slo_s": due_s - snapshot.now_s}
+        return {**super().numbers(snapshot, knobs, rows), **left}
+
+    @property
+    def missed(self) -> BoolArray:
+        """(jobs,) whether the deadline has passed."""
+        missed: BoolArray = self.slo_s <= 0
+        return missed
+
+    @property
+    def floor(self) -> FloatArray:
+        """(jobs,) `n_m / SLO_m`, steps/s; 0 without an SLO, inf if it has been missed.
+
+        At least `LEAST_NEED` of the job's fastest speed: solvers cannot tell numbers apart that differ by more.
+        """
+        left_s = np.where(self.missed, np.inf, self.slo_s)
+        floor: FloatArray = np.where(self.missed, np.inf, self.steps / left_s)
+        return np.where(floor > 0, np.maximum(floor, LEAST_NEED * fastest_throughput(self)), 0.0)
+
+    def without(self, dropped: BoolArray) -> SloInstance:
+        """The same without the SLOs of some jobs."""
+        return replace(self, slo_s=np.where(dropped, np.inf, self.slo_s))
+
 
 def build(data: SloInstance, value: FloatArray, floor: FloatArray) -> pyo.ConcreteModel:
     """Return the unsolved linear programme of the sum; value: (jobs,) `v_m`; floor: (jobs,) steps/s, 0 for none."""
     m = min_cost.build(data, value)
     m.name = "gavel_min_cost_slo"
-    ratio.add_floors(m, ratio.floors(data, floor))
+    min_cost.add_floors(m, min_cost.floors(data, floor))
     return m
 
 
@@ -80,7 +128,7 @@ def _said(data: SloInstance, dropped: BoolArray) -> FloatArray:
     return np.where(np.isfinite(data.slo_s), dropped.astype(float), np.nan)
 
 
-class MinCostSlo(ratio.RatioFormulation[SloInstance]):
+class MinCostSlo(min_cost.CostFormulation[SloInstance]):
     """Shares of time with the most throughput for the money that meet the jobs' deadlines."""
 
     name = NAME
@@ -95,19 +143,26 @@ class MinCostSlo(ratio.RatioFormulation[SloInstance]):
         if data.missed.any() and policy(knobs) == "raise":
             raise missed_or_too_fast(data, data.missed)
         known = seen(data.without(data.missed), knobs)
-        by = ratio.build if ratio.by_ratio(knobs) else build
+        by = min_cost.build_ratio if min_cost.by_ratio(knobs) else build
         return by(known, value(known, knobs), known.floor)
 
     def restate(self, model: pyo.ConcreteModel, data: SloInstance, knobs: Knobs) -> None:
         """With what is left of the jobs and until their deadlines now, or without some of the SLOs."""
+        from workbench.scheduling.solvers.compile import renewed
+
         known = seen(data.without(data.missed), knobs)
-        ratio.other_floors(model, ratio.floors(known, known.floor))
+        floor = min_cost.floors(known, known.floor)
+        for part in (model.slo, model.floor, model.WITH_SLO):
+            part.clear()
+        model.WITH_SLO.update(floor)
+        model.floor.store_values(floor)
+        renewed(model.slo)
 
     def assemble(self, data: SloInstance, knobs: Knobs) -> Programme:
         """The same programme as arrays."""
         known = seen(data.without(data.missed), knobs)
-        if ratio.by_ratio(knobs):
-            return ratio.assemble(known, value(known, knobs), known.floor)
+        if min_cost.by_ratio(knobs):
+            return min_cost.assemble_ratio(known, value(known, knobs), known.floor)
         return min_cost.assemble(known, value(known, knobs), known.floor, "gavel_min_cost_slo")
 
     def merged(self, data: SloInstance, knobs: Knobs) -> MergedInstance[SloInstance]:
@@ -123,10 +178,6 @@ class MinCostSlo(ratio.RatioFormulation[SloInstance]):
 
         found, dropped = attempt(seen(data, knobs), policy(knobs), solve)
         return replace(found, by_job={"slo_dropped": _said(data, dropped)})
-
-    def objective(self, data: SloInstance, shares: FloatArray, knobs: Knobs) -> float | None:
-        """Throughput per dollar, as a sum or as a ratio."""
-        return min_cost.objective(seen(data, knobs), shares, knobs) if data.jobs else None
 
     def report(
         self, data: SloInstance, shares: FloatArray, knobs: Knobs, by_job: Mapping[str, FloatArray] = NOTHING_MORE

@@ -12,9 +12,10 @@ with the smallest n_m / T^fastest_m, 1 for that with the largest; equal jobs in 
 Heterogeneity-agnostic: n_m / T_m, with one speed T_m for all types.
 
 (ours): the paper prints the smallest over all jobs of n_m / throughput(m, X), to be made as small as can be. That is M
-linear programmes, one for each job (the same model with v = 1 for that job and 0 for the others), of which the best one
-counts; it says nothing about the other jobs. Knob `literal` does just that, its objective is a duration in s, and who
-is not in the best programme gets what the solver leaves.
+linear programmes, one for each job (the same model with v = 1 for that job and 0 for the others), of which the one
+counts whose job is done first; it says nothing about the other jobs. Knob `literal` does just that, its objective is a
+duration in s, and who is not in that programme gets what the solver leaves. The model shown is then that of the job
+with the smallest n_m / T^fastest_m.
 """
 
 from __future__ import annotations
@@ -22,13 +23,11 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.formulations import fifo
-from workbench.papers.gavel.formulations import shortest_job_literal as one_job
 from workbench.papers.gavel.formulations.allocation import (
     NOTHING_MORE,
     DividedTime,
@@ -70,6 +69,19 @@ def value(data: StepsInstance) -> FloatArray:
     return found
 
 
+def alone(data: StepsInstance, row: int) -> FloatArray:
+    """(jobs,) `v_m` of the programme of one job."""
+    found = np.zeros(len(data.jobs))
+    found[row] = 1.0
+    return found
+
+
+def weights(data: StepsInstance, knobs: Knobs) -> FloatArray:
+    """(jobs,) `v_m`, as printed (`literal`) of the programme of the shortest job."""
+    literal = knobs.get("literal", False) and len(data.jobs) > 0
+    return alone(data, int(in_line(data)[0])) if literal else value(data)
+
+
 def build(data: AllocationInstance, value: FloatArray) -> pyo.ConcreteModel:
     """Return the unsolved linear programme, FIFO's; value: (jobs,) `v_m`."""
     m = fifo.build(data, value)
@@ -92,22 +104,15 @@ class ShortestJobFirst(ShareFormulation[StepsInstance]):
     )
     knobs = (gavel.AWARE, gavel.REFERENCE, LITERAL, *gavel.EXTENSIONS, gavel.OPTIMUM)
 
-    def statement(self, knobs: Knobs, data: Any = None) -> Any:
-        """That of the programme of one job, if the problem is taken as printed."""
-        return one_job if knobs.get("literal", False) else self
-
     def build(self, data: StepsInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model; `literal`: that of the job with the smallest n_m / T^fastest_m."""
         known = seen(data, knobs)
-        literal = knobs.get("literal", False) and len(data.jobs) > 0
-        return one_job.build(known, int(in_line(known)[0])) if literal else build(known, value(known))
+        return build(known, weights(known, knobs))
 
     def assemble(self, data: StepsInstance, knobs: Knobs) -> Programme:
         """The same programme as arrays."""
         known = seen(data, knobs)
-        if not (knobs.get("literal", False) and len(data.jobs) > 0):
-            return fifo.assemble(known, value(known), "gavel_shortest_job_first")
-        return fifo.assemble(known, one_job.alone(known, int(in_line(known)[0])), "gavel_shortest_job_literal")
+        return fifo.assemble(known, weights(known, knobs), "gavel_shortest_job_first")
 
     def at_once(self, knobs: Knobs) -> bool:
         """Not as printed."""
@@ -121,19 +126,19 @@ class ShortestJobFirst(ShareFormulation[StepsInstance]):
         known, (compiled, programme), found = seen(data, knobs), self.posed(data, knobs), []
         for row in range(len(data.jobs)):
             cost = np.zeros(len(programme.cost))
-            at, worth = Assembly(known).worth(one_job.alone(known, row) / fastest(known))
+            at, worth = Assembly(known).worth(alone(known, row) / fastest(known))
             cost[programme.columns["share"][at]] = worth
-            alone = replace(programme, cost=cost)
-            point = self.solve(alone, data, knobs, solver)
-            speed = known.throughput(self.shares(alone.values(point), data))[row]
-            found.append((float(known.steps[row] / speed), alone, point))
-        _, alone, point = min(found, key=lambda each: each[0])
+            one_job = replace(programme, cost=cost)
+            point = self.solve(one_job, data, knobs, solver)
+            speed = known.throughput(self.shares(one_job.values(point), data))[row]
+            found.append((float(known.steps[row] / speed), one_job, point))
+        _, one_job, point = min(found, key=lambda each: each[0])
         solve_s = sum(each.solved.solve_s for _, _, each in found)
         if compiled is not None:  # who watches, or asks what a changed row would bring, is told of the one that decides
             model, first = compiled
-            decides = replace(first, programme=alone)
+            decides = replace(first, programme=one_job)
             point = answer(model, decides, solver, lambda programme: self.solve(programme, data, knobs, solver))
-        best = DividedTime(self.shares(alone.values(point), data), point.solved)
+        best = DividedTime(self.shares(one_job.values(point), data), point.solved)
         build_s = time.perf_counter() - began - solve_s
         return replace(best, solved=replace(best.solved, bound=None, gap=None, build_s=build_s, solve_s=solve_s))
 

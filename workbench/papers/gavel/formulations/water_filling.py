@@ -1,4 +1,4 @@
-r"""Water filling (Gavel, section 4.3): max-min fairness, then as much as possible for every job that can still rise.
+r"""Water filling (Gavel, section 4.3): max-min fairness, then more for every job that can rise, also by entities.
 
 max   t                                                                    (4.3)   slowest_rise
 s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m       (2)     job_time
@@ -11,13 +11,23 @@ s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m       (2)  
 
 This is one iteration: it raises the levels t_m, all 0 at first, of the jobs R whose weight w^job_m is above 0. Then t_m
 grows by w^job_m t / z_m, the jobs that are bottlenecked (`gavel.bottleneck`) lose their weight for good, and so on
-until every job is bottlenecked. On one level w^job_m = w_m, and the first iteration is max-min fairness; with entities
-see `gavel.hierarchical`. C_m, J_a and P_m are those of `gavel.max_min_fairness`.
+until every job is bottlenecked. C_m, J_a and P_m are those of `gavel.max_min_fairness`.
 (ours): the paper maximises a minimum; t makes it linear.
 (erratum): the paper takes for t_m, and for the floor, the throughput of the last iteration's allocation. That one has
 slack and depends on the vertex which the solver returned: weights 3, 1, 1, 1 on 3 GPUs would end at (1, 1, .67, .33) or
 (1, .33, .67, 1). t_m is the level that the policy granted, and the end is (1, .67, .67, .67), always. The final levels
 are unique, the allocations that reach them are not.
+
+On one level (`gavel.water_filling`) w^job_m = w_m, and the first iteration is max-min fairness. Hierarchical policies
+(`gavel.hierarchical`): entities share the cluster by weight, each by its policy for its jobs. The weight W_e of entity
+e goes to those of its jobs that are not bottlenecked yet. Fairness: each of them gets a part in proportion to its own
+weight w_m. FIFO: w^job_m = W_e for the first of them, by arrival, and 0 for the others. A job without an entity is one
+by itself, with the job's weight, so that without any entity both are the same.
+
+Heterogeneity-agnostic, hierarchical policies partition the cluster instead (Fig. 11b): the same programme over GPUs of
+one kind, then each job has its part of every accelerator type, X_mj in proportion to c_j. What a job cannot use after
+all of its time goes to the others by the same weights; what lies on a type where it cannot run is idle. A pair counts
+for what its members keep of their speeds on average; on a type where they may not share their GPUs, they take turns.
 """
 
 from __future__ import annotations
@@ -27,12 +37,14 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
+from workbench.base.errors import InputError
 from workbench.papers.gavel import knobs as gavel
-from workbench.papers.gavel.algorithms.water_filling_phases import NAME, phases
+from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge
+from workbench.papers.gavel.algorithms.water_filling_phases import NAME, RisingRule, phases
 from workbench.papers.gavel.formulations import bottleneck
 from workbench.papers.gavel.formulations.allocation import (
     NOTHING_MORE,
@@ -44,13 +56,15 @@ from workbench.papers.gavel.formulations.allocation import (
     values,
 )
 from workbench.papers.gavel.formulations.allocation_assembly import Assembly, Variable
-from workbench.papers.gavel.formulations.levels import HierarchicalInstance, LevelInstance
-from workbench.papers.gavel.instance import AllocationInstance, seen
+from workbench.papers.gavel.formulations.bottleneck import LevelInstance
+from workbench.papers.gavel.instance import AllocationInstance, fields, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import MODEL, Knobs, Result
-from workbench.scheduling.decision import BoolArray
+from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import parameter, pyo
+from workbench.scheduling.shares import equal_share
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import (
     Programme,
     Solver,
@@ -66,6 +80,8 @@ Data = TypeVar("Data", bound=AllocationInstance)
 JOB_WEIGHT = """w^job_m | weight in this iteration | 1
 w_m | weight of the job itself | 1
 W_e | weight of entity e, where there are entities | 1"""
+
+HIERARCHICAL = "gavel.hierarchical"
 
 OVERSTEPPED = 1e-7
 """Part of a step by which an interior point may be too high: as much as HiGHS lets a row be overstepped."""
@@ -83,6 +99,90 @@ BOTTLENECK = Knob(
     kind="str",
     choices=("test", "milp", "prices"),
 )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class HierarchicalInstance(AllocationInstance):
+    """The numbers of hierarchical water filling; jobs in the order in which FIFO takes them.
+
+    owner: (jobs,) position of each job's entity; entities: their names, for messages; entity_weight: (entities,);
+    fifo: (entities,) 1 for FIFO among its jobs, 0 for fairness. Raises InputError that names the entity or job.
+    """
+
+    owner: FloatArray
+    entities: tuple[str, ...]
+    entity_weight: FloatArray
+    fifo: FloatArray
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.shaped("entity_weight", (len(self.entities),))
+        self.shaped("fifo", (len(self.entities),))
+        for name, weight in zip(self.entities, self.entity_weight.tolist(), strict=True):
+            if not 0 < weight < np.inf:
+                raise InputError(f"entity {name}, weight", weight, "a number > 0")
+        self.check_numbers(
+            "owner", np.isin(self.owner, np.arange(len(self.entities))), f"a position in entities {self.entities}"
+        )
+
+    @classmethod
+    def by_job(cls) -> tuple[str, ...]:
+        return (*super().by_job(), "owner")
+
+    @classmethod
+    def numbers(cls, snapshot: Snapshot, knobs: Knobs, rows: IntArray) -> dict[str, Any]:
+        jobs = [snapshot.jobs.jobs[row] for row in rows.tolist()]
+        named = {entity.name: position for position, entity in enumerate(snapshot.entities)}
+        alone = [job for job in jobs if job.entity is None]  # told apart by position: any name may be an entity's too
+        at = {job.name: len(named) + position for position, job in enumerate(alone)}
+        return {
+            **super().numbers(snapshot, knobs, rows),
+            "owner": np.array([at[job.name] if job.entity is None else named[job.entity] for job in jobs], dtype=float),
+            "entities": (*named, *(f"{job.name} alone" for job in alone)),
+            "entity_weight": np.array([*(e.weight for e in snapshot.entities), *(job.weight for job in alone)]),
+            "fifo": np.array([*(float(e.policy == "fifo") for e in snapshot.entities), *(0.0 for _ in alone)]),
+        }
+
+    @classmethod
+    def single(cls, data: AllocationInstance) -> HierarchicalInstance:
+        """One level only: every job an entity of its own, with the job's weight."""
+        count = len(data.jobs)
+        return cls(
+            **fields(data),
+            owner=np.arange(count, dtype=float),
+            entities=data.jobs,
+            entity_weight=data.weight,
+            fifo=np.zeros(count),
+        )
+
+    def merged_alike(self, seen: AllocationInstance) -> MergedInstance[Self]:
+        """Equal jobs that rise alike stand for each other; lone ones together are an entity with the weight of all.
+
+        Jobs of an entity with fairness rise alike, lone jobs of entities of equal weights too, nobody in a queue.
+        seen: the data, in the units in which jobs are compared.
+        """
+        rule = self.rule
+        lone = np.bincount(rule.owner, minlength=len(self.entities))[rule.owner] == 1
+        among = np.where(rule.fifo[rule.owner], -1.0 - np.arange(len(self.jobs)), self.owner)
+        weight = rule.entity_weight[rule.owner]
+        kin = np.column_stack([np.where(lone, weight, 0.0), np.where(lone, -0.5, among)])
+        found = merge(self, seen, kin)
+        if found.small is self:
+            return found
+        small, count = found.small, len(self.entities)
+        alone, own = lone[found.first], weight[found.first] * found.small.count
+        together = small.with_numbers(
+            owner=np.where(alone, count + np.arange(len(own), dtype=float), small.owner),
+            entities=(*self.entities, *small.jobs),
+            entity_weight=np.concatenate([self.entity_weight, own]),
+            fifo=np.concatenate([self.fifo, np.zeros(len(own))]),
+        )
+        return replace(found, small=together, posed=together if found.posed is small else self)
+
+    @property
+    def rule(self) -> RisingRule:
+        """Who rises."""
+        return RisingRule(self.owner.astype(np.int64), self.weight, self.entity_weight, self.fifo > 0, self.count)
 
 
 def build(data: LevelInstance, name: str = "gavel_water_filling") -> pyo.ConcreteModel:
@@ -288,7 +388,7 @@ class IteratedFilling(ShareFormulation[Data]):
             with watched():
                 return _stuck(now, "test", _Clock().solve, solver.without_presolve())
 
-        found = phases(known, make, test, solver)
+        found = phases(known, known.rule, make, test, solver)
         if asked and looked_at() and not stood_in():
             self.answered(asked[0], {**knobs, MODEL.name: "pyomo"}, solver.without_presolve())
         return found
@@ -347,3 +447,90 @@ class WaterFilling(IteratedFilling[AllocationInstance]):
     def known(self, data: AllocationInstance, knobs: Knobs) -> HierarchicalInstance:
         """Every job an entity of its own."""
         return HierarchicalInstance.single(seen(data, knobs))
+
+
+class Hierarchical(IteratedFilling[HierarchicalInstance]):
+    """Shares of time by water filling over entities."""
+
+    name = HIERARCHICAL
+    instance = HierarchicalInstance
+    model = "gavel_hierarchical"
+    title = "Gavel: hierarchical fairness"
+    knobs = (gavel.AWARE, BOTTLENECK, *gavel.EXTENSIONS, gavel.OPTIMUM)
+    reading = (
+        "The objective is the first iteration's t: each entity's weight is divided among its jobs (all of it to the "
+        "first under FIFO), and the objective is the smallest of levels x GPUs of the gang / that weight over the jobs "
+        "that rise first, before the later iterations; `levels` say how far each job rose in all."
+    )
+
+    def known(self, data: HierarchicalInstance, knobs: Knobs) -> HierarchicalInstance:
+        """The data as the policy sees them: every type's speeds, or GPUs of one kind."""
+        return data if knobs.get("heterogeneity_aware", True) else without_types(data)
+
+    def spread(self, data: HierarchicalInstance, shares: FloatArray, knobs: Knobs) -> FloatArray:
+        """Shares of GPUs of one kind are spread over the types."""
+        return shares if knobs.get("heterogeneity_aware", True) else spread(data, shares)
+
+    def report(
+        self,
+        data: HierarchicalInstance,
+        shares: FloatArray,
+        knobs: Knobs,
+        by_job: Mapping[str, FloatArray] = NOTHING_MORE,
+    ) -> Result:
+        """Shares, levels, normalised throughput, and the name of each job's entity."""
+        found = super().report(data, shares, knobs, by_job)
+        names = (data.entities[int(position)] for position in data.owner.tolist())
+        return replace(found, values={**found.values, "entity": dict(zip(data.jobs, names, strict=True))})
+
+
+def without_types(data: HierarchicalInstance) -> HierarchicalInstance:
+    """The data with all workers as GPUs of one kind, on which every job has the same speed 1.
+
+    A pair's members have the part of it that they keep on average over the workers: 1/2 on a type where they may not
+    share, for there they take turns (`spread`).
+    """
+    part, on = equal_share(data.workers), _on(data.allowed[len(data.jobs) :], data)
+    rows = np.arange(len(data.pairs))
+    pair_speed = np.zeros((len(data.pairs), 2, 1))
+    for name in range(len(data.accelerators)):
+        kept = np.where(on[:, name, None] >= 0, data.kept[rows, :, on[:, name]], 0.5)
+        pair_speed[:, :, 0] += part[name] * kept
+    return replace(
+        data,
+        types=("all",),
+        speed=np.ones((len(data.jobs), 1)),
+        workers=np.array([data.workers.sum()]),
+        pair_speed=pair_speed,
+        accelerators=(),
+        accelerator=None,
+        fair=None,
+    )
+
+
+def spread(data: AllocationInstance, shares: FloatArray) -> FloatArray:
+    """(combinations x types) shares of `data` from the (combinations x 1) shares of `without_types(data)`.
+
+    Each combination has `c_a / sum c` of its time on accelerator type a, of its worker types the first on which it can
+    run. Where a pair may not share, each of its members has half of that time alone; on a type where a job cannot run,
+    its time is lost.
+    """
+    jobs = len(data.jobs)
+    found = np.zeros((len(data.units), len(data.types)))
+    part, on = equal_share(data.workers), _on(data.allowed, data)
+    for name in range(len(data.accelerators)):
+        time, kind = part[name] * shares[:, 0], on[:, name]
+        apart = np.flatnonzero(kind[jobs:] < 0)
+        for member in (0, 1):
+            np.add.at(time, data.pairs[apart, member], time[jobs + apart] / 2)
+        able = np.flatnonzero(kind >= 0)
+        found[able, kind[able]] = time[able]
+    return found
+
+
+def _on(allowed: BoolArray, data: AllocationInstance) -> IntArray:
+    """(rows x accelerators) position of the first worker type of an accelerator on which a row may run, -1 for none."""
+    found = np.full((len(allowed), len(data.accelerators)), -1)
+    for kind, accelerator in reversed(list(enumerate(data.accelerator_of.tolist()))):
+        found[allowed[:, kind], accelerator] = kind
+    return found
