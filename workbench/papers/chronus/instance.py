@@ -24,8 +24,8 @@ from functools import cached_property
 from itertools import chain, pairwise
 
 import numpy as np
-import numpy.typing as npt
 
+from workbench.base.arrays import fixed
 from workbench.base.errors import InputError, counted
 from workbench.papers.chronus.algorithms.terms import (
     AskedJob,
@@ -33,10 +33,11 @@ from workbench.papers.chronus.algorithms.terms import (
     Choice,
     JobOptions,
     NodePool,
-    check_lease,
+    check_lengths,
     check_plan_steps,
     first_lease,
     first_of,
+    in_range,
     leases_before,
     leases_needed,
     limits_of,
@@ -47,7 +48,7 @@ from workbench.papers.chronus.algorithms.terms import (
     whole_steps,
 )
 from workbench.papers.chronus.knobs import GPU_RANGE
-from workbench.scenario.rewards import HIGHEST, LOWEST, Steps
+from workbench.scenario.rewards import LOWEST, Steps
 from workbench.scenario.throughput import FloatArray, Placement
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.decision import BoolArray, IntArray
@@ -94,7 +95,7 @@ class ChronusInstance:
     chosen: IntArray | None = None
 
     def __post_init__(self) -> None:
-        _check_lease(self.lease_s, self.reserved_s)
+        check_lengths(self.lease_s, self.reserved_s)
         if not math.isfinite(self.start_s):
             raise InputError("start of the plan", self.start_s, "a finite time in s")
         if len(set(self.jobs)) < len(self.jobs):
@@ -192,7 +193,7 @@ class ChronusInstance:
         pools: GPUs of each, in every lease or lease by lease; running: what jobs run as in the last plan. That option
         is in force where a job still has it, else the one that needs the fewest leases, of these the fewest GPUs.
         """
-        _check_lease(lease_s, reserved_s)
+        check_lengths(lease_s, reserved_s)
         own, names = tuple(pools), tuple(names) if names is not None else tuple(f"j{i}" for i in range(len(asked)))
         parts = [np.atleast_1d(np.asarray(free, dtype=np.int64)) for free in pools.values()]
         rows = max((len(part) for part in parts), default=1)
@@ -201,15 +202,7 @@ class ChronusInstance:
         runs = [
             (row, run) for row, job in enumerate(asked) for run in job.runs or (AskedRun(0, job.gpus, job.runtime_s),)
         ]
-        job, pool, gpus, runtime_s = (
-            np.array(column, dtype=np.int64)
-            for column in (
-                [row for row, _ in runs],
-                [run.pool for _, run in runs],
-                [run.gpus for _, run in runs],
-                [run.runtime_s for _, run in runs],
-            )
-        )
+        job, pool, gpus, runtime_s = np.array([(row, *run) for row, run in runs], dtype=np.int64).reshape(-1, 4).T
         options = JobOptions(job, pool, gpus, found.held(own, pool, gpus), runtime_s)
         kept = [
             (running or {}).get(names[row]) == Choice(own[run.pool].accelerator, own[run.pool].node_gpus, run.gpus)
@@ -251,12 +244,12 @@ class ChronusInstance:
     @cached_property
     def in_force(self) -> IntArray:
         """(jobs,) the option that the numbers of each job are of."""
-        return _fixed(np.array(np.arange(len(self.jobs)) if self.chosen is None else self.chosen, dtype=np.int64))
+        return fixed(np.array(np.arange(len(self.jobs)) if self.chosen is None else self.chosen, dtype=np.int64))
 
     @cached_property
     def pool(self) -> IntArray:
         """(jobs,) number of the pool of the option in force."""
-        return _fixed(np.array(self.every.pool[self.in_force]))
+        return fixed(np.array(self.every.pool[self.in_force]))
 
     def running(self, chosen: IntArray) -> ChronusInstance:
         """The same instance with other options in force; chosen: (jobs,) their numbers."""
@@ -279,27 +272,27 @@ class ChronusInstance:
     @cached_property
     def needed_as(self) -> IntArray:
         """(options,) RL_io: leases that the work left takes with each option."""
-        return _fixed(leases_needed(self.every.runtime_s, self.lease_s - self.reserved_s))
+        return fixed(leases_needed(self.every.runtime_s, self.lease_s - self.reserved_s))
 
     @cached_property
     def needed(self) -> IntArray:
         """(jobs,) RL_i; with `reserved_s` only the rest of a lease counts."""
-        return _fixed(leases_needed(self.runtime_s, self.lease_s - self.reserved_s))
+        return fixed(leases_needed(self.runtime_s, self.lease_s - self.reserved_s))
 
     @cached_property
     def first(self) -> IntArray:
         """(jobs,) the first lease that a job may have."""
-        return _fixed(first_lease(self.arrival_s, self.lease_s))
+        return fixed(first_lease(self.arrival_s, self.lease_s))
 
     @cached_property
     def job_step(self) -> IntArray:
         """(jobs + 1,) number of each job's first step, over all jobs; the last entry: how many there are."""
-        return _fixed(np.concatenate([[0], np.cumsum(list(map(len, self.steps)))]).astype(np.int64))
+        return fixed(np.concatenate([[0], np.cumsum(list(map(len, self.steps)))]).astype(np.int64))
 
     @cached_property
     def step_job(self) -> IntArray:
         """(steps,) the job of each."""
-        return _fixed(np.repeat(np.arange(len(self.jobs)), np.diff(self.job_step)))
+        return fixed(np.repeat(np.arange(len(self.jobs)), np.diff(self.job_step)))
 
     @cached_property
     def step_numbers(self) -> FloatArray:
@@ -309,7 +302,7 @@ class ChronusInstance:
     @cached_property
     def step_by(self) -> IntArray:
         """(steps,) DL_pi: the leases that end by each deadline, 0 if none does."""
-        return _fixed(np.maximum(leases_before(self.step_numbers[:, 0], self.lease_s), 0))
+        return fixed(np.maximum(leases_before(self.step_numbers[:, 0], self.lease_s), 0))
 
     @cached_property
     def by(self) -> tuple[IntArray, ...]:
@@ -321,7 +314,7 @@ class ChronusInstance:
         """(jobs,) the last lease that a job may have: by its last deadline; 0 without any."""
         found = np.zeros(len(self.jobs), dtype=np.int64)
         found[self.step_job] = self.step_by  # the last one stays
-        return _fixed(found)
+        return fixed(found)
 
     @cached_property
     def leases(self) -> int:
@@ -332,7 +325,7 @@ class ChronusInstance:
     @cached_property
     def free(self) -> IntArray:
         """(leases x sizes) M_kh of leases 1, 2, ..."""
-        return _fixed(self.capacity[np.minimum(np.arange(self.leases), len(self.capacity) - 1)])
+        return fixed(self.capacity[np.minimum(np.arange(self.leases), len(self.capacity) - 1)])
 
     @cached_property
     def _fits_alone(self) -> BoolArray:
@@ -359,7 +352,7 @@ class ChronusInstance:
             return found
 
         first, last = self.first[job], self.last[job]
-        return _fixed(np.where(last < first, 0, until(last) - until(first - 1)))
+        return fixed(np.where(last < first, 0, until(last) - until(first - 1)))
 
     @cached_property
     def possible_as(self) -> BoolArray:
@@ -444,23 +437,16 @@ class ChronusInstance:
             options = self.options.of(rows)
             begin = np.searchsorted(self.options.job, rows)
             chosen = np.searchsorted(options.job, np.arange(len(rows))) + self.in_force[rows] - begin
-        return ChronusInstance(
+        return replace(
+            self,
             jobs=names,
-            lease_s=self.lease_s,
-            sizes=self.sizes,
-            capacity=self.capacity,
             gpus=self.gpus[rows],
             held=self.held[rows],
             runtime_s=self.runtime_s[rows],
             arrival_s=self.arrival_s[rows],
             steps=steps,
             guaranteed=guaranteed,
-            miss_reward=self.miss_reward,
-            reserved_s=self.reserved_s,
-            start_s=self.start_s,
             previous={name: self.previous[name] for name in names if name in self.previous},
-            pools=self.pools,
-            pool_of=self.pool_of,
             options=options,
             chosen=chosen,
         )
@@ -486,17 +472,6 @@ def check_guaranteed(data: ChronusInstance) -> None:
         raise InfeasibleError(NAME, f"guaranteed job {data.jobs[row]} cannot meet a deadline: {data.why_not(row)}")
 
 
-def _check_lease(lease_s: int, reserved_s: int) -> None:
-    check_lease("lease", lease_s)
-    if not 0 <= reserved_s < lease_s:
-        raise InputError("seconds of a lease kept for resuming", reserved_s, f"0 to {lease_s - 1}")
-
-
-def _fixed(array: npt.NDArray[np.int64]) -> IntArray:
-    array.setflags(write=False)
-    return array
-
-
 def from_snapshot(
     snapshot: Snapshot,
     knobs: Knobs,
@@ -515,10 +490,11 @@ def from_snapshot(
     rows = [row for row, job in enumerate(snapshot.jobs.jobs) if job.rewards is not None and left[row] > 0]
     pools = _pools(snapshot, bool(knobs["round_up"]))
     sure, ranges = bool(knobs["all_guaranteed"]), bool(knobs.get("gpu_range", GPU_RANGE.default))
+    highest, lowest = knobs.get("highest_reward"), float(knobs["miss_reward"])
     asked = []
     for row in rows:
         job = snapshot.jobs.jobs[row]
-        steps = whole_steps(_in_range(job.rewards or (), knobs), job.arrival_s - start_s)
+        steps = whole_steps(in_range(job.rewards or (), highest, lowest), job.arrival_s - start_s)
         runs = [
             AskedRun(pool, gpus, max(1, int(seconds_up(left[row] / speed))))
             for pool, gpus, speed in _speeds(snapshot, row, tuple(pools), ranges)
@@ -531,7 +507,7 @@ def from_snapshot(
         lease_s,
         asked,
         names=[snapshot.jobs.jobs[row].name for row in rows],
-        miss_reward=float(knobs["miss_reward"]),
+        miss_reward=lowest,
         reserved_s=int(knobs["reserve_overhead"]),
         start_s=start_s,
         previous=previous,
@@ -575,17 +551,6 @@ def _too_large(snapshot: Snapshot, row: int) -> list[AskedRun]:
         expected = f"a speed above 0 on {' or '.join(holding)}"
         raise InputError(f"job {job.name}, steps/s of {job.gpus} GPUs", 0.0, expected)
     return [AskedRun(0, job.gpus, 1)]
-
-
-def _in_range(rewards: Steps, knobs: Knobs) -> Steps:
-    """Rewards as stated, or scaled from the paper's range to that of the knobs."""
-    highest, lowest = knobs.get("highest_reward"), float(knobs["miss_reward"])
-    if highest is None:
-        return rewards
-    if highest <= lowest:
-        raise InputError("knob highest_reward", highest, f"a number above the reward of a miss, {lowest:g}")
-    scale = (float(highest) - lowest) / (HIGHEST - LOWEST)
-    return tuple((deadline_s, lowest + (reward - LOWEST) * scale) for deadline_s, reward in rewards)
 
 
 def _steps_left(snapshot: Snapshot, until_s: float) -> FloatArray:

@@ -81,6 +81,13 @@ def check_lease(where: str, lease_s: object) -> int:
     return int(lease_s)
 
 
+def check_lengths(lease_s: int, reserved_s: int) -> None:
+    """Raise InputError for a lease of a plan that is none, or of which no seconds are left beside those reserved."""
+    check_lease("lease", lease_s)
+    if not 0 <= reserved_s < lease_s:
+        raise InputError("seconds of a lease kept for resuming", reserved_s, f"0 to {lease_s - 1}")
+
+
 def seconds_up(time_s: npt.ArrayLike) -> IntArray:
     """Times rounded up to whole seconds, rounding of numbers allowed for."""
     return np.ceil(np.asarray(time_s, dtype=float) - ROUNDING_S).astype(np.int64)
@@ -196,6 +203,16 @@ def whole_steps(rewards: Steps, shift_s: float) -> Steps:
     at = seconds_down([deadline_s + shift_s for deadline_s, _ in rewards]).tolist()
     first = {deadline: reward for deadline, (_, reward) in reversed(list(zip(at, rewards, strict=True)))}
     return tuple((float(deadline), first[deadline]) for deadline in sorted(first))
+
+
+def in_range(rewards: Steps, highest: float | None, lowest: float) -> Steps:
+    """Rewards as stated, or scaled from the paper's range to that of the knobs (highest: None for as stated)."""
+    if highest is None:
+        return rewards
+    if highest <= lowest:
+        raise InputError("knob highest_reward", highest, f"a number above the reward of a miss, {lowest:g}")
+    scale = (float(highest) - lowest) / (HIGHEST - LOWEST)
+    return tuple((deadline_s, lowest + (reward - LOWEST) * scale) for deadline_s, reward in rewards)
 
 
 class NodePool(NamedTuple):
