@@ -15,7 +15,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import Assignment, Cause, Decision, Reason, Unit, is_copy, members, unit_name
 from workbench.scheduling.snapshot import Belief, JobView, NodeView, Observation, Snapshot
-from workbench.simulation.decision_checks import Checker
+from workbench.simulation.enforced_limits import Checker
 from workbench.simulation.jobbook import JobBook
 from workbench.simulation.leasing import Lease, Leasing
 from workbench.simulation.nodes import NodeChanges, Nodes

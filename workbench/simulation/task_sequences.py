@@ -34,7 +34,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import TaskRounds, TaskTimes
 from workbench.scheduling.decision import BoolArray, FoundValue, Reason, Slot, Switching, Task, task_parts, unit_name
 from workbench.scheduling.snapshot import Observation, TaskView
-from workbench.simulation.decision_checks import Checker, is_switch
+from workbench.simulation.enforced_limits import Checker, is_switch
 from workbench.simulation.jobbook import JobBook
 from workbench.simulation.nodes import Nodes
 from workbench.simulation.recorder import Nothing, Recorder
