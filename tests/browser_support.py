@@ -47,7 +47,6 @@ LONGEST = (
     "tests/test_notebooks.py",
     *TOGETHER,
     "tests/test_run_cases.py",
-    "tests/papers/hadar/test_notebook.py",
     "tests/fuzz/test_fuzz.py",
     "tests/test_dashboard_places.py",
     "tests/test_contributing.py",

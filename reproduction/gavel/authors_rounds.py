@@ -16,7 +16,7 @@ import pandas as pd
 from reproduction.gavel.settings import sharing
 from workbench.base.files import parse_json
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces.gavel import convert
+from workbench.scenario.traces import convert
 from workbench.session.api import simulate
 from workbench.simulation.run import Run
 
@@ -89,7 +89,7 @@ def _scenario(header: Mapping[str, Any], data: Path) -> Scenario:
     nodes = [{"name": kind, "accelerator": kind, "gpus": gpus, "count": count // gpus} for kind, count in counts]
     nodes.sort(key=lambda node: str(node["name"]))  # as their code has them
     cluster = {"accelerators": [{"name": node["name"]} for node in nodes], "nodes": nodes}
-    return sharing(convert(data / header["trace"], data / "simulation_throughputs.json", cluster)[0])
+    return sharing(convert("gavel", data / header["trace"], data / "simulation_throughputs.json", cluster)[0])
 
 
 def _running(run: Run, at_s: float, numbers: Mapping[str, str]) -> frozenset[tuple[str, str, int]]:

@@ -14,8 +14,9 @@ from typing import Any
 
 from workbench.scenario.public_traces import fetch
 from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces import convert
 from workbench.scenario.traces.cluster_spec import parse_cluster
-from workbench.scenario.traces.gavel import TraceRow, convert, pair_rows, read_throughputs, speed_rows
+from workbench.scenario.traces.gavel import TraceRow, pair_rows, read_throughputs, speed_rows
 from workbench.scenario.traces.synthetic import Durations, generate
 
 PAPER_GPUS = 108  # paper: 7.1
@@ -233,7 +234,7 @@ def authors_trace(name: str, nodes_of: int = 4) -> Scenario:
     nodes_of: GPUs of a node."""
     counts = {"v100": 8, "p100": 16, "k80": 24}
     cluster = parse_cluster(",".join(f"{kind}={count // nodes_of}x{nodes_of}" for kind, count in counts.items()))
-    return sharing(convert(fetch(name), fetch("gavel_throughputs"), cluster)[0])
+    return sharing(convert("gavel", fetch(name), fetch("gavel_throughputs"), cluster)[0])
 
 
 def gpus_of(cluster: str) -> int:

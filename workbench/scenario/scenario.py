@@ -41,7 +41,7 @@ from workbench.scenario.frozen import (
     Weight,
 )
 from workbench.scenario.job import Job
-from workbench.scenario.restart_cost import Restart
+from workbench.scenario.move_and_restart_cost import Restart
 from workbench.scenario.throughput import ColocatedRow, Placement, Scaling, ThroughputRow, Throughputs
 
 if TYPE_CHECKING:

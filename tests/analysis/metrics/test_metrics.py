@@ -34,8 +34,8 @@ from workbench.analysis.metrics import (
 )
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces import convert
 from workbench.scenario.traces.cluster_spec import parse_cluster
-from workbench.scenario.traces.gavel import convert
 from workbench.scheduling.contract import Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Cause, Decision
 from workbench.scheduling.snapshot import Snapshot
@@ -516,7 +516,7 @@ def test_gavels_definitions(shared: Path, trace: str, cluster: str) -> None:
     assert theirs["cluster"] == cluster
     spec = ",".join(f"{t}={n}x1" for t, n in zip(("v100", "p100", "k80"), cluster.split(":"), strict=True))
     folder = shared / "data" / "gavel"
-    s, _ = convert(folder / f"{trace}.trace", folder / "simulation_throughputs.json", parse_cluster(spec))
+    s, _ = convert("gavel", folder / f"{trace}.trace", folder / "simulation_throughputs.json", parse_cluster(spec))
     run = simulate(s, find_scheduler("fifo"), {"preset": "authors", "heterogeneity_aware": True})
     assert check(run) == []
     found, names = summary(run), ("mean_jct_s", "median_jct_s", "p99_jct_s", "makespan_s", "utilisation")

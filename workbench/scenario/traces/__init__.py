@@ -22,6 +22,7 @@ from workbench.scenario.traces.deadlines import check_workload, count_kinds, wit
 from workbench.scenario.traces.density import at_density, check_density
 from workbench.scenario.traces.dropped_rows import Dropped, Report
 from workbench.scenario.traces.pseudonyms import REAL, REPLACED, pseudonymous
+from workbench.scenario.traces.trace_file import TraceCut
 
 __all__ = ["Dropped", "Loader", "Report", "convert", "formats", "parse_cluster"]
 
@@ -29,21 +30,14 @@ __all__ = ["Dropped", "Loader", "Report", "convert", "formats", "parse_cluster"]
 class Loader(Protocol):
     """Reads a trace file into a scenario.
 
-    source: a file, or `-` for standard input; throughputs: the file of speeds, where the format has one; cluster: as in
-    a scenario file; from_s (included) and to_s (excluded), in the file's time: arrivals to keep, which then count from
-    from_s, without it from the file's first one; sample: how many jobs to keep, drawn with seed.
+    source: a file, or `-` for standard input; throughputs: the file of speeds, where the format has one; cut: the
+    cluster, as in a scenario file; from_s (included) and to_s (excluded), in the file's time: arrivals to keep, which
+    then count from from_s, without it from the file's first one; sample: how many jobs to keep, drawn with seed.
     Raises InputError if the file is no such trace or no row is left; single bad rows are dropped and reported.
     """
 
     def __call__(
-        self,
-        source: str | Path,
-        throughputs: str | Path | None,
-        cluster: Mapping[str, Any] | None,
-        from_s: float | None = None,
-        to_s: float | None = None,
-        sample: int | None = None,
-        seed: int = 0,
+        self, source: str | Path, throughputs: str | Path | None, cut: TraceCut
     ) -> tuple[Scenario, Report]: ...
 
 
@@ -65,13 +59,16 @@ def convert(
     throughputs: str | Path | None = None,
     cluster: Mapping[str, Any] | None = None,
     *,
+    from_s: float | None = None,
+    to_s: float | None = None,
+    sample: int | None = None,
     workload: str | None = None,
     density_percent: float | None = None,
     seed: int = 0,
     pseudonyms: str | Path | None = None,
     **options: Any,
 ) -> tuple[Scenario, Report]:
-    """Read `source` as `format`; throughputs, cluster and the options are the Loader's. One that is empty is not given.
+    """Read `source` as `format`; arguments are the Loader's, options the format's. One that is empty is not given.
 
     workload: slo, mix1 or mix2, to give the jobs deadlines as in Chronus's Table 1 (`deadlines.with_deadlines`);
     density_percent: that many of the jobs kept, first removed or injected at random (`density.at_density`). Both draw
@@ -87,13 +84,14 @@ def convert(
     loader = formats()[format]
     options = {option: value for option, value in options.items() if value not in ((), [], None, "")}
     for option, value in options.items():
-        if option not in inspect.signature(loader).parameters:
-            able = [name for name, each in formats().items() if option in inspect.signature(each).parameters]
+        if option not in _options(loader):
+            able = [name for name, each in formats().items() if option in _options(each)]
             what = "named columns" if option == "keep" else f"use for {option}"
             got = value if isinstance(value, (str, int, float)) else ",".join(map(str, value))
             have = f"{listed(able)} {'have' if able[1:] else 'has'}"
             raise InputError(option, got, f"nothing: {format} has no {what}; {have}")
-    scenario, report = loader(source, throughputs, cluster, seed=seed, **options)
+    cut = TraceCut(cluster, from_s, to_s, sample, seed)
+    scenario, report = loader(source, throughputs, cut, **options)
     notes, recorded = list(report.notes), scenario.recorded
     if any(job.user is not None for job in scenario.jobs):
         notes.append(REAL if pseudonyms is None else REPLACED)
@@ -109,6 +107,11 @@ def convert(
     if pseudonyms is not None:
         scenario, report = pseudonymous(scenario, report, pseudonyms)
     return scenario.model_copy(update={"notes": report.lines(), "recorded": recorded}), report
+
+
+def _options(loader: Loader) -> list[str]:
+    """What a format reads besides what every one does."""
+    return list(inspect.signature(loader).parameters)[3:]
 
 
 def __getattr__(name: str) -> Any:

@@ -16,14 +16,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from workbench.scenario.frozen import MOST_S
-from workbench.scenario.restart_cost import Restart
+from workbench.scenario.move_and_restart_cost import Restart
 from workbench.scenario.scenario import Core, Scenario
 from workbench.scenario.traces.dropped_rows import Drops, Report
-from workbench.scenario.traces.timed import TimedRow, TraceCut, assemble, gpu_count, models, name_problem, time_problem
-from workbench.scenario.traces.trace_file import number, read_table
+from workbench.scenario.traces.timed import TimedRow, assemble, gpu_count, models, name_problem, time_problem
+from workbench.scenario.traces.trace_file import TraceCut, number, read_table
 
 FORMAT = "chronus"
 COLUMNS = (
@@ -57,21 +56,13 @@ Steps = tuple[tuple[float, float], ...]
 
 
 def convert(
-    source: str | Path,
-    throughputs: str | Path | None,
-    cluster: Mapping[str, Any] | None,
-    from_s: float | None = None,
-    to_s: float | None = None,
-    sample: int | None = None,
-    seed: int = 0,
-    keep: Sequence[str] = (),
+    source: str | Path, throughputs: str | Path | None, cut: TraceCut, keep: Sequence[str] = ()
 ) -> tuple[Scenario, Report]:
     """A scenario from a trace and a cluster (see `workbench.scenario.traces.Loader`); there is no file of throughputs.
 
     Jobs are called `job-ID` and keep GPUs, user, run time and rewards; from_s and to_s are seconds.
     """
-    cut = TraceCut(cluster, from_s, to_s, sample, seed)
-    cut.check(FORMAT, throughputs)
+    cut.check_without_speeds(FORMAT, throughputs)
     drops = Drops(tuple(keep))
     read = list(read_trace(source, drops))
     notes = ["times are read as minutes, deadlines from the submission on; iterations and interval are not read"]

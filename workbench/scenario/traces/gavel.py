@@ -26,8 +26,8 @@ from workbench.scenario.traces.cluster_spec import EXPECTED as CLUSTER_EXPECTED
 from workbench.scenario.traces.dropped_rows import Drops, Report
 from workbench.scenario.traces.trace_file import (
     STANDARD,
+    TraceCut,
     account,
-    check_cut,
     in_window,
     number,
     read_json,
@@ -102,42 +102,28 @@ class TypeSpeeds(NamedTuple):
     pairs: dict[tuple[Kind, Kind], tuple[float, float]]
 
 
-def convert(
-    source: str | Path,
-    throughputs: str | Path | None,
-    cluster: Mapping[str, Any] | None,
-    from_s: float | None = None,
-    to_s: float | None = None,
-    sample: int | None = None,
-    seed: int = 0,
-) -> tuple[Scenario, Report]:
+def convert(source: str | Path, throughputs: str | Path | None, cut: TraceCut) -> tuple[Scenario, Report]:
     """A scenario from a trace, its throughputs and a cluster (see `workbench.scenario.traces.Loader`).
 
     Jobs keep the numbers of their rows; arrivals count from `from_s`, without it from the first one of the file. Speeds
     are kept for the models that occur, on the cluster's types, at every number of GPUs the file knows; pairs only where
     both run, at the numbers of GPUs that occur.
     """
-    return convert_form(FORM, source, throughputs, cluster, from_s, to_s, sample, seed)
+    return convert_form(FORM, source, throughputs, cut)
 
 
 def convert_form(
-    form: TraceLayout,
-    source: str | Path,
-    throughputs: str | Path | None,
-    cluster: Mapping[str, Any] | None,
-    from_s: float | None,
-    to_s: float | None,
-    sample: int | None,
-    seed: int,
+    form: TraceLayout, source: str | Path, throughputs: str | Path | None, cut: TraceCut
 ) -> tuple[Scenario, Report]:
     """`convert` for a trace that is laid out in another way."""
     if throughputs is None:
         raise InputError("throughputs", None, THROUGHPUTS)
+    cluster, from_s, to_s, sample, seed = cut
     if cluster is None:
         raise InputError("cluster", None, CLUSTER_EXPECTED)
     if str(source) == str(throughputs) == STANDARD:
         raise InputError("throughputs", STANDARD, "a file, when the trace comes from standard input")
-    check_cut(from_s, to_s, sample, seed)
+    cut.check()
     called = source_name(source)
     drops, notes = Drops(), list[str]()
     read = list(read_trace(source, drops, form))

@@ -25,7 +25,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.cluster_spec import parse_cluster
 from workbench.scenario.traces.dropped_rows import Drops, Report
 from workbench.scenario.traces.synthetic import FloatArray, Workload
-from workbench.scenario.traces.trace_file import check_cut, draw_sample, sample_notes
+from workbench.scenario.traces.trace_file import TraceCut, draw_sample, sample_notes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,7 +86,7 @@ def draw(
     a size all are kept. The report counts what was dropped, by row of the frame from 1. Gangs larger than any type are
     halved until they fit. Raises InputError for missing columns, values that are no numbers, or nothing left to draw.
     """
-    check_cut(from_s, to_s, count, seed)
+    TraceCut(None, from_s, to_s, count, seed).check()
     arrival_s, duration_s, gpus = (_column(jobs, column) for column in COLUMNS)
     if from_s is None and to_s is None:
         from_s, to_s = busiest(arrival_s, hours)

@@ -12,14 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.dropped_rows import Drops, Report
 from workbench.scenario.traces.slurm_site import texts
 from workbench.scenario.traces.timed import (
     TimedRow,
-    TraceCut,
     assemble,
     dated,
     gpu_count,
@@ -27,7 +25,7 @@ from workbench.scenario.traces.timed import (
     started,
     time_problem,
 )
-from workbench.scenario.traces.trace_file import number, read_table, timestamp
+from workbench.scenario.traces.trace_file import TraceCut, number, read_table, timestamp
 
 FORMAT = "helios"
 COLUMNS = ("job_id", "user", "gpu_num", "state", "submit_time", "duration")
@@ -39,21 +37,13 @@ STATES = (*ENDED, "SUSPENDED")
 
 
 def convert(
-    source: str | Path,
-    throughputs: str | Path | None,
-    cluster: Mapping[str, Any] | None,
-    from_s: float | None = None,
-    to_s: float | None = None,
-    sample: int | None = None,
-    seed: int = 0,
-    keep: Sequence[str] = (),
+    source: str | Path, throughputs: str | Path | None, cut: TraceCut, keep: Sequence[str] = ()
 ) -> tuple[Scenario, Report]:
     """A scenario from a trace and a cluster (see `workbench.scenario.traces.Loader`); there is no file of throughputs.
 
     Jobs are called `job-ID` and keep user, GPUs and run time. from_s and to_s are seconds after the first submission.
     """
-    cut = TraceCut(cluster, from_s, to_s, sample, seed)
-    cut.check(FORMAT, throughputs)
+    cut.check_without_speeds(FORMAT, throughputs)
     drops = Drops(tuple(keep))
     rows, first = dated(list(read_trace(source, drops)))
     return assemble(source, FORMAT, rows, drops, cut, [], ENDED[0], first=first)

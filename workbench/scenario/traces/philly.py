@@ -12,7 +12,7 @@ The trace names no models (`workbench.scenario.traces.timed` says which a job ge
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,8 @@ from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.dropped_rows import Drops, Report
 from workbench.scenario.traces.slurm_site import texts
-from workbench.scenario.traces.timed import TimedRow, TraceCut, assemble, dated, name_problem, started, time_problem
-from workbench.scenario.traces.trace_file import read_json, source_name, timestamp
+from workbench.scenario.traces.timed import TimedRow, assemble, dated, name_problem, started, time_problem
+from workbench.scenario.traces.trace_file import TraceCut, read_json, source_name, timestamp
 
 FORMAT = "philly"
 TRACE = "Philly's cluster_job_log: a JSON list of jobs with jobid, submitted_time and attempts"
@@ -31,22 +31,13 @@ KEYS = ("jobid", "user", "status", "submitted_time", "attempts")
 NO_TIME = (None, "", "None")
 
 
-def convert(
-    source: str | Path,
-    throughputs: str | Path | None,
-    cluster: Mapping[str, Any] | None,
-    from_s: float | None = None,
-    to_s: float | None = None,
-    sample: int | None = None,
-    seed: int = 0,
-) -> tuple[Scenario, Report]:
+def convert(source: str | Path, throughputs: str | Path | None, cut: TraceCut) -> tuple[Scenario, Report]:
     """A scenario from a log and a cluster (see `workbench.scenario.traces.Loader`); there is no file of throughputs.
 
     Jobs keep their id, user, GPUs and run time. from_s and to_s are seconds after the log's first submission. A job's
     model is drawn with `seed` and is the same whatever window or sample is kept.
     """
-    cut = TraceCut(cluster, from_s, to_s, sample, seed)
-    cut.check(FORMAT, throughputs)
+    cut.check_without_speeds(FORMAT, throughputs)
     drops = Drops()
     rows, first = dated(list(read_log(source, drops)))
     notes = ["line numbers count the jobs of the list"]

@@ -52,14 +52,13 @@ from workbench.scenario.traces.slurm_text import resources as tres
 from workbench.scenario.traces.timed import (
     Recording,
     TimedRow,
-    TraceCut,
     assemble,
     dated,
     gpu_count,
     name_problem,
     time_problem,
 )
-from workbench.scenario.traces.trace_file import read_any, read_table, source_name
+from workbench.scenario.traces.trace_file import TraceCut, read_any, read_table, source_name
 
 FORMAT = "sacct"
 COLUMNS = ("JobID", "Submit", "State")
@@ -134,11 +133,7 @@ class _Log:
 def convert(
     source: str | Path,
     throughputs: str | Path | None,
-    cluster: Mapping[str, Any] | None,
-    from_s: float | None = None,
-    to_s: float | None = None,
-    sample: int | None = None,
-    seed: int = 0,
+    cut: TraceCut,
     keep: Sequence[str] = (),
     *,
     columns: Sequence[str] = (),
@@ -156,7 +151,7 @@ def convert(
     (`workbench.scenario.traces.ratios`). Without nodes and without a cluster, the cluster is what jobs of the log were
     seen to use. Jobs are called `job-ID`. from_s and to_s are seconds after the first submission.
     """
-    log, site = _Log(Drops(tuple(keep))), Site()
+    log, site, cluster = _Log(Drops(tuple(keep))), Site(), cut.cluster
     files = {"nodes": nodes, "limits": limits, "shares": shares, "config": config, "events": events}
     for option, path in ((option, path) for option, paths in files.items() for path in paths):
         site.read(option, path)
@@ -183,8 +178,8 @@ def convert(
     first = min((row.times["submit_s"] for row in read), default=0.0)
     starts = [_start(row) for row in read if "start_s" in row.times]
     rows, zero = dated(read)
-    cut = TraceCut(cluster, from_s, to_s, sample, seed)
-    cut.check(FORMAT, throughputs)
+    cut = cut._replace(cluster=cluster)
+    cut.check_without_speeds(FORMAT, throughputs)
     recording = Recording(
         ratios=known,
         entities=lambda begin_s: site.entities(first + begin_s, starts),

@@ -7,26 +7,17 @@ and throughput, as in `workbench.scenario.traces.gavel`: it is not read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.dropped_rows import Report
 from workbench.scenario.traces.gavel import TraceLayout, convert_form
+from workbench.scenario.traces.trace_file import TraceCut
 
 FORMAT = "shockwave"
 FORM = TraceLayout(FORMAT, "a Shockwave trace: one job a line, 12 columns between tabs", 12, (5, 6, 8, 9, 11), mode=7)
 
 
-def convert(
-    source: str | Path,
-    throughputs: str | Path | None,
-    cluster: Mapping[str, Any] | None,
-    from_s: float | None = None,
-    to_s: float | None = None,
-    sample: int | None = None,
-    seed: int = 0,
-) -> tuple[Scenario, Report]:
+def convert(source: str | Path, throughputs: str | Path | None, cut: TraceCut) -> tuple[Scenario, Report]:
     """A scenario from a trace, its throughputs and a cluster (see `workbench.scenario.traces.Loader`)."""
-    return convert_form(FORM, source, throughputs, cluster, from_s, to_s, sample, seed)
+    return convert_form(FORM, source, throughputs, cut)

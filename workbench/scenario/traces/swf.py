@@ -18,9 +18,8 @@ The log names no models (`workbench.scenario.traces.timed` says which a job gets
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
 
 from workbench.base.errors import InputError, Words, counted
 from workbench.base.text import is_name
@@ -28,7 +27,6 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.dropped_rows import Drops, Report
 from workbench.scenario.traces.timed import (
     TimedRow,
-    TraceCut,
     assemble,
     gpu_count,
     name_problem,
@@ -36,7 +34,7 @@ from workbench.scenario.traces.timed import (
     started,
     time_problem,
 )
-from workbench.scenario.traces.trace_file import number, read_lines, source_name
+from workbench.scenario.traces.trace_file import TraceCut, number, read_lines, source_name
 
 FORMAT = "swf"
 FIELDS = 18
@@ -46,22 +44,13 @@ PARTS = (2, 3, 4)
 _FACT = re.compile(r";\s*(MaxNodes|MaxProcs)\s*:\s*(\d{1,9})\b", re.ASCII)
 
 
-def convert(
-    source: str | Path,
-    throughputs: str | Path | None,
-    cluster: Mapping[str, Any] | None,
-    from_s: float | None = None,
-    to_s: float | None = None,
-    sample: int | None = None,
-    seed: int = 0,
-) -> tuple[Scenario, Report]:
+def convert(source: str | Path, throughputs: str | Path | None, cut: TraceCut) -> tuple[Scenario, Report]:
     """A scenario from a log and a cluster (see `workbench.scenario.traces.Loader`); there is no file of throughputs.
 
     Jobs are called `job-NUMBER`, users `user-NUMBER`; from_s and to_s are seconds as in the log.
     """
-    cut = TraceCut(cluster, from_s, to_s, sample, seed)
-    cut.check(FORMAT, throughputs)
-    gpus_per_node = max(node.gpus for node in plain_cluster(cluster, source_name(source)).machines)
+    cut.check_without_speeds(FORMAT, throughputs)
+    gpus_per_node = max(node.gpus for node in plain_cluster(cut.cluster, source_name(source)).machines)
     lines = read_lines(source, TRACE)
     gpus_of, rule = processor_rule(lines, gpus_per_node)
     drops = Drops()

@@ -31,15 +31,14 @@ from workbench.scenario.job import RewardStep
 from workbench.scenario.scenario import Recorded, Scenario
 from workbench.scenario.throughput import Scaling, ThroughputRow, Throughputs
 from workbench.scenario.traces import builtin
-from workbench.scenario.traces.cluster_spec import EXPECTED as CLUSTER_EXPECTED
 from workbench.scenario.traces.dropped_rows import Drops, Report
 from workbench.scenario.traces.hadar import GPU_HOURS, HOUR
 from workbench.scenario.traces.synthetic import SCHEDULERS as SCHEDULERS_OF_TYPES
 from workbench.scenario.traces.synthetic import FloatArray, Workload
 from workbench.scenario.traces.trace_file import (
     EPOCH,
+    TraceCut,
     account,
-    check_cut,
     in_window,
     sample_notes,
     sampled,
@@ -154,26 +153,6 @@ class Recording:
     ratios: Sequence[Ratio] = ()
     entities: Callable[[float], list[dict[str, Any]]] = _nothing
     outages: Callable[[float, float, Sequence[str]], list[dict[str, Any]]] = _nothing
-
-
-@dataclass(frozen=True, slots=True)
-class TraceCut:
-    """The cluster and which jobs to keep, as `workbench.scenario.traces.Loader` has them."""
-
-    cluster: Mapping[str, Any] | None
-    from_s: float | None
-    to_s: float | None
-    sample: int | None
-    seed: int
-
-    def check(self, format: str, throughputs: str | Path | None) -> None:
-        """Raise InputError for what can be refused before the file is read."""
-        if throughputs is not None:
-            expected = f"no file of speeds: a {format} trace has none, the built-in ones are taken"
-            raise InputError("throughputs", str(throughputs), expected)
-        if self.cluster is None:
-            raise InputError("cluster", None, CLUSTER_EXPECTED)
-        check_cut(self.from_s, self.to_s, self.sample, self.seed)
 
 
 def models() -> list[str]:

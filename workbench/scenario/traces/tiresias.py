@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from workbench.base.errors import InputError, Words
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.dropped_rows import Drops, Report
-from workbench.scenario.traces.timed import TimedRow, TraceCut, assemble, gpu_count, models, name_problem, time_problem
-from workbench.scenario.traces.trace_file import number, read_table, source_name
+from workbench.scenario.traces.timed import TimedRow, assemble, gpu_count, models, name_problem, time_problem
+from workbench.scenario.traces.trace_file import TraceCut, number, read_table, source_name
 
 FORMAT = "tiresias"
 COLUMNS = ("job_id", "num_gpu", "submit_time", "model_name", "duration")
@@ -31,21 +30,13 @@ MODELS = {
 
 
 def convert(
-    source: str | Path,
-    throughputs: str | Path | None,
-    cluster: Mapping[str, Any] | None,
-    from_s: float | None = None,
-    to_s: float | None = None,
-    sample: int | None = None,
-    seed: int = 0,
-    keep: Sequence[str] = (),
+    source: str | Path, throughputs: str | Path | None, cut: TraceCut, keep: Sequence[str] = ()
 ) -> tuple[Scenario, Report]:
     """A scenario from a trace and a cluster (see `workbench.scenario.traces.Loader`); there is no file of throughputs.
 
     Jobs are called `job-ID` and keep GPUs and run time; from_s and to_s are seconds as in the file.
     """
-    cut = TraceCut(cluster, from_s, to_s, sample, seed)
-    cut.check(FORMAT, throughputs)
+    cut.check_without_speeds(FORMAT, throughputs)
     drops = Drops(tuple(keep))
     read = list(read_trace(source, drops))
     return assemble(

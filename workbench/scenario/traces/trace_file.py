@@ -19,6 +19,7 @@ import numpy as np
 from workbench.base.errors import InputError, Words, counted, why
 from workbench.base.files import parse_json
 from workbench.base.text import MOST_LETTERS, is_name
+from workbench.scenario.traces.cluster_spec import EXPECTED as CLUSTER_EXPECTED
 from workbench.scenario.traces.dropped_rows import Drops, Report
 
 STANDARD = "-"
@@ -222,16 +223,34 @@ def check_seed(seed: int) -> None:
         raise InputError("seed", seed, "a whole number, at least 0 and below 2**63")
 
 
-def check_cut(from_s: float | None, to_s: float | None, sample: int | None, seed: int) -> None:
-    """Raise InputError if the window, the sample or its seed makes no sense."""
-    check_seed(seed)
-    for name, value in (("from_s", from_s), ("to_s", to_s)):
-        if value is not None and not (math.isfinite(value) and value >= 0):
-            raise InputError(name, value, "seconds, at least 0")
-    if to_s is not None and to_s <= (from_s or 0.0):
-        raise InputError("to_s", to_s, f"a time after the begin of the window ({from_s or 0.0:g} s)")
-    if sample is not None and sample < 1:
-        raise InputError("sample", sample, "at least one job")
+class TraceCut(NamedTuple):
+    """The cluster of a trace, and which of its jobs to keep, as `workbench.scenario.traces.Loader` has them."""
+
+    cluster: Mapping[str, Any] | None
+    from_s: float | None = None
+    to_s: float | None = None
+    sample: int | None = None
+    seed: int = 0
+
+    def check(self) -> None:
+        """Raise InputError if the window, the sample or its seed makes no sense."""
+        check_seed(self.seed)
+        for name, value in (("from_s", self.from_s), ("to_s", self.to_s)):
+            if value is not None and not (math.isfinite(value) and value >= 0):
+                raise InputError(name, value, "seconds, at least 0")
+        if self.to_s is not None and self.to_s <= (self.from_s or 0.0):
+            raise InputError("to_s", self.to_s, f"a time after the begin of the window ({self.from_s or 0.0:g} s)")
+        if self.sample is not None and self.sample < 1:
+            raise InputError("sample", self.sample, "at least one job")
+
+    def check_without_speeds(self, format: str, throughputs: str | Path | None) -> None:
+        """Raise InputError for what can be refused of a format without speeds before the file is read."""
+        if throughputs is not None:
+            expected = f"no file of speeds: a {format} trace has none, the built-in ones are taken"
+            raise InputError("throughputs", str(throughputs), expected)
+        if self.cluster is None:
+            raise InputError("cluster", None, CLUSTER_EXPECTED)
+        self.check()
 
 
 def draw_sample(count: int, sample: int | None, seed: int) -> list[int]:
