@@ -9,6 +9,7 @@ from typing import Protocol
 
 import ipywidgets as w
 
+from widgets.parts.status_line import StatusLine
 from workbench.scenario.scenario import Scenario
 
 RUN = "This lab's run"
@@ -46,6 +47,15 @@ def pages_of(paper: str) -> Sequence[MakePage]:
     name = f"widgets.pages.{paper}"
     pages: Sequence[MakePage] = import_module(name).PAGES if find_spec(name) else ()
     return pages
+
+
+def two_columns(controls: Sequence[w.Widget], charts: Sequence[w.Widget], said: StatusLine) -> w.HBox:
+    """Such a page: its controls, and beside them what goes on, above the charts."""
+    left, right = w.VBox(list(controls)), w.VBox([said, *charts])
+    box = w.HBox([left, right])
+    for part, name in ((said, "page-status"), (left, "page-controls"), (right, "page-charts"), (box, "page")):
+        part.add_class(f"wb-{name}")
+    return box
 
 
 class PageChoice:

@@ -9,7 +9,7 @@ import ipywidgets as w
 
 from widgets.editors.mistakes import what_is_wrong
 from widgets.lab.results import drawings
-from widgets.lab.side_page import Host
+from widgets.lab.side_page import Host, two_columns
 from widgets.pages.hare.schedules import ROUNDS, SLIDER, listed
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.status_line import StatusLine
@@ -27,7 +27,6 @@ class BoundsPage:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._said = StatusLine()
-        self._said.add_class("wb-page-status")
         self._asked = StudyQuestion(
             "hare.against_bounds", self._said, lambda _, found: self._show(found), self._summary
         )
@@ -46,12 +45,7 @@ class BoundsPage:
             "the bound may be weak, or the schedule. The objective is the sum of weight x completion time, with all "
             "jobs known ahead and free switches. The page Model solves the problem itself.</p>"
         )
-        left = w.VBox([self.rounds, text, self._missing])
-        left.add_class("wb-page-controls")
-        right = w.VBox([self._said, self.page.box])
-        right.add_class("wb-page-charts")
-        self.box = w.HBox([left, right])
-        self.box.add_class("wb-page")
+        self.box = two_columns([self.rounds, text, self._missing], [self.page.box], self._said)
 
     def opened(self) -> None:
         """Solve for the lab's jobs, if they are others than those that are shown."""

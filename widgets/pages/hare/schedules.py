@@ -10,7 +10,7 @@ import ipywidgets as w
 
 from widgets.editors.mistakes import what_is_wrong
 from widgets.lab.results import drawings
-from widgets.lab.side_page import Host
+from widgets.lab.side_page import Host, two_columns
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.edit_table import EditColumn, EditTable, Row
 from widgets.parts.playback import Playback
@@ -109,7 +109,6 @@ class FigureOnePage:
         self._base = preset("hare_example")
         self._gpus = list(self._base.cluster.types)
         self._said = StatusLine()
-        self._said.add_class("wb-page-status")
         self._asked = StudyQuestion("hare.figure_1", self._said, lambda _, found: self.gantts.add(found), self._summary)
         self._shown: list[Row] | None = None
         columns = [EditColumn("job", "Job", width=4)]
@@ -130,12 +129,7 @@ class FigureOnePage:
             "text, 10.5, 9 and 8.5 s. Change one and all three follow; (c) is solved to the optimum, which takes a "
             "few seconds. Point at a task to see for which it waits; click one to follow its job.</p>"
         )
-        left = w.VBox([text, self.table, again])
-        left.add_class("wb-page-controls")
-        right = w.VBox([self._said, self.gantts.box])
-        right.add_class("wb-page-charts")
-        self.box = w.HBox([left, right])
-        self.box.add_class("wb-page")
+        self.box = two_columns([text, self.table, again], [self.gantts.box], self._said)
 
     def opened(self) -> None:
         """Schedule the times in the table, if they are others than those that are shown."""
@@ -191,7 +185,6 @@ class SynchronisationPage:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._said = StatusLine()
-        self._said.add_class("wb-page-status")
         self._asked = StudyQuestion("hare.three_ways", self._said, lambda _, found: self._add(found), self._summary)
         self._shown: tuple[Any, ...] | None = None
         self._missing = w.HTML()
@@ -224,12 +217,8 @@ class SynchronisationPage:
             "train as well (the slider; the paper does not use it). The strip below a task is its synchronising, a "
             "dashed line the barrier of a round, a full one the end of a job.</p>"
         )
-        left = w.VBox([self.jobs, self.more, self.rounds, self._missing, text])
-        left.add_class("wb-page-controls")
-        right = w.VBox([self._said, self.gantts.box])
-        right.add_class("wb-page-charts")
-        self.box = w.HBox([left, right])
-        self.box.add_class("wb-page")
+        controls = [self.jobs, self.more, self.rounds, self._missing, text]
+        self.box = two_columns(controls, [self.gantts.box], self._said)
 
     def opened(self) -> None:
         """Schedule what is chosen, if it is something else than what is shown."""

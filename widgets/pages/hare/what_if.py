@@ -9,7 +9,7 @@ import ipywidgets as w
 import pandas as pd
 
 from widgets.lab.results import drawings
-from widgets.lab.side_page import Host
+from widgets.lab.side_page import Host, two_columns
 from widgets.pages.hare.bounds import claim_text
 from widgets.pages.hare.schedules import SLIDER, tools_of
 from widgets.parts.chart_page import ChartPage
@@ -85,7 +85,6 @@ class WhatIfPage:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._said = StatusLine()
-        self._said.add_class("wb-page-status")
         self._asked = StudyQuestion("hare.weighted_jct", self._said, self._add, self._summary)
         self._shown: tuple[Any, ...] | None = None
         self._points: list[Any] = []
@@ -119,16 +118,13 @@ class WhatIfPage:
             "or tasks with the same times. Hare knows all jobs ahead, as in the paper; switches are free. Lengths, "
             "weights, arrivals and the parts of the types are ours.</p>"
         )
-        left = w.VBox([*self.controls.values(), self.figure, self.show, buttons, text, self._note])
-        left.add_class("wb-page-controls")
         self.playback = Playback([self.gantt.view])
         pages = [self.bars, self.curve, self.gantt]
         self._schedule = w.VBox([w.HBox([self.playback]), self.gantt.box])
         self._schedule.add_class("wb-played")
-        right = w.VBox([self._said, self.bars.box, self.curve.box, self._schedule, tools_of(pages)])
-        right.add_class("wb-page-charts")
-        self.box = w.HBox([left, right])
-        self.box.add_class("wb-page")
+        controls = [*self.controls.values(), self.figure, self.show, buttons, text, self._note]
+        charts = [self.bars.box, self.curve.box, self._schedule, tools_of(pages)]
+        self.box = two_columns(controls, charts, self._said)
 
     def _make_controls(self) -> dict[str, Any]:
         def slider(options: Any, name: str, value: Any, tooltip: str) -> Any:

@@ -231,7 +231,7 @@ Data = TypeVar("Data", bound=AllocationInstance)
 
 _mine = threading.local()
 """`last`: the last model that this thread stated; `before`: its model, while the next one is stated. Not an argument:
-it would stand in the `build` of all thirteen formulations, which are there to be read."""
+it would stand in every formulation's `build`, which is there to be read."""
 
 
 @dataclass(frozen=True, eq=False)
