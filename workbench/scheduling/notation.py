@@ -244,14 +244,15 @@ def _code_by_part(code: str) -> dict[str, str]:
     lines = code.splitlines()
     found: dict[str, str] = {}
     for node in ast.walk(ast.parse(code)):
-        first, names = getattr(node, "lineno", 0), []
         if isinstance(node, ast.FunctionDef) and node.decorator_list:
             names, first = [node.name], node.decorator_list[0].lineno
         elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
-            names = [node.targets[0].attr]
+            names, first = [node.targets[0].attr], node.lineno
         elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             made = ((each.arg, ast.unparse(each.value)) for each in node.value.keywords)
-            names = [name for name, text in made if name and text.startswith("pyo.")]
+            names, first = [name for name, text in made if name and text.startswith("pyo.")], node.lineno
+        else:
+            continue
         for name in names:
             found.setdefault(name, textwrap.dedent("\n".join(lines[first - 1 : node.end_lineno])))
     return found
