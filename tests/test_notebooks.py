@@ -50,19 +50,19 @@ MOST_SECONDS = 60.0
 
 CLAIMS = {
     "00_start_here": """
-assert idle.guess("The next job needs two of them") and best.guess("fair")
+assert idle.guess("The next job needs two of them") and unsure.guess("SRTF") and cap_moves.guess("vision")
 now = fair.timeline[(fair.timeline["start_s"] <= 2700) & (fair.timeline["end_s"] > 2700)]
 assert dict(zip(now["job"], now["node"])) == {"game": "slow-0", "translation": "fast-0"}
 chain = workbench.chain(fair, "fast-0/1", at=2700)
 links = {link.step: link.text for link in chain.links}
 assert list(links) == ["rows", "share", "rank", "placement"] and "1. game on k80: no time there yet" in links["rank"]
-assert any(row.verdict == "cause" for row in chain.rows)
+assert all(row.verdict == "cause" for row in chain.rows)
+assert "decisive: no more GPUs of a type" in chain.summary
 ends_of_vision = [end_of_vision(weight) for weight in (1, 2, 10)]
 assert ends_of_vision == sorted(ends_of_vision, reverse=True) and ends_of_vision[0] > 150 > 120 > ends_of_vision[2]
 fast = [run.shares.query("accelerator == 'v100'")["share"].max() for run in both]
 assert fast[0] > 0.5 >= fast[1] - 1e-9
-assert later.loc["FIFO", "low"] < 0 < later.loc["SRTF", "difference"]
-assert later.loc["capped", "low"] < 0 < later.loc["capped", "difference"]
+assert later.loc["SRTF", "low"] < 0 < min(later.loc["FIFO", "low"], later.loc["capped", "low"])
 lab.scenario.require_runnable()
 """,
     "01_gavel": """
@@ -177,31 +177,36 @@ assert readers == [{"hops"}, {"gavel.max_min_fairness", "hare"}, {"chronus"}]
 winners = {"mean_jct_s": "srtf", "max_finish_time_fairness": "srtf", "utilisation": "hadar", "makespan_s": "hadar"}
 winners |= {"preemptions": "hare", "weighted_miss_rate": "chronus"}
 assert all(best.index[best[measure]].tolist() == [name] for measure, name in winners.items())
+assert worth.guess("less than one of them") and own > table["weighted_miss_rate"]["chronus"]  # until it is changed
+assert workbench.summary(mine)["mean_jct_s"] > table["mean_jct_s"][names[0]]
 assert table["mean_jct_s"].idxmax() == "hare" and metrics.diverged_s(jobs) == scenario.jobs[0].arrival_s
 assert [same_without(name) for name in ("gavel.max_min_fairness", "hadar", "srtf")] == [True] * 3
 """,
     "08_what_if": """
+from workbench.analysis.metrics.confidence import t_quantile
 shown = found.differences.set_index(["change", "measure"])
-mean_jct, dearer = (shown.xs(name, level="measure") for name in ("mean_jct_s", "mean_cost_usd"))
+mean_jct, waits, ends = (shown.xs(name, level="measure") for name in ("mean_jct_s", "mean_wait_s", "makespan_s"))
 assert (mean_jct["pairs"] == 8).all() and (mean_jct["high"] < 0).all()
-assert (mean_jct["after"] / mean_jct["before"]).round(2).tolist() == [0.47, 0.6, 0.64]
-assert (dearer["low"] < 0).all() and (dearer["high"] > 0).all() and shown.loc[(changes[2], "mean_wait_s"), "low"] > 0
+assert (ends["low"] < 0).all() and (ends["high"] > 0).all() and (waits["low"] > 0).tolist() == [False, False, True]
+assert mean_jct.loc[changes[1], "after"] < mean_jct.loc[changes[0], "after"] < mean_jct.loc[changes[2], "after"]
 own_run = workbench.summary(workbench.simulate(scenario, today))["mean_jct_s"]
-assert (mean_jct["before"] == own_run).all() and sum("leave out" in said for said in found.conclusions) == 1
+assert (mean_jct["before"] == own_run).all() and len(found.runs) == 4 and "its 10 days" in " ".join(found.conclusions)
+assert scenario.cluster.gpus == len(scenario.cluster.machines) == 6 and round(t_quantile(0.95, 6), 3) == 2.447
 assert round(relaxed.after, 3) == 0.85 and {round(each, 6) for each in bought.values()} == {1}
 assert by_type[["dual", "one_more"]].idxmax().tolist() == ["v100"] * 2
 assert by_type[["dual_per_usd", "one_more_per_usd"]].idxmax().tolist() == ["k80"] * 2
-assert longer > 0 and level.guess("both the same")
-for one in (rows.xs(name, level="measure") for name in ("mean_jct_s", "mean_cost_usd")):
-    assert one["low"].iloc[0] < 0 < one["low"].iloc[1]
+assert (order, round(stated, 3)) == ({"v100": 0, "k80": 1}, 0.85)  # until the budget is changed
+one = rows.xs("mean_jct_s", level="measure")
+assert (one["low"] > 0).all() and rows.xs("makespan_s", level="measure")["low"].lt(0).all()
 assert "<script" not in report.what_if_report(found, values)
-assert fastest.guess(changes[0]) and losers.guess(16) and buys.guess("k80") and slower.guess("they do not show it")
+assert fastest.guess(changes[1]) and losers.guess(63) and buys.guess("k80") and queue.guess(180)
 """,
     "09_sweep": """
 by_round = table.groupby(["scheduler", "round_s"])["restarts"].mean()
 assert (table["status"] == "done").all() and (told[-1].done, more[0].kept, more[-1].done) == (40, 40, 20)
 assert by_round["fifo"].max() == 0 < by_round["las"].iloc[-1] < by_round["las"].iloc[0]
 assert wider[wider["scheduler"] != "srtf"]["wall_s"].tolist() == table["wall_s"].tolist(), "taken from the store"
+assert changed.guess(10) and (capping["status"] == "done").all() and anew[0].kept == 10
 assert by_load.groupby("scenario")["mean_jct_s"].mean().is_monotonic_decreasing
 assert [abs(mean) > half for mean, half in later.values()] == [True, False, True]
 assert min(later["3 min"][0], later["120 min"][0]) > 0
@@ -221,7 +226,14 @@ assert set(table["paper"]) == set(names)
 assert sized.guess("hops") and late.guess("hops") and missed[["gavel.max_min_fairness", "hadar", "chronus"]].eq(0).all()
 stopped = beside["stopped"]
 assert stopped["hadar"] == stopped["hare"] == 0 and stopped.idxmax() == "hops" and stopped.idxmin() in ("hadar", "hare")
-assert stopped["gavel.max_min_fairness"] > stopped["chronus"] > 0 and first == "hadar"
+assert stopped["gavel.max_min_fairness"] > stopped["chronus"] > 0 and quickest.guess("hadar")
+assert promised.guess("no, but earlier than before") and (ends["told"] > ends["before"]).drop("plain").all()
+wait = pair[0].jobs.set_index("job").loc["plain"]
+assert wait["waited_s"] > 3600 and wait["moves"] > 10 and pair[0].scenario.jobs[0].gpus == 4
+yes = workbench.paper_map().set_index("handles").iloc[:, :5]
+assert (yes.sum(axis="columns") == 1).any()
+lettered = index.set_index("idea").loc["deadline"].ne("")
+assert lettered[lettered].index.tolist() == ["gavel", "chronus"]
 begins = runs["hadar"].timeline.groupby("job")["start_s"].min()
 assert begins.drop("late").idxmax() == "plain" and begins["plain"] > 3 * 3600
 assert set(runs["hare"].timeline["gpus"]) == {1} and runs["chronus"].timeline["start_s"].min() >= 0
@@ -284,7 +296,7 @@ def test_a_notebook_is_thin_and_stripped(path: Path) -> None:
     cells = code(notebook)
     trees = [ast.parse(source) for source in cells]
     own = [source for source in cells if OWN_MODEL in source and EXERCISE not in source]
-    assert len(own) == (path.stem[:2] in {f"{n:02}" for n in (*range(7), 12)}), "a model stands in one cell"
+    assert len(own) == (path.stem[:2] in {f"{n:02}" for n in (*range(10), 11, 12)}), "a model stands in one cell"
     asked = [source for source in cells if EXERCISE in source]
     assert all(lines <= MOST_EXERCISE_LINES for source in asked for lines in lines_of("Exercise", source))
     thin = [source for source in cells if source not in own + asked]

@@ -56,7 +56,9 @@ def test_an_exercise_replies_to_what_is_answered() -> None:
     for value, text in (("x", "Not yet."), ([], "Not yet.")):
         assert one.answer(value).said == text
     failing = Exercise("?", lambda answer: answer > 1, hint="A number.")
-    assert failing.answer("x").said.startswith("This could not be checked. Is it of the kind")
+    for value, kind in (("x", "a text"), ([2], "a list"), ({1: 2}, "a dictionary"), (1j, "")):
+        said = f"This is {kind}. Read again" if kind else "This could not be checked. Is it of the kind"
+        assert failing.answer(value).said.startswith(said)
     told = Exercise("?", lambda answer: "Too few." if answer < 3 else True, hint="More.", name="told")
     assert told.answer(2).said == "Too few." and told.answer(3).right
 

@@ -31,6 +31,8 @@ EMPTY = "Write your answer in the cell, in place of the three dots, and run it."
 SOLVED = "Right."
 NOT_YET = "Not yet."
 NUMBERED = "exercise"
+KINDS = {bool: "yes or no", Real: "a number", str: "a text", list | tuple | set: "a list", dict: "a dictionary"}
+PLAIN = tuple(KINDS)
 
 
 class Exercise:
@@ -142,6 +144,8 @@ class Exercise:
         except WorkbenchError as error:
             return False, f"The workbench says: {error}"
         except Exception as error:
+            if isinstance(value, PLAIN):
+                return False, f"This is {_kind(value)}. Read again what the question asks for."
             said = f"{type(error).__name__}: {error}"
             return False, f"This could not be checked. Is it of the kind that the question asks for? {said}"
         return False, idea or (found if isinstance(found, str) else "") or NOT_YET
@@ -221,6 +225,11 @@ def as_typed(text: str) -> Any:
         return float(Fraction(text.replace(" ", "")))
     except (ValueError, ZeroDivisionError):
         return text.strip()
+
+
+def _kind(value: Any) -> str:
+    """What data are, in words."""
+    return next(words for kind, words in KINDS.items() if isinstance(value, kind))
 
 
 def _short(value: Any) -> str:

@@ -46,7 +46,7 @@ MISTAKES: dict[str, dict[str, Rule]] = {
     "job_time": {
         "A job has one hour in an hour, on however many GPUs it is.": lambda m, job: _time(m, job) <= m.gang[job],
         "The row is about a job's time. Its GPUs do not count here.": lambda m, job: m.gang[job] * _time(m, job) <= 1,
-        "This way a job must run all of the time. It may wait.": lambda m, job: _time(m, job) == 1,
+        "This way a job must run all of the time. A job is allowed to wait.": lambda m, job: _time(m, job) == 1,
         "Turn the sign: your row asks for more than all of the time.": lambda m, job: _time(m, job) >= 1,
     },
     "capacity": {
@@ -57,6 +57,9 @@ MISTAKES: dict[str, dict[str, Rule]] = {
     "epigraph": {
         "A weight divides: who counts more needs more speed for the same level.": lambda m, job: (
             m.level <= m.gang[job] * m.weight[job] / m.equal[job] * m.throughput[job]
+        ),
+        "The weight is missing, and so is the number of GPUs.": lambda m, job: (
+            m.level <= m.throughput[job] / m.equal[job]
         ),
         "The weight is missing.": lambda m, job: m.level <= m.gang[job] / m.equal[job] * m.throughput[job],
         "The number of GPUs is missing.": lambda m, job: m.level <= m.throughput[job] / (m.weight[job] * m.equal[job]),
@@ -71,6 +74,12 @@ MISTAKES: dict[str, dict[str, Rule]] = {
 """Usual mistakes in a row, each with what is said of it. The first of a row is the one that `spoil` makes."""
 SPOILT = tuple(MISTAKES)
 """The rows that `spoil` can spoil."""
+LOOK = {
+    "job_time": "Look at the row job_time of wide: its shares add up to at most 1, as for the others.",
+    "capacity": "Look at the rows of capacity: wide counts twice in each, as it takes two GPUs.",
+    "epigraph": "Look at the row epigraph of big: its weight of 2 divides, as it should.",
+}
+"""What is said to somebody who takes a row for spoilt that is as it should be."""
 
 
 def instance(rng: random.Random | None = None, weight: float = 1.0) -> Scenario:
