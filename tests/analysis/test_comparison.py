@@ -10,9 +10,9 @@ import pytest
 import scipy.stats
 
 import workbench
-from workbench.analysis import draws
+from workbench.analysis import bootstrap
+from workbench.analysis.bootstrap import other_jobs
 from workbench.analysis.comparison import PAIRED, ComparisonCase, best_of, list_cases
-from workbench.analysis.draws import other_jobs
 from workbench.analysis.metrics import MAIN
 from workbench.analysis.metrics.confidence import chance, holm
 from workbench.base.errors import InputError, ScenarioError
@@ -339,6 +339,6 @@ def test_a_long_log_is_drawn_in_blocks_and_a_single_job_is_not_drawn() -> None:
     first = SMALL.jobs[0]
     hours = [first.model_copy(update={"name": f"j{hour}", "arrival_s": 3600.0 * hour}) for hour in range(5)]
     log = SMALL.replace(jobs=hours, schedulers=[])
-    assert other_jobs(log, 3) == draws.drawn(log, 3) != log
+    assert other_jobs(log, 3) == bootstrap.drawn(log, 3) != log
     alone = SMALL.replace(jobs=[first], schedulers=[])
     assert other_jobs(alone, 3) == alone

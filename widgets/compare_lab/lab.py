@@ -23,8 +23,8 @@ from widgets.work.kernel import is_small
 from widgets.work.many import ManyWork
 from widgets.work.pace import Paced
 from widgets.work.work import when_idle
+from workbench.analysis.bootstrap import check_bootstrap, other_jobs_said
 from workbench.analysis.comparison import Comparison, Entry, list_cases
-from workbench.analysis.draws import check_bootstrap, other_jobs_said
 from workbench.base.errors import InputError, Words, counted
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario

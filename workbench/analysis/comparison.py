@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from workbench.analysis.draws import check_bootstrap, other_jobs
+from workbench.analysis.bootstrap import check_bootstrap, other_jobs
 from workbench.analysis.metrics import MAIN, Summary, comparison_page, metric, summary, with_known
 from workbench.analysis.metrics.confidence import LEVEL, chance, holm, mean_interval
 from workbench.analysis.metrics.paired import SAME, paired
@@ -240,8 +240,8 @@ def compare(
     speeds of types (`oracle`). Several by name: each scheduler runs with each of them, as `LABEL, BELIEF`, so that
     `paired` says what it is worth to know more. charge_decisions: simulated seconds that each decision of each takes,
     or `measured`, see `simulate`. bootstrap: every seed but the first has other jobs like the scenario's, the same for
-    all schedulers (`workbench.analysis.draws.other_jobs`); else seeds differ in the chances of a run alone, and where
-    nothing in it is left to chance all give the same.
+    all schedulers (`workbench.analysis.bootstrap.other_jobs`); else seeds differ in the chances of a run alone, and
+    where nothing in it is left to chance all give the same.
 
     A run that fails for a stated reason (a limit broken, a problem without a solution, a mistake in a function of the
     session's own) stands in `failed` and ends no other. If all fail, the first one's error is raised; so is what is

@@ -8,7 +8,7 @@ import pytest
 
 import workbench
 from tests.analysis.whatif.logs import HOURS, of_hours
-from workbench.analysis.draws import block_s, left_out, varied
+from workbench.analysis.bootstrap import block_s, left_out, varied
 from workbench.analysis.whatif import (
     Change,
     Configuration,

@@ -1,6 +1,6 @@
 """What if one thing were different: changes, paired runs with confidence intervals, and what one more GPU is worth."""
 
-from workbench.analysis.draws import drawn
+from workbench.analysis.bootstrap import drawn
 from workbench.analysis.metrics.paired import Paired, paired
 from workbench.analysis.whatif.ask import WhatIf, WhatIfQuestion, ask, concluded, what_if
 from workbench.analysis.whatif.change import Change

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.draws import block_s, check_bootstrap, drawn, varied
+from workbench.analysis.bootstrap import block_s, check_bootstrap, drawn, varied
 from workbench.analysis.metrics import summary
 from workbench.analysis.metrics.confidence import LEVEL
 from workbench.analysis.metrics.paired import check_level
@@ -232,7 +232,7 @@ def what_if(
 
     change: a `Change` or its text (`nodes v100=+8`; `help(workbench.analysis.whatif.changes)` lists all), or several,
     each of which is compared with today; knobs: of today's scheduler; seeds: one pair of runs for each, default the
-    scenario's; bootstrap: draw the log anew, by days, for each pair but the first (`workbench.analysis.draws`),
+    scenario's; bootstrap: draw the log anew, by days, for each pair but the first (`workbench.analysis.bootstrap`),
     else the seed alone differs between them; level: of the confidence intervals; belief: of both sides, as for
     `workbench.compare`; until_s: as for `workbench.simulate`; demand: both sides also with so many percent of the jobs
     in the same time, as (110, 125); processes: how many; on_run: called with the number of

@@ -6,8 +6,8 @@ import math
 import re
 from typing import TYPE_CHECKING
 
+from workbench.analysis.bootstrap import left_out
 from workbench.analysis.calibration import NOTE
-from workbench.analysis.draws import left_out
 from workbench.analysis.metrics.summary import shown
 from workbench.analysis.whatif.site_changes import date_of
 from workbench.analysis.whatif.tables import Difference, Waits, rows_of, sooner_and_later
