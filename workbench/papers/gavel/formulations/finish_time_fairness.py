@@ -130,7 +130,6 @@ TOLERANCE = Knob(
     maximum=1.0,
 )
 
-
 MOST_TRIES = 200
 """Newton takes about five programmes, bisection one for each halving."""
 

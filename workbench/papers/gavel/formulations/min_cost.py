@@ -65,7 +65,6 @@ OBJECTIVE = Knob(
     main=True,
 )
 
-
 FLOOR = """f_m | throughput that meets the SLO, n_m / SLO_m | steps/s
 n_m | steps left | steps
 SLO_m | time left to the deadline | s"""
@@ -73,7 +72,6 @@ SLO_m | time left to the deadline | s"""
 EXACT = 1e-9
 """How far rows may be off where the ratio is to keep its value, unless the solver has been told: what keeps it has no
 interior, and an interior point's 1e-7, relative to everything in the programme, came to 2e-6 of the ratio."""
-
 
 PRICE = "a price > 0, in USD per GPU and hour"
 
