@@ -199,7 +199,7 @@ def test_values_are_json_and_shifted_to_the_left():
 
 
 @given(data=instances())
-def test_a_shift_to_the_left_makes_no_job_later(data):
+def test_a_shift_to_the_left_makes_no_job_later_and_one_to_the_right_empties_the_first_lease(data):
     model = build(data)
     if not data.possible.any():
         return
@@ -210,6 +210,12 @@ def test_a_shift_to_the_left_makes_no_job_later(data):
     plan = LeasePlan(data, has)
     assert (plan.shifted_left.completion <= plan.completion).all()
     assert plan.shifted_left.objective >= plan.objective
+    late = plan.put_off
+    assert late.objective >= plan.objective and (late.left[:1] >= plan.left[:1]).all()
+    stays = late.has[:, 0] if data.leases else []
+    for row in np.flatnonzero(stays):  # whoever still has the first lease could not have another one by its deadline
+        by = int(data.by[row][plan.step[row]])
+        assert not (~late.has[row, :by] & (late.left[:by] >= data.held[row]).all(axis=1)).any()
 
 
 def test_golden_model_of_two_jobs(tmp_path):

@@ -72,6 +72,8 @@ knobs = st.fixed_dictionaries(
         "profile_update_s": st.sampled_from([40, 3600]),
         "be_placement": st.sampled_from(["local_search", "quasi"]),
         "profile_progress": st.booleans(),
+        "first_lease": st.sampled_from(["early", "late"]),
+        "spare": st.sampled_from(["best_effort", "everyone"]),
     }
 )
 
@@ -101,6 +103,23 @@ def test_without_overhead_noise_and_faults_who_is_guaranteed_hits_and_is_never_d
     run = simulate(scenario, Chronus(), {**SHORT, **given_knobs})
     assert run.jobs["finish_s"].notna().all()
     check_promises(scenario, run)
+
+
+@pytest.mark.parametrize(
+    ("first_lease", "spare", "sure_s", "free_s"),
+    [
+        ("early", "best_effort", 40.0, 70.0),  # the guaranteed job has the first lease, best effort what follows
+        ("late", "best_effort", 400.0, 30.0),  # it has the last one that does, and the GPU idles
+        ("late", "everyone", 70.0, 30.0),  # behind best effort it runs at once
+        ("early", "everyone", 40.0, 70.0),
+    ],
+)
+def test_a_late_first_lease_serves_best_effort_and_spare_gpus_the_guaranteed(first_lease, spare, sure_s, free_s):
+    """One GPU; 40 s by 400 s, guaranteed, and 30 s without a deadline."""
+    scenario = cluster(1, 1, [job(1, 40, rewards=[[400.0, 100.0]]), job(1, 30)])
+    run = simulate(scenario, Chronus(), {**SHORT, "profile": False, "first_lease": first_lease, "spare": spare})
+    assert run.jobs["finish_s"].tolist() == [sure_s, free_s]
+    assert run.jobs["verdict"].tolist()[0] == "guaranteed"
 
 
 @given(scenario=with_deadlines(), given_knobs=knobs)

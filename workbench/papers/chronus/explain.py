@@ -100,6 +100,7 @@ BINDING = {
     "held_back": "submission control: what one user's jobs may take of the profiling cluster in an interval",
     "spot_waits": "the GPUs that SLO leases leave: too few for it, after any best-effort jobs before it",
     "spot_lease": "the GPUs that SLO leases leave: it was early enough in their line",
+    "spare_lease": "GPUs that neither SLO leases nor jobs without a guarantee take",
     "later_lease": "the plan meets its deadline with later leases, and gives these to others (4, erratum)",
     "first_lease": "SLO leases begin together, at the next multiple of their length: the plan has the first one for it",
     "slo_lease": "the plan has this lease for it, to meet its deadline (4, erratum)",

@@ -110,6 +110,15 @@ NODES = Knob(
     maximum=10_000_000,
 )
 PLAN_KNOBS = (PLAN_BY, PLAN_GAP, NODES)
+FIRST_LEASE = Knob(
+    "first_lease",
+    "early",
+    "Plans of equal worth: early gives leases as soon as there is room; late gives the one that begins to whom no "
+    "later one would do, and leaves the rest of it to best effort (the authors' code, once jobs are refused)",
+    source="code",
+    kind="str",
+    choices=("early", "late"),
+)
 TYPES = Knob(
     "types",
     "programme",
@@ -243,6 +252,15 @@ BE_ORDER = Knob(
     source="code",
     kind="str",
     choices=("remaining_time", "remaining_gpu_time"),
+)
+SPARE = Knob(
+    "spare",
+    "best_effort",
+    "Who has GPUs that no SLO lease takes: jobs without a guarantee (the paper), or behind them everyone, guaranteed "
+    "jobs between their leases too, the least slack first (the authors' code)",
+    source="code",
+    kind="str",
+    choices=("best_effort", "everyone"),
 )
 BE_PLACEMENT = Knob(
     "be_placement",

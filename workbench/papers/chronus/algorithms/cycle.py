@@ -327,7 +327,7 @@ class Cycle:
 
     def _planned_together(self) -> bool:
         """Plan the leases of all types in one, where they are given out and something has changed; whether it did."""
-        if not self._together or not self._slo or not any(promises.changed for promises in self._promises):
+        if not self._together or not self._slo or not any(map(self._plans_anew, self._promises)):
             return False
         data = self._pooled()
         if not guarantees.small_enough(data):
@@ -348,7 +348,7 @@ class Cycle:
     def _planned(self, kind: int) -> SolveReport:
         """Plan the leases of a type where they are given out and something has changed."""
         promises = self._promises[kind]
-        if not self._slo or not promises.changed:
+        if not self._slo or not self._plans_anew(promises):
             return planning.kept(promises)
         data = self._instance(list(promises.leases), kind, promises.gpus, promises.leases)
         leases, _, solution = planning.plan(data, self._knobs, self._instead)
@@ -356,6 +356,10 @@ class Cycle:
             promises, leases=leases, objective=solution.objective, bound=solution.bound, changed=False
         )
         return solution
+
+    def _plans_anew(self, promises: Promises) -> bool:
+        """Whether a plan is more than carried on: with late leases each cycle asks who needs the one that begins."""
+        return promises.changed or (bool(promises.leases) and self._knobs["first_lease"] == "late")
 
     # The allocator ---------------------------------------------------------------------------------------------------
 
@@ -382,22 +386,39 @@ class Cycle:
 
     def lease_spot(self, free: Sequence[FreeByCluster], profiler: Profiler) -> None:
         """Give out best-effort leases on what is left; profiler: after the profiles that begin now."""
-        promised = {name for promises in self._promises for name in promises.leases}
+        sure = {name: kind for kind, promises in enumerate(self._promises) for name in promises.leases}
         held = self._snapshot.leases
-        names = [name for name in self._known if name in self._at and name not in promised and name not in held]
-        if not names:
-            return
-        until_s = boundary_after(self._now_s, float(self._be_s))
-        rows = np.array([self._at[name] for name in names], dtype=np.int64)
-        speed = np.array([self._known[name].speeds for name in names])
-        steps, gpus = self._snapshot.jobs.steps_left[rows], self._snapshot.jobs.gpus[rows]
-        self._queue_s = spot.remaining_s(steps, speed)
-        order = spot.in_order(self._queue_s, gpus, str(self._knobs["be_order"])).tolist()
-        line = [names[row] for row in order]
+        there = [name for name in self._known if name in self._at and name not in held and name not in self._placed]
+        names = [name for name in there if name not in sure]
+        if names:
+            rows = np.array([self._at[name] for name in names], dtype=np.int64)
+            speed = np.array([self._known[name].speeds for name in names])
+            steps, gpus = self._snapshot.jobs.steps_left[rows], self._snapshot.jobs.gpus[rows]
+            order = spot.in_order(spot.remaining_s(steps, speed), gpus, str(self._knobs["be_order"])).tolist()
+            line = [names[row] for row in order]
+            placed = self._serve(line, [_fastest_first(own) for own in speed[order].tolist()], free, profiler)
+            self._placed.update(placed)
+            self._tell_spot(line, placed)
+        waiting = [name for name in there if name in sure] if self._knobs["spare"] == "everyone" else []
+        if waiting:
+            line = sorted(waiting, key=lambda name: self._slack_s(name, sure[name]))
+            for name in self._serve(line, [[sure[name]] for name in line], free, profiler):
+                self._why[name] = Reason(
+                    "spare_lease", "guaranteed: between its leases it has GPUs that nobody else has"
+                )
+
+    def _slack_s(self, name: str, kind: int) -> float:
+        """Seconds that a guaranteed job could still wait on a type, for its last deadline."""
+        return max((by_s for by_s, _ in self._steps_of(name)), default=0.0) - self._left_s([name], kind)[0]
+
+    def _serve(
+        self, line: Sequence[str], kinds: Sequence[Sequence[int]], free: Sequence[FreeByCluster], profiler: Profiler
+    ) -> dict[str, dict[str, int]]:
+        """Best-effort leases of a line, taken from what is free; kinds: of each job the types, the best first."""
         placed = spot.serve(
             line,
-            gpus[order].tolist(),
-            [_fastest_first(own) for own in speed[order].tolist()],
+            [self._gang(name) for name in line],
+            kinds,
             [self._pool(kind, free, profiler) for kind in range(len(free))],
             {name: lease.gpus for name, lease in self._snapshot.ended.items() if isinstance(name, str)},
             spot.SpotRules(
@@ -407,10 +428,12 @@ class Cycle:
                 bool(self._knobs["topology"]),
             ),
         )
+        until_s = boundary_after(self._now_s, float(self._be_s))
+        own = [set(names) for names in self.nodes.names]
         for name, at in placed.items():
+            free[next(kind for kind, names in enumerate(own) if names.issuperset(at))].take(at)
             self._assign.append(Assignment(name, at, until_s))
-            self._placed[name] = at
-        self._tell_spot(line, placed)
+        return placed
 
     def _pool(self, kind: int, free: Sequence[FreeByCluster], profiler: Profiler) -> spot.SpotGpus:
         nodes, accelerator = self.nodes, self._snapshot.types[kind]

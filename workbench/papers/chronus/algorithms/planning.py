@@ -7,6 +7,7 @@ stands. Else the programme is solved from there on, as the knob `plan_by` says:
   keep the promises;
   feasibility: no reward is looked at, any plan that keeps the promises will do (Fig. 7b);
   greedy (ours): jobs keep the leases they had when they came, the earliest that were free; nobody plans again.
+The first lease of a plan is then emptied where the knob `first_lease` says so (`LeasePlan.put_off`).
 How far a round may go is told in gap and nodes of the search, not in seconds, so that equal runs are equal.
 """
 
@@ -58,6 +59,8 @@ def plan(
         return leases_of(own.values["leases"]), {}, own
     begun_s = time.perf_counter()
     leases, choices, found = _planned(data, knobs)
+    if knobs["first_lease"] == "late":
+        leases = of_leases(data.as_in(choices), leases).put_off.leases
     return leases, choices, replace(found, solve_s=time.perf_counter() - begun_s - found.build_s)
 
 
