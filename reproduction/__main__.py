@@ -50,7 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     show.add_argument("--json", action="store_true", help="with every claim, its interval and outcome")
     show.set_defaults(action=_table)
     why = actions.add_parser("gap", help="how much each cause moves a measure that is not the paper's")
-    why.add_argument("name", metavar="EXHIBIT", choices=list(GAPS), help=" or ".join(GAPS))
+    why.add_argument("names", nargs="+", metavar="EXHIBIT", choices=list(GAPS), help=" or ".join(GAPS))
     why.set_defaults(action=_gap)
     for each in (run_it, show, why):
         each.add_argument("--out", type=Path, default=FOLDER, help="where results are kept; default: the project's")
@@ -100,16 +100,17 @@ def _shown(name: str, size: str, results: Results) -> str:
 
 def _gap(args: argparse.Namespace) -> int:
     """Computed once, and shown from then on."""
-    path = Path(args.out) / f"gap.{args.name}.csv"
-    if not path.exists():
-        text = gap(args.name).assign(commit=commit()).to_csv(index=False, float_format="%.6g", lineterminator="\n")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_text(path, text)
-    found = pd.read_csv(path)
-    lines = [
-        [str(row[0]), str(row[1]), short(float(row[2])), short(float(row[3]))] for row in found.to_numpy().tolist()
-    ]
-    sys.stdout.write(aligned(["measure", "cause", "from ours", "from all"], lines, left=2) + "\n")
+    for name in args.names:
+        path = Path(args.out) / f"gap.{name}.csv"
+        if not path.exists():
+            text = gap(name).assign(commit=commit()).to_csv(index=False, float_format="%.6g", lineterminator="\n")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_text(path, text)
+        found = pd.read_csv(path)
+        lines = [
+            [str(row[0]), str(row[1]), short(float(row[2])), short(float(row[3]))] for row in found.to_numpy().tolist()
+        ]
+        sys.stdout.write(f"{name}\n{aligned(['measure', 'cause', 'from ours', 'from all'], lines, left=2)}\n\n")
     return 0
 
 

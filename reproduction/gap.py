@@ -33,6 +33,11 @@ class Causes(NamedTuple):
 
 SPEEDS: Mapping[str, Mapping[str, Any]] = {"data: the authors' speeds": {"measured_speeds": True}}
 WIDER: Mapping[str, Mapping[str, Any]] = {"scale: 24 GPUs for 12": {"cluster": "v100=2x4,p100=2x4,k80=2x4"}}
+BELIEFS: Mapping[str, Mapping[str, Any]] = {
+    "belief: Sia by its bootstrapped model": {"sia_belief": "bootstrapped"},
+    "belief: Hops by its three layers": {"hops_belief": "layered"},
+}
+CODED: Mapping[str, Mapping[str, Any]] = {"mechanism: leases given as in the authors' program": {"coded": True}}
 STEADY = ("*highest steady load",)
 
 
@@ -40,6 +45,49 @@ def _load(rates: str, low: float, high: float) -> Causes:
     """Of a figure over loads: speeds, a higher load (of the rates that it goes by), and a larger cluster."""
     fields = {**SPEEDS, "setting: a higher load": {rates: (high,)}, **WIDER}
     return Causes("small", {"seeds": range(1), rates: (low,)}, STEADY, fields)
+
+
+def _nodes(*measures: str) -> Causes:
+    """Of a figure of Hadar and HadarE on five nodes: what schedulers are told, how long jobs are, what a copy pays."""
+    fields: Mapping[str, Mapping[str, Any]] = {
+        "belief: speeds first estimated by (10)": {"belief": "pmi"},
+        "setting: jobs twice as long": {"scale": 0.54},
+        "mechanism: HadarE's payoff balanced (ours)": {"payoff": "balanced"},
+    }
+    return Causes("full", {}, measures, fields)
+
+
+def _trace(*measures: str) -> Causes:
+    """Of a figure of Hadar on many jobs: what schedulers are told, and the scale."""
+    fields: Mapping[str, Mapping[str, Any]] = {
+        "belief: speeds learned by three layers": {"belief": "layered"},
+        "scale: 24 GPUs and 160 jobs": {"jobs": 160, "nodes": 2, "round_jobs": 160, "round_nodes": 2},
+    }
+    return Causes("middle", {"jobs": 80, "nodes": 1, "seed": 0}, measures, fields)
+
+
+def _rounds(*measures: str, **base: Any) -> Causes:
+    """Of a figure of Hare: into how many rounds jobs are cut, and the scale."""
+    fields: Mapping[str, Mapping[str, Any]] = {
+        "setting: up to 100 rounds of a job for 30": {"rounds": 100},
+        "scale: half of the paper's for a quarter": {"part": 0.5},
+    }
+    return Causes("full", {"seeds": range(2), "part": 0.25, **base}, measures, fields)
+
+
+def _many(*measures: str) -> Causes:
+    """Of a figure of Hops on 512 GPUs: what is believed, Sia's gangs, and the scale."""
+    fields: Mapping[str, Mapping[str, Any]] = {
+        **BELIEFS,
+        "mechanism: Sia's gangs split over nodes": {"split": True},
+        "scale: a quarter of the paper's for an eighth": {
+            "shrink": 4,
+            "simulated": 125,
+            "sweep_shrink": 8,
+            "sweep": 62,
+        },
+    }
+    return Causes("small", {}, measures, fields)
 
 
 def _chronus(measures: tuple[str, ...], size: str = "full", **base: Any) -> Causes:
@@ -62,24 +110,59 @@ GAPS: Mapping[str, Causes] = {
         ("throughput lost by a static partition",),
         {**SPEEDS, "setting: ten draws of jobs for three": {"seeds": range(10)}},
     ),
+    "gavel.fig14": Causes(
+        "small",
+        {"seeds": range(1), "single": (2.0,)},
+        ("mean JCT, *",),
+        {**SPEEDS, "setting: a higher load": {"single": (4.0,)}},
+    ),
     "gavel.fig16": _load("single", 2.0, 4.0),
+    "gavel.fig17": _load("single", 2.0, 4.0),
     "gavel.fig18": _load("multiple", 1.0, 2.0),
     "gavel.fig19": Causes("small", {"seeds": range(1)}, ("makespan*",), {**SPEEDS, **WIDER}),
     "gavel.fig20": _load("multiple", 1.0, 1.6),
     "chronus.fig6a": _chronus(("profiling delay, mean, dynamic", "wDMR, dynamic*")),
     "chronus.fig6b": _chronus(("longest profiling delay*",)),
     "chronus.fig6c": _chronus(("*dynamic / SRTF",)),
+    "chronus.fig6d": _chronus(("wDMR, P_MIX2, noise 40 %",), noise=(0.0, 0.4)),
     "chronus.fig7a": _chronus(("wDMR, leases of *", "length of the lease with the lowest wDMR"), lease_min=(5, 20, 60)),
     "chronus.fig7b": _chronus(("wDMR, objective", "wDMR, feasibility only", "wDMR, soft, *")),
     "chronus.fig7c": _chronus(("wDMR of the unguaranteed*",)),
     "chronus.fig8b": _chronus(("JCT of best effort, *local search / consolidated",), hostile=(0.0,)),
+    "chronus.fig9ab": Causes(
+        "small",
+        {"seeds": range(3)},
+        ("JCT of best effort, *", "wDMR, best of the six - *, least over all points"),
+        {**CODED, "setting: as many jobs a day as in Table 1": {"clusters": (("H", 5, 25, 1.0), ("P", 4, 40, 1.0))}},
+    ),
+    "chronus.fig9cf": Causes(
+        "small",
+        {"seeds": range(3)},
+        ("JCT of best effort, *", "wDMR, best of the six - *, least over all points"),
+        {**CODED, "setting: as many jobs a day as in Table 1": {"clusters": (("H", 5, 25, 1.0), ("P", 4, 40, 1.0))}},
+    ),
+    "hadar.fig4": _trace("TTD, * / Hadar", "median, * / Hadar"),
+    "hadar.rounds": _trace("rounds that change an allocation, Hadar"),
+    "hadar.length": _trace("* JCT, rounds of 1 min 30 s*"),
+    "hadar.fig8": _nodes("CRU, * mean over mixes"),
+    "hadar.fig9": _nodes("TTD, * mean over mixes"),
+    "hadar.fig10": _nodes("JCT, * mean over mixes"),
+    "hadar.fig11": _nodes("best slot, *"),
+    "hadar.fig12": _nodes("best slot, *"),
+    "hare.fig14": _rounds("weighted JCT, Sched_Allox / Hare, mean*", gpus=(160,)),
+    "hare.fig15": _rounds("weighted JCT, * / Hare, 300 jobs", jobs=(100, 300)),
+    "hare.fig16": _rounds("weighted JCT, Sched_Allox / Hare, *"),
+    "hare.fig18": _rounds("decrease of weighted JCT*, Hare"),
+    "hops.tab4": _many("makespan, * / Hops", "JCT, * / Hops", "wait, * / Hops", "max LR, * / Hops"),
+    "hops.fig11": _many("throughput*"),
+    "hops.fig12": _many("max rho*"),
+    "hops.fig13": _many("max LR*", "mean JCT*most*"),
     "hops.tab3": Causes(
         "full",
         {},
         ("*, Sia / Hops",),
         {
-            "belief: Sia by its bootstrapped model": {"sia_belief": "bootstrapped"},
-            "belief: Hops by its three layers": {"hops_belief": "layered"},
+            **BELIEFS,
             "mechanism: Sia's gangs split over nodes": {"split": True},
             "setting: sizes from the median up": {"median_up": True},
         },

@@ -1,6 +1,7 @@
 """Chronus's evaluation (sections 4 and 5)."""
 
 from reproduction.chronus.allocator import figure_8a, figure_8b
+from reproduction.chronus.best_effort import BOTH, best_effort
 from reproduction.chronus.end_to_end import figure_9ab, figure_9cf, reasons
 from reproduction.chronus.first_days import figure_5, first_days, table_1
 from reproduction.chronus.guarantee import guarantee
@@ -123,6 +124,18 @@ EXHIBITS = (
             Claim(f"wDMR, {file}, {name}", ">", 0, f"wDMR, {file}, Chronus")
             for file in ("P_MIX2", "P_SLO")
             for name in ("Themis", "GENIE", "EDF")
+        ),
+        seeded=False,
+        sizes=("authors",),
+    ),
+    Exhibit(
+        "best_effort",
+        "On the authors' MIX2 file, first days: best effort is served sooner by Chronus than by Themis (Fig. 9b)",
+        best_effort,
+        (
+            Claim("JCT of best effort, Themis / Chronus", ">", 1),
+            Claim(f"JCT of best effort, Themis / {BOTH}", ">", 1),
+            Claim("wDMR, Themis", ">", 0, f"wDMR, {BOTH}"),
         ),
         seeded=False,
         sizes=("authors",),

@@ -12,6 +12,7 @@ from reproduction.chronus.lines import (
     ALL,
     CHARGED,
     CHRONUS,
+    CODED,
     EDF,
     GENIE,
     KNOWN,
@@ -46,13 +47,18 @@ def _name(trace: str, workload: str) -> str:
     return f"{trace}_{workload.upper()}"
 
 
+def schedulers(size: Size) -> tuple[Line, ...]:
+    """All that are compared."""
+    return tuple(line.but(line.name, **CODED) if size.coded and line in (CHRONUS, KNOWN) else line for line in ALL)
+
+
 def workloads(size: Size) -> dict[tuple[str, str], tuple[Setting, Line]]:
     """All schedulers on all workloads."""
     return {
         (line.name, _name(trace, workload)): (at(size, trace, workload=workload), line)
         for trace in size.traces
         for workload in WORKLOADS
-        for line in ALL
+        for line in schedulers(size)
     }
 
 
@@ -164,7 +170,7 @@ def figure_9cf(size: Size) -> Figure:
         (line.name, f"{trace}_MIX2 at {density} %"): (at(size, trace, density=density), line)
         for trace in size.traces
         for density in size.densities
-        for line in ALL
+        for line in schedulers(size)
     }
     found = sweep(every, size.seeds)
     rows = _lead(found, list(dict.fromkeys(x for _, x in every)), (CHRONUS.name, KNOWN.name))

@@ -24,6 +24,8 @@ X = TypeVar("X", bound=Hashable)
 CHRONUS = Line("Chronus", "chronus")
 KNOWN = CHRONUS.but("Chronus, run times known", profile=False)
 """As the other schedulers, which are told run times when a job arrives and do not profile."""
+CODED = {"first_lease": "late", "spare": "everyone"}
+"""Knobs by which Chronus's leases are given as the authors' program gives them (`best_effort`)."""
 CHARGED = {
     CHRONUS.name: "Profiles are charged, as in the paper's Fig. 6",
     KNOWN.name: "No profile is charged, as in the authors' end-to-end runs",

@@ -75,7 +75,8 @@ class Size:
     seeds: of every point; clusters: trace, nodes, jobs at a density of 100 %, and how many times as many of them come
     in a day on a node as in Table 1, that run for so much less (ours: a run costs what its days cost); densities: in %;
     sizes: of the profiling cluster in Fig. 6, as shares of all GPUs; noise: of Fig. 6d; lease_min: of Fig. 7a; hostile:
-    of Fig. 8; scales: of Fig. 7d, times nodes and jobs; public: whether Philly jobs come from the authors' file.
+    of Fig. 8; scales: of Fig. 7d, times nodes and jobs; public: whether Philly jobs come from the authors' file; coded:
+    whether Chronus gives leases in Fig. 9 as the authors' program does (`lines.CODED`).
     """
 
     name: str
@@ -88,6 +89,7 @@ class Size:
     hostile: tuple[float, ...]
     scales: tuple[int, ...]
     public: bool
+    coded: bool = False
 
     @property
     def traces(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from reproduction.line import Line
 
 
 def information(size: Size) -> Figure:
-    """Mean JCT at the lower load by what is told, over that of who is told the true speeds of types.
+    """Mean JCT at the highest load by what is told, over that of who is told the true speeds of types.
 
     Low rank tells of pairs only, PMI and bootstrapped of none: each is told to whom it tells something. The agnostic
     line is told nothing. At the size `authors` models have no facts for PMI to go by.
@@ -26,7 +26,7 @@ def information(size: Size) -> Figure:
         Line(AGNOSTIC, LAS, {"heterogeneity_aware": False}): beliefs((TYPES,), (), 0),
     }
     load = multiple(size)
-    scenario = load.scenario(size, load.per_hour[0], size.seeds[0])
+    scenario = load.scenario(size, load.per_hour[-1], size.seeds[0])
     jct: dict[tuple[str, str], float] = {}
     for line, by in told.items():
         for name, belief in by.items():

@@ -33,7 +33,10 @@ def measured(size: Size) -> pd.DataFrame:
     for cluster in CLUSTERS:
         for mix in size.mixes:
             for name, (scheduler, knobs) in SCHEDULERS.items():
-                run = simulate(physical(cluster, mix), scheduler, knobs, round_s=SLOT_S, detail=0)
+                given, asked = physical(cluster, mix, size.scale), dict(knobs)
+                if name == HADARE:
+                    asked["payoff"] = size.payoff
+                run = simulate(given, scheduler, asked, round_s=SLOT_S, belief=size.belief, detail=0)
                 finish_s = run.jobs["finish_s"].astype(float)
                 jct_s = finish_s - run.jobs["arrival_s"].astype(float)
                 ends = (finish_s.max(skipna=False), jct_s.mean(skipna=False), jct_s.min(), jct_s.max())

@@ -34,6 +34,8 @@ class Size:
     sweep over rounds_s, lengths of a round; decided: numbers of jobs in Fig. 5.
     mixes: of section VI; slots_s: of Figs. 11 and 12; steps, learning_rates: of the training experiment.
     seeds: of the training experiment; seed: of the jobs of section IV, 0 those of the preset.
+    scale: of the steps of the jobs of section VI; belief: the estimator that tells all schedulers speeds, None: what
+    their papers say; payoff: of HadarE.
     """
 
     name: str
@@ -49,6 +51,9 @@ class Size:
     learning_rates: tuple[float, ...]
     seeds: range
     seed: int = 0
+    scale: float = SCALE
+    belief: str | None = None
+    payoff: str = "utility"
 
 
 SIZES = {
@@ -109,7 +114,7 @@ def simulated(jobs: int, nodes: int, seed: int = 0) -> Scenario:
     return whole.replace(cluster=cluster, jobs=[job for job in whole.jobs if job.gpus <= most][:jobs])
 
 
-def physical(cluster: str, mix: str) -> Scenario:
-    """Section VI: a mix on the `aws` or the `lab` cluster, its jobs scaled."""
+def physical(cluster: str, mix: str, scale: float = SCALE) -> Scenario:
+    """Section VI: a mix on the `aws` or the `lab` cluster, its jobs' steps scaled."""
     found = hadare_mix(cluster, mix)
-    return found.replace(jobs=[job.model_copy(update={"steps": round(SCALE * job.steps)}) for job in found.jobs])
+    return found.replace(jobs=[job.model_copy(update={"steps": round(scale * job.steps)}) for job in found.jobs])

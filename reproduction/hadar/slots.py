@@ -40,9 +40,10 @@ def _sweep(
     size: Size, name: str, words: str, scheduler: str, best: Mapping[str, Mapping[str, float]], why: str
 ) -> Figure:
     found = [
-        (cluster, mix, slot_s, 100 * cru(simulate(physical(cluster, mix), scheduler, round_s=slot_s, detail=0)))
+        (cluster, mix, slot_s, 100 * cru(simulate(given, scheduler, round_s=slot_s, belief=size.belief, detail=0)))
         for cluster in CLUSTERS
         for mix in size.mixes
+        for given in [physical(cluster, mix, size.scale)]
         for slot_s in size.slots_s
     ]
     table = pd.DataFrame(found, columns=["cluster", "mix", "slot_s", "cru"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -59,7 +60,7 @@ TIMES = (
 def runs(size: Size) -> Mapping[str, Run]:
     """A run of each line on the same jobs, all there at the start."""
     scenario = simulated(size.jobs, size.nodes, size.seed)
-    return {line.name: line.run(scenario) for line in LINES}
+    return {line.name: replace(line, belief=size.belief).run(scenario) for line in LINES}
 
 
 @cache
@@ -144,7 +145,7 @@ def round_length(size: Size) -> Figure:
     scenario = simulated(size.round_jobs, size.round_nodes, size.seed)
     found = []
     for round_s in size.rounds_s:
-        run = simulate(scenario, "hadar", round_s=round_s, detail=0)
+        run = simulate(scenario, "hadar", round_s=round_s, belief=size.belief, detail=0)
         of = summary(run)
         found.append((round_s, of["makespan_s"] / HOUR, of["median_jct_s"] / HOUR, of["gru"]))
     table = pd.DataFrame(found, columns=["round_s", "TTD", "median JCT", "GRU"]).set_index("round_s")

@@ -26,7 +26,7 @@ class Size:
     """How large a reproduction is.
 
     seeds: of the workloads of a figure. part: GPUs and jobs of section 7.3 are multiplied by it. gpus, jobs: of
-    Figs. 14 and 15 before that; gbps, batches: of Figs. 18 and 19.
+    Figs. 14 and 15 before that; gbps, batches: of Figs. 18 and 19. rounds: of a job at most.
     """
 
     name: str
@@ -36,6 +36,7 @@ class Size:
     jobs: tuple[int, ...]
     gbps: tuple[float, ...]
     batches: tuple[float, ...]
+    rounds: int = ROUNDS
 
     def of(self, count: int) -> int:
         """A number of GPUs or jobs at this size."""
@@ -70,7 +71,12 @@ class Setting:
 
     def at(self, size: Size) -> Setting:
         """The point at a size."""
-        return replace(self, gpus=size.of(self.gpus), jobs=size.of(self.jobs))
+        return replace(
+            self,
+            gpus=size.of(self.gpus),
+            jobs=size.of(self.jobs),
+            rounds=self.rounds if self.rounds != ROUNDS else size.rounds,
+        )
 
     def scenario(self, seed: int) -> Scenario:
         """Cluster and jobs."""

@@ -9,7 +9,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -19,6 +19,8 @@ from scipy import stats
 
 from reproduction import COLUMNS, Figure, Row, exhibits, gap, runner, table
 from reproduction.__main__ import main
+from reproduction.chronus.best_effort import LINES, Longer, best_effort
+from reproduction.chronus.lines import THEMIS
 from reproduction.exhibits import Claim, Exhibit, findings, judged, verdict
 from reproduction.registry import VARIABLE, Reproduction, reproductions, size_name
 from reproduction.registry import exhibits as known
@@ -26,6 +28,8 @@ from reproduction.results import COLUMNS as KEPT
 from reproduction.results import Results
 from reproduction.runner import Cell
 from workbench.base.errors import InputError
+from workbench.scheduling.estimators.oracle import Oracle
+from workbench.session.api import load, snapshot_at
 
 
 def test_every_figure_compares_or_says_why_it_cannot(evaluated: Callable[[str], list[Figure]]) -> None:
@@ -55,6 +59,40 @@ def test_every_exhibit_has_claims_that_are_measured_or_a_reason(evaluated: Calla
                     assert fits or claim.measure in above, (paper.name, exhibit.name, claim)
                     assert claim.sign != "=" or any(row.paper is not None for row in fits), claim
                     assert not (fits and claim.less) or claim.less in {row.measure for row in rows}, claim
+
+
+def test_every_gap_is_of_measures_that_there_are_and_of_fields_of_a_size(
+    evaluated: Callable[[str], list[Figure]],
+) -> None:
+    """Of each cause at least one field changes something. Some measures exist above the tiny size only."""
+    above = {"wDMR, P_MIX2, noise 40 %"}
+    for paper in reproductions():
+        made = dict(zip(paper.figures, evaluated(paper.name), strict=True))
+        for exhibit in paper.exhibits:
+            causes = gap.GAPS.get(f"{paper.name}.{exhibit.name}")
+            if causes is None or exhibit.compute is None:
+                continue
+            start = replace(paper.sizes[causes.size], **causes.base)
+            for cause, fields in causes.fields.items():
+                assert replace(start, **fields) != start, (exhibit.name, cause)
+            measures = [row.measure for row in made[exhibit.compute].rows]
+            for pattern in causes.measures:
+                fits = any(fnmatchcase(measure, pattern) for measure in measures)
+                assert fits or pattern in above, (exhibit.name, pattern)
+
+
+def test_best_effort_is_compared_under_each_way_to_give_leases() -> None:
+    """Too few jobs for best effort, so that its ratios are unknown; misses are not, and longer estimates are longer."""
+    paper = next(each for each in reproductions() if each.name == "chronus")
+    rows = best_effort(paper.sizes["tiny"]).rows
+    assert len({row.measure for row in rows}) == len(rows)
+    assert {f"wDMR, {line.name}" for line in (*LINES, THEMIS)} <= {row.measure for row in rows}
+    scenario = load("preset:chronus_small")
+    jobs = snapshot_at(scenario, 0.0, offline=True).jobs
+    ratio = Oracle(scenario).speeds(jobs) / Longer(scenario).speeds(jobs)
+    assert ratio[:, 0].tolist() == pytest.approx(
+        [1.1 * (1 + 0.025 * (1 + math.log2(gpus))) for gpus in jobs.gpus.tolist()]
+    )
 
 
 def test_a_ratio_needs_both_numbers() -> None:
