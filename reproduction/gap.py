@@ -38,6 +38,7 @@ BELIEFS: Mapping[str, Mapping[str, Any]] = {
     "belief: Hops by its three layers": {"hops_belief": "layered"},
 }
 CODED: Mapping[str, Mapping[str, Any]] = {"mechanism: leases given as in the authors' program": {"coded": True}}
+ROUNDS: Mapping[str, Mapping[str, Any]] = {"setting: up to 100 rounds of a job for 30": {"rounds": 100}}
 STEADY = ("*highest steady load",)
 
 
@@ -69,7 +70,7 @@ def _trace(*measures: str) -> Causes:
 def _rounds(*measures: str, **base: Any) -> Causes:
     """Of a figure of Hare: into how many rounds jobs are cut, and the scale."""
     fields: Mapping[str, Mapping[str, Any]] = {
-        "setting: up to 100 rounds of a job for 30": {"rounds": 100},
+        **ROUNDS,
         "scale: half of the paper's for a quarter": {"part": 0.5},
     }
     return Causes("full", {"seeds": range(2), "part": 0.25, **base}, measures, fields)
@@ -150,7 +151,9 @@ GAPS: Mapping[str, Causes] = {
     "hadar.fig11": _nodes("best slot, *"),
     "hadar.fig12": _nodes("best slot, *"),
     "hare.fig14": _rounds("weighted JCT, Sched_Allox / Hare, mean*", gpus=(160,)),
-    "hare.fig15": _rounds("weighted JCT, * / Hare, 300 jobs", jobs=(100, 300)),
+    "hare.fig15": Causes(
+        "full", {"seeds": range(2), "part": 0.25, "jobs": (300,)}, ("weighted JCT, * / Hare, * jobs",), ROUNDS
+    ),
     "hare.fig16": _rounds("weighted JCT, Sched_Allox / Hare, *"),
     "hare.fig18": _rounds("decrease of weighted JCT*, Hare"),
     "hops.tab4": _many("makespan, * / Hops", "JCT, * / Hops", "wait, * / Hops", "max LR, * / Hops"),
