@@ -35,7 +35,8 @@ class Longer(Oracle):
     def speeds(self, jobs: JobView, placement: Placement = "consolidated") -> FloatArray:
         """(jobs x types) steps/s of each job's gang."""
         times = [MORE * (1 + (1 + math.log2(gpus)) * OVERHEAD_MIN / LEASE_MIN) for gpus in jobs.gpus.tolist()]
-        return super().speeds(jobs, placement) / np.array(times).reshape(-1, 1)
+        slower: FloatArray = super().speeds(jobs, placement) / np.array(times).reshape(-1, 1)
+        return slower
 
 
 LATE, SPARE, ESTIMATES = "late first leases", "spare GPUs for everyone", "longer estimates"
