@@ -30,6 +30,7 @@ from tests.browser_support import (
     CLOSE,
     PROJECT,
     Server,
+    answered,
     chromium,
     chromium_path,
     run_notebook,
@@ -134,7 +135,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             for lab in LABS:
                 if not asked.labs or lab.name in asked.labs:
                     found.append(measured(page, server, lab, asked.moves))
-                    page.evaluate(CLOSE, PATIENCE_MS)
+                    answered(page, CLOSE)
     if asked.json:
         print(json.dumps({"labs": [each._asdict() for each in found], "stale": sum(each.stale for each in found)}))
     else:
@@ -192,7 +193,7 @@ def _in_class(page: Page, server: Server, beside: Sequence[int], moves: int) -> 
             for each in others if student else ():
                 _run(each, student)
             found = measured(page, server, LABS[0], moves)
-            page.evaluate(CLOSE, PATIENCE_MS)
+            answered(page, CLOSE)
             seen = [_run(each, "(turned, drawn)") for each in others] if student else []
             memory = f"{sum(taken) / max(1, len(taken)):.0f} MB each, {sum(taken):.0f} in all"
             times = "p50 {:.3f} s, p95 {:.3f} s, {} pictures in a drag, {} stale".format(*found[2:6])

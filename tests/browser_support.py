@@ -85,12 +85,10 @@ OPEN = """async ([path, id]) => {
     await panel.sessionContext.ready;
 }"""
 # Closes every notebook in JupyterLab, with the widgets in its kernel, and asks nothing.
-CLOSE = """async ms => {
+CLOSE = """async () => {
     const code = "from ipywidgets import Widget\\nWidget.close_all()";
-    const late = new Promise((_, reject) => setTimeout(reject, ms, new Error("the kernel does not answer")));
-    late.catch(() => null); // afterwards it is no error of the page
     for (const panel of [...window.jupyterapp.shell.widgets("main")]) {
-        await Promise.race([late, panel.sessionContext?.session?.kernel?.requestExecute({code, silent: true}).done]);
+        await panel.sessionContext?.session?.kernel?.requestExecute({code, silent: true}).done;
         panel.dispose();
     }
 }"""
@@ -99,6 +97,13 @@ SETTLED = """async () => {
     await window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.requestExecute({code: ""}).done;
     for (let frame = 0; frame < 3; frame++) await new Promise(requestAnimationFrame);
 }"""
+# What a promise of the page comes to; an error if that takes too long: Playwright's own `evaluate` waits for ever.
+ANSWERED = """async given => {{
+    const asked = {script};
+    const late = new Promise((_, reject) => setTimeout(reject, {ms}, new Error("no answer within {ms} ms")));
+    late.catch(() => null); // afterwards it is no error of the page
+    return Promise.race([typeof asked === "function" ? asked(given) : asked, late]);
+}}"""
 # Whether a chart has drawn rows of data, and its canvas has pixels of several colours.
 DRAWN = """selector => {
     const chart = document.querySelector(selector), canvas = chart?.querySelector("canvas");
@@ -368,15 +373,20 @@ class Problems:
 # ---- what tests do ----
 
 
+def answered(page: Page, script: str, arg: object = None, *, patience_s: float = PATIENCE_S) -> Any:
+    """What JavaScript that waits for the kernel, the server or axe-core comes to; raises Error if it does not end."""
+    return page.evaluate(ANSWERED.format(script=script.rstrip(";"), ms=round(1000 * patience_s)), arg)
+
+
 def open_notebook(page: Page, server: Server, path: str) -> None:
     """Open a notebook: in JupyterLab with its kernel idle and nothing run yet; in Voila everything runs."""
     if server.kind == "lab" and page.url.startswith(server.url):
-        page.evaluate(OPEN, [path, server.kernels()[0]])
+        answered(page, OPEN, [path, server.kernels()[0]])
     else:
         page.goto(server.address(path), wait_until="commit")
     if server.kind == "lab":
         comes_true(page, "window.jupyterapp !== undefined")
-        page.evaluate("window.jupyterapp.restored.then(() => true)")
+        answered(page, "window.jupyterapp.restored.then(() => true)")
         page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
         comes_true(page, IDLE)
         page.evaluate("window.jupyterapp.shell.collapseLeft()")
@@ -388,7 +398,7 @@ def open_notebook(page: Page, server: Server, path: str) -> None:
 def run_all_cells(page: Page) -> None:
     """Run all cells of the open notebook and wait until they are done; in Voila they run by themselves."""
     if page.evaluate("window.jupyterapp?.commands.hasCommand('notebook:run-all-cells') ?? false"):
-        assert page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')"), "a cell failed"
+        assert answered(page, "window.jupyterapp.commands.execute('notebook:run-all-cells')"), "a cell failed"
 
 
 def run_notebook(page: Page, server: Server, name: str, *cells: str) -> None:
@@ -457,7 +467,7 @@ def open_page(page: Page, name: str) -> None:
 def use_theme(page: Page, name: Literal["Dark", "Light"]) -> None:
     """Change JupyterLab's theme and wait until its splash is gone: of two splashes the second to fade fails."""
     theme = f"JupyterLab {name}"
-    page.evaluate("theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", theme)
+    answered(page, "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", theme)
     comes_true(page, THEMED, theme)
 
 
@@ -574,7 +584,7 @@ def page(browser: str, problems: Problems, request: pytest.FixtureRequest) -> It
     finally:
         try:
             if lab and request.session.testsfailed == failed_before:
-                opened.evaluate(CLOSE, 1000 * PATIENCE_S)
+                answered(opened, CLOSE)
                 stay.add(opened)
             elif lab:
                 lab.stop_kernels()

@@ -12,11 +12,11 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser_support import (
     CLOSE,
-    PATIENCE_S,
     SCREEN,
     SETTLED,
     Problems,
     Server,
+    answered,
     browser_test,
     comes_true,
     run_notebook,
@@ -67,7 +67,7 @@ def test_every_page_of_every_lab_and_the_saved_notebook_without_a_kernel(
     page.add_script_tag(content=AXE)
     nameless = "() => document.querySelector('.wb-lab').append(document.createElement('button'))"
     page.evaluate(nameless)
-    assert page.evaluate(AUDIT, labs.first.element_handle()), "axe-core finds a button without a name"
+    assert answered(page, AUDIT, labs.first.element_handle()), "axe-core finds a button without a name"
     page.evaluate("() => document.querySelector('.wb-lab').lastChild.remove()")
     found: dict[str, Any] = {}
     themes: tuple[Literal["Dark", "Light"], ...] = ("Dark", "Light")
@@ -83,7 +83,7 @@ def test_every_page_of_every_lab_and_the_saved_notebook_without_a_kernel(
                 shot(page, f"every-{theme}-{name}-{title}")
                 heights.add(tuple(lab.evaluate("e => [e.scrollHeight, e.offsetHeight, e.scrollWidth > e.clientWidth]")))
                 comes_true(page, f"lab => ({CUT_PICTURE})(lab).length === 0", lab.element_handle(), f"{name}, {title}")
-                wrong = [("cut", text) for text in lab.evaluate(CLIPPED)] + page.evaluate(AUDIT, lab.element_handle())
+                wrong = [("cut", text) for text in lab.evaluate(CLIPPED)] + answered(page, AUDIT, lab.element_handle())
                 if wrong:
                     found[f"{name}, {title}, {theme}"] = wrong
             assert len(heights) == 1 and max(heights)[1] <= HIGH and not max(heights)[2], (name, heights)
@@ -95,21 +95,22 @@ def look_at(page: Page, lab: Locator, title: str) -> None:
     """A page of a lab, in sight and at rest."""
     lab.evaluate("e => e.scrollIntoView({block: 'start'})")
     lab.locator(".wb-pages > .lm-TabBar .lm-TabBar-tab").get_by_text(title, exact=True).click()
-    page.evaluate(SETTLED)
+    answered(page, SETTLED)
 
 
 def as_saved(page: Page, server: Server, problems: Problems) -> None:
     """Saved, and opened elsewhere with no kernel: each lab's last picture and measures stand there."""
     comes_true(page, f"n => ({TOLD})().length === n", len(LABS))
-    page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
+    answered(page, "window.jupyterapp.commands.execute('docmanager:save')")
     saved = json.loads((server.root / "every.ipynb").read_text(encoding="utf-8"))
-    page.evaluate(CLOSE, 1000 * PATIENCE_S)
+    answered(page, CLOSE)
     problems.allowed.append("reading 'kernel'")  # what the widgets' own extension says of a notebook without one
     saved["metadata"]["mailed"] = True  # so that no signature of this server fits
     (server.root / "mailed.ipynb").write_text(json.dumps(saved), encoding="utf-8")
-    page.evaluate(
+    answered(
+        page,
         "async () => (await window.jupyterapp.commands.execute('docmanager:open', {path: 'mailed.ipynb',"
-        " kernelPreference: {shouldStart: false, autoStartDefault: false}})).revealed"
+        " kernelPreference: {shouldStart: false, autoStartDefault: false}})).revealed",
     )
     page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
     assert page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.session === null"), "no kernel"

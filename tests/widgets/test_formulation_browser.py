@@ -41,7 +41,7 @@ def test_nothing_of_a_formulation_is_cut(page: Page, lab_server: Server, problem
     look_at(page, "water_filling")
     beside = page.locator(f"{PAGE} .wb-side-by-side")
     assert beside.locator(".wb-equations").count() == beside.locator("pre .wb-py-string").locator("xpath=..").count()
-    wait_for_text(page, f"{PAGE} .wb-rows", "Rows with numbers, decided at .*gavel.water_filling.*capacity.*yes")
+    wait_for_text(page, f"{PAGE} .wb-rows", "Rows with numbers, decided at .*water filling.*objective.*capacity.*yes")
     before = page.locator(f"{PAGE} .wb-statement").inner_text()
     page.locator(".wb-scheduler select").select_option(label="Minimum cost with SLOs")
     comes_true(page, "before => document.querySelector('.wb-statement').innerText !== before", before)

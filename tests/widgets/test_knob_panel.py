@@ -77,6 +77,8 @@ def test_a_duration_is_typed_as_people_write_it() -> None:
     control, changes = control_of(name="round_s", default=360.0, help="", unit="s", minimum=1.0)
     control.widget.value = "2 h 30 min"
     assert control.value() == 9000 and changes == ["round_s"]
+    control.widget.value = "3"  # alone it has the unit that stood there, and says so
+    assert control.value() == 180 and control.widget.value == "3 min" and changes == ["round_s"] * 2
     control.widget.value = "never"
     assert control.value() == math.inf
     control.widget.value = "0 s"

@@ -25,6 +25,7 @@ from tests.browser_support import (
     STATUS,
     Problems,
     Server,
+    answered,
     browser_test,
     comes_true,
     open_notebook,
@@ -148,7 +149,7 @@ def drag_a_knob(page: Page) -> None:
         before = changed(page, before)
     page.mouse.up()
     knob = page.locator(".wb-knob-round_s input")
-    page.evaluate(SETTLED)
+    answered(page, SETTLED)
     expect(knob).not_to_have_value("12 min")
     wait_for_text(page, ".wb-gains", "on average|when it did")
 
@@ -162,7 +163,7 @@ def drag_a_knob(page: Page) -> None:
     changed(page, before)
     page.locator("button.wb-redo").click()
     comes_true(page, "([chart, of]) => document.querySelector(chart).dataset.of === of", [GANTT, before])
-    page.evaluate(SETTLED)  # the slider stands there again
+    answered(page, SETTLED)  # the slider stands there again
     handle.focus()
     page.keyboard.press("ArrowLeft")
     changed(page, before)

@@ -9,7 +9,17 @@ from typing import Literal
 
 from playwright.sync_api import Page, expect
 
-from tests.browser_support import Problems, Server, browser_test, run_notebook, shot, soon, use_theme, wait_for_text
+from tests.browser_support import (
+    Problems,
+    Server,
+    answered,
+    browser_test,
+    run_notebook,
+    shot,
+    soon,
+    use_theme,
+    wait_for_text,
+)
 
 CELL = 'from widgets import GavelLab\nlab = GavelLab("gavel_example")\nlab'
 SCENES = """
@@ -91,9 +101,8 @@ def test_a_lab_is_presented_and_put_back(page: Page, lab_server: Server, problem
 
 def shows_scenes(page: Page) -> None:
     """Picture, one control, a number and a sentence in the whole window; arrows go from one to the next."""
-    page.evaluate(
-        "code => jupyterapp.shell.currentWidget.sessionContext.session.kernel.requestExecute({code}).done", SCENES
-    )
+    kernel = "jupyterapp.shell.currentWidget.sessionContext.session.kernel"
+    answered(page, f"code => {kernel}.requestExecute({{code}}).done.then(() => true)", SCENES)
     page.locator(".wb-present-begin").click()
     expect(page.locator(".wb-scene")).to_contain_text("Short rounds.")
     themes: tuple[Literal["Dark", "Light"], ...] = ("Dark", "Light")

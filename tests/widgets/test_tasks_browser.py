@@ -73,7 +73,7 @@ class Hand:
     def sees_what_changes(self, after: Run) -> None:
         """The sentence of who gains and who pays is that of this run against the one that the lab opens with."""
         said = gains(completions(simulate(SCENARIO, SCHEDULER), after))
-        wait_for_text(self.page, ".wb-gains", f"^{re.escape(said)}$")
+        wait_for_text(self.page, ".wb-gains", f"^Against [^:]+: {re.escape(said)}$")
 
 
 def who_holds(hand: Hand) -> None:

@@ -333,7 +333,7 @@ class TradeOffPage:
     def _choice(self, text: str, names: tuple[str, ...]) -> w.Dropdown:
         options = [(metric(name).label, name) for name in names]
         found = w.Dropdown(
-            options=options, description=text, layout=w.Layout(width="21em"), style={"description_width": "5.5em"}
+            options=options, description=text, layout=w.Layout(width="22.5em"), style={"description_width": "5em"}
         )
         found.add_class(f"wb-{text.lower()}")
         found.observe(lambda _: self.draw(), "value")

@@ -15,6 +15,7 @@ from widgets.compare_lab.outcomes import Outcomes
 from widgets.editors.mistakes import refusal
 from widgets.lab.results import drawings
 from widgets.lab.words import PROPERTIES
+from widgets.lab.words import titled as in_titles
 from workbench.analysis.comparison import Comparison, best_of
 from workbench.analysis.metrics import metric, warned
 from workbench.analysis.metrics.confidence import LEVEL
@@ -97,8 +98,9 @@ def best_line(outcomes: Outcomes, found: Comparison | None) -> str:
         if mine:
             value = html.escape(amount(float(means[name][mine[0]]), metric(name).unit))
             titles = html.escape(listed(map(outcomes.titled, mine)))
-            parts.append(f"{html.escape(metric(name).label)} <b>{titles}</b> ({value})")
-    return f"<p>Best: {'; '.join(parts)}. The page Measures has all.</p>" if parts else ""
+            way = "highest" if metric(name).better == "higher" else "lowest"
+            parts.append(f"{html.escape(metric(name).label)} is {way} with <b>{titles}</b> ({value})")
+    return f"<p>{'; '.join(parts)}. The page Measures has all.</p>" if parts else ""
 
 
 class _Scale(NamedTuple):
@@ -240,12 +242,13 @@ def _row(label: str, titled: Titled, cells: str) -> str:
 
 
 def decides_table(asked: Mapping[str, RunRequest], titled: Titled) -> str:
-    """What decides in each scheduler (by label: a run of it): a programme, another way to its optimum, or rules."""
+    """What decides in each scheduler (by label: a run of it): a problem, another way to its optimum, or rules."""
     rows = []
     for label, run in asked.items():
         found = find_scheduler(run.scheduler)
         route = found.route(found.settle(run.knobs))
-        rows.append(_row(label, titled, f"<td>{html.escape(route.sentence)}</td>"))
+        said = in_titles(route.sentence, route.formulation)
+        rows.append(_row(label, titled, f"<td>{html.escape(said)}</td>"))
     heads = "".join(f"<th scope='col' class='wb-left-aligned'>{text}</th>" for text in ("Scheduler", "Decides by"))
     return (
         f"<table class='wb-data wb-reads-table wb-decides'><thead><tr>{heads}</tr></thead>"

@@ -155,6 +155,8 @@ class Control:
         self.box = w.VBox(parts, layout=w.Layout(overflow="hidden"))
         self.box.add_class(f"wb-knob-{knob.name}")
         self._following = False
+        self._unit = "s"
+        self._keep_unit()
         self.widget.observe(self._on_value, "value")
         if self.slider is not None:
             self.slider.tooltip = self.widget.tooltip
@@ -166,8 +168,18 @@ class Control:
             if isinstance(widget, (w.IntSlider, w.SelectionSlider)):
                 widget.continuous_update = live
 
+    def _keep_unit(self) -> None:
+        """A number alone is in the unit that stands in the field last."""
+        if isinstance(self.widget, w.Text) and (shown := self.widget.value.split())[1:]:
+            self._unit = shown[-1]
+
     def _on_value(self, _: Any) -> None:
-        self.check()
+        if self.check() and self._knob.unit == "s" and isinstance(value := self.value(), float):
+            whole = written(self._knob, value)
+            if whole != self.widget.value:
+                self.widget.value = whole  # a number alone now says its unit; heard again
+                return
+            self._keep_unit()
         self._follow()
         self._changed(self._knob)
 
@@ -194,6 +206,7 @@ class Control:
     def set(self, value: Value) -> None:
         """Show a value."""
         self.widget.value = written(self._knob, value) if isinstance(self.widget, w.Text) else value
+        self._keep_unit()
         self.check()
         self._follow()
 
@@ -214,7 +227,7 @@ class Control:
             return text
         if self._knob.unit == "s" and text.lower() not in ("inf", NEVER, "\u221e"):
             try:
-                return parse_duration(text)
+                return parse_duration(text, unit=self._unit)
             except ValueError as error:
                 raise InputError(self._knob.label, text, str(error).partition(" is not ")[2] or str(error)) from None
         return {NEVER: math.inf, "\u221e": math.inf}.get(text.lower(), text)
@@ -349,3 +362,10 @@ def written(knob: Knob, value: Value) -> str:
     if knob.unit == "s" and isinstance(value, (int, float)):
         return format_duration(float(value))
     return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def said(knob: Knob, value: Value) -> str:
+    """A value as it is typed; of a switch on or off."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return "none" if value is None else written(knob, value)

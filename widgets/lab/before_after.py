@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 import ipywidgets as w
 import pandas as pd
 
+from widgets.editors.knob_panel import said
 from widgets.parts.html_table import html_table
 from workbench.analysis import metrics
 from workbench.analysis.metrics import Summary
@@ -17,6 +18,7 @@ from workbench.analysis.metrics.declared import metric
 from workbench.analysis.whatif.words import amount, change_of
 from workbench.base.labels import unit_beside
 from workbench.base.units import format_duration
+from workbench.session.registry import scheduler_of
 from workbench.simulation.run import Run
 
 REST_S = 1.0
@@ -24,6 +26,8 @@ REST_S = 1.0
 SHORT = ("mean_jct_s", "makespan_s", "weighted_miss_rate", "mean_wait_s", "utilisation", "preemptions")
 """The measures beside the picture, those of them that the run has."""
 SPELT = {"Mean JCT": "Mean completion time (JCT)"}
+ROUNDING = 1e-9
+"""Measures that differ by less, or by such a part, are equal."""
 NONE = "Change something: the run before stays as thin outlines."
 
 
@@ -81,7 +85,7 @@ class BeforeAfter:
             return ""
         was = None if self.before is None else self._of[id(self.before)]
         label, *values = measures_table(was, self._of[id(self._run)], [name]).iloc[0]
-        before, now, changed = values if was is not None else ("", " ".join(values), "")
+        before, now, changed = values if was is not None else ("", *values, "")
         more = f" (before {before}; {changed})" if changed else ""
         return f"{html.escape(label)} <b>{html.escape(now)}</b>{html.escape(more)}"
 
@@ -93,6 +97,12 @@ class BeforeAfter:
             self._tell()
             self._changed()
 
+    def _against(self, run: Run, before: Run) -> str:
+        """The run that is compared with, by what was otherwise in it."""
+        pinned = "the pinned run" if self.pin.value else ""
+        was = otherwise(run, before)
+        return (f"{pinned} ({was})" if was else pinned) if pinned else was or "the run before"
+
     def _tell(self) -> None:
         run, before = self._run, self.before
         if run is None or id(run) not in self._of:  # its measures are still to come
@@ -102,7 +112,8 @@ class BeforeAfter:
             text = "Pinned: what comes is compared with this run." if self.pin.value else NONE
             self.said.value = f"<p class='wb-note'>{html.escape(text)}</p>"
         else:
-            self.said.value = f"<p>{html.escape(metrics.gains(differences))}</p>"
+            against = f"<span class='wb-note'>Against {html.escape(self._against(run, before))}:</span>"
+            self.said.value = f"<p>{against} {html.escape(metrics.gains(differences))}</p>"
         was = None if before is None else self._of[id(before)]
         now = self._of[id(run)]
         short = [name for name in SHORT if not math.isnan(now[name])]
@@ -118,6 +129,25 @@ def alike(before: Run, run: Run) -> bool:
     return types and list(before.jobs["job"]) == list(run.jobs["job"])
 
 
+def otherwise(run: Run, before: Run) -> str:
+    """What was otherwise in the run before, as its controls had it."""
+    found = []
+    scheduler = scheduler_of(before)
+    if before.scheduler != run.scheduler:
+        found.append(scheduler.title)
+    else:
+        changed = [knob for knob in scheduler.knobs if before.knobs[knob.name] != run.knobs.get(knob.name)]
+        found += [f"{knob.label} {said(knob, before.knobs[knob.name])}" for knob in changed]
+    was, now = before.scenario, run.scenario
+    parts = {
+        "cluster": was.cluster != now.cluster,
+        "jobs": was.jobs != now.jobs,
+        "speeds": was.throughputs != now.throughputs,
+    }
+    found += [f"the {name} before" for name, other in parts.items() if other]
+    return ", ".join(found)
+
+
 def measures_table(before: Summary | None, now: Summary, names: Sequence[str] | None = None) -> pd.DataFrame:
     """The measures as people read them; with a run before also its values and the differences.
 
@@ -125,15 +155,16 @@ def measures_table(before: Summary | None, now: Summary, names: Sequence[str] | 
     """
     found = metrics.table(now, names)
     if before is None:
-        return found[["label", "value", "unit"]].set_axis(["Measure", "Now", "Unit"], axis="columns")
+        values = (found["value"] + " " + found["unit"]).str.strip()
+        return pd.DataFrame({"Measure": found["label"], "Now": values})
     rows = []
     for name, value in zip(found["metric"], found["value"], strict=True):
         of = metric(name)
         unit = unit_beside(of.label, of.unit)
         was = of.missing if math.isnan(before[name]) else amount(before[name], unit)
         is_now = str(value) if math.isnan(now[name]) else amount(now[name], unit)
-        changed = now[name] - before[name]
-        rows.append((of.label, was, is_now, "" if changed == 0 else change_of(changed, unit)))
+        same = math.isclose(now[name], before[name], rel_tol=ROUNDING, abs_tol=ROUNDING)
+        rows.append((of.label, was, is_now, "" if same else change_of(now[name] - before[name], unit)))
     return pd.DataFrame(rows, columns=["Measure", "Before", "Now", "Difference"])
 
 

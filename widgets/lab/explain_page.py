@@ -6,6 +6,7 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from types import ModuleType
 
 import ipywidgets as w
@@ -17,7 +18,7 @@ from widgets.parts.status_line import StatusLine
 from widgets.work.kernel import MOST_JOBS
 from widgets.work.thread import aside
 from widgets.work.work import Message, Workplace
-from workbench.analysis.chain import Chain, chain
+from workbench.analysis.chain import Chain, chain, decisive_row
 from workbench.analysis.explanation import explain, longest_wait_s, not_faster
 from workbench.analysis.explanation.admission import has_verdicts, jobs_asked_about
 from workbench.analysis.explanation.counterfactual import CounterfactualQuestion, on_its_own, with_node
@@ -185,14 +186,15 @@ class ExplainPage:
     def _try_rows(self) -> None:
         """Find out aside which rows decide who has a GPU, and what would bring another; the newest question counts."""
         run, shown = self._run, self._shown
-        if run is None or shown is None or shown[1][0] != "gpu" or len(run.jobs) > MOST_JOBS or self._trying:
+        if run is None or shown is None or shown[1] == DECISION or len(run.jobs) > MOST_JOBS or self._trying:
             return
         about, at_s = shown[1], shown[2]
         self._trying = True
         self._said.tone, self._said.text = "note", "Trying what is decisive ..."
-        aside(lambda: chain(run, about[1], at_s), lambda found: self._hear_chain(found, run, shown))
+        ask = partial(decisive_row, run, about) if isinstance(about, str) else partial(chain, run, about[1])
+        aside(lambda: ask(at_s), lambda found: self._hear_rows(found, run, shown))
 
-    def _hear_chain(self, found: Chain | WorkbenchError, run: Run, of: tuple[int, About, float]) -> None:
+    def _hear_rows(self, found: Chain | str | WorkbenchError, run: Run, of: tuple[int, About, float]) -> None:
         self._trying = False
         if self._shown != of or self._run is not run:
             self._try_rows()
@@ -202,6 +204,8 @@ class ExplainPage:
         )
         if isinstance(found, Chain):
             self._answer.value = pages().page_of_gpu(found, run)
+        elif isinstance(found, str) and found:
+            self._answer.value += f"<p class='wb-decisive'><b>Decisive:</b> {html.escape(found)}.</p>"
 
     def _question(self, kind: str | None) -> CounterfactualQuestion:
         """What is asked of the job and time that are chosen. Raises InputError or ValueError for what cannot be."""

@@ -18,6 +18,7 @@ import pandas as pd
 from widgets.editors.mistakes import refusal
 from widgets.lab.rows_panel import Light, RowsPanel
 from widgets.lab.steps import steps
+from widgets.lab.words import titled
 from widgets.parts.chart_page import ROWS_SHOWN
 from widgets.parts.html_table import as_read, html_table
 from widgets.work.work import Message
@@ -95,7 +96,8 @@ class FormulationPage:
 
     def decides(self, scheduler: Scheduler, knobs: Mapping[str, Any]) -> None:
         """Say what decides; the exact problem is offered where one is stated for the algorithm."""
-        self._route.value = f"<p class='wb-note'>{html.escape(scheduler.route(knobs).sentence)}</p>"
+        route = scheduler.route(knobs)
+        self._route.value = f"<p class='wb-note'>{html.escape(titled(route.sentence, route.formulation))}</p>"
         self._exact.layout.display = None if type(scheduler).exact is not Scheduler.exact else "none"
 
     def show_run(self, run: Run, at_s: float) -> None:
@@ -122,12 +124,18 @@ class FormulationPage:
         if of is not self._exact_of:
             return
         if message["kind"] == "done":
-            text = [message["sentence"], f"Not in the problem: {message['leaves_out']}."]
+            said = titled(message["sentence"], message["formulation"], message["scheduler"])
+            text = [said, f"Not in the problem: {message['leaves_out']}."]
             rows = pd.DataFrame(message["schedule"])
             table = "" if rows.empty else html_table(as_read(rows.head(ROWS_SHOWN)))
             self._found.value = "".join(f"<p>{html.escape(line)}</p>" for line in text) + table
         elif message["kind"] in ("error", "cancelled"):
-            said = refusal(WorkbenchError.from_json(message)) if message["kind"] == "error" else "Cancelled."
+            said = "Cancelled."
+            if message["kind"] == "error":
+                error = WorkbenchError.from_json(message)
+                stated = not error.where.startswith("exact problem of ")
+                said = refusal(error) if stated else f"No exact problem beside it: {error.value}."
+                self._exact.layout.display = None if stated else "none"
             self._found.value = f"<p class='wb-note'>{html.escape(said)}</p>"
 
     @property

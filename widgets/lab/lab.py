@@ -212,7 +212,7 @@ class Lab(LabShell[LabSetting]):
         self._note, self._said = w.HTML(), w.HTML()
         self._said.add_class("wb-scene")
         panel = self._scenario
-        self._beside = PageChoice(self._vary.box, self._vary.opened, self._pages)
+        self._beside = PageChoice(self._vary.box, self._open_vary, self._pages)
         own = {
             "Model": (self._formulation.box, self._describe),
             "Vary": (self._beside.box, self._beside.opened),
@@ -429,6 +429,11 @@ class Lab(LabShell[LabSetting]):
     def _varies(self, scheduler: str) -> Workplace:
         """Who works for the pages Vary and Explain, beside what the lab itself has asked for."""
         return self._varied if is_own(scheduler) else process_work()
+
+    def _open_vary(self) -> None:
+        """The page Vary is looked at: of an instance that is solved while a slider moves its first runs are made."""
+        live = self._run is not None and self._shown is not None and self._is_live(self._shown)
+        self._vary.opened(at_once=live and self._asked is None and not isinstance(process_work(), KernelWork))
 
     def _describe(self) -> None:
         """Fill the page of the formulation, if it shows another one."""

@@ -356,8 +356,8 @@ class Results:
 
     @property
     def _pointed(self) -> str | list[str] | None:
-        """What the picture points out."""
-        return self._selected if self._lit is None else list(self._lit)
+        """What the picture points out: on the page Why, which is about a job, no row's jobs."""
+        return self._selected if self._lit is None or self.opened == "Why" else list(self._lit)
 
     def _set_gpus(self, gpus: Sequence[str]) -> None:
         self._gantt.view.params = {**self._gantt.view.params, "gpus": list(gpus) or None}
@@ -463,6 +463,7 @@ class Results:
     def _on_page(self) -> None:
         """Another page is open."""
         self._later.flush()
+        self._gantt.view.selected = self._pointed
         self._draw_page()
 
     def _draw_page(self) -> None:

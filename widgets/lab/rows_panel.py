@@ -13,9 +13,11 @@ import ipywidgets as w
 import pandas as pd
 
 from widgets.editors.mistakes import refusal
+from widgets.lab.words import titled
 from widgets.parts.chart_page import ROWS_SHOWN
 from widgets.parts.row_list import RowList
 from widgets.work.thread import aside
+from workbench.analysis.chain import decisive_row
 from workbench.analysis.rows.edit import RowEdit, gpus_of, jobs_of
 from workbench.analysis.rows.relax_and_without import RowChange
 from workbench.analysis.rows.slack_and_duals import rows_of
@@ -33,6 +35,7 @@ STEPS = 20
 """From a right side to either end of its slider, which is as far off as it is large, at least 1."""
 PICK = "Pick a row: its jobs light up in the picture, its right side can be dragged, and it can be switched off."
 READ = "Slack: what is left of it, nothing where it binds. Dual: what the objective gains per unit more on the right."
+UNSOLVED = "No rows with numbers: no problem was solved for this decision."
 NUMBER = itertools.count(1)
 """Labs of a kernel have formulations of their own names."""
 Light = Callable[[Sequence[str] | None, Sequence[str]], None]
@@ -128,7 +131,8 @@ class RowsPanel:
             newest, self._of = self._of, None
             self.show(*newest)
         elif isinstance(found, WorkbenchError):
-            self._say(f"No rows with numbers: {refusal(found)}.")
+            none = found.where.startswith("rows of ")
+            self._say(UNSOLVED if none else f"No rows with numbers: {refusal(found)}.")
         else:
             self._fill(found)
             self._solved(found.statement)
@@ -158,11 +162,28 @@ class RowsPanel:
         if found is None or run is None:
             return
         self._head.value = _head(found.table, run, job)
+        self._try_rows()
         of = [] if job is None else [
             place for place, number in enumerate(found.order)
             if number is not None and job in jobs_of(found.statement, number, run)
         ]  # fmt: skip
         self._list.marked = of
+
+    def _try_rows(self) -> None:
+        """Find out aside which of the rows decides where the job runs."""
+        of, job = self._of, self._job
+        if of is None or job is None or self._is_edited:
+            return
+        run, at_s = of
+
+        def hear(found: str | WorkbenchError) -> None:
+            same = self._of == of and self._job == job and self._found is not None
+            if same and found and isinstance(found, str):
+                when = format_duration(at_s, parts=2)
+                said = f"Decisive for {job} at {when}: {found}."
+                self._head.value += f"<p class='wb-decisive'><b>{html.escape(said)}</b></p>"
+
+        aside(lambda: decisive_row(run, job, at_s), hear)
 
     # One row ---------------------------------------------------------------------------------------------------------
 
@@ -265,11 +286,16 @@ class RowsPanel:
         else:
             lines = [f"In this decision: {answer.change.text()}"]
             if isinstance(answer.run, WorkbenchError):
-                lines.append(f"The schedule stays: no run can have it ({refusal(answer.run)}).")
+                wrong = answer.run
+                lines.append(
+                    f"The schedule stays: with that in every decision one of them has {wrong.value}; expected "
+                    f"{wrong.expected}."
+                )
             elif answer.run.timeline.equals(run.timeline):
                 lines.append(
                     "In the whole run no bar moves: binding, not decisive." if self._binds() else "No bar moves."
                 )
+            lines.append("The rows below have the numbers of the decision as it was.")
             self._said.value = "".join(f"<p>{html.escape(line)}</p>" for line in lines)
             if not isinstance(answer.run, WorkbenchError):
                 self._is_edited = True
@@ -363,8 +389,8 @@ def _head(table: pd.DataFrame, run: Run, job: str | None) -> str:
     until_s = run.end_s if anew_s.empty else float(anew_s.min())
     when, until = (format_duration(time_s, parts=2) for time_s in (made_s, until_s))
     marked = "" if job is None else f" Marked: the rows of {job}."
-    objective = f"{about['sense']} {short_number(float(about['objective']))} {about['unit'].removeprefix('1')}".strip()
-    what = f"{about['formulation']}: {objective}"
+    objective = f"{short_number(float(about['objective']))} {about['unit'].removeprefix('1')}".strip()
+    what = titled(f"{about['formulation']}, objective {objective}", about["formulation"])
     said = html.escape(f"Rows with numbers, decided at {when}, in force until {until} ({what})")
     return f"<h4>{said}</h4><p class='wb-note'>{html.escape(f'{PICK} {READ}{marked}')}</p>"
 

@@ -12,7 +12,7 @@ import ipywidgets as w
 import numpy as np
 import pandas as pd
 
-from widgets.editors.knob_panel import written
+from widgets.editors.knob_panel import said
 from widgets.editors.mistakes import refusal
 from widgets.editors.setting_history import LabSetting, jsonable
 from widgets.parts.chart_page import ChartPage
@@ -62,7 +62,7 @@ def _variant(what: str, text: str, setting: LabSetting) -> Variant:
     knob = next(each for each in scheduler.knobs if each.name == what)
     value = knob.check(text)
     kept = {} if what == "preset" else dict(setting.knobs)
-    return Variant(_said(knob, value), setting._replace(knobs=scheduler.settle({**kept, what: value})))
+    return Variant(said(knob, value), setting._replace(knobs=scheduler.settle({**kept, what: value})))
 
 
 def _reshaped(scenario: Scenario, how: str) -> Scenario:
@@ -80,8 +80,9 @@ def _reshaped(scenario: Scenario, how: str) -> Scenario:
 
 
 def offered_by(scheduler: Scheduler, scenario: Scenario) -> list[tuple[str, str]]:
-    """What can be varied: the knobs always in sight first."""
-    knobs = sorted((knob for knob in scheduler.knobs if not _fixed(knob)), key=lambda knob: not knob.main)
+    """What can be varied: the knobs always in sight first, of these the one that sets others last."""
+    offered = (knob for knob in scheduler.knobs if not _fixed(knob))
+    knobs = sorted(offered, key=lambda knob: (not knob.main, knob.name == "preset"))
     found = [(knob.label, knob.name) for knob in knobs]
     found += [("Rewards of the jobs", REWARDS)] if any(job.rewards for job in scenario.jobs) else []
     return [*found, ("Scheduler", SCHEDULER)]
@@ -100,7 +101,7 @@ def suggested(what: str, setting: LabSetting) -> list[str]:
         named = [entry.scheduler for entry in setting.scenario.schedulers]
         return list(dict.fromkeys([setting.scheduler, *named, "fifo", "srtf"]))
     knob = next(each for each in find_scheduler(setting.scheduler).knobs if each.name == what)
-    return [_said(knob, value) for value in _values(knob, setting.knobs[what])]
+    return [said(knob, value) for value in _values(knob, setting.knobs[what])]
 
 
 def _values(knob: Knob, now: Value) -> Sequence[Value]:
@@ -121,13 +122,6 @@ def _values(knob: Knob, now: Value) -> Sequence[Value]:
     return [knob.check(int(value) if knob.kind == "int" else value) for value in inside]
 
 
-def _said(knob: Knob, value: Value) -> str:
-    """A value as it is typed."""
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return "none" if value is None else written(knob, value)
-
-
 def value_now(what: str, setting: LabSetting) -> str:
     """What is set, called as its variant is."""
     if what == REWARDS:
@@ -135,7 +129,7 @@ def value_now(what: str, setting: LabSetting) -> str:
     if what == SCHEDULER:
         return setting.scheduler
     knob = next(each for each in find_scheduler(setting.scheduler).knobs if each.name == what)
-    return _said(knob, setting.knobs[what])
+    return said(knob, setting.knobs[what])
 
 
 MOST_MEASURES = 5
@@ -162,7 +156,7 @@ class VaryPage:
         self._number = 0
         self._scheduler = ""
         self._quiet = False
-        self._what = w.Dropdown(description="Vary", layout=w.Layout(width="19em"), style={"description_width": "3em"})
+        self._what = w.Dropdown(description="Vary", layout=w.Layout(width="15em"), style={"description_width": "3em"})
         self._values = w.Text(
             description="Values", layout=w.Layout(flex="1 1 14em"), style={"description_width": "4em"},
             continuous_update=False,
@@ -195,8 +189,11 @@ class VaryPage:
 
     # Choosing --------------------------------------------------------------------------------------------------------
 
-    def opened(self) -> None:
-        """Offer what the scheduler that is chosen now has to vary; a choice stays while it is there."""
+    def opened(self, at_once: bool = False) -> None:
+        """Offer what the scheduler that is chosen now has to vary; a choice stays while it is there.
+
+        at_once: the first runs are made unasked, as they are quick.
+        """
         setting = self._setting()
         if setting is None:
             self._say("bad", "Correct what is marked in Set-up first.")
@@ -211,7 +208,10 @@ class VaryPage:
         elif setting.scheduler != self._scheduler:
             self._suggest()
         self._scheduler = setting.scheduler
-        self._say_stale(setting)
+        if at_once and self._base is None:
+            self.run()
+        else:
+            self._say_stale(setting)
 
     def _suggest(self) -> None:
         setting = self._setting()

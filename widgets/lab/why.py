@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -93,12 +94,18 @@ def _of_job(run: Run, job: str) -> tuple[list[Piece], float, float]:
     end_s = run.end_s if math.isnan(row["finish_s"]) else float(row["finish_s"])
     line = run.timeline[run.timeline["kind"] != "sync"]
     held = line[(line["job"] == job) | (line["with_job"] == job)]
-    by_type = theme.type_colours(run.scenario.cluster.types)
-    spans = held.groupby(["start_s", "end_s", "accelerator"], sort=True)["slot"].size().reset_index()
-    found = [
-        Piece(start, end, f"{kind} × {count}", by_type[kind])
-        for start, end, kind, count in spans.itertuples(index=False, name=None)
-    ]
+    colour = theme.job_colours(run.jobs["job"]).get(job, theme.MUTED)
+    changes: dict[float, Counter[str]] = {}
+    for start, stop, kind in held[["start_s", "end_s", "accelerator"]].itertuples(index=False, name=None):
+        changes.setdefault(start, Counter())[kind] += 1
+        changes.setdefault(stop, Counter())[kind] -= 1
+    found, now = [], Counter[str]()
+    for (start, change), stop in zip(sorted(changes.items()), [*sorted(changes), math.inf][1:], strict=True):
+        now.update(change)
+        has = {kind: count for kind, count in now.most_common() if count > 0}
+        if has and stop - start > 1e-6:
+            what = ", ".join(f"{kind} × {count}" for kind, count in has.items())
+            found.append(Piece(start, stop, what, colour))
     return _joined(found), float(row["arrival_s"]), end_s
 
 

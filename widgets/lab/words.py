@@ -13,6 +13,7 @@ from workbench.base.rounding import short_number
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.session.read_and_ignored import ignored
+from workbench.session.registry import find_scheduler, formulations
 from workbench.simulation.run import Run
 
 WORSE = {"optimal": 0, "feasible": 1, "time_limit": 3}
@@ -33,7 +34,7 @@ PROPERTIES: Mapping[str, str] = {
 }
 """Properties in the words of the tables; others are named as in a scenario's file."""
 SOLVED = ("model", "assembly")
-"""Who made a decision by solving a programme."""
+"""Who made a decision by solving a problem."""
 
 
 def ignored_note(scheduler: Scheduler, scenario: Scenario, belief: str, left_out: str) -> str:
@@ -86,6 +87,14 @@ def done(run: Run, wall_s: float) -> str:
     gap = f", gap {gaps.max():.2%}" if len(gaps) and gaps.max() > 0 else ""
     status = f" ({worst.replace('_', ' ')}{gap})" if worst else ""
     return f"Done: {who_decided(run, status)}; {_seconds(wall_s)}."
+
+
+def titled(text: str, formulation: str, scheduler: str = "") -> str:
+    """The text with titles in the place of the names of a formulation and of a scheduler, of those that it names."""
+    title = next((found.title for found in formulations() if found.name == formulation), "")
+    if title:
+        text = text.replace(formulation, f"\u201c{title}\u201d")
+    return text.replace(f" {scheduler} ", f" {find_scheduler(scheduler).title} ") if scheduler else text
 
 
 def cost(wall_s: float) -> str:

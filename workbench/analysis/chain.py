@@ -157,6 +157,30 @@ def chain(
     )  # fmt: skip
 
 
+def decisive_row(run: Run, job: str, at: float) -> str:
+    """The row of the solved problem that decides who has a job's first GPU at `at` seconds, and who would have it.
+
+    Says so where no single row does; empty where the job has no GPU then, and where no problem was solved or no row can
+    be tried. Simulates the run again up to then for each row that is met, at most `2 * MOST_ROWS` times. Raises as
+    `chain` does.
+    """
+    timeline = run.timeline
+    mine = ((timeline["job"] == job) | (timeline["with_job"] == job)) & (timeline["kind"] != "sync")
+    held = timeline[mine & (timeline["start_s"] <= at) & (timeline["end_s"] > at)]
+    if held.empty:
+        return ""
+    slot = SlotAtTime(run, f"{held['node'].iloc[0]}/{held['slot'].iloc[0]}", at)
+    rows = tuple(_Question(slot, None).rows(_asked(slot, None)))
+    first = next(iter(_decisive(rows)), None)
+    if first is not None:
+        return _told(first)
+    return (
+        "no single row, as none of them alone puts another job there"
+        if any(row.verdict == "binding, not decisive" for row in rows)
+        else ""
+    )
+
+
 def _asked(slot: SlotAtTime, job: str | None) -> str:
     if job is None:
         return next(iter(slot.could), "")

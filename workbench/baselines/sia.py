@@ -549,8 +549,8 @@ BINDING = {
 def _explain(job_at: JobAtTime) -> Explained:
     """The gains of those who were chosen, and what became of a job that has nothing."""
     rule = (
-        "Every round a programme gives each job one configuration or none: the gains of all, to a power, count "
-        "together under the capacity of each type."
+        "Every round each job is given one configuration or none, by solving a problem: the gains of all, to a power, "
+        "count together under the capacity of each type."
     )
     order = job_at.order("gain", "gain over its slowest configuration", "", "highest")
     said = job_at.said

@@ -548,8 +548,8 @@ BINDING = {
 def _explain(job_at: JobAtTime) -> Explained:
     """What the starts of the plan are worth, and why a job waits."""
     rule = (
-        "Every cycle a programme chooses when each waiting job starts, by what that start is worth, under the capacity "
-        "of each type and slot of time."
+        "Every cycle a solved problem chooses when each waiting job starts, by what that start is worth, under the "
+        "capacity of each type and slot of time."
     )
     order, said = job_at.order("worth", "worth in the plan", "", "highest"), job_at.said
     binding = BINDING.get(said.code, "") if said is not None and job_at.state == "waiting" else ""

@@ -272,7 +272,7 @@ class Formulation(ABC, Generic[Data]):
 MODEL = Knob(
     "model",
     "assembly",
-    "How the programme comes about: put together as arrays (fast), or compiled from the Pyomo model that states it",
+    "How the problem comes about: put together as arrays (fast), or compiled from the Pyomo model that states it",
     kind="str",
     choices=("assembly", "pyomo"),
 )
@@ -331,7 +331,7 @@ class Route:
         if self.kind != "algorithm" and not (isinstance(self.formulation, str) and self.formulation):
             raise InputError("route, formulation", self.formulation or NOTHING, "the name of what is solved")
         if self.kind == "other route" and not self.reason:
-            raise InputError("route, reason", NOTHING, "why it is not the programme itself")
+            raise InputError("route, reason", NOTHING, "why it is not the problem itself")
 
     @property
     def sentence(self) -> str:
@@ -339,7 +339,7 @@ class Route:
         if self.kind == "same programme":
             return f"The model decides: what is solved is what {self.formulation} states, row by row."
         if self.kind == "other route":
-            return f"What decides has the optimum of {self.formulation}, but is not that programme: {self.reason}."
+            return f"What decides has the optimum of {self.formulation}, but is not solved row by row: {self.reason}."
         problem = f"; the problem is {self.formulation}" if self.formulation else ""
         return f"An algorithm decides, not a formulation: {self.reason or 'rules of its own'}{problem}."
 

@@ -8,8 +8,8 @@ from typing import Literal
 MadeBy = Literal["model", "assembly", "algorithm", "kept"]
 """The stated Pyomo model, its programme as a matrix put together without it, an algorithm, or an earlier decision."""
 SAID: Mapping[MadeBy, str] = {
-    "model": "A programme was solved.",
-    "assembly": "A programme was solved.",
+    "model": "A problem was solved.",
+    "assembly": "A problem was solved.",
     "algorithm": "An algorithm decided.",
     "kept": "The answer of an earlier decision was carried over.",
 }

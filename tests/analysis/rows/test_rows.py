@@ -268,7 +268,7 @@ def test_rows_are_of_the_programme_that_decided(scheduler: str, knobs: dict[str,
     table = workbench.rows(workbench.simulate("preset:start_here", scheduler, knobs, until_s=2000.0))
     held(table, table.attrs["objective"])
     told = table.attrs["notes"][0]
-    assert told.startswith(note) and told.endswith("; what is in force at 2000 s was decided at 1800 s")
+    assert told.startswith(note) and told.endswith("; what is in force at 33 min 20 s was decided at 30 min")
 
 
 @pytest.mark.parametrize("method", ["newton", "bisection"])

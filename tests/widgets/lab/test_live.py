@@ -69,7 +69,7 @@ def test_a_lab_opens_solved_and_follows_its_slider_without_process_and_thread(al
     change_a_row(lab)
     lab._vary.opened()
     lab._vary.run()
-    assert "2 of 2 runs made" in lab._vary._said.text and "<b>paper to authors</b>: " in lab._vary._gains.value
+    assert "2 of 2 runs made" in lab._vary._said.text and "<b>on to off</b>: " in lab._vary._gains.value
     lab._frame.reset.click()
     assert lab.state == "done" and lab.run.knobs["round_s"] == 360.0
     lab._results._gantt.view.picked = {"job": "", "x": 45.0, "y": 1.5}
@@ -102,7 +102,9 @@ def change_a_row(lab: GavelLab) -> None:
     mine = workbench.simulate("preset:start_here", "mine", {"round_s": 600.0})
     assert mine.timeline.equals(results._run.timeline) and not mine.timeline.equals(before.timeline)
     rows._right.value = 3.0
-    assert "The schedule stays: no run can have it" in rows._said.value and results._run is before
+    assert (
+        "The schedule stays: with that in every decision one of them has" in rows._said.value and results._run is before
+    )
     rows._on.value = False
     rows._back.click()
     assert rows._said.value == "" and results._run is before and results._note.value == ""
@@ -121,7 +123,7 @@ def test_the_run_before_stays_as_outlines_and_a_sentence_says_who_pays(monkeypat
     assert compared.before is first and not ghost.empty and '"round_s": 1800' in seen.view.of
     assert ghost["end_s"].max() <= first.end_s and set(ghost["job"]) <= {"vision", "game", "translation"}
     said = metrics.gains(metrics.job_differences(first, lab.run))
-    assert said in compared.said.value and ("gain" in said or "pay" in said)
+    assert said in compared.said.value and "Against " in compared.said.value and ("gain" in said or "pay" in said)
     assert "Before" in compared.measures.value and "Before" in compared.jobs.value
     compared.pin.value, pinned = True, lab.run
     assert seen.drawing.data["before"].empty and "Pinned" in compared.said.value
@@ -196,7 +198,7 @@ def test_rows_are_those_of_the_run_that_was_asked_for_last(monkeypatch: pytest.M
     page = widgets.lab.rows_panel.RowsPanel(lambda *_: None, lambda *_: None, lambda *_: None)
     for scheduler in ("gavel.max_min_fairness", "gavel.fifo"):
         page.show(workbench.simulate("preset:start_here", scheduler), 0.0)
-    for name in ("", "gavel.fifo"):
+    for name in ("", "Gavel: first in, first out"):
         work, hear = asked.pop()
         hear(work())
         assert name in page._head.value

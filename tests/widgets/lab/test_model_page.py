@@ -48,6 +48,7 @@ def test_the_exact_problem_is_asked_once_beside_a_small_run_and_an_old_answer_is
     hear = work.asked[asked[0]][1]
     lab.set(round_s=600)
     answer = {"kind": "done", "sentence": "The best is 12.", "leaves_out": "nothing", "schedule": {}}
+    answer |= {"formulation": "hadar.offline", "scheduler": "hadar"}
     hear(answer)
     assert "The best is 12" not in lab._formulation._found.value
     lab._solve_exactly()

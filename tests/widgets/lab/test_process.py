@@ -140,7 +140,7 @@ def test_the_formulation_page_solves_the_problem_that_an_algorithm_is_for() -> N
         assert "Algorithm 2 chooses" in page._route.value and page._exact.layout.display is None
         page._exact.click()
         await until(lambda: "Simulating" not in page._found.value)
-        assert "hadar.offline: the optimum is 12 slots; hadar comes to 12 slots" in page._found.value
+        assert "\u201d: the optimum is 12 slots; Hadar comes to 12 slots" in page._found.value
         assert "Not in the problem: costs of restarts" in page._found.value and ">Start<" in page._found.value
         await until(lambda: not page.stale)
         lab._heard(None, True)
@@ -159,7 +159,7 @@ def test_the_formulation_page_is_filled_when_looked_at() -> None:
         lab._results.open("Model")
         await until(lambda: lab._formulation.rows._head.value)
         told = lab._formulation.rows._head.value
-        assert "decided at 0 s, in force until 3 h 36 min (gavel.max_min_fairness: max 0.727)" in told
+        assert "in force until 3 h 36 min (\u201cGavel: max-min fairness\u201d, objective 0.727)" in told
         assert [row[-2:] for row in lab._formulation.rows._list.rows[:2]] == [["0.145", "yes"], ["0.436", "yes"]]
         lab._results.playback.number = lab._results.playback.last - 1
         await until(lambda: lab._formulation.rows._head.value != told)

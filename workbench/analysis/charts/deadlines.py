@@ -201,7 +201,14 @@ def lease_gantt(
     return Drawing(
         chart,
         data={
-            "span": pd.DataFrame({"x": [start / per, last / per], "row": [0, max(count, 1)], "last": [False, True]}),
+            "span": pd.DataFrame(
+                {
+                    "x": [start / per, last / per],
+                    "row": [0, max(count, 1)],
+                    "last": [False, True],
+                    "later": bool((points["outcome"] == LATER).any()),
+                }
+            ),
             "boundaries": _lease_times(length, start, last, unit),
             "lives": lives.assign(row=lives["job"].map(row), x0=lives["start"] / per),
             "bars": bars,
@@ -261,7 +268,7 @@ def _bar_kinds(found: pd.Series[str]) -> tuple[str, ...]:
 
 
 def _mark_kinds(points: pd.DataFrame) -> tuple[str, ...]:
-    """What the key of the deadlines names: all that can come of them, so that it stays as a knob turns."""
+    """What the key of the deadlines may name: all that can come of them, so that it stays as a knob turns."""
     found = set(points["outcome"])
     if found & {HIT, MISSED, LATER, OPEN}:
         found |= {HIT, MISSED, OPEN}
@@ -449,8 +456,11 @@ def _bar_layer(kinds: Sequence[str], unit: theme.TimeUnit, opacity: Any) -> Laye
 def _mark_layer(kinds: Sequence[str], unit: theme.TimeUnit, still_open: bool, opacity: Any) -> Layer:
     shapes, colours = [MARKS[kind][0] for kind in kinds], [MARKS[kind][1] for kind in kinds]
     stay = [kind for kind in kinds if kind != OPEN or still_open]
-    shown = alt.ExprRef(f"isValid(until) ? {json.dumps(kinds)} : {json.dumps(stay)}")  # "not yet" only while it plays
-    legend = alt.Legend(symbolStrokeWidth=1, columns=4, values=shown)
+    shown = f"isValid(until) ? {json.dumps(kinds)} : {json.dumps(stay)}"  # "not yet" only while it plays
+    if LATER in kinds:  # an expression of the data: the chart is not built anew as the last of them comes or goes
+        some, none = ([kind for kind in each if kind != LATER] for each in (kinds, stay))
+        shown = f"data('span')[0].later ? ({shown}) : isValid(until) ? {json.dumps(some)} : {json.dumps(none)}"
+    legend = alt.Legend(symbolStrokeWidth=1, columns=4, values=alt.ExprRef(shown))
     return (
         marks("deadlines")
         .transform_filter(SHOWN.format("since"))

@@ -232,7 +232,7 @@ def scatter(
         message_layer(),
     ]
     left_out = [name for name in names if name not in set(points["name"])]
-    said = ["ringed: no other one is better in both"]
+    said = ["ringed: none better in both"]
     said += ["crosses: standard deviation over seeds"] if points["x_spread"].notna().any() else []
     said += [f"no value: {', '.join(left_out)}"] if left_out else []
     return drawn(

@@ -13,6 +13,7 @@ import numpy as np
 
 from workbench.base.errors import InputError, Words, one_of
 from workbench.base.rounding import short_number
+from workbench.base.units import format_duration
 from workbench.scheduling.contract import MODEL, Result, Route, StatedProblem
 from workbench.scheduling.decision import Shares, unit_name
 from workbench.scheduling.solvers import (
@@ -220,7 +221,8 @@ def solved(found: Result | Run, at: float | None = None) -> SolvedStatement:
         made = of_decision(found, replay(found, at_s))
         if made.at_s is None or at_s <= made.at_s:
             return made
-        earlier = f"what is in force at {at_s:g} s was decided at {made.at_s:g} s"
+        now, then = (format_duration(time_s, parts=2) for time_s in (at_s, made.at_s))
+        earlier = f"what is in force at {now} was decided at {then}"
         return replace(made, note="; ".join(filter(None, (made.note, earlier))))
     if not isinstance(found, Result):
         raise InputError("rows, of", found, "a run (workbench.simulate) or a result of workbench.solve")

@@ -120,7 +120,7 @@ def surprising(found: WhatIf) -> list[str]:
         for row in (rows[name] for name in ("makespan_s", "mean_jct_s", "mean_wait_s") if name in rows):
             if row.difference < -SHORTER * row.before and verdict(row) != "not shown":
                 said.append(
-                    f"with {change.words}: {_sentence(row, found.question.level)} Less capacity seldom helps: see "
+                    f"with {change.words}: {_sentence(row, found)} Less capacity seldom helps: see "
                     "whether jobs are only ordered or placed otherwise, or run on types where their speed is not "
                     "recorded."
                 )
@@ -130,7 +130,7 @@ def surprising(found: WhatIf) -> list[str]:
         expected = row.before * was.cluster.gpus / now.cluster.gpus
         if row.after > expected + RISE and verdict(row) != "not shown":
             said.append(
-                f"with {change.words}: {_sentence(row, found.question.level)} The loss of GPUs explains no more than "
+                f"with {change.words}: {_sentence(row, found)} The loss of GPUs explains no more than "
                 f"{amount(expected, row.unit)}: the same jobs take another time on the GPUs that they get."
             )
     return said
@@ -169,7 +169,7 @@ def conclusions(found: WhatIf) -> list[str]:
         rows = found.differences[found.differences["change"] == change.text]
         for row in rows_of(rows):
             if row.measure in SAID and not (row.measure in COUNTS and row.difference == 0):
-                said.append(f"With {change.words}: {_sentence(row, found.question.level)}{_dates(found, row)}")
+                said.append(f"With {change.words}: {_sentence(row, found)}{_dates(found, row)}")
         said += [f"With {change.words}: {text}" for text in _refused(found.runs[0][0], found.runs[number + 1][0])]
         said.append(f"With {change.words}: {_jobs(found, change.text)}")
         said += _rent(found.question.today.scenario.cluster, found.runs[number + 1][0].scenario.cluster)
@@ -179,7 +179,7 @@ def conclusions(found: WhatIf) -> list[str]:
     return [*said, *_caveats(found)]
 
 
-def _sentence(row: Difference, level: float) -> str:
+def _sentence(row: Difference, found: WhatIf) -> str:
     before, after = amount(row.before, row.unit), amount(row.after, row.unit)
     name = f"{row.label[0].lower() if row.label[1:2].islower() else row.label[0]}{row.label[1:]}"
     what = verdict(row)
@@ -190,8 +190,13 @@ def _sentence(row: Difference, level: float) -> str:
     )
     moved = f"{before} to {after} ({change_of(row.difference, row.unit)}{part})"
     if what == ONE_PAIR:
-        return f"{name} goes from {moved} in one pair of runs, which shows no interval."
-    span = f"{100 * level:g} % interval {interval(row.low, row.high, row.unit)} over {row.pairs} pairs"
+        count = len(found.question.seeds)
+        alike = count > 1 and not found.question.of_draws
+        pairs = (
+            f"all {count} pairs of runs, which came out alike: there is" if alike else "one pair of runs, which shows"
+        )
+        return f"{name} goes from {moved} in {pairs} no interval."
+    span = f"{100 * found.question.level:g} % interval {interval(row.low, row.high, row.unit)} over {row.pairs} pairs"
     if what == "not shown":
         return f"no difference in {name} is shown: {moved}, {span}, which includes 0."
     return f"{name} goes from {moved}, {what}; {span}."

@@ -90,7 +90,7 @@ MASTER_GAP = Knob(
 PLAN_BY = Knob(
     "plan_by",
     "auto",
-    "How leases are planned: the programme (as printed, by the master in s, or auto: the master once it is larger "
+    "How leases are planned: the problem (as printed, by the master in s, or auto: the master once it is larger "
     "than a few jobs); feasibility alone "
     "(Fig. 7b); or greedy, the earliest free leases when a job comes",
     source="paper",
@@ -122,7 +122,7 @@ FIRST_LEASE = Knob(
 TYPES = Knob(
     "types",
     "programme",
-    "On several accelerator types: one programme chooses the type of each guaranteed job; each: a plan for each type "
+    "On several accelerator types: one problem chooses the type of each guaranteed job; each: a plan for each type "
     "by itself, a job is tried on its fastest first",
     kind="str",
     choices=("programme", "each"),

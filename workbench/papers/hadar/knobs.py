@@ -132,7 +132,7 @@ PRICES = Knob(
     "prices",
     "within_round",
     "Prices rise with every job taken in a round (jobs in the order of arrival), or are those of its start. A round "
-    "decided by the linear programme has those of its start",
+    "decided by the linear problem has those of its start",
     "",
     "paper",
     kind="str",
@@ -141,7 +141,7 @@ PRICES = Knob(
 METHOD = Knob(
     "method",
     "auto",
-    "How a round is decided: exactly by dynamic programming over free GPUs, by the linear programme made whole, or by "
+    "How a round is decided: exactly by dynamic programming over free GPUs, by the linear problem made whole, or by "
     "the first unless the round has too many states for it",
     kind="str",
     choices=("auto", "dp", "lp"),

@@ -50,7 +50,7 @@ NAME = "gavel.makespan"
 METHOD = Knob(
     "method",
     "single",
-    "One linear programme over times, or the paper's bisection over the makespan",
+    "One linear problem over times, or the paper's bisection over the makespan",
     source="ours",
     kind="str",
     choices=("single", "bisection"),

@@ -51,7 +51,7 @@ NAME = "gavel.shortest_job_first"
 LITERAL = Knob(
     "literal",
     False,
-    "As printed: the best of M programmes that each serve one job alone; the others get what the solver leaves",
+    "As printed: the best of M problems that each serve one job alone; the others get what the solver leaves",
     source="paper",
     kind="bool",
 )

@@ -93,8 +93,8 @@ are 1e-12 too high are 1e-7 beyond what is possible, and no solver finds a point
 BOTTLENECK = Knob(
     "bottleneck",
     "test",
-    "How to find the jobs that cannot rise: after each iteration by the paper's mixed-integer programme, or by linear "
-    "programmes, both as stated in Pyomo; or by prices, in few phases of many iterations (exact, fastest)",
+    "How to find the jobs that cannot rise: after each iteration by the paper's mixed-integer problem, or by linear "
+    "problems, both as stated in Pyomo; or by prices, in few phases of many iterations (exact, fastest)",
     source="paper",
     kind="str",
     choices=("test", "milp", "prices"),

@@ -55,7 +55,7 @@ MOST = Knob(
 RELAXED = Knob(
     "relaxed",
     False,
-    "Let parts of schedules be chosen: the linear programme, whose optimum is that of P3",
+    "Let parts of schedules be chosen: the linear problem, whose optimum is that of P3",
     source="paper",
     kind="bool",
     main=True,
