@@ -225,6 +225,7 @@ class Lab(LabShell[LabSetting]):
             picture,
             about,
             own,
+            self._bar.box,
             told=self._frame.presenter.refresh,
             failed=self._not_drawn,
         )
@@ -233,7 +234,7 @@ class Lab(LabShell[LabSetting]):
         self._tabs = tabs_of(tabs, "wb-editors")
         knobs = w.HBox([self._choice.widget, self._knobs.main])
         knobs.add_class("wb-main-knobs")
-        right = w.VBox([self._said, self._bar.box, knobs, self._choice.left_out, self._results.box])
+        right = w.VBox([self._said, knobs, self._choice.left_out, self._results.box])
         self.widget = whole(self._frame.top, self._frame.sides([self._tabs], right, open=False))
 
     # Presenting ------------------------------------------------------------------------------------------------------

@@ -82,12 +82,13 @@ TOGETHER, FEW = "all on one axis", 2
 
 
 class Results:
-    """The right side of a lab: `stage`, the main picture with its playback, and `pages`.
+    """The right side of a lab, in the order in which it is seen: the names of the pages, `stage`, which is the main
+    picture with its playback, and the page that is open.
 
     picked: told the name of the selected job, or None; rewarded: told new rewards of jobs, which a person made here;
     work: who works for a scheduler of that name; picture: as rooms declare it; about: what the page Schedule begins
-    with; own: the pages that are the lab's own, each with what is called when somebody looks at it; told: called when
-    a run's numbers stand beside its picture, which comes first; failed: told what went wrong with them.
+    with; own: the pages that are the lab's own, each with what is called when somebody looks at it; beside: what stands
+    beside the names of the pages; told: called when a run's numbers stand beside its picture, which comes first; failed: told what went wrong with them.
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class Results:
         picture: str,
         about: Sequence[w.Widget],
         own: Mapping[str, tuple[w.Widget, Callable[[], None]]],
+        beside: w.Widget,
         told: Callable[[], None],
         failed: Callable[[Exception], None],
     ) -> None:
@@ -135,20 +137,23 @@ class Results:
             "Measures": self._draw_chart,
             **{page: opened for page, (_, opened) in own.items()},
         }
-        beside = w.HBox([self.compared.short, w.VBox([self._which, self._table])])
-        beside.add_class("wb-beside")
+        numbers = w.HBox([self.compared.short, w.VBox([self._which, self._table])])
+        numbers.add_class("wb-beside")
         boxes: dict[str, w.Widget] = {
-            "Schedule": w.VBox([*about, beside]),
+            "Schedule": w.VBox([*about, numbers]),
             "Why": w.VBox([self.explained.box, self.admission.box]),
             "Measures": self._make_measures(),
             **{page: box for page, (box, _) in own.items()},
         }
-        self.pages = w.Tab([boxes[page] for page in PAGES], titles=PAGES)
+        # The picture stands between the names of the pages and the page, also for the keyboard: lab.css shows the page.
+        self.pages = w.Tab([w.Box() for _ in PAGES], titles=PAGES)
         self.pages.add_class("wb-pages")
         self.pages.observe(lambda _: self._on_page(), "selected_index")
-        self.box = w.VBox([self.stage, self.pages])
-        self.box.add_class("wb-results")
-        self.box.add_class("wb-played")
+        page = w.VBox([boxes[name] for name in PAGES])
+        page.add_class("wb-contents")
+        self.box = w.VBox([self.pages, beside, self.stage, page])
+        for name in ("wb-results", "wb-staged", "wb-played"):
+            self.box.add_class(name)
 
     # Parts -----------------------------------------------------------------------------------------------------------
 

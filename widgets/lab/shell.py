@@ -58,7 +58,7 @@ class LabShell(ABC, Generic[AnySetting]):
             go_to=self._go_to,
             panels=self._panels,
             keep=self._keep,
-            more=more,
+            more=[bar.solve, *more],
         )
 
     # What a notebook may ask for -------------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ class LabShell(ABC, Generic[AnySetting]):
 
 
 class LabFrame(Generic[AnySetting]):
-    """The line at the top: presets, the drawer, Undo, Redo, Reset, Present; in the drawer the scenario's file.
+    """The line at the top: presets, the drawer, Undo, Redo, Reset, Solve, Present; in the drawer the scenario's file.
 
     open: told the scenario of a preset or a file; save: the scenario for a file, raises WorkbenchError while something
     is wrong; reset: opens again what was opened last; go_to: puts a setting into the controls; panels, keep: as
@@ -325,7 +325,7 @@ TONES = {"invalid": "bad", "failed": "bad", "ready": "note", "edited": "note"}
 
 
 class SolveBar:
-    """The row above the charts.
+    """The button Solve, which stands in the line at the top, and `box`: what is done, and Cancel while something is.
 
     state: ready, edited, invalid, working, done, failed or cancelled; on_done: called at each done; busy: something is
     being solved, which may be what was set before the last edit.
@@ -346,7 +346,8 @@ class SolveBar:
             widget.add_class(f"wb-{name}")
         self.solve.on_click(lambda _: solve())
         self.cancel.on_click(lambda _: cancel())
-        self.box = w.HBox([self.solve, self.cancel, self._bar, self._status])
+        self.solve.layout.width = "auto"
+        self.box = w.HBox([self.cancel, self._bar, self._status])
         self.box.add_class("wb-solve-bar")
         self.state, self._busy = "", True
         self.on_done: Callable[[], None] = lambda: None
@@ -370,7 +371,8 @@ class SolveBar:
         self._busy = busy
         self.cancel.disabled = not busy
         self._bar.value = 0.0
-        self._bar.layout.display = None if busy else "none"
+        for widget in (self.cancel, self._bar):
+            widget.layout.display = None if busy else "none"
 
     def say(self, state: str, text: str) -> None:
         """Show a state with its text; Solve can be pressed unless the input is wrong."""
