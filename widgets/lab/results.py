@@ -88,7 +88,8 @@ class Results:
     picked: told the name of the selected job, or None; rewarded: told new rewards of jobs, which a person made here;
     work: who works for a scheduler of that name; picture: as rooms declare it; about: what the page Schedule begins
     with; own: the pages that are the lab's own, each with what is called when somebody looks at it; beside: what stands
-    beside the names of the pages; told: called when a run's numbers stand beside its picture, which comes first; failed: told what went wrong with them.
+    beside the names of the pages; told: called when a run's numbers stand beside its picture, which comes first;
+    failed: told what went wrong with them.
     """
 
     def __init__(
