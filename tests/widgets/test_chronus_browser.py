@@ -72,6 +72,13 @@ def come_closer(page: Page) -> None:
     comes_true(page, f"(was) => {{ const [a, b] = ({seen})().t; return b - a < was }}", 0.9 * (end - start))
     page.locator(".wb-view-gantt .wb-chart-box").press("0")
     comes_true(page, f"() => !({seen})().t")
+    page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + 20)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 20, steps=3)
+    page.mouse.up()
+    comes_true(page, f"() => ({seen})().t?.[0] > 0 && !({seen})().row", why="along alone: all rows")
+    page.locator(".wb-view-gantt .wb-chart-box").press("0")
+    comes_true(page, f"() => !({seen})().t")
     page.locator(".wb-by").get_by_text("Leases").click()
     drawn(page, "gantt", "Leases and deadlines")
 

@@ -431,10 +431,9 @@ class Results:
             self.light(None, ())
             self.select(None if not text else text if text in names else found[0])
         else:
-            self.light(found, ())
-            self._job.value = (
-                f"<p class='wb-note'>{counted(len(found), 'job')} with {html.escape(text)} in its name.</p>"
-            )
+            self.light(found or None, ())
+            many = f"{len(found)} jobs have" if found else "No job has"
+            self._job.value = f"<p class='wb-note'>{many} {html.escape(text)} in the name.</p>"
 
     def _gantt_drawing(self, run: Run, by: str, axis_s: float | None) -> Drawing:
         """The Gantt chart, with the outlines of what it is compared with."""

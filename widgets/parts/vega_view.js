@@ -8,6 +8,7 @@ const DATA = "_data_";
 const RESIZE_SETTLES_MS = 60;
 const HIDDEN_FRAME_MS = 100;
 const CLICK_SLACK_PX = 4;
+const FLAT_PX = 8;
 const NO_ROWS = /^Infinite extent for field/;
 
 // ---- the Vega programs, loaded once per page whatever the number of charts and notebooks ----
@@ -103,6 +104,7 @@ class ChartBox {
     this.note.hidden = true;
     el.append(this.box, this.note);
 
+    this.gone = new AbortController();
     this.result = null; // what vegaEmbed returned
     this.drawn = { spec: null, renderer: null, data: new Map(), width: 0, magnify: 1 };
     this.stale = true;
@@ -248,8 +250,25 @@ class ChartBox {
   followWindow() {
     const { view } = this.result;
     [this.window, this.placed] = ["{}", "[{},0]"];
-    if (knowsSignal(view, "zoom")) view.addSignalListener("zoom", (name, found) => this.looked(found ?? {}));
+    for (const name of ["zoom", "zoom_x"].filter((name) => knowsSignal(view, name))) {
+      view.addSignalListener(name, () => this.looked(this.marked()));
+    }
     this.moveWindow();
+  }
+
+  // What is looked at. A drag across an overview that goes hardly up or down is meant for all of its rows.
+  marked() {
+    const { view } = this.result;
+    const along = this.along();
+    return along ? { t: along.map((px) => view.scale("x").invert(px)) } : (view.signal("zoom") ?? {});
+  }
+
+  // Where such a drag begins and ends, in pixels.
+  along() {
+    const { view } = this.result;
+    const [x, y] = ["zoom_x", "zoom_y"].map((name) => (knowsSignal(view, name) ? view.signal(name) : []));
+    const far = ([from, to]) => Math.abs(to - from);
+    return x?.length && y?.length && far(x) > CLICK_SLACK_PX && far(y) < FLAT_PX ? x : null;
   }
 
   looked(found) {
@@ -277,6 +296,12 @@ class ChartBox {
       else if (knowsSignal(view, `zoom_${field}`)) view.signal(`zoom_${field}`, any ? ends : null);
     }
     view.runAsync().finally(() => (this.moving = false));
+  }
+
+  // The mark is drawn as what it stands for.
+  replace() {
+    this.placed = null;
+    this.moveWindow();
   }
 
   whole(field) {
@@ -350,6 +375,7 @@ class ChartBox {
 
   watchPointer() {
     this.box.addEventListener("pointerdown", (event) => (this.pressed = [event.clientX, event.clientY]), true);
+    addEventListener("pointerup", () => this.result && this.along() && this.replace(), { signal: this.gone.signal });
     this.box.addEventListener("pointerleave", hideTooltip);
     this.box.addEventListener("keydown", (event) => {
       if (event.key === "Escape") this.pick({});
@@ -431,6 +457,7 @@ class ChartBox {
 
   dispose() {
     this.disposed = true;
+    this.gone.abort();
     clearTimeout(this.resizing);
     this.observer.disconnect();
     this.release();
