@@ -2,7 +2,7 @@
 // lies above everything whatever it stands in; lab.css shows the panel that `data-panel` names, and charts redraw
 // themselves by `data-magnify` (vega_view.js). It also tells when a slider of the lab is taken hold of: `drag`.
 
-const MAGNIFY = 1.5;
+const [MAGNIFY, WIDTH, HEIGHT] = [1.5, 1280, 720]; // in a window of that size; in a larger one by as much more: lab.css
 const TYPING = "input, select, textarea, .wb-chart";
 const NAMELESS = ":is(.noUi-handle, select[title], input[title]):not([aria-label], [aria-labelledby])";
 const HANDLED = `${TYPING}, [role=slider], [contenteditable]`; // where arrows are the control's own, also in a scene
@@ -73,9 +73,14 @@ function render({ model, el }) {
     if (presenting) root.scrollTop = 0;
   }
 
+  function magnify() {
+    const larger = Math.max(1, Math.min(innerWidth / WIDTH, innerHeight / HEIGHT));
+    lab().dataset.magnify = (MAGNIFY * larger).toFixed(2);
+  }
+
   function fill(root) {
     root.classList.add("wb-presenting");
-    root.dataset.magnify = MAGNIFY;
+    magnify();
     root.dataset.lmSuppressShortcuts = "true";
     root.popover = "manual";
     root.showPopover();
@@ -121,11 +126,14 @@ function render({ model, el }) {
   back.addEventListener("click", (event) => turned(event, -1));
   on.addEventListener("click", (event) => turned(event, 1));
   which.addEventListener("change", () => set("number", Number(which.value)));
+  const resized = () => lab()?.classList.contains("wb-presenting") && magnify();
+  addEventListener("resize", resized);
   document.addEventListener("keydown", pressed, true);
   for (const kind of ["pointerdown", "keydown"]) document.addEventListener(kind, held, true);
   model.on("change", show);
   show();
   return () => {
+    removeEventListener("resize", resized);
     document.removeEventListener("keydown", pressed, true);
     for (const kind of ["pointerdown", "keydown"]) document.removeEventListener(kind, held, true);
     model.off("change", show);

@@ -460,7 +460,8 @@ def _mark_layer(kinds: Sequence[str], unit: theme.TimeUnit, still_open: bool, op
     if LATER in kinds:  # an expression of the data: the chart is not built anew as the last of them comes or goes
         some, none = ([kind for kind in each if kind != LATER] for each in (kinds, stay))
         shown = f"data('span')[0].later ? ({shown}) : isValid(until) ? {json.dumps(some)} : {json.dumps(none)}"
-    legend = alt.Legend(symbolStrokeWidth=1, columns=4, values=alt.ExprRef(shown))
+    columns = alt.ExprRef("width < 600 ? 2 : 4")  # beside the key of the bars
+    legend = alt.Legend(symbolStrokeWidth=1, columns=columns, values=alt.ExprRef(shown))
     return (
         marks("deadlines")
         .transform_filter(SHOWN.format("since"))
