@@ -131,7 +131,9 @@ def read_measures(page: Page) -> None:
     shot(page, "compare-measures")
     open_tab(page, "Model")
     expect(page.locator(".wb-reads-table").last).to_contain_text("Elastic sizes")
-    expect(page.locator(".wb-decides")).to_contain_text("The model decides: what is solved is what gavel.max_min")
+    expect(page.locator(".wb-decides")).to_contain_text(
+        "The model decides: what is solved is what \u201cGavel: max-min"
+    )
     shot(page, "compare-reads")
     page.set_viewport_size({"width": 1024, "height": 768})
     open_tab(page, "Measures")

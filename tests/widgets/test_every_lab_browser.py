@@ -8,7 +8,8 @@ import json
 from pathlib import Path
 from typing import Any, Literal
 
-from playwright.sync_api import Locator, Page, expect
+import pytest
+from playwright.sync_api import Error, Locator, Page, expect
 
 from tests.browser_support import (
     CLOSE,
@@ -45,6 +46,9 @@ AUDIT = """async lab => {
     return found.violations.filter(one => ["serious", "critical"].includes(one.impact))
         .flatMap(one => one.nodes.map(node => [one.id, node.target.join(" "), node.html.slice(0, 160)]));
 }"""
+NAMED = """lab => ![...lab.querySelectorAll(':is(.noUi-handle, select[title], input[title])')]
+    .some(x => x.checkVisibility() && !x.getAttribute('aria-label') && !x.getAttribute('aria-labelledby'))"""
+"""A lab names controls when it has time: one that has just come may have no name for a moment."""
 STILLS = """() => [...document.querySelectorAll('.jp-OutputArea-output img')]
     .filter(image => image.checkVisibility() && image.naturalWidth > 200).map(image => image.alt)"""
 
@@ -69,6 +73,8 @@ def test_every_page_of_every_lab_and_the_saved_notebook_without_a_kernel(
     page.evaluate(nameless)
     assert answered(page, AUDIT, labs.first.element_handle()), "axe-core finds a button without a name"
     page.evaluate("() => document.querySelector('.wb-lab').lastChild.remove()")
+    with pytest.raises(Error, match="no answer within 100 ms"):
+        answered(page, "new Promise(() => null)", patience_s=0.1)
     found: dict[str, Any] = {}
     themes: tuple[Literal["Dark", "Light"], ...] = ("Dark", "Light")
     for turn, theme in enumerate(themes):
@@ -83,6 +89,7 @@ def test_every_page_of_every_lab_and_the_saved_notebook_without_a_kernel(
                 shot(page, f"every-{theme}-{name}-{title}")
                 heights.add(tuple(lab.evaluate("e => [e.scrollHeight, e.offsetHeight, e.scrollWidth > e.clientWidth]")))
                 comes_true(page, f"lab => ({CUT_PICTURE})(lab).length === 0", lab.element_handle(), f"{name}, {title}")
+                comes_true(page, NAMED, lab.element_handle(), f"{name}, {title}: names of all controls")
                 wrong = [("cut", text) for text in lab.evaluate(CLIPPED)] + answered(page, AUDIT, lab.element_handle())
                 if wrong:
                     found[f"{name}, {title}, {theme}"] = wrong

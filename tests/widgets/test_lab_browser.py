@@ -310,17 +310,17 @@ def show_numbers_and_export(page: Page, server: Server, name: str) -> None:
     open_page(page, "Measures")
     page.locator(".wb-chart-which select").select_option(label=PICTURE)
     page.locator(".wb-page-charts .wb-export", has_text="Export the schedule").wait_for()  # the kernel may be busy
-    page.locator(".wb-numbers").click()
+    page.locator(".wb-page-charts .wb-numbers").click()
     expect(page.locator(".wb-page-charts table.wb-data")).to_contain_text("Start (s)")
-    page.locator(".wb-numbers").click()
+    page.locator(".wb-page-charts .wb-numbers").click()
     if server.kind == "voila":
         with page.expect_download() as coming:
-            page.locator("button.wb-export").click()
+            page.locator(".wb-page-charts button.wb-export").click()
         assert coming.value.suggested_filename == "gantt.png"
         assert Path(coming.value.path()).read_bytes().startswith(b"\x89PNG")
         return
-    page.locator("button.wb-export").click()
-    wait_for_text(page, ".wb-chart-tools", r"Written to .*gantt-\d+\.png")
+    page.locator(".wb-page-charts button.wb-export").click()
+    wait_for_text(page, ".wb-page-charts .wb-chart-tools", r"Written to .*gantt-\d+\.png")
     assert (server.root / "gantt-1.png").stat().st_size > 1000
 
 

@@ -30,6 +30,7 @@ from workbench.base.units import format_duration
 from workbench.scheduling.estimators.registry import DEFAULT
 from workbench.simulation.run import Run
 from workbench.simulation.schema import TABLES
+from workbench.simulation.slot_at_time import SlotAtTime
 
 if TYPE_CHECKING:
     from workbench.analysis.charts import Drawing
@@ -325,6 +326,8 @@ class Results:
             return
         at_s = min(max(picked["x"] * drawing.axis_s, 0.0), self._run.end_s)
         gpu = drawings().gpu_at(self._run, picked["y"]) if self._by.value == "By GPU" else ""
+        here = SlotAtTime(self._run, gpu, at_s).now if gpu else None
+        self._show_job("" if here is None else f"{gpu} from {_time(here['start_s'])} to {_time(here['end_s'])}")
         job = self._selected or ""
         self.explained.look_at(job, gpu, at_s)
         if gpu and not job:
@@ -515,8 +518,8 @@ class Results:
         self._signal.layout.display = None if len(names) > 1 else "none"
         self._setting_up = False
 
-    def _show_job(self) -> None:
-        """One line about the selected job."""
+    def _show_job(self, here: str = "") -> None:
+        """One line about the selected job; here: the bar that was clicked."""
         if self._run is None or self._selected is None:
             self._job.value = f"<p class='wb-note'>{CLICK}</p>" if self._run is not None else ""
             return
@@ -524,7 +527,13 @@ class Results:
         row = next(iter(jobs[jobs["job"] == self._selected].to_dict("records")))
         unfinished = pd.isna(row["finish_s"])
         took = "not finished" if unfinished else f"took {_time(row['finish_s'] - row['arrival_s'])}"
-        facts = [str(row["model"]), counted(row["gpus"], "GPU"), f"arrived at {_time(row['arrival_s'])}", took]
+        facts = [
+            *filter(None, [here]),
+            str(row["model"]),
+            counted(row["gpus"], "GPU"),
+            f"arrived at {_time(row['arrival_s'])}",
+            took,
+        ]
         facts += [f"without GPUs for {_time(row['waited_s'])}", f"lost its GPUs {counted(row['preemptions'], 'time')}"]
         facts += [f"moved {counted(row['moves'], 'time')}"]
         self._job.value = f"<p><b>{html.escape(self._selected)}</b>: {html.escape(', '.join(facts))}.</p>"
