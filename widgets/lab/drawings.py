@@ -41,7 +41,8 @@ class ChartContext(NamedTuple):
 
     signal: the one to be drawn (None: all of them on one axis); tried: all runs on this scenario, this one last;
     belief: the estimator that the run was told its speeds by; errors: of it, as it learnt (None: it did not); axis_s:
-    seconds of the unit of the axis of time (None: what reads best).
+    seconds of the unit of the axis of time (None: what reads best); before: the same picture of the run that this one
+    is compared with.
     """
 
     run: Run
@@ -52,6 +53,7 @@ class ChartContext(NamedTuple):
     belief: str = DEFAULT
     errors: pd.DataFrame | None = None
     axis_s: float | None = None
+    before: Drawing | None = None
 
 
 READABLE = (2.5, 400.0)
@@ -111,8 +113,9 @@ def _tasks(look: ChartContext) -> Drawing:
     run = look.run
     rows, gpus = charts.task_rows(run.timeline, run.scenario.cluster)
     return charts.tasks(
-        rows, run.jobs["job"], gpus, end_s=run.end_s, switches=switch_table(run.events), axis_s=look.axis_s
-    )
+        rows, run.jobs["job"], gpus, end_s=run.end_s, switches=switch_table(run.events), axis_s=look.axis_s,
+        before=look.before,
+    )  # fmt: skip
 
 
 def _received(look: ChartContext) -> Drawing:
@@ -199,7 +202,8 @@ def _leases(look: ChartContext) -> Drawing:
     lease = run.knobs.get("slo_lease_s")
     notes = ["SLO lease: GPU time promised for a deadline (guaranteed); spot: what is left"] if lease else []
     notes += [f"{counted(without, 'job')} {'has' if without == 1 else 'have'} no deadline"] if without else []
-    return charts.lease_gantt(table, lease=lease, end=run.end_s, axis_s=look.axis_s, subtitle="; ".join(notes))
+    said = "; ".join(notes)
+    return charts.lease_gantt(table, lease=lease, end=run.end_s, axis_s=look.axis_s, subtitle=said, before=look.before)
 
 
 def _rewards(look: ChartContext) -> Drawing:

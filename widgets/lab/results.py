@@ -412,10 +412,7 @@ class Results:
             return
         by, looks = str(self._by.value), drawings()
         axis_s = looks.kept_axis_s(self._gantt.drawing, self._run.end_s)
-        if by in BY:
-            drawing = self._gantt_drawing(self._run, by, axis_s)
-        else:
-            drawing = looks.PAGES[by](self._look(axis_s=axis_s))
+        drawing = self._compared_drawing(self._run, by, axis_s)
         self._offer_many(drawing)
         self._gantt.show(drawing, self._pointed, of=json.dumps(jsonable(self._run.knobs)))
 
@@ -438,18 +435,25 @@ class Results:
             many = f"{len(found)} jobs have" if found else "No job has"
             self._job.value = f"<p class='wb-note'>{many} {html.escape(text)} in the name.</p>"
 
-    def _gantt_drawing(self, run: Run, by: str, axis_s: float | None) -> Drawing:
-        """The Gantt chart, with the outlines of what it is compared with."""
+    def _compared_drawing(self, run: Run, by: str, axis_s: float | None) -> Drawing:
+        """The main picture, with the outlines of what the run is compared with."""
         looks, before = drawings(), self.compared.before
         colour = None if self._colour.value == "own" else self._colour.value
-        if before is None:
-            drawing: Drawing = looks.gantt(run, BY[by], colour, axis_s=axis_s)
+
+        def drawn(of: Run, end_s: float | None = None, ghost: Drawing | None = None) -> Drawing:
+            if by in BY:
+                found: Drawing = looks.gantt(of, BY[by], colour, end_s, ghost, axis_s)
+            else:
+                found = looks.PAGES[by](self._look(axis_s=axis_s, before=ghost)._replace(run=of))
+            return found
+
+        if before is None or (by not in BY and not looks.ONLY_WITH[by](self._look()._replace(run=before))):
+            drawing = drawn(run)
             self._pictures = {(id(run), by, colour): (run, drawing)}
             return drawing
-        end_s = max(run.end_s, before.end_s)
         known = self._pictures.get((id(before), by, colour))
-        ghost = known[1] if known else looks.gantt(before, BY[by], colour, axis_s=axis_s)
-        drawing = looks.gantt(run, BY[by], colour, end_s, ghost, axis_s)
+        ghost = known[1] if known else drawn(before)
+        drawing = drawn(run, max(run.end_s, before.end_s), ghost)
         self._pictures = {(id(run), by, colour): (run, drawing), (id(before), by, colour): (before, ghost)}
         return drawing
 

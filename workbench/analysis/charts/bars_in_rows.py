@@ -13,7 +13,18 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.drawing import Drawing, Layer, Marks, drawn, marks, message, message_layer, unchecked
+from workbench.analysis.charts.drawing import (
+    Drawing,
+    Layer,
+    Marks,
+    begun,
+    drawn,
+    marks,
+    message,
+    message_layer,
+    so_far,
+    unchecked,
+)
 from workbench.analysis.charts.series import latest
 from workbench.base.errors import InputError, counted
 from workbench.base.rounding import short_number
@@ -82,6 +93,45 @@ def row_bars(
             tooltip=list(tooltip),
         )
     )
+
+
+OUTLINED = ("job", "row", "start_s", "end_s", "fill")
+
+
+def outlines_of(before: Drawing | None, bars: pd.DataFrame, names: Sequence[str] = OUTLINED) -> pd.DataFrame:
+    """The bars of another drawing (its data set `bars`) that are not among these, as the data set `before`.
+
+    names: the columns of both that stand for `OUTLINED`.
+    """
+
+    def outlined(of: pd.DataFrame) -> set[tuple[Any, ...]]:
+        job, row, start, end, fill = (of[name].tolist() for name in names)
+        return set(zip(job, row, (round(s, 6) for s in start), (round(s, 6) for s in end), fill, strict=True))
+
+    left = [] if before is None else sorted(outlined(before.data["bars"]) - outlined(bars))
+    return pd.DataFrame(left, columns=list(OUTLINED))
+
+
+def outline_layer(per: float, opacity: Any, low: float = 0.14, high: float = 0.86) -> Layer:
+    """Where another run differed: thin outlines in the colour of what was there, from `low` to `high` of a row.
+
+    per: seconds of the unit of the axis.
+    """
+    return (
+        marks("before")
+        .transform_filter(begun("start_s"))
+        .transform_calculate(
+            x0=f"datum.start_s / {per:g}",
+            x1=f"{so_far('end_s')} / {per:g}",
+            y0=f"datum.row + {low:g}",
+            y1=f"datum.row + {high:g}",
+        )
+        .mark_rect(filled=False, strokeWidth=1.6, strokeDash=[4, 2], clip=True, tooltip=None)
+        .encode(
+            x=alt.X("x0:Q"), x2="x1:Q", y=alt.Y("y0:Q"), y2="y1:Q",
+            stroke=alt.Stroke("fill:N", scale=None), strokeOpacity=opacity,
+        )
+    )  # fmt: skip
 
 
 def row_texts(names: Sequence[str], columns: Columns) -> dict[str, pd.DataFrame]:

@@ -13,7 +13,16 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.bars_in_rows import present, row_bars, row_layers, row_px, row_scale, row_texts
+from workbench.analysis.charts.bars_in_rows import (
+    outline_layer,
+    outlines_of,
+    present,
+    row_bars,
+    row_layers,
+    row_px,
+    row_scale,
+    row_texts,
+)
 from workbench.analysis.charts.drawing import (
     SELECTED,
     SHOWN,
@@ -168,12 +177,14 @@ def lease_gantt(
     title: str = "Leases and deadlines",
     subtitle: str = "",
     axis_s: float | None = None,
+    before: Drawing | None = None,
 ) -> Drawing:
     """Draw a row for each job: its leases as bars, its deadlines as marks whose shape and colour say what came of them.
 
     lease: length of a lease, for lines at the boundaries; start, end: where the axis begins, and what it reaches at
     least; in_leases: time counts in leases (`planned_leases`), not in s; axis_s as in `gantt`, and the parameters
-    `selected` and `until`: what comes of a deadline is shown from when it is known.
+    `selected` and `until`: what comes of a deadline is shown from when it is known; before: such a drawing of the same
+    jobs: where its bars differ they are thin outlines.
     """
     count = min(len(table.jobs), MOST_ROWS)
     names = table.jobs[:count]
@@ -184,7 +195,7 @@ def lease_gantt(
     last = max([end or 0.0, *(time for column in ends for time in column.tolist())])
     unit = theme.TimeUnit("leases", 1.0) if in_leases else theme.time_unit(last, axis_s)
     per, lives = unit.seconds, table.lives[table.lives["job"].isin(row)]
-    bars = bars.assign(row=bars["job"].map(row), x0=bars["start"] / unit.seconds)
+    bars = bars.assign(row=bars["job"].map(row), x0=bars["start"] / unit.seconds, fill=bars["what"].map(BARS))
     points = deadlines.assign(row=deadlines["job"].map(row), x=deadlines["at"] / unit.seconds)
     points, done = _with_known(points, table), _done(table)
     points = points.sort_values("outcome", key=lambda column: column != LATER, kind="stable")  # those in front
@@ -212,6 +223,7 @@ def lease_gantt(
             "boundaries": _lease_times(length, start, last, unit),
             "lives": lives.assign(row=lives["job"].map(row), x0=lives["start"] / per),
             "bars": bars,
+            "before": outlines_of(before, bars, ("job", "row", "start", "end", "fill")),
             "deadlines": points,
             **data,
             "message": message("" if count else "No job has a deadline"),
@@ -249,6 +261,7 @@ def _chart(
         *_boundaries(),
         _life_layer(unit.seconds, opacity),
         _bar_layer(bars, unit, opacity),
+        outline_layer(unit.seconds, opacity),
         _mark_layer(marked, unit, still_open, opacity),
         playhead(unit.seconds),
         *row_layers(opacity, shown=SHOWN.format("known")),

@@ -19,7 +19,14 @@ import altair as alt
 import pandas as pd
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.bars_in_rows import row_layers, row_px, row_scale, row_texts
+from workbench.analysis.charts.bars_in_rows import (
+    outline_layer,
+    outlines_of,
+    row_layers,
+    row_px,
+    row_scale,
+    row_texts,
+)
 from workbench.analysis.charts.drawing import (
     SELECTED,
     SHOWN,
@@ -78,6 +85,7 @@ def tasks(
     compact: bool = False,
     legend: bool = True,
     axis_s: float | None = None,
+    before: Drawing | None = None,
 ) -> Drawing:
     """Draw a schedule of tasks.
 
@@ -86,7 +94,7 @@ def tasks(
     gpus: names of the rows, in order; end_s: end of the axis (default: when the last task has synchronised).
     switches: of tasks for which a GPU switched job, round, task, gpu, load (one of `LOADS`) and switch_s, if any;
     note: what the subtitle says first; compact: lower rows; legend: of the jobs, if they are few;
-    axis_s as in `gantt`.
+    axis_s as in `gantt`; before: such a drawing of the same GPUs: where its tasks differ they are thin outlines.
     Parameters `selected` and `until` as in `gantt`.
     Raises InputError for a task on a GPU or of a job that is not listed.
     """
@@ -123,6 +131,7 @@ def tasks(
         chart,
         data={
             "bars": bars,
+            "before": outlines_of(before, bars),
             "barriers": ends.assign(stroke=ends["job"].map({j: theme.shade(f, 0.25) for j, f in colour.items()})),
             "links": lines if len(lines) <= MOST_LINKS else lines.head(0),
             "span": pd.DataFrame({"t": [0.0, end_s or last_s or 1.0], "last": [False, True]}),
@@ -458,4 +467,5 @@ def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded:
         )
     )
     played = playhead(unit.seconds)
-    return [axes, computing, synchronising, barrier, name, waits, played, *row_layers(alt.value(1))]
+    ghost = outline_layer(unit.seconds, opacity, 0.06, 0.76)
+    return [axes, computing, synchronising, ghost, barrier, name, waits, played, *row_layers(alt.value(1))]

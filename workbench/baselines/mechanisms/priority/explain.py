@@ -223,7 +223,7 @@ def _binding(job_at: JobAtTime, shares: Mapping[str, float], order: Order | None
     if job_at.state in HOLDS:
         if job_at.held_types & set(shares):
             held = listed(kind for kind in shares if kind in job_at.held_types)
-            return f"it was far enough behind its share of {held} that GPUs were left when its turn came"
+            return f"it was far enough behind its share of {held} to have its turn before the GPUs were gone"
         return "GPUs that no job with a share of them used"
     if known is not None:
         return "; ".join(_on_type(job_at, kind, known[kind]) for kind in shares) + _kept_idle(job_at, shares)
