@@ -174,7 +174,7 @@ class Control:
             self._unit = shown[-1]
 
     def _on_value(self, _: Any) -> None:
-        if self.check() and self._knob.unit == "s" and isinstance(value := self.value(), float):
+        if self.check() and self._knob.unit == "s" and isinstance(value := self.value(), (int, float)):
             whole = written(self._knob, value)
             if whole != self.widget.value:
                 self.widget.value = whole  # a number alone now says its unit; heard again

@@ -190,7 +190,6 @@ class ExplainPage:
             return
         about, at_s = shown[1], shown[2]
         self._trying = True
-        self._said.tone, self._said.text = "note", "Trying what is decisive ..."
         ask = partial(decisive_row, run, about) if isinstance(about, str) else partial(chain, run, about[1])
         aside(lambda: ask(at_s), lambda found: self._hear_rows(found, run, shown))
 
@@ -199,13 +198,13 @@ class ExplainPage:
         if self._shown != of or self._run is not run:
             self._try_rows()
             return
-        self._said.tone, self._said.text = (
-            ("bad", refusal(found)) if isinstance(found, WorkbenchError) else ("note", self._moved)
-        )
+        if isinstance(found, WorkbenchError):
+            self._said.tone, self._said.text = "bad", refusal(found)
         if isinstance(found, Chain):
             self._answer.value = pages().page_of_gpu(found, run)
         elif isinstance(found, str) and found:
-            self._answer.value += f"<p class='wb-decisive'><b>Decisive:</b> {html.escape(found)}.</p>"
+            decisive = f"</p><p class='wb-decisive'>Decisive: {html.escape(found)}.</p>"
+            self._answer.value = self._answer.value.replace("</p>", decisive, 1)
 
     def _question(self, kind: str | None) -> CounterfactualQuestion:
         """What is asked of the job and time that are chosen. Raises InputError or ValueError for what cannot be."""

@@ -92,6 +92,6 @@ def aside(work: Callable[[], Answer], hear: Callable[[Answer | WorkbenchError], 
         deliver(lambda: hear(answer))
 
     try:
-        threading.Thread(target=do, daemon=True).start()
+        threading.Thread(target=do).start()  # the process ends after it: a solver that is cut off aborts
     except RuntimeError:  # a host that allows no threads
         do()
