@@ -42,6 +42,15 @@ def first_scene() -> Chain:
     return workbench.chain(run_of(FAIR), "fast-0/1", 45 * 60)
 
 
+def test_the_row_that_decides_where_a_job_runs_is_a_cause_of_its_chain() -> None:
+    """Of a job that runs; where it has no GPU, and where rules decide, there is none."""
+    for job, gpu, row in (("game", "slow-0/0", "job_time[game]"), ("translation", "fast-0/0", "capacity[v100]")):
+        assert module.decisive_row(run_of(FAIR), job, 2700.0).startswith(f"{row}, ")
+        assert workbench.chain(run_of(FAIR), gpu, 2700.0).causes[0] == row
+    assert module.decisive_row(run_of(FAIR), "vision", 2700.0) == ""
+    assert module.decisive_row(run_of("las"), "game", 2700.0) == ""
+
+
 def test_the_v100_that_stands_idle_at_45_min() -> None:
     found = first_scene()
     assert (found.job, found.asked, found.accelerator) == ("", "vision", "v100")

@@ -41,6 +41,19 @@ def test_a_plan_that_ends_with_the_lease_of_a_deadline_meets_it() -> None:
     assert drawing.data["deadlines"]["at"].tolist() == [4.0, 2.0], "what was met is drawn in front"
 
 
+def test_where_the_run_before_differed_its_bars_are_outlines_and_the_key_names_what_is_there() -> None:
+    def drawn(leases: dict[str, list[int] | None], before: Drawing | None = None) -> Drawing:
+        return lease_gantt(planned_leases(leases, {"a": [2, 4], "b": [3]}), in_leases=True, before=before)
+
+    first = drawn({"a": [1, 2], "b": [1]})
+    then = drawn({"a": [1, 2], "b": [2, 3]}, first)
+    assert first.data["before"].empty
+    assert rows(then.data["before"][["job", "row", "start_s", "end_s"]]) == [("b", 1, 0.0, 1.0)]
+    late = drawn({"a": [4], "b": [1]}, first)
+    assert then.chart is late.chart, "it is not built anew"
+    assert "later deadline" in to_svg(then) and "later deadline" not in to_svg(late)
+
+
 def test_of_a_run_deadlines_are_met_missed_later_or_still_to_come() -> None:
     jobs = jobs_named({"on_time": 110.0, "late": 190.0, "never": None, "out": 500.0, "free": 50.0}, arrival_s=10.0)
     rewards = {**dict.fromkeys(("on_time", "late", "never", "out"), STEPS), "free": None}

@@ -123,7 +123,11 @@ def test_the_run_before_stays_as_outlines_and_a_sentence_says_who_pays(monkeypat
     assert compared.before is first and not ghost.empty and '"round_s": 1800' in seen.view.of
     assert ghost["end_s"].max() <= first.end_s and set(ghost["job"]) <= {"vision", "game", "translation"}
     said = metrics.gains(metrics.job_differences(first, lab.run))
-    assert said in compared.said.value and "Against " in compared.said.value and ("gain" in said or "pay" in said)
+    assert (
+        said in compared.said.value
+        and "Against Round 6 min:" in compared.said.value
+        and ("gain" in said or "pay" in said)
+    )
     assert "Before" in compared.measures.value and "Before" in compared.jobs.value
     compared.pin.value, pinned = True, lab.run
     assert seen.drawing.data["before"].empty and "Pinned" in compared.said.value
