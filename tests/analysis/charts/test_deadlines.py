@@ -157,7 +157,7 @@ def shown(drawing: Drawing, until: float | None) -> tuple[list[float], list[str]
     (parameter,) = [param for param in spec["params"] if param["name"] == "until"]
     parameter["value"] = until
     svg = vl_convert.vegalite_to_svg(spec)
-    (bars,) = re.findall(r'<g class="mark-rect role-mark[^>]*>(.*?)</g>', svg)
+    bars, *_ = re.findall(r'<g class="mark-rect role-mark[^>]*>(.*?)</g>', svg)
     (points,) = re.findall(r'<g class="mark-symbol role-mark layer_\d+_marks[^>]*>(.*?)</g>', svg)[1:]
     wide = [round(float(px) / 1000, 3) for px in re.findall(r'd="M[\d.]+,[\d.]+h([\d.]+)v', bars)]
     names = {colour: name for name, (_, colour) in MARKS.items()}
