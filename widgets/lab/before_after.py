@@ -108,7 +108,7 @@ class BeforeAfter:
         if run is None or id(run) not in self._of:  # its measures are still to come
             return
         differences = None if before is None else metrics.completions(before, run)
-        if differences is None:
+        if before is None or differences is None:
             text = "Pinned: what comes is compared with this run." if self.pin.value else NONE
             self.said.value = f"<p class='wb-note'>{html.escape(text)}</p>"
         else:
