@@ -7,7 +7,7 @@ from dataclasses import replace
 from reproduction.figure import Figure
 from reproduction.gavel.load import AGNOSTIC, AWARE, LAS, SHARED
 from reproduction.gavel.settings import Size
-from reproduction.gavel.sweep import measured, multiple, windowed
+from reproduction.gavel.sweep import measured, multiple, single, windowed
 from reproduction.information import BOOTSTRAPPED, ERRORS, LOW_RANK, NOTHING, PMI, TYPES, beliefs, errors_panel, rows
 from reproduction.line import Line
 
@@ -15,8 +15,9 @@ from reproduction.line import Line
 def information(size: Size) -> Figure:
     """Mean JCT at the highest load by what is told, over that of who is told the true speeds of types.
 
-    Low rank tells of pairs only, PMI and bootstrapped of none: each is told to whom it tells something. The agnostic
-    line is told nothing. At the size `authors` models have no facts for PMI to go by.
+    Low rank tells of pairs only, PMI and bootstrapped of none: each is told to whom it tells something, and who shares
+    GPUs is looked at where most jobs can, that have one each. The agnostic line is told nothing. At the size `authors`
+    models have no facts for PMI to go by.
     """
     errors = ERRORS[:1] if size.name == "tiny" else ERRORS
     known = (TYPES, BOOTSTRAPPED) if size.measured_speeds else (TYPES, BOOTSTRAPPED, PMI)
@@ -25,10 +26,11 @@ def information(size: Size) -> Figure:
         Line(SHARED, LAS, {"space_sharing": True}): beliefs((TYPES, LOW_RANK), errors, size.seeds[0]),
         Line(AGNOSTIC, LAS, {"heterogeneity_aware": False}): beliefs((TYPES,), (), 0),
     }
-    load = multiple(size)
-    scenario = load.scenario(size, load.per_hour[-1], size.seeds[0])
+    loads = {AWARE: multiple(size), SHARED: single(size), AGNOSTIC: multiple(size)}
     jct: dict[tuple[str, str], float] = {}
     for line, by in told.items():
+        load = loads[line.name]
+        scenario = load.scenario(size, load.per_hour[-1], size.seeds[0])
         for name, belief in by.items():
             run = windowed(replace(line, belief=belief), scenario, size.window)
             jct[line.name, name] = float(measured(run, size.window)["least_h"].mean())

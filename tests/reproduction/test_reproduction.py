@@ -22,6 +22,7 @@ from reproduction.__main__ import main
 from reproduction.chronus.best_effort import LINES, Longer, best_effort
 from reproduction.chronus.lines import THEMIS
 from reproduction.exhibits import Claim, Exhibit, findings, judged, verdict
+from reproduction.information import worth
 from reproduction.registry import VARIABLE, Reproduction, reproductions, size_name
 from reproduction.registry import exhibits as known
 from reproduction.results import COLUMNS as KEPT
@@ -260,6 +261,24 @@ def test_the_page_on_trust_has_the_numbers_that_are_kept() -> None:
     for measure, _, theirs, ours in said:
         row = kept.loc[measure]
         assert [f"{row[name]:.4g}" for name in ("paper", "ours")] == [f"{float(text):.4g}" for text in (theirs, ours)]
+
+
+@pytest.mark.parametrize("name", ["hadar.information", "hops.information"])
+def test_what_knowing_is_worth_is_drawn_from_what_is_kept(name: str) -> None:
+    kept, figure = Results().read(name), worth(name)
+    means = kept.groupby(["size", "measure"], sort=False)["ours"].mean()
+    assert [(row.measure, row.ours) for row in figure.rows] == [
+        (measure, pytest.approx(mean)) for (_, measure), mean in means.items()
+    ]
+    points = figure.panels["a"].frame
+    exact, wrong = (points.loc[points["x"] == sd].set_index("line")["y"] for sd in (0.0, 0.3))
+    assert len(exact) == len(wrong) and (points["low"] <= points["y"]).all() and (points["y"] <= points["high"]).all()
+    shown = {row.measure: row.ours for row in figure.rows}
+    for line in (line for line in wrong.index if not line.endswith("nothing")):
+        at = next(measure for measure in shown if f"JCT, {line}, told types, error 0.3 / " in measure)
+        assert wrong[line] == pytest.approx(shown[at])
+    with pytest.raises(InputError, match=r"gavel\.fig99"):
+        worth("gavel.fig99")
 
 
 def test_a_gap_adds_up_from_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
