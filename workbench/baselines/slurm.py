@@ -236,12 +236,12 @@ def _change(memory: SlurmMemory, started: Sequence[RunningJob], ended: Sequence[
     for each in ended:
         del held[each.ask.name]
         free_now.change(each.ask, each.gpus, 1)
-        ledger.count(each.ask, -1)
+        ledger.count(each.ask, each.gpus, -1)
         touched |= each.nodes
     for each in started:
         held[each.ask.name] = each
         free_now.change(each.ask, each.gpus, -1)
-        ledger.count(each.ask, 1)
+        ledger.count(each.ask, each.gpus, 1)
         touched |= each.nodes
     memory.held, memory.free_now, memory.ledger = held, free_now, ledger
     _run_on(memory, [each.ask for each in ended if each.since_s <= memory.calculated_s], -1)

@@ -105,6 +105,32 @@ def test_4_a_limit_of_an_account_counts_the_accounts_below() -> None:
     assert why(scenario, "b", 50).startswith("AssocGrpGRES (GrpTRES of its account life: 4 of 6 GPUs are taken")
 
 
+def test_of_limits_of_one_name_the_first_holds() -> None:
+    """GrpTRES of the QOS (6) stands before that of the account (4), which still counts its jobs and so holds back those
+    of another QOS; MaxTRES of the user (8) before the account's (2); the partition's QOS before the job's, unless that
+    has OverPartQOS (resource_limits.html, acct_policy.c)."""
+    account = {"kind": "account", "name": "bio", "account": "bio", "parent": "root", "MaxTRES": "gres/gpu=2"}
+    account["GrpTRES"] = "gres/gpu=4"
+    user = {"kind": "user", "name": "ada", "user": "ada", "account": "bio", "MaxTRES": "gres/gpu=8"}
+    qos = {"kind": "qos", "name": "normal", "GrpTRES": "gres/gpu=6"}
+    jobs = [job("a", 0, 100, 4, 100), job("b", 1, 100, 2, 100), job("c", 2, 100, 1, 100), job("d", 3, 100, 1, 100)]
+    jobs[3]["attributes"]["qos"] = "other"
+    found = starts(site_of(*jobs, entities=(account, user, qos)))
+    assert found["a"] == 0 and found["b"] <= 5 and min(found["c"], found["d"]) >= 100, found
+    assert why(site_of(*jobs, entities=(account, user, qos)), "c", 50).startswith(
+        "QOSGrpGRES (GrpTRES of QOS normal: 6"
+    )
+    assert why(site_of(*jobs, entities=(account, user, qos)), "d", 50).startswith(
+        "AssocGrpGRES (GrpTRES of its account"
+    )
+    of_p = {"kind": "qos", "name": "of p", "MaxTRESPU": "gres/gpu=8"}
+    of_job = {"kind": "qos", "name": "normal", "MaxTRESPU": "gres/gpu=4"}
+    partition = {"kind": "partition", "name": "p", "PriorityTier": 1, "QoS": "of p"}
+    for more, late in (({}, False), ({"Flags": "OverPartQOS"}, True)):
+        found = starts(site_of(*jobs[:2], entities=(partition, of_p, {**of_job, **more})))
+        assert (found["b"] >= 100) == late, found
+
+
 def test_5_most_jobs_of_a_user() -> None:
     user = {"kind": "user", "name": "ada", "user": "ada", "account": "bio", "MaxJobs": 2}
     scenario = site_of(*(job(str(i), 0, 100, 1, 100) for i in range(3)), entities=(user,))
@@ -124,6 +150,24 @@ def test_6_minutes_that_are_left_to_limits() -> None:
     assert why(scenario, "b", 1).startswith(
         "QOSGrpGRESRunMinutes (GrpTRESRunMins of QOS normal: 16 of 20 GPUs x minutes"
     )
+
+
+def test_a_limit_of_a_type_counts_where_jobs_run_and_holds_back_those_that_asked_for_it() -> None:
+    """Of type x at most 4 GPUs, or 8 x minutes: `any` asked for none, runs on 4 of it and is counted; `named` asked
+    for it and waits for its end, or until 4 x 1 minute is left beside its own 2 x 2; `other`, which asked for none,
+    does not (resource_limits.html)."""
+    limits = {
+        "GrpTRES": ("gres/gpu:x=4", 120),
+        "GrpTRESRunMins": ("gres/gpu:x=8", 60),
+        "MaxTRESPU": ("gres/gpu:X=4", 120),
+    }
+    for limit, (most, free_s) in limits.items():
+        qos = {"kind": "qos", "name": "normal", limit: most}
+        jobs = [job("any", 0, 120, 4, 120), job("named", 1, 60, 2, 120, asked="x"), job("other", 2, 60, 2, 120)]
+        found = starts(site_of(*jobs, entities=(qos,)))
+        assert found["any"] == 0 and found["other"] <= 5 and free_s <= found["named"] <= free_s + 5, limit
+    alone = site_of(job("any", 0, 60, 4, 120), entities=({"kind": "qos", "name": "normal", "MaxTRES": "gres/gpu:x=2"},))
+    assert starts(alone)["any"] == 0
 
 
 def test_limits_of_each_job_alone() -> None:
@@ -233,7 +277,7 @@ def test_13_the_tres_part_of_a_priority() -> None:
     """PriorityWeightTRES in slurm.conf(5)'s own spelling: of each resource weight x asked / what the partition has.
     16 of 128 CPUs, 64 of 1000 GB, 2 of 16 GPUs in q (both nodes): 125 + 128 + 375 + 25; in p (one of them) twice
     that, so p's job is before q's, which came first."""
-    more = {"cpus": 16, "memory_mb": 65536}
+    more = {"cpus": 16, "memory_mb": 65536, "asked": "x"}
     jobs = [job("a", 0, 100, 8, 100, partition="q"), job("b", 0, 100, 8, 100, partition="q")]
     jobs += [job("q", 1, 100, 2, 100, partition="q", **more), job("p", 2, 100, 2, 100, **more)]
     node = {"partitions": "q", "cpus": 64, "memory_mb": 512000}
@@ -245,6 +289,8 @@ def test_13_the_tres_part_of_a_priority() -> None:
     scenario = Scenario.from_dict(record)
     parts = standing(read_site(scenario))
     assert [parts[name].tres for name in "qp"] == pytest.approx([653, 1306])
+    del record["jobs"][2]["attributes"]["asked"]
+    assert standing(read_site(Scenario.from_dict(record)))["q"].tres == pytest.approx(628), "a type it did not ask for"
     run = workbench.simulate(scenario, "slurm")
     said = run.signals[run.signals["time_s"] == 2].set_index("job")["value"]
     assert said["p"] - said["q"] == pytest.approx(653)

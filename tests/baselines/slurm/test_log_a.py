@@ -106,11 +106,11 @@ def test_limits_hold_back_whom_squeue_says(log: Path, scenario: Scenario) -> Non
         ledgers[at_s] = Ledger.of_site(site)
         for name, (start_s, end_s) in spans.items():
             if start_s < at_s < end_s or start_s == at_s == end_s:
-                ledgers[at_s].add(site.asks[name], site.asks[name].limit_s)
+                ledgers[at_s].add(site.asks[name], {}, site.asks[name].limit_s)
         began = [site.asks[name] for name, (start_s, _) in spans.items() if start_s == at_s]
         for ask in began:
             assert ledgers[at_s].reason(ask) is None, (ask, ledgers[at_s].reason(ask))
-            ledgers[at_s].add(ask, ask.limit_s)
+            ledgers[at_s].add(ask, {}, ask.limit_s)
     before, same, other = dict[str, str](), Counter[str](), list[str]()
     for path in sorted((log / "snapshots").glob("squeue-2*.txt.gz")):
         now_s = at(path) - begin_s

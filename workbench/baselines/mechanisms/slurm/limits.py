@@ -1,23 +1,30 @@
 """Slurm's limits: who may start beside what runs, and the reason that squeue gives where not
 (slurm.schedmd.com/resource_limits.html, 22.05).
 
-A limit of the partition's QOS comes before that of the job's QOS, then the association of the user, then the accounts
-above it. MaxTRESPU, MaxJobsPU (of a user), MaxTRESPA, MaxJobsPA (of an account) and GrpTRES, GrpJobs (of all) count the
-jobs that run in that QOS; GrpTRESRunMins counts resources x minutes that are left to the limits of jobs that run;
+A limit of the partition's QOS comes before that of the job's QOS (OverPartQOS: after), then the association of the
+user, then the accounts above it. Of limits of one name for one resource only the first holds a job back, so a QOS may
+let more than an association does; but of groups (Grp...) those of all associations do, and what a job holds counts
+everywhere. MaxTRESPU, MaxJobsPU (of a user), MaxTRESPA, MaxJobsPA (of an account) and GrpTRES, GrpJobs (of all) count
+the jobs that run in that QOS; GrpTRESRunMins counts resources x minutes that are left to the limits of jobs that run;
 MaxTRES, MaxTRESPerNode and MaxWall (the time limit) are of each job alone, which can never start beyond them. A job
 that the log saw run although it asks for more than a limit lets alone is not held to it (ours: the limit was another
 one then), but to what a what-if sets.
+
+A limit of one type (`gres/gpu:a100`) counts the GPUs of that type on which jobs run, whatever they asked for; it holds
+back only jobs that asked for the type, as Slurm's documentation says (resource_limits.html, "Specific Limits Over
+GRES").
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from workbench.baselines.mechanisms.slurm.free import RunningJob
+from workbench.baselines.mechanisms.slurm.free import Gpus, RunningJob
 from workbench.baselines.mechanisms.slurm.site import UNLIMITED_S, Ask, Association, Caps, SlurmSite
 from workbench.scheduling.decision import Reason
 
@@ -44,12 +51,17 @@ class Limit:
     as_set: bool
 
     @property
+    def type(self) -> str:
+        """Of GPUs of which type it is; empty: it is of no type."""
+        return self.resource.removeprefix("gres/gpu:") if self.resource.startswith("gres/gpu:") else ""
+
+    @property
     def by_minutes(self) -> bool:
         """Whether it is of resources x minutes to the limits of what runs."""
         return self.name == "GrpTRESRunMins"
 
     def amount(self, ask: Ask, left_s: float) -> float:
-        """What a job counts for, which runs for at most so many seconds more."""
+        """What a job asks for, which runs for at most so many seconds more."""
         if self.name == "MaxWall":
             return ask.limit_s / 60.0 if ask.limit_s < UNLIMITED_S else 0.0
         count = ask.tres.get(self.resource, 0.0) if self.resource else 1.0
@@ -83,11 +95,13 @@ class Check(NamedTuple):
 
 class Group(NamedTuple):
     """Jobs that limits hold back together. checks: in Slurm's order, by_minutes: those of resources x minutes; amounts:
-    what one adds to what is used, but for these; past: whether it ran beyond a limit."""
+    what one adds to what is used, but for these; of_type: what counts the GPUs of a type that it holds (key, type,
+    whether by minutes); past: whether it ran beyond a limit."""
 
     checks: tuple[Check, ...]
     by_minutes: tuple[tuple[int, Limit], ...]
     amounts: tuple[tuple[int, float], ...]
+    of_type: tuple[tuple[int, str, bool], ...]
     checked: frozenset[int]
     counted: frozenset[int]
     past: bool
@@ -97,14 +111,15 @@ class Group(NamedTuple):
 class Ledger:
     """What runs, counted by whatever limits count by. group: of each job the name of its group; checking: of each
     key the groups that it may hold back; beyond: jobs that ran although a limit does not let them; minutes: keys of
-    resources x minutes; used: of each key; held: why those of a group may not start now (None: they may), as far as it
-    was asked since one of their keys changed."""
+    resources x minutes; types: of each node; used: of each key; held: why those of a group may not start now (None:
+    they may), as far as it was asked since one of their keys changed."""
 
     group: Mapping[str, str]
     groups: Mapping[str, Group]
     checking: tuple[frozenset[str], ...]
     beyond: tuple[str, ...]
     minutes: frozenset[int]
+    types: tuple[str, ...]
     used: list[float]
     held: dict[str, Reason | None] = field(default_factory=dict)
 
@@ -116,53 +131,72 @@ class Ledger:
         throttled = {ask.array for ask in site.asks.values() if ask.array_most < math.inf}
         for ask in site.asks.values():
             rules = limits[ask.name]
-            asked = tuple([rule.amount(ask, ask.limit_s) for rule in rules])
+            asked = tuple([rule.amount(ask, ask.limit_s) for rule, _ in rules])
             key = ask.partition, ask.qos, ask.user, ask.account, ask.array, ask.array_most, ask.ran, asked
             group[ask.name] = known.setdefault(key, str(len(known)))
             if len(known) > len(groups):
-                pairs = [(rule, more) for rule, more in zip(rules, asked, strict=True) if more > 0]
+                pairs = [(rule, more, holds) for (rule, holds), more in zip(rules, asked, strict=True)]
                 if ask.array and ask.array in throttled:
                     name = f"{THROTTLE} {ask.array}"
                     limit = Limit(name, THROTTLE, ask.array_most, "", ask.array, "JobArrayTaskLimit", False)
-                    pairs.insert(0, (limit, 1.0))
-                checks = [Check(at.setdefault(rule.key, len(at)), more, rule.most, rule) for rule, more in pairs]
+                    pairs.insert(0, (limit, 1.0, True))
+                every = [Check(at.setdefault(rule.key, len(at)), more, rule.most, rule) for rule, more, _ in pairs]
+                hold = zip(every, pairs, strict=True)
+                checks = [check for check, (_, more, holds) in hold if holds and more > 0]
                 past = {check.key for check in checks if check.more > check.most and ask.ran and not check.limit.as_set}
-                amounts = [
-                    (key, more) for key, more, _, rule in checks if not rule.by_minutes and rule.name not in OF_A_JOB
+                counts = [check for check in every if check.limit.name not in OF_A_JOB]
+                of_type = [
+                    (check.key, check.limit.type, check.limit.by_minutes) for check in counts if check.limit.type
                 ]
+                counts = [check for check in counts if not check.limit.type and check.more > 0]
+                amounts = [(check.key, check.more) for check in counts if not check.limit.by_minutes]
                 groups[group[ask.name]] = Group(
                     tuple(check for check in checks if check.key not in past),
-                    tuple((check.key, check.limit) for check in checks if check.limit.by_minutes),
+                    tuple((check.key, check.limit) for check in counts if check.limit.by_minutes),
                     tuple(amounts),
+                    tuple(of_type),
                     frozenset(check.key for check in checks),
                     frozenset(key for key, _ in amounts),
                     bool(past),
                 )
         beyond = tuple(name for name, its in group.items() if groups[its].past)
-        minutes = frozenset(key for each in groups.values() for key, _ in each.by_minutes)
+        minutes = {key for each in groups.values() for key, _ in each.by_minutes}
+        minutes |= {key for each in groups.values() for key, _, by_minutes in each.of_type if by_minutes}
         checking = [set[str]() for _ in at]
         for name, each in groups.items():
             for place in each.checked:
                 checking[place].add(name)
-        return Ledger(group, groups, tuple(map(frozenset, checking)), beyond, minutes, [0.0] * len(at))
+        places = tuple(map(frozenset, checking))
+        return Ledger(group, groups, places, beyond, frozenset(minutes), site.types, [0.0] * len(at))
 
     def copy(self) -> Ledger:
         """The same, to be changed apart."""
-        return Ledger(
-            self.group, self.groups, self.checking, self.beyond, self.minutes, self.used.copy(), self.held.copy()
-        )
+        known = self.group, self.groups, self.checking, self.beyond, self.minutes, self.types
+        return Ledger(*known, self.used.copy(), self.held.copy())
 
-    def add(self, ask: Ask, left_s: float) -> None:
-        """Count a job that runs for at most so many seconds more."""
-        self.count(ask, 1)
-        self.add_minutes(ask, left_s)
+    def add(self, ask: Ask, gpus: Gpus, left_s: float) -> None:
+        """Count a job that runs for at most so many seconds more, with these GPUs of each node."""
+        self.count(ask, gpus.items(), 1)
+        self.add_minutes(ask, gpus.items(), left_s)
 
-    def count(self, ask: Ask, sign: int) -> None:
-        """Count a job, or (-1) no longer, but for resources x minutes."""
+    def count(self, ask: Ask, gpus: Iterable[tuple[int, int]], sign: int) -> None:
+        """Count a job, or (-1) no longer, but for resources x minutes. gpus: of each node."""
         used, group = self.used, self.groups[self.group[ask.name]]
         for key, amount in group.amounts:
             used[key] += sign * amount
         self._forget(group.counted)
+        if group.of_type:
+            self._count_types(group, gpus, sign, None)
+
+    def _count_types(self, group: Group, gpus: Iterable[tuple[int, int]], sign: int, left_s: float | None) -> None:
+        """Count GPUs by the type of the nodes where they are; left_s: by minutes."""
+        held = Counter[str]()
+        for node, count in gpus:
+            held[self.types[node]] += count
+        keys = [(key, held[type]) for key, type, by_minutes in group.of_type if by_minutes == (left_s is not None)]
+        for key, count in keys:
+            self.used[key] += sign * count * (1.0 if left_s is None else max(left_s, 0.0) / 60.0)
+        self._forget(frozenset(key for key, count in keys if count))
 
     def _forget(self, changed: frozenset[int]) -> None:
         """What is used of some keys has changed."""
@@ -175,14 +209,17 @@ class Ledger:
         """Count those that are left to what runs."""
         if self.minutes:
             for each in held:
-                self.add_minutes(each.ask, each.until_s - now_s)
+                self.add_minutes(each.ask, each.gpus, each.until_s - now_s)
 
-    def add_minutes(self, ask: Ask, left_s: float) -> None:
+    def add_minutes(self, ask: Ask, gpus: Iterable[tuple[int, int]], left_s: float) -> None:
         """Count the resources x minutes that are left to a job."""
-        if by_minutes := self.groups[self.group[ask.name]].by_minutes:
+        group = self.groups[self.group[ask.name]]
+        if by_minutes := group.by_minutes:
             for key, limit in by_minutes:
                 self.used[key] += limit.amount(ask, left_s)
             self._forget(frozenset(key for key, _ in by_minutes))
+        if self.minutes and group.of_type:
+            self._count_types(group, gpus, 1, left_s)
 
     def without_minutes(self) -> Ledger:
         """The same, no resources x minutes counted."""
@@ -219,9 +256,13 @@ def _said(limit: Limit, used: float, more: float) -> Reason:
     return limit.reason(used, more)
 
 
-def all_limits(site: SlurmSite) -> dict[str, tuple[Limit, ...]]:
-    """The limits that count each job, in the order in which they are looked at; none where they are not enforced."""
-    known: dict[tuple[str, ...], tuple[Limit, ...]] = {}
+Rules = tuple[tuple[Limit, bool], ...]
+"""The limits that count a job, in the order in which they are looked at, and whether each may hold it back."""
+
+
+def all_limits(site: SlurmSite) -> dict[str, Rules]:
+    """The limits of each job; none where they are not enforced."""
+    known: dict[tuple[str, ...], Rules] = {}
     found = {}
     for ask in site.asks.values():
         key = ask.partition, ask.qos, ask.user, ask.account
@@ -231,17 +272,28 @@ def all_limits(site: SlurmSite) -> dict[str, tuple[Limit, ...]]:
     return found
 
 
-def _rules(site: SlurmSite, ask: Ask) -> Iterator[Limit]:
-    """The limits that hold for a job, in Slurm's order."""
+def _rules(site: SlurmSite, ask: Ask) -> Iterator[tuple[Limit, bool]]:
+    """The limits that count a job, in Slurm's order; of those of one name for one resource the first holds it back."""
     partition = site.partitions.get(ask.partition)
     names = ([partition.qos] if partition else []) + [ask.qos]
+    if ask.qos in site.over_partition:
+        names.reverse()
+    known = set[tuple[str, str]]()
     for qos in dict.fromkeys(name for name in names if name in site.qos):
-        yield from _of_qos(site.qos[qos], qos, ask)
-    if mine := site.users.get((ask.user, ask.account)):
-        yield from _of_association(mine, f"its user {ask.user} in account {ask.account}")
+        rules = [*_of_qos(site.qos[qos], qos, ask)]
+        yield from ((rule, (rule.name, rule.resource) not in known) for rule in rules)
+        known |= {(rule.name, rule.resource) for rule in rules}
+    if known & {("MaxJobsPU", ""), ("MaxJobsPA", "")}:
+        known.add(("MaxJobs", ""))
+    mine = site.users.get((ask.user, ask.account))
+    rules = [*_of_association(mine, f"its user {ask.user} in account {ask.account}")] if mine else []
     for name in site.above.get(ask.account, ()):
         if name in site.accounts:
-            yield from _of_association(site.accounts[name], f"its account {name}")
+            rules += _of_association(site.accounts[name], f"its account {name}")
+    for rule in rules:
+        yield rule, (rule.name, rule.resource) not in known
+        if not rule.name.startswith("Grp"):  # of what a group may hold the tightest counts, of others the nearest
+            known.add((rule.name, rule.resource))
 
 
 def _of_qos(limits: Caps, qos: str, ask: Ask) -> Iterator[Limit]:

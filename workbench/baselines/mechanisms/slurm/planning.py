@@ -107,7 +107,7 @@ class SchedulingPass:
     def start(self, ask: Ask, gpus: Gpus, plan: PassOutcome) -> None:
         """Give a job its nodes."""
         self.free_now.change(ask, gpus.items(), -1)
-        self.ledger.add(ask, ask.limit_s)
+        self.ledger.add(ask, gpus, ask.limit_s)
         plan.starts[ask.name] = gpus
         self.held.append(self.free_now.held(ask, gpus, self.now_s))
         insort(self._ends, self.held[-1], key=UNTIL_S)

@@ -41,7 +41,7 @@ AS_SET = "as_set"
 """Names of what a what-if has set in an entity."""
 ENTITY = (
     *("kind", "name", "nodes", "cpus", "account", "parent", "user", "Share", "RawUsage", "Priority", "UsageFactor"),
-    *("PriorityTier", "PriorityJobFactor", "MaxTime", "DefaultTime", "QoS", "State", "Policy"),
+    *("PriorityTier", "PriorityJobFactor", "MaxTime", "DefaultTime", "QoS", "State", "Policy", "Flags"),
     *("Nodes", "start_s", "end_s", "known_s"),
     *TRES_LIMITS,
     *COUNT_LIMITS,
@@ -152,11 +152,11 @@ class Ask:
 @dataclass(frozen=True, slots=True, eq=False)
 class SlurmSite:
     """A whole site. settings: seconds and numbers by name; by_priority: or first come, first served (priority/basic);
-    fair_tree: or the older way (NO_FAIR_TREE); backfills: or the main scheduler alone (sched/builtin); machine: of each
-    core node which machine it is part of; inside: the machines of each partition; tres_weight: PriorityWeightTRES;
-    tres: what each machine has, by resource (machines,); before: jobs that others wait for; children: accounts and
-    users below each account; promised: the part of its siblings' shares that each has; above: each account, and those
-    above it."""
+    fair_tree: or the older way (NO_FAIR_TREE); backfills: or the main scheduler alone (sched/builtin); over_partition:
+    QOS whose limits come before those of a partition's; machine: of each core node which machine it is part of; types:
+    of each its GPUs' type; inside: the machines of each partition; tres_weight: PriorityWeightTRES; tres: what each
+    machine has, by resource (machines,); before: jobs that others wait for; children: accounts and users below each
+    account; promised: the part of its siblings' shares that each has; above: each account, and those above it."""
 
     settings: Mapping[str, float]
     enforced: bool
@@ -167,11 +167,13 @@ class SlurmSite:
     partitions: Mapping[str, Partition]
     qos: Mapping[str, Caps]
     qos_priority: Mapping[str, float]
+    over_partition: frozenset[str]
     accounts: Mapping[str, Association]
     users: Mapping[tuple[str, str], Association]
     reservations: tuple[KeptNodes, ...]
     machines: tuple[str, ...]
     machine: tuple[int, ...]
+    types: tuple[str, ...]
     all_nodes: float
     all_cpus: float
     cpus: tuple[float, ...]
@@ -238,7 +240,7 @@ def read_site(scenario: Scenario) -> SlurmSite:
                 inside.setdefault(partition, set()).add(machines[name])
         where.append(machines[name])
         gpus["gres/gpu", machines[name]] += node.gpus if node.accelerator != CPU else 0
-        gpus[f"gres/gpu:{node.accelerator}", machines[name]] += node.gpus
+        gpus[f"gres/gpu:{node.accelerator.lower()}", machines[name]] += node.gpus
     found = {str(each["name"]): _partition(each) for each in entries.get("partition", [])}
     qos = {str(each["name"]): each for each in entries.get("qos", [])}
     reservations = tuple(_reservation(each) for each in entries.get("reservation", []))
@@ -275,11 +277,13 @@ def read_site(scenario: Scenario) -> SlurmSite:
         partitions=found,
         qos={name: limits_of(each) for name, each in qos.items()},
         qos_priority={name: float(each.get("Priority", 0.0)) for name, each in qos.items()},
+        over_partition=frozenset(name for name, each in qos.items() if "OverPartQOS" in str(each.get("Flags", ""))),
         accounts=accounts,
         users=users,
         reservations=reservations,
         machines=tuple(machines),
         machine=tuple(where),
+        types=tuple(node.accelerator.lower() for node in scenario.cluster.machines),
         all_nodes=float(config.get("nodes", len(machines))),
         all_cpus=float(config.get("cpus", sum(cpus))),
         cpus=tuple(cpus),
@@ -397,9 +401,8 @@ def ask_of(
     tres = {"gres/gpu": float(gpus), "cpu": cpus * max(nodes, 1), "mem": memory * max(nodes, 1)}
     tres["node"] = float(max(nodes, 1))
     tres["billing"] = float(a.get("billing", max(tres["cpu"], 1.0)))
-    if not on_cpus and job.model.startswith("recorded on "):
-        accelerator = job.model.removeprefix("recorded on ").partition(",")[0]
-        tres |= {f"gres/gpu:{accelerator}": float(gpus)}
+    if asked := [] if on_cpus else str(a.get("asked", "")).lower().split(","):  # of several types equal parts (ours)
+        tres |= {f"gres/gpu:{kind}": gpus / len(asked) for kind in asked if kind}
     kind = job.model, str(job.gpus), partition
     held = reservation if reservation in reservations else ""
     shape = "|".join(map(str, (*kind, nodes, cpus, memory, held)))
