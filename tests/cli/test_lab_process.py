@@ -14,8 +14,10 @@ import psutil
 import pytest
 
 import workbench
+from tests.scenario.traces.slurm_dumps import NODES, dump, queued
 from workbench.cli.lab_process import ManyRuns
 from workbench.scenario.presets import preset
+from workbench.scenario.traces import convert, parse_cluster
 from workbench.scheduling.estimators.registry import maker
 from workbench.scheduling.estimators.speed_error import ErrorLog
 from workbench.session.many_runs import RunRequest, do
@@ -201,6 +203,27 @@ def test_many_without_requests_starts_the_processes_and_no_more(process: LabProc
     assert hear_many(process)[0] == {}
     children = psutil.Process(process.popen.pid).children(recursive=True)
     assert len([child for child in children if "spawn_main" in " ".join(child.cmdline())]) == 2
+
+
+def test_a_log_of_slurm_is_read_with_the_files_of_its_site_in_any_order(process: LabProcess, tmp_path: Path) -> None:
+    """As `convert` reads them; two logs, and files without one, are told."""
+    texts = {"a.txt": NODES, "log.txt": dump(*queued(4)), "q.txt": "Name|GraceTime|MaxTRESPU\nnormal|0|gres/gpu=8\n"}
+    paths = [tmp_path / name for name in texts]
+    for path in paths:
+        path.write_text(texts[path.name])
+    asked = {"kind": "convert", "format": "sacct", "throughputs": None, "sample": None}
+    process.say(id=9, **asked, paths=[*map(str, paths)], cluster=None)
+    message = process.hear()
+    found, _ = convert("sacct", paths[1], nodes=paths[:1], limits=paths[2:])
+    assert message["name"] == "log.txt" and message["scenario"] == found.to_dict()
+    process.say(id=9, **asked, paths=[*map(str, paths[1:])], cluster=parse_cluster("a100=2x8"))
+    found, _ = convert("sacct", paths[1], limits=paths[2:], cluster=parse_cluster("a100=2x8"))
+    assert process.hear()["scenario"] == found.to_dict()
+    (tmp_path / "b.txt").write_text(texts["log.txt"])
+    for given, told in ((["a.txt", "q.txt"], "no log"), (["log.txt", "b.txt"], "2 logs (log.txt and b.txt)")):
+        process.say(id=9, **asked, paths=[str(tmp_path / name) for name in given], cluster=None)
+        error = process.hear()["error"]
+        assert error["where"] == "2 files" and error["value"] == told
 
 
 def test_progress_is_told() -> None:

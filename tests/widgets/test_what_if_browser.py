@@ -21,6 +21,7 @@ from tests.browser_support import (
     soon,
     wait_for_text,
 )
+from tests.scenario.traces.slurm_dumps import NODES, dump, limited
 from widgets.parts.files import MOST_BYTES
 
 CELL = """
@@ -30,6 +31,7 @@ lab = WhatIfLab("preset:start_here", "las")
 lab.set(pairs=3)
 lab
 """
+QOS = "Name|Priority|GraceTime|MaxTRESPU\nnormal|0|00:00:00|gres/gpu=8\n"
 STATUS = ".wb-what-if .wb-status"
 TRACE = """job_id,user,gpu_num,state,submit_time,duration
 j1,ann,1,COMPLETED,2020-04-01 00:00:00,3600
@@ -63,10 +65,10 @@ def see(page: Page, view: str, label: str) -> None:
     expect(chart.locator("[role=figure]")).to_have_attribute("aria-label", re.compile(label))
 
 
-def choose(page: Page, button: str, path: Path) -> None:
+def choose(page: Page, button: str, *paths: Path) -> None:
     with page.expect_file_chooser() as chooser:
         page.locator(button).click()
-    chooser.value.set_files(path)
+    chooser.value.set_files([*paths])
 
 
 @browser_test
@@ -106,6 +108,7 @@ def test_an_operators_question_from_trace_to_report(
     assert download.value.suggested_filename == "what-if.html" and "What to buy next" in text
     own_trace(page, tmp_path)
     other_changes(page)
+    slurm_log(page, tmp_path)
 
 
 def put(page: Page, button: str, name: str, text: str, times: int) -> None:
@@ -148,6 +151,22 @@ def own_trace(page: Page, folder: Path) -> None:
     page.locator(".wb-change-kind select").select_option(label="Load: arrivals closer together")
     ask(page, "Done: 3 pairs of runs, today and with jobs that arrive 1.25 times as fast")
     shot(page, "what-if-own-trace")
+
+
+def slurm_log(page: Page, folder: Path) -> None:
+    """What sacct printed and two files of its site, chosen at once: today's scheduler is Slurm, with its limits."""
+    texts = {"sacct.txt": dump(*limited(60)), "nodes.txt": NODES, "qos.txt": QOS, "other.txt": "no file of a site"}
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    page.locator(".wb-trace-format select").select_option("sacct")
+    page.locator(".wb-trace-cluster input").fill("")
+    choose(page, ".wb-upload-open", *(folder / name for name in texts))
+    wait_for_text(page, ".wb-trace-said", r"other.txt: got nothing that can be read; expected what sinfo")
+    choose(page, ".wb-upload-open", *(folder / name for name in texts if name != "other.txt"))
+    wait_for_text(page, ".wb-trace-said", "Opened sacct.txt: 60 of 60 rows kept")
+    expect(page.locator(".wb-today select option:checked")).to_have_text("Slurm")
+    page.locator(".wb-change-kind select").select_option(label="Nodes added or removed")
+    shot(page, "what-if-slurm")
 
 
 def other_changes(page: Page) -> None:

@@ -11,6 +11,8 @@ import anywidget
 import ipywidgets as w
 import traitlets
 
+from workbench.base.errors import counted
+
 
 def on_dashboard() -> bool:
     """Whether this kernel serves a Voila page, whose visitors may not write files here."""
@@ -36,10 +38,10 @@ LARGEST = f"{MOST_BYTES / 1e6:.0f} MB"
 
 
 class Upload(anywidget.AnyWidget):
-    """Take: told what was chosen, `{name, content}` with the content as a memoryview, in a list of one.
+    """Take: told what was chosen at once, each as `{name, content}` with the content as a memoryview.
 
-    refused: told the name of a file that was not sent, and why. The page itself refuses what is larger than
-    `MOST_BYTES`; expected: what to do with such a file instead.
+    several: whether more than one file may be. refused: told the name of a file (or how many) that was not sent, and
+    why. The page itself refuses what is larger than `MOST_BYTES` in all; expected: what to do with such a file instead.
     """
 
     _esm = Path(__file__).parent / "upload.js"
@@ -49,6 +51,7 @@ class Upload(anywidget.AnyWidget):
     accept = traitlets.Unicode("", help="Endings of file names that are offered, as `.json`; empty: all.").tag(
         sync=True
     )
+    several = traitlets.Bool(False).tag(sync=True)
     most_bytes = traitlets.Int(MOST_BYTES).tag(sync=True)
 
     def __init__(
@@ -60,16 +63,19 @@ class Upload(anywidget.AnyWidget):
         *,
         expected: str,
         accept: str = "",
+        several: bool = False,
     ) -> None:
         layout = w.Layout(flex="0 0 auto", width="91px")
-        super().__init__(label=label, hint=hint, accept=accept, layout=layout)
+        super().__init__(label=label, hint=hint, accept=accept, several=several, layout=layout)
         self._take, self._refused, self._expected = take, refused, expected
         self.on_msg(self._hear)
 
     def _hear(self, _: Any, message: Mapping[str, Any], buffers: Sequence[Any]) -> None:
-        name = Path(str(message.get("name"))).name
-        if message.get("kind") == "file":
-            self._take([{"name": name, "content": memoryview(buffers[0])}])
+        names = [Path(str(name)).name for name in message.get("names", ())]
+        name = names[0] if len(names) == 1 else counted(len(names), "file")
+        if message.get("kind") == "files":
+            found = zip(names, buffers, strict=True)
+            self._take([{"name": name, "content": memoryview(content)} for name, content in found])
         elif message.get("kind") == "too_large":
             self._refused(
                 name, f"got {int(message['bytes']) / 1e6:.1f} MB; expected at most {LARGEST} here; {self._expected}"

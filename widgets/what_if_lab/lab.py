@@ -138,14 +138,15 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         """The change as the controls have it; raises InputError while one is wrong."""
         return self._form.change()
 
-    def open(self, scenario: Scenario) -> None:
-        """Show another scenario. A single scheduler of it, as Save writes it, is today's; else today's stays.
+    def open(self, scenario: Scenario, scheduler: str | None = None) -> None:
+        """Show another scenario. scheduler: today's; else a single one of it, as Save writes it, is; else it stays.
 
         Undo comes back, Reset then returns to this one. Raises InputError and ScenarioError for one that cannot run.
         """
         scenario = with_usable_schedulers(scenario)
         scenario.require_runnable()
         found = _named(scenario) if len(scenario.schedulers) == 1 else None
+        found = found if scheduler is None else (scheduler, {})
         if found is None:
             try:
                 found = str(self._today.value), self._knobs.values()

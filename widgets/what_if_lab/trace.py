@@ -20,9 +20,16 @@ from workbench.scenario.traces import formats, parse_cluster
 
 FORMAT = "sacct"
 """The first that is offered: Slurm is the scheduler of most clusters."""
+OF_SLURM = "slurm"
+"""Who scheduled such a log, and so today's."""
 INSTEAD = "workbench convert makes a scenario file of a larger one"
 NEEDS_SPEEDS = ". Choose that file with Speeds, then open the trace again"
 CLUSTER = "v100=8x4, k80=4x8, for example"
+AS_TOLD = "empty: as the log and its files say"
+SITE = (
+    "Files of one Slurm log together: what sacct printed, and scontrol show nodes (or sinfo), partitions, config; "
+    "sacctmgr -P show assoc, qos, event; sshare"
+)
 STYLE = {"description_width": "6.5em"}
 WIDE = {"width": "97%"}
 
@@ -30,23 +37,23 @@ WIDE = {"width": "97%"}
 class TraceChoice:
     """Controls that end in a scenario; whatever is wrong with a file is told here and changes nothing.
 
-    opened: told the scenario.
+    opened: told the scenario, and the scheduler that made the log, where that is known.
     """
 
-    def __init__(self, opened: Callable[[Scenario], None]) -> None:
+    def __init__(self, opened: Callable[[Scenario, str | None], None]) -> None:
         self._opened = opened
         self._speeds: tuple[str, bytes] | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        self._name = ""
+        self._asked = ""
         self._question = Question(self._hear)
         self.format = w.Dropdown(options=sorted(formats()), value=FORMAT, description="A trace of", style=STYLE)
         self.format.layout = w.Layout(flex="1 1 0")
         self.format.tooltip = "Format of the file; Load above opens a scenario file of the workbench"
         self.format.add_class("wb-trace-format")
-        self.format.observe(lambda _: self._forget_speeds(), "value")
-        hint = f"Open the file, up to {LARGEST}; workbench convert reads larger ones"
-        self.upload = self._button("Open", hint, self.open)
-        self.cluster = w.Text(value="", placeholder=CLUSTER, description="Cluster", style=STYLE, layout=WIDE)
+        self.format.observe(lambda _: self._on_format(), "value")
+        hint = f"Open the file, up to {LARGEST}; workbench convert reads larger ones. {SITE}"
+        self.upload = self._button("Open", hint, self.open, several=True)
+        self.cluster = w.Text(value="", placeholder=AS_TOLD, description="Cluster", style=STYLE, layout=WIDE)
         self.cluster.tooltip = "Types as NAME=NODESxGPUS: v100=8x4 is 8 nodes of 4 V100, as the trace names them"
         self.cluster.add_class("wb-trace-cluster")
         self.sample = w.Text(value="", placeholder="all", description="Jobs kept", style=STYLE)
@@ -73,17 +80,16 @@ class TraceChoice:
         )
 
     def open(self, files: Iterable[Mapping[str, Any]]) -> None:
-        """Read a file that was chosen in the browser."""
-        for found in list(files):
-            name = Path(str(found["name"])).name
-            try:
-                request = self._request(name, found["content"])
-            except WorkbenchError as error:
-                self.say(str(error.problem), bad=True)
-                continue
-            self.say(f"Reading {name} ...")
-            self.stop.layout.display = None
-            self._question.ask(request)
+        """Read what was chosen in the browser: a file, or a log of Slurm with files of its site."""
+        given = {Path(str(found["name"])).name: found["content"] for found in files}
+        try:
+            request = self._request(given)
+        except WorkbenchError as error:
+            self.say(str(error.problem), bad=True)
+            return
+        self.say(f"Reading {next(iter(given)) if len(given) == 1 else counted(len(given), 'file')} ...")
+        self.stop.layout.display = None
+        self._question.ask(request)
 
     def say(self, text: str, bad: bool = False) -> None:
         """Show a line."""
@@ -100,38 +106,49 @@ class TraceChoice:
                 continue
             self.say(f"Speeds: {name}. Now open the trace.")
 
-    def _button(self, label: str, hint: str, take: Callable[[Iterable[Mapping[str, Any]]], None]) -> Upload:
-        """Takes a file; one that is too large for a page is told of here."""
-        made = Upload(label, hint, take, lambda name, why: self.say(f"{name}: {why}", bad=True), expected=INSTEAD)
+    def _button(
+        self, label: str, hint: str, take: Callable[[Iterable[Mapping[str, Any]]], None], several: bool = False
+    ) -> Upload:
+        """Takes files; what is too large for a page is told of here."""
+
+        def refused(name: str, why: str) -> None:
+            self.say(f"{name}: {why}", bad=True)
+
+        made = Upload(label, hint, take, refused, expected=INSTEAD, several=several)
         made.add_class(f"wb-upload-{label.lower()}")
         return made
 
-    def _forget_speeds(self) -> None:
-        """Another format: a file of speeds belongs to a trace of one, and most have none."""
+    def _on_format(self) -> None:
+        """Another format: a file of speeds belongs to a trace of one, and most have none; sacct's says its cluster."""
+        self.cluster.placeholder = AS_TOLD if self.format.value == FORMAT else CLUSTER
         if self._speeds is not None:
             self.say(f"No longer with the speeds of {self._speeds[0]}.")
             self._speeds = None
 
-    def _request(self, name: str, uploaded: Any) -> Message:
-        """What the labs' process is asked; raises WorkbenchError for a file or controls that cannot be."""
-        content = _read(name, uploaded)
-        types = str(self.cluster.value).strip()
-        if not types:
+    def _request(self, files: Mapping[str, Any]) -> Message:
+        """What the labs' process is asked of files by name; raises WorkbenchError for what cannot be."""
+        contents = {name: _read(name, uploaded) for name, uploaded in files.items()}
+        types, of_slurm = str(self.cluster.value).strip(), self.format.value == FORMAT
+        if len(files) > 1 and not of_slurm:
+            raise InputError("Open", Words(f"{len(files)} files"), f"one: only a log of {FORMAT} has others beside it")
+        if not types and not of_slurm:
             raise InputError("Cluster", NOTHING, "which GPUs the cluster has, as v100=8x4 (8 nodes of 4 V100)")
-        cluster, sample = parse_cluster(types), self._sample()
+        cluster, sample = parse_cluster(types) if types else None, self._sample()
         if self._folder is not None:
             self._question.drop()
             self._folder.cleanup()
-        self._folder, self._name = tempfile.TemporaryDirectory(), name
-        path, speeds = Path(self._folder.name, name), None
-        write_bytes(path, content)
+        self._folder, speeds = tempfile.TemporaryDirectory(), None
+        paths = [Path(self._folder.name, name) for name in contents]
+        for path in paths:
+            write_bytes(path, contents[path.name])
         if self._speeds is not None:
             speeds = Path(self._folder.name, f"speeds-{self._speeds[0]}")
             write_bytes(speeds, self._speeds[1])
+        self._asked = str(self.format.value)
         return {
             "kind": "convert",
-            "format": str(self.format.value),
-            "path": str(path),
+            "format": self._asked,
+            "paths": [str(path) for path in paths],
             "throughputs": None if speeds is None else str(speeds),
             "cluster": cluster,
             "sample": sample,
@@ -148,8 +165,10 @@ class TraceChoice:
             where_to = NEEDS_SPEEDS if answer.where == "throughputs" and answer.value is None else ""
             self.say(str(answer.problem).replace(folder, "") + where_to, bad=True)
         else:
-            self._opened(Scenario.from_dict(answer["scenario"], self._name).replace(name=self._name))
-            self.say(f"Opened {self._name}: {_kept(answer['report'])}")
+            name = str(answer["name"])
+            scheduler = OF_SLURM if self._asked == FORMAT else None
+            self._opened(Scenario.from_dict(answer["scenario"], name).replace(name=name), scheduler)
+            self.say(f"Opened {name}: {_kept(answer['report'])}")
 
     def _sample(self) -> int | None:
         text = str(self.sample.value).strip()

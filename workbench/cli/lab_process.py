@@ -15,8 +15,9 @@ request:  {"id": 1, "kind": "simulate", "scenario": {...}, "scheduler": NAME, "k
           {"id": 3, "kind": "study", "study": NAME, "asked": [{"scenario": {...}, "given": {...}}, ...]}
           {"id": 5, "kind": "marginal", "formulation": NAME, "scenario": {...}}; its answer has the `values`
           {"id": 7, "kind": "calibrate", "scheduler": NAME, "scenario": {...}}; its answer has what was `found`
-          {"id": 6, "kind": "convert", "format": NAME, "path": FILE, "throughputs": FILE or null, "cluster": {...},
-           "sample": N or null}; its answer has the `scenario` and the `report` of what was dropped
+          {"id": 6, "kind": "convert", "format": NAME, "paths": [FILE, ...], "throughputs": FILE or null,
+           "cluster": {...} or null, "sample": N or null}; of several files one is the log, the others tell of its site;
+           its answer has its `name`, the `scenario` and the `report` of what was dropped
           {"id": 4, "kind": "many", "processes": N, "scenarios": [{...}, ...], "requests": [{"scenario": NUMBER,
            "scheduler": NAME, "knobs": {...}, "seed": S, "belief": ESTIMATOR, "until_s": S}, ...]}
 answer:   {"id": 1, "kind": "progress", "now_s": ..., "finished": ..., "jobs": ..., "decisions": ...} now and then,
@@ -170,11 +171,16 @@ def _calibrated(request: Mapping[str, Any]) -> dict[str, Any]:
 def _converted(request: Mapping[str, Any]) -> dict[str, Any]:
     """A trace as a scenario that can be run."""
     from workbench.scenario.traces import convert
+    from workbench.scenario.traces.sacct import log_and_site
 
     given = {name: request[name] for name in ("throughputs", "cluster", "sample")}
-    scenario, report = convert(request["format"], request["path"], **given)
-    scenario.require_runnable(Path(request["path"]).name)
-    return {"scenario": scenario.to_dict(), "report": report.as_json()}
+    source, *site = (Path(path) for path in request["paths"])
+    if site:
+        source, site = log_and_site([source, *site])
+        given["config" if request["cluster"] else "nodes"] = site
+    scenario, report = convert(request["format"], source, **given)
+    scenario.require_runnable(source.name)
+    return {"name": source.name, "scenario": scenario.to_dict(), "report": report.as_json()}
 
 
 def stop_of(request: Mapping[str, Any]) -> Stop:

@@ -31,11 +31,14 @@ LOG = """JobID|User|Submit|Elapsed|State|AllocTRES
 
 def test_an_empty_cluster_box_is_an_error_beside_it_and_nothing_is_read() -> None:
     opened: list[Any] = []
-    trace = TraceChoice(opened.append)
-    trace.cluster.value = "  "
-    trace.open([{"name": "log", "content": memoryview(LOG.encode())}])
+    trace = TraceChoice(lambda *told: opened.append(told))
+    trace.format.value, trace.cluster.value = "helios", "  "
+    log = {"name": "log", "content": memoryview(LOG.encode())}
+    trace.open([log])
     assert (trace.said.tone, opened) == ("bad", [])
     assert trace.said.text.startswith("Cluster: got nothing; expected which GPUs the cluster has")
+    trace.open([log, log | {"name": "nodes"}])
+    assert trace.said.text == "Open: got 2 files; expected one: only a log of sacct has others beside it"
 
 
 def test_what_convert_says_stays_and_stands_on_every_page(tmp_path: Path, capsys: Any) -> None:

@@ -152,16 +152,16 @@ def convert(
     seen to use. Jobs are called `job-ID`. from_s and to_s are seconds after the first submission.
     """
     log, site, cluster = _Log(Drops(tuple(keep))), Site(), cut.cluster
-    files = {"nodes": nodes, "limits": limits, "shares": shares, "config": config, "events": events}
-    for option, path in ((option, path) for option, paths in files.items() for path in paths):
-        site.read(option, path)
+    for path in (*nodes, *limits, *shares, *config, *events):
+        site.read(path)
+    known_nodes = bool(site.nodes)
     if nodes and cluster is not None:
         raise InputError("cluster", Words("given"), "nothing beside --nodes, which says what the cluster is")
     site.settle()
     known = read_ratios(ratios) if ratios is not None else ()
     read = list(_attempts(read_log(source, log, columns), log))
     if cluster is None:
-        site.notes += _observed(site, read, bool(nodes), source)
+        site.notes += _observed(site, read, known_nodes, source)
         read = list(_with_types(read, site))
         apart = {row.line for row in read if not row.gpus and not row.may and not site.types(row.hosts)}
         log.drops.add_all(APART, sorted(apart))
@@ -188,6 +188,21 @@ def convert(
     scenario, report = assemble(source, FORMAT, rows, log.drops, cut, [], ENDED[0], recording, zero)
     notes = (*report.notes, *log.notes, *_notes_of(log, site, read))
     return scenario, replace(report, notes=notes)
+
+
+def log_and_site(paths: Sequence[Path]) -> tuple[Path, list[Path]]:
+    """The log among the files of its site, for whoever has them all together; raises InputError unless it is one."""
+    logs = [path for path in paths if _is_log(read_any(path, TRACE)[0])]
+    if len(logs) != 1:
+        found = f"{len(logs)} logs ({listed([path.name for path in logs])})" if logs else "no log"
+        raise InputError(f"{len(paths)} files", Words(found), f"one, beside files of its site: {TRACE}")
+    return logs[0], [path for path in paths if path != logs[0]]
+
+
+def _is_log(text: str) -> bool:
+    """Whether it has jobs, by the names of its columns or lists."""
+    head = text.lstrip()
+    return '"jobs"' in head if head.startswith("{") else COLUMNS[0] in head.partition("\n")[0].strip().split("|")
 
 
 # The table ------------------------------------------------------------------------------------------------------------

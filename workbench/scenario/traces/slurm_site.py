@@ -221,14 +221,14 @@ class Site:
 
     # Reading ---------------------------------------------------------------------------------------------------------
 
-    def read(self, option: str, path: str | Path) -> None:
-        """Take in one file; raises InputError where it is none of those that are known."""
+    def read(self, path: str | Path) -> None:
+        """Take in one file, told by what it holds; raises InputError where it is none of those that are known."""
         text, _ = read_any(path, EXPECTED)
         if text.strip() == NO_RESERVATIONS:
             return
         found = self._json(text) if text.lstrip().startswith("{") else self._table(text) or self._records(text)
         if not found:
-            raise InputError(f"{option}: {source_name(path)}", Words("nothing that can be read"), EXPECTED)
+            raise InputError(source_name(path), Words("nothing that can be read"), EXPECTED)
 
     def _entry(self, kind: str, *names: str) -> dict[str, Any]:
         return self.entries.setdefault((kind, *names), {})
