@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import workbench
+from tests.baselines.slurm.as_recorded import faults
 from tests.scenario.traces.slurm_dumps import NODES, Ran, dump, limited, when
 from tests.scenario.traces.slurm_month import demand, schedule, written
 from workbench.base.errors import InputError
@@ -106,6 +107,16 @@ def test_six_days_of_a_site_with_its_limits_known_and_hidden(tmp_path: Path) -> 
             quantiles = found.quantiles()
             assert len(quantiles) == 4 * 6 and (quantiles.groupby("partition")["recorded_s"].diff().dropna() >= 0).all()
     assert list(verdicts.values()) == ["calibrated", "indicative", "indicative"]
+
+
+@pytest.mark.parametrize(("jobs", "days", "nodes", "load"), [(300, 3, 20, 0.9), (400, 4, 20, 1.0), (300, 4, 12, 0.8)])
+def test_jobs_of_a_site_run_where_and_as_long_as_they_did(
+    tmp_path: Path, jobs: int, days: int, nodes: int, load: float
+) -> None:
+    files = written(tmp_path, schedule(demand(jobs, days, nodes, load, jobs), nodes), nodes)
+    log = files.pop("log")[0]
+    run = workbench.simulate(convert("sacct", log, **files)[0], "slurm")
+    assert faults(run, log.read_text()) == (jobs, [])
 
 
 def test_a_change_of_the_real_cluster_is_an_experiment(tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, WithJsonSchema
@@ -108,10 +107,8 @@ class Facts(dict[str, Any]):
     declared: frozenset[str] | None = None
     part = ""
 
-    def seen(self, part: str, uses: Collection[str]) -> Facts:
-        """Those that `uses` declares; part: `models.`, `nodes.`, or nothing for a job's."""
-        prefix = f"{part}attributes."
-        declared = frozenset(name.removeprefix(prefix) for name in uses if name.startswith(prefix))
+    def seen(self, part: str, declared: frozenset[str]) -> Facts:
+        """Those that are declared; part: `models.`, `nodes.`, or nothing for a job's."""
         found = Facts({name: value for name, value in self.items() if name in declared})
         found.declared, found.part = declared, part
         return found

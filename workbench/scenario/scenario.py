@@ -299,7 +299,9 @@ class Scenario(Frozen):
             return self
 
         def declared(part: str, found: tuple[Any, ...]) -> tuple[Any, ...]:
-            return tuple(each.model_copy(update={"attributes": each.attributes.seen(part, uses)}) for each in found)
+            prefix = f"{part}attributes."
+            names = frozenset(name.removeprefix(prefix) for name in uses if name.startswith(prefix))
+            return tuple(each.model_copy(update={"attributes": each.attributes.seen(part, names)}) for each in found)
 
         parts = {name: getattr(self.cluster, name) for name in Cluster.model_fields}
         cluster = Cluster(**{**parts, "nodes": declared("nodes.", self.cluster.nodes)})

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 import workbench
+from workbench.analysis import metrics
 from workbench.analysis.whatif import Configuration, DensityTo, LoadTo, NodesBy, SeveralChanges, parse_change
 from workbench.analysis.whatif.report import wait_tables
 from workbench.analysis.whatif.site_changes import chosen, date_of
 from workbench.base.errors import InputError, ScenarioError
 from workbench.scenario.scenario import Scenario
+from workbench.session.many_runs import RunRequest
+from workbench.simulation.run import Run
 
 CONFIG = {"kind": "config", "SchedulerParameters": "bf_interval=10,bf_resolution=10", "PriorityCalcPeriod": "00:01:00"}
 
@@ -67,6 +71,26 @@ def test_nodes_by_name_list_wildcard_and_attribute(text: str, nodes: list[str]) 
     assert parse_change(change.text) == change
     outages = change.applied(Configuration(site(), "slurm")).scenario.core.faults.list
     assert [(each.node, each.from_s, each.to_s, each.drain) for each in outages] == [(n, 60, 180, True) for n in nodes]
+
+
+def test_six_pairs_of_one_log_are_two_runs_side_by_side_each_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slurm draws nothing: seeds make no other run. Both sides are with the processes at once."""
+    asked, measured = list[tuple[int, int]](), list[int]()
+
+    def made(requests: Sequence[RunRequest], make: Any, *, processes: int = 1, **_: Any) -> Any:
+        asked.append((len(requests), processes))
+        yield from ((number, make(request)) for number, request in enumerate(requests))
+
+    def counted(run: Run) -> Any:
+        measured.append(run.seed)
+        return metrics.summary(run)
+
+    monkeypatch.setattr("workbench.session.many_runs.outcomes", made)
+    monkeypatch.setattr("workbench.analysis.whatif.tables.summary", counted)
+    found = workbench.what_if(site(), "slurm", "without rack=r1", seeds=range(6), processes=2)
+    assert [pair for pair in asked if pair[0]] == [(2, 2)] and measured == [0, 0]
+    assert len(found.runs[1]) == 6 and found.conclusions
+    assert measured == [0, 0], "nor for other demand, of which there is none"
 
 
 def test_a_rack_that_goes_makes_others_wait_and_who_has_no_other_is_refused() -> None:

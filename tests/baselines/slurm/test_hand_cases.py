@@ -3,6 +3,7 @@ waits will start, what backfill may put before it."""
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import replace
 from typing import Any
@@ -185,6 +186,14 @@ def test_limits_of_each_job_alone() -> None:
         "four": "MaxTRESPerNode of QOS normal for any job: at most 3 GPUs, and it asks for 4",
         "long": "MaxWall of QOS normal for any job: at most 60 minutes, and it asks for 61",
     }
+
+
+def test_a_job_that_ran_in_the_log_beyond_a_limit_is_not_held_to_it_but_to_what_a_what_if_sets() -> None:
+    qos = {"kind": "qos", "name": "normal", "MaxTRES": "gres/gpu=2"}
+    ran = job("ran", 0, 60, 4, 60, start_s=0.0)
+    assert starts(site_of(ran, entities=(qos,)))["ran"] == 0
+    assert math.isnan(starts(site_of(ran, entities=({**qos, "as_set": "MaxTRES"},)))["ran"])
+    assert math.isnan(starts(site_of(job("new", 0, 60, 4, 60), entities=(qos,)))["new"])
 
 
 def test_7_a_throttle_of_an_array() -> None:

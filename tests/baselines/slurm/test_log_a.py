@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import workbench
+from tests.baselines.slurm.as_recorded import faults
 from workbench.baselines.mechanisms.slurm.limits import Ledger
 from workbench.baselines.mechanisms.slurm.priority import changing, fair_shares, standing
 from workbench.baselines.mechanisms.slurm.site import read_site
@@ -127,6 +128,11 @@ def test_limits_hold_back_whom_squeue_says(log: Path, scenario: Scenario) -> Non
         before = reasons
     assert len(other) <= 0.1 * sum(same.values()), (same, other)
     assert same["QOSMaxGRESPerUser"] > 40 and same["QOSGrpGRES"] > 5, same
+
+
+def test_jobs_run_where_and_as_long_as_they_did(log: Path, scenario: Scenario) -> None:
+    text = gzip.decompress((log / "sacct-all-duplicates.txt.gz").read_bytes()).decode()
+    assert faults(workbench.simulate(scenario, "slurm"), text) == (730, [])
 
 
 def test_waits_are_as_they_were(scenario: Scenario) -> None:

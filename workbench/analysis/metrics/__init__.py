@@ -5,7 +5,7 @@ Every measure is declared with unit, definition and source: `METRICS` (in sum), 
 
 from workbench.analysis.metrics.cards import comparison_page, run_page, warned
 from workbench.analysis.metrics.declared import HEADLINE, MAIN, METRICS, PER_JOB, Metric, metric
-from workbench.analysis.metrics.jobs import per_job
+from workbench.analysis.metrics.jobs import measures_of_jobs, per_job
 from workbench.analysis.metrics.over_time import (
     jobs_over_time,
     latency_ratio_over_time,
@@ -37,6 +37,7 @@ __all__ = [
     "job_differences",
     "jobs_over_time",
     "latency_ratio_over_time",
+    "measures_of_jobs",
     "metric",
     "per_job",
     "run_page",

@@ -22,6 +22,18 @@ Present = Literal["life", "arrival"]
 def per_job(run: Run, present: Present = "life", *, intervals: Intervals | None = None) -> pd.DataFrame:
     """One row per job in the scenario's order; columns, units and definitions: `PER_JOB`, then the jobs' attributes.
 
+    Raises InputError for what is no run; see `measures_of_jobs`.
+    """
+    found = measures_of_jobs(run, present, intervals=intervals)
+    facts = [job.attributes for job in run.scenario.jobs]
+    for name in dict.fromkeys(chain.from_iterable(facts)):
+        found[f"attributes.{name}"] = [each.get(name) for each in facts]
+    return found
+
+
+def measures_of_jobs(run: Run, present: Present = "life", *, intervals: Intervals | None = None) -> pd.DataFrame:
+    """The measures of `per_job`, without attributes.
+
     present: whether the n of finish-time fairness is the mean number of jobs present in the job's life, or the number
     at its arrival. Missing where undefined: what needs a completion is missing for a job without one.
     """
@@ -37,7 +49,7 @@ def per_job(run: Run, present: Present = "life", *, intervals: Intervals | None 
     speeds = Speeds(run.scenario)
     given = np.array([job.steps_done for job in run.scenario.jobs], dtype=float)
     steps = jobs["steps"].to_numpy(dtype=float) - given
-    found = PER_JOB.frame(
+    return PER_JOB.frame(
         {
             **{name: jobs[name] for name in PER_JOB.names if name in jobs},
             "jct_s": jct,
@@ -48,10 +60,6 @@ def per_job(run: Run, present: Present = "life", *, intervals: Intervals | None 
             "cost_usd": _cost(run, Intervals.of(run) if intervals is None else intervals),
         }
     )
-    facts = [job.attributes for job in run.scenario.jobs]
-    for name in dict.fromkeys(chain.from_iterable(facts)):
-        found[f"attributes.{name}"] = [each.get(name) for each in facts]
-    return found
 
 
 def _present(run: Run, when: Present) -> FloatArray:

@@ -20,7 +20,7 @@ from workbench.analysis.metrics.declared import (
     WEIGHTED,
     metric,
 )
-from workbench.analysis.metrics.jobs import Present, Speeds, per_job
+from workbench.analysis.metrics.jobs import Present, Speeds, measures_of_jobs
 from workbench.analysis.metrics.rounds import changed_rounds, rounds_of, who_decided
 from workbench.analysis.metrics.slo import slo_values
 from workbench.analysis.metrics.warnings import warnings_of
@@ -98,7 +98,7 @@ def summary(run: Run, window: Window | None = None, present: Present = "life") -
     if not isinstance(run, Run):
         raise InputError("run", run, "a Run, what `simulate` returns")
     intervals = Intervals.of(run)
-    jobs = per_job(run, present, intervals=intervals)
+    jobs = measures_of_jobs(run, present, intervals=intervals)
     measured = _measured(run, window)
     finished = measured & ~np.isnan(jobs["finish_s"].to_numpy(dtype=float))
     refused = measured & is_refused(run) & ~finished

@@ -25,7 +25,7 @@ from workbench.analysis.whatif.change import Change
 from workbench.analysis.whatif.changes import DensityTo, parse_change
 from workbench.analysis.whatif.configuration import Configuration
 from workbench.analysis.whatif.site_changes import SeveralChanges
-from workbench.analysis.whatif.tables import difference_table, job_table, wait_table
+from workbench.analysis.whatif.tables import difference_table, job_table, of_each, wait_table
 from workbench.analysis.whatif.words import conclusions, surprising
 from workbench.base.errors import NOTHING, InputError, ScenarioError, WorkbenchError, counted
 from workbench.scenario.scenario import Scenario
@@ -171,7 +171,8 @@ class WhatIf:
     def demand(self) -> pd.DataFrame:
         """One row per other demand and change: percent of the jobs, change, words, mean wait as today and changed."""
         count, rows = len(self.question.changes), []
-        wait_s = [float(np.mean([summary(run)["mean_wait_s"] for run in side])) for side in self.runs]
+        sides = self.runs if self.question.demand else ()
+        wait_s = [float(np.mean([each["mean_wait_s"] for each in of_each(summary, side)])) for side in sides]
         for i, percent in enumerate(self.question.demand, start=1):
             first = i * (1 + count)
             for k, change in enumerate(self.question.changes, start=1):

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.metrics import Summary, metric, per_job, summary, with_known
+from workbench.analysis.metrics import Summary, measures_of_jobs, metric, summary, with_known
 from workbench.analysis.metrics.declared import MAIN
 from workbench.analysis.metrics.paired import around_first, paired
 from workbench.analysis.metrics.two_runs import SAME_S
 from workbench.simulation.run import Run
 
+Found = TypeVar("Found")
 MEASURES = (*MAIN[:2], "p99_jct_s", "mean_wait_s", "p95_wait_s", *MAIN[2:6], "mean_cost_usd", *MAIN[6:], "jobs_refused")
 """What is compared: `metrics.MAIN`, the tail, the wait, the cost per job; with those of SLOs where there are any."""
 OF_CAPACITY = ("utilisation", "cru")
@@ -52,6 +53,16 @@ class Waits(NamedTuple):
     after_total_s: float
 
 
+def of_each(measured: Callable[[Run], Found], runs: Sequence[Run]) -> list[Found]:
+    """What is measured of each run: once of those that are alike but for a seed that drew nothing, as they have their
+    tables in common (`workbench.session.many_runs`)."""
+    known = dict[int, Found]()
+    for run in runs:
+        if id(run.jobs) not in known:
+            known[id(run.jobs)] = measured(run)
+    return [known[id(run.jobs)] for run in runs]
+
+
 JOB_COLUMNS = ["change", "job", "pairs", "before_s", "after_s", "difference_s"]
 
 
@@ -64,10 +75,10 @@ def difference_table(
     `OF_CAPACITY` has no better way where the cluster or the jobs are changed.
     Where the pairs do not differ in any measure (nothing random plays a part) they are one pair, without an interval.
     """
-    today = [summary(run) for run in before]
+    today = of_each(summary, before)
     rows = []
     for change, runs in zip(changes, after, strict=True):
-        then = [summary(run) for run in runs]
+        then = of_each(summary, runs)
         was, now = before[0].scenario, runs[0].scenario
         other = (was.cluster, was.jobs) != (now.cluster, now.jobs)
         names = with_known(MEASURES, [*today, *then])
@@ -96,12 +107,12 @@ def _all_equal(found: Sequence[Summary], names: Sequence[str]) -> bool:
 def job_table(before: Sequence[Run], after: Sequence[Sequence[Run]], changes: Sequence[str]) -> pd.DataFrame:
     """One row per change and job that finished on both sides of a pair, so none that the change adds; columns as in
     `WhatIf.jobs`."""
-    today = [_jct_s(run) for run in before]
+    today = of_each(_jct_s, before)
     parts = []
     for change, runs in zip(changes, after, strict=True):
         pairs = [
-            pd.DataFrame({"before_s": was, "after_s": _jct_s(run)}).rename_axis("job").dropna()
-            for was, run in zip(today, runs, strict=True)
+            pd.DataFrame({"before_s": was, "after_s": now}).rename_axis("job").dropna()
+            for was, now in zip(today, of_each(_jct_s, runs), strict=True)
         ]
         table = pd.concat(pairs)
         grouped = table.groupby("job", sort=False).agg(
@@ -118,10 +129,10 @@ def wait_table(before: Sequence[Run], after: Sequence[Sequence[Run]], changes: S
     A wait is all the time without GPUs, up to the run's end for one that has not begun. Of several pairs the means of
     their medians, 95th percentiles and sums; jobs: of the first run after the change.
     """
-    today = [_waits(run) for run in before]
+    today = of_each(_waits, before)
     rows = []
     for change, runs in zip(changes, after, strict=True):
-        then = [_waits(run) for run in runs]
+        then = of_each(_waits, runs)
         for by in ("all", "partition", "user"):
             names = sorted({*today[0][by], *then[0][by]} - {""})
             for name in names:
@@ -138,7 +149,7 @@ def wait_table(before: Sequence[Run], after: Sequence[Sequence[Run]], changes: S
 def _waits(run: Run) -> pd.DataFrame:
     """The wait of each job, with its partition and user."""
     of = {job.name: (str(job.attributes.get("partition", "")), job.user or "") for job in run.scenario.jobs}
-    found = per_job(run)[["job", "wait_s"]]
+    found = measures_of_jobs(run)[["job", "wait_s"]]
     partition, user = zip(*(of[name] for name in found["job"]), strict=True)
     return found.assign(all="all jobs", partition=partition, user=user)
 

@@ -24,9 +24,9 @@ from workbench.scenario.traces.slurm_text import hosts, resources, seconds
 
 JOB = (
     *("partition", "account", "qos", "limit_s", "cpus", "memory_mb", "nodes", "billing", "features", "asked", "array"),
-    *("array_most", "dependency", "reservation", "eligible_s", "submit_s", "tasks_per_node"),
+    *("array_most", "dependency", "reservation", "eligible_s", "submit_s", "tasks_per_node", "start_s"),
 )
-"""Attributes of jobs that are read."""
+"""Attributes of jobs that are read; of start_s only whether it is there."""
 NODE = ("partitions", "cpus", "memory_mb", "weight")
 TRES_LIMITS = ("GrpTRES", "GrpTRESRunMins", "MaxTRES", "MaxTRESPerNode", "MaxTRESPU", "MaxTRESPA")
 COUNT_LIMITS = ("GrpJobs", "MaxJobs", "MaxJobsPU", "MaxJobsPA")
@@ -389,7 +389,7 @@ def ask_of(
 ) -> Ask:
     """What one job asks for; a reservation that nothing is known of is none (ours). factors: UsageFactor of QOS;
     comes: its place by arrival."""
-    a = job.attributes
+    a = dict(job.attributes)
     reservation = str(a.get("reservation", ""))
     partition = str(a.get("partition", ""))
     known = partitions.get(partition, Partition(partition))
@@ -426,8 +426,8 @@ def ask_of(
         reservation=held,
         tres=tres,
         on_cpus=on_cpus,
-        even="tasks_per_node" in dict(a),
-        ran="start_s" in dict(a),
+        even="tasks_per_node" in a,
+        ran="start_s" in a,
         uses=tres["billing"] * factors.get(str(a.get("qos", "")), 1.0),
         who=(job.user or "", str(a.get("account", ""))),
         shape=shape,
