@@ -12,6 +12,7 @@ import workbench
 from tests.baselines.slurm.as_recorded import faults
 from tests.scenario.traces.slurm_dumps import NODES, Ran, dump, limited, when
 from tests.scenario.traces.slurm_month import demand, schedule, written
+from workbench.analysis.calibration import usual_phases
 from workbench.base.errors import InputError
 from workbench.cli import main
 from workbench.scenario.scenario import Scenario
@@ -52,6 +53,17 @@ def test_the_phase_is_fitted_on_the_parts_before(tmp_path: Path) -> None:
     parts = waits["part"].value_counts()
     assert fitted.error_s == pytest.approx(8 * parts[1] / sum(parts[k] for k in range(1, 5)))
     assert workbench.calibrate(log(tmp_path, known=True), phases=1).fitted is None
+
+
+def test_the_noise_floor_stands_beside_an_error(tmp_path: Path) -> None:
+    """Two runs of ours, 1000 and 1300 s everywhere, are (300 - 60) / 1000 apart, whatever the log has."""
+    found = workbench.calibrate(log(tmp_path, known=True), phases=2)
+    assert found.pace_s == 60 and found.apart < 0.1 and found.reasons == []
+    waits = found.waits.assign(**{"run 1": 1000.0, "run 2": 1300.0})
+    far = replace(found, waits=waits, held_back=replace(found.held_back, median_error=0.5))
+    assert far.apart == pytest.approx(0.24)
+    assert far.reasons[0].endswith("50 %, above 30 % (24 % between two runs of ours that differ in their phase alone)")
+    assert [usual_phases(count) for count in (2000, 2001, 10_000, 10_001)] == [8, 2, 2, 1]
 
 
 def test_a_log_whose_limits_are_hidden_is_indicative(tmp_path: Path) -> None:

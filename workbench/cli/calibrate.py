@@ -28,7 +28,7 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser = add_command(commands, "calibrate", "hold simulated waits against those of a log", about)
     add_scenario(parser)
     parser.add_argument("--scheduler", metavar="NAME", type=a_scheduler, default="slurm", help="default: slurm")
-    help = "runs with backfill's clock elsewhere; default 8, of more than 2,000 jobs 1"
+    help = "runs with backfill's clock elsewhere; default 8, of more than 2,000 jobs 2, than 10,000 jobs 1"
     parser.add_argument("--phases", metavar="N", type=whole("--phases", 1), help=help)
     parser.add_argument("--processes", metavar="N", type=whole("--processes", 1), help=PROCESSES)
     help = "write the scenario with the verdict here (default: in its place, where SCENARIO is a file)"
@@ -39,10 +39,12 @@ def add_commands(commands: Commands[Parser]) -> None:
 def calibrate(args: argparse.Namespace) -> Answer:
     """Calibrate, and keep the verdict."""
     from workbench.analysis.calibration import calibrate as calibrated
+    from workbench.analysis.calibration import usual_phases
     from workbench.cli.inputs import read_scenario
 
     scenario = read_scenario(args.scenario)
-    processes = args.processes or paying(len(scenario.jobs), (args.phases or 1) + 1)
+    jobs = len(scenario.jobs)
+    processes = args.processes or paying(jobs, (args.phases or usual_phases(jobs)) + 1)
     found = calibrated(scenario, args.scheduler, phases=args.phases, processes=processes)
     target = args.output or (args.scenario if Path(args.scenario).is_file() else None)
     if target is not None:
