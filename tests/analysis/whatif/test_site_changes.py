@@ -93,6 +93,19 @@ def test_six_pairs_of_one_log_are_two_runs_side_by_side_each_measured_once(monke
     assert measured == [0, 0], "nor for other demand, of which there is none"
 
 
+def test_a_scheduler_that_knows_no_partitions_or_limits_is_not_praised_for_it() -> None:
+    limit = {"name": "qos normal", "attributes": {"kind": "qos", "name": "normal", "MaxJobsPU": 1.0}}
+    found = workbench.what_if(site(entities=[limit]), "slurm", ["policy srtf", "nodes x=+1"])
+    told = "with the scheduler srtf: jobs are not held to the site's partitions and limits, as they are today: "
+    assert [text for text in found.warnings if "are not held to" in text] == [f"{told}part of the difference is that."]
+    assert workbench.what_if(site(), "srtf", ["policy fifo", "policy slurm"]).warnings == ()
+
+
+def test_new_nodes_of_another_size_are_of_the_partitions_of_the_first() -> None:
+    added = after("nodes x=+1x8").cluster.machines[-1]
+    assert added.gpus == 8 and added.attributes["partitions"] == "p" and added.attributes["rack"] == "r1"
+
+
 def test_a_rack_that_goes_makes_others_wait_and_who_has_no_other_is_refused() -> None:
     down = [{"node": "a-0", "from_s": 500.0, "to_s": 600.0}]
     left = after("without rack=r1", site(core={"faults": {"list": down}}))

@@ -230,6 +230,17 @@ def test_of_a_reservation_that_comes_again_the_last_one_counts_and_an_unknown_on
     assert found["odd"] <= 10 and 800 <= found["late"] <= 830
 
 
+def test_more_nodes_are_of_the_partition_and_as_many_as_the_job_asks_for() -> None:
+    """`b` wants 4 GPUs on each of two nodes and waits for `a`; with two such nodes more at 50 s it starts at once."""
+    run = workbench.simulate(site_of(job("a", 0, 300, 8, 300), job("b", 1, 60, 8, 60, nodes=2)), "slurm")
+    assert run.jobs["first_start_s"].isna().tolist() == [False, True], "on one node it never can"
+    two = site_of(job("a", 0, 300, 16, 300, nodes=2), job("b", 1, 60, 8, 60, nodes=2), count=2)
+    found = workbench.one_more(workbench.simulate(two, "slurm"), "b", 50.0)
+    assert (found.nodes, found.gpus) == (2, 4) and found.before_start_s == 300
+    assert found.start_s is not None and 50 <= found.start_s <= 53
+    assert found.text().startswith("With 2 more nodes of 4 GPUs x each from 50 s on b would have GPUs at ")
+
+
 def test_10_a_partition_of_a_higher_tier_comes_first() -> None:
     tier = {"kind": "partition", "name": "q", "PriorityTier": 9}
     node = {"attributes": {"partitions": "p,q", "cpus": 64}}

@@ -1,4 +1,4 @@
-"""When a job would have run had there been one more node from a time on, or no other job: the run simulated again."""
+"""When a job would have run with more nodes from a time on, or without other jobs: the run simulated again."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ from workbench.simulation.run import OWN, Run
 
 @dataclass(frozen=True)
 class CounterfactualAnswer:
-    """What one more node, or having the cluster to itself, would have changed for a job.
+    """What one more node (or as many as it asks for), or having the cluster to itself, would have changed for a job.
 
-    accelerator, gpus: of the node, there from `at_s` on; empty and 0 for a job alone, asked from its arrival `at_s` on;
-    start_s: when the job then has GPUs next, finish_s: when it is done (None: not in the run); before: the same of the
-    run itself; same_past: whether everything until `at_s` went as in the run; wall_s: what it took to find out.
+    accelerator, gpus: of the node, or of each of `nodes`, there from `at_s` on; empty and 0 for a job alone, asked from
+    its arrival `at_s` on; start_s: when the job then has GPUs next, finish_s: when it is done (None: not in the run);
+    before: the same of the run itself; same_past: whether everything until `at_s` went as in the run; wall_s: what it
+    took to find out.
     """
 
     job: str
@@ -38,6 +39,7 @@ class CounterfactualAnswer:
     before_finish_s: float | None
     same_past: bool
     wall_s: float
+    nodes: int = 1
 
     def as_json(self) -> dict[str, Any]:
         """Its fields, as JSON has them."""
@@ -45,7 +47,9 @@ class CounterfactualAnswer:
 
     def text(self) -> str:
         """In one or two sentences."""
-        node = f"With one more node of {counted(self.gpus, 'GPU')} {self.accelerator} from {_clock(self.at_s)} on"
+        each = f"{counted(self.gpus, 'GPU')} {self.accelerator}{'' if self.nodes == 1 else ' each'}"
+        more = "one more node" if self.nodes == 1 else f"{self.nodes} more nodes"
+        node = f"With {more} of {each} from {_clock(self.at_s)} on"
         what = node if self.gpus else "With no other job on the cluster"
         started = "would get no GPUs" if self.start_s is None else f"would have GPUs at {_clock(self.start_s)}"
         done = "would not finish" if self.finish_s is None else f"would be done at {_clock(self.finish_s)}"
@@ -70,13 +74,14 @@ class CounterfactualQuestion:
     gpus: int
     scenario: Scenario
     until_s: float | None
+    nodes: int = 1
 
     def answered(self, again: Run, wall_s: float) -> CounterfactualAnswer:
         """What the simulation of that scenario says."""
         run, job, at_s = self.run, self.job, self.at_s
         same = not self.gpus or _past(run, at_s).equals(_past(again, at_s))
         courses = (*_course(again, job, at_s), *_course(run, job, at_s))
-        return CounterfactualAnswer(job, at_s, self.accelerator, self.gpus, *courses, same_past=same, wall_s=wall_s)
+        return CounterfactualAnswer(job, at_s, self.accelerator, self.gpus, *courses, same, wall_s, self.nodes)
 
 
 def with_node(
@@ -88,11 +93,19 @@ def with_node(
     if accelerator is not None and accelerator not in kinds:
         raise InputError("accelerator", accelerator, f"one of {', '.join(kinds)}")
     kind = accelerator or max(job_at.usable, key=lambda each: job_at.usable[each])
-    size = job_at.spec.gpus if gpus is None else gpus
+    asked = job_at.spec.attributes.get("nodes")  # of a log: on how many it was
+    fits = gpus is None and isinstance(asked, (int, float)) and asked >= 1 and job_at.spec.gpus % asked == 0
+    nodes = int(asked) if fits and asked is not None else 1
+    size = job_at.spec.gpus // nodes if gpus is None else gpus
     if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= 1024:
         raise InputError("gpus", gpus, "a whole number of GPUs from 1 to 1024")
-    scenario = _with_node(run.scenario, kind, size, job_at.at_s)
-    return CounterfactualQuestion(run, job, job_at.at_s, kind, size, scenario, _end_s(run))
+    partition = str(job_at.spec.attributes.get("partition", ""))
+    like = [group for group in run.scenario.cluster.nodes if group.accelerator == kind]
+    inside = [each for each in like if partition in str(each.attributes.get("partitions", "")).split(",")]
+    facts = dict((inside or like)[0].attributes)  # else no job of its partition could have it
+    more = NodeGroup(name="more", accelerator=kind, gpus=size, count=nodes, attributes=facts)
+    scenario = _with_nodes(run.scenario, more, job_at.at_s)
+    return CounterfactualQuestion(run, job, job_at.at_s, kind, size, scenario, _end_s(run), nodes)
 
 
 def on_its_own(run: Run, job: str) -> CounterfactualQuestion:
@@ -117,7 +130,8 @@ def one_more(
 ) -> CounterfactualAnswer:
     """Simulate again with one more node, which comes up at `at` seconds, and look when the job then runs.
 
-    accelerator: default: the type on which the job is fastest; gpus: of the node, default: as many as the job asks for;
+    accelerator: default: the type on which the job is fastest; gpus: of the node, default: as many as the job asks for,
+    on as many nodes as it was on in the log; its attributes are those of a node of the type, in the job's partition;
     belief: the object of a run that was shown speeds by one (its name is kept). It costs as long as the run did. Raises
     InputError for a job, time, type, number of GPUs or belief that cannot be, and what `simulate` raises.
     """
@@ -146,20 +160,20 @@ def _simulated(asked: CounterfactualQuestion, belief: Beliefs | None) -> Counter
     return asked.answered(again, time.perf_counter() - began)
 
 
-def _with_node(scenario: Scenario, kind: str, gpus: int, at_s: float) -> Scenario:
-    """The same with a node that is down until a time."""
+def _with_nodes(scenario: Scenario, more: NodeGroup, at_s: float) -> Scenario:
+    """The same with nodes that are down until a time."""
     taken = {group.name for group in scenario.cluster.nodes} | {node.name for node in scenario.cluster.machines}
     name = next(each for i in range(len(taken) + 1) if (each := f"more{i}") not in taken)
     old = scenario.cluster
     cluster = Cluster(
         accelerators=old.accelerators,
-        nodes=(*old.nodes, NodeGroup(name=name, accelerator=kind, gpus=gpus)),
+        nodes=(*old.nodes, more.model_copy(update={"name": name})),
         network_gbps=old.network_gbps,
     )
     faults = scenario.core.faults
     if at_s > 0:
-        outage = Outage(node=f"{name}-0", from_s=0.0, to_s=at_s)
-        faults = faults.model_copy(update={"list": (*faults.list, outage)})
+        down = (Outage(node=f"{name}-{i}", from_s=0.0, to_s=at_s) for i in range(more.count))
+        faults = faults.model_copy(update={"list": (*faults.list, *down)})
     core = scenario.core.model_copy(update={"faults": faults})
     return scenario.replace(cluster=cluster, core=core)
 

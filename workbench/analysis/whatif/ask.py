@@ -26,7 +26,7 @@ from workbench.analysis.whatif.changes import DensityTo, parse_change
 from workbench.analysis.whatif.configuration import Configuration
 from workbench.analysis.whatif.site_changes import SeveralChanges
 from workbench.analysis.whatif.tables import difference_table, job_table, of_each, wait_table
-from workbench.analysis.whatif.words import conclusions, surprising
+from workbench.analysis.whatif.words import conclusions, freer, surprising
 from workbench.base.errors import NOTHING, InputError, ScenarioError, WorkbenchError, counted
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
@@ -190,7 +190,7 @@ class WhatIf:
         sides = ("today" if change is None else f"with {change.words}" for change in self.question.sides)
         first = zip(sides, self.runs, strict=True)
         of_runs = [f"{side}: {text}" for side, runs in first for text in warnings_of(runs[0])]
-        return (*of_runs, *surprising(self))
+        return (*of_runs, *freer(self), *surprising(self))
 
     @property
     def varied(self) -> str:

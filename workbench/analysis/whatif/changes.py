@@ -102,7 +102,10 @@ class NodesBy(Change):
         name = f"{self.accelerator}-more"
         while name in taken:
             name += "+"
-        made = NodeGroup(name=name, accelerator=self.accelerator, gpus=size, count=self.count, speed=speed)
+        facts = {} if first is None else dict(first.attributes)  # its partitions, rack, CPUs
+        made = NodeGroup(
+            name=name, accelerator=self.accelerator, gpus=size, count=self.count, speed=speed, attributes=facts
+        )
         return (*groups, made)
 
     def _removed(self, cluster: Cluster) -> tuple[NodeGroup, ...]:

@@ -12,11 +12,13 @@ from workbench.analysis.metrics.summary import shown
 from workbench.analysis.whatif.site_changes import date_of
 from workbench.analysis.whatif.tables import Difference, Waits, rows_of, sooner_and_later
 from workbench.base.errors import counted
-from workbench.base.labels import unit_beside, with_unit
+from workbench.base.labels import listed, unit_beside, with_unit
 from workbench.base.units import format_duration
+from workbench.baselines.mechanisms.slurm.site import COUNT_LIMITS, TRES_LIMITS
 from workbench.scenario.cluster import Cluster
 from workbench.scenario.faults import Faults
 from workbench.scenario.scenario import Scenario
+from workbench.session.registry import find_scheduler
 from workbench.simulation.intervals import is_refused
 from workbench.simulation.run import Run
 
@@ -42,6 +44,12 @@ WAIT_HEADS = (
     *("Wait of", "Jobs", "Median today", "Median changed", "95th percentile today", "95th percentile changed"),
     *("Sum today", "Sum changed"),
 )
+RULES = {
+    "partitions": ("nodes.attributes.partitions",),
+    "limits": tuple(f"entities.attributes.{name}" for name in (*TRES_LIMITS, *COUNT_LIMITS, "MaxWall")),
+    "CPUs and memory": ("nodes.attributes.cpus", "nodes.attributes.memory_mb"),
+}
+"""Of a site, by the attributes that say them: what a scheduler that does not read these does not hold jobs to."""
 MOST_USERS, MOST_REASONS = 12, 4
 SHORTER, RISE = 0.01, 0.1
 """From which part of a time less capacity does not shorten it, and from which share the GPUs lost do not explain a rise
@@ -106,6 +114,21 @@ def waited(found: WhatIf, change: Change) -> list[tuple[str, ...]]:
         (f"{row.by} {row.name}" if row.by != "all" else row.name, str(row.jobs), *(amount(s, "s") for s in row[4:]))
         for row in rows
     ]
+
+
+def freer(found: WhatIf) -> list[str]:
+    """Warnings of schedulers that hold jobs to less of a site than today's does, so that they look better than they
+    are."""
+    was, said = found.runs[0][0], []
+    for change, (now, *_) in zip(found.question.changes, found.runs[1:], strict=False):
+        lost = find_scheduler(was.scheduler).uses - find_scheduler(now.scheduler).uses
+        rules = [what for what, names in RULES.items() if lost.intersection(names, was.scenario.attributes)]
+        if rules:
+            said.append(
+                f"with {change.words}: jobs are not held to the site's {listed(rules)}, as they are today: part of the "
+                "difference is that."
+            )
+    return said
 
 
 def surprising(found: WhatIf) -> list[str]:
