@@ -164,7 +164,7 @@ def slurm_log(page: Page, folder: Path) -> None:
     wait_for_text(page, ".wb-trace-said", r"other.txt: got nothing that can be read; expected what sinfo")
     choose(page, ".wb-upload-open", *(folder / name for name in texts if name != "other.txt"))
     wait_for_text(page, ".wb-trace-said", "Opened sacct.txt: 60 of 60 rows kept")
-    expect(page.locator(".wb-today select option:checked")).to_have_text("Slurm")
+    expect(page.locator(".wb-today select option:checked")).to_have_text("Slurm: multifactor priority")
     page.locator(".wb-change-kind select").select_option(label="Nodes added or removed")
     shot(page, "what-if-slurm")
 
