@@ -93,4 +93,6 @@ def test_save_says_which_formats_there_are(tmp_path: Path, drawing: Drawing) -> 
 
 
 def test_a_drawing_shows_itself_as_a_picture(drawing: Drawing) -> None:
-    assert drawing._repr_png_().startswith(b"\x89PNG")
+    png, told = drawing._repr_png_()
+    assert png.startswith(b"\x89PNG") and told["needs_background"] == "light"
+    assert 2 * told["width"] == int.from_bytes(png[16:20], "big")

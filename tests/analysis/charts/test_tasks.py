@@ -87,7 +87,7 @@ def test_pointing_at_a_task_chooses_the_lines_by_its_id() -> None:
 
 
 def test_the_picture_can_be_made() -> None:
-    assert draw()._repr_png_().startswith(b"\x89PNG") and "Vega" not in vl_convert.vegalite_to_svg(draw().spec())
+    assert draw()._repr_png_()[0].startswith(b"\x89PNG") and "Vega" not in vl_convert.vegalite_to_svg(draw().spec())
     assert draw([]).data["message"]["text"].tolist() == ["No tasks"] and draw([])._repr_png_()
 
 

@@ -24,6 +24,8 @@ SELECTED = "!selected || (isArray(selected) ? indexof(selected, datum.job) >= 0 
 """Whether a mark is of the job, or one of the jobs, that the parameter `selected` names."""
 PADDING_PX = {"left": 8.0, "right": 18.0, "top": 8.0, "bottom": 8.0}
 """Around every chart."""
+PIXELS = 2.0
+"""Of a picture, per pixel of the page."""
 unchecked = debug_mode(False)
 """Decorates what draws a chart: Altair holds no mark or scale against its schema, as the tests do with every chart."""
 
@@ -80,11 +82,14 @@ class Drawing:
             "datasets": {name: records(table) for name, table in self.data.items()},
         }
 
-    def _repr_png_(self) -> bytes:
-        """The picture that a notebook shows for a drawing at the end of a cell."""
+    def _repr_png_(self) -> tuple[bytes, dict[str, Any]]:
+        """The picture that a notebook shows for a drawing at the end of a cell, and how: as wide as it is drawn, and
+        as one that is made for a light page."""
         import vl_convert
 
-        return vl_convert.vegalite_to_png(json.dumps(self.spec()), VEGA_LITE, scale=2.0)
+        png = vl_convert.vegalite_to_png(json.dumps(self.spec()), VEGA_LITE, scale=PIXELS)
+        width = int.from_bytes(png[16:20], "big")  # where the format has it
+        return png, {"width": round(width / PIXELS), "needs_background": "light"}
 
 
 def written(chart: Chart) -> dict[str, Any]:
