@@ -86,6 +86,7 @@ class LabShell(ABC, Generic[AnySetting]):
             self._frame.begin()
             self._begin()
         display({**(self.widget._repr_mimebundle_() or {}), "text/plain": self._title}, raw=True)
+        self._still.fill()
 
     # What is a lab's own ---------------------------------------------------------------------------------------------
 

@@ -31,10 +31,17 @@ class StillPicture:
         self.hide = w.HTML(f"<style>.{self._name} {{ display: none; }}</style>", layout=w.Layout(display="none"))
 
     def display(self) -> None:
-        """Put it out, in the cell that is being run."""
+        """Take its place, in the cell that is being run."""
         from IPython.display import HTML, display
 
-        self._output = display(HTML(self._html()), display_id=True)
+        self._output = display(HTML(""), display_id=True)
+
+    def fill(self) -> None:
+        """Show what the lab shows now: a picture takes longer than all of a small lab, which is put out before."""
+        if self._output is not None:
+            from IPython.display import HTML
+
+            self._output.update(HTML(self._html()))
 
     def changed(self) -> None:
         """The lab shows something else; where nothing waits for a while it stays as it is."""
@@ -44,13 +51,7 @@ class StillPicture:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             return
-        self._coming = loop.call_later(REST_S, self._update)
-
-    def _update(self) -> None:
-        if self._output is not None:
-            from IPython.display import HTML
-
-            self._output.update(HTML(self._html()))
+        self._coming = loop.call_later(REST_S, self.fill)
 
     def _html(self) -> str:
         from widgets.parts.gantt_view import picture

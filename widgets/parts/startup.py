@@ -1,7 +1,7 @@
 """What is done as widgets are loaded: a shorter wait for the first chart, and errors in words on a dashboard.
 
-As an extension of IPython it imports what every lab needs, while its reader has not yet come to the first cell: so do
-the kernels of `make lab` (tools/jupyter/kernels). Elsewhere the first lab does.
+As an extension of IPython it imports what every lab needs, and then starts the labs' process, while its reader has not
+yet come to the first cell: so do the kernels of `make lab` (tools/jupyter/kernels). Elsewhere the first lab does.
 """
 
 from __future__ import annotations
@@ -42,9 +42,11 @@ def load_ipython_extension(shell: Any) -> None:
     with quick_imports():
         for module in OF_EVERY_LAB:
             importlib.import_module(module)
+        from widgets.work.process import process_work
         from workbench.session.registry import rooms
 
         rooms()
+    process_work()
 
 
 def show_errors_in_words() -> None:

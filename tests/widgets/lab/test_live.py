@@ -168,7 +168,8 @@ def test_a_saved_notebook_has_the_last_picture_and_the_measures(monkeypatch: pyt
     async def story() -> None:
         lab = GavelLab("start_here")
         lab._ipython_display_()
-        first, whole = put_out
+        place, whole, first = put_out
+        assert place.data == "", "its picture, above the lab, takes longer than the lab"
         assert whole["application/vnd.jupyter.widget-view+json"]["model_id"] == lab.widget.model_id
         assert whole["text/plain"] == "Gavel lab", "what stands there without a kernel"
         assert "<img " in first.data and "Makespan" in first.data
@@ -176,8 +177,8 @@ def test_a_saved_notebook_has_the_last_picture_and_the_measures(monkeypatch: pyt
         assert f".{name} {{ display: none; }}" in lab.widget.children[-1].value
         for round_s in (600, 720):
             lab.set(round_s=round_s)
-        await until(lambda: len(put_out) == 3)
-        assert put_out[2].data != first.data and name in put_out[2].data and "12 min" not in first.data
+        await until(lambda: len(put_out) == 4)
+        assert put_out[3].data != first.data and name in put_out[3].data and "12 min" not in first.data
 
     monkeypatch.setattr(IPython.display, "display", display)
     monkeypatch.setattr(widgets.lab.still, "REST_S", 0.01)
