@@ -50,7 +50,7 @@ MOST_SECONDS = 60.0
 
 CLAIMS = {
     "00_start_here": """
-assert idle.guess("The next job needs two of them") and unsure.guess("SRTF") and cap_moves.guess("vision")
+assert idle.guess("The next job needs two of them") and unsure.guess("they do not tell") and cap_moves.guess("vision")
 now = fair.timeline[(fair.timeline["start_s"] <= 2700) & (fair.timeline["end_s"] > 2700)]
 assert dict(zip(now["job"], now["node"])) == {"game": "slow-0", "translation": "fast-0"}
 chain = workbench.chain(fair, "fast-0/1", at=2700)

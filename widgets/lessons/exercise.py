@@ -145,7 +145,10 @@ class Exercise:
             return False, f"The workbench says: {error}"
         except Exception as error:
             if isinstance(value, PLAIN):
-                return False, f"This is {_kind(value)}. Read again what the question asks for."
+                return (
+                    False,
+                    f"This could not be checked. You answered with {_kind(value)}: does the question ask for that?",
+                )
             said = f"{type(error).__name__}: {error}"
             return False, f"This could not be checked. Is it of the kind that the question asks for? {said}"
         return False, idea or (found if isinstance(found, str) else "") or NOT_YET
