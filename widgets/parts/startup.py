@@ -18,6 +18,7 @@ from widgets.parts.files import on_dashboard
 from workbench.base.errors import WorkbenchError
 
 OF_EVERY_LAB = ("widgets.lab.lab", "widgets.lab.drawings", "widgets.lessons.guess")
+PROCESS = "widgets.work.process"
 
 
 @contextlib.contextmanager
@@ -42,11 +43,10 @@ def load_ipython_extension(shell: Any) -> None:
     with quick_imports():
         for module in OF_EVERY_LAB:
             importlib.import_module(module)
-        from widgets.work.process import process_work
         from workbench.session.registry import rooms
 
         rooms()
-    process_work()
+    importlib.import_module(PROCESS).process_work()
 
 
 def show_errors_in_words() -> None:
