@@ -263,7 +263,7 @@ def test_the_page_on_trust_has_the_numbers_that_are_kept() -> None:
         assert [f"{row[name]:.4g}" for name in ("paper", "ours")] == [f"{float(text):.4g}" for text in (theirs, ours)]
 
 
-@pytest.mark.parametrize("name", ["hadar.information", "hops.information"])
+@pytest.mark.parametrize("name", ["gavel.information", "hadar.information", "hops.information"])
 def test_what_knowing_is_worth_is_drawn_from_what_is_kept(name: str) -> None:
     kept, figure = Results().read(name), worth(name)
     means = kept.groupby(["size", "measure"], sort=False)["ours"].mean()
