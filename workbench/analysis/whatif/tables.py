@@ -133,37 +133,29 @@ def wait_table(before: Sequence[Run], after: Sequence[Sequence[Run]], changes: S
     rows = []
     for change, runs in zip(changes, after, strict=True):
         then = of_each(_waits, runs)
-        for by in ("all", "partition", "user"):
-            names = sorted({*today[0][by], *then[0][by]} - {""})
-            for name in names:
-                sides = [[one.loc[one[by] == name, "wait_s"].dropna() for one in side] for side in (today, then)]
-                numbers = [
-                    float(np.mean([found(waits) if len(waits) else math.nan for waits in side]))
-                    for found in (_median, _p95, _total)
-                    for side in sides
-                ]
-                rows.append(Waits(change, by, str(name), len(sides[1][0]), *numbers))
+        for by, name in sorted({*today[0], *then[0]}, key=lambda key: (WAITS_BY.index(key[0]), key[1])):
+            sides = [[one.get((by, name), NO_WAITS) for one in side] for side in (today, then)]
+            numbers = [float(np.mean([waits[i] for waits in side])) for i in (1, 2, 3) for side in sides]
+            rows.append(Waits(change, by, name, int(sides[1][0][0]), *numbers))
     return pd.DataFrame(rows, columns=list(Waits._fields))
 
 
-def _waits(run: Run) -> pd.DataFrame:
-    """The wait of each job, with its partition and user."""
+WAITS_BY = ("all", "partition", "user")
+NO_WAITS = (0.0, math.nan, math.nan, math.nan)
+
+
+def _waits(run: Run) -> dict[tuple[str, str], tuple[float, float, float, float]]:
+    """Of all jobs, each partition and each user: how many wait, their median wait, 95th percentile and sum."""
     of = {job.name: (str(job.attributes.get("partition", "")), job.user or "") for job in run.scenario.jobs}
-    found = measures_of_jobs(run)[["job", "wait_s"]]
-    partition, user = zip(*(of[name] for name in found["job"]), strict=True)
-    return found.assign(all="all jobs", partition=partition, user=user)
-
-
-def _median(waits: pd.Series[float]) -> float:
-    return float(waits.median())
-
-
-def _p95(waits: pd.Series[float]) -> float:
-    return float(waits.quantile(0.95))
-
-
-def _total(waits: pd.Series[float]) -> float:
-    return float(waits.sum())
+    table = measures_of_jobs(run)[["job", "wait_s"]]
+    partition, user = zip(*(of[name] for name in table["job"]), strict=True)
+    table, found = table.assign(all="all jobs", partition=partition, user=user), {}
+    for by in WAITS_BY:
+        for name, waits in table[table[by] != ""].groupby(by)["wait_s"]:
+            s = waits.dropna()
+            numbers = float(len(s)), float(s.median()), float(s.quantile(0.95)), float(s.sum())
+            found[by, str(name)] = numbers if len(s) else NO_WAITS
+    return found
 
 
 def sooner_and_later(jobs: pd.DataFrame) -> tuple[int, int, int]:
