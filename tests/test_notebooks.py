@@ -198,6 +198,7 @@ assert by_type[["dual_per_usd", "one_more_per_usd"]].idxmax().tolist() == ["k80"
 assert (order, round(stated, 3)) == ({"v100": 0, "k80": 1}, 0.85)  # until the budget is changed
 one = rows.xs("mean_jct_s", level="measure")
 assert (one["low"] > 0).all() and rows.xs("makespan_s", level="measure")["low"].lt(0).all()
+from workbench.analysis.whatif import report
 assert "<script" not in report.what_if_report(found, values)
 assert fastest.guess(changes[1]) and losers.guess(63) and buys.guess("k80") and queue.guess(180)
 """,

@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from chart_tables import CLUSTER, HOSTILE, everything, interval, jobs_named, timeline
+from IPython.core.formatters import DisplayFormatter
 
 from workbench.analysis.charts import Drawing, gantt, save, to_csv, to_html, to_png, to_svg
 from workbench.base.errors import InputError
@@ -93,6 +94,6 @@ def test_save_says_which_formats_there_are(tmp_path: Path, drawing: Drawing) -> 
 
 
 def test_a_drawing_shows_itself_as_a_picture(drawing: Drawing) -> None:
-    png, told = drawing._repr_png_()
-    assert png.startswith(b"\x89PNG") and told["needs_background"] == "light"
-    assert 2 * told["width"] == int.from_bytes(png[16:20], "big")
+    shown, told = DisplayFormatter().format(drawing)
+    assert shown["image/png"].startswith(b"\x89PNG") and told["needs_background"] == "light"
+    assert 2 * told["image/png"]["width"] == int.from_bytes(shown["image/png"][16:20], "big")

@@ -83,13 +83,16 @@ class Drawing:
         }
 
     def _repr_png_(self) -> tuple[bytes, dict[str, Any]]:
-        """The picture that a notebook shows for a drawing at the end of a cell, and how: as wide as it is drawn, and
-        as one that is made for a light page."""
+        """The picture that a notebook shows for a drawing at the end of a cell, as wide as it is drawn."""
         import vl_convert
 
         png = vl_convert.vegalite_to_png(json.dumps(self.spec()), VEGA_LITE, scale=PIXELS)
         width = int.from_bytes(png[16:20], "big")  # where the format has it
-        return png, {"width": round(width / PIXELS), "needs_background": "light"}
+        return png, {"width": round(width / PIXELS)}
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
+        """That the picture is made for a light page; on a dark one the widgets' style sheet turns it."""
+        return {}, {"needs_background": "light"}
 
 
 def written(chart: Chart) -> dict[str, Any]:
