@@ -247,8 +247,9 @@ def _decisive(rows: tuple[TriedRow, ...]) -> list[TriedRow]:
 
 
 def _told(row: TriedRow) -> str:
-    """A row by its name, what it says, and who would be there."""
-    return f"{row.row}{f', {row.says}' if row.says else ''} ({row.what} {row.then or 'nobody'} would be there)"
+    """A row by its name, what it says, and who would have the GPU."""
+    then = f"{row.then} would have this GPU" if row.then else "this GPU would be idle"
+    return f"{row.row}{f', {row.says}' if row.says else ''} ({row.what} {then})"
 
 
 def _summary(slot: SlotAtTime, asked: str, explained: Explained, rows: tuple[TriedRow, ...]) -> str:
