@@ -50,6 +50,8 @@ KNOB_S = 1.0
 DRAWN_S = 1.5
 NARROW, WIDE = 1024, 1440
 TAB_STOPS = 10
+IN_ORDER = [".wb-main-knobs", ".wb-pages", ".wb-stage", ".wb-contents"]
+"""The parts of a lab from above."""
 CLIPPED = """lab => [...lab.querySelectorAll('*')]
     .filter(x => x.checkVisibility() && x.clientWidth > 0 && !x.closest('select, svg, mjx-container, .wb-hidden'))
     .filter(x => [...x.childNodes].some(n => n.nodeType === 3 && n.textContent.trim()))
@@ -123,6 +125,12 @@ def at_a_small_screen(page: Page, where: str) -> None:
             break
     else:
         raise AssertionError(f"Solve is more than {TAB_STOPS} Tab stops away")
+    seen: list[str] = []
+    for _ in range(4 * TAB_STOPS):
+        page.keyboard.press("Tab")
+        here = page.evaluate("parts => parts.find(part => document.activeElement.closest(part)) ?? ''", IN_ORDER)
+        seen += [here] if here and here not in seen else []
+    assert seen == IN_ORDER, "the keyboard goes the way of the eye"
     page.set_viewport_size({"width": SCREEN[0], "height": SCREEN[1]})
 
 
