@@ -156,7 +156,7 @@ class VaryPage:
         self._number = 0
         self._scheduler = ""
         self._quiet = False
-        self._what = w.Dropdown(description="Vary", layout=w.Layout(width="15em"), style={"description_width": "3em"})
+        self._what = w.Dropdown(description="Vary", layout=w.Layout(width="17em"), style={"description_width": "3em"})
         self._values = w.Text(
             description="Values", layout=w.Layout(flex="1 1 14em"), style={"description_width": "4em"},
             continuous_update=False,
@@ -317,7 +317,7 @@ class VaryPage:
             title=f"{what}, varied",
             x_title=what,
             labels=labels,
-            units={name: "" if unit in ("1", "share") else unit for name, unit in units.items()},
+            units={name: "" if unit == "1" else unit for name, unit in units.items()},
             now=self._now,
         )
         self.page.box.layout.display = None

@@ -89,8 +89,10 @@ def test_a_bar_is_as_high_as_its_part_of_the_largest_of_its_measure() -> None:
 
 
 def test_numbers_are_written_with_their_units_and_what_is_missing_is_said() -> None:
-    drawing = variants(FRAME, title="t", x_title="x", labels={"rate": "Misses"}, units={"mean_jct_s": "s"})
-    assert drawing.data["bars"]["text"].tolist() == ["0.1", "0.4", "no value", "1 h", "30 min", "0 s"]
+    drawing = variants(
+        FRAME, title="t", x_title="x", labels={"rate": "Misses"}, units={"mean_jct_s": "s", "rate": "share"}
+    )
+    assert drawing.data["bars"]["text"].tolist() == ["10.0 %", "40.0 %", "no value", "1 h", "30 min", "0 s"]
     assert drawing.data["heads"]["text"].tolist() == ["Misses", "mean_jct_s"]
     assert drawing.table.equals(FRAME)
 

@@ -125,7 +125,8 @@ def variants(
     """Draw a row of bars for each measure, one for each value of the setting, the number on top; each row from 0.
 
     frame: columns value (of the setting, as text, in the order wanted) and one for each measure, NaN where a run has
-    none; labels, units: of the measures by column (seconds are written as durations); now: the value that is set.
+    none; labels, units: of the measures by column (seconds are written as durations, shares in per cent); now: the
+    value that is set.
     """
     measures = [name for name in frame.columns if name != "value"]
     named = {name: (labels or {}).get(name, name) for name in measures}
@@ -206,6 +207,8 @@ def _value_text(number: float, unit: str) -> str:
         return "no value"
     if unit == "s":
         return format_duration(number, parts=2)
+    if unit == "share":
+        return f"{100 * number:.1f} %"
     return with_unit(short_number(number), unit)
 
 
