@@ -32,8 +32,14 @@ def parameter(*sets: Any, numbers: Mapping[Any, Any], doc: str) -> pyo.Param:
     `pyo.Param`.
     """
     found = pyo.Param(*(sets or (pyo.SetOf(tuple(numbers)),)), within=pyo.Any, doc=doc)
-    found._data.update(numbers)
+    renumber(found, numbers)
     return found
 
 
-__all__ = ["parameter", "pyo"]
+def renumber(parameter: pyo.Param, numbers: Mapping[Any, Any]) -> None:
+    """Give a `parameter` these numbers in the place of those that it has, by keys of the set that it is over."""
+    parameter._data.clear()
+    parameter._data.update(numbers)
+
+
+__all__ = ["parameter", "pyo", "renumber"]

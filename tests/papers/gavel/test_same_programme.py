@@ -85,7 +85,8 @@ def test_a_model_after_jobs_ended_and_came_keeps_the_parts_of_those_that_stay(na
         (told.only(range(jobs - 1)), False),
         (told.only(range(1, jobs)), True),
         (told, False),  # the one that came is the first
-        (slower, False),
+        (slower, True),
+        (slower.with_numbers(gang=3.0 * told.gang), False),
     ]
     vars(allocation._mine).pop("last", None)
     share = None

@@ -410,15 +410,34 @@ class StepsInstance(AllocationInstance):
 
     def in_parts(self, unit_s: float) -> Self:
         """The same with speeds in parts of the steps left (at least `LEAST_PART`) per `unit_s`; without weights."""
+        return self._counted(self._steps(), unit_s)
+
+    def in_units(self, unit_s: float) -> Self:
+        """The same with each job's steps counted in the power of 2 next to those that are left (at least `LEAST_PART`),
+        and time in `unit_s`; without weights. Exact where that is a power of 2 too, and speeds stay as they are while
+        steps are done, but where another power comes next."""
+        return self._counted(next_power_of_2(self._steps()), unit_s)
+
+    def _steps(self) -> FloatArray:
         isolated_s = float((self.steps / isolated_throughput(self)).max())
-        part = unit_s / np.maximum(self.steps, fastest_throughput(self) * (isolated_s * LEAST_PART))
+        steps: FloatArray = np.maximum(self.steps, fastest_throughput(self) * (isolated_s * LEAST_PART))
+        return steps
+
+    def _counted(self, unit: FloatArray, unit_s: float) -> Self:
+        part = unit_s / unit
         return replace(
             self,
             speed=self.speed * part[:, None],
             pair_speed=self.pair_speed * part[self.pairs][:, :, None],
             weight=np.ones(len(self.jobs)),
-            steps=np.ones(len(self.jobs)),
+            steps=self._steps() / unit,
         )
+
+
+def next_power_of_2(numbers: FloatArray) -> FloatArray:
+    """The powers of 2 whose orders of magnitude are nearest."""
+    found: FloatArray = 2.0 ** np.round(np.log2(numbers))
+    return found
 
 
 def isolated_throughput(data: AllocationInstance) -> FloatArray:

@@ -237,11 +237,11 @@ def _domains(columns: list[Any], last: Compiled | None) -> dict[str, Any]:
 
 def _rows(model: pyo.ConcreteModel, found: list[_Row], position: Mapping[int, int]) -> dict[str, Any]:
     """What a programme says of its rows; position: of each column, by the `id` of its variable."""
-    entries = list(map(position.__getitem__, chain.from_iterable(row.sum.terms for row in found)))
-    coefficients = list(chain.from_iterable(row.sum.terms.values() for row in found))
-    number = np.repeat(np.arange(len(found)), [len(row.sum.terms) for row in found])
+    terms = [row.sum.terms for row in found]
+    column = list(map(position.__getitem__, chain.from_iterable(terms)))
+    coefficients = list(chain.from_iterable(map(dict.values, terms)))
     return {
-        "matrix": Columns.of(number, entries, coefficients, (len(found), len(position))),
+        "matrix": Columns.by_rows(list(map(len, terms)), column, coefficients, len(position)),
         "row_lower": _limits([row.low for row in found], -math.inf),
         "row_upper": _limits([row.high for row in found], math.inf),
         "rows": _positions(_parts(model, pyo.Constraint), _numbered(row.constraint for row in found)),

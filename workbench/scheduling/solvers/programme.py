@@ -62,6 +62,15 @@ class Columns:
         indptr = np.searchsorted(found, np.arange(columns + 1))
         return cls(shape, indptr.astype(np.int32), indices.astype(np.int32), data)
 
+    @classmethod
+    def by_rows(cls, sizes: list[int], column: list[int], value: list[float], columns: int) -> Columns:
+        """The same of entries row by row, each place once; sizes: how many there are in each row."""
+        order = np.argsort(column, kind="stable")
+        row = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)[order]
+        indptr = np.zeros(columns + 1, dtype=np.int32)
+        np.cumsum(np.bincount(column, minlength=columns), out=indptr[1:])
+        return cls((len(sizes), columns), indptr, row, np.array(value, dtype=float)[order])
+
 
 @dataclass(frozen=True, eq=False)
 class Programme:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import product
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
@@ -18,8 +19,8 @@ from workbench.papers.gavel.algorithms.large_programmes import Sequel, solve
 from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result, assembled
-from workbench.scheduling.decision import unit_name
-from workbench.scheduling.modelling import parameter, pyo
+from workbench.scheduling.decision import IntArray, unit_name
+from workbench.scheduling.modelling import parameter, pyo, renumber
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import (
     Point,
@@ -62,7 +63,12 @@ def lay_out(name: str, data: AllocationInstance, **scales: pyo.Var) -> pyo.Concr
     m.COMBINATIONS = pyo.Set(initialize=map(unit_name, data.units), doc=COMBINATIONS)
     m.TYPES = pyo.Set(initialize=data.types, doc="j | worker types")
     m.ACCELERATORS = pyo.Set(initialize=data.accelerators, doc=ACCELERATORS)
-    add_numbers(m, data)
+    m.most, m.count, m.inside, m.speeds, m.gangs, m.can_run, m.ways = {}, {}, {}, {}, {}, set(), []
+    add_numbers(m, data, np.arange(len(data.units)))
+    m.speed = parameter(pyo.SetOf(m.ways), numbers=m.speeds, doc="T^m_kj | throughput of job m in k on j | steps/s")
+    m.gang = parameter(m.COMBINATIONS, numbers=m.gangs, doc=GANG)
+    workers = dict(zip(data.accelerators, data.workers.tolist(), strict=True))
+    m.workers = parameter(m.ACCELERATORS, numbers=workers, doc="c_a | workers | GPUs")
 
     def bounds(m, unit, kind):
         return 0, m.most[unit, kind] if not scales or m.most[unit, kind] == 0 else None
@@ -86,32 +92,37 @@ def lay_out(name: str, data: AllocationInstance, **scales: pyo.Var) -> pyo.Concr
         return used <= m.workers[name] * whole
 
     m.data, m.scales, m.served = data, tuple(scales), 0
-    m.stays = {part.local_name for part in m.component_objects()} - {"speed", "gang", "workers"}
+    m.stays = {part.local_name for part in m.component_objects()}
     return m
 
 
-def add_numbers(m: pyo.ConcreteModel, data: AllocationInstance) -> None:
-    """Parameters, and what the rules look up: who is in which combination, where it can run, how much of its time."""
-    units = [unit_name(unit) for unit in data.units]
-    kinds = list(zip(data.types, data.accelerator_of.tolist(), strict=True))
-    m.kinds = {
-        name: [kind for kind, accelerator in kinds if accelerator == row] for row, name in enumerate(data.accelerators)
-    }
-    m.most, m.count = data.table(data.limit), data.column(data.count)
-    m.inside = {job: [] for job in data.jobs}
-    for unit, rows in zip(units, data.members, strict=True):
-        for row in rows:
-            m.inside[data.jobs[row]].append(unit)
-    e = data.entries
-    where = [(units[row], data.types[kind]) for row, kind in zip(e.combination.tolist(), e.kind.tolist(), strict=True)]
-    m.can_run = set(where)
-    brings = zip(e.job.tolist(), e.entry.tolist(), e.steps_per_s.tolist(), strict=True)
-    speed = {(data.jobs[row], *where[entry]): steps_per_s for row, entry, steps_per_s in brings}
-    gang = dict(zip(units, data.unit_gang.tolist(), strict=True))
-    workers = dict(zip(data.accelerators, data.workers.tolist(), strict=True))
-    m.speed = parameter(numbers=speed, doc="T^m_kj | throughput of job m in k on j | steps/s")
-    m.gang = parameter(m.COMBINATIONS, numbers=gang, doc=GANG)
-    m.workers = parameter(m.ACCELERATORS, numbers=workers, doc="c_a | workers | GPUs")
+def add_numbers(m: pyo.ConcreteModel, data: AllocationInstance, new: IntArray) -> None:
+    """What the parameters are of, and the rules look up: who is in which combination, where it can run, how much of
+    its time.
+
+    new: positions of the combinations whose numbers the model does not have yet, or has others.
+    """
+    units = [unit_name(data.units[row]) for row in new.tolist()]
+    m.kinds = {name: [] for name in data.accelerators}
+    for kind, row in zip(data.types, data.accelerator_of.tolist(), strict=True):
+        m.kinds[data.accelerators[row]].append(kind)
+    m.most.update(zip(product(units, data.types), data.limit[new].ravel().tolist(), strict=True))
+    own = new[new < len(data.jobs)].tolist()
+    m.count.update((data.jobs[row], data.count.item(row)) for row in own)
+    m.inside.update((data.jobs[row], []) for row in own)
+    for unit, row in zip(units, new.tolist(), strict=True):
+        for member in data.members[row]:
+            m.inside[data.jobs[member]].append(unit)
+    e, is_new = data.entries, np.zeros(len(data.units), dtype=bool)
+    is_new[new] = True
+    named = dict(zip(new.tolist(), units, strict=True))
+    at = np.flatnonzero(is_new[e.combination[e.entry]])
+    places = (e.job[at], e.combination[e.entry[at]], e.kind[e.entry[at]], e.steps_per_s[at])
+    for job, row, kind, steps_per_s in zip(*(each.tolist() for each in places), strict=True):
+        m.speeds[data.jobs[job], named[row], data.types[kind]] = steps_per_s
+        m.can_run.add((named[row], data.types[kind]))
+    m.gangs.update(zip(units, data.unit_gang[new].tolist(), strict=True))
+    m.ways[:] = m.speeds
 
 
 MOST_SERVED = 50
@@ -122,7 +133,8 @@ def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
     """The model before, without jobs that ended, with those that came, and nothing but what `lay_out` states; None
     where it cannot be.
 
-    Only without pairs, where shares are scaled alike, and if the jobs that stay come first and have the same numbers.
+    Only without pairs, where shares are scaled alike, and if the jobs that stay come first and have the same numbers;
+    their speeds may be others.
     """
     from workbench.scheduling.solvers.compile import renewed
 
@@ -139,31 +151,55 @@ def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
         np.array_equal(old.accelerator_of, data.accelerator_of),
     ]
     same.append(data.jobs[: len(stay)] == tuple(old.jobs[row] for row in stay))
-    for each in ("speed", "limit", "count", "gang", "can_run"):
+    for each in ("limit", "count", "gang", "can_run"):
         same.append(np.array_equal(getattr(old, each)[stay], getattr(data, each)[: len(stay)]))
     if not all(same):
         return None
     m.name, m.data, m.served = name, data, m.served + 1
-    for part in list(m.component_objects()):
-        if part.local_name not in m.stays:
-            m.del_component(part)
+    for part in [part for part in m.component_map() if part not in m.stays]:
+        m.del_component(part)
+    gone = {id(m.share[job, kind]) for job in old.jobs if job not in place for kind in old.types}
     for job in old.jobs:
         if job not in place:
             for kind in old.types:
-                del m.share[job, kind]
-            del m.throughput[job], m.job_time[job]
+                del m.share[job, kind], m.most[job, kind]
+                m.speeds.pop((job, job, kind), None)
+                m.can_run.discard((job, kind))
+            del m.throughput[job], m.job_time[job], m.count[job], m.inside[job], m.gangs[job]
             m.JOBS.remove(job)
             m.COMBINATIONS.remove(job)
+    other = np.flatnonzero((old.speed[stay] != data.speed[: len(stay)]).any(axis=1))
     came = data.jobs[len(stay) :]
     m.JOBS.update(came)
     m.COMBINATIONS.update(came)
-    add_numbers(m, data)
-    for job in came:  # Pyomo makes a member that is missing
+    add_numbers(m, data, np.append(other, np.arange(len(stay), len(data.jobs))))
+    renumber(m.speed, m.speeds)
+    renumber(m.gang, m.gangs)
+    renumber(m.workers, dict(zip(data.accelerators, data.workers.tolist(), strict=True)))
+    for row in other.tolist():  # Pyomo makes a member that is missing
+        del m.throughput[data.jobs[row]]
+        m.throughput[data.jobs[row]]
+    for job in came:
         for kind in data.types:
             m.share[job, kind]
         m.throughput[job], m.job_time[job]
-    renewed(m.capacity)
+    if len(old.jobs) < 2 or not np.array_equal(old.workers, data.workers):
+        renewed(m.capacity)
+    elif gone or came:
+        _refill(m, gone, came)
     return m
+
+
+def _refill(m: Any, gone: set[int], came: Sequence[str]) -> None:
+    """Make `capacity` anew as its rule does, which need not be asked for the terms that stay. gone: shares, by `id`."""
+    from pyomo.core.expr import LinearExpression
+
+    before = {name: row.expr.args for name, row in m.capacity.items()}
+    m.capacity.clear()
+    for name, (used, most) in before.items():
+        terms = [term for term in used.args if id(term if term.is_variable_type() else term.args[1]) not in gone]
+        terms += [m.gang[job] * m.share[job, kind] for job in came for kind in m.kinds[name]]
+        m.capacity.add(name, LinearExpression(terms) <= most)
 
 
 TOLERANCE = 1e-6

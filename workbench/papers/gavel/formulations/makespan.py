@@ -14,7 +14,8 @@ over M (appendix A.1; `build_bisection` states it). In the time Y = M X that com
 is one linear programme; X = Y / M. Heterogeneity-agnostic: one speed for all types.
 
 (ours): solvers keep a row to 1e-7, which is nothing of 1e9 steps and all of 1e-8. What is solved is therefore the same
-model with steps counted in parts of each job's n_m, and time in a unit that suits the jobs (`StepsInstance.in_parts`).
+model with each job's steps counted in the power of 2 next to its n_m, and time in one that suits the jobs
+(`StepsInstance.in_units`).
 """
 
 from __future__ import annotations
@@ -37,7 +38,13 @@ from workbench.papers.gavel.formulations.allocation import (
     values,
 )
 from workbench.papers.gavel.formulations.allocation_assembly import Assembly, Variable
-from workbench.papers.gavel.instance import StepsInstance, fastest_throughput, isolated_throughput, seen
+from workbench.papers.gavel.instance import (
+    StepsInstance,
+    fastest_throughput,
+    isolated_throughput,
+    next_power_of_2,
+    seen,
+)
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.knob import Knob
@@ -299,10 +306,11 @@ class Makespan(ShareFormulation[StepsInstance]):
         return found
 
     def _at_once(self, data: StepsInstance, knobs: Knobs, solver: Solver) -> DividedTime:
-        """By the one programme; its unit of time is the mean, of the orders of magnitude, of what single jobs take."""
+        """By the one programme; its unit of time is near the mean, of the orders of magnitude, of what single jobs
+        take."""
         alone_s = 1.0 / fastest_throughput(seen(data, knobs).in_parts(1.0))
-        unit_s = float(np.sqrt(alone_s.min() * alone_s.max()))
-        found = super().optimum(data.in_parts(unit_s), knobs, solver)
+        unit_s = next_power_of_2(np.sqrt(alone_s.min() * alone_s.max())).item()
+        found = super().optimum(data.in_units(unit_s), knobs, solver)
         bound = found.solved.bound
         return replace(found, solved=replace(found.solved, bound=None if bound is None else bound * unit_s))
 
