@@ -328,6 +328,9 @@ def test_where_an_algorithm_decides() -> None:
     assert not is_own("mine")
     declare(lambda m, data: None, base="gavel.bottleneck")
     assert workbench.solve(five_equal_jobs(), "mine").status == "optimal"
+    declare(lambda m, data: m.risen.deactivate(), base="gavel.bottleneck")
+    with pytest.raises(SolverFailedError, match=r"mine: got 'job . at .*; expected above its level, "):
+        workbench.solve(five_equal_jobs(), "mine")
     with pytest.raises(
         InputError, match="scheduler mine: got a formulation that no scheduler goes by; expected one"
     ) as told:

@@ -29,11 +29,11 @@ PLANS = ("job", "round", "task", "slot", "gpu", "gpus", "start_s", "end_s")
 class ExactAnswer:
     """What the algorithm's schedule and the best one are worth.
 
-    formulation: of the problem; sense, unit: of its objective; own: what the run is worth in its terms; best: the
-    optimum, None if it was not found in time; found: what the best schedule found by then is worth, None without one;
-    bound: what no schedule is better than, None if unknown; gap: how far the run is from it, relative to it (None if
-    unknown, or it is 0); schedule: the one found, a row for each task, or each slot of a job (empty if none was);
-    leaves_out: what the run has and the problem has not; sentence: all of this.
+    formulation: of the problem; sense, unit: of its objective, empty where nothing was found; own: what the run is
+    worth in its terms; best: the optimum, None if it was not found in time; found: what the best schedule found by then
+    is worth, None without one; bound: what no schedule is better than, None if unknown; gap: how far the run is from
+    it, relative to it (None if unknown, or it is 0); schedule: the one found, a row for each task, or each slot of a
+    job (empty if none was); leaves_out: what the run has and the problem has not; sentence: all of this.
     """
 
     scheduler: str
@@ -147,7 +147,7 @@ def _beside(run: Run, problem: ExactProblem, time_limit_s: float) -> ExactAnswer
     return ExactAnswer(
         scheduler=run.scheduler,
         formulation=problem.formulation.name,
-        sense="max" if found is None else found.sense,
+        sense="" if found is None else found.sense,
         unit="" if found is None else found.unit,
         own=own,
         best=best,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.rows.stated import AS_GOOD, CHANGES, MOVES, SolvedStatement, called, solved, unsolved
+from workbench.analysis.rows.stated import AGREES, AS_GOOD, MOVES, SolvedStatement, called, solved, unsolved
 from workbench.base.card import card
 from workbench.base.errors import InputError, counted
 from workbench.base.rounding import short_number
@@ -264,7 +264,7 @@ def _in_words(statement: SolvedStatement, numbers: Sequence[int], row: str, by: 
 
 
 def _same(one: float, other: float) -> bool:
-    return abs(one - other) <= CHANGES * max(1.0, abs(one), abs(other))
+    return abs(one - other) <= AGREES * max(1.0, abs(one), abs(other))
 
 
 def _number(value: float) -> str:

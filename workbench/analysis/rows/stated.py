@@ -38,9 +38,8 @@ if TYPE_CHECKING:
 
 # What counts as the same in this room; that a row is met: `solvers.limits.MET`.
 AGREES = 1e-6
-"""Two objectives that differ by less, relative to the larger of them and 1, are of one answer."""
-CHANGES = 1e-9
-"""A best value that a changed row moves by less, likewise, has not changed: both are of the same solver."""
+"""Two objectives that differ by less, relative to the larger of them and 1, are of one answer, and one that a changed
+row moves by less has not changed: a solver's own 1e-7 of a row or price is as much in a sum of many."""
 AS_GOOD = 1e-8
 """Part of the best value that an answer may fall short of it and count as good."""
 MOVES = 1e-6

@@ -39,7 +39,7 @@ from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.decision import BoolArray
 from workbench.scheduling.modelling import parameter, pyo
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers import Solver, SolveReport
+from workbench.scheduling.solvers import Solver, SolveReport, SolverFailedError, stood_in
 
 NAME = "gavel.bottleneck"
 
@@ -227,7 +227,14 @@ class Bottleneck(Formulation[LevelInstance]):
         return None
 
     def _result(self, data: LevelInstance, shares: FloatArray, rises: FloatArray) -> Result:
+        """Raises SolverFailedError for shares that break a limit, and that leave a job below its floor."""
         shares = check(data, shares, self.name)
+        short = data.normalised(shares) - data.level - data.margin * (rises - 0.5)  # rounding is less than half a rise
+        if short.min(initial=0.0) < 0 and not stood_in():
+            row = int(short.argmin())
+            which = "above its level" if rises[row] else "its level"
+            got = f"{data.jobs[row]} at {data.normalised(shares)[row]:g}"
+            raise SolverFailedError(self.name, got, f"{which}, {data.level[row]:g}")
         return feasible(float(rises.sum()), "max", "jobs", values(data, shares, {"levels": data.level, "rises": rises}))
 
 
