@@ -75,6 +75,8 @@ def models(
             continue  # no problem of this kind there, or a row without any variable
         if math.isinf(float(str(settled.get("lambda", 0.0)))):
             serve(model, data, levels(data, math.inf), Solver())  # a row for each class that has been served
+            if all(model.gain[key] == 1 for key in model.choose if key[0] in model.serving):
+                continue  # says nothing of the gain in the objective
         if model.nvariables() + model.nconstraints() <= MOST:
             wanted -= 1
             yield Model(number, data, model, settled, formulation.statement(settled, data))

@@ -10,9 +10,8 @@ s.t.  sum_j X_ij <= 1                                      for all i      (12)  
 the gain that a class before it got (but for 1e-6 of it, for rounding), which nobody below may reduce: no weight grows
 beyond a float. (ours): the paper describes it as a greedy choice in the order of priority. Where a job's best
 configuration can be had in several places, greedy may pick the one that leaves less to those after it; here the places
-are left open until all are served. Over interchangeable servers (`aggregated`) the limits are that model's. Where a
-finite lambda makes weights too far apart for a solver, tiers of jobs take the place of the classes, with their weights
-(`tiers`).
+are left open until all are served. Over interchangeable servers: `lexicographic_aggregated`. Where a finite lambda
+makes weights too far apart for a solver, tiers of jobs take the place of the classes, with their weights (`tiers`).
 """
 
 from __future__ import annotations

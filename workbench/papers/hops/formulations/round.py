@@ -23,7 +23,7 @@ import numpy as np
 
 from workbench.papers.hops.algorithms.aggregation import Aggregate, aggregate, lift
 from workbench.papers.hops.algorithms.planning import NAME, Form, form_of, nobody, result, stopping
-from workbench.papers.hops.formulations import aggregated, lexicographic
+from workbench.papers.hops.formulations import aggregated, lexicographic, lexicographic_aggregated
 from workbench.papers.hops.formulations.lexicographic import in_paper_units, levels, priority_classes
 from workbench.papers.hops.formulations.round_assembly import AggregatedAssembly, PrintedAssembly, assemble
 from workbench.papers.hops.instance import HopsInstance, RoundPlan
@@ -108,9 +108,10 @@ class HopsRound(Formulation[HopsInstance]):
 
     def statement(self, knobs: Knobs, data: Any = None) -> Any:
         """The model that the knobs name; `auto` builds the printed one."""
-        if np.isinf(power_of(knobs)):
-            return lexicographic
-        return aggregated if knobs.get("form") == "aggregated" else self
+        by_class = np.isinf(power_of(knobs))
+        if _stated(knobs) == "aggregated":
+            return lexicographic_aggregated if by_class else aggregated
+        return lexicographic if by_class else self
 
     def build(self, data: HopsInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model that the knobs name (`auto`: the printed one); with lambda = inf the first class's."""
@@ -174,4 +175,4 @@ def build_form(data: HopsInstance, form: Form, knobs: Knobs) -> pyo.ConcreteMode
     if not np.isinf(power):
         return build(data, power) if every is None else aggregated.build(every, power)
     first = [data.jobs[row] for rows in priority_classes(data.priority)[:1] for row in rows.tolist()]
-    return lexicographic.build(lay_out(data) if every is None else aggregated.lay_out(every), first)
+    return lexicographic.build(lay_out(data), first) if every is None else lexicographic_aggregated.build(every, first)
