@@ -85,6 +85,13 @@ def test_a_gang_counts_all_its_workers():
     solve_all(POLICY, data, {}, allocate, 100.0)
 
 
+def test_steps_counted_in_powers_of_2_are_the_same_problem_and_leave_speeds_as_jobs_go_on():
+    now, later = (dataclasses.replace(stepped(PAPER), steps=[left, 240, 200]).in_units(64.0) for left in (400, 380))
+    assert (now.speed == later.speed).all() and now.steps[0] > later.steps[0]
+    assert (64.0 * now.steps / now.speed[:, 0] == stepped(PAPER).steps / PAPER.speed[:, 0]).all()
+    assert ((now.steps > 0.7) & (now.steps < 1.5)).all()
+
+
 @given(data=DATA, aware=st.booleans())
 def test_optimum_equals_an_independent_one(data, aware):
     solve_all(POLICY, stepped(data), {"heterogeneity_aware": aware}, allocate, reference(data, aware))
