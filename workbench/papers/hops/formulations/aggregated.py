@@ -42,7 +42,6 @@ def lay_out(data: Aggregate) -> pyo.ConcreteModel:
     ways = [(group, q) for q, (group, _) in enumerate(data.cuts)]
     m.JOBS = pyo.Set(initialize=jobs, doc="i | jobs of the service window")
     m.CHOICES = pyo.Set(dimen=2, initialize=keys, doc="i,c | shapes of each job")
-    m.PIECES = pyo.Set(dimen=2, initialize=data.pieces, doc="v,k | pieces of k GPUs of the servers v")
     m.GROUPS = pyo.Set(initialize=range(len(data.groups)), doc="g | servers alike in all, idle GPUs too")
     m.CUTS = pyo.Set(dimen=2, initialize=ways, doc="g,q | patterns to cut a server of a group by")
 
@@ -51,6 +50,8 @@ def lay_out(data: Aggregate) -> pyo.ConcreteModel:
     taken: dict[tuple[int, int], list[tuple[tuple[str, int], int]]] = {piece: [] for piece in data.pieces}
     for row, choice, times in zip(*(part.tolist() for part in data.used), strict=True):
         taken[data.pieces[row]].append((keys[choice], times))
+    served = [piece for piece in data.pieces if taken[piece]]
+    m.PIECES = pyo.Set(dimen=2, initialize=served, doc="v,k | pieces of k GPUs of the servers v that some shape takes")
     needs = {(*piece, c): times for piece, users in taken.items() for (_, c), times in users}
     m.needed = parameter(numbers=needs, doc="u_vkc | pieces that a shape takes | 1")
     given: dict[tuple[int, int], list[tuple[tuple[int, int], int]]] = {piece: [] for piece in data.pieces}
@@ -79,8 +80,6 @@ def lay_out(data: Aggregate) -> pyo.ConcreteModel:
 
     @m.Constraint(m.PIECES, doc="(13) no more pieces are taken than cut")
     def pieces(m, v, k):
-        if not taken[v, k]:
-            return pyo.Constraint.Skip
         supply = pyo.quicksum(times * m.cut[way] for way, times in given[v, k])
         return pyo.quicksum(times * m.choose[key] for key, times in taken[v, k]) <= supply
 
