@@ -71,7 +71,7 @@ def test_a_run_may_be_better_by_what_the_problem_leaves_out() -> None:
     """A job of 600 s due at 900 s fits no lease of 1200 s, which is the programme's smallest; best effort meets it."""
     scenario = make([{"steps": 600.0, "rewards": [[900.0, 10.0]]}])
     found = workbench.exact(scenario, "chronus", slo_lease_s=1200, profile=False)
-    assert (found.best, found.own, found.beyond) == (1.0, 10.0, True)
+    assert (found.best, found.own, found.beyond, found.gap) == (1.0, 10.0, True, -9.0)
     assert "better than the optimum by what the problem leaves out" in found.sentence
 
 
