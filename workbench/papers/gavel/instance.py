@@ -436,7 +436,7 @@ class StepsInstance(AllocationInstance):
 
 def next_power_of_2(numbers: FloatArray) -> FloatArray:
     """The powers of 2 whose orders of magnitude are nearest."""
-    found: FloatArray = 2.0 ** np.round(np.log2(numbers))
+    found: FloatArray = np.ldexp(1.0, np.round(np.log2(numbers)).astype(np.int64))
     return found
 
 
