@@ -328,7 +328,7 @@ def test_reading_a_trace_can_be_cancelled_and_leaves_nothing(panel: WhatIfLab, s
     before = panel.scenario
     panel.trace.cluster.value = "v100=1x4"
     upload(panel, "mine.csv", b"x")
-    path = Path(slow.asked[-1][0]["path"])
+    path = Path(slow.asked[-1][0]["paths"][0])
     assert path.read_bytes() == b"x" and panel.trace.stop.layout.display is None
     panel.trace.stop.click()
     assert panel.trace.said.text == "Cancelled: what was open stays." and panel.scenario is before
