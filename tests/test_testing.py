@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
+import logging
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -35,7 +36,12 @@ def told(offered: Any, *expected: str, more: bool = False) -> None:
     more: others may follow from them.
     """
     with contextlib.redirect_stdout(io.StringIO()) as shown, pytest.raises(ContractError) as caught:
-        check(offered)
+        shows = logging.StreamHandler(shown)  # as Pyomo's own does, which under pytest is silent
+        logging.getLogger("pyomo").addHandler(shows)
+        try:
+            check(offered)
+        finally:
+            logging.getLogger("pyomo").removeHandler(shows)
     assert not shown.getvalue() and "\\n" not in str(caught.value)
     problems = [str(problem) for problem in caught.value.problems]
     for each in expected:
@@ -186,6 +192,12 @@ WRONG = {
     "hidden": (FORMULATION, r"m\.level = (pyo.*)\n", r"m.add_component('level', \1)\n", "level: got not in the source"),
     "title": (FORMULATION, 'title = ".*"', 'title = ""', "title: got ''; expected a few words"),
     "writeable": (INSTANCE, r"fixed\((shaped\(.*\))\)\)", r"\1)", *["an array that can be written into"] * 3),
+    "chance": (
+        INSTANCE,
+        r"fixed\((shaped\(.*\))\)\)",
+        r"fixed(\1 * np.random.rand()))",
+        "data: got other numbers when asked again; expected the same",
+    ),
     "thawed": (
         INSTANCE,
         "frozen=True, ",
@@ -361,8 +373,8 @@ ENDLESS = tuple(replace(knob, maximum=np.inf) if knob.name == "round_s" else kno
         (changed(name="My own"), ["declaration of Mine, name: got 'My own'; expected a name such as mine"]),
         (changed(knobs=ENDLESS), ["mine, knobs, round_s: got inf; expected a maximum"]),
         (changed(presets={"a": {"haste": 1}}), ["preset a: got 'haste'; expected one of"]),
-        (changed(belief="hearsay"), ["declaration, belief: got 'hearsay'; expected one of oracle"]),
-        (changed(packs="no"), ["mine, packs: got 'no'; expected True or False"]),
+        (changed(belief="hearsay"), ["declaration, scheduler mine, belief: got 'hearsay'; expected one of oracle"]),
+        (changed(packs="no"), ["scheduler mine, packs: got 'no'; expected True or False"]),
         (changed(uses=frozenset({"haste"})), ["mine, uses: got 'haste'; expected one of"]),
         (changed(timing=lambda self, knobs: None), [rf"mine, timing \({HERE}:\d+\): got None; expected Timing"]),
         (
@@ -437,6 +449,10 @@ class Scaled(NamedTuple):
         (lambda: Explained(sentences="As it is."), "sentences: got 'As it is.'; expected a tuple"),  # type: ignore[arg-type]
         (lambda: Knob("a", 1.0, "A.", minimum="0"), "knob a, minimum: got '0'; expected a number"),  # type: ignore[arg-type]
         (lambda: Knob("a", "x", "A.", kind="str", choices="xy"), "knob a, choices: got 'xy'; expected a tuple"),  # type: ignore[arg-type]
+        (lambda: Knob("a", 1.0, "A.", unit=3), "knob a, unit: got 3; expected text"),  # type: ignore[arg-type]
+        (lambda: Knob("a", 1.0, "A.", main="no"), "knob a, main: got 'no'; expected True or False"),  # type: ignore[arg-type]
+        (lambda: Knob("a", 1.0, "A.", source="me"), "knob a, source: got 'me'; expected paper, code or ours"),  # type: ignore[arg-type]
+        (lambda: Knob("a", 1.0, "A.", usual=3), r"knob a, usual: got 3; expected a tuple of three numbers"),  # type: ignore[arg-type]
     ],
 )
 def test_a_wrong_declaration_is_told_where_it_is_made(declared: Callable[[], Any], expected: str) -> None:

@@ -21,7 +21,6 @@ from workbench.scenario.presets import is_preset, presets
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling import notation
 from workbench.scheduling.contract import Formulation, Knobs, Scheduler
-from workbench.scheduling.estimators.registry import maker
 from workbench.scheduling.room import NAME, Room, check_declared
 from workbench.session.api import load
 from workbench.session.registry import find_formulation, formulations, is_own, rooms
@@ -107,11 +106,6 @@ def _wrong_declaration(offered: Formulation[Any] | Scheduler) -> Iterator[Proble
             for key, value in values.items():
                 if settled[key] != offered.settle({key: value})[key]:
                     yield Problem(f"{where}, preset {name}, {key}", settled[key], f"{value}, as the preset says")
-        if isinstance(offered, Scheduler):
-            maker(offered.belief)
-            for flag in ("offline", "packs"):
-                if not isinstance(getattr(offered, flag), bool):
-                    yield Problem(f"{offered.name}, {flag}", getattr(offered, flag), "True or False")
         json.dumps(offered.settle({}))
         try:
             offered.settle({"no such knob": 1})

@@ -70,6 +70,13 @@ NAMED = {name: {"formulations": (type("Named", (type(FULL),), {"name": name})(),
             "preset a: got 'haste'; expected one",
         ),
         ({"schedulers": (idle(presets={"a": {"hurry": 3}}, knobs=(HURRY,)),)}, "knob hurry: got 3; expected true or"),
+        *(
+            ({"schedulers": (idle(uses=given),)}, "scheduler mine, uses: got .*; expected a set of texts")
+            for given in ("attributes.x", {3}, ["weight"], None)
+        ),
+        ({"schedulers": (idle(belief="hearsay"),)}, "scheduler mine, belief: got 'hearsay'; expected one of oracle"),
+        ({"schedulers": (idle(belief=3),)}, "scheduler mine, belief: got 3; expected one of oracle"),
+        ({"schedulers": (idle(packs="no"),)}, "scheduler mine, packs: got 'no'; expected True or False"),
         ({"schedulers": (idle(presets={"a": {}}, knobs=(HURRY,)),)}, "got no knob preset; expected a knob `preset`"),
         ({"explanations": {"mine": print}}, "room mine, explanations: got 'mine'; expected a scheduler of the room"),
         (

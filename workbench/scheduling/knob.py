@@ -52,11 +52,22 @@ class Knob:
             raise InputError("knob", self.name, "a name of letters, digits and _")
         if self.kind not in ("bool", "int", "float", "str"):
             raise InputError(f"knob {self.name}, kind", self.kind, "bool, int, float or str")
+        for part, needed in (("help", str), ("unit", str), ("optional", bool), ("main", bool)):
+            if not isinstance(getattr(self, part), needed):
+                expected = "text" if needed is str else "True or False"
+                raise InputError(f"knob {self.name}, {part}", getattr(self, part), expected)
+        if self.source not in ("paper", "code", "ours"):
+            raise InputError(f"knob {self.name}, source", self.source, "paper, code or ours")
         for part in ("minimum", "maximum"):
             if not _has_kind(getattr(self, part), "float"):
                 raise InputError(f"knob {self.name}, {part}", getattr(self, part), "a number")
         if self.choices is not None and not (isinstance(self.choices, tuple) and self.choices):
             raise InputError(f"knob {self.name}, choices", self.choices, 'a tuple of values: ("a", "b")')
+        usual: Any = () if self.usual is None else self.usual
+        if self.usual is not None and not (
+            isinstance(usual, tuple) and len(usual) == 3 and all(_has_kind(each, "float") for each in usual)
+        ):
+            raise InputError(f"knob {self.name}, usual", usual, "a tuple of three numbers: (first, last, step)")
         try:
             self.check(self.default)
         except InputError as error:

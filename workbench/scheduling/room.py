@@ -6,12 +6,13 @@ A paper's package or a baseline's module sets `ROOM = Room(...)`; `workbench.ses
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Self
 
 from workbench.base.errors import NOTHING, InputError, Words, one_of
 from workbench.scheduling.contract import Formulation, Scheduler
+from workbench.scheduling.estimators.registry import maker
 from workbench.scheduling.knob import Knob, checked_knobs
 from workbench.scheduling.snapshot import Snapshot
 
@@ -144,11 +145,23 @@ class Room:
 
 
 def check_declared(offered: Formulation[Any] | Scheduler) -> None:
-    """Raise InputError for a title or knobs that cannot be, in a room and in a session."""
+    """Raise InputError for a title, knobs, or what a scheduler reads and is told, that cannot be."""
     noun, title = "formulation" if isinstance(offered, Formulation) else "scheduler", getattr(offered, "title", None)
     if not isinstance(title, str) or not title or title.endswith("."):
         raise InputError(f"{noun} {offered.name}, title", title, "a few words, without a full stop")
-    _check_knobs(f"{noun} {offered.name}", offered)
+    where = f"{noun} {offered.name}"
+    _check_knobs(where, offered)
+    for flag in ("offline", "packs") if isinstance(offered, Scheduler) else ("offline",):
+        if not isinstance(getattr(offered, flag), bool):
+            raise InputError(f"{where}, {flag}", getattr(offered, flag), "True or False")
+    if isinstance(offered, Scheduler):
+        uses: Any = offered.uses
+        if not isinstance(uses, Set) or not all(isinstance(each, str) for each in uses):
+            raise InputError(f"{where}, uses", uses, 'a set of texts: {"weight", "attributes.lora_rank"}')
+        try:
+            maker(offered.belief)
+        except InputError as error:
+            raise InputError(f"{where}, {error.where}", error.value, error.expected) from None
 
 
 def _entries(where: str, given: Any, expected: str) -> Iterator[tuple[Any, Any]]:

@@ -9,7 +9,7 @@ import inspect
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import CodeType, ModuleType
 from typing import Any, get_args
 
@@ -25,6 +25,7 @@ from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.proof import differences
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import SolveError, Solver, SolverName, solve_model
 from workbench.scheduling.solvers.compile import compile_model, load
 from workbench.session.api import snapshot_at, time_of_solve
@@ -47,8 +48,11 @@ _KNOBS_OF_ALL = ("preset", "space_sharing")
 def posed(formulation: Formulation[Any], scenario: Scenario, **changed: Any) -> tuple[Any, Knobs]:
     """Data and knobs at the instant of the scenario at which the formulation is solved."""
     knobs = formulation.settle({}) | changed
-    at_s = time_of_solve(scenario, formulation)
-    return formulation.data(snapshot_at(scenario, at_s, offline=formulation.offline), knobs), knobs
+    return formulation.data(_snapshot(formulation, scenario), knobs), knobs
+
+
+def _snapshot(formulation: Formulation[Any], scenario: Scenario) -> Snapshot:
+    return snapshot_at(scenario, time_of_solve(scenario, formulation), offline=formulation.offline)
 
 
 def wrong_formulation(formulation: Formulation[Any], scenario: Scenario) -> list[Problem]:
@@ -61,8 +65,12 @@ def wrong_formulation(formulation: Formulation[Any], scenario: Scenario) -> list
         if not notation.equations(formulation):
             return problems
     with collecting(f"{name}, data", "the numbers of the problem", problems):
-        data, knobs = posed(formulation, scenario)
+        snapshot, knobs = _snapshot(formulation, scenario), formulation.settle({})
+        data = formulation.data(snapshot, knobs)
         problems += _not_frozen(f"{name}, data", data)
+        if not _same(data, formulation.data(snapshot, knobs)):
+            other = Words("other numbers when asked again")
+            problems.append(Problem(f"{name}, data", other, "the same for the same snapshot and knobs"))
         with collecting(f"{name}, build", "an unsolved model", problems if data is not None else []):
             model, more = _built(formulation, data, knobs)
             problems += more
@@ -124,6 +132,22 @@ def _not_frozen(where: str, data: Any) -> Iterator[Problem]:
         value = getattr(data, field)
         if isinstance(value, np.ndarray) and value.flags.writeable:
             yield Problem(f"{where}, {field}", Words("an array that can be written into"), "read-only (base.arrays)")
+
+
+def _same(one: Any, two: Any) -> bool:
+    """Whether two values are equal, down to the numbers in the fields of their fields."""
+    if one is two or type(one) is not type(two):
+        return one is two
+    if isinstance(one, np.ndarray):
+        return bool(one.shape == two.shape) and _same(one.tolist(), two.tolist())
+    if isinstance(one, (list, tuple)):
+        return len(one) == len(two) and all(map(_same, one, two))
+    if isinstance(one, Mapping):
+        return list(one) == list(two) and all(_same(one[key], two[key]) for key in one)
+    parts: Any = getattr(one, "__dataclass_fields__", None) or getattr(one, "__dict__", None)
+    if parts is not None:
+        return all(_same(getattr(one, part), getattr(two, part, None)) for part in parts)
+    return bool(one == two or (one != one and two != two))
 
 
 def _built(formulation: Formulation[Any], data: Any, knobs: Knobs) -> tuple[pyo.ConcreteModel, list[Problem]]:

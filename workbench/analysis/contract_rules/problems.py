@@ -33,15 +33,13 @@ def collecting(where: str, expected: str, problems: list[Problem]) -> Iterator[N
 def heard(where: str, problems: list[Problem]) -> Iterator[None]:
     """What is printed inside, or logged by Pyomo, is not shown; it is a problem where there is no other."""
     said, log = io.StringIO(), logging.getLogger("pyomo")
-    handler, passed_on = logging.StreamHandler(said), log.propagate
-    log.addHandler(handler)
-    log.propagate = False
+    before, passed_on = log.handlers, log.propagate
+    log.handlers, log.propagate = [logging.StreamHandler(said)], False
     try:
         with contextlib.redirect_stdout(said):
             yield
     finally:
-        log.removeHandler(handler)
-        log.propagate = passed_on
+        log.handlers, log.propagate = before, passed_on
     found = Words(on_one_line(" ".join(said.getvalue().split())))
     if found and not problems:
         problems.append(Problem(where, found, "nothing printed, no warning (unordered sets?)"))

@@ -47,9 +47,6 @@ def wrong_scheduler(scheduler: Scheduler, worlds: Sequence[Scenario]) -> list[Pr
 
 def _wrong_uses(scheduler: Scheduler) -> Iterator[Problem]:
     where = f"{scheduler.name}, uses"
-    if not isinstance(scheduler.uses, (frozenset, set)) or not all(isinstance(each, str) for each in scheduler.uses):
-        yield Problem(where, scheduler.uses, "a frozenset of texts such as weight, attributes.lora_rank")
-        return
     known = {
         *(field for field in Job.model_fields if field != "attributes"),
         *(f"{part}.{field}" for part, fields in READ_BY_SOME.items() if part for field in fields),
