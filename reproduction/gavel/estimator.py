@@ -7,7 +7,7 @@ from reproduction.gavel.load import EDGE, LAS, PAIRS
 from reproduction.gavel.settings import Size
 from reproduction.gavel.sweep import Load, gain, load_panel, points, sweep
 from reproduction.line import Line
-from workbench.scheduling.estimators.error import pair_error
+from workbench.scheduling.estimators.pair_error import pair_error
 from workbench.scheduling.estimators.registry import maker
 
 ESTIMATOR = "low_rank:references=13,profiled=0.25"

@@ -34,7 +34,7 @@ from workbench.papers.gavel.instance import AllocationInstance, StepsInstance, f
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import convert
 from workbench.scheduling.contract import Result
-from workbench.scheduling.shares import isolated_share
+from workbench.scheduling.reference_shares import isolated_share
 from workbench.session.api import snapshot_at
 
 Case = Mapping[str, Any]

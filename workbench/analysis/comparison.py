@@ -24,7 +24,7 @@ from workbench.scenario.scenario import Scenario, SchedulerEntry
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.estimators.registry import belief_of_all
 from workbench.session.api import WITHOUT, Window, check_window, load, with_usable_schedulers
-from workbench.session.charging import Charge, checked
+from workbench.session.deciding_time import Charge, checked
 from workbench.session.many_runs import Outcome, RunRequest, check_processes, checked_seeds, run_all
 from workbench.session.registry import find_scheduler
 from workbench.simulation.run import Run

@@ -34,7 +34,7 @@ from workbench.base.arrays import by_name, fixed
 from workbench.base.errors import InputError
 from workbench.base.labels import listed
 from workbench.base.scipy_alone import load_scipy
-from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms import line_decision
 from workbench.baselines.mechanisms.explain import verb
 from workbench.baselines.mechanisms.line_scheduler import PRESET, THROUGH, LineScheduler, in_rounds
 from workbench.baselines.mechanisms.priority import PolicyAnswer
@@ -289,7 +289,7 @@ class AlloxScheduler(LineScheduler):
 
     name = NAME
     title = "AlloX: the least mean completion time"
-    knobs = (PRESET, queue.ROUND_S, ALPHA, PREEMPTIVE, THROUGH)
+    knobs = (PRESET, line_decision.ROUND_S, ALPHA, PREEMPTIVE, THROUGH)
     presets = {"ours": {}, "authors": {"through": "gavel_rounds", "preemptive": False}}
 
     def route(self, knobs: Knobs) -> Route:

@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from workbench.base.labels import listed
-from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms import line_decision
 from workbench.baselines.mechanisms.line import Rule
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.baselines.mechanisms.slo import due_s, holds, places
@@ -27,8 +27,8 @@ from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.job_at_time import Explained, JobAtTime
 
-ROUND_S = replace(queue.ROUND_S, default=60.0)
-AWARE = queue.aware(
+ROUND_S = replace(line_decision.ROUND_S, default=60.0)
+AWARE = line_decision.aware(
     "Give a job the fastest type that has room (otherwise the first in the cluster's order that has); nobody moves"
 )
 MISSED = Knob(
@@ -49,7 +49,7 @@ class Edf(Scheduler):
     uses = frozenset({"arrival_s", "steps", "gpus", "rewards"})
 
     def timing(self, knobs: Knobs) -> Timing:
-        return queue.timing(knobs)
+        return line_decision.timing(knobs)
 
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
@@ -60,7 +60,7 @@ class Edf(Scheduler):
         rule = Rule(preemptive=True, blocking=False, aware=bool(knobs["heterogeneity_aware"]), steady=not late)
         has = np.flatnonzero(np.isfinite(deadline_s))
         signals = {"deadline_s": PerJob([jobs.names[row] for row in has.tolist()], deadline_s[has])}
-        return queue.serve(snapshot, lambda rows: place[rows], rule, signals), None
+        return line_decision.serve(snapshot, lambda rows: place[rows], rule, signals), None
 
 
 def _line(snapshot: Snapshot, deadline_s: FloatArray, late: bool) -> FloatArray:

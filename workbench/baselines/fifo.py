@@ -29,7 +29,7 @@ import pandas as pd
 
 from workbench.base.errors import InputError
 from workbench.base.labels import listed
-from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms import line_decision
 from workbench.baselines.mechanisms.backfill import LIMIT, by_limit, by_speed, easy, require_limits
 from workbench.baselines.mechanisms.explain import arrival, by_order, verb
 from workbench.baselines.mechanisms.line import Rule, by_arrival, fill
@@ -45,7 +45,7 @@ from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.job_at_time import Explained, JobAtTime
 
-AWARE = queue.aware(
+AWARE = line_decision.aware(
     "Start a job on the fastest type that has room (otherwise its type is drawn among those that have). It stays on "
     "that type even if a faster one becomes free: FIFO is not preemptive (aware, through gavel_rounds, it may move)"
 )
@@ -85,7 +85,7 @@ class Fifo(LineScheduler):
 
     name = "fifo"
     title = "First in, first out (each keeps its GPUs)"
-    knobs = (PRESET, AWARE, BLOCKING, queue.ROUND_S, THROUGH, SPACE_SHARING, BACKFILL)
+    knobs = (PRESET, AWARE, BLOCKING, line_decision.ROUND_S, THROUGH, SPACE_SHARING, BACKFILL)
     uses = LineScheduler.uses | {LIMIT_S}
     leftovers = "none"
 
@@ -116,7 +116,7 @@ class Fifo(LineScheduler):
         rule = RULES[aware, bool(knobs["blocking"])]
         if backfill == "none":
             choose = fill if aware else partial(fill, draw=rng)
-            return queue.serve(snapshot, by_arrival, rule, {}, choose=choose)
+            return line_decision.serve(snapshot, by_arrival, rule, {}, choose=choose)
         signals: dict[str, dict[str, float]] = {}  # none where nobody is to start: such a decision need not be read
 
         def choose_easy(rows: Any, rule: Rule, trial: Any) -> list[tuple[int, int]]:
@@ -125,7 +125,7 @@ class Fifo(LineScheduler):
                 signals["shadow_s"] = {snapshot.jobs.now[reserved.row].name: reserved.shadow_s}
             return chosen
 
-        return queue.serve(snapshot, by_arrival, rule, signals, choose=choose_easy)
+        return line_decision.serve(snapshot, by_arrival, rule, signals, choose=choose_easy)
 
     def shares(self, snapshot: Snapshot, knobs: Knobs, memory: Memory, rng: np.random.Generator) -> PolicyAnswer:
         return greedy(snapshot, knobs, memory, rng)

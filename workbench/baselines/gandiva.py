@@ -35,8 +35,8 @@ from workbench.scheduling.contract import Knobs, Scheduler, Timing
 from workbench.scheduling.decision import Decision, Shares, Unit
 from workbench.scheduling.estimators.node_speeds import Nodes, NodeSpeeds, nodes_of
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.reference_shares import isolated_share
 from workbench.scheduling.room import Room
-from workbench.scheduling.shares import isolated_share
 from workbench.scheduling.snapshot import Observation, Snapshot
 
 Pair = tuple[str, str]
@@ -244,7 +244,7 @@ def _may_share(snapshot: Snapshot, row: int, other: int, split: Container[Pair])
 
 def divided(packing: Packing, snapshot: Snapshot) -> Shares:
     """Every pair and every single job has the same part of each type's GPUs
-    (`workbench.scheduling.shares.isolated_share`)."""
+    (`workbench.scheduling.reference_shares.isolated_share`)."""
     jobs = snapshot.jobs
     taken = {name for pair in packing.pairs for name in pair}
     units: tuple[Unit, ...] = (*packing.pairs, *(name for name in jobs.names if name not in taken))

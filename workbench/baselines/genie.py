@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms import line_decision
 from workbench.baselines.mechanisms.explain import by_order
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.baselines.mechanisms.slo import due_s, places
@@ -35,7 +35,7 @@ from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.job_at_time import Explained, JobAtTime, Order
 
-ROUND_S = replace(queue.ROUND_S, default=60.0)
+ROUND_S = replace(line_decision.ROUND_S, default=60.0)
 
 
 class Ways(NamedTuple):
@@ -66,13 +66,13 @@ class Genie(Scheduler):
     uses = frozenset({"arrival_s", "steps", "gpus", "gpu_choices", "rewards"})
 
     def timing(self, knobs: Knobs) -> Timing:
-        return queue.timing(knobs)
+        return line_decision.timing(knobs)
 
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
     ) -> tuple[Decision, Memory]:
         jobs = snapshot.jobs
-        kept = queue.kept(snapshot)[0]
+        kept = line_decision.kept(snapshot)[0]
         stay = tuple(Assignment(unit, gpus, math.inf) for unit, gpus in kept.items())
         waiting = np.flatnonzero([name not in snapshot.leases and name not in kept for name in jobs.names])
         if not len(waiting):
@@ -140,7 +140,7 @@ def offers(snapshot: Snapshot, ways: Ways, slack_s: FloatArray, timely: BoolArra
 
 def _serve(snapshot: Snapshot, line: Sequence[int], wanted: dict[int, list[tuple[int, int]]]) -> dict[str, Gpus]:
     """Give free GPUs down the line; those who get some are then placed together, large gangs first, if all fit so."""
-    free_gpus, accept, names = queue.kept(snapshot)[1], runs_spread(snapshot), snapshot.jobs.names
+    free_gpus, accept, names = line_decision.kept(snapshot)[1], runs_spread(snapshot), snapshot.jobs.names
     left = free_gpus.left(len(snapshot.types))
     chosen, refused = list[Request](), False
     one_by_one: dict[str, Gpus] = {}
@@ -158,7 +158,7 @@ def _serve(snapshot: Snapshot, line: Sequence[int], wanted: dict[int, list[tuple
                 left[kind] -= gpus
                 break
             refused = True
-    together = {str(unit): gpus for unit, gpus in place(chosen, queue.kept(snapshot)[1], accept=accept).items()}
+    together = {str(unit): gpus for unit, gpus in place(chosen, line_decision.kept(snapshot)[1], accept=accept).items()}
     return together if len(together) == len(chosen) and not refused else one_by_one
 
 

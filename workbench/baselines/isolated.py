@@ -6,9 +6,10 @@ s.t.  X_mj = s_m c_j / (M z_m)                    for all m, j   (ours)  proport
       0 <= s_m <= 1                               for all m      (ours)  owned
       0 <= X_mj <= 1                              for all m, j   (1)     share
 
-M is the number of jobs. (ours): the allocation is a closed form, `workbench.scheduling.shares.isolated_share`; as a
-linear programme it reads like its neighbours: each job uses as much of what it owns as fits into all of its time. The
-optimum is unique. It needs no capacity row, since the shares of all jobs together are at most the cluster.
+M is the number of jobs. (ours): the allocation is a closed form,
+`workbench.scheduling.reference_shares.isolated_share`; as a linear programme it reads like its neighbours: each job
+uses as much of what it owns as fits into all of its time. The optimum is unique. It
+needs no capacity row, since the shares of all jobs together are at most the cluster.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result, Route, StatedProblem
 from workbench.scheduling.decision import Shares
 from workbench.scheduling.modelling import pyo
+from workbench.scheduling.reference_shares import isolated_share
 from workbench.scheduling.room import Room
-from workbench.scheduling.shares import isolated_share
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import SolverFailedError, solve_model, stood_in
 

@@ -1,8 +1,8 @@
 """Least attained service: in every round the GPUs go to the jobs that have had the fewest GPU-seconds so far.
 
 A job's attained service counts GPUs times seconds, before the scenario began included. Jobs that do not fit are passed.
-Heterogeneity-aware, jobs move to faster types left over (`workbench.baselines.mechanisms.queue.serve`); whether a move
-pays for its restart is judged by the steps a job has left, which its place in line does not depend on.
+Heterogeneity-aware, jobs move to faster types left over (`workbench.baselines.mechanisms.line_decision.serve`); whether
+a move pays for its restart is judged by the steps a job has left, which its place in line does not depend on.
 Source: the policy that Tiresias and Gavel (section 4.1) start from, in its plainest form.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.base.round_times import LONGEST_ROUND_S
-from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms import line_decision
 from workbench.baselines.mechanisms.explain import by_signal
 from workbench.baselines.mechanisms.line import Rule
 from workbench.baselines.mechanisms.per_job import PerJob
@@ -22,7 +22,7 @@ from workbench.scheduling.knob import Knob
 from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Snapshot
 
-AWARE = queue.aware(
+AWARE = line_decision.aware(
     "Give a job the fastest type that has room. In later rounds, once everybody who fits has GPUs, it moves to a "
     "faster type on which GPUs are left over if it is done sooner there, restart included (otherwise: the first type "
     "in the cluster's order that has room, and no moves)"
@@ -41,10 +41,10 @@ class Las(Scheduler):
     uses = frozenset({"arrival_s", "steps", "gpus", "attained_s"})
 
     def timing(self, knobs: Knobs) -> Timing:
-        return queue.timing(knobs)
+        return line_decision.timing(knobs)
 
     def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
-        return queue.start(scenario, knobs)
+        return line_decision.start(scenario, knobs)
 
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
@@ -52,7 +52,7 @@ class Las(Scheduler):
         jobs = snapshot.jobs
         rule = Rule(preemptive=True, blocking=False, aware=knobs["heterogeneity_aware"], steady=False)
         signals = {"attained_s": PerJob(jobs.names, jobs.attained_s)}
-        return queue.serve(snapshot, lambda rows: jobs.attained_s[rows], rule, signals, memory), memory
+        return line_decision.serve(snapshot, lambda rows: jobs.attained_s[rows], rule, signals, memory), memory
 
 
 ROOM = Room(

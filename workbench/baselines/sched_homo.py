@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms import line_decision
 from workbench.baselines.mechanisms.explain import by_signal
 from workbench.baselines.mechanisms.line import Rule
 from workbench.baselines.mechanisms.per_job import PerJob
@@ -18,8 +18,8 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import job_orders
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision, IntArray
+from workbench.scheduling.reference_shares import equal_share
 from workbench.scheduling.room import Room
-from workbench.scheduling.shares import equal_share
 from workbench.scheduling.snapshot import Snapshot
 
 RULE = Rule(preemptive=False, blocking=False, aware=False, steady=True)
@@ -30,11 +30,11 @@ class SchedHomo(Scheduler):
 
     name = "sched_homo"
     title = "Sched_Homo (weighted shortest job first on mean speeds)"
-    knobs = (queue.ROUND_S,)
+    knobs = (line_decision.ROUND_S,)
     uses = frozenset({"arrival_s", "steps", "gpus", "weight"})
 
     def timing(self, knobs: Knobs) -> Timing:
-        return queue.timing(knobs)
+        return line_decision.timing(knobs)
 
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
@@ -49,7 +49,7 @@ class SchedHomo(Scheduler):
             return found
 
         signals = {"weighted_time_s": PerJob(jobs.names, lambda: urgency(np.arange(len(jobs))))}
-        return queue.serve(snapshot, urgency, RULE, signals), memory
+        return line_decision.serve(snapshot, urgency, RULE, signals), memory
 
 
 ROOM = Room(

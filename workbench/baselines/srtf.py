@@ -2,14 +2,14 @@
 
 A job's remaining time is its steps left over its believed speed on its fastest type (heterogeneity-aware) or over its
 mean speed, weighted by the workers of each type. Preemptive; jobs that do not fit are passed. Heterogeneity-aware, jobs
-move to faster types left over (`workbench.baselines.mechanisms.queue.serve`).
+move to faster types left over (`workbench.baselines.mechanisms.line_decision.serve`).
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms import line_decision
 from workbench.baselines.mechanisms.explain import by_signal
 from workbench.baselines.mechanisms.line import Rule
 from workbench.baselines.mechanisms.per_job import PerJob
@@ -18,11 +18,11 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import job_orders
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision, IntArray
+from workbench.scheduling.reference_shares import equal_share
 from workbench.scheduling.room import Room
-from workbench.scheduling.shares import equal_share
 from workbench.scheduling.snapshot import Snapshot
 
-AWARE = queue.aware(
+AWARE = line_decision.aware(
     "Rank a job by its remaining time on its fastest type and give it the fastest one that has room. Later, once "
     "everybody who fits has GPUs, it moves to a faster type on which GPUs are left over if it is done sooner there, "
     "restart included (otherwise: remaining time at the mean speed, the first type in the cluster's order that has "
@@ -38,13 +38,13 @@ class Srtf(Scheduler):
 
     name = "srtf"
     title = "Shortest remaining time first"
-    knobs = (queue.ROUND_S, AWARE)
+    knobs = (line_decision.ROUND_S, AWARE)
 
     def timing(self, knobs: Knobs) -> Timing:
-        return queue.timing(knobs)
+        return line_decision.timing(knobs)
 
     def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
-        return queue.start(scenario, knobs)
+        return line_decision.start(scenario, knobs)
 
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
@@ -56,7 +56,7 @@ class Srtf(Scheduler):
 
         rule = Rule(preemptive=True, blocking=False, aware=aware, steady=True)
         signals = {"remaining_s": PerJob(jobs.names, lambda: remaining_s(np.arange(len(jobs))))}
-        return queue.serve(snapshot, remaining_s, rule, signals, memory), memory
+        return line_decision.serve(snapshot, remaining_s, rule, signals, memory), memory
 
 
 def reference_speed(snapshot: Snapshot, rows: IntArray, aware: bool) -> FloatArray:

@@ -24,7 +24,7 @@ import numpy as np
 
 from workbench.base.labels import listed
 from workbench.base.round_times import LONGEST_ROUND_S
-from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms import line_decision
 from workbench.baselines.mechanisms.explain import by_order
 from workbench.baselines.mechanisms.line import Rule
 from workbench.baselines.mechanisms.per_job import PerJob
@@ -35,8 +35,8 @@ from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.job_orders import seconds
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.reference_shares import equal_share
 from workbench.scheduling.room import Room
-from workbench.scheduling.shares import equal_share
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.job_at_time import Explained, JobAtTime
 
@@ -83,7 +83,7 @@ class Themis(Scheduler):
     knobs = (ROUND_S, FAIRNESS)
 
     def timing(self, knobs: Knobs) -> Timing:
-        return queue.timing(knobs)
+        return line_decision.timing(knobs)
 
     def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
         return ThemisMemory()
@@ -98,7 +98,7 @@ class Themis(Scheduler):
         offered = worst < (1.0 - knobs["f"]) * len(jobs)
         place = places(np.select([offered, holds(snapshot)], [0, 1], 2), -rho)
         signals = {"finish_time_fairness": PerJob(jobs.names, rho)}
-        return queue.serve(snapshot, lambda rows: place[rows], RULE, signals), known
+        return line_decision.serve(snapshot, lambda rows: place[rows], RULE, signals), known
 
 
 def seen(snapshot: Snapshot, before: ThemisMemory) -> ThemisMemory:

@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from workbench.base.round_times import LONGEST_ROUND_S
-from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms import line_decision
 from workbench.baselines.mechanisms.explain import by_order
 from workbench.baselines.mechanisms.line import Rule
 from workbench.baselines.mechanisms.per_job import PerJob
@@ -41,8 +41,8 @@ from workbench.scheduling import job_orders
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision, IntArray
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.reference_shares import equal_share
 from workbench.scheduling.room import Room
-from workbench.scheduling.shares import equal_share
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.job_at_time import Explained, Fact, JobAtTime, Order
 
@@ -108,7 +108,7 @@ class Tiresias(Scheduler):
     uses = frozenset({"arrival_s", "steps", "gpus", "attained_s"})
 
     def timing(self, knobs: Knobs) -> Timing:
-        return queue.timing(knobs)
+        return line_decision.timing(knobs)
 
     def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
         known = services_gpu_s(scenario) if knobs["rank"] == "gittins" else np.zeros(0)
@@ -127,7 +127,7 @@ class Tiresias(Scheduler):
             "attained_s": PerJob(jobs.names, jobs.attained_s),
             "queue": PerJob(jobs.names, (1 + behind).astype(np.float64)),
         }
-        decision = queue.serve(snapshot, lambda rows: place[rows], RULE, signals)
+        decision = line_decision.serve(snapshot, lambda rows: place[rows], RULE, signals)
         return decision, TiresiasMemory(courses, memory.services_gpu_s)
 
 

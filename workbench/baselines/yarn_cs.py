@@ -24,7 +24,7 @@ import numpy as np
 
 from workbench.base.errors import InputError
 from workbench.base.labels import listed
-from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms import line_decision
 from workbench.baselines.mechanisms.explain import arrival, by_order
 from workbench.baselines.mechanisms.line import Rule, by_arrival, fill
 from workbench.baselines.mechanisms.proportion import in_proportion
@@ -75,7 +75,7 @@ class YarnCs(Scheduler):
 
     name = "yarn_cs"
     title = "YARN capacity scheduler"
-    knobs = (queue.ROUND_S, QUEUES, SLO_SHARE, ELASTIC, BLOCKING)
+    knobs = (line_decision.ROUND_S, QUEUES, SLO_SHARE, ELASTIC, BLOCKING)
     uses = frozenset({"arrival_s", "steps", "gpus", "entity", "entities.quota_gpus", "entities.weight", "rewards"})
 
     def about(self, knobs: Knobs) -> frozenset[str]:
@@ -84,7 +84,7 @@ class YarnCs(Scheduler):
         return self.uses - idle
 
     def timing(self, knobs: Knobs) -> Timing:
-        return queue.timing(knobs)
+        return line_decision.timing(knobs)
 
     def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
         """Raises InputError for quotas beyond the cluster, and for a job that its queue's quota has no room for."""
@@ -119,7 +119,7 @@ class YarnCs(Scheduler):
             return chosen
 
         rule = Rule(preemptive=False, blocking=bool(knobs["blocking"]), aware=False, steady=True)
-        decision = queue.serve(snapshot, by_arrival, rule, {}, choose=choose)
+        decision = line_decision.serve(snapshot, by_arrival, rule, {}, choose=choose)
         return decision, memory
 
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from workbench.analysis.metrics import Summary
     from workbench.scenario.scenario import Scenario
     from workbench.scheduling.contract import Result
-    from workbench.session.charging import Charge
+    from workbench.session.deciding_time import Charge
     from workbench.simulation.loop import Observer, RunProgress
     from workbench.simulation.run import Run
 

@@ -29,7 +29,7 @@ from workbench.scheduling.solvers import (
     of_a_solve,
 )
 from workbench.scheduling.solvers import solve_model as solve_plainly
-from workbench.session.charging import Charge, Charged, checked
+from workbench.session.deciding_time import Charge, Charged, checked
 from workbench.session.registry import (
     find_formulation,
     find_scheduler,
@@ -128,8 +128,8 @@ def simulate(
     ones of types, most; `servers`: of each single node too, Hops; `low_rank`: Gavel's estimator of pairs, with knobs
     `low_rank:profiled=0.5`; `pmi`: HadarE's (10); `layered`: Hops's; `bootstrapped`: Sia's); detail: how many
     decisions are recorded with their shares and signals (None: all); charge_decisions: simulated seconds that each
-    decision takes, or `measured`, the wall time it takes here (`workbench.session.charging`); by default none, but what
-    a scheduler's own knobs say.
+    decision takes, or `measured`, the wall time it takes here (`workbench.session.deciding_time`); by default none, but
+    what a scheduler's own knobs say.
 
     Raises InputError, ScenarioError (jobs that can run nowhere), InvalidDecision, Stalled and a solver's errors.
     """

@@ -22,7 +22,7 @@ from workbench.base.processes import Processes
 from workbench.base.text import is_loopback
 from workbench.scenario.scenario import Scenario
 from workbench.session.api import Window, simulate
-from workbench.session.charging import Charge
+from workbench.session.deciding_time import Charge
 from workbench.session.registry import is_own
 from workbench.simulation.run import Run
 

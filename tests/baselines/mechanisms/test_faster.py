@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.baselines.mechanisms.support import given, look, make, on, scenarios
 from workbench.baselines.fifo import Fifo
 from workbench.baselines.las import Las
-from workbench.baselines.mechanisms import queue
+from workbench.baselines.mechanisms import line_decision
 from workbench.baselines.mechanisms.line import Rule
 from workbench.baselines.srtf import Srtf
 from workbench.scenario.scenario import Scenario
@@ -280,5 +280,5 @@ def test_the_comparison_sees_the_move_of_the_case_by_hand() -> None:
 def test_a_line_without_restarts_does_not_move() -> None:
     snapshot = look(make(TWO, [{}], SPEEDS), leases=[on("j0", k=1)])
     rule = Rule(preemptive=True, blocking=False, aware=True, steady=True)
-    decision = queue.serve(snapshot, lambda rows: rows.astype(float), rule, {})
+    decision = line_decision.serve(snapshot, lambda rows: rows.astype(float), rule, {})
     assert not decision.assign and decision.next_s == math.inf

@@ -18,7 +18,7 @@ from workbench.papers.gavel.algorithms.large_programmes import SIMPLEX_UP_TO
 from workbench.papers.gavel.formulations.allocation import check
 from workbench.papers.gavel.formulations.max_min_fairness import NAME, MaxMinFairness, build
 from workbench.papers.gavel.instance import AllocationInstance, seen
-from workbench.scheduling.shares import isolated_share
+from workbench.scheduling.reference_shares import isolated_share
 from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
 from workbench.session.registry import find_formulation
 

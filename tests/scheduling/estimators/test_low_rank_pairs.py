@@ -14,9 +14,9 @@ from workbench.base.errors import InputError
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.synthetic import generate
-from workbench.scheduling.estimators.error import pair_error
 from workbench.scheduling.estimators.low_rank_pairs import LowRank, factorise
 from workbench.scheduling.estimators.oracle import Oracle
+from workbench.scheduling.estimators.pair_error import pair_error
 from workbench.scheduling.estimators.registry import ESTIMATORS, maker
 from workbench.scheduling.snapshot import LearningBelief, Observation
 

@@ -9,7 +9,7 @@ import pytest
 import workbench
 from workbench.base.errors import InputError
 from workbench.scenario.presets import preset
-from workbench.scheduling.estimators.error import pair_error, pair_errors
+from workbench.scheduling.estimators.pair_error import pair_error, pair_errors
 from workbench.scheduling.estimators.registry import DEFAULT, ESTIMATORS, Maker, maker
 from workbench.scheduling.estimators.speed_error import ErrorLog
 from workbench.scheduling.snapshot import LearningBelief

@@ -85,7 +85,7 @@ def easy(
 ) -> tuple[list[tuple[int, int]], Reservation | None]:
     """(row, type) of those who start down the line, and what the first job that does not fit is to have.
 
-    A `workbench.baselines.mechanisms.queue.Choose` with `lasts` and without the second part.
+    A `workbench.baselines.mechanisms.line_decision.Choose` with `lasts` and without the second part.
     """
     trial.final = True
     chosen = fill(rows, rule, trial)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from workbench.baselines.mechanisms import priority, queue, rounds
+from workbench.baselines.mechanisms import line_decision, priority, rounds
 from workbench.baselines.mechanisms.priority import PolicyAnswer
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
@@ -57,7 +57,7 @@ class LineScheduler(Scheduler):
         return knobs
 
     def timing(self, knobs: Knobs) -> Timing:
-        return rounds.timing(self._mechanism(knobs)) if in_rounds(knobs) else queue.timing(knobs)
+        return rounds.timing(self._mechanism(knobs)) if in_rounds(knobs) else line_decision.timing(knobs)
 
     def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
         return priority.start(scenario.cluster.types) if in_rounds(knobs) else None

@@ -26,7 +26,7 @@ from workbench.scenario.job import Job
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.decision import BoolArray, IntArray, Unit, WorkerType, unit_name
-from workbench.scheduling.shares import equal_share, isolated_share
+from workbench.scheduling.reference_shares import equal_share, isolated_share
 from workbench.scheduling.snapshot import Snapshot
 
 
@@ -443,8 +443,8 @@ def next_power_of_2(numbers: FloatArray) -> FloatArray:
 def isolated_throughput(data: AllocationInstance) -> FloatArray:
     """(jobs,) `throughput(m, X^iso)` in steps/s, > 0: every job owns `c_a / M` workers of each accelerator type.
 
-    A gang of z_m runs `c_a / (M z_m)` of its time on them (`workbench.scheduling.shares.isolated_share`), never in a
-    pair; where placement counts, in whichever of a type's two placements it is faster.
+    A gang of z_m runs `c_a / (M z_m)` of its time on them (`workbench.scheduling.reference_shares.isolated_share`),
+    never in a pair; where placement counts, in whichever of a type's two placements it is faster.
     """
     speed = np.where(data.can_run, data.speed, 0.0)
     best = np.zeros((len(data.jobs), len(data.workers)))

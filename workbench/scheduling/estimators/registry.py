@@ -11,10 +11,10 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.estimators import layered, low_rank_pairs
 from workbench.scheduling.estimators.bootstrapped_across_types import Bootstrapped
-from workbench.scheduling.estimators.error import pair_errors
 from workbench.scheduling.estimators.layered import Layered
 from workbench.scheduling.estimators.low_rank_pairs import LowRank
 from workbench.scheduling.estimators.oracle import NOISE, Noisy, Oracle, Servers
+from workbench.scheduling.estimators.pair_error import pair_errors
 from workbench.scheduling.estimators.pmi import Pmi
 from workbench.scheduling.estimators.speed_error import ErrorLog, Errors, speed_errors
 from workbench.scheduling.knob import Knob, Value, settle

@@ -25,7 +25,7 @@ from workbench.baselines.mechanisms.priority.carrying_out import carry_out
 from workbench.baselines.mechanisms.priority.knobs import AUTHORS, KNOBS
 from workbench.baselines.mechanisms.priority.memory import PriorityMemory, book, carry_over, start
 from workbench.baselines.mechanisms.priority.picking import PickedUnits, pick, priorities, type_order
-from workbench.baselines.mechanisms.priority.shares import PolicyAnswer, SharePolicy, allocate, due
+from workbench.baselines.mechanisms.priority.share_policy import PolicyAnswer, SharePolicy, allocate, due
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.snapshot import Snapshot
 

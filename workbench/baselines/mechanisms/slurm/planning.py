@@ -229,7 +229,7 @@ class SchedulingPass:
         return old if replace(seen, until_s=old.until_s) == old else None
 
     def _down(self, free: Iterable[Ask], could: Mapping[str, Ask], parts: Mapping[int, IdleCycle]) -> PassOutcome:
-        """PassOutcome the jobs of some nodes down the queue, as long as somebody behind could still start there."""
+        """Plan the jobs of some nodes down the queue, as long as somebody behind could still start there."""
         plan, last_s = PassOutcome(), self.now_s + 60.0 * self.site.settings["bf_window"]
         self._ends, self._later = sorted(self.held, key=UNTIL_S) if parts else [], {}
         self._planned = {part: Kept() for part in parts}

@@ -63,7 +63,7 @@ from workbench.scheduling.contract import MODEL, Knobs, Result
 from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import parameter, pyo
-from workbench.scheduling.shares import equal_share
+from workbench.scheduling.reference_shares import equal_share
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import (
     Programme,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from workbench.base.errors import InputError
 from workbench.baselines.isolated import Isolated, IsolatedInstance
-from workbench.scheduling.shares import equal_share, isolated_share
+from workbench.scheduling.reference_shares import equal_share, isolated_share
 from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
 
 COUNTS = st.lists(st.integers(0, 40), min_size=1, max_size=4).filter(any)

@@ -1,4 +1,4 @@
-"""Jobs in a line, served greedily: each gets the GPUs of one accelerator type, or waits."""
+"""The decision of a line: who stays, starts, makes room, or moves to a faster type; `line` says who is served."""
 
 from __future__ import annotations
 
