@@ -66,8 +66,8 @@ if TYPE_CHECKING:
     from workbench.scheduling.decision import Decision as Decision
     from workbench.scheduling.decision import InvalidDecision as InvalidDecision
     from workbench.scheduling.decision import Reason as Reason
+    from workbench.scheduling.declared_room import Room as Room
     from workbench.scheduling.knob import Knob as Knob
-    from workbench.scheduling.room import Room as Room
     from workbench.scheduling.snapshot import JobView as JobView
     from workbench.scheduling.snapshot import NodeView as NodeView
     from workbench.scheduling.snapshot import Snapshot as Snapshot
@@ -140,7 +140,7 @@ _MODULES = {
         ("session.registry", "find_formulation find_scheduler scheduler formulation skipped_rooms"),
         ("scheduling.contract", "Scheduler Formulation Timing Route"),
         ("scheduling.knob", "Knob"),
-        ("scheduling.room", "Room"),
+        ("scheduling.declared_room", "Room"),
         ("scheduling.snapshot", "Snapshot JobView NodeView"),
         ("scheduling.decision", "Decision Assignment Reason"),
         ("session.api", "snapshot_at route"),

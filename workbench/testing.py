@@ -21,7 +21,7 @@ from workbench.scenario.presets import is_preset, presets
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling import notation
 from workbench.scheduling.contract import Formulation, Knobs, Scheduler
-from workbench.scheduling.room import NAME, Room, check_declared
+from workbench.scheduling.declared_room import NAME, Room, check_declared
 from workbench.session.api import load
 from workbench.session.registry import find_formulation, formulations, is_own, rooms
 from workbench.simulation.job_at_time import Explained, JobAtTime

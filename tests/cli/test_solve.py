@@ -8,7 +8,7 @@ import pytest
 import workbench
 from tests.cli.support import strict
 from workbench.scheduling.contract import Formulation
-from workbench.scheduling.room import Room
+from workbench.scheduling.declared_room import Room
 from workbench.scheduling.solvers import Programme, TimeLimitError, UnboundedError, solve_matrix
 from workbench.session.registry import rooms
 

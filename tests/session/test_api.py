@@ -14,8 +14,8 @@ import workbench
 import workbench.session.api
 from workbench.base.errors import InputError, ScenarioError
 from workbench.scheduling.contract import Formulation, Result
+from workbench.scheduling.declared_room import Room
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.room import Room
 from workbench.session.registry import rooms
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import ipywidgets as w
 
 from workbench.scheduling.contract import Scheduler
-from workbench.scheduling.room import Room
+from workbench.scheduling.declared_room import Room
 from workbench.session.registry import find_scheduler, schedulers, skipped_rooms
 
 NARROW = 30

@@ -38,8 +38,8 @@ from widgets.work.thread import ThreadWork
 from widgets.work.work import Message, Workplace, when_idle
 from workbench.base.errors import InputError, WorkbenchError
 from workbench.scenario.scenario import Scenario, SchedulerEntry
+from workbench.scheduling.declared_room import Room
 from workbench.scheduling.estimators import registry
-from workbench.scheduling.room import Room
 from workbench.session.api import with_usable_schedulers
 from workbench.session.registry import (
     find_scheduler,

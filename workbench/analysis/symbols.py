@@ -14,7 +14,7 @@ import pandas as pd
 from workbench.scenario.presets import preset
 from workbench.scheduling import notation
 from workbench.scheduling.contract import Formulation
-from workbench.scheduling.room import Room
+from workbench.scheduling.declared_room import Room
 from workbench.session.api import snapshot_at, time_of_solve
 from workbench.session.registry import paper_rooms
 

@@ -42,10 +42,10 @@ from workbench.baselines.mechanisms.priority.explain import explain
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Route, StatedProblem
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Shares, Unit
+from workbench.scheduling.declared_room import Room
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
-from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import SolverFailedError, solve_model, stood_in
 from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Order

@@ -22,8 +22,8 @@ from workbench.baselines.mechanisms.slo import due_s, holds, places
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision
+from workbench.scheduling.declared_room import Room
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.job_at_time import Explained, JobAtTime
 

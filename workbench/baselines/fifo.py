@@ -40,8 +40,8 @@ from workbench.baselines.mechanisms.share_scheduler import require_sharing
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Timing
 from workbench.scheduling.decision import Decision, Shares, Unit
+from workbench.scheduling.declared_room import Room
 from workbench.scheduling.knob import Knob, Value
-from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.job_at_time import Explained, JobAtTime
 

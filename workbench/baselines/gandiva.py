@@ -33,10 +33,10 @@ from workbench.baselines.mechanisms.share_scheduler import PRESET
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Scheduler, Timing
 from workbench.scheduling.decision import Decision, Shares, Unit
+from workbench.scheduling.declared_room import Room
 from workbench.scheduling.estimators.node_speeds import Nodes, NodeSpeeds, nodes_of
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.reference_shares import isolated_share
-from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Observation, Snapshot
 
 Pair = tuple[str, str]

@@ -30,8 +30,8 @@ from workbench.baselines.mechanisms.slo import due_s, places
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason
+from workbench.scheduling.declared_room import Room
 from workbench.scheduling.placement import Gpus, Request, place, runs_spread
-from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.job_at_time import Explained, JobAtTime, Order
 

@@ -27,9 +27,9 @@ from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result, Route, StatedProblem
 from workbench.scheduling.decision import Shares
+from workbench.scheduling.declared_room import Room
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.reference_shares import isolated_share
-from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import SolverFailedError, solve_model, stood_in
 

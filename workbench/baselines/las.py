@@ -18,8 +18,8 @@ from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision
+from workbench.scheduling.declared_room import Room
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Snapshot
 
 AWARE = line_decision.aware(

@@ -26,7 +26,7 @@ from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision, Reason, Slot, Task
-from workbench.scheduling.room import Room
+from workbench.scheduling.declared_room import Room
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime
 

@@ -39,10 +39,10 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import job_orders
 from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Route, Scheduler, StatedProblem, Timing
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason
+from workbench.scheduling.declared_room import Room
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
-from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import (
     PROVEN,

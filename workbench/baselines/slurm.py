@@ -44,8 +44,8 @@ from workbench.baselines.mechanisms.slurm.site import ENTITY, JOB, NODE, Ask, Sl
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Decision, Reason, Verdict
+from workbench.scheduling.declared_room import Room
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.job_at_time import Explained, JobAtTime
 

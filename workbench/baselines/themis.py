@@ -33,10 +33,10 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision
+from workbench.scheduling.declared_room import Room
 from workbench.scheduling.job_orders import seconds
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.reference_shares import equal_share
-from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.job_at_time import Explained, JobAtTime
 

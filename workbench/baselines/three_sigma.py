@@ -50,10 +50,10 @@ from workbench.scheduling.contract import (
     Timing,
 )
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Unit
+from workbench.scheduling.declared_room import Room
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import parameter, pyo
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
-from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import (
     KEPT,

@@ -40,9 +40,9 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import job_orders
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision, IntArray
+from workbench.scheduling.declared_room import Room
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.reference_shares import equal_share
-from workbench.scheduling.room import Room
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.job_at_time import Explained, Fact, JobAtTime, Order
 

@@ -2,8 +2,8 @@
 
 A room is a package under `workbench/papers/`, a module under `workbench/baselines/`, or a package of its own that an
 installed distribution names as an entry point of the group `workbench.papers` (the room's name = the module). Each sets
-`ROOM = Room(...)` (`workbench.scheduling.room`); nothing else is edited to add one. A room that cannot be used is left
-out, and `skipped_rooms` says why. What a formulation and a scheduler are is in `workbench.scheduling.contract`.
+`ROOM = Room(...)` (`workbench.scheduling.declared_room`); nothing else is edited to add one. A room that cannot be used
+is left out, and `skipped_rooms` says why. What a formulation and a scheduler are is in `workbench.scheduling.contract`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from workbench.base.errors import MOST_OF_OURS, NOTHING, InputError, Words, Work
 from workbench.base.text import on_one_line
 from workbench.scheduling.contract import Formulation, Scheduler
 from workbench.scheduling.decision import Cause
+from workbench.scheduling.declared_room import Room, Study
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.room import Room, Study
 from workbench.session.own_scheduler import Decide, Declaration, FromFunction, check_name
 from workbench.simulation.job_at_time import Explainer
 from workbench.simulation.run import Run
@@ -232,7 +232,7 @@ def _load(place: _Place) -> Room | str:
         with contextlib.redirect_stdout(sys.stderr):  # standard output may be for one JSON value
             room = getattr(importlib.import_module(place.module), "ROOM", None)
         if not isinstance(room, Room):
-            expected = "ROOM = Room(...), from workbench.scheduling.room"
+            expected = "ROOM = Room(...), from workbench.scheduling.declared_room"
             raise InputError(f"{place.module}, ROOM", NOTHING if room is None else room, expected)
         if room.name != place.name:
             raise InputError(f"room {room.name}, name", room.name, f"{place.name}, as it is found by")

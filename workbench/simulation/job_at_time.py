@@ -1,7 +1,7 @@
 """One job of a run at one time: what it does, what it holds, what was free, and what the scheduler said and recorded.
 
 Everything is read from the run's tables. `Explained` is what a paper or a baseline adds to that in its own words: the
-room names a function `JobAtTime -> Explained` for each of its schedulers (`workbench.scheduling.room.Room`).
+room names a function `JobAtTime -> Explained` for each of its schedulers (`workbench.scheduling.declared_room.Room`).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from workbench.papers.chronus import explain
 from workbench.papers.chronus.formulations.leases import LeaseSelection
 from workbench.papers.chronus.scheduler import Chronus
-from workbench.scheduling.room import Room
+from workbench.scheduling.declared_room import Room
 
 ROOM = Room(
     name="chronus",

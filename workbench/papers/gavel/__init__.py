@@ -13,7 +13,7 @@ from workbench.papers.gavel.formulations.min_cost_slo import MinCostSlo
 from workbench.papers.gavel.formulations.shortest_job_first import ShortestJobFirst
 from workbench.papers.gavel.formulations.water_filling import Hierarchical, WaterFilling
 from workbench.papers.gavel.scheduler import SCHEDULERS
-from workbench.scheduling.room import Room
+from workbench.scheduling.declared_room import Room
 
 ROOM = Room(
     name="gavel",

@@ -6,7 +6,7 @@ from workbench.papers.hadar.formulations.offline import Offline
 from workbench.papers.hadar.formulations.round import HadarRound
 from workbench.papers.hadar.formulations.schedules import HadarSchedules
 from workbench.papers.hadar.scheduler import Hadar, HadarE
-from workbench.scheduling.room import Room
+from workbench.scheduling.declared_room import Room
 
 ROOM = Room(
     name="hadar",

@@ -8,7 +8,7 @@ from workbench.papers.hare.formulations.relaxed import Relaxation
 from workbench.papers.hare.formulations.time_indexed import TimeIndexed
 from workbench.papers.hare.formulations.time_indexed_lp import TimeIndexedLP
 from workbench.papers.hare.scheduler import Hare
-from workbench.scheduling.room import Room
+from workbench.scheduling.declared_room import Room
 
 ROOM = Room(
     name="hare",

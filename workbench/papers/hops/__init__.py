@@ -3,7 +3,7 @@
 from workbench.papers.hops import explain
 from workbench.papers.hops.formulations.round import HopsRound
 from workbench.papers.hops.scheduler import Hops
-from workbench.scheduling.room import Room
+from workbench.scheduling.declared_room import Room
 
 ROOM = Room(
     name="hops",
