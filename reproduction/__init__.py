@@ -6,6 +6,6 @@ and `EXHIBITS`. `python -m reproduction run gavel.fig8 --size full` computes one
 `python -m reproduction table` shows them all, each with its verdict by the rule of `reproduction.exhibits`.
 """
 
-from reproduction.figure import COLUMNS, Figure, Panel, Row
+from reproduction.figure import COLUMNS, Entry, PaperFigure, Plot
 
-__all__ = ["COLUMNS", "Figure", "Panel", "Row"]
+__all__ = ["COLUMNS", "Entry", "PaperFigure", "Plot"]

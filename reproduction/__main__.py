@@ -14,7 +14,7 @@ import pandas as pd
 from reproduction.exhibits import findings, verdict
 from reproduction.gap import GAPS, gap
 from reproduction.registry import chosen, exhibits, size_name
-from reproduction.results import FOLDER, Results, commit
+from reproduction.results import FOLDER, KeptResults, commit
 from reproduction.runner import MOST, Cell, run, wanted
 from reproduction.table import counts, rows
 from workbench.base.errors import InputError, WorkbenchError, counted
@@ -61,7 +61,7 @@ def _run(args: argparse.Namespace) -> int:
     for name, least, most in (("processes", 1, 64), ("seeds", 1, MOST)):
         if not least <= getattr(args, name) <= most:
             raise InputError(name, getattr(args, name), f"a whole number from {least} to {most}")
-    names, size, results = chosen(tuple(args.names)), size_name(args.size), Results(args.out)
+    names, size, results = chosen(tuple(args.names)), size_name(args.size), KeptResults(args.out)
 
     def left() -> str:
         found = [name for name in names if wanted(name, size, results, args.seeds)]
@@ -77,7 +77,7 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _shown(name: str, size: str, results: Results) -> str:
+def _shown(name: str, size: str, results: KeptResults) -> str:
     """The result of an exhibit at a size as a small table."""
     exhibit, table = exhibits()[name], results.read(name)
     if not exhibit.has(size):
@@ -115,7 +115,7 @@ def _gap(args: argparse.Namespace) -> int:
 
 
 def _table(args: argparse.Namespace) -> int:
-    found = rows(Results(args.out))
+    found = rows(KeptResults(args.out))
     if args.json:
         sys.stdout.write(json.dumps(found, indent=1, allow_nan=False) + "\n")
         return 0

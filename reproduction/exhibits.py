@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 
 import pandas as pd
 
-from reproduction.figure import Figure
+from reproduction.figure import PaperFigure
 from workbench.analysis.metrics.confidence import mean_interval
 
 NEAR = 0.1
@@ -69,7 +69,7 @@ class Exhibit:
 
     name: str
     says: str
-    compute: Callable[[Any], Figure] | None = None
+    compute: Callable[[Any], PaperFigure] | None = None
     claims: tuple[Claim, ...] = PRINTED
     seeded: bool = True
     timed: bool = False

@@ -17,7 +17,7 @@ from workbench.base.rounding import short_number
 COLUMNS = ("figure", "measure", "unit", "paper", "ours", "ratio", "why", "source")
 
 
-class Row(NamedTuple):
+class Entry(NamedTuple):
     """One measure.
 
     paper: the number that the paper prints, None where it prints none; ours: computed, NaN where there is none (`why`
@@ -33,7 +33,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class Plot:
     """A table for plotting, and the chart function that draws it."""
 
     frame: pd.DataFrame
@@ -46,13 +46,13 @@ class Panel:
 
 
 @dataclass(frozen=True, eq=False)
-class Figure:
+class PaperFigure:
     """A table or figure of a paper. panels: by letter as in the paper, empty where there is nothing to draw."""
 
     name: str
     title: str
-    rows: tuple[Row, ...]
-    panels: Mapping[str, Panel] = field(default_factory=dict)
+    rows: tuple[Entry, ...]
+    panels: Mapping[str, Plot] = field(default_factory=dict)
 
     @property
     def table(self) -> pd.DataFrame:
@@ -110,5 +110,5 @@ def _number(value: float | None) -> float:
     return math.nan if value is None else value
 
 
-def _ratio(row: Row) -> float:
+def _ratio(row: Entry) -> float:
     return math.nan if row.paper is None or row.paper == 0 else row.ours / row.paper

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 
 import pandas as pd
 
-from reproduction.figure import Figure, Panel, Row
-from reproduction.results import Results
+from reproduction.figure import Entry, PaperFigure, Plot
+from reproduction.results import KeptResults
 from workbench.analysis.charts.curves import curve
 from workbench.analysis.metrics.confidence import mean_interval
 from workbench.base.errors import InputError, counted
@@ -38,27 +38,27 @@ def beliefs(names: Iterable[str], errors: Iterable[float], seed: int) -> dict[st
     return {**{name: ESTIMATORS[name] for name in names}, **noisy}
 
 
-def rows(measure: str, found: Told, best: str, source: str = "ours", why: str = WHY) -> list[Row]:
+def rows(measure: str, found: Told, best: str, source: str = "ours", why: str = WHY) -> list[Entry]:
     """A measure by what is told, over that of who is told `best`, line by line."""
     return [
-        Row(f"{measure}, {line}, told {told} / told {best}", "1", None, value / found[line, best], why, source)
+        Entry(f"{measure}, {line}, told {told} / told {best}", "1", None, value / found[line, best], why, source)
         for (line, told), value in found.items()
         if told != best
     ]
 
 
-def errors_panel(found: Told, best: str) -> Panel:
+def errors_panel(found: Told, best: str) -> Plot:
     """Mean JCT against the error of what is told, over that of who is told `best`."""
     ratios = {key: (value / found[key[0], best],) * 3 for key, value in found.items()}
     return _panel(ratios, best)
 
 
-def worth(name: str, results: Results | None = None) -> Figure:
+def worth(name: str, results: KeptResults | None = None) -> PaperFigure:
     """What is kept of an exhibit `*.information`: every measure with its 95 % interval over seeds, and the curve.
 
     The curve is of the authors' data where there are some. Raises InputError where nothing is kept of it.
     """
-    kept = (results or Results()).read(name)
+    kept = (results or KeptResults()).read(name)
     if kept.empty:
         raise InputError("exhibit", name, "one whose results are kept")
     lines, ratios, best, drawn = [], {}, TYPES, min(kept["size"])
@@ -66,16 +66,18 @@ def worth(name: str, results: Results | None = None) -> Figure:
         mean, half = mean_interval(of["ours"])
         low, high = (mean, mean) if math.isnan(half) else (mean - half, mean + half)
         said = f"{counted(len(of), 'seed')}, 95 % interval {low:.3f} to {high:.3f}."
-        lines.append(Row(str(measure), "1", None, mean, said, f"size {size}"))
+        lines.append(Entry(str(measure), "1", None, mean, said, f"size {size}"))
         part = re.fullmatch("(?:mean )?JCT, (.+), told (.+) / told (.+)", str(measure))
         if part and size == drawn:
             best = part[3]
             ratios[part[1], part[2]] = mean, low, high
     exact = {(line, best): (1.0, 1.0, 1.0) for line, _ in ratios}
-    return Figure("What is known", f"What is kept of {name}", tuple(lines), {"a": _panel({**exact, **ratios}, best)})
+    return PaperFigure(
+        "What is known", f"What is kept of {name}", tuple(lines), {"a": _panel({**exact, **ratios}, best)}
+    )
 
 
-def _panel(ratios: Mapping[tuple[str, str], tuple[float, float, float]], best: str) -> Panel:
+def _panel(ratios: Mapping[tuple[str, str], tuple[float, float, float]], best: str) -> Plot:
     """ratios: by line and by what it is told the mean, from where to where, over that of who is told `best`.
 
     Who is told nothing is a line that no error moves: who is told so much wrong that its own is above it would be
@@ -92,7 +94,7 @@ def _panel(ratios: Mapping[tuple[str, str], tuple[float, float, float]], best: s
     frame = pd.DataFrame(points, columns=["line", "x", "y", "low", "high"]).sort_values(["line", "x"], kind="stable")
     y_title = f"Mean JCT over that of who is told {best}"
     options = {"title": "What errors cost", "x_title": "Error of speeds (standard deviation of the logarithm)"}
-    return Panel(frame, curve, {**options, "y_title": y_title})
+    return Plot(frame, curve, {**options, "y_title": y_title})
 
 
 def _error(sd: float) -> str:

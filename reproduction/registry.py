@@ -12,7 +12,7 @@ from typing import Any
 
 import reproduction
 from reproduction.exhibits import Exhibit
-from reproduction.figure import Figure
+from reproduction.figure import PaperFigure
 from workbench.base.errors import InputError, one_of
 
 VARIABLE = "WORKBENCH_REPRODUCTION_SIZE"
@@ -28,10 +28,10 @@ class Reproduction:
     title: str
     sizes: Mapping[str, Any]
     exhibits: tuple[Exhibit, ...]
-    causes: tuple[Callable[[Any], Figure], ...]
+    causes: tuple[Callable[[Any], PaperFigure], ...]
 
     @property
-    def figures(self) -> tuple[Callable[[Any], Figure], ...]:
+    def figures(self) -> tuple[Callable[[Any], PaperFigure], ...]:
         """What is computed at any size: functions from a size to a figure."""
         every = (each.compute for each in self.exhibits if each.sizes is None)
         return (*(compute for compute in every if compute is not None), *self.causes)

@@ -23,7 +23,7 @@ KEY = ["size", "seed"]
 KINDS = {"size": str, "seed": int, "measure": str, "unit": str, "paper": float, "ours": float, "cpu_s": float}
 
 
-class Results:
+class KeptResults:
     """The tables of a folder, which is made when something is put there."""
 
     def __init__(self, folder: Path = FOLDER) -> None:

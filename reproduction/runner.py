@@ -11,7 +11,7 @@ import pandas as pd
 
 from reproduction.exhibits import Exhibit, findings
 from reproduction.registry import exhibits, reproductions
-from reproduction.results import Results, commit
+from reproduction.results import KeptResults, commit
 from workbench.base.processes import in_processes
 
 FEWEST, MOST = 3, 30
@@ -31,7 +31,7 @@ class Cell(NamedTuple):
 def run(
     names: Sequence[str],
     size: str,
-    results: Results,
+    results: KeptResults,
     processes: int = 2,
     most: int = MOST,
     told: Callable[[Cell], None] = lambda cell: None,
@@ -53,7 +53,7 @@ def run(
         in_processes(compute, cells, processes, keep)
 
 
-def wanted(name: str, size: str, results: Results, most: int = MOST) -> list[int]:
+def wanted(name: str, size: str, results: KeptResults, most: int = MOST) -> list[int]:
     """The seeds to compute next: the first ones, then one at a time until the intervals are narrow."""
     exhibit, done = exhibits()[name], results.seeds(name, size)
     if not exhibit.has(size) or size not in _sizes(name):
@@ -77,7 +77,7 @@ def at_seed(size: Any, seed: int) -> Any:
 
 
 def compute(cell: Cell) -> pd.DataFrame:
-    """The measures of a cell, as `Results` keeps them."""
+    """The measures of a cell, as `KeptResults` keeps them."""
     exhibit = exhibits()[cell.name]
     assert exhibit.compute is not None
     began = _cpu_s()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from reproduction.figure import Figure, Row
+from reproduction.figure import Entry, PaperFigure
 from workbench.scenario.scenario import Scenario
 
 
@@ -22,16 +22,18 @@ class Smallest(NamedTuple):
     value: float
     tried: int
 
-    def figure(self, name: str, title: str, claim: str, source: str) -> Figure:
+    def figure(self, name: str, title: str, claim: str, source: str) -> PaperFigure:
         """As rows, the first one of what the claim bounds."""
         told = f"{self.example}."
         rows = (
-            Row(claim, "1", None, self.value, told, source),
-            Row("jobs of the smallest counterexample", "jobs", None, float(self.jobs), told, "ours"),
-            Row("GPUs of the smallest counterexample", "GPUs", None, float(self.gpus), told, "ours"),
-            Row("instances in which it held before", "instances", None, float(self.tried), "All smaller ones.", "ours"),
+            Entry(claim, "1", None, self.value, told, source),
+            Entry("jobs of the smallest counterexample", "jobs", None, float(self.jobs), told, "ours"),
+            Entry("GPUs of the smallest counterexample", "GPUs", None, float(self.gpus), told, "ours"),
+            Entry(
+                "instances in which it held before", "instances", None, float(self.tried), "All smaller ones.", "ours"
+            ),
         )
-        return Figure(name, title, rows)
+        return PaperFigure(name, title, rows)
 
 
 def one_gpu(minutes: tuple[int, ...], arrivals: tuple[int, ...], **others: Any) -> Scenario:

@@ -11,7 +11,7 @@ import pandas as pd
 from reproduction.exhibits import Exhibit, Finding, findings, verdict
 from reproduction.figure import as_html
 from reproduction.registry import exhibits
-from reproduction.results import Results
+from reproduction.results import KeptResults
 
 AUTHORS, TINY = "authors", "tiny"
 ALIKE = "deterministic"
@@ -20,17 +20,17 @@ BUILT_IN = ("full", "middle", "small")
 """Sizes with built-in data of which the table shows the first that was computed; tiny is for tests."""
 
 
-def rows(results: Results | None = None) -> list[dict[str, Any]]:
+def rows(results: KeptResults | None = None) -> list[dict[str, Any]]:
     """One row for each exhibit, as JSON has it: paper, what we get on the authors' data and on built-in data, verdict.
 
     The verdict is that on the authors' data where there is one. interval: of the first claim there, null above or
     below where it has no end.
     """
-    kept = results or Results()
+    kept = results or KeptResults()
     return [_row(name, exhibit, kept) for name, exhibit in exhibits().items()]
 
 
-def _row(name: str, exhibit: Exhibit, results: Results) -> dict[str, Any]:
+def _row(name: str, exhibit: Exhibit, results: KeptResults) -> dict[str, Any]:
     table = results.read(name)
     there = set(table["size"])
     authors = _at(name, exhibit, table, AUTHORS) if AUTHORS in there else None
@@ -84,7 +84,7 @@ class Evidence:
     """The kept results of a paper, for its page: exhibit by exhibit each claim with its outcome, and what each cause of
     a difference is worth where that is kept."""
 
-    def __init__(self, paper: str, results: Results | None = None) -> None:
+    def __init__(self, paper: str, results: KeptResults | None = None) -> None:
         self.rows = [row for row in rows(results) if row["id"].split(".")[0] == paper]
 
     @property

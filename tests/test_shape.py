@@ -82,7 +82,11 @@ def test_shape_of_a_tree(tool: ModuleType, tmp_path: Path) -> None:
     }
     assert (found["modules"], found["classes"]) == (17, 6)
     assert found["class_names_used_twice"] == {
-        "Run": ["workbench/papers/one/instance.py:2", "workbench/run.py:1"],
+        "Run": [
+            "workbench/papers/one/instance.py:2",
+            "workbench/reproduction/__init__.py:2",
+            "workbench/run.py:1",
+        ],
         "Unit": ["workbench/base/units.py:1", "widgets/parts.py:1"],
     }
     assert found["paper_parts"] == {

@@ -146,7 +146,7 @@ def parts_of(paper: str, root: Path = ROOT) -> dict[str, bool]:
 
 
 def shape(root: Path = ROOT) -> dict[str, Any]:
-    """All measures by name. Modules and classes are those of workbench/ and widgets/ without reproduction."""
+    """All measures by name. Of reproduction/ only lines and names used twice are counted, not modules and classes."""
     everything = read(root)
     modules = frozenset(source.module for source in everything)
     importers: dict[str, set[str]] = defaultdict(set)
@@ -155,7 +155,7 @@ def shape(root: Path = ROOT) -> dict[str, Any]:
             importers[found].add(source.module)
     ours = [source for source in everything if not source.in_reproduction]
     places: dict[str, list[str]] = defaultdict(list)
-    for source in ours:
+    for source in everything:
         for name, line in source.public:
             places[name].append(f"{source.path.as_posix()}:{line}")
     small = [s for s in ours if s.path.name != "__init__.py" and s.lines < SMALL and len(importers[s.module]) == 1]

@@ -7,7 +7,7 @@ from reproduction.chronus.first_days import figure_5, first_days, table_1
 from reproduction.chronus.guarantee import guarantee
 from reproduction.chronus.profiler import figure_6a, figure_6b, figure_6c, figure_6d
 from reproduction.chronus.selector import figure_7a, figure_7b, figure_7c, figure_7d
-from reproduction.chronus.settings import SIZES, Size
+from reproduction.chronus.settings import SIZES, ChronusSize
 from reproduction.exhibits import Claim, Exhibit
 
 BEST = "wDMR, best of the six - Chronus, {}least over all points".format
@@ -150,4 +150,4 @@ EXHIBITS = (
 )
 CAUSES = (first_days, reasons)
 
-__all__ = ["CAUSES", "EXHIBITS", "SIZES", "TITLE", "Size"]
+__all__ = ["CAUSES", "EXHIBITS", "SIZES", "TITLE", "ChronusSize"]

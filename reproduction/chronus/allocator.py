@@ -10,8 +10,8 @@ import pandas as pd
 
 from reproduction.chronus.lines import CHRONUS, HOUR, bars, drawn, mean, said, sweep, values
 from reproduction.chronus.missed import SAME, Gap
-from reproduction.chronus.settings import NODE_GPUS, Setting, Size, at, origin
-from reproduction.figure import Figure, Panel, Row
+from reproduction.chronus.settings import NODE_GPUS, ChronusSize, WorkloadSetting, at, origin
+from reproduction.figure import Entry, PaperFigure, Plot
 from reproduction.line import Line
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.base.errors import counted
@@ -27,32 +27,32 @@ PLACEMENTS = {
     QUASI: CHRONUS.but(QUASI, be_placement="quasi"),
     SEARCH: CHRONUS,
 }
-Points = Mapping[tuple[str, float], tuple[Setting, Line]]
+Points = Mapping[tuple[str, float], tuple[WorkloadSetting, Line]]
 
 
-def _points(size: Size, lines: Mapping[str, Line]) -> Points:
+def _points(size: ChronusSize, lines: Mapping[str, Line]) -> Points:
     return {(name, share): (at(size, hostile=share), line) for share in size.hostile for name, line in lines.items()}
 
 
-def _panels(found: pd.DataFrame, every: Points, what: str) -> Mapping[str, Panel]:
+def _panels(found: pd.DataFrame, every: Points, what: str) -> Mapping[str, Plot]:
     names = {key: (key[0], f"{100 * key[1]:g} %") for key in every}
     options: dict[str, Any] = {"x_title": "Hostile among jobs of several GPUs"}
     jct = {**options, "title": f"{what}: best effort", "y_title": "Mean JCT (h)"}
     misses = {**options, "title": f"{what}: misses", "y_title": MISSES}
     panels = {
-        "a": Panel(bars(found, "weighted_miss_rate", names), grouped_bars, misses),
-        "b": Panel(bars(found, "best_effort_jct_s", names, 1 / HOUR), grouped_bars, jct),
+        "a": Plot(bars(found, "weighted_miss_rate", names), grouped_bars, misses),
+        "b": Plot(bars(found, "best_effort_jct_s", names, 1 / HOUR), grouped_bars, jct),
     }
     return drawn(panels)
 
 
-def _rows(found: pd.DataFrame, every: Points, why: Callable[[str, float], str]) -> list[Row]:
+def _rows(found: pd.DataFrame, every: Points, why: Callable[[str, float], str]) -> list[Entry]:
     """why: of a line's name and a share."""
     rows = []
     for name, share in every:
         misses = values(found, (name, share), "weighted_miss_rate")
         rows.append(
-            Row(
+            Entry(
                 f"{MISSES}, {100 * share:g} % hostile, {name}",
                 "1",
                 None,
@@ -69,7 +69,7 @@ def _jct_ratio(found: pd.DataFrame, above: tuple[str, float], below: tuple[str, 
     return [up / down for up, down in pairs]
 
 
-def figure_8a(size: Size) -> Figure:
+def figure_8a(size: ChronusSize) -> PaperFigure:
     """Round-up on and off."""
     every = _points(size, ROUNDING)
     found = sweep(every, size.seeds)
@@ -77,7 +77,7 @@ def figure_8a(size: Size) -> Figure:
     for share in size.hostile:
         ratio = _jct_ratio(found, (ON, share), (OFF, share))
         rows.append(
-            Row(
+            Entry(
                 f"{JCT}, {100 * share:g} % hostile, with / without round-up",
                 "1",
                 None,
@@ -86,7 +86,7 @@ def figure_8a(size: Size) -> Figure:
                 SECTION,
             )
         )
-    return Figure("Fig. 8a", "Round-up", tuple(rows), _panels(found, every, "Round-up"))
+    return PaperFigure("Fig. 8a", "Round-up", tuple(rows), _panels(found, every, "Round-up"))
 
 
 def _both(found: pd.DataFrame, share: float, measure: str) -> tuple[float, float]:
@@ -94,7 +94,7 @@ def _both(found: pd.DataFrame, share: float, measure: str) -> tuple[float, float
     return mean(found, (OFF, share), measure), mean(found, (ON, share), measure)
 
 
-def _why_rounded(found: pd.DataFrame, setting: Setting, seeds: range) -> str:
+def _why_rounded(found: pd.DataFrame, setting: WorkloadSetting, seeds: range) -> str:
     """What round-up does to wDMR in a workload, in the paper and here."""
     share = setting.hostile
     gap = Gap.between(found, (OFF, share), (ON, share), "weighted_miss_rate")
@@ -104,7 +104,7 @@ def _why_rounded(found: pd.DataFrame, setting: Setting, seeds: range) -> str:
     return f"{paper} {gap.said('without it')} {cause}"
 
 
-def _demand(setting: Setting, seeds: range) -> float:
+def _demand(setting: WorkloadSetting, seeds: range) -> float:
     """GPUs of the jobs with deadlines rounded up, over those they ask for; NaN without such jobs."""
     gangs = [job.gpus for seed in seeds for job in setting.scenario(seed).jobs if job.rewards is not None]
     return sum(round_up(gang, NODE_GPUS) for gang in gangs) / sum(gangs) if gangs else math.nan
@@ -151,7 +151,7 @@ def _spent(waited_s: float, held_s: float) -> str:
     )
 
 
-def _best_effort(setting: Setting, seeds: range) -> str:
+def _best_effort(setting: WorkloadSetting, seeds: range) -> str:
     """How many jobs of a run have no deadline, and which of them a placement can change."""
     gangs = [job.gpus for seed in seeds for job in setting.scenario(seed).jobs if job.rewards is None]
     if not gangs:
@@ -163,7 +163,7 @@ def _best_effort(setting: Setting, seeds: range) -> str:
     )
 
 
-def figure_8b(size: Size) -> Figure:
+def figure_8b(size: ChronusSize) -> PaperFigure:
     """Where best-effort jobs are placed."""
     every = _points(size, PLACEMENTS)
     found = sweep(every, size.seeds)
@@ -173,7 +173,7 @@ def figure_8b(size: Size) -> Figure:
         for name in (QUASI, SEARCH):
             ratio = _jct_ratio(found, (name, share), (CONSOLIDATED, share))
             rows.append(
-                Row(
+                Entry(
                     f"{JCT}, {100 * share:g} % hostile, {name} / {CONSOLIDATED}",
                     "1",
                     None,
@@ -184,7 +184,7 @@ def figure_8b(size: Size) -> Figure:
                     SECTION,
                 )
             )
-    return Figure("Fig. 8b", "Placement of best effort", tuple(rows), _panels(found, every, "Placement"))
+    return PaperFigure("Fig. 8b", "Placement of best effort", tuple(rows), _panels(found, every, "Placement"))
 
 
 def _why_placed(found: pd.DataFrame, name: str, share: float) -> str:

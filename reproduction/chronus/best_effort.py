@@ -17,8 +17,8 @@ import numpy as np
 
 from reproduction.chronus.first_days import FILES, NODES, scenario
 from reproduction.chronus.lines import CHRONUS, CODED, KNOWN, THEMIS
-from reproduction.chronus.settings import NODE_GPUS, Size, at, origin
-from reproduction.figure import Figure, Row
+from reproduction.chronus.settings import NODE_GPUS, ChronusSize, at, origin
+from reproduction.figure import Entry, PaperFigure
 from workbench.analysis.metrics import summary
 from workbench.scenario.public_traces import fetch
 from workbench.scenario.throughput import FloatArray, Placement
@@ -54,7 +54,7 @@ LINES = (
 """Run times are known, as in the authors' end-to-end runs, but in the last."""
 
 
-def best_effort(size: Size) -> Figure:
+def best_effort(size: ChronusSize) -> PaperFigure:
     """Mean JCT of best effort under Themis over that under Chronus, and the misses of each."""
     mixed = at(size, workload="mix2")
     given = scenario(fetch(FILES[0])) if size.public else mixed.scenario(size.seeds[0])
@@ -62,14 +62,14 @@ def best_effort(size: Size) -> Figure:
     found = {line.name: summary(line.run(given)) for line in (*LINES, THEMIS)}
     jct_s = {name: float(of["best_effort_jct_s"]) for name, of in found.items()}
     rows = [
-        Row(f"JCT of best effort, Themis / {name}", "1", None, jct_s[THEMIS.name] / jct_s[name],
+        Entry(f"JCT of best effort, Themis / {name}", "1", None, jct_s[THEMIS.name] / jct_s[name],
             f"{where}. The paper, drawn: above 1.", "5.4")
         for name in jct_s if name != THEMIS.name
     ]  # fmt: skip
     rows += [
-        Row(f"{label}, {name}", "1" if label == "wDMR" else "jobs", None, float(of[measure]), f"{where}.", "5.4")
+        Entry(f"{label}, {name}", "1" if label == "wDMR" else "jobs", None, float(of[measure]), f"{where}.", "5.4")
         for name, of in found.items()
         for label, measure in (("wDMR", "weighted_miss_rate"), ("broken guarantees", "broken_guarantees"))
         if not math.isnan(float(of[measure]))
     ]
-    return Figure("5.4 best effort", "Best effort on MIX2, and the authors' program", tuple(rows))
+    return PaperFigure("5.4 best effort", "Best effort on MIX2, and the authors' program", tuple(rows))

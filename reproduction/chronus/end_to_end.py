@@ -26,8 +26,8 @@ from reproduction.chronus.lines import (
     values,
 )
 from reproduction.chronus.profiler import HEADROOM
-from reproduction.chronus.settings import TRACES, Setting, Size, at, origin
-from reproduction.figure import Figure, Panel, Row
+from reproduction.chronus.settings import TRACES, ChronusSize, WorkloadSetting, at, origin
+from reproduction.figure import Entry, PaperFigure, Plot
 from reproduction.line import Line
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
@@ -40,19 +40,19 @@ SAYS = {
     "mix1": "The paper, drawn: EDF and 3Sigma are about as good as Chronus.",
     "mix2": "The paper, drawn: Chronus lowest by far, the others see strict deadlines only.",
 }
-Points = Mapping[tuple[str, str], tuple[Setting, Line]]
+Points = Mapping[tuple[str, str], tuple[WorkloadSetting, Line]]
 
 
 def _name(trace: str, workload: str) -> str:
     return f"{trace}_{workload.upper()}"
 
 
-def schedulers(size: Size) -> tuple[Line, ...]:
+def schedulers(size: ChronusSize) -> tuple[Line, ...]:
     """All that are compared."""
     return tuple(line.but(line.name, **CODED) if size.coded and line in (CHRONUS, KNOWN) else line for line in ALL)
 
 
-def workloads(size: Size) -> dict[tuple[str, str], tuple[Setting, Line]]:
+def workloads(size: ChronusSize) -> dict[tuple[str, str], tuple[WorkloadSetting, Line]]:
     """All schedulers on all workloads."""
     return {
         (line.name, _name(trace, workload)): (at(size, trace, workload=workload), line)
@@ -73,12 +73,12 @@ def _mean(numbers: list[float]) -> float:
     return sum(known) / len(known) if known else math.nan
 
 
-def _misses(found: pd.DataFrame, every: Points, why: Mapping[str, str]) -> list[Row]:
+def _misses(found: pd.DataFrame, every: Points, why: Mapping[str, str]) -> list[Entry]:
     rows = []
     for (name, x), (setting, _) in every.items():
         numbers = values(found, (name, x), "weighted_miss_rate")
         rows.append(
-            Row(
+            Entry(
                 f"{MISSES}, {x}, {name}",
                 "1",
                 None,
@@ -90,13 +90,13 @@ def _misses(found: pd.DataFrame, every: Points, why: Mapping[str, str]) -> list[
     return rows
 
 
-def _jct(found: pd.DataFrame, xs: list[str]) -> list[Row]:
+def _jct(found: pd.DataFrame, xs: list[str]) -> list[Entry]:
     rows = []
     for x in xs:
         for line in (KNOWN, *OTHERS):
             numbers = ratio(found, x, line.name, CHRONUS.name, "best_effort_jct_s")
             rows.append(
-                Row(
+                Entry(
                     f"{JCT}, {x}, {line.name} / Chronus",
                     "1",
                     None,
@@ -108,7 +108,7 @@ def _jct(found: pd.DataFrame, xs: list[str]) -> list[Row]:
     return rows
 
 
-def _lead(found: pd.DataFrame, xs: list[str], names: tuple[str, ...]) -> list[Row]:
+def _lead(found: pd.DataFrame, xs: list[str], names: tuple[str, ...]) -> list[Entry]:
     """How Chronus stands to the best of the six."""
     rows = []
     for name in names:
@@ -118,7 +118,7 @@ def _lead(found: pd.DataFrame, xs: list[str], names: tuple[str, ...]) -> list[Ro
             for x in xs
         ]
         rows.append(
-            Row(
+            Entry(
                 f"{MISSES}, best of the six - {name}, least over all points",
                 "1",
                 None,
@@ -128,7 +128,7 @@ def _lead(found: pd.DataFrame, xs: list[str], names: tuple[str, ...]) -> list[Ro
             )
         )
         rows.append(
-            Row(
+            Entry(
                 f"{MISSES}, best of the six - {name}, greatest over all points",
                 "1",
                 None,
@@ -140,7 +140,7 @@ def _lead(found: pd.DataFrame, xs: list[str], names: tuple[str, ...]) -> list[Ro
     return rows
 
 
-def figure_9ab(size: Size) -> Figure:
+def figure_9ab(size: ChronusSize) -> PaperFigure:
     """SLO, MIX1 and MIX2."""
     every = workloads(size)
     found = sweep(every, size.seeds)
@@ -150,21 +150,21 @@ def figure_9ab(size: Size) -> Figure:
     rows = (*_misses(found, every, why), *_lead(found, xs, (CHRONUS.name, KNOWN.name)), *_jct(found, mixed))
     options = {"x_title": "Workload", "height": 340}
     panels = {
-        "a": Panel(
+        "a": Plot(
             bars(found, "weighted_miss_rate", {key: key for key in every}),
             grouped_bars,
             {**options, "title": "Weighted deadline miss rate", "y_title": MISSES},
         ),
-        "b": Panel(
+        "b": Plot(
             bars(found, "best_effort_jct_s", {key: key for key in every if key[1] in mixed}, 1 / 3600),
             grouped_bars,
             {**options, "title": "Best effort", "y_title": "Mean JCT (h)"},
         ),
     }
-    return Figure("Fig. 9a-b", "Schedulers on the workloads", rows, drawn(panels))
+    return PaperFigure("Fig. 9a-b", "Schedulers on the workloads", rows, drawn(panels))
 
 
-def figure_9cf(size: Size) -> Figure:
+def figure_9cf(size: ChronusSize) -> PaperFigure:
     """Densities of 80 to 160 %, of MIX2."""
     every = {
         (line.name, f"{trace}_MIX2 at {density} %"): (at(size, trace, density=density), line)
@@ -186,7 +186,7 @@ def figure_9cf(size: Size) -> Figure:
             for line in ALL
         }
         rows += [
-            Row(
+            Entry(
                 f"{MISSES}, {trace}_MIX2, {size.densities[-1]} % - {size.densities[0]} %, {name}",
                 "1",
                 None,
@@ -200,20 +200,20 @@ def figure_9cf(size: Size) -> Figure:
             (line.name, x): (line.name, density) for line in ALL for density, x in zip(size.densities, xs, strict=True)
         }
         options: dict[str, Any] = {"x_title": "Job density (%)"}
-        panels[letters[0]] = Panel(
+        panels[letters[0]] = Plot(
             points(found, "weighted_miss_rate", names).drop(columns=["low", "high"]),
             curve,
             {**options, "title": f"{trace}_MIX2: misses", "y_title": MISSES},
         )
-        panels[letters[1]] = Panel(
+        panels[letters[1]] = Plot(
             points(found, "best_effort_jct_s", names, 1 / 3600).drop(columns=["low", "high"]),
             curve,
             {**options, "title": f"{trace}_MIX2: best effort", "y_title": "Mean JCT (h)"},
         )
-    return Figure("Fig. 9c-f", "Job density", tuple(rows), drawn(panels))
+    return PaperFigure("Fig. 9c-f", "Job density", tuple(rows), drawn(panels))
 
 
-def changes(size: Size) -> dict[str, Line]:
+def changes(size: ChronusSize) -> dict[str, Line]:
     """Chronus with one thing changed."""
     return {
         "as it is": CHRONUS,
@@ -228,10 +228,10 @@ def changes(size: Size) -> dict[str, Line]:
     }
 
 
-def reasons(size: Size) -> Figure:
+def reasons(size: ChronusSize) -> PaperFigure:
     """Why: Chronus on MIX2 with one thing changed; the load of the jobs changed for it and two others."""
     lines = changes(size)
-    every: dict[Any, tuple[Setting, Line]] = {
+    every: dict[Any, tuple[WorkloadSetting, Line]] = {
         (name, trace): (at(size, trace), line) for trace in size.traces for name, line in lines.items()
     }
     trace = size.traces[0]
@@ -255,5 +255,5 @@ def reasons(size: Size) -> Figure:
             if not math.isnan(value)
         ]
         why = f"{said(numbers)} {origin(setting)}{': ' if told else ''}{', '.join(told)}."
-        rows.append(Row(f"{MISSES}, {of}_MIX2, {name}", "1", None, _mean(numbers), why, "ours"))
-    return Figure("5.4 reasons", "What the misses depend on", tuple(rows))
+        rows.append(Entry(f"{MISSES}, {of}_MIX2, {name}", "1", None, _mean(numbers), why, "ours"))
+    return PaperFigure("5.4 reasons", "What the misses depend on", tuple(rows))

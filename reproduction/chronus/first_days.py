@@ -15,8 +15,8 @@ from pathlib import Path
 import pandas as pd
 
 from reproduction.chronus.lines import CHARGED, CHRONUS, EDF, GENIE, KNOWN, THEMIS
-from reproduction.chronus.settings import DAY, NODE_GPUS, Size
-from reproduction.figure import Figure, Panel, Row
+from reproduction.chronus.settings import DAY, NODE_GPUS, ChronusSize
+from reproduction.figure import Entry, PaperFigure, Plot
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
 from workbench.analysis.metrics import summary
@@ -76,21 +76,21 @@ SHARES = {"P_MIX2": {"strict": 30.0, "soft": 60.0, "best effort": 10.0}, "P_SLO"
 """paper: Table 1, in %."""
 
 
-def table_1(size: Size) -> Figure:
+def table_1(size: ChronusSize) -> PaperFigure:
     """Jobs and kinds of jobs of the two workloads whose files are public."""
     rows = []
     for workload, name in zip(WORKLOADS, FILES, strict=True):
         jobs, read = _rows_of(name)
         why = f"Rows of the authors' file; {read - len(jobs)} of them are for 0 GPUs and are not run."
-        rows.append(Row(f"jobs, {workload}", "jobs", 30940.0, float(read), why, "Table 1"))
+        rows.append(Entry(f"jobs, {workload}", "jobs", 30940.0, float(read), why, "Table 1"))
         rows += [
-            Row(f"{kind} jobs, {workload}", "%", share, 100 * float((jobs["kind"] == kind).mean()), why, "Table 1")
+            Entry(f"{kind} jobs, {workload}", "%", share, 100 * float((jobs["kind"] == kind).mean()), why, "Table 1")
             for kind, share in SHARES[workload].items()
         ]
-    return Figure("Table 1", "Workloads", tuple(rows))
+    return PaperFigure("Table 1", "Workloads", tuple(rows))
 
 
-def figure_5(size: Size) -> Figure:
+def figure_5(size: ChronusSize) -> PaperFigure:
     """GPUs that are asked for by hour, of the Philly trace."""
     jobs, _ = _rows_of(FILES[0])
     hours = range(int(jobs["arrival_s"].max() // HOUR) + 1)
@@ -98,7 +98,7 @@ def figure_5(size: Size) -> Figure:
     why = "The paper draws it without a number. Arrivals that do not depend on each other would have about 1."
     counts = jobs.groupby(jobs["arrival_s"] // HOUR)["gpus"].size().reindex(hours, fill_value=0)
     rows = (
-        Row(
+        Entry(
             "variance / mean of the jobs that come in an hour",
             "1",
             None,
@@ -106,14 +106,14 @@ def figure_5(size: Size) -> Figure:
             why,
             "4.1",
         ),
-        Row("GPUs asked for, busiest hour / mean hour", "1", None, float(asked.max() / asked.mean()), why, "4.1"),
+        Entry("GPUs asked for, busiest hour / mean hour", "1", None, float(asked.max() / asked.mean()), why, "4.1"),
     )
     frame = pd.DataFrame({"line": "P_MIX2", "x": [float(hour) for hour in hours], "y": asked.to_numpy(dtype=float)})
     options = {"title": "GPUs asked for", "x_title": "Hour", "y_title": "GPUs", "dots": False}
-    return Figure("Fig. 5b", "Bursts of submissions", rows, {"b": Panel(frame, curve, options)})
+    return PaperFigure("Fig. 5b", "Bursts of submissions", rows, {"b": Plot(frame, curve, options)})
 
 
-def first_days(size: Size) -> Figure:
+def first_days(size: ChronusSize) -> PaperFigure:
     """The kept measures, or those of a run with the authors' files."""
     files = zip(WORKLOADS, FILES, strict=True)
     table = pd.concat([measured(name, fetch(file)) for name, file in files]) if size.public else kept()
@@ -132,7 +132,7 @@ def first_days(size: Size) -> Figure:
         ]
         why = ". ".join([CHARGED.get(str(values["line"]), "Run times known"), ", ".join(told)]).removesuffix(". ")
         rows.append(
-            Row(
+            Entry(
                 f"wDMR, {values['workload']}, {values['line']}",
                 "1",
                 None,
@@ -145,4 +145,4 @@ def first_days(size: Size) -> Figure:
     bars = bars[["series", "group", "value"]].assign(low=bars["value"], high=bars["value"])
     options = {"title": "Weighted deadline miss rate", "x_title": "The authors' files", "y_title": "wDMR"}
     title = f"The authors' Philly files, first {DAYS} days, {JOBS:,} jobs on {NODES} nodes of {NODE_GPUS} GPUs"
-    return Figure("5.4 trace", title, tuple(rows), {"a": Panel(bars, grouped_bars, options)})
+    return PaperFigure("5.4 trace", title, tuple(rows), {"a": Plot(bars, grouped_bars, options)})

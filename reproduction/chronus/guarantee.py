@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-from reproduction.figure import Figure
+from reproduction.figure import PaperFigure
 from reproduction.smallest import Smallest, one_gpu
 from workbench.analysis.metrics import summary
 from workbench.session.api import simulate
@@ -22,7 +22,7 @@ def broken(minutes: tuple[int, ...], deadlines: tuple[int, ...], arrivals: tuple
     return int(summary(run)["broken_guarantees"])
 
 
-def guarantee(size: Any) -> Figure:
+def guarantee(size: Any) -> PaperFigure:
     """Chronus guarantees deadlines by whole leases and leaves out what a restart costs."""
     tried, leases = 0, [LEASE_MIN * count for count in range(1, 4)]
     for jobs in range(1, 3):

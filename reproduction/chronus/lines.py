@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import pandas as pd
 
 from reproduction.chronus.missed import missed
-from reproduction.chronus.settings import Setting, is_short
-from reproduction.figure import Panel
+from reproduction.chronus.settings import WorkloadSetting, is_short
+from reproduction.figure import Plot
 from reproduction.line import Line
 from workbench.analysis.metrics import per_job, summary
 from workbench.base.errors import counted
@@ -58,7 +58,7 @@ Measured = Mapping[str, float]
 
 
 @cache
-def measured(setting: Setting, line: Line, seed: int) -> Measured:
+def measured(setting: WorkloadSetting, line: Line, seed: int) -> Measured:
     """`MEASURES` of a run, those of `missed`, and three more.
 
     short_jct_s: mean JCT of the jobs of Short; plan_s: seconds of the longest plan; best_effort_waited_s: of the JCT of
@@ -86,7 +86,7 @@ def _plan_s(run: Run) -> float:
     return float((made["build_s"] + made["solve_s"]).max()) if len(made) else math.nan
 
 
-def sweep(points: Mapping[X, tuple[Setting, Line]], seeds: range) -> pd.DataFrame:
+def sweep(points: Mapping[X, tuple[WorkloadSetting, Line]], seeds: range) -> pd.DataFrame:
     """One row per point and seed: x, seed and `measured`."""
     rows = [
         {"x": x, "seed": seed, **measured(setting, line, seed)}
@@ -133,6 +133,6 @@ def bars(found: pd.DataFrame, measure: str, names: Mapping[Any, tuple[str, str]]
     return points(found, measure, names, scale).rename(columns=columns)
 
 
-def drawn(panels: Mapping[str, Panel]) -> dict[str, Panel]:
+def drawn(panels: Mapping[str, Plot]) -> dict[str, Plot]:
     """The panels that have something to draw: at the tiny size there may be no best-effort job."""
     return {letter: panel for letter, panel in panels.items() if not panel.frame.empty}

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 import pandas as pd
 
 from reproduction.chronus.lines import CHRONUS, bars, mean, points, said, sweep, values
-from reproduction.chronus.settings import NODE_GPUS, Setting, Size, at, origin
-from reproduction.figure import Figure, Panel, Row
+from reproduction.chronus.settings import NODE_GPUS, ChronusSize, WorkloadSetting, at, origin
+from reproduction.figure import Entry, PaperFigure, Plot
 from reproduction.line import Line
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
@@ -30,12 +30,12 @@ PAPER = CHRONUS.but(CHRONUS.name, profile_s=300, profile_gpu_s=None)
 """With the paper's T_profile, for every job alike."""
 
 
-def _mixed(size: Size) -> Setting:
+def _mixed(size: ChronusSize) -> WorkloadSetting:
     """Short and H_MIX2 together."""
     return at(size, short=True)
 
 
-def _sizes(size: Size) -> dict[str, tuple[Setting, Line]]:
+def _sizes(size: ChronusSize) -> dict[str, tuple[WorkloadSetting, Line]]:
     """Fixed sizes, by their GPUs, and the dynamic one."""
     setting = _mixed(size)
     found = {}
@@ -47,7 +47,7 @@ def _sizes(size: Size) -> dict[str, tuple[Setting, Line]]:
     return found
 
 
-def figure_6a(size: Size) -> Figure:
+def figure_6a(size: ChronusSize) -> PaperFigure:
     """Fixed sizes of the profiling cluster against the dynamic one."""
     every = _sizes(size)
     found = sweep(every, size.seeds)
@@ -59,7 +59,7 @@ def figure_6a(size: Size) -> Figure:
             (MISSES, "1", "weighted_miss_rate", paper[1]),
         ):
             rows.append(
-                Row(
+                Entry(
                     f"{label}, {name}",
                     unit,
                     printed,
@@ -70,7 +70,7 @@ def figure_6a(size: Size) -> Figure:
                 )
             )
     rows.append(
-        Row(
+        Entry(
             f"{MISSES}, {DYNAMIC} / best fixed size",
             "1",
             None,
@@ -81,18 +81,18 @@ def figure_6a(size: Size) -> Figure:
     )
     delay = {name: ("mean delay", name) for name in every}
     panels = {
-        "a": Panel(
+        "a": Plot(
             bars(found, "weighted_miss_rate", {name: (MISSES, name) for name in every}),
             grouped_bars,
             {"title": "Size of the profiling cluster", "x_title": "Size", "y_title": MISSES},
         ),
-        "b": Panel(
+        "b": Plot(
             bars(found, "mean_profiling_delay_s", delay),
             grouped_bars,
             {"title": "Delay before profiling", "x_title": "Size", "y_title": "Delay (s)"},
         ),
     }
-    return Figure("Fig. 6a", "Size of the profiling cluster", tuple(rows), panels)
+    return PaperFigure("Fig. 6a", "Size of the profiling cluster", tuple(rows), panels)
 
 
 def _why(name: str, found: float, with_more: float) -> str:
@@ -112,7 +112,7 @@ def _over_best(found: pd.DataFrame, names: Iterable[str]) -> float:
     return mean(found, DYNAMIC, "weighted_miss_rate") / fixed if fixed else math.nan
 
 
-def figure_6b(size: Size) -> Figure:
+def figure_6b(size: ChronusSize) -> PaperFigure:
     """Submission control: at most 24 GPUs of a user in each interval."""
     setting = _mixed(size)
     every = {FREE: (setting, PAPER.but(FREE, submission_gpus=None)), CONTROLLED: (setting, PAPER)}
@@ -122,7 +122,7 @@ def figure_6b(size: Size) -> Figure:
         longest = values(found, name, "max_profiling_delay_s")
         why = "From arrival on, so that time held back counts; the users and their batches are ours."
         rows.append(
-            Row(
+            Entry(
                 f"longest profiling delay, {name} submission control",
                 "s",
                 paper,
@@ -132,7 +132,7 @@ def figure_6b(size: Size) -> Figure:
             )
         )
         rows.append(
-            Row(
+            Entry(
                 f"profiling delay, mean, {name} submission control",
                 "s",
                 None,
@@ -146,7 +146,7 @@ def figure_6b(size: Size) -> Figure:
         for a, b in zip(*(values(found, name, "max_profiling_delay_s") for name in (FREE, CONTROLLED)), strict=True)
     ]
     rows.append(
-        Row(
+        Entry(
             f"longest profiling delay, {CONTROLLED} / {FREE}",
             "1",
             LONGEST_CONTROLLED_S / LONGEST_FREE_S,
@@ -157,15 +157,15 @@ def figure_6b(size: Size) -> Figure:
         )
     )
     names = {name: ("longest", name) for name in every}
-    panel = Panel(
+    panel = Plot(
         bars(found, "max_profiling_delay_s", names),
         grouped_bars,
         {"title": "Submission control", "x_title": "Submission control", "y_title": "Longest delay (s)"},
     )
-    return Figure("Fig. 6b", "Submission control", tuple(rows), {"a": panel})
+    return PaperFigure("Fig. 6b", "Submission control", tuple(rows), {"a": panel})
 
 
-def _batches_over(setting: Setting, seeds: range) -> float:
+def _batches_over(setting: WorkloadSetting, seeds: range) -> float:
     """The share of batches, jobs of a user that arrive together, that ask for more GPUs than the control allows."""
     asked: Counter[tuple[int, str | None, float]] = Counter()
     for seed in seeds:
@@ -174,12 +174,12 @@ def _batches_over(setting: Setting, seeds: range) -> float:
     return sum(gpus > QUOTA_GPUS for gpus in asked.values()) / len(asked)
 
 
-def figure_6c(size: Size) -> Figure:
+def figure_6c(size: ChronusSize) -> PaperFigure:
     """Completion times of short jobs, which end in the profiler."""
     every = {**_sizes(size), SHORTEST: (_mixed(size), Line(SHORTEST, "srtf"))}
     found = sweep(every, size.seeds)
     rows = [
-        Row(
+        Entry(
             f"JCT of short jobs, {name}",
             "s",
             None,
@@ -192,7 +192,7 @@ def figure_6c(size: Size) -> Figure:
     ]
     ratio, with_more = (mean(found, x, "short_jct_s") / mean(found, SHORTEST, "short_jct_s") for x in (DYNAMIC, ROOMY))
     rows.append(
-        Row(
+        Entry(
             "JCT of short jobs, dynamic / SRTF",
             "1",
             None,
@@ -202,15 +202,15 @@ def figure_6c(size: Size) -> Figure:
             SECTION,
         )
     )
-    panel = Panel(
+    panel = Plot(
         bars(found, "short_jct_s", {name: ("short jobs", name) for name in every}),
         grouped_bars,
         {"title": "Short jobs", "x_title": "Size", "y_title": "Mean JCT (s)"},
     )
-    return Figure("Fig. 6c", "Short jobs", tuple(rows), {"a": panel})
+    return PaperFigure("Fig. 6c", "Short jobs", tuple(rows), {"a": panel})
 
 
-def figure_6d(size: Size) -> Figure:
+def figure_6d(size: ChronusSize) -> PaperFigure:
     """Gaussian errors of profiled run times."""
     every = {
         (workload, noise): (at(size, workload=workload), PAPER.but(f"noise {noise:g}", runtime_noise=noise))
@@ -223,7 +223,7 @@ def figure_6d(size: Size) -> Figure:
         numbers = values(found, (workload, noise), "weighted_miss_rate")
         broken = mean(found, (workload, noise), "broken_guarantees")
         rows.append(
-            Row(
+            Entry(
                 f"{MISSES}, {size.traces[0]}_{workload.upper()}, noise {100 * noise:g} %",
                 "1",
                 None,
@@ -233,9 +233,9 @@ def figure_6d(size: Size) -> Figure:
             )
         )
     names = {key: (f"{size.traces[0]}_{key[0].upper()}", 100 * key[1]) for key in every}
-    panel = Panel(
+    panel = Plot(
         points(found, "weighted_miss_rate", names),
         curve,
         {"title": "Errors of profiled run times", "x_title": "Standard deviation (%)", "y_title": MISSES},
     )
-    return Figure("Fig. 6d", "Errors of the profiler", tuple(rows), {"a": panel})
+    return PaperFigure("Fig. 6d", "Errors of the profiler", tuple(rows), {"a": panel})

@@ -8,8 +8,8 @@ import pandas as pd
 
 from reproduction.chronus.lines import CHRONUS, HOUR, bars, mean, points, said, sweep, values
 from reproduction.chronus.missed import PARTS, SAME, Gap
-from reproduction.chronus.settings import Setting, Size, at, origin, times
-from reproduction.figure import Figure, Panel, Row
+from reproduction.chronus.settings import ChronusSize, WorkloadSetting, at, origin, times
+from reproduction.figure import Entry, PaperFigure, Plot
 from reproduction.line import Line
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
@@ -27,7 +27,7 @@ def of_lease(minutes: int) -> Line:
     return CHRONUS.but(f"{minutes} min", slo_lease_s=lease_s, be_lease_s=min(BEST_EFFORT_LEASE_S, lease_s))
 
 
-def figure_7a(size: Size) -> Figure:
+def figure_7a(size: ChronusSize) -> PaperFigure:
     """Length of SLO leases."""
     setting = at(size)
     every = {minutes: (setting, of_lease(minutes)) for minutes in size.lease_min}
@@ -37,7 +37,7 @@ def figure_7a(size: Size) -> Figure:
         misses, jct = (values(found, minutes, measure) for measure in ("weighted_miss_rate", "best_effort_jct_s"))
         restarts = mean(found, minutes, "restarts")
         rows.append(
-            Row(
+            Entry(
                 f"{MISSES}, leases of {minutes} min",
                 "1",
                 None,
@@ -47,7 +47,7 @@ def figure_7a(size: Size) -> Figure:
             )
         )
         rows.append(
-            Row(
+            Entry(
                 f"JCT of best effort, leases of {minutes} min",
                 "h",
                 None,
@@ -58,7 +58,7 @@ def figure_7a(size: Size) -> Figure:
         )
     best = min(every, key=lambda minutes: mean(found, minutes, "weighted_miss_rate"))
     rows.append(
-        Row(
+        Entry(
             "length of the lease with the lowest wDMR",
             "min",
             20.0,
@@ -69,15 +69,15 @@ def figure_7a(size: Size) -> Figure:
         )
     )
     names = {minutes: (MISSES, minutes) for minutes in every}
-    panel = Panel(
+    panel = Plot(
         points(found, "weighted_miss_rate", names),
         curve,
         {"title": "Length of SLO leases", "x_title": "Lease (min)", "y_title": MISSES},
     )
-    return Figure("Fig. 7a", "Length of SLO leases", tuple(rows), {"a": panel})
+    return PaperFigure("Fig. 7a", "Length of SLO leases", tuple(rows), {"a": panel})
 
 
-def _mean_runtime_s(setting: Setting, seeds: range) -> float:
+def _mean_runtime_s(setting: WorkloadSetting, seeds: range) -> float:
     """Seconds that a job of the workload runs on its whole gang, over all seeds."""
     found: list[float] = []
     for seed in seeds:
@@ -90,7 +90,7 @@ def _mean_runtime_s(setting: Setting, seeds: range) -> float:
 OBJECTIVE, FEASIBLE, GREEDY = "objective", "feasibility only", "greedy (ours)"
 
 
-def figure_7b(size: Size) -> Figure:
+def figure_7b(size: ChronusSize) -> PaperFigure:
     """With the objective against any plan that is feasible, and against leases that are never planned again."""
     setting = at(size)
     every = {
@@ -101,7 +101,7 @@ def figure_7b(size: Size) -> Figure:
     found = sweep(every, size.seeds)
     kinds = {"weighted_miss_rate": MISSES, "strict_miss_rate": f"{MISSES}, strict", "soft_miss_rate": f"{MISSES}, soft"}
     rows = [
-        Row(
+        Entry(
             f"{label}, {name}",
             "1",
             None,
@@ -113,8 +113,8 @@ def figure_7b(size: Size) -> Figure:
         for name in every
     ]
     frame = bars(found, "soft_miss_rate", {name: ("soft", name) for name in every})
-    panel = Panel(frame, grouped_bars, {"title": "Objective", "x_title": "Plan", "y_title": "wDMR of soft jobs"})
-    return Figure("Fig. 7b", "Objective against feasibility", tuple(rows), {"a": panel})
+    panel = Plot(frame, grouped_bars, {"title": "Objective", "x_title": "Plan", "y_title": "wDMR of soft jobs"})
+    return PaperFigure("Fig. 7b", "Objective against feasibility", tuple(rows), {"a": panel})
 
 
 def _why_objective(found: pd.DataFrame, name: str, measure: str) -> str:
@@ -146,7 +146,7 @@ def _why_no_more(gap: float, without: float, refused: float) -> str:
     return "Not in the paper's direction, and no number of these runs says why."
 
 
-def figure_7c(size: Size) -> Figure:
+def figure_7c(size: ChronusSize) -> PaperFigure:
     """What becomes of jobs that were refused a guarantee."""
     every = {
         f"{trace}_{workload.upper()}": (at(size, trace, workload=workload), CHRONUS)
@@ -159,7 +159,7 @@ def figure_7c(size: Size) -> Figure:
         numbers = values(found, name, "unguaranteed_miss_rate")
         count = mean(found, name, "unguaranteed")
         rows.append(
-            Row(
+            Entry(
                 f"{MISSES} of the unguaranteed, {name}",
                 "1",
                 None,
@@ -169,18 +169,18 @@ def figure_7c(size: Size) -> Figure:
             )
         )
     frame = bars(found, "unguaranteed_miss_rate", {name: ("unguaranteed", name) for name in every})
-    panel = Panel(frame, grouped_bars, {"title": "Jobs without a guarantee", "x_title": "Workload", "y_title": MISSES})
-    return Figure("Fig. 7c", "Jobs without a guarantee", tuple(rows), {"a": panel})
+    panel = Plot(frame, grouped_bars, {"title": "Jobs without a guarantee", "x_title": "Workload", "y_title": MISSES})
+    return PaperFigure("Fig. 7c", "Jobs without a guarantee", tuple(rows), {"a": panel})
 
 
-def figure_7d(size: Size) -> Figure:
+def figure_7d(size: ChronusSize) -> PaperFigure:
     """Seconds of the longest plan, the cluster and the jobs growing together."""
     every = {scale: (times(at(size), scale), CHRONUS) for scale in size.scales}
     found = sweep(every, size.seeds[:1])
     rows = []
     for scale, (setting, _) in every.items():
         rows.append(
-            Row(
+            Entry(
                 f"longest plan, {setting.nodes} nodes, {setting.jobs} jobs",
                 "s",
                 None,
@@ -191,7 +191,7 @@ def figure_7d(size: Size) -> Figure:
         )
     slowest = max(every, key=lambda scale: mean(found, scale, "plan_s"))
     rows.append(
-        Row(
+        Entry(
             "longest plan of all",
             "s",
             LONGEST_S,
@@ -201,9 +201,9 @@ def figure_7d(size: Size) -> Figure:
         )
     )
     names = {scale: ("longest plan", setting.nodes * 8) for scale, (setting, _) in every.items()}
-    panel = Panel(
+    panel = Plot(
         points(found, "plan_s", names),
         curve,
         {"title": "Latency of plans", "x_title": "GPUs", "y_title": "Seconds", "whole_x": True},
     )
-    return Figure("Fig. 7d", "Latency of plans", tuple(rows), {"a": panel})
+    return PaperFigure("Fig. 7d", "Latency of plans", tuple(rows), {"a": panel})

@@ -69,7 +69,7 @@ HOSTILE = {2: 3, 4: 3, 8: 7, 16: 12}
 
 
 @dataclass(frozen=True)
-class Size:
+class ChronusSize:
     """How large a reproduction is.
 
     seeds: of every point; clusters: trace, nodes, jobs at a density of 100 %, and how many times as many of them come
@@ -100,10 +100,10 @@ class Size:
 SIZES = {
     size.name: size
     for size in (
-        Size(
+        ChronusSize(
             "tiny", range(1), (("H", 4, 16, 8.0),), (100, 120), (0.1, 0.4), (0.0, 1.0), (20, 60), (0.6,), (1, 2), False
         ),
-        Size(
+        ChronusSize(
             "small",
             range(3),
             (("H", 5, 25, 8.0), ("P", 4, 40, 2.0)),
@@ -115,7 +115,7 @@ SIZES = {
             (1, 2),
             False,
         ),
-        Size(
+        ChronusSize(
             "middle",
             range(3),
             (("H", 8, 50, 8.0), ("P", 5, 60, 2.0)),
@@ -127,7 +127,7 @@ SIZES = {
             (1, 2, 4),
             False,
         ),
-        Size(
+        ChronusSize(
             "full",
             range(3),
             (("H", 16, 120, 8.0), ("P", 10, 120, 2.0)),
@@ -145,12 +145,12 @@ SIZES["authors"] = replace(SIZES["full"], name="authors", clusters=(("P", 10, 12
 
 
 @dataclass(frozen=True)
-class Setting:
+class WorkloadSetting:
     """One workload, but for the seed.
 
-    faster: see `Size`; jobs: at a density of 100 %; short: whether those of Short are mixed in; hostile: share of the
-    jobs with several GPUs that get a size that is hostile to consolidation; load: None, the trace's; public: from the
-    authors' file.
+    faster: see `ChronusSize`; jobs: at a density of 100 %; short: whether those of Short are mixed in; hostile: share
+    of the jobs with several GPUs that get a size that is hostile to consolidation; load: None, the trace's; public:
+    from the authors' file.
     """
 
     trace: str
@@ -179,14 +179,14 @@ class Setting:
         return made if self.density == 100 else at_density(made, self.density, seed)
 
 
-def at(size: Size, trace: str | None = None, **others: Any) -> Setting:
+def at(size: ChronusSize, trace: str | None = None, **others: Any) -> WorkloadSetting:
     """A workload on a size's part of the paper's cluster; trace: by default the size's first one."""
     trace = trace or size.traces[0]
-    found = next(Setting(*cluster, **others) for cluster in size.clusters if cluster[0] == trace)
+    found = next(WorkloadSetting(*cluster, **others) for cluster in size.clusters if cluster[0] == trace)
     return replace(found, public=trace == "P" and size.public)
 
 
-def origin(setting: Setting) -> str:
+def origin(setting: WorkloadSetting) -> str:
     """Where the jobs of a workload come from, for a row."""
     where = f"{setting.nodes} nodes of {NODE_GPUS} GPUs"
     if setting.public:
@@ -210,7 +210,7 @@ def _as_short(job: Job) -> Job:
 
 
 @cache
-def drawn(setting: Setting, seed: int) -> Scenario:
+def drawn(setting: WorkloadSetting, seed: int) -> Scenario:
     """The jobs without deadlines, in the time in which they are the load that is wanted."""
     trace, count = TRACES[setting.trace], setting.jobs
     work = Workload.build(_cluster(setting.nodes), "chronus", scaling=POWER)
@@ -249,7 +249,7 @@ def _submitted(rng: np.random.Generator, count: int, window_s: float, batch: flo
     return times[number], users[number]
 
 
-def _from_file(setting: Setting, seed: int) -> Scenario:
+def _from_file(setting: WorkloadSetting, seed: int) -> Scenario:
     """The jobs of one day of the authors' file, as many of them as there are nodes of the paper's cluster."""
     path, cluster = fetch("chronus_philly_mix2"), _cluster(setting.nodes)
     from_s = seed * EVERY_DAYS % DAYS * DAY
@@ -265,6 +265,6 @@ def _cluster(nodes: int) -> dict[str, Any]:
     return cluster_of(node_groups(("node", "v100", nodes, NODE_GPUS)), 100.0)
 
 
-def times(setting: Setting, scale: int) -> Setting:
+def times(setting: WorkloadSetting, scale: int) -> WorkloadSetting:
     """So many times the nodes and the jobs."""
     return replace(setting, nodes=setting.nodes * scale, jobs=setting.jobs * scale)

@@ -11,7 +11,7 @@ from reproduction.gavel.pairs import figure_1b, figure_15
 from reproduction.gavel.program import program
 from reproduction.gavel.rounds import figure_13
 from reproduction.gavel.runtime import figure_12
-from reproduction.gavel.settings import SIZES, Size
+from reproduction.gavel.settings import SIZES, GavelSize
 
 CURVE = Claim("mean JCT*, agnostic / Gavel, * jobs/h", ">", 1)
 LOAD = Claim("highest steady rate, Gavel / agnostic", ">=", 1)
@@ -113,4 +113,4 @@ EXHIBITS = (
     ),
 )
 
-__all__ = ["EXHIBITS", "SIZES", "TITLE", "Size"]
+__all__ = ["EXHIBITS", "SIZES", "TITLE", "GavelSize"]

@@ -25,7 +25,7 @@ SAME_S = 1e-3
 """Rounds that begin so near to each other, in s, begin together; their log has all digits."""
 
 
-class Difference(NamedTuple):
+class RoundDifference(NamedTuple):
     """The first round that differs. theirs, ours: (job's number, type, GPUs) of who runs; share: the largest difference
     between the shares that hold then, ours less theirs, of `job` on `type`; level_theirs, level_ours: the least
     normalised throughput under these shares, which the policy maximises."""
@@ -50,7 +50,7 @@ class Difference(NamedTuple):
         )
 
 
-def first_difference(case: Path, data: Path) -> Difference | None:
+def first_difference(case: Path, data: Path) -> RoundDifference | None:
     """Of a log of the authors' max-min fairness (`sim_rounds_*.json`); None if every round has the same jobs on the
     same types. data: the folder of their traces and throughputs."""
     log = parse_json(case.read_text(encoding="utf-8"))
@@ -72,7 +72,7 @@ def _difference(
     row: Mapping[str, Any],
     theirs: frozenset[tuple[str, str, int]],
     ours: frozenset[tuple[str, str, int]],
-) -> Difference:
+) -> RoundDifference:
     start_s = float(row["start"])
     last = [each for each in log["allocations"] if each["time"] <= start_s + SAME_S][-1]["allocation"]
     stated = {(job, kind): float(share) for job, shares in last.items() for kind, share in shares.items()}
@@ -80,7 +80,7 @@ def _difference(
     apart = {key: found.get(key, 0.0) - stated.get(key, 0.0) for key in {*stated, *found}}
     job, kind = max(sorted(apart), key=lambda key: abs(apart[key]))
     levels = (_level(log, shares) for shares in (stated, found))
-    return Difference(row["round"], start_s, theirs, ours, apart[job, kind], job, kind, *levels)
+    return RoundDifference(row["round"], start_s, theirs, ours, apart[job, kind], job, kind, *levels)
 
 
 def _scenario(header: Mapping[str, Any], data: Path) -> Scenario:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from reproduction.figure import Figure, Panel, Row
+from reproduction.figure import Entry, PaperFigure, Plot
 from reproduction.gavel.load import DATA, LAS, PAIRS
-from reproduction.gavel.settings import HOUR, Size, authors_trace, continuous, static
+from reproduction.gavel.settings import HOUR, GavelSize, authors_trace, continuous, static
 from reproduction.gavel.sweep import measured, windowed
 from reproduction.line import Line
 from workbench.analysis.charts.curves import curve
@@ -21,7 +21,7 @@ REPEAT_S = 7200.0  # ours: with thousands of pairs the shares are computed anew 
 AWARE, AGNOSTIC, SHARED, GANDIVA, FIFO = "Gavel", "agnostic makespan", "Gavel with space sharing", "Gandiva", "FIFO"
 
 
-def table_3(size: Size) -> Figure:
+def table_3(size: GavelSize) -> PaperFigure:
     """The two traces of the physical cluster; the paper's numbers are those of its simulation."""
     trailing = 10 * size.physical_measured
     window = (size.physical_measured, 2 * size.physical_measured - 1)
@@ -42,9 +42,9 @@ def table_3(size: Size) -> Figure:
         why = "The authors' traces, which do not say of which 25 jobs the mean is; here of those from the 26th on."
     source = "Table 3, simulation"
     rows = (
-        Row("mean JCT, Gavel's LAS", "h", 3.4, aware_h, why, source),
-        Row("mean JCT, agnostic LAS", "h", 5.2, las_h, why, source),
-        Row(
+        Entry("mean JCT, Gavel's LAS", "h", 3.4, aware_h, why, source),
+        Entry("mean JCT, agnostic LAS", "h", 5.2, las_h, why, source),
+        Entry(
             "mean JCT, agnostic / Gavel",
             "1",
             5.2 / 3.4,
@@ -52,14 +52,14 @@ def table_3(size: Size) -> Figure:
             "The built-in speeds are modelled, and the rate of arrivals is ours.",
             source,
         ),
-        Row("makespan, Gavel", "h", 17.9, gavel_h, why, source),
-        Row("makespan, Gandiva's packing", "h", 21.9, gandiva_h, why, source),
-        Row("makespan, Gandiva / Gavel", "1", 21.9 / 17.9, gandiva_h / gavel_h, f"A ratio: {PAIRS}.", source),
+        Entry("makespan, Gavel", "h", 17.9, gavel_h, why, source),
+        Entry("makespan, Gandiva's packing", "h", 21.9, gandiva_h, why, source),
+        Entry("makespan, Gandiva / Gavel", "1", 21.9 / 17.9, gandiva_h / gavel_h, f"A ratio: {PAIRS}.", source),
     )
-    return Figure("Table 3", "Physical cluster, simulated", rows)
+    return PaperFigure("Table 3", "Physical cluster, simulated", rows)
 
 
-def _traces(size: Size, jobs: int, seed: int) -> tuple[Scenario, Scenario]:
+def _traces(size: GavelSize, jobs: int, seed: int) -> tuple[Scenario, Scenario]:
     """The continuous and the static trace; the authors' where their speeds are used."""
     if size.measured_speeds:
         return authors_trace("gavel_max_min_fairness"), authors_trace("gavel_makespan")
@@ -69,7 +69,7 @@ def _traces(size: Size, jobs: int, seed: int) -> tuple[Scenario, Scenario]:
     return arriving, static(size.physical, size.physical_jobs, seed, durations="short")
 
 
-def figure_19(size: Size) -> Figure:
+def figure_19(size: GavelSize) -> PaperFigure:
     """Makespan of static-multiple against the number of jobs."""
     lines = (
         Line(FIFO, "fifo"),
@@ -92,22 +92,22 @@ def figure_19(size: Size) -> Figure:
     most, most_shared = max(size.batches), max(size.shared_batches)
     at = points.set_index(["line", "x"])["y"]
     rows = (
-        Row(f"makespan, FIFO / Gavel, {most} jobs", "1", 2.5, float(at[FIFO, most] / at[AWARE, most]),
+        Entry(f"makespan, FIFO / Gavel, {most} jobs", "1", 2.5, float(at[FIFO, most] / at[AWARE, most]),
             f"FIFO here takes the fastest type that has room, and {DATA}.", "7.3"),
-        Row(f"makespan, Gandiva / Gavel, {most} jobs", "1", 1.4, float(at[GANDIVA, most] / at[AWARE, most]),
+        Entry(f"makespan, Gandiva / Gavel, {most} jobs", "1", 1.4, float(at[GANDIVA, most] / at[AWARE, most]),
             f"Random packing against none; {PAIRS}.", "7.3"),
-        Row(f"makespan saved by space sharing, {most_shared} jobs", "%", 8.0,
+        Entry(f"makespan saved by space sharing, {most_shared} jobs", "%", 8.0,
             100 * (1 - float(at[SHARED, most_shared] / at[AWARE, most_shared])),
             f"With pairs the shares are computed anew only every two hours, and {PAIRS}.", "7.3"),
-        Row(f"makespan, agnostic / Gavel, {most} jobs", "1", None, float(at[AGNOSTIC, most] / at[AWARE, most]),
+        Entry(f"makespan, agnostic / Gavel, {most} jobs", "1", None, float(at[AGNOSTIC, most] / at[AWARE, most]),
             "The paper shows the curve without a number.", "A.2"),
     )  # fmt: skip
     title = "Makespan of jobs of 1 to 8 GPUs, all there at the start"
     options = {"title": title, "x_title": "Jobs", "y_title": "Makespan (h)"}
-    return Figure("Fig. 19", title, rows, {"a": Panel(points[["line", "x", "y", "low", "high"]], curve, options)})
+    return PaperFigure("Fig. 19", title, rows, {"a": Plot(points[["line", "x", "y", "low", "high"]], curve, options)})
 
 
-def _batch(size: Size, jobs: int, seed: int) -> Scenario:
+def _batch(size: GavelSize, jobs: int, seed: int) -> Scenario:
     return static(size.cluster, jobs, seed, durations=size.durations, measured_speeds=size.measured_speeds)
 
 

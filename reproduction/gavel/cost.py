@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from reproduction.figure import Figure, Row
+from reproduction.figure import Entry, PaperFigure
 from reproduction.gavel.pairs import A3C, RESNET
-from reproduction.gavel.settings import HOUR, PAPER_GPUS, Size, gpus_of
+from reproduction.gavel.settings import HOUR, PAPER_GPUS, GavelSize, gpus_of
 from reproduction.line import Line
 from workbench.analysis.metrics import summary
 from workbench.scenario.scenario import Scenario
@@ -24,28 +24,28 @@ LINES = (
 )
 
 
-def section_7_3_cost(size: Size) -> Figure:
+def section_7_3_cost(size: GavelSize) -> PaperFigure:
     """Total cost and missed SLOs of three policies."""
     rows = [(line.name, *_paid(line.run(_scenario(size, seed)))) for seed in size.seeds for line in LINES]
     found = pd.DataFrame(rows, columns=["line", "usd", "missed"]).groupby("line").mean()
     why = "Arrivals, which the paper does not print, decide how crowded the cheap GPUs are."
     usd, missed = found["usd"], 100 * found["missed"]
-    return Figure(
+    return PaperFigure(
         "7.3 cost",
         "Cost of ResNet-50 and A3C jobs",
         (
-            Row("cost, throughput / cost policy", "1", 1.4, float(usd["throughput"] / usd["cost"]), why, "7.3"),
-            Row("cost, throughput / cost policy with SLOs", "1", 1.23, float(usd["throughput"] / usd["cost with SLOs"]),
-                why, "7.3"),
-            Row("SLOs missed, cost policy", "%", 35.0, float(missed["cost"]), why, "7.3"),
-            Row("SLOs missed, cost policy with SLOs", "%", 0.0, float(missed["cost with SLOs"]),
+            Entry("cost, throughput / cost policy", "1", 1.4, float(usd["throughput"] / usd["cost"]), why, "7.3"),
+            Entry("cost, throughput / cost policy with SLOs", "1", 1.23,
+                float(usd["throughput"] / usd["cost with SLOs"]), why, "7.3"),
+            Entry("SLOs missed, cost policy", "%", 35.0, float(missed["cost"]), why, "7.3"),
+            Entry("SLOs missed, cost policy with SLOs", "%", 0.0, float(missed["cost with SLOs"]),
                 "Arrivals can ask for more V100 time than there is; SLOs that cannot be met are dropped. Shares are "
                 "computed anew every hour.", "7.3"),
         ),
     )  # fmt: skip
 
 
-def _scenario(size: Size, seed: int) -> Scenario:
+def _scenario(size: GavelSize, seed: int) -> Scenario:
     """Jobs of one GPU, half of each model, with a deadline each."""
     models, lengths, factors, gaps = (np.random.default_rng(part) for part in np.random.SeedSequence(seed).spawn(4))
     count = size.cost_jobs

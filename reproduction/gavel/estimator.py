@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from reproduction.figure import Figure, Row
+from reproduction.figure import Entry, PaperFigure
 from reproduction.gavel.load import EDGE, LAS, PAIRS
-from reproduction.gavel.settings import Size
+from reproduction.gavel.settings import GavelSize
 from reproduction.gavel.sweep import Load, gain, load_panel, points, sweep
 from reproduction.line import Line
 from workbench.scheduling.estimators.pair_error import pair_error
@@ -15,7 +15,7 @@ ESTIMATOR = "low_rank:references=13,profiled=0.25"
 ALONE, ORACLE, ESTIMATED = "no sharing", "sharing, true speeds", "sharing, estimated speeds"
 
 
-def figure_14(size: Size) -> Figure:
+def figure_14(size: GavelSize) -> PaperFigure:
     """LAS on 12 GPUs without sharing, with the true and with estimated speeds of pairs."""
     lines = [
         Line(ALONE, LAS),
@@ -27,12 +27,12 @@ def figure_14(size: Size) -> Figure:
     scenario = load.scenario(size, load.per_hour[0], 0)
     error = pair_error(scenario, maker(ESTIMATOR)(scenario))
     rows = (
-        Row(f"mean JCT, {ESTIMATED} / {ORACLE}, {EDGE}", "1", None, gain(table, ESTIMATED, ORACLE),
+        Entry(f"mean JCT, {ESTIMATED} / {ORACLE}, {EDGE}", "1", None, gain(table, ESTIMATED, ORACLE),
             "The paper says a very small difference, without a number.", "7.6"),
-        Row(f"mean JCT, {ALONE} / {ORACLE}, {EDGE}", "1", None, gain(table, ALONE, ORACLE),
+        Entry(f"mean JCT, {ALONE} / {ORACLE}, {EDGE}", "1", None, gain(table, ALONE, ORACLE),
             f"The paper shows the curves without a number; {PAIRS}.", "7.6"),
-        Row("mean relative error of the estimated speeds of pairs, before any is measured", "1", None, error,
+        Entry("mean relative error of the estimated speeds of pairs, before any is measured", "1", None, error,
             "The paper gives no number; half of the models here are no references.", "7.6"),
     )  # fmt: skip
     title = "Least attained service on 12 GPUs"
-    return Figure("Fig. 14", title, rows, {"a": load_panel(table, title)})
+    return PaperFigure("Fig. 14", title, rows, {"a": load_panel(table, title)})

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from reproduction.figure import Figure, Panel, Row
-from reproduction.gavel.settings import Size, static
+from reproduction.figure import Entry, PaperFigure, Plot
+from reproduction.gavel.settings import GavelSize, static
 from workbench.analysis.charts.areas import bands
 from workbench.analysis.charts.curves import curve
 from workbench.scenario.scenario import Scenario
@@ -19,7 +19,7 @@ AWARE, PARTITION = "Gavel", "static partition"
 X_STEP = "Time step"
 
 
-def _scenario(size: Size, seed: int, policy: str) -> Scenario:
+def _scenario(size: GavelSize, seed: int, policy: str) -> Scenario:
     """Jobs of one GPU, one every 4 s (a time step is a second here), `entity_jobs` for one entity after the other."""
     each = size.entity_jobs
     jobs = ENTITIES * each
@@ -48,12 +48,14 @@ def _timeline(scenario: Scenario, aware: bool = True) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["x", "group", "part", "value"])
 
 
-def _entity_rows(last: list[dict[str, float]], source: str) -> list[Row]:
+def _entity_rows(last: list[dict[str, float]], source: str) -> list[Entry]:
     """Ratios of the entities' throughputs when all jobs are there; the paper's are the weights'."""
     ratios = [(level["entity 1"] / level["entity 0"], level["entity 2"] / level["entity 0"]) for level in last]
     why = "Levels rise together until jobs saturate; a saturated entity stays below its weight and others pass it."
     return [
-        Row(f"throughput of entity {e} / entity 0, all jobs there", "1", float(e + 1), float(np.mean(of)), why, source)
+        Entry(
+            f"throughput of entity {e} / entity 0, all jobs there", "1", float(e + 1), float(np.mean(of)), why, source
+        )
         for e, of in zip((1, 2), zip(*ratios, strict=True), strict=True)
     ]
 
@@ -64,7 +66,7 @@ def _last(timeline: pd.DataFrame) -> dict[str, float]:
     return {str(name): float(part["value"].sum()) for name, part in end.groupby("group")}
 
 
-def figure_11(size: Size) -> Figure:
+def figure_11(size: GavelSize) -> PaperFigure:
     """Fairness over entities and over the jobs of each."""
     scenarios = [_scenario(size, seed, "fairness") for seed in size.seeds]
     aware = [_timeline(scenario) for scenario in scenarios]
@@ -72,26 +74,26 @@ def figure_11(size: Size) -> Figure:
     total = pd.concat([_total(aware, AWARE), _total(agnostic, PARTITION)], ignore_index=True)
     sums = total.groupby("line")["y"].sum()
     rows = [
-        Row("throughput lost by a static partition", "%", 17.0, 100 * float(1 - sums[PARTITION] / sums[AWARE]),
+        Entry("throughput lost by a static partition", "%", 17.0, 100 * float(1 - sums[PARTITION] / sums[AWARE]),
             "The mean over all time steps; which models are drawn decides, and the built-in speeds are modelled.",
             "7.3"),
         *_entity_rows([_last(timeline) for timeline in aware], "7.3, Fig. 11a"),
     ]  # fmt: skip
     y_title = "Throughput over an equal share's (1)"
     panels = {
-        "a": Panel(aware[0], bands, {"title": "Part of each job", "x_title": X_STEP, "y_title": "Part of the total"}),
-        "b": Panel(total, curve, {"title": "Total throughput", "x_title": X_STEP, "y_title": y_title, "dots": False}),
+        "a": Plot(aware[0], bands, {"title": "Part of each job", "x_title": X_STEP, "y_title": "Part of the total"}),
+        "b": Plot(total, curve, {"title": "Total throughput", "x_title": X_STEP, "y_title": y_title, "dots": False}),
     }
-    return Figure("Fig. 11", "Fairness over three entities of weights 1, 2 and 3", tuple(rows), panels)
+    return PaperFigure("Fig. 11", "Fairness over three entities of weights 1, 2 and 3", tuple(rows), panels)
 
 
-def figure_21(size: Size) -> Figure:
+def figure_21(size: GavelSize) -> PaperFigure:
     """Fairness over entities, FIFO inside each."""
     timelines = [_timeline(_scenario(size, seed, "fifo")) for seed in size.seeds]
     rows = _entity_rows([_last(timeline) for timeline in timelines], "A.2, Fig. 21")
     options = {"title": "Part of each job", "x_title": X_STEP, "y_title": "Part of the total"}
-    panels = {"a": Panel(timelines[0], bands, options)}
-    return Figure("Fig. 21", "Fairness over entities, first in first out inside", tuple(rows), panels)
+    panels = {"a": Plot(timelines[0], bands, options)}
+    return PaperFigure("Fig. 21", "Fairness over entities, first in first out inside", tuple(rows), panels)
 
 
 def _total(timelines: list[pd.DataFrame], name: str) -> pd.DataFrame:

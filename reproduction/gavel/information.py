@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from reproduction.figure import Figure
+from reproduction.figure import PaperFigure
 from reproduction.gavel.load import AGNOSTIC, AWARE, LAS, SHARED
-from reproduction.gavel.settings import Size
+from reproduction.gavel.settings import GavelSize
 from reproduction.gavel.sweep import measured, multiple, single, windowed
 from reproduction.information import BOOTSTRAPPED, ERRORS, LOW_RANK, NOTHING, PMI, TYPES, beliefs, errors_panel, rows
 from reproduction.line import Line
 
 
-def information(size: Size) -> Figure:
+def information(size: GavelSize) -> PaperFigure:
     """Mean JCT at the highest load by what is told, over that of who is told the true speeds of types.
 
     Low rank tells of pairs only, PMI and bootstrapped of none: each is told to whom it tells something, and who shares
@@ -36,4 +36,4 @@ def information(size: Size) -> Figure:
             jct[line.name, name] = float(measured(run, size.window)["least_h"].mean())
     jct[AWARE, NOTHING] = jct.pop((AGNOSTIC, TYPES))
     title = "What it is worth to know speeds better"
-    return Figure("What is known", title, tuple(rows("mean JCT", jct, TYPES)), {"a": errors_panel(jct, TYPES)})
+    return PaperFigure("What is known", title, tuple(rows("mean JCT", jct, TYPES)), {"a": errors_panel(jct, TYPES)})

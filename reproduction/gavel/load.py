@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from reproduction.figure import Figure, Row
-from reproduction.gavel.settings import Size
+from reproduction.figure import Entry, PaperFigure
+from reproduction.gavel.settings import GavelSize
 from reproduction.gavel.sweep import (
     gain,
     gains,
@@ -40,25 +40,25 @@ def _lines(scheduler: str, shared: bool = True, **knobs: Value) -> list[Line]:
 
 def _gain_rows(
     jobs: pd.DataFrame, slow: str, fast: str, paper: float | None, source: str, why: str, of: str = ""
-) -> list[Row]:
+) -> list[Entry]:
     """The curve over loads, then its last point before one of the two saturates."""
     at = gain(points(jobs, "jct_h"), slow, fast)
     counted = "The paper draws it without a number; unfinished jobs count until the end, so it is at least so much."
     measure = f"mean JCT{of}, {slow} / {fast}"
     return [
-        *(Row(f"{measure}, {rate:g} jobs/h", "1", None, float(ratio), counted, source)
+        *(Entry(f"{measure}, {rate:g} jobs/h", "1", None, float(ratio), counted, source)
           for rate, ratio in gains(jobs, slow, fast).items()),
-        Row(f"{measure}, {EDGE}", "1", paper, at, why, source),
+        Entry(f"{measure}, {EDGE}", "1", paper, at, why, source),
     ]  # fmt: skip
 
 
-def _load_row(table: pd.DataFrame, source: str) -> Row:
+def _load_row(table: pd.DataFrame, source: str) -> Entry:
     ours = sustained(table, AWARE) / sustained(table, AGNOSTIC)
     why = "The paper says higher, without a number; ours steps from one simulated rate to the next."
-    return Row(f"highest steady rate, {AWARE} / {AGNOSTIC}", "1", None, ours, why, source)
+    return Entry(f"highest steady rate, {AWARE} / {AGNOSTIC}", "1", None, ours, why, source)
 
 
-def _las(name: str, title: str, jobs: pd.DataFrame, paper_gain: float, others: tuple[str, ...]) -> Figure:
+def _las(name: str, title: str, jobs: pd.DataFrame, paper_gain: float, others: tuple[str, ...]) -> PaperFigure:
     table = points(jobs, "jct_h")
     rows = [
         *_gain_rows(jobs, AGNOSTIC, AWARE, paper_gain, "7.3", f"Most at the edge of saturation, and {DATA}."),
@@ -68,52 +68,52 @@ def _las(name: str, title: str, jobs: pd.DataFrame, paper_gain: float, others: t
         _load_row(table, "7.3"),
     ]  # fmt: skip
     panels = {"a": load_panel(table, title), "b": share_panel(jobs, "jct_h", "Job completion times", JCT_X)}
-    return Figure(name, title, tuple(rows), panels)
+    return PaperFigure(name, title, tuple(rows), panels)
 
 
-def figure_8(size: Size) -> Figure:
+def figure_8(size: GavelSize) -> PaperFigure:
     """LAS on continuous-single."""
     lines = [*_lines(LAS), Line(GANDIVA, "gandiva"), Line(ALLOX, "allox")]
     jobs = sweep(single(size), lines, size)
     return _las("Fig. 8", "Least attained service, single-GPU jobs", jobs, 3.5, (ALLOX,))
 
 
-def figure_9(size: Size) -> Figure:
+def figure_9(size: GavelSize) -> PaperFigure:
     """LAS on continuous-multiple."""
     lines = [*_lines(LAS), Line(GANDIVA, "gandiva")]
     jobs = sweep(multiple(size), lines, size)
     return _las("Fig. 9", "Least attained service, jobs of 1 to 8 GPUs", jobs, 2.2, ())
 
 
-def _ftf(name: str, title: str, jobs: pd.DataFrame, jct: float | None, rho: float | None, source: str) -> Figure:
+def _ftf(name: str, title: str, jobs: pd.DataFrame, jct: float | None, rho: float | None, source: str) -> PaperFigure:
     table, fairness = points(jobs, "jct_h"), points(jobs, "rho")
     measure = f"mean finish-time fairness, {AGNOSTIC} / {AWARE}, {EDGE}"
     why = f"As for the completion times: {DATA}."
     rows = (
         *_gain_rows(jobs, AGNOSTIC, AWARE, jct, source, f"Most at the edge of saturation, and {DATA}."),
-        Row(measure, "1", rho, gain(fairness, AGNOSTIC, AWARE), why, source),
+        Entry(measure, "1", rho, gain(fairness, AGNOSTIC, AWARE), why, source),
         _load_row(table, source),
     )
     panels = {
         "a": load_panel(table, title),
         "b": share_panel(jobs, "rho", "Finish-time fairness of the jobs", "Finish-time fairness rho (1)"),
     }
-    return Figure(name, title, rows, panels)
+    return PaperFigure(name, title, rows, panels)
 
 
-def figure_10(size: Size) -> Figure:
+def figure_10(size: GavelSize) -> PaperFigure:
     """Finish-time fairness on continuous-multiple."""
     jobs = sweep(multiple(size), _lines(FTF, shared=False), size)
     return _ftf("Fig. 10", "Finish-time fairness, jobs of 1 to 8 GPUs", jobs, 3.0, 2.8, "7.3")
 
 
-def figure_17(size: Size) -> Figure:
+def figure_17(size: GavelSize) -> PaperFigure:
     """Finish-time fairness on continuous-single."""
     jobs = sweep(single(size), _lines(FTF, shared=False), size)
     return _ftf("Fig. 17", "Finish-time fairness, single-GPU jobs", jobs, None, None, "A.2 (no number)")
 
 
-def _fifo(name: str, title: str, jobs: pd.DataFrame, paper: tuple[float | None, float | None, float]) -> Figure:
+def _fifo(name: str, title: str, jobs: pd.DataFrame, paper: tuple[float | None, float | None, float]) -> PaperFigure:
     table = points(jobs, "jct_h")
     rows = (
         *_gain_rows(jobs, AGNOSTIC, AWARE, paper[0], "7.3", f"The agnostic line draws a type with room, and {DATA}."),
@@ -122,22 +122,22 @@ def _fifo(name: str, title: str, jobs: pd.DataFrame, paper: tuple[float | None, 
         _load_row(table, "7.3"),
     )
     panels = {"a": load_panel(table, title), "b": share_panel(jobs, "jct_h", "Job completion times", JCT_X)}
-    return Figure(name, title, rows, panels)
+    return PaperFigure(name, title, rows, panels)
 
 
-def figure_16(size: Size) -> Figure:
+def figure_16(size: GavelSize) -> PaperFigure:
     """FIFO on continuous-single: the greedy line in Gavel's rounds, and with packing, as the authors run it."""
     jobs = sweep(single(size), _lines(FIFO, preset="authors"), size)
     return _fifo("Fig. 16", "First in, first out, single-GPU jobs", jobs, (2.7, 3.8, 1.4))
 
 
-def figure_18(size: Size) -> Figure:
+def figure_18(size: GavelSize) -> PaperFigure:
     """FIFO on continuous-multiple; of this trace the paper prints only what sharing adds."""
     jobs = sweep(multiple(size), _lines(FIFO, preset="authors"), size)
     return _fifo("Fig. 18", "First in, first out, jobs of 1 to 8 GPUs", jobs, (None, None, 1.1))
 
 
-def figure_20(size: Size) -> Figure:
+def figure_20(size: GavelSize) -> PaperFigure:
     """LAS with a fifth of the jobs at high priority."""
     title = "Least attained service with priorities"
     jobs = sweep(multiple(size, PRIORITY_SHARE), _lines(LAS, shared=False), size)
@@ -154,4 +154,4 @@ def figure_20(size: Size) -> Figure:
     panels = {
         letter: load_panel(tables[weight], f"{title}: {names[weight]}") for letter, weight in (("a", HIGH), ("b", LOW))
     }
-    return Figure("Fig. 20", title, rows, panels)
+    return PaperFigure("Fig. 20", title, rows, panels)

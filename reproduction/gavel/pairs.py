@@ -6,8 +6,8 @@ import math
 
 import pandas as pd
 
-from reproduction.figure import Figure, Panel, Row, cell
-from reproduction.gavel.settings import Size
+from reproduction.figure import Entry, PaperFigure, Plot, cell
+from reproduction.gavel.settings import GavelSize
 from workbench.analysis.charts.heat_maps import heat_map
 from workbench.scenario.traces import builtin
 
@@ -16,7 +16,7 @@ RESNET, A3C = "ResNet-50 (batch size 64)", "A3C"
 GIVEN = "The built-in table takes the gain of a V100 over a K80 from the paper's Fig. 1a and list prices of 2020."
 
 
-def figure_1b(size: Size) -> Figure:
+def figure_1b(size: GavelSize) -> PaperFigure:
     """Throughput per dollar of each model on each type; the same at every size."""
     speed = _alone()
     price = pd.Series({name: builtin.accelerator(name)["price_per_hour"] for name in TYPES})
@@ -25,12 +25,12 @@ def figure_1b(size: Size) -> Figure:
     relative = relative.where(relative > 0)  # 0: does not fit in memory
     rows = (
         *(
-            Row(f"V100 over K80, steps/s, {model}", "1", paper, cell(speed, model, "v100") / cell(speed, model, "k80"),
-                GIVEN, "1, Fig. 1a")
+            Entry(f"V100 over K80, steps/s, {model}", "1", paper,
+                cell(speed, model, "v100") / cell(speed, model, "k80"), GIVEN, "1, Fig. 1a")
             for model, paper in ((RESNET, 10.0), (A3C, 2.0))
         ),
         *(
-            Row(f"V100 over K80, steps per dollar, {model} (paper: {says} 1)", "1", None,
+            Entry(f"V100 over K80, steps per dollar, {model} (paper: {says} 1)", "1", None,
                 cell(per_dollar, model, "v100") / cell(per_dollar, model, "k80"),
                 "The paper names the better type without a number.", "Fig. 1b, 7.3")
             for model, says in ((RESNET, "above"), (A3C, "below"))
@@ -39,10 +39,10 @@ def figure_1b(size: Size) -> Figure:
     title = "Throughput per dollar, relative to the model's best type"
     options = {"title": title, "row_title": "Model", "column_title": "Type", "value_title": "Relative to the best (1)"}
     frame = relative.rename_axis("row").reset_index().melt("row", var_name="column")
-    return Figure("Fig. 1b", title, rows, {"b": Panel(frame, heat_map, options)})
+    return PaperFigure("Fig. 1b", title, rows, {"b": Plot(frame, heat_map, options)})
 
 
-def figure_15(size: Size) -> Figure:
+def figure_15(size: GavelSize) -> PaperFigure:
     """Normalised throughput of pairs on one P100; the same at every size."""
     names = builtin_models()
     alone = _alone()["p100"]
@@ -57,9 +57,9 @@ def figure_15(size: Size) -> Figure:
     possible = len(names) * (len(names) + 1) // 2
     why = "The paper shows colours without numbers; the built-in pairs follow from how busy each model keeps a GPU."
     rows = (
-        Row("pairs that fit in memory", "%", None, 100 * len(sums) / possible, why, "Fig. 15"),
-        Row("pairs that gain (sum above 1)", "%", None, 100 * float((sums > 1).mean()), why, "Fig. 15"),
-        Row("largest sum of normalised throughputs", "1", None, float(sums.max()), why, "Fig. 15"),
+        Entry("pairs that fit in memory", "%", None, 100 * len(sums) / possible, why, "Fig. 15"),
+        Entry("pairs that gain (sum above 1)", "%", None, 100 * float((sums > 1).mean()), why, "Fig. 15"),
+        Entry("largest sum of normalised throughputs", "1", None, float(sums.max()), why, "Fig. 15"),
     )
     title = "Two models on one P100"
     options = {
@@ -68,7 +68,7 @@ def figure_15(size: Size) -> Figure:
         "column_title": "Runs beside",
         "value_title": "Throughput over that alone (1)",
     }
-    return Figure("Fig. 15", title, rows, {"a": Panel(frame, heat_map, options)})
+    return PaperFigure("Fig. 15", title, rows, {"a": Plot(frame, heat_map, options)})
 
 
 def builtin_models() -> list[str]:

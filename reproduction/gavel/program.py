@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from reproduction.figure import Figure, Row
-from reproduction.gavel.settings import HOUR, Size, authors_trace
+from reproduction.figure import Entry, PaperFigure
+from reproduction.gavel.settings import HOUR, GavelSize, authors_trace
 from reproduction.line import Line
 
 
@@ -64,7 +64,7 @@ THEIRS: Mapping[str, tuple[float, float]] = {
 OTHER = "Another point among the optima, or of a search."
 
 
-def program(size: Size) -> Figure:
+def program(size: GavelSize) -> PaperFigure:
     """Mean JCT and end of each run, theirs and ours, and the larger difference of the two."""
     scenario, rows = authors_trace("gavel_makespan", nodes_of=1), []
     for name, (jct_s, end_s) in THEIRS.items():
@@ -73,9 +73,9 @@ def program(size: Size) -> Figure:
         theirs = {"mean JCT": jct_s, "end": end_s}
         off = max(abs(float(ours[measure]) / theirs[measure] - 1) for measure in theirs)
         why = "Greedy: equal in every round." if name == "fifo_perf" else OTHER
-        rows.append(Row(f"larger difference, {name}", "%", None, 100 * off, why, "their program"))
+        rows.append(Entry(f"larger difference, {name}", "%", None, 100 * off, why, "their program"))
         rows += [
-            Row(f"{measure}, {name}", "h", theirs[measure] / HOUR, float(value) / HOUR, why, "their program")
+            Entry(f"{measure}, {name}", "h", theirs[measure] / HOUR, float(value) / HOUR, why, "their program")
             for measure, value in ours.items()
         ]
-    return Figure("Their program", "Whole runs of Gavel's simulator", tuple(rows))
+    return PaperFigure("Their program", "Whole runs of Gavel's simulator", tuple(rows))

@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pandas as pd
 
-from reproduction.figure import Figure, Row
+from reproduction.figure import Entry, PaperFigure
 from reproduction.gavel.load import EDGE, LAS
-from reproduction.gavel.settings import HOUR, Size
+from reproduction.gavel.settings import HOUR, GavelSize
 from reproduction.gavel.sweep import gain, load_panel, points, single, sweep
 from reproduction.line import Line
 from workbench.base.units import format_duration
@@ -19,7 +19,7 @@ from workbench.session.api import ideal
 IDEAL = "ideal: exactly the shares"
 
 
-def figure_13(size: Size) -> Figure:
+def figure_13(size: GavelSize) -> PaperFigure:
     """LAS with rounds of several lengths, and with exactly the shares."""
     lines = [Line(_name(round_s), LAS, {"round_s": round_s}) for round_s in size.rounds_s]
     load = single(size)
@@ -32,9 +32,9 @@ def figure_13(size: Size) -> Figure:
     table = points(pd.concat([jobs, *ideal], ignore_index=True), "jct_h")
     short, long = (_name(pick(size.rounds_s)) for pick in (min, max))
     rows = (
-        Row(f"mean JCT, rounds of {short} / {IDEAL}, {EDGE}", "1", None, gain(table, short, IDEAL),
+        Entry(f"mean JCT, rounds of {short} / {IDEAL}, {EDGE}", "1", None, gain(table, short, IDEAL),
             "The paper says almost identical, without a number.", "7.5"),
-        Row(f"mean JCT, rounds of {long} / of {short}, {EDGE}", "1", None,
+        Entry(f"mean JCT, rounds of {long} / of {short}, {EDGE}", "1", None,
             gain(table, long, short), "The paper shows that longer rounds cost time, without a number.", "7.5"),
     )  # fmt: skip
     first = table[table["line"] == short]
@@ -43,7 +43,7 @@ def figure_13(size: Size) -> Figure:
         "a": load_panel(table[table["line"] != IDEAL], "Least attained service, by length of a round"),
         "b": load_panel(both, "Rounds against the ideal"),
     }
-    return Figure("Fig. 13", "The mechanism of rounds", rows, panels)
+    return PaperFigure("Fig. 13", "The mechanism of rounds", rows, panels)
 
 
 def _name(round_s: float) -> str:

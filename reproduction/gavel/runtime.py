@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from reproduction.figure import Figure, Panel, Row, cell
-from reproduction.gavel.settings import Size, sharing
+from reproduction.figure import Entry, PaperFigure, Plot, cell
+from reproduction.gavel.settings import GavelSize, sharing
 from reproduction.timing import decision_s
 from workbench.analysis.charts.curves import curve
 from workbench.scenario.scenario import Scenario
@@ -18,7 +18,7 @@ JOBS_PER_NODE = 24  # ours: two jobs for each GPU, a node of 4 of each of three 
 LIMIT_S = 600.0  # paper: 7.4, under 10 minutes
 
 
-def figure_12(size: Size) -> Figure:
+def figure_12(size: GavelSize) -> PaperFigure:
     """CPU time of one decision against the number of active jobs."""
     found = []
     for shared, counts in ((False, size.jobs), (True, size.shared_jobs)):
@@ -30,14 +30,14 @@ def figure_12(size: Size) -> Figure:
     table = pd.DataFrame(found, columns=["line", "x", "y"])
     why = "The paper prints a bound, for its solver and machine; ours merges equal jobs and tests bottlenecks by duals."
     rows = tuple(
-        Row(f"{line}, {int(group['x'].max())} jobs (paper: below, at {at} jobs)", "s", LIMIT_S,
+        Entry(f"{line}, {int(group['x'].max())} jobs (paper: below, at {at} jobs)", "s", LIMIT_S,
             float(group["y"].iloc[-1]), why, "7.4")
         for line, at in ((HIERARCHICAL, 2048), (f"{HIERARCHICAL} with space sharing", 512))
         for group in [table[table["line"] == line]]
     )  # fmt: skip
     slower = table.pivot(index="x", columns="line", values="y")
     most = max(size.jobs)
-    rows = (*rows, Row(f"{HIERARCHICAL} / {LAS}, {most} jobs", "1", None,
+    rows = (*rows, Entry(f"{HIERARCHICAL} / {LAS}, {most} jobs", "1", None,
                        cell(slower, most, HIERARCHICAL) / cell(slower, most, LAS),
                        "The paper says that LAS is much cheaper.", "7.4"))  # fmt: skip
     title = "CPU time of a decision"
@@ -45,7 +45,7 @@ def figure_12(size: Size) -> Figure:
         "title": title, "x_title": "Active jobs (logarithmic)", "y_title": "CPU time (s, logarithmic)",
         "log_x": True, "log_y": True,
     }  # fmt: skip
-    return Figure("Fig. 12", title, rows, {"a": Panel(table, curve, options)})
+    return PaperFigure("Fig. 12", title, rows, {"a": Plot(table, curve, options)})
 
 
 def _scenario(jobs: int) -> Scenario:

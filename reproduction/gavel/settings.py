@@ -24,7 +24,7 @@ HOUR = 3600.0
 
 
 @dataclass(frozen=True)
-class Size:
+class GavelSize:
     """How large a reproduction is.
 
     cluster: simulated, equally many GPUs of each type; physical: the cluster of Table 3; small: of Fig. 14.
@@ -69,7 +69,7 @@ class Size:
 SIZES = {
     size.name: size
     for size in (
-        Size(
+        GavelSize(
             name="tiny",
             cluster="v100=1x4,p100=1x4,k80=1x4",
             physical="v100=1x2,p100=1x4,k80=1x6",
@@ -91,7 +91,7 @@ SIZES = {
             rounds_s=(360.0, 2880.0),
             entity_jobs=4,
         ),
-        Size(
+        GavelSize(
             name="small",
             cluster="v100=1x4,p100=1x4,k80=1x4",
             physical="v100=2x4,p100=4x4,k80=6x4",
@@ -113,7 +113,7 @@ SIZES = {
             rounds_s=(360.0, 2880.0),
             entity_jobs=6,
         ),
-        Size(
+        GavelSize(
             name="middle",
             cluster="v100=2x4,p100=2x4,k80=2x4",
             physical="v100=2x4,p100=4x4,k80=6x4",
@@ -135,7 +135,7 @@ SIZES = {
             rounds_s=(360.0, 1440.0, 2880.0),
             entity_jobs=6,
         ),
-        Size(
+        GavelSize(
             name="full",
             cluster="v100=3x4,p100=3x4,k80=3x4",
             physical="v100=2x4,p100=4x4,k80=6x4",

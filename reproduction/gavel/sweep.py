@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from reproduction.figure import Panel
-from reproduction.gavel.settings import HOUR, Size, continuous
+from reproduction.figure import Plot
+from reproduction.gavel.settings import HOUR, GavelSize, continuous
 from reproduction.line import Line
 from workbench.analysis.charts.curves import curve
 from workbench.analysis.metrics import per_job
@@ -35,7 +35,7 @@ class Load:
     multi_gpu: bool = False
     priority_share: float = 0.0
 
-    def scenario(self, size: Size, per_hour: float, seed: int) -> Scenario:
+    def scenario(self, size: GavelSize, per_hour: float, seed: int) -> Scenario:
         """One trace."""
         return continuous(
             self.cluster,
@@ -49,17 +49,17 @@ class Load:
         )
 
 
-def single(size: Size) -> Load:
+def single(size: GavelSize) -> Load:
     """The paper's continuous-single."""
     return Load(size.cluster, size.single)
 
 
-def multiple(size: Size, priority_share: float = 0.0) -> Load:
+def multiple(size: GavelSize, priority_share: float = 0.0) -> Load:
     """The paper's continuous-multiple."""
     return Load(size.cluster, size.multiple, True, priority_share)
 
 
-def sweep(load: Load, lines: Sequence[Line], size: Size) -> pd.DataFrame:
+def sweep(load: Load, lines: Sequence[Line], size: GavelSize) -> pd.DataFrame:
     """One row per measured job: line, per_hour, seed and `measured`."""
     parts = []
     for per_hour in load.per_hour:
@@ -147,15 +147,15 @@ def sustained(table: pd.DataFrame, line: str) -> float:
     return float(steady["x"].max())
 
 
-def load_panel(table: pd.DataFrame, title: str, y_title: str = Y_JCT) -> Panel:
+def load_panel(table: pd.DataFrame, title: str, y_title: str = Y_JCT) -> Plot:
     """Panel (a) of most figures: a measure against load."""
-    return Panel(table, curve, {"title": title, "x_title": X_LOAD, "y_title": y_title})
+    return Plot(table, curve, {"title": title, "x_title": X_LOAD, "y_title": y_title})
 
 
-def share_panel(jobs: pd.DataFrame, value: str, title: str, x_title: str) -> Panel:
+def share_panel(jobs: pd.DataFrame, value: str, title: str, x_title: str) -> Plot:
     """Panel (b): a distribution over the jobs."""
     options = {"title": title, "x_title": x_title, "y_title": "Share of jobs", "log_x": True, "dots": False}
-    return Panel(distribution(jobs, value), curve, options)
+    return Plot(distribution(jobs, value), curve, options)
 
 
 def _last_steady(table: pd.DataFrame) -> float:

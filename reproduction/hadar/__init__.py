@@ -5,7 +5,7 @@ from reproduction.hadar.information import information
 from reproduction.hadar.physical import figure_8, figure_9, figure_10
 from reproduction.hadar.quality import table_4
 from reproduction.hadar.scalability import figure_5
-from reproduction.hadar.settings import SIZES, Size
+from reproduction.hadar.settings import SIZES, HadarSize
 from reproduction.hadar.slots import figure_11, figure_12
 from reproduction.hadar.theorem_2 import theorem_2
 from reproduction.hadar.trace import changed_rounds, figure_3, figure_4, round_length
@@ -85,4 +85,4 @@ EXHIBITS = (
     ),
 )
 
-__all__ = ["EXHIBITS", "SIZES", "TITLE", "Size"]
+__all__ = ["EXHIBITS", "SIZES", "TITLE", "HadarSize"]

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from reproduction.figure import Figure, Row
+from reproduction.figure import Entry, PaperFigure
 from reproduction.hadar.physical import HADARE, SCHEDULERS
-from reproduction.hadar.settings import CLUSTERS, SLOT_S, Size, physical, simulated
+from reproduction.hadar.settings import CLUSTERS, SLOT_S, HadarSize, physical, simulated
 from reproduction.hadar.trace import GAVEL, HADAR
 from reproduction.information import BOOTSTRAPPED, ERRORS, LAYERED, PMI, TYPES, beliefs, errors_panel, rows
 from reproduction.line import Line
@@ -21,7 +21,7 @@ FORKED = Line(HADARE, SCHEDULERS[HADARE][0], {**SCHEDULERS[HADARE][1], "round_s"
 AT_FIRST = "The paper: (10) is good enough to decide by from the beginning, and what is measured replaces it."
 
 
-def information(size: Size) -> Figure:
+def information(size: HadarSize) -> PaperFigure:
     """Mean JCT by what is told, over that of who is told the true speeds of types.
 
     Hadar and Gavel on the jobs of the sweep over rounds (section IV), HadarE on the mixes (VI-C), mean over these.
@@ -34,9 +34,9 @@ def information(size: Size) -> Figure:
         for cluster, name in CLUSTERS.items()
         for told, at in _jct_s(FORKED, [physical(cluster, mix) for mix in size.mixes], known).items()
     }
-    made: list[Row] = [*rows("JCT", jct, TYPES), *rows("JCT", forked, TYPES, "V-A", AT_FIRST)]
+    made: list[Entry] = [*rows("JCT", jct, TYPES), *rows("JCT", forked, TYPES, "V-A", AT_FIRST)]
     panel = errors_panel({**jct, **forked}, TYPES)
-    return Figure("What is known", "What it is worth to know speeds better", tuple(made), {"a": panel})
+    return PaperFigure("What is known", "What it is worth to know speeds better", tuple(made), {"a": panel})
 
 
 def _jct_s(line: Line, scenarios: Iterable[Scenario], known: Mapping[str, str]) -> dict[str, float]:

@@ -7,8 +7,8 @@ from functools import cache
 
 import pandas as pd
 
-from reproduction.figure import Figure, Panel, Row
-from reproduction.hadar.settings import CLUSTERS, M_5, SLOT_S, Size, physical
+from reproduction.figure import Entry, PaperFigure, Plot
+from reproduction.hadar.settings import CLUSTERS, M_5, SLOT_S, HadarSize, physical
 from reproduction.hadar.theorem3 import cru
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.session.api import simulate
@@ -27,7 +27,7 @@ FEW = "mixes with fewer jobs than nodes weigh most in this mean"
 
 
 @cache
-def measured(size: Size) -> pd.DataFrame:
+def measured(size: HadarSize) -> pd.DataFrame:
     """By cluster, mix and scheduler: cru (%), ttd_s, and jct_s (mean), least_s and most_s over the jobs."""
     found = []
     for cluster in CLUSTERS:
@@ -45,7 +45,7 @@ def measured(size: Size) -> pd.DataFrame:
     return pd.DataFrame(found, columns=names)
 
 
-def figure_8(size: Size) -> Figure:
+def figure_8(size: HadarSize) -> PaperFigure:
     """Cluster resource utilisation, the last slot in full."""
     paper = {("aws", HADAR): 1.20, ("lab", HADAR): 1.21, ("aws", HADARE): 1.56, ("lab", HADARE): 1.62}
     whys = {
@@ -53,11 +53,11 @@ def figure_8(size: Size) -> Figure:
         HADARE: f"Copies fill every node in both; {FEW}.",
     }
     rows = [
-        Row(f"CRU, {name} / {GAVEL}, {CLUSTERS[cluster]}, mean over mixes", "1", number,
+        Entry(f"CRU, {name} / {GAVEL}, {CLUSTERS[cluster]}, mean over mixes", "1", number,
             _gain(size, cluster, "cru", name, GAVEL), whys[name], "VI-C")
         for (cluster, name), number in paper.items()
     ] + [
-        Row(f"CRU, {name} / {GAVEL}, {CLUSTERS[cluster]}, of the means", "1", number,
+        Entry(f"CRU, {name} / {GAVEL}, {CLUSTERS[cluster]}, of the means", "1", number,
             _of_means(size, cluster, "cru", name, GAVEL),
             "The paper does not say how it averages: this is the ratio of the mean utilisations.", "VI-C")
         for (cluster, name), number in paper.items()
@@ -65,17 +65,17 @@ def figure_8(size: Size) -> Figure:
     return _figure(size, "Fig. 8", "Cluster resource utilisation (CRU)", tuple(rows), "cru", "Node time computing (%)")
 
 
-def figure_9(size: Size) -> Figure:
+def figure_9(size: HadarSize) -> PaperFigure:
     """Total time duration of a mix."""
     length = "Calibrated, not reproduced: all job lengths are scaled so that this is about the paper's 4,200 s."
     other = "Scaled by the AWS number alone; the lab's speeds are modelled from its GPUs' data sheets."
     rows = [
-        Row("TTD, Gavel, M-5, AWS (calibrated)", "s", None, _one(size, "aws", "ttd_s", GAVEL), length, "VI-C"),
-        Row("TTD, Hadar, M-5, AWS", "s", 3900.0, _one(size, "aws", "ttd_s", HADAR),
+        Entry("TTD, Gavel, M-5, AWS (calibrated)", "s", None, _one(size, "aws", "ttd_s", GAVEL), length, "VI-C"),
+        Entry("TTD, Hadar, M-5, AWS", "s", 3900.0, _one(size, "aws", "ttd_s", HADAR),
             "The job that ends last is on a slow node until others have ended; the paper does not name its utility.",
             "VI-C"),
-        Row("TTD, Gavel, M-5, lab", "s", 3300.0, _one(size, "lab", "ttd_s", GAVEL), other, "VI-C"),
-        Row("TTD, Hadar, M-5, lab", "s", 2800.0, _one(size, "lab", "ttd_s", HADAR), other, "VI-C"),
+        Entry("TTD, Gavel, M-5, lab", "s", 3300.0, _one(size, "lab", "ttd_s", GAVEL), other, "VI-C"),
+        Entry("TTD, Hadar, M-5, lab", "s", 2800.0, _one(size, "lab", "ttd_s", HADAR), other, "VI-C"),
     ]  # fmt: skip
     ratios = (
         (GAVEL, HADAR, {"aws": 1.17, "lab": 1.16},
@@ -86,25 +86,25 @@ def figure_9(size: Size) -> Figure:
     for slow, fast, numbers, why in ratios:
         for cluster, paper in numbers.items():
             measure = f"TTD, {slow} / {fast}, {CLUSTERS[cluster]}, mean over mixes"
-            rows.append(Row(measure, "1", paper, _gain(size, cluster, "ttd_s", slow, fast), why, "VI-C"))
+            rows.append(Entry(measure, "1", paper, _gain(size, cluster, "ttd_s", slow, fast), why, "VI-C"))
     rows += _of_ours(size, "TTD", "ttd_s", [(HADAR, BALANCED)])
     return _figure(size, "Fig. 9", "Total time duration (TTD)", tuple(rows), "ttd_s", "TTD (s)")
 
 
-def figure_10(size: Size) -> Figure:
+def figure_10(size: HadarSize) -> PaperFigure:
     """Mean job completion time, with the least and the greatest of the mix."""
     at = {"most_s": "greatest", "least_s": "least"}
     printed = {(HADAR, "most_s"): 2918.0, (HADAR, "least_s"): 1210.0,
                (GAVEL, "most_s"): 3159.0, (GAVEL, "least_s"): 1283.0}  # fmt: skip
     rows = [
-        Row(f"{at[column]} JCT, {name}, M-5, AWS", "s", paper, _one(size, "aws", column, name),
+        Entry(f"{at[column]} JCT, {name}, M-5, AWS", "s", paper, _one(size, "aws", column, name),
             "The paper's greatest JCT is below its TTD of the same mix, although all jobs are there at the start."
             if column == "most_s" else f"The {SPEEDS}.", "VI-C")
         for (name, column), paper in printed.items()
     ]  # fmt: skip
     for cluster, paper in (("aws", 1.23), ("lab", 1.43)):
         own = _one(size, cluster, "jct_s", GAVEL) / _one(size, cluster, "jct_s", HADAR)
-        rows.append(Row(f"JCT, {GAVEL} / {HADAR}, M-5, {CLUSTERS[cluster]}", "1", paper, own,
+        rows.append(Entry(f"JCT, {GAVEL} / {HADAR}, M-5, {CLUSTERS[cluster]}", "1", paper, own,
                         f"Both run five jobs on five nodes from the start; {SPEEDS}.", "VI-C"))  # fmt: skip
     ratios = (
         (HADAR, {"aws": 1.17, "lab": 1.23}, f"Neither forks, so few nodes are won; {SPEEDS}."),
@@ -113,10 +113,10 @@ def figure_10(size: Size) -> Figure:
     for fast, numbers, why in ratios:
         for cluster, paper in numbers.items():
             measure = f"JCT, {GAVEL} / {fast}, {CLUSTERS[cluster]}, mean over mixes"
-            rows.append(Row(measure, "1", paper, _gain(size, cluster, "jct_s", GAVEL, fast), why, "VI-C"))
+            rows.append(Entry(measure, "1", paper, _gain(size, cluster, "jct_s", GAVEL, fast), why, "VI-C"))
     narrow = sum(_narrower(size, cluster) for cluster in CLUSTERS)
     several = sum(mix != "M-1" for mix in size.mixes) * len(CLUSTERS)
-    rows.append(Row(f"mixes with a narrower range of JCT under HadarE than under Hadar, of {several}", "mixes",
+    rows.append(Entry(f"mixes with a narrower range of JCT under HadarE than under Hadar, of {several}", "mixes",
                     float(several), float(narrow),
                     "The paper: in every mix of several jobs; here short ones are done first.", "VI-C"))  # fmt: skip
     rows += _of_ours(size, "JCT", "jct_s", [(GAVEL, BALANCED)])
@@ -124,53 +124,53 @@ def figure_10(size: Size) -> Figure:
                    {"low": "least_s", "high": "most_s"})  # fmt: skip
 
 
-def _of_ours(size: Size, words: str, value: str, pairs: Iterable[tuple[str, str]]) -> list[Row]:
+def _of_ours(size: HadarSize, words: str, value: str, pairs: Iterable[tuple[str, str]]) -> list[Entry]:
     """What our payoff comes to, beside no number of the paper."""
     return [
-        Row(f"{words}, {above} / {below}, {CLUSTERS[cluster]}, mean over mixes", "1", None,
+        Entry(f"{words}, {above} / {below}, {CLUSTERS[cluster]}, mean over mixes", "1", None,
             _gain(size, cluster, value, above, below), f"{OURS}.", "ours")
         for above, below in pairs
         for cluster in CLUSTERS
     ]  # fmt: skip
 
 
-def _gain(size: Size, cluster: str, value: str, above: str, below: str) -> float:
+def _gain(size: HadarSize, cluster: str, value: str, above: str, below: str) -> float:
     """Mean over the mixes of one scheduler's measure over another's."""
     wide = _wide(size, cluster, value)
     return float((wide[above] / wide[below]).mean())
 
 
-def _of_means(size: Size, cluster: str, value: str, above: str, below: str) -> float:
+def _of_means(size: HadarSize, cluster: str, value: str, above: str, below: str) -> float:
     means = _wide(size, cluster, value).mean()
     return float(means[above] / means[below])
 
 
-def _one(size: Size, cluster: str, value: str, scheduler: str) -> float:
+def _one(size: HadarSize, cluster: str, value: str, scheduler: str) -> float:
     """A measure of mix M-5."""
     return float(_wide(size, cluster, value)[scheduler].to_dict()[M_5])
 
 
-def _narrower(size: Size, cluster: str) -> int:
+def _narrower(size: HadarSize, cluster: str) -> int:
     """Mixes of several jobs whose JCTs span less under HadarE than under Hadar."""
     span = _wide(size, cluster, "most_s") - _wide(size, cluster, "least_s")
     return int((span[HADARE] < span[HADAR]).sum())
 
 
-def _wide(size: Size, cluster: str, value: str) -> pd.DataFrame:
+def _wide(size: HadarSize, cluster: str, value: str) -> pd.DataFrame:
     """A measure by mix and scheduler."""
     table = measured(size)
     return table[table["cluster"] == cluster].pivot(index="mix", columns="scheduler", values=value)
 
 
 def _figure(
-    size: Size,
+    size: HadarSize,
     name: str,
     title: str,
-    rows: tuple[Row, ...],
+    rows: tuple[Entry, ...],
     value: str,
     y_title: str,
     ends: dict[str, str] | None = None,
-) -> Figure:
+) -> PaperFigure:
     """A panel for each cluster. ends: columns of the ranges."""
     panels = {}
     for letter, (cluster, words) in zip("ab", CLUSTERS.items(), strict=True):
@@ -178,5 +178,5 @@ def _figure(
         chosen = {"group": "mix", "series": "scheduler", "value": value, **(ends or {})}
         bars = pd.DataFrame({new: part[old].to_numpy() for new, old in chosen.items()})
         options = {"title": f"{title}, {words}", "x_title": "Workload mix (number of jobs)", "y_title": y_title}
-        panels[letter] = Panel(bars, grouped_bars, options)
-    return Figure(name, title, rows, panels)
+        panels[letter] = Plot(bars, grouped_bars, options)
+    return PaperFigure(name, title, rows, panels)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pandas as pd
 
-from reproduction.figure import Figure, Panel, Row
+from reproduction.figure import Entry, PaperFigure, Plot
 from reproduction.hadar.averaging import ALONE, FORKED, AveragingOutcome, TrainingSetting, experiment
-from reproduction.hadar.settings import Size
+from reproduction.hadar.settings import HadarSize
 from workbench.analysis.charts.curves import curve
 
 STEPS, TIME = "equal steps", "equal time"
 SHOWN = 0.3  # learning rate of the chart, one of every size
 
 
-def table_4(size: Size) -> Figure:
+def table_4(size: HadarSize) -> PaperFigure:
     """Accuracy on test images of a small network, each way at the learning rate that is best for it."""
     outcomes = {
         rate: experiment(TrainingSetting(steps=size.steps, learning_rate=rate), size.seeds)
@@ -24,25 +24,26 @@ def table_4(size: Size) -> Figure:
     other = "A network of one hidden layer on 8 x 8 digits, not ResNet-18 on CIFAR-10: only the sign compares."
     model = "The paper's models and data are out of reach of a CPU; see the rows above."
     rows = (
-        Row("accuracy, forked (paper: images)", "%", 91.62, float(best[STEPS, FORKED]), other, "Table IV"),
-        Row("accuracy, one node (paper: images)", "%", 87.34, float(best[STEPS, ALONE]), other, "Table IV"),
-        Row("forked less one node, equal steps (paper: images)", "points", 91.62 - 87.34,
+        Entry("accuracy, forked (paper: images)", "%", 91.62, float(best[STEPS, FORKED]), other, "Table IV"),
+        Entry("accuracy, one node (paper: images)", "%", 87.34, float(best[STEPS, ALONE]), other, "Table IV"),
+        Entry("forked less one node, equal steps (paper: images)", "points", 91.62 - 87.34,
             float(best[STEPS, FORKED] - best[STEPS, ALONE]),
             "Each way has its own best learning rate here; the paper gives neither rates nor a spread over seeds.",
             "Table IV"),
-        Row("forked less one node, equal time", "points", None, float(best[TIME, FORKED] - best[TIME, ALONE]),
+        Entry("forked less one node, equal time", "points", None, float(best[TIME, FORKED] - best[TIME, ALONE]),
             "The paper does not compare at equal time; forking has then done more steps.", "Table IV"),
-        Row("accuracy forked less not, language translation", "points", 54.69 - 52.41, float("nan"), model, "Table IV"),
-        Row("error forked / not, recommendation", "1", 38.7 / 40.3, float("nan"), model, "Table IV"),
-        Row("error forked / not, language modelling", "1", 4.31 / 4.46, float("nan"), model, "Table IV"),
-        Row("error forked / not, weather", "1", 0.025 / 0.028, float("nan"), model, "Table IV"),
+        Entry("accuracy forked less not, language translation", "points", 54.69 - 52.41, float("nan"), model,
+            "Table IV"),
+        Entry("error forked / not, recommendation", "1", 38.7 / 40.3, float("nan"), model, "Table IV"),
+        Entry("error forked / not, language modelling", "1", 4.31 / 4.46, float("nan"), model, "Table IV"),
+        Entry("error forked / not, weather", "1", 0.025 / 0.028, float("nan"), model, "Table IV"),
     )  # fmt: skip
     options = {
         "title": f"Accuracy while training, learning rate {SHOWN:g}, mean and range over seeds",
         "x_title": "Simulated time (s)", "y_title": "Accuracy (%)",
     }  # fmt: skip
-    return Figure(
-        "Table IV", "Quality of forked training", rows, {"a": Panel(_course(outcomes[SHOWN]), curve, options)}
+    return PaperFigure(
+        "Table IV", "Quality of forked training", rows, {"a": Plot(_course(outcomes[SHOWN]), curve, options)}
     )
 
 

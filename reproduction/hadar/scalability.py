@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from reproduction.figure import Figure, Panel, Row, cell
-from reproduction.hadar.settings import Size
+from reproduction.figure import Entry, PaperFigure, Plot, cell
+from reproduction.hadar.settings import HadarSize
 from reproduction.hadar.trace import GAVEL, HADAR, LINES
 from reproduction.timing import decision_s
 from workbench.analysis.charts.curves import curve
@@ -16,7 +16,7 @@ JOBS_PER_NODE = 32  # ours: a node of 4 GPUs of each of three types, so 2048 job
 LIMIT_S = 420.0  # paper: IV-B, less than 7 minutes
 
 
-def figure_5(size: Size) -> Figure:
+def figure_5(size: HadarSize) -> PaperFigure:
     """CPU time of the first decision, on all jobs and an empty cluster, against the number of jobs."""
     lines = {line.name: line for line in LINES if line.name in (HADAR, GAVEL)}
     found = [
@@ -28,16 +28,16 @@ def figure_5(size: Size) -> Figure:
     wide = table.pivot(index="x", columns="line", values="y")
     least, most = min(size.decided), max(size.decided)
     rows = (
-        Row(f"decision, Hadar, {most} jobs (paper: below, at some 2000)", "s", LIMIT_S, cell(wide, most, HADAR),
+        Entry(f"decision, Hadar, {most} jobs (paper: below, at some 2000)", "s", LIMIT_S, cell(wide, most, HADAR),
             "The paper prints a bound for its machine; here rounds with many free GPUs go to a linear programme.",
             "IV-B"),
-        Row(f"decision, Gavel, {most} jobs", "s", None, cell(wide, most, GAVEL),
+        Entry(f"decision, Gavel, {most} jobs", "s", None, cell(wide, most, GAVEL),
             "The paper shows the curve without a number; ours merges jobs that are alike.", "IV-B"),
-        Row(f"Hadar / Gavel, {most} jobs", "1", None, cell(wide, most, HADAR) / cell(wide, most, GAVEL),
+        Entry(f"Hadar / Gavel, {most} jobs", "1", None, cell(wide, most, HADAR) / cell(wide, most, GAVEL),
             "The paper says that the two scale alike, without a number; ours merges equal jobs for Gavel only.",
             "IV-B"),
         *(
-            Row(f"growth from {least} to {most} jobs, {name}", "1", None,
+            Entry(f"growth from {least} to {most} jobs, {name}", "1", None,
                 cell(wide, most, name) / cell(wide, least, name),
                 "The paper shows the curve without a number.", "IV-B")
             for name in lines
@@ -47,7 +47,7 @@ def figure_5(size: Size) -> Figure:
         "title": "CPU time of a decision", "x_title": "Active jobs (logarithmic)",
         "y_title": "CPU time (s, logarithmic)", "log_x": True, "log_y": True,
     }  # fmt: skip
-    return Figure("Fig. 5", "Scalability of a decision", rows, {"a": Panel(table, curve, options)})
+    return PaperFigure("Fig. 5", "Scalability of a decision", rows, {"a": Plot(table, curve, options)})
 
 
 def _scenario(jobs: int) -> Scenario:

@@ -27,7 +27,7 @@ SCALE = 0.27
 
 
 @dataclass(frozen=True)
-class Size:
+class HadarSize:
     """How large a reproduction is.
 
     jobs, nodes: of section IV, nodes of four GPUs for each of three types; round_jobs, round_nodes: the same for the
@@ -59,7 +59,7 @@ class Size:
 SIZES = {
     size.name: size
     for size in (
-        Size(
+        HadarSize(
             name="tiny",
             jobs=20,
             nodes=1,
@@ -73,7 +73,7 @@ SIZES = {
             learning_rates=(0.3, 1.0),
             seeds=range(2),
         ),
-        Size(
+        HadarSize(
             name="middle",
             jobs=160,
             nodes=2,
@@ -87,7 +87,7 @@ SIZES = {
             learning_rates=(0.1, 0.3, 1.0),
             seeds=range(3),
         ),
-        Size(
+        HadarSize(
             name="full",
             jobs=480,
             nodes=5,

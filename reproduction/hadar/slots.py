@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from reproduction.figure import Figure, Panel, Row
-from reproduction.hadar.settings import CLUSTERS, Size, physical
+from reproduction.figure import Entry, PaperFigure, Plot
+from reproduction.hadar.settings import CLUSTERS, HadarSize, physical
 from reproduction.hadar.theorem3 import cru
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.session.api import simulate
@@ -24,21 +24,21 @@ HADAR_BEST: Mapping[str, Mapping[str, float]] = {
 }
 
 
-def figure_11(size: Size) -> Figure:
+def figure_11(size: HadarSize) -> PaperFigure:
     """HadarE's utilisation under slots of several lengths."""
     why = "Here a round costs 10 s for each job with several copies, whatever the model and the network."
     return _sweep(size, "Fig. 11", "HadarE", "hadare", HADARE_BEST, why)
 
 
-def figure_12(size: Size) -> Figure:
+def figure_12(size: HadarSize) -> PaperFigure:
     """Hadar's utilisation under slots of several lengths."""
     why = "Here a slot costs nothing by itself, only a move costs 10 s; the lab's slow PCIe is not modelled."
     return _sweep(size, "Fig. 12", "Hadar", "hadar", HADAR_BEST, why)
 
 
 def _sweep(
-    size: Size, name: str, words: str, scheduler: str, best: Mapping[str, Mapping[str, float]], why: str
-) -> Figure:
+    size: HadarSize, name: str, words: str, scheduler: str, best: Mapping[str, Mapping[str, float]], why: str
+) -> PaperFigure:
     found = [
         (cluster, mix, slot_s, 100 * cru(simulate(given, scheduler, round_s=slot_s, belief=size.belief, detail=0)))
         for cluster in CLUSTERS
@@ -49,7 +49,7 @@ def _sweep(
     table = pd.DataFrame(found, columns=["cluster", "mix", "slot_s", "cru"])
     top = table.loc[table.groupby(["cluster", "mix"], sort=False)["cru"].idxmax()]
     rows = tuple(
-        Row(f"best slot, {mix}, {CLUSTERS[cluster]}", "s", best[cluster].get(mix), slot_s,
+        Entry(f"best slot, {mix}, {CLUSTERS[cluster]}", "s", best[cluster].get(mix), slot_s,
             why if mix in best[cluster] else f"The paper says 90 or 180 s. {why}", "VI-D")
         for cluster, mix, slot_s in zip(top["cluster"], top["mix"], top["slot_s"], strict=True)
     )  # fmt: skip
@@ -62,5 +62,5 @@ def _sweep(
             "x_title": "Workload mix (number of jobs)",
             "y_title": "Node time computing (%)",
         }
-        panels[letter] = Panel(bars, grouped_bars, options)
-    return Figure(name, f"{words}: length of a slot", rows, panels)
+        panels[letter] = Plot(bars, grouped_bars, options)
+    return PaperFigure(name, f"{words}: length of a slot", rows, panels)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from reproduction.figure import Figure
+from reproduction.figure import PaperFigure
 from reproduction.hadar.optimality import admit_in_order, bounds_of, ratio
 from reproduction.smallest import Smallest
 from workbench.papers.hadar.formulations.schedules import enumerate_schedules
@@ -28,7 +28,7 @@ def theorem_2_sides(gpus: int, worth: tuple[int, ...]) -> tuple[float, float]:
     return (found.ratio, found.bound) if found.starts else (0.0, 1.0)
 
 
-def theorem_2(size: Any) -> Figure:
+def theorem_2(size: Any) -> PaperFigure:
     """Hadar's Theorem 2 without its premise that a job is small against the capacity."""
     tried = 0
     for jobs, gpus in product(range(1, 4), range(1, 3)):

@@ -9,8 +9,8 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from reproduction.figure import Figure, Panel, Row, cell
-from reproduction.hadar.settings import HOUR, SLOT_S, Size, simulated
+from reproduction.figure import Entry, PaperFigure, Plot, cell
+from reproduction.hadar.settings import HOUR, SLOT_S, HadarSize, simulated
 from reproduction.line import Line
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
@@ -57,14 +57,14 @@ TIMES = (
 
 
 @cache
-def runs(size: Size) -> Mapping[str, Run]:
+def runs(size: HadarSize) -> Mapping[str, Run]:
     """A run of each line on the same jobs, all there at the start."""
     scenario = simulated(size.jobs, size.nodes, size.seed)
     return {line.name: replace(line, belief=size.belief).run(scenario) for line in LINES}
 
 
 @cache
-def measures(size: Size) -> pd.DataFrame:
+def measures(size: HadarSize) -> pd.DataFrame:
     """By line: TTD and median (h), gru and computing (shares), changed (share of rounds)."""
     rows = {}
     for name, run in runs(size).items():
@@ -79,15 +79,15 @@ def measures(size: Size) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index")
 
 
-def figure_3(size: Size) -> Figure:
+def figure_3(size: HadarSize) -> PaperFigure:
     """GPU resource utilisation, in the two ways in which the paper's sentence can be read."""
     table = measures(size)
     whole = "The paper draws bars without numbers; until the last job ends, which for the blind ones is late."
     held = "The paper draws bars without numbers; read as the part of their run time in which jobs compute."
     rows = (
-        *(Row(f"GRU, {name}", "%", None, 100 * cell(table, name, "gru"), whole, "Fig. 3") for name in table.index),
+        *(Entry(f"GRU, {name}", "%", None, 100 * cell(table, name, "gru"), whole, "Fig. 3") for name in table.index),
         *(
-            Row(f"computing / held, {name}", "%", None, 100 * cell(table, name, "computing"), held, "Fig. 3")
+            Entry(f"computing / held, {name}", "%", None, 100 * cell(table, name, "computing"), held, "Fig. 3")
             for name in table.index
         ),
     )
@@ -97,33 +97,33 @@ def figure_3(size: Size) -> Figure:
         columns=["group", "series", "value"],
     )
     options = {"title": "GPU resource utilisation", "x_title": "Part", "y_title": "GPU time computing (%)"}
-    return Figure("Fig. 3", "GPU resource utilisation (GRU)", rows, {"a": Panel(bars, grouped_bars, options)})
+    return PaperFigure("Fig. 3", "GPU resource utilisation (GRU)", rows, {"a": Plot(bars, grouped_bars, options)})
 
 
-def figure_4(size: Size) -> Figure:
+def figure_4(size: HadarSize) -> PaperFigure:
     """Jobs completed over time: total time duration (TTD), and the time by which half of the jobs are done."""
     table = measures(size)
     rows = [
-        Row("TTD, Hadar", "h", 40.0, cell(table, HADAR, "TTD"), WHY[HADAR], "IV-B"),
-        Row("TTD, YARN-CS", "h", 68.0, cell(table, YARN, "TTD"), WHY[YARN], "IV-B"),
+        Entry("TTD, Hadar", "h", 40.0, cell(table, HADAR, "TTD"), WHY[HADAR], "IV-B"),
+        Entry("TTD, YARN-CS", "h", 68.0, cell(table, YARN, "TTD"), WHY[YARN], "IV-B"),
     ]
     for own in (HADAR, THROUGHPUT):
         for measure, against, paper in TIMES:
             ratio = cell(table, against, measure) / cell(table, own, measure)
             why = WHY[own if against == GAVEL or measure == "median" else against]
-            rows.append(Row(f"{measure}, {against} / {own}", "1", paper, ratio, why, "IV-B"))
+            rows.append(Entry(f"{measure}, {against} / {own}", "1", paper, ratio, why, "IV-B"))
     for own in (EVERY, LEAVE, WAITING):
         ratio = cell(table, GAVEL, "TTD") / cell(table, own, "TTD")
-        rows.append(Row(f"TTD, {GAVEL} / {own}", "1", 1.21, ratio, WHY[own], "IV-B"))
+        rows.append(Entry(f"TTD, {GAVEL} / {own}", "1", 1.21, ratio, WHY[own], "IV-B"))
     options = {
         "title": "Jobs completed over time", "x_title": "Time (h)", "y_title": "Share of jobs", "dots": False,
     }  # fmt: skip
     curves = [_completed(run, name) for name, run in runs(size).items() if name in DRAWN]
-    panel = Panel(pd.concat(curves, ignore_index=True), curve, options)
-    return Figure("Fig. 4", "Jobs completed over time", tuple(rows), {"a": panel})
+    panel = Plot(pd.concat(curves, ignore_index=True), curve, options)
+    return PaperFigure("Fig. 4", "Jobs completed over time", tuple(rows), {"a": panel})
 
 
-def changed_rounds(size: Size) -> Figure:
+def changed_rounds(size: HadarSize) -> PaperFigure:
     """How many rounds change some job's GPUs."""
     table = measures(size)
     whys = {
@@ -132,15 +132,15 @@ def changed_rounds(size: Size) -> Figure:
         WAITING: "As the paper describes its updates: a round changes something only where a job ends or begins.",
     }
     rows = tuple(
-        Row(f"rounds that change an allocation, {name}", "%", 30.0, 100 * cell(table, name, "changed"), why, "IV-B")
+        Entry(f"rounds that change an allocation, {name}", "%", 30.0, 100 * cell(table, name, "changed"), why, "IV-B")
         for name, why in whys.items()
     )
-    other = Row("rounds that change an allocation, Gavel", "%", None, 100 * cell(table, GAVEL, "changed"),
+    other = Entry("rounds that change an allocation, Gavel", "%", None, 100 * cell(table, GAVEL, "changed"),
                 "The paper does not print it; rounds are how Gavel realises its shares.", "IV-B")  # fmt: skip
-    return Figure("IV rounds", "Rounds that change an allocation", (*rows, other))
+    return PaperFigure("IV rounds", "Rounds that change an allocation", (*rows, other))
 
 
-def round_length(size: Size) -> Figure:
+def round_length(size: HadarSize) -> PaperFigure:
     """Hadar under rounds of several lengths; the paper finds 6 to 1.5 minutes best, depending on the measure."""
     scenario = simulated(size.round_jobs, size.round_nodes, size.seed)
     found = []
@@ -151,7 +151,7 @@ def round_length(size: Size) -> Figure:
     table = pd.DataFrame(found, columns=["round_s", "TTD", "median JCT", "GRU"]).set_index("round_s")
     table /= table.loc[SLOT_S]
     rows = [
-        Row(f"{name}, rounds of {format_duration(round_s)} / of {format_duration(SLOT_S)}", "1", None,
+        Entry(f"{name}, rounds of {format_duration(round_s)} / of {format_duration(SLOT_S)}", "1", None,
             cell(table, round_s, name),
             "The paper says that the best length lies between the two and depends on measure and workload.", "IV")
         for name in table.columns
@@ -165,7 +165,7 @@ def round_length(size: Size) -> Figure:
         "title": "Hadar by length of a round", "x_title": "Length of a round (min)",
         "y_title": f"Ratio to {format_duration(SLOT_S)}",
     }  # fmt: skip
-    return Figure("IV round length", "Length of a round", tuple(rows), {"a": Panel(points, curve, options)})
+    return PaperFigure("IV round length", "Length of a round", tuple(rows), {"a": Plot(points, curve, options)})
 
 
 def _completed(run: Run, name: str) -> pd.DataFrame:

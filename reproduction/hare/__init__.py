@@ -3,7 +3,7 @@
 from reproduction.exhibits import PRINTED, Claim, Exhibit
 from reproduction.hare.changes import figure_4, reasons
 from reproduction.hare.lemma_2 import lemma_2
-from reproduction.hare.settings import SIZES, Size
+from reproduction.hare.settings import SIZES, HareSize
 from reproduction.hare.simulated import (
     figure_14,
     figure_15,
@@ -107,4 +107,4 @@ EXHIBITS = (
 )
 CAUSES = (reasons,)
 
-__all__ = ["CAUSES", "EXHIBITS", "SIZES", "TITLE", "Size"]
+__all__ = ["CAUSES", "EXHIBITS", "SIZES", "TITLE", "HareSize"]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from reproduction.figure import Figure, Row
+from reproduction.figure import Entry, PaperFigure
 from reproduction.hare.schemes import (
     FIFO,
     HARE,
@@ -23,7 +23,7 @@ from reproduction.hare.schemes import (
     said,
     weighted_min,
 )
-from reproduction.hare.settings import MINUTE, ROUNDS, Setting, Size, in_gpu_order
+from reproduction.hare.settings import MINUTE, ROUNDS, FigurePoint, HareSize, in_gpu_order
 from workbench.papers.hare.algorithms.list_schedule import algorithm_1, fluid_start_s
 from workbench.papers.hare.algorithms.synchronisation import schedules
 from workbench.papers.hare.formulations.interval_lp import IntervalLP
@@ -35,7 +35,7 @@ SPREAD = 1.0
 """ours: standard deviation of the logarithm of lengths that are spread."""
 
 
-class Change(NamedTuple):
+class ProblemChange(NamedTuple):
     """Something done to a problem (also given its seed), in words, and for whom it is shown."""
 
     words: str
@@ -100,22 +100,26 @@ def fast_first(data: HareInstance, seed: int) -> HareInstance:
 
 
 CHANGES = (
-    Change("all weights 1", f"{HARE} and {HOMO} go by weights, the others do not.", equal_weights),
-    Change("one task a round", "No parallel tasks, no barriers: what intra-job parallelism is worth.", one_task),
-    Change("eight tasks a round", "Shorter tasks, more in parallel; the paper does not say how many.", eight_tasks),
-    Change("all there at the start", "The highest load.", at_start),
-    Change("arrivals over ten times as long", "A lower load; the paper's arrivals are a trace's.", seldom),
-    Change("T^s = 0", "Nothing to overlap; the others hold their GPUs while they synchronise.", no_sync),
-    Change("T^s five times", "More to overlap.", long_sync),
-    Change("eight tasks a round and T^s five times", "Both of the above.", fine_and_long_sync),
-    Change("lengths spread", f"{FIFO} lets short jobs wait behind long ones.", spread),
-    Change("GPUs in the order of their speed", f"{HOMO} takes the first GPUs that are idle.", fast_first, (HOMO,)),
+    ProblemChange("all weights 1", f"{HARE} and {HOMO} go by weights, the others do not.", equal_weights),
+    ProblemChange("one task a round", "No parallel tasks, no barriers: what intra-job parallelism is worth.", one_task),
+    ProblemChange(
+        "eight tasks a round", "Shorter tasks, more in parallel; the paper does not say how many.", eight_tasks
+    ),
+    ProblemChange("all there at the start", "The highest load.", at_start),
+    ProblemChange("arrivals over ten times as long", "A lower load; the paper's arrivals are a trace's.", seldom),
+    ProblemChange("T^s = 0", "Nothing to overlap; the others hold their GPUs while they synchronise.", no_sync),
+    ProblemChange("T^s five times", "More to overlap.", long_sync),
+    ProblemChange("eight tasks a round and T^s five times", "Both of the above.", fine_and_long_sync),
+    ProblemChange("lengths spread", f"{FIFO} lets short jobs wait behind long ones.", spread),
+    ProblemChange(
+        "GPUs in the order of their speed", f"{HOMO} takes the first GPUs that are idle.", fast_first, (HOMO,)
+    ),
 )
 
 
-def reasons(size: Size) -> Figure:
+def reasons(size: HareSize) -> PaperFigure:
     """Every ratio as it is, then with one thing changed."""
-    base, seeds = Setting().at(size), size.seeds
+    base, seeds = FigurePoint().at(size), size.seeds
     problems = [base.instance(seed) for seed in seeds]
     plain = pd.DataFrame([at_point(base, seed) for seed in seeds])
     as_is = {name: float(ratios(plain, name).mean()) for name in OTHERS}
@@ -139,10 +143,10 @@ def reasons(size: Size) -> Figure:
                  for name in OTHERS]  # fmt: skip
     rows += _algorithm(problems, plain)
     rows += _slower_network(size, problems)
-    return Figure("7.3 reasons", "What the ratios depend on", tuple(rows))
+    return PaperFigure("7.3 reasons", "What the ratios depend on", tuple(rows))
 
 
-def _algorithm(problems: list[HareInstance], plain: pd.DataFrame) -> list[Row]:
+def _algorithm(problems: list[HareInstance], plain: pd.DataFrame) -> list[Entry]:
     """Hare's own choices, and how much there is to be won at all."""
     gaps = [weighted_min(algorithm_1(data, fluid_start_s(data), insertion=True).check()) for data in problems]
     least = [least_min(data) for data in problems]
@@ -160,7 +164,7 @@ def _algorithm(problems: list[HareInstance], plain: pd.DataFrame) -> list[Row]:
     ]  # fmt: skip
 
 
-def _slower_network(size: Size, problems: list[HareInstance]) -> list[Row]:
+def _slower_network(size: HareSize, problems: list[HareInstance]) -> list[Entry]:
     """Fig. 18 where synchronising takes five times as long as by our table."""
     less = []
     for data in problems:
@@ -171,9 +175,9 @@ def _slower_network(size: Size, problems: list[HareInstance]) -> list[Row]:
     why = "Fig. 18 with T^s five times as long; 31.2 % in the paper."
     share = [_sync_part(data) for data in problems]
     return [
-        Row("decrease of Hare's weighted JCT from 10 to 25 Gbit/s, T^s five times", "%", None, float(np.mean(less)),
+        Entry("decrease of Hare's weighted JCT from 10 to 25 Gbit/s, T^s five times", "%", None, float(np.mean(less)),
             f"{said(less)} {why}", "ours"),
-        Row("T^s over T^c + T^s at 25 Gbit/s on a V100, mean over jobs", "%", None, 100 * float(np.mean(share)),
+        Entry("T^s over T^c + T^s at 25 Gbit/s on a V100, mean over jobs", "%", None, 100 * float(np.mean(share)),
             "What there is for a faster network to shorten.", "ours"),
     ]  # fmt: skip
 
@@ -194,29 +198,29 @@ def least_min(data: HareInstance) -> float:
     return (float(bound) - float(data.weight @ data.arrival_s)) / float(data.weight.sum()) / MINUTE
 
 
-def figure_4(size: Size) -> Figure:
+def figure_4(size: HareSize) -> PaperFigure:
     """The three ways to synchronise a round: on an example of ours, as the paper's has no numbers, and on 160 GPUs."""
     example = preset("hare_synchronisation")
     small = from_snapshot(snapshot_at(example, 0.0, offline=True), {"most_rounds": ROUNDS, "steps_per_round": None})
     three, job = schedules(small), small.jobs.index("n")
     ends = {name: float(found.completion_s[job]) for name, found in three.items()}
-    base = Setting().at(size)
+    base = FigurePoint().at(size)
     every = [schedules(base.instance(seed)) for seed in size.seeds]
     over: Mapping[str, list[float]] = {
         name: [found[name].weighted_jct_s / found["relaxed"].weighted_jct_s for found in every]
         for name in ("scale_fixed", "scale_adaptive")
     }
     rows = (
-        Row("completion of job n, scale-fixed / relaxed", "1", None, ends["scale_fixed"] / ends["relaxed"],
+        Entry("completion of job n, scale-fixed / relaxed", "1", None, ends["scale_fixed"] / ends["relaxed"],
             "The paper draws it earlier with relaxed synchronisation, without numbers: above 1.", "Fig. 4"),
         _row("scale-fixed / relaxed, 160 GPUs", over["scale_fixed"],
              "Algorithm 1's order, but every round starts together, each task on a GPU of its own."),
         _row("scale-adaptive / relaxed, 160 GPUs", over["scale_adaptive"],
              "Rounds as wide as there are idle GPUs; that they may need more epochs is not counted."),
     )  # fmt: skip
-    return Figure("Fig. 4", "Ways to synchronise a round", rows)
+    return PaperFigure("Fig. 4", "Ways to synchronise a round", rows)
 
 
-def _row(measure: str, values: pd.Series[float] | list[float], why: str) -> Row:
+def _row(measure: str, values: pd.Series[float] | list[float], why: str) -> Entry:
     numbers = list(values)
-    return Row(f"weighted JCT, {measure}", "1", None, float(np.mean(numbers)), f"{said(numbers)} {why}", "ours")
+    return Entry(f"weighted JCT, {measure}", "1", None, float(np.mean(numbers)), f"{said(numbers)} {why}", "ours")

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from reproduction.figure import Figure
+from reproduction.figure import PaperFigure
 from reproduction.smallest import Smallest
 from workbench.papers.hare.algorithms.list_schedule import algorithm_1, middle_s, safe_order
 from workbench.papers.hare.instance import HareInstance
@@ -70,7 +70,7 @@ def lemma_2_instances() -> Iterator[tuple[Times, Weights]]:
             yield times, tuple(row[jobs * gpus :])
 
 
-def lemma_2(size: Any) -> Figure:
+def lemma_2(size: Any) -> PaperFigure:
     """Hare's Lemma 2 takes (9) for the first tasks of an order, which holds for all tasks together."""
     for tried, (times, weights) in enumerate(lemma_2_instances()):
         left, right = lemma_2_sides(times, weights)

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import pandas as pd
 
-from reproduction.hare.settings import MINUTE, Setting
+from reproduction.hare.settings import MINUTE, FigurePoint
 from workbench.analysis.metrics.confidence import mean_interval
 from workbench.papers.hare.algorithms.job_level import BASELINES
 from workbench.papers.hare.algorithms.list_schedule import Rule, algorithm_1, fluid_start_s
@@ -51,12 +51,12 @@ def measured(instance: HareInstance, names: Iterable[str] = SCHEMES) -> dict[str
 
 
 @cache
-def at_point(setting: Setting, seed: int) -> Values:
+def at_point(setting: FigurePoint, seed: int) -> Values:
     """Every scheme at one point of a figure."""
     return measured(setting.instance(seed))
 
 
-def sweep(points: Mapping[X, Setting], seeds: range) -> pd.DataFrame:
+def sweep(points: Mapping[X, FigurePoint], seeds: range) -> pd.DataFrame:
     """One row per point and seed: x, seed, and a column for each scheme, in minutes."""
     rows = [{"x": x, "seed": seed, **at_point(setting, seed)} for x, setting in points.items() for seed in seeds]
     return pd.DataFrame(rows)

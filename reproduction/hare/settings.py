@@ -22,7 +22,7 @@ TESTBED_JOBS = 24
 
 
 @dataclass(frozen=True)
-class Size:
+class HareSize:
     """How large a reproduction is.
 
     seeds: of the workloads of a figure. part: GPUs and jobs of section 7.3 are multiplied by it. gpus, jobs: of
@@ -46,15 +46,15 @@ class Size:
 SIZES = {
     size.name: size
     for size in (
-        Size("tiny", range(2), 0.1, (80, 160), (100, 300), (10.0, 25.0), (1.0, 4.0)),
-        Size("middle", range(3), 0.5, (80, 160, 240), (100, 200, 300), (10.0, 25.0), (0.5, 1.0, 4.0)),
-        Size("full", range(3), 1.0, (80, 160, 240), (100, 200, 300), (10.0, 15.0, 25.0), (0.5, 1.0, 4.0)),
+        HareSize("tiny", range(2), 0.1, (80, 160), (100, 300), (10.0, 25.0), (1.0, 4.0)),
+        HareSize("middle", range(3), 0.5, (80, 160, 240), (100, 200, 300), (10.0, 25.0), (0.5, 1.0, 4.0)),
+        HareSize("full", range(3), 1.0, (80, 160, 240), (100, 200, 300), (10.0, 15.0, 25.0), (0.5, 1.0, 4.0)),
     )
 }
 
 
 @dataclass(frozen=True)
-class Setting:
+class FigurePoint:
     """One point of a figure, but for the seed; as in section 7.3 by default.
 
     shares: of the classes CV, NLP, Speech, Rec.; gbps: None, the 25 of the testbed; batch: over B_0; rounds: of a job
@@ -69,7 +69,7 @@ class Setting:
     batch: float = 1.0
     rounds: int = ROUNDS
 
-    def at(self, size: Size) -> Setting:
+    def at(self, size: HareSize) -> FigurePoint:
         """The point at a size."""
         return replace(
             self,

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 
 import pandas as pd
 
-from reproduction.figure import Figure, Panel, Row
+from reproduction.figure import Entry, PaperFigure, Plot
 from reproduction.hare.schemes import (
     ALLOX,
     FIFO,
@@ -22,7 +22,7 @@ from reproduction.hare.schemes import (
     said,
     sweep,
 )
-from reproduction.hare.settings import Setting, Size, more_of
+from reproduction.hare.settings import FigurePoint, HareSize, more_of
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
 from workbench.scenario.presets.hare import GPUS, JOBS, KINDS, LEVELS
@@ -37,7 +37,7 @@ FASTER_NETWORK = 31.2
 B_0 = 1.0
 
 
-def at_size(points: Mapping[X, Setting], size: Size) -> pd.DataFrame:
+def at_size(points: Mapping[X, FigurePoint], size: HareSize) -> pd.DataFrame:
     """A sweep over points, each at a size."""
     return sweep({x: setting.at(size) for x, setting in points.items()}, size.seeds)
 
@@ -52,22 +52,22 @@ def lead(found: pd.DataFrame, x: Hashable, other: str) -> float:
     return float(ratios(where(found, x), other).mean())
 
 
-def lead_row(found: pd.DataFrame, x: Hashable, label: str, other: str, why: str, paper: float | None = None) -> Row:
+def lead_row(found: pd.DataFrame, x: Hashable, label: str, other: str, why: str, paper: float | None = None) -> Entry:
     """`lead` as a row of a table."""
     name = {"best": "best of the others", "worst": "worst of the others"}.get(other, other)
     values = ratios(where(found, x), other)
-    return Row(f"weighted JCT, {name} / Hare, {label}", "1", paper, float(values.mean()),
+    return Entry(f"weighted JCT, {name} / Hare, {label}", "1", paper, float(values.mean()),
                f"{said(values)} {why}", SECTION)  # fmt: skip
 
 
-def always_best(found: pd.DataFrame) -> Row:
+def always_best(found: pd.DataFrame) -> Entry:
     """Whether Hare is ahead of everybody at every point."""
     least = ratios(found, "best")
-    return Row("weighted JCT, best of the others / Hare, least over all points and seeds", "1", None,
+    return Entry("weighted JCT, best of the others / Hare, least over all points and seeds", "1", None,
                float(least.min()), "The paper says that Hare always is the best: above 1.", SECTION)  # fmt: skip
 
 
-def last_row(found: pd.DataFrame, label: str) -> Row:
+def last_row(found: pd.DataFrame, label: str) -> Entry:
     """How often Gavel_FIFO is the last of all, which the paper finds."""
     others = found[list(OTHERS)]
     last = others.idxmax(axis=1)
@@ -75,7 +75,7 @@ def last_row(found: pd.DataFrame, label: str) -> Row:
         f"In the paper always, without a number. Where it is not, {HOMO} is, which takes GPUs blind to types: 7.3 "
         "reasons has it with GPUs in the order of their speed."
     )
-    return Row(f"{FIFO} has the largest weighted JCT, {label}", "%", None, 100 * float((last == FIFO).mean()), why,
+    return Entry(f"{FIFO} has the largest weighted JCT, {label}", "%", None, 100 * float((last == FIFO).mean()), why,
                SECTION)  # fmt: skip
 
 
@@ -85,44 +85,44 @@ def change(found: pd.DataFrame, scheme: str, to: Hashable, base: Hashable) -> pd
     return above / below
 
 
-def _curve(found: pd.DataFrame, title: str, x_title: str, **options: bool) -> Mapping[str, Panel]:
-    return {"a": Panel(lines(found), curve, {**_titles(title, x_title), "subtitle": f"bands: {INTERVAL}", **options})}
+def _curve(found: pd.DataFrame, title: str, x_title: str, **options: bool) -> Mapping[str, Plot]:
+    return {"a": Plot(lines(found), curve, {**_titles(title, x_title), "subtitle": f"bands: {INTERVAL}", **options})}
 
 
-def _bars(found: pd.DataFrame, title: str, x_title: str) -> Mapping[str, Panel]:
+def _bars(found: pd.DataFrame, title: str, x_title: str) -> Mapping[str, Plot]:
     frame = lines(found).rename(columns={"line": "series", "x": "group", "y": "value"})
     frame = frame[["group", "series", "value", "low", "high"]]
-    return {"a": Panel(frame, grouped_bars, {**_titles(title, x_title), "covers": INTERVAL})}
+    return {"a": Plot(frame, grouped_bars, {**_titles(title, x_title), "covers": INTERVAL})}
 
 
 def _titles(title: str, x_title: str) -> dict[str, str]:
     return {"title": title, "x_title": x_title, "y_title": Y_TITLE}
 
 
-def figure_14(size: Size) -> Figure:
+def figure_14(size: HareSize) -> PaperFigure:
     """Number of GPUs, with 200 jobs."""
-    found = at_size({size.of(count): Setting(gpus=count) for count in size.gpus}, size)
+    found = at_size({size.of(count): FigurePoint(gpus=count) for count in size.gpus}, size)
     few, many = size.of(min(size.gpus)), size.of(max(size.gpus))
     both = ratios(found, ALLOX)
     less = change(found, HARE, many, few)
     rows = (
-        Row("weighted JCT, Sched_Allox / Hare, mean over numbers of GPUs", "1", 2.0, float(both.mean()),
+        Entry("weighted JCT, Sched_Allox / Hare, mean over numbers of GPUs", "1", 2.0, float(both.mean()),
             f"{said(both)} The paper says about 2. It grows with parallel tasks, which are ours: 7.3 reasons.",
             SECTION),
         *(lead_row(found, count, f"{count} GPUs", other, DRAWN) for count in (few, many) for other in OTHERS
           if other != ALLOX),
-        Row(f"weighted JCT of Hare, {many} GPUs / {few}", "1", None, float(less.mean()),
+        Entry(f"weighted JCT of Hare, {many} GPUs / {few}", "1", None, float(less.mean()),
             f"{said(less)} Below 1: the paper says that it decreases with more GPUs.", SECTION),
         always_best(found),
         last_row(found, "at all numbers of GPUs"),
     )  # fmt: skip
     panels = _curve(found, f"{size.of(JOBS)} jobs", "GPUs", whole_x=True)
-    return Figure("Fig. 14", "Number of GPUs", rows, panels)
+    return PaperFigure("Fig. 14", "Number of GPUs", rows, panels)
 
 
-def figure_15(size: Size) -> Figure:
+def figure_15(size: HareSize) -> PaperFigure:
     """Number of jobs, with 160 GPUs."""
-    found = at_size({size.of(count): Setting(jobs=count) for count in size.jobs}, size)
+    found = at_size({size.of(count): FigurePoint(jobs=count) for count in size.jobs}, size)
     few, many = size.of(min(size.jobs)), size.of(max(size.jobs))
     spread = "All arrive in the same window (ours), lengths and parallel tasks are ours: 7.3 reasons."
     gaps = {count: where(found, count)[list(OTHERS)].mean() - where(found, count)[HARE].mean() for count in (few, many)}
@@ -132,19 +132,19 @@ def figure_15(size: Size) -> Figure:
           for which, paper in zip(("best", "worst"), AT_300, strict=True)),
         *(lead_row(found, count, f"{count} jobs", other, DRAWN) for count in (few, many) for other in OTHERS),
         *(
-            Row(f"{other} - Hare, minutes of weighted JCT a job, {many} jobs / {few}", "1", None, float(wider[other]),
+            Entry(f"{other} - Hare, minutes of weighted JCT a job, {many} jobs / {few}", "1", None, float(wider[other]),
                 "The paper says that gaps become bigger: above 1. As ratios only some do, in the rows above.", SECTION)
             for other in OTHERS
         ),
         always_best(found),
     )  # fmt: skip
     panels = _curve(found, f"{size.of(GPUS)} GPUs", "Jobs", whole_x=True)
-    return Figure("Fig. 15", "Number of jobs", rows, panels)
+    return PaperFigure("Fig. 15", "Number of jobs", rows, panels)
 
 
-def figure_16(size: Size) -> Figure:
+def figure_16(size: HareSize) -> PaperFigure:
     """Levels of heterogeneity: V100 | V100 and K80 | V100, T4, K80 and M60, in equal parts (ours)."""
-    found = at_size({level: Setting(level=level) for level in LEVELS}, size)
+    found = at_size({level: FigurePoint(level=level) for level in LEVELS}, size)
     whys = {
         FIFO: "The paper says that gaps grow with heterogeneity: a job keeps the slow GPUs that it began on.",
         SRTF: "The paper says that gaps grow with heterogeneity.",
@@ -157,14 +157,14 @@ def figure_16(size: Size) -> Figure:
         for other in whys
         for level in LEVELS
     )
-    return Figure("Fig. 16", "Heterogeneity", (*rows, always_best(found)),
+    return PaperFigure("Fig. 16", "Heterogeneity", (*rows, always_best(found)),
                   _bars(found, f"{size.of(GPUS)} GPUs, {size.of(JOBS)} jobs", "Heterogeneity"))  # fmt: skip
 
 
-def figure_17(size: Size) -> Figure:
+def figure_17(size: HareSize) -> PaperFigure:
     """Classes of jobs: twice as many of one, 40 % of all."""
     plain = "25 % each"
-    points = {plain: Setting(), **{f"{kind} 40 %": Setting(shares=more_of(kind)) for kind in KINDS}}
+    points = {plain: FigurePoint(), **{f"{kind} 40 %": FigurePoint(shares=more_of(kind)) for kind in KINDS}}
     found = at_size(points, size)
     said_of = {"NLP": "The paper: all increase with NLP jobs", "Rec.": "The paper: all decrease with recognition"}
     rows = []
@@ -173,52 +173,52 @@ def figure_17(size: Size) -> Figure:
         for name in (HARE, *OTHERS):
             values = change(found, name, label, plain)
             why = f"{said_of.get(kind, 'The paper says nothing of this class')}; lengths by class are ours."
-            rows.append(Row(f"weighted JCT, {name}, {label} / {plain}", "1", None, float(values.mean()),
+            rows.append(Entry(f"weighted JCT, {name}, {label} / {plain}", "1", None, float(values.mean()),
                             f"{said(values)} {why}", SECTION))  # fmt: skip
     rows += [lead_row(found, label, label, "best", "Hare is the best at every mix in the paper.") for label in points]
-    return Figure("Fig. 17", "Classes of jobs", (*rows, always_best(found)),
+    return PaperFigure("Fig. 17", "Classes of jobs", (*rows, always_best(found)),
                   _bars(found, f"{size.of(GPUS)} GPUs, {size.of(JOBS)} jobs", "Classes"))  # fmt: skip
 
 
-def figure_18(size: Size) -> Figure:
+def figure_18(size: HareSize) -> PaperFigure:
     """Bandwidth between machines."""
-    found = at_size({gbps: Setting(gbps=gbps) for gbps in size.gbps}, size)
+    found = at_size({gbps: FigurePoint(gbps=gbps) for gbps in size.gbps}, size)
     rows = []
     for name in (HARE, *OTHERS):
         values = 100 * (1 - change(found, name, 25.0, 10.0))
         why = "Synchronising is a smaller part of our jobs than of the paper's: 7.3 reasons has it five times as long."
-        rows.append(Row(f"decrease of weighted JCT from 10 to 25 Gbit/s, {name}", "%",
+        rows.append(Entry(f"decrease of weighted JCT from 10 to 25 Gbit/s, {name}", "%",
                         FASTER_NETWORK if name == HARE else None, float(values.mean()), f"{said(values)} {why}",
                         SECTION))  # fmt: skip
     rows += [lead_row(found, gbps, f"{gbps:g} Gbit/s", "best", DRAWN) for gbps in (10.0, 25.0)]
-    return Figure("Fig. 18", "Bandwidth", (*rows, always_best(found)),
+    return PaperFigure("Fig. 18", "Bandwidth", (*rows, always_best(found)),
                   _curve(found, f"{size.of(GPUS)} GPUs, {size.of(JOBS)} jobs", "Bandwidth (Gbit/s)"))  # fmt: skip
 
 
-def figure_19(size: Size) -> Figure:
+def figure_19(size: HareSize) -> PaperFigure:
     """Batches: T^c times b, rounds over b, T^s as it is (ours)."""
-    found = at_size({batch: Setting(batch=batch) for batch in size.batches}, size)
+    found = at_size({batch: FigurePoint(batch=batch) for batch in size.batches}, size)
     most = max(size.batches)
     # A job's 30 rounds are as long with any batch. Rounds of as many steps as with B_0 grow with the batch.
-    long = at_size({batch: Setting(batch=batch, rounds=_rounds(batch)) for batch in (B_0, most)}, size)
+    long = at_size({batch: FigurePoint(batch=batch, rounds=_rounds(batch)) for batch in (B_0, most)}, size)
     rows = []
     for name in (HARE, *OTHERS):
         values = change(found, name, most, B_0)
         paper = "in the paper it grows" if name == HOMO else "in the paper batches have no big influence"
-        rows.append(Row(f"weighted JCT, {name}, {most:g} B_0 / B_0", "1", None, float(values.mean()),
+        rows.append(Entry(f"weighted JCT, {name}, {most:g} B_0 / B_0", "1", None, float(values.mean()),
                         f"{said(values)} Synchronising less often saves time; {paper}, without a number.",
                         SECTION))  # fmt: skip
     for name in (HARE, HOMO):
         values = change(long, name, most, B_0)
-        rows.append(Row(f"the same with rounds that grow with the batch, {name}", "1", None, float(values.mean()),
+        rows.append(Entry(f"the same with rounds that grow with the batch, {name}", "1", None, float(values.mean()),
                         f"{said(values)} As many steps in a round as with B_0, so that tasks are {most:g} times as "
                         "long.", "ours"))  # fmt: skip
     rows += [lead_row(found, batch, f"{batch:g} B_0", HOMO, "In the paper it grows with the batch.")
              for batch in (B_0, most)]  # fmt: skip
-    return Figure("Fig. 19", "Batch size", (*rows, always_best(found)),
+    return PaperFigure("Fig. 19", "Batch size", (*rows, always_best(found)),
                   _curve(found, f"{size.of(GPUS)} GPUs, {size.of(JOBS)} jobs", "Batch (B_0)", log_x=True))  # fmt: skip
 
 
 def _rounds(batch: float) -> int:
     """Rounds of a job whose rounds have as many steps as with B_0."""
-    return max(1, round(Setting().rounds / batch))
+    return max(1, round(FigurePoint().rounds / batch))

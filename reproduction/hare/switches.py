@@ -7,8 +7,8 @@ from functools import cache
 
 import pandas as pd
 
-from reproduction.figure import Figure, Panel, Row
-from reproduction.hare.settings import Size
+from reproduction.figure import Entry, PaperFigure, Plot
+from reproduction.hare.settings import HareSize
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.papers.hare.algorithms.switching import TABLE_3, SwitchCost, switching_table, task_table
 from workbench.scenario.presets.hare import CLASSES
@@ -51,26 +51,26 @@ def mixed(kinds: tuple[str, ...]) -> Run:
 INSTEAD = "The paper trains ResNet152, of which it prints no times; here it is ResNet50, with the times of its Table 3."
 
 
-def figure_5(size: Size) -> Figure:
+def figure_5(size: HareSize) -> PaperFigure:
     """The time of an epoch on two GPUs, over that on two K80."""
     ends = {kinds: float(mixed(kinds).jobs["finish_s"].max()) for kinds in MIXES}
     rows = tuple(
-        Row(f"time of an epoch, {' and '.join(kinds)} / two K80", "1", None, end_s / ends[MIXES[0]], INSTEAD, "2.2.2")
+        Entry(f"time of an epoch, {' and '.join(kinds)} / two K80", "1", None, end_s / ends[MIXES[0]], INSTEAD, "2.2.2")
         for kinds, end_s in ends.items()
     )
-    return Figure("Fig. 5", "Epochs on mixed GPUs", rows)
+    return PaperFigure("Fig. 5", "Epochs on mixed GPUs", rows)
 
 
-def figure_6(size: Size) -> Figure:
+def figure_6(size: HareSize) -> PaperFigure:
     """How long a K80 and a V100 compute that share the tasks of each round."""
     run = mixed(("k80", "v100"))
     ran = run.timeline[run.timeline["kind"] == "run"]
     busy_s = (ran["end_s"] - ran["start_s"]).groupby(ran["accelerator"].astype(str)).sum()
     rows = tuple(
-        Row(f"time in which the {kind} computes", "%", None, 100 * float(seconds) / run.end_s, INSTEAD, "2.2.2")
+        Entry(f"time in which the {kind} computes", "%", None, 100 * float(seconds) / run.end_s, INSTEAD, "2.2.2")
         for kind, seconds in busy_s.items()
     )
-    return Figure("Fig. 6", "A K80 and a V100 that wait for each other", rows)
+    return PaperFigure("Fig. 6", "A K80 and a V100 that wait for each other", rows)
 
 
 def taking_turns(first: str, second: str) -> Scenario:
@@ -110,7 +110,7 @@ def omega(run: Run) -> float:
     return float(tasks["switch_s"].sum() / (tasks["end_s"] - tasks["start_s"]).sum())
 
 
-def table_3(size: Size) -> Figure:
+def table_3(size: HareSize) -> PaperFigure:
     """The part of a task's time in which its GPU switches to it, by model and design; milliseconds are Table 3's."""
     models = [model for kind in CLASSES for model in kind]
     rows, bars = [], []
@@ -123,12 +123,12 @@ def table_3(size: Size) -> Figure:
             percent = float(found["share"][model])
             other = "" if design == "hare" else "; this column of the paper follows from another"
             why = f"A step's time is what follows from the Hare column{other}."
-            rows.append(Row(f"switch / task, {name}, {title}", "%", _percent(TABLE_3[name], design), 100 * percent, why,
-                            "Table 3"))  # fmt: skip
+            rows.append(Entry(f"switch / task, {name}, {title}", "%", _percent(TABLE_3[name], design), 100 * percent,
+                              why, "Table 3"))  # fmt: skip
             bars.append((name, title, 100 * percent))
     frame = pd.DataFrame(bars, columns=["group", "series", "value"])
     options = {"title": "Switching in turns on a V100", "x_title": "Model", "y_title": "Part of a task's time (%)"}
-    return Figure("Table 3", "Switching between tasks", tuple(rows), {"a": Panel(frame, grouped_bars, options)})
+    return PaperFigure("Table 3", "Switching between tasks", tuple(rows), {"a": Plot(frame, grouped_bars, options)})
 
 
 def _percent(cost: SwitchCost, design: str) -> float:
@@ -141,7 +141,7 @@ def _percent(cost: SwitchCost, design: str) -> float:
     return columns[design]
 
 
-def figure_7(size: Size) -> Figure:
+def figure_7(size: HareSize) -> PaperFigure:
     """Switching over training time, where ResNet50 and GraphSAGE take turns; Fig. 8, how busy the GPU is then."""
     names = [name.split(" (")[0] for name in PAIRED]
     least, most = sorted(TABLE_3[name].default_percent / (100 - TABLE_3[name].default_percent) for name in names)
@@ -154,11 +154,11 @@ def figure_7(size: Size) -> Figure:
             if design == "default"
             else "The paper does not print it."
         )
-        rows.append(Row(f"switching / training, {title}", "1", OMEGA if design == "default" else None, found, why,
+        rows.append(Entry(f"switching / training, {title}", "1", OMEGA if design == "default" else None, found, why,
                         "Fig. 7"))  # fmt: skip
     for design, title in DESIGNS.items():
         busy = 100 / (1 + omega(turns(*PAIRED, design)))
         why = "The paper: no more than 50." if design == "default" else "The paper shows no such run."
-        rows.append(Row(f"time in which the GPU computes, {title}", "%", HALF if design == "default" else None, busy,
+        rows.append(Entry(f"time in which the GPU computes, {title}", "%", HALF if design == "default" else None, busy,
                         f"{why} What a step leaves of the GPU idle is not counted.", "Fig. 8"))  # fmt: skip
-    return Figure("Figs. 7, 8", "Two jobs that take turns on a GPU", tuple(rows))
+    return PaperFigure("Figs. 7, 8", "Two jobs that take turns on a GPU", tuple(rows))

@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from reproduction.figure import Figure, Panel, Row
+from reproduction.figure import Entry, PaperFigure, Plot
 from reproduction.hare.schemes import (
     ALLOX,
     FIFO,
@@ -28,7 +28,7 @@ from reproduction.hare.schemes import (
     said,
     weighted_min,
 )
-from reproduction.hare.settings import MINUTE, TESTBED_JOBS, Size, problem, testbed
+from reproduction.hare.settings import MINUTE, TESTBED_JOBS, HareSize, problem, testbed
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
 from workbench.analysis.metrics import summary
@@ -53,13 +53,13 @@ WHY = {
 
 
 @cache
-def plans(size: Size) -> pd.DataFrame:
+def plans(size: HareSize) -> pd.DataFrame:
     """Mean weighted completion time (min) of every scheme, a row for each seed."""
     return pd.DataFrame([measured(problem(testbed(seed), seed)) for seed in size.seeds])
 
 
 @cache
-def completion_min(size: Size) -> dict[str, np.ndarray]:
+def completion_min(size: HareSize) -> dict[str, np.ndarray]:
     """Completion times (min) of all jobs of all seeds, by scheme."""
     found: dict[str, list[np.ndarray]] = {name: [] for name in SCHEMES}
     for seed in size.seeds:
@@ -76,7 +76,7 @@ def core_min(scenario: Scenario, scheduler: str, **knobs: object) -> float:
 
 
 @cache
-def carried_out(size: Size) -> pd.DataFrame:
+def carried_out(size: HareSize) -> pd.DataFrame:
     """Hare on the core over its plan, a row for each seed.
 
     there: all jobs there at the start, so that the plan is the same and only switches add; default: the same with
@@ -100,35 +100,35 @@ def carried_out(size: Size) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def figure_12(size: Size) -> Figure:
+def figure_12(size: HareSize) -> PaperFigure:
     """Total weighted completion time of the five schemes; how far plan and execution are apart."""
     found, core = plans(size), carried_out(size)
     best, worst = ratios(found, "best"), ratios(found, "worst")
     jobs = f"{TESTBED_JOBS} jobs of lengths, parallel tasks and weights that are ours, as the paper does not print them"
     slower = ratios(found, PRINTED)
     rows = [
-        Row("weighted JCT, best of the others / Hare", "1", BEST, best.mean(), f"{said(best)} {jobs}.", "7.2"),
-        Row("weighted JCT, worst of the others / Hare", "1", WORST, worst.mean(), f"{said(worst)} {jobs}.", "7.2"),
+        Entry("weighted JCT, best of the others / Hare", "1", BEST, best.mean(), f"{said(best)} {jobs}.", "7.2"),
+        Entry("weighted JCT, worst of the others / Hare", "1", WORST, worst.mean(), f"{said(worst)} {jobs}.", "7.2"),
         *(
-            Row(f"weighted JCT, {name} / Hare", "1", None, ratios(found, name).mean(),
+            Entry(f"weighted JCT, {name} / Hare", "1", None, ratios(found, name).mean(),
                 f"{said(ratios(found, name))} {WHY[name]}", "Fig. 12 (drawn)")
             for name in OTHERS
         ),
-        Row("weighted JCT, Hare as printed / Hare", "1", None, slower.mean(),
+        Entry("weighted JCT, Hare as printed / Hare", "1", None, slower.mean(),
             f"{said(slower)} Line 12 of Algorithm 1 as printed, to the GPU that is free first: what the paper reports "
             "cannot come from it.", "Algorithm 1"),
-        Row("weighted JCT, Hare carried out / planned, all jobs there at the start", "1", 1.05, core["there"].mean(),
+        Entry("weighted JCT, Hare carried out / planned, all jobs there at the start", "1", 1.05, core["there"].mean(),
             f"{said(core['there'])} The paper's testbed and simulator are at most 5 % apart; here only what switches "
             "cost, by Table 3's Hare column, sets them apart.", "7.3"),
-        Row("the same with the default design's switches", "1", None, core["default"].mean(),
+        Entry("the same with the default design's switches", "1", None, core["default"].mean(),
             f"{said(core['default'])} Seconds a switch; coarse rounds switch less often than single steps would.",
             "Table 3"),
-        Row("weighted JCT, Hare replanned at arrivals / planned with all arrivals known", "1", None,
+        Entry("weighted JCT, Hare replanned at arrivals / planned with all arrivals known", "1", None,
             core["replanned"].mean(),
             f"{said(core['replanned'])} The paper's Hare knows all arrivals; ours on the core knows none ahead.",
             "ours"),
         *(
-            Row(f"weighted JCT, {name} / Hare, both on the shared core", "1", None, core[name].mean(),
+            Entry(f"weighted JCT, {name} / Hare, both on the shared core", "1", None, core[name].mean(),
                 f"{said(core[name])} The core's gangs are of one type each and have no mixed rounds, and Hare does "
                 "not know arrivals.", "ours")
             for name in ON_CORE
@@ -145,10 +145,10 @@ def figure_12(size: Size) -> Figure:
         "y_title": "Mean weighted JCT (min)",
         "covers": INTERVAL,
     }
-    return Figure("Fig. 12", "The testbed", tuple(rows), {"a": Panel(bars, grouped_bars, options)})
+    return PaperFigure("Fig. 12", "The testbed", tuple(rows), {"a": Plot(bars, grouped_bars, options)})
 
 
-def figure_13(size: Size) -> Figure:
+def figure_13(size: HareSize) -> PaperFigure:
     """Shares of jobs that are done by a time."""
     times = completion_min(size)
     at_min = float(np.quantile(times[HARE], DONE[HARE] / 100, method="inverted_cdf"))
@@ -158,12 +158,12 @@ def figure_13(size: Size) -> Figure:
     )
     rows = (
         *(
-            Row(f"jobs done when {DONE[HARE]:g} % are under Hare, {name}", "%", DONE.get(name),
+            Entry(f"jobs done when {DONE[HARE]:g} % are under Hare, {name}", "%", DONE.get(name),
                 100 * float((values <= at_min).mean()), f"{length}.", "7.2")
             for name, values in times.items() if name not in (HARE, PRINTED)
         ),
         *(
-            Row(f"jobs done within {WITHIN_MIN:g} min, {name}", "%", DONE.get(name),
+            Entry(f"jobs done within {WITHIN_MIN:g} min, {name}", "%", DONE.get(name),
                 100 * float((values <= WITHIN_MIN).mean()), "Lengths and load are ours: compare the rows above.", "7.2")
             for name, values in times.items() if name != PRINTED
         ),
@@ -179,5 +179,5 @@ def figure_13(size: Size) -> Figure:
         "dots": False,
         "log_x": True,
     }
-    return Figure("Fig. 13", "Completion times of jobs", rows,
-                  {"a": Panel(pd.concat(parts, ignore_index=True), curve, options)})  # fmt: skip
+    return PaperFigure("Fig. 13", "Completion times of jobs", rows,
+                  {"a": Plot(pd.concat(parts, ignore_index=True), curve, options)})  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from reproduction.figure import Figure, Panel, Row, cell
+from reproduction.figure import Entry, PaperFigure, Plot, cell
 from reproduction.hops.lines import (
     GAVEL,
     HOPS,
@@ -16,7 +16,7 @@ from reproduction.hops.lines import (
     table,
     three,
 )
-from reproduction.hops.settings import RATE, ROUND_S, Size, simulated
+from reproduction.hops.settings import RATE, ROUND_S, HopsSize, simulated
 from reproduction.line import Line
 from workbench.analysis.charts.curves import curve
 
@@ -29,13 +29,13 @@ SAID = {
 """Of the paper's worst latency ratios: a number to compare with, and its words."""
 
 
-def figure_13(size: Size) -> Figure:
+def figure_13(size: HopsSize) -> PaperFigure:
     """Hops with other priorities; mean completion times against the rate of arrivals."""
     rivals = [Line(name, "hops", {"round_s": ROUND_S, "priority": key}) for key, name in NAMES.items()]
     found = runs_of(simulated(size.sweep, size.sweep_shrink, length=size.length, seed=size.seed), rivals)
     ratio = of_jobs(found, "latency_ratio")
     rows = [
-        Row(f"max LR, priority {name}", "1", paper, float(values.max()),
+        Entry(f"max LR, priority {name}", "1", paper, float(values.max()),
             f"{text} Here {int((values > paper).sum())} of {len(values)} jobs have more; least sizes are ours.", "4.5")
         for name, values in ratio.items()
         for paper, text in (SAID[name],)
@@ -43,13 +43,13 @@ def figure_13(size: Size) -> Figure:
     times = by_rate(size)
     gaps = {name: times[name] - times[HOPS] for name in (SIA, GAVEL)}
     rows += [
-        Row(f"mean JCT, {name} / {HOPS}, {rate} an hour", "1", None, cell(times, rate, name) / cell(times, rate, HOPS),
-            "The paper shows the curves without numbers.", "4.6")
+        Entry(f"mean JCT, {name} / {HOPS}, {rate} an hour", "1", None,
+            cell(times, rate, name) / cell(times, rate, HOPS), "The paper shows the curves without numbers.", "4.6")
         for name in gaps
         for rate in times.index
     ]  # fmt: skip
     rows += [
-        Row(f"mean JCT, {name} less {HOPS}, most over least rate", "h", None, float(gap.iloc[-1] - gap.iloc[0]),
+        Entry(f"mean JCT, {name} less {HOPS}, most over least rate", "h", None, float(gap.iloc[-1] - gap.iloc[0]),
             "The paper: the difference grows with the rate, without a number.", "4.6")
         for name, gap in gaps.items()
     ]  # fmt: skip
@@ -59,13 +59,13 @@ def figure_13(size: Size) -> Figure:
         "y_title": "Mean completion time (h)", "log_x": True,
     }  # fmt: skip
     panels = {
-        "a": Panel(share_of_jobs(ratio), curve, curve_options("Latency ratios by priority", "Latency ratio")),
-        "b": Panel(pd.DataFrame(long, columns=["line", "x", "y"]), curve, options),
+        "a": Plot(share_of_jobs(ratio), curve, curve_options("Latency ratios by priority", "Latency ratio")),
+        "b": Plot(pd.DataFrame(long, columns=["line", "x", "y"]), curve, options),
     }
-    return Figure("Fig. 13", "Priorities, and the rate of arrivals", tuple(rows), panels)
+    return PaperFigure("Fig. 13", "Priorities, and the rate of arrivals", tuple(rows), panels)
 
 
-def by_rate(size: Size) -> pd.DataFrame:
+def by_rate(size: HopsSize) -> pd.DataFrame:
     """Mean completion time (h) by rate of arrivals at 512 GPUs and scheduler."""
     rates = [rate for rate in size.rates if rate != RATE]
     found = {

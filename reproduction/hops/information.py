@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
-from reproduction.figure import Figure, Row, cell
+from reproduction.figure import Entry, PaperFigure, cell
 from reproduction.hops.lines import SIA, table, three
 from reproduction.hops.physical import workload
-from reproduction.hops.settings import Size
+from reproduction.hops.settings import HopsSize
 from reproduction.information import BOOTSTRAPPED, ERRORS, LAYERED, SERVERS, TYPES, Told, beliefs, errors_panel, rows
 
 
 @cache
-def measures(size: Size) -> Mapping[str, Told]:
+def measures(size: HopsSize) -> Mapping[str, Told]:
     """Makespan and mean JCT (h)."""
     told = beliefs((SERVERS, TYPES, LAYERED, BOOTSTRAPPED), _errors(size), size.seed)
     found: dict[str, dict[tuple[str, str], float]] = {"makespan": {}, "JCT": {}}
@@ -25,18 +25,18 @@ def measures(size: Size) -> Mapping[str, Told]:
     return found
 
 
-def information(size: Size) -> Figure:
+def information(size: HopsSize) -> PaperFigure:
     """Makespan and mean JCT by what is told, over those of who is told the speed of every single server."""
     found = measures(size)
     cause = "The paper blames the crude first guidance, without a number; here all else is equal."
     made = [
-        Row(f"{measure}, {SIA}, told {BOOTSTRAPPED} / told {TYPES}", "1", None,
+        Entry(f"{measure}, {SIA}, told {BOOTSTRAPPED} / told {TYPES}", "1", None,
             of[SIA, BOOTSTRAPPED] / of[SIA, TYPES], cause, "1")
         for measure, of in found.items()
     ] + [row for measure, of in found.items() for row in rows(measure, of, SERVERS)]  # fmt: skip
     panel = errors_panel(found["JCT"], SERVERS)
-    return Figure("What is known", "What it is worth to know speeds better", tuple(made), {"a": panel})
+    return PaperFigure("What is known", "What it is worth to know speeds better", tuple(made), {"a": panel})
 
 
-def _errors(size: Size) -> tuple[float, ...]:
+def _errors(size: HopsSize) -> tuple[float, ...]:
     return ERRORS[:1] if size.name == "tiny" else ERRORS

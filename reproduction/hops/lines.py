@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from reproduction.hops.queued_gavel import QueuedGavel
-from reproduction.hops.settings import HOUR, ROUND_S, Size
+from reproduction.hops.settings import HOUR, ROUND_S, HopsSize
 from reproduction.line import Line
 from workbench.analysis.metrics import per_job, summary
 from workbench.papers.hops.scheduler import decision_s
@@ -22,7 +22,7 @@ HOPS, SIA, GAVEL = "Hops", "Sia", "Gavel"
 QUEUE = {"queue": "latency_ratio"}
 
 
-def three(size: Size) -> tuple[Line, Line, Line]:
+def three(size: HopsSize) -> tuple[Line, Line, Line]:
     """As in section 4.2: same queue, same rounds; Sia chooses among all sizes of a job, Gavel has the median. Hops is
     told how fast each single server is, Sia and Gavel the speeds of GPU types (section 2.1: they "can only detect GPU
     type"), unless the size says otherwise."""

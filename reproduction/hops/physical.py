@@ -7,7 +7,7 @@ from functools import cache
 
 import pandas as pd
 
-from reproduction.figure import Figure, Panel, Row, cell
+from reproduction.figure import Entry, PaperFigure, Plot, cell
 from reproduction.hops.bound import least_makespan_s
 from reproduction.hops.lines import (
     GAVEL,
@@ -25,7 +25,7 @@ from reproduction.hops.lines import (
     table,
     three,
 )
-from reproduction.hops.settings import HOUR, ROUND_S, Size, physical, with_sizes
+from reproduction.hops.settings import HOUR, ROUND_S, HopsSize, physical, with_sizes
 from reproduction.line import Line
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
@@ -58,7 +58,7 @@ VARIANTS = (
 )
 
 
-def workload(size: Size) -> Scenario:
+def workload(size: HopsSize) -> Scenario:
     """The jobs of section 4.2."""
     found = physical(size.physical, size.length, size.seed)
     return with_sizes(found, _from_median) if size.median_up else found
@@ -69,13 +69,13 @@ def _from_median(job: Job) -> tuple[int, ...]:
 
 
 @cache
-def runs(size: Size) -> Mapping[str, Run]:
+def runs(size: HopsSize) -> Mapping[str, Run]:
     """The three schedulers on the same jobs."""
     return runs_of(workload(size), three(size))
 
 
 @cache
-def learned(size: Size) -> Mapping[str, Run]:
+def learned(size: HopsSize) -> Mapping[str, Run]:
     """Hops and Sia where both learn speeds by the three layers; decisions recorded in full."""
     return {
         name: simulate(workload(size), line.scheduler, line.knobs, belief="layered")
@@ -85,17 +85,17 @@ def learned(size: Size) -> Mapping[str, Run]:
 
 def compared(
     found: pd.DataFrame, paper: Mapping[str, Mapping[str, float]], source: str, lengths: str
-) -> tuple[Row, ...]:
+) -> tuple[Entry, ...]:
     """Rows of Tables 3 and 4: the measures of each scheduler, then the others' over Hops's."""
     plain = [
-        Row(f"{measure}, {name}", UNITS[measure], numbers[measure], cell(found, name, measure),
+        Entry(f"{measure}, {name}", UNITS[measure], numbers[measure], cell(found, name, measure),
             _why_fragments(name, cell(found, name, measure)) if measure == "fragments" else f"{lengths}.", source)
         for name, numbers in paper.items()
         for measure in MEASURES
     ]  # fmt: skip
     plain[0] = plain[0]._replace(measure=f"{CALIBRATED} (calibrated)", paper=None, why=f"Not reproduced: {lengths}.")
     ratios = [
-        Row(f"{measure}, {other} / {HOPS}", "1", paper[other][measure] / paper[HOPS][measure],
+        Entry(f"{measure}, {other} / {HOPS}", "1", paper[other][measure] / paper[HOPS][measure],
             over(found, measure, other, HOPS), none_if_zero(found, measure, HOPS, why), source)
         for other in (SIA, GAVEL)
         for measure, why in _whys(found, paper, other).items()
@@ -134,7 +134,7 @@ def _why_fragments(name: str, gpus: float) -> str:
     return f"Counted once a round.{split}"
 
 
-def table_3(size: Size) -> Figure:
+def table_3(size: HopsSize) -> PaperFigure:
     """Makespan, completion times, waits, worst latency ratio and fragments on 64 GPUs."""
     found = table(runs(size))
     bars = pd.DataFrame(
@@ -144,27 +144,27 @@ def table_3(size: Size) -> Figure:
         columns=["group", "series", "value"],
     )
     options = {"title": f"64 GPUs, {size.physical} jobs", "x_title": "Measure", "y_title": "Time (h)"}
-    return Figure("Table 3", "The physical cluster, simulated", compared(found, PAPER, "Table 3", LENGTHS),
-                  {"a": Panel(bars, grouped_bars, options)})  # fmt: skip
+    return PaperFigure("Table 3", "The physical cluster, simulated", compared(found, PAPER, "Table 3", LENGTHS),
+                  {"a": Plot(bars, grouped_bars, options)})  # fmt: skip
 
 
-def figure_9(size: Size) -> Figure:
+def figure_9(size: HopsSize) -> PaperFigure:
     """Shares of jobs up to a completion time and up to a latency ratio."""
     jct, ratio = of_jobs(runs(size), "jct_s", HOUR), of_jobs(runs(size), "latency_ratio")
     rows = tuple(
-        Row(f"jobs with a latency ratio up to 0.37, {name}", "%", 100.0 if name == HOPS else None,
+        Entry(f"jobs with a latency ratio up to 0.37, {name}", "%", 100.0 if name == HOPS else None,
             100 * float((values <= 0.37).mean()),
             "All of Hops's jobs are, in the paper; of the others it shows the curve without numbers.", "4.2")
         for name, values in ratio.items()
     )  # fmt: skip
     panels = {
-        "a": Panel(share_of_jobs(jct), curve, curve_options("Job completion times", "Completion time (h)")),
-        "b": Panel(share_of_jobs(ratio), curve, curve_options("Latency ratios", "Latency ratio")),
+        "a": Plot(share_of_jobs(jct), curve, curve_options("Job completion times", "Completion time (h)")),
+        "b": Plot(share_of_jobs(ratio), curve, curve_options("Latency ratios", "Latency ratio")),
     }
-    return Figure("Fig. 9", "Completion times and latency ratios of jobs", rows, panels)
+    return PaperFigure("Fig. 9", "Completion times and latency ratios of jobs", rows, panels)
 
 
-def reasons(size: Size) -> Figure:
+def reasons(size: HopsSize) -> PaperFigure:
     """What the ratios of Table 3 depend on: each row a measurement of ours, none in the paper."""
     scenario = workload(size)
     found = runs(size)
@@ -180,9 +180,9 @@ def reasons(size: Size) -> Figure:
         until_s = came_s + 0.75 * (float(run.jobs["finish_s"].max()) - came_s)
         share = 100 * busy_share(run, came_s, until_s)
         why = "For three quarters of what is left then; only near 100 % does it show that nobody can end much sooner."
-        rows.append(Row(f"GPU time held from the last arrival on, {name}", "%", None, share, why, "ours"))
+        rows.append(Entry(f"GPU time held from the last arrival on, {name}", "%", None, share, why, "ours"))
     rows += [
-        Row(f"restarts, {name}", "%", None, 100 * cell(many, name, "restarts"),
+        Entry(f"restarts, {name}", "%", None, 100 * cell(many, name, "restarts"),
             "Of the GPU time held; 10 s each for all. The objective of Hops has no term for them, Sia's has.", "ours")
         for name in found
     ]  # fmt: skip
@@ -203,7 +203,7 @@ def reasons(size: Size) -> Figure:
              none_if_zero(many, measure, below, why))
         for measure, above, below, why in pairs
     ]  # fmt: skip
-    rows.append(Row("fragments, Sia, gangs split", "GPUs", None, cell(many, SPLIT, "fragments"),
+    rows.append(Entry("fragments, Sia, gangs split", "GPUs", None, cell(many, SPLIT, "fragments"),
                     "Beside the fragments of Sia in Table 3, where gangs are not split.", "ours"))  # fmt: skip
     for words, sizes in (
         ("sizes from the median up", _from_median),
@@ -216,14 +216,14 @@ def reasons(size: Size) -> Figure:
                  none_if_zero(other, measure, HOPS, why))
             for measure in ("makespan", "JCT", "wait", "max LR")
         ]  # fmt: skip
-    return Figure("4.2 reasons", "What the ratios depend on", tuple(rows))
+    return PaperFigure("4.2 reasons", "What the ratios depend on", tuple(rows))
 
 
-def _row(measure: str, value: float, why: str) -> Row:
-    return Row(measure, "1", None, value, why, "ours")
+def _row(measure: str, value: float, why: str) -> Entry:
+    return Entry(measure, "1", None, value, why, "ours")
 
 
-def figure_10(size: Size) -> Figure:
+def figure_10(size: HopsSize) -> PaperFigure:
     """The paper: physical against simulated. Ours: Hops that learns speeds, as in a real cluster, against told ones."""
     scenario = workload(size)
     pair = {HOPS: simulate(scenario, "hops", {"round_s": ROUND_S}), LEARNED: learned(size)[LEARNED]}
@@ -234,19 +234,20 @@ def figure_10(size: Size) -> Figure:
         "job is kept on one server, however slow."
     )
     rows = (
-        *(Row(f"{measure}, {LEARNED} / {HOPS}", "1", None,
+        *(Entry(f"{measure}, {LEARNED} / {HOPS}", "1", None,
               over(found, measure, LEARNED, HOPS), none_if_zero(found, measure, HOPS, why), "Fig. 10")
           for measure in ("makespan", "JCT", "wait")),
-        *(Row(f"jobs taken for sensitive at some time, {name}", "jobs", None, float(_sensitive(run)), sensitive, "ours")
+        *(Entry(f"jobs taken for sensitive at some time, {name}", "jobs", None, float(_sensitive(run)),
+                sensitive, "ours")
           for name, run in pair.items()),
     )  # fmt: skip
     times = share_of_jobs(of_jobs(pair, "jct_s", HOUR))
-    return Figure("Fig. 10", "Learned speeds against told ones", rows,
-                  {"a": Panel(times, curve, curve_options("Job completion times", "Completion time (h)"))})  # fmt: skip
+    return PaperFigure("Fig. 10", "Learned speeds against told ones", rows,
+                  {"a": Plot(times, curve, curve_options("Job completion times", "Completion time (h)"))})  # fmt: skip
 
 
 @cache
-def _errors(size: Size, unstable: bool) -> pd.DataFrame:
+def _errors(size: HopsSize, unstable: bool) -> pd.DataFrame:
     """How far the three layers are off in Hops's run, by time; of the jobs whose loading is unstable, or of the others.
 
     Columns of `ErrorLog.table`. Errors are over all configurations of the jobs' models and sizes.
@@ -259,7 +260,7 @@ def _errors(size: Size, unstable: bool) -> pd.DataFrame:
     return log.table()
 
 
-def figure_7(size: Size) -> Figure:
+def figure_7(size: HopsSize) -> PaperFigure:
     """The errors of predicted speeds when jobs have been profiled and at the end of the run, and their curve."""
     rows, lines = [], []
     for name, unstable in (("unstable loading", True), ("stable loading", False)):
@@ -267,14 +268,14 @@ def figure_7(size: Size) -> Figure:
         first, last = (float(found["error"].iloc[at]) for at in (0, -1))
         why = "The paper draws it without a number. Built-in speeds; unknown at first: servers, and times of loading."
         rows += [
-            Row(f"mean error, {name}, at the end / at first", "1", None, last / first, why, "4.1"),
-            Row(f"mean error, {name}, at first", "%", None, 100 * first, why, "4.1"),
-            Row(f"mean error, {name}, at the end", "%", None, 100 * last, why, "4.1"),
+            Entry(f"mean error, {name}, at the end / at first", "1", None, last / first, why, "4.1"),
+            Entry(f"mean error, {name}, at first", "%", None, 100 * first, why, "4.1"),
+            Entry(f"mean error, {name}, at the end", "%", None, 100 * last, why, "4.1"),
         ]
         lines.append(pd.DataFrame({"line": name, "x": found["measured_s"] / HOUR, "y": 100 * found["error"]}))
     options = {"title": "Errors of predicted speeds", "x_title": "Time measured (h)", "y_title": "Mean error (%)"}
-    panel = Panel(pd.concat(lines, ignore_index=True), curve, options)
-    return Figure("Fig. 7", "Predictions as measurements accumulate", tuple(rows), {"b": panel})
+    panel = Plot(pd.concat(lines, ignore_index=True), curve, options)
+    return PaperFigure("Fig. 7", "Predictions as measurements accumulate", tuple(rows), {"b": panel})
 
 
 def _sensitive(run: Run) -> int:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from reproduction.figure import Figure, Panel, Row
-from reproduction.hops.settings import RATE, Size, resized, simulated
+from reproduction.figure import Entry, PaperFigure, Plot
+from reproduction.hops.settings import RATE, HopsSize, resized, simulated
 from workbench.analysis.charts.curves import curve
 from workbench.papers.hops.algorithms.planning import make_plan
 from workbench.papers.hops.instance import HopsInstance
@@ -52,7 +52,7 @@ def _gap(data: HopsInstance, knobs: Knobs, limit_s: float) -> float:
     return math.nan if solved.gap is None else float(solved.gap)
 
 
-def figure_14(size: Size) -> Figure:
+def figure_14(size: HopsSize) -> PaperFigure:
     """Plans at several moments of the arrivals, all jobs waiting, with a gap of 1 % and without."""
     scenario = simulated(size.simulated, size.plan_shrink)
     last_s = scenario.jobs[-1].arrival_s
@@ -60,11 +60,11 @@ def figure_14(size: Size) -> Figure:
     found = {gap: [timed(scenario, at_s, gap, size.limit_s) for at_s in moments] for gap in (GAP, 0.0)}
     near = found[GAP]
     rows = (
-        Row("plan with a gap of 1 %, longest", "s", 10.0, max(plan.seconds for plan in near),
+        Entry("plan with a gap of 1 %, longest", "s", 10.0, max(plan.seconds for plan in near),
             f"The paper: most within 10 s. {OURS}.", "4.7"),
-        Row("plan without a gap, longest", "s", None, max(plan.seconds for plan in found[0.0]),
+        Entry("plan without a gap, longest", "s", None, max(plan.seconds for plan in found[0.0]),
             f"Stopped after {size.limit_s:g} s of wall time; the paper shows up to minutes without a number.", "4.7"),
-        Row("plans whose gap is below 0.5 %, of those with 1 %", "%", None,
+        Entry("plans whose gap is below 0.5 %, of those with 1 %", "%", None,
             100 * float(np.mean([plan.gap < GAP / 2 for plan in near])),
             "The paper says most; ours is the gap that is proven.", "4.7"),
     )  # fmt: skip
@@ -73,11 +73,11 @@ def figure_14(size: Size) -> Figure:
     options = {
         "title": "CPU time of a plan", "x_title": "Moment", "y_title": "CPU time (s)", "whole_x": True,
     }  # fmt: skip
-    panel = Panel(pd.DataFrame(points, columns=["line", "x", "y"]), curve, options)
-    return Figure("Fig. 14", "Plans with and without a gap", rows, {"a": panel})
+    panel = Plot(pd.DataFrame(points, columns=["line", "x", "y"]), curve, options)
+    return PaperFigure("Fig. 14", "Plans with and without a gap", rows, {"a": panel})
 
 
-def figure_15(size: Size) -> Figure:
+def figure_15(size: HopsSize) -> PaperFigure:
     """Plans by the number of jobs that wait, which the window bounds, and by the size of the cluster."""
     whole = preset(f"hops_512_{RATE}")
     base = whole.replace(cluster=resized(whole, 1 / size.plan_shrink))
@@ -91,17 +91,17 @@ def figure_15(size: Size) -> Figure:
         for gap in (GAP, LARGE_GAP):
             clusters[gap, gpus] = _all_waiting(grown, jobs, gap, size.limit_s)
     rows = [
-        Row(f"jobs in the window, of {max(waiting)}", "jobs", None, float(last.window),
+        Entry(f"jobs in the window, of {max(waiting)}", "jobs", None, float(last.window),
             "The paper has no number; smallest requests add up to the GPUs.", "4.7"),
-        Row(f"jobs in the window, {max(waiting)} waiting over {before}", "1", 1.0 if before >= LARGE else None,
+        Entry(f"jobs in the window, {max(waiting)} waiting over {before}", "1", 1.0 if before >= LARGE else None,
             last.window / waiting[before].window,
             f"The paper: the time is stable from {LARGE} jobs on, as the window is.", "4.7"),
-        Row(f"plan, {max(waiting)} jobs over {min(waiting)}", "1", None, last.seconds / first.seconds,
+        Entry(f"plan, {max(waiting)} jobs over {min(waiting)}", "1", None, last.seconds / first.seconds,
             f"The paper shows the curve. {OURS}.", "Fig. 15"),
     ]  # fmt: skip
     paper = {(LARGE_GAP, 1024): 6.0, (LARGE_GAP, 1504): 17.0, (GAP, 512): 10.0}
     rows += [
-        Row(f"plan, {gpus} GPUs, gap {gap:.0%}", "s", paper.get((gap, gpus)), plan.seconds,
+        Entry(f"plan, {gpus} GPUs, gap {gap:.0%}", "s", paper.get((gap, gpus)), plan.seconds,
             f"{'The paper: within 10 s' if (gap, gpus) == (GAP, 512) else 'The paper shows the curve'}. {OURS}.",
             "4.7")
         for (gap, gpus), plan in clusters.items()
@@ -116,8 +116,8 @@ def figure_15(size: Size) -> Figure:
         "y_title": "Jobs in the window, and CPU time (ms)", "log_x": True,
     }  # fmt: skip
     gpus_options = {"title": "A plan by the size of the cluster", "x_title": "GPUs", "y_title": "CPU time (s)"}
-    return Figure("Fig. 15", "Scalability of a plan", tuple(rows),
-                  {"a": Panel(by_jobs, curve, jobs_options), "b": Panel(by_gpus, curve, gpus_options)})  # fmt: skip
+    return PaperFigure("Fig. 15", "Scalability of a plan", tuple(rows),
+                  {"a": Plot(by_jobs, curve, jobs_options), "b": Plot(by_gpus, curve, gpus_options)})  # fmt: skip
 
 
 def _all_waiting(scenario: Scenario, jobs: int, gap: float, limit_s: float) -> Timed:

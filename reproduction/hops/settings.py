@@ -19,7 +19,7 @@ PHYSICAL_SCALE, SIMULATED_SCALE = 1.8, 1.1
 
 
 @dataclass(frozen=True)
-class Size:
+class HopsSize:
     """How large a reproduction is.
 
     seed: of the jobs, 0 those of the presets. length: of jobs, over that of the full size. physical: jobs of Table 3,
@@ -54,7 +54,7 @@ class Size:
 SIZES = {
     size.name: size
     for size in (
-        Size(
+        HopsSize(
             name="tiny",
             seed=0,
             length=0.4,
@@ -70,7 +70,7 @@ SIZES = {
             gpus=(64, 128),
             limit_s=1.0,
         ),
-        Size(
+        HopsSize(
             name="small",
             seed=0,
             length=1.0,
@@ -86,7 +86,7 @@ SIZES = {
             gpus=(64, 128),
             limit_s=10.0,
         ),
-        Size(
+        HopsSize(
             name="middle",
             seed=0,
             length=1.0,
@@ -102,7 +102,7 @@ SIZES = {
             gpus=(64, 128, 256),
             limit_s=10.0,
         ),
-        Size(
+        HopsSize(
             name="full",
             seed=0,
             length=1.0,
@@ -123,7 +123,7 @@ SIZES = {
 
 
 def physical(jobs: int, length: float = 1.0, seed: int = 0) -> Scenario:
-    """Section 4.2: the first jobs of `hops_64`, scaled; length, seed: see `Size`."""
+    """Section 4.2: the first jobs of `hops_64`, scaled; length, seed: see `HopsSize`."""
     whole = Scenario.from_dict(hops_64(4 + seed), "hops_64")
     return whole.replace(jobs=[longer(job, length * PHYSICAL_SCALE) for job in whole.jobs[:jobs]])
 

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from reproduction.figure import Figure, Panel, Row
+from reproduction.figure import Entry, PaperFigure, Plot
 from reproduction.hops.lines import (
     GAVEL,
     HOPS,
@@ -21,7 +21,7 @@ from reproduction.hops.lines import (
     three,
 )
 from reproduction.hops.physical import compared
-from reproduction.hops.settings import HOUR, ROUND_S, Size, simulated
+from reproduction.hops.settings import HOUR, ROUND_S, HopsSize, simulated
 from reproduction.line import Line
 from workbench.analysis.charts.curves import curve
 from workbench.analysis.metrics import throughput_over_time
@@ -44,18 +44,18 @@ EVERY_S = 60.0
 
 
 @cache
-def runs(size: Size) -> Mapping[str, Run]:
+def runs(size: HopsSize) -> Mapping[str, Run]:
     """The three schedulers on the same jobs, 100 an hour at 512 GPUs."""
     return runs_of(simulated(size.simulated, size.shrink, length=size.length, seed=size.seed), three(size))
 
 
-def table_4(size: Size) -> Figure:
+def table_4(size: HopsSize) -> PaperFigure:
     """The measures of Table 3 on 512 GPUs, or a part of them at the smaller sizes."""
     found = table(runs(size))
-    return Figure("Table 4", "The simulated cluster", compared(found, PAPER, "Table 4", LENGTHS))
+    return PaperFigure("Table 4", "The simulated cluster", compared(found, PAPER, "Table 4", LENGTHS))
 
 
-def figure_11(size: Size) -> Figure:
+def figure_11(size: HopsSize) -> PaperFigure:
     """Throughput of the cluster over time."""
     until_s = max(
         job.arrival_s for job in simulated(size.simulated, size.shrink, length=size.length, seed=size.seed).jobs
@@ -69,17 +69,18 @@ def figure_11(size: Size) -> Figure:
         parts.append(pd.DataFrame({"line": name, "x": at / HOUR, "y": rate}))
     why = "While jobs arrive; the paper shows the curves without numbers and calls the gain significant."
     rows = tuple(
-        Row(f"throughput, {HOPS} / {name}", "1", None, mean[HOPS] / mean[name], why, "Fig. 11") for name in (SIA, GAVEL)
+        Entry(f"throughput, {HOPS} / {name}", "1", None, mean[HOPS] / mean[name], why, "Fig. 11")
+        for name in (SIA, GAVEL)
     )
     options = {
         "title": "Throughput of the cluster", "x_title": "Time (h)", "dots": False,
         "y_title": "Jobs at the speed of their fastest type",
     }  # fmt: skip
-    panel = Panel(pd.concat(parts, ignore_index=True), curve, options)
-    return Figure("Fig. 11", "Throughput of the cluster", rows, {"a": panel})
+    panel = Plot(pd.concat(parts, ignore_index=True), curve, options)
+    return PaperFigure("Fig. 11", "Throughput of the cluster", rows, {"a": panel})
 
 
-def figure_12(size: Size) -> Figure:
+def figure_12(size: HopsSize) -> PaperFigure:
     """Latency ratios, and finish-time fairness with its own priority and lambda = 2 for Hops."""
     fair = {
         FTF.name: FTF.run(simulated(size.simulated, size.shrink, length=size.length, seed=size.seed)),
@@ -90,15 +91,15 @@ def figure_12(size: Size) -> Figure:
     wait_min = {name: float(run.jobs["waited_s"].mean()) / 60 for name, run in fair.items()}
     why = {name: f"Mean wait {wait_min[name]:.1f} min; in the paper {text}." for name, text in PAPER_WAIT.items()}
     rows = (
-        *(Row(f"max rho, {name}", "1", PAPER_RHO[name], float(values.max()), why[name], "4.4")
+        *(Entry(f"max rho, {name}", "1", PAPER_RHO[name], float(values.max()), why[name], "4.4")
           for name, values in rho.items()),
-        *(Row(f"max rho, {name} / {FTF.name}", "1", PAPER_RHO[name] / PAPER_RHO[FTF.name],
+        *(Entry(f"max rho, {name} / {FTF.name}", "1", PAPER_RHO[name] / PAPER_RHO[FTF.name],
               float(rho[name].max() / rho[FTF.name].max()), why[name], "4.4") for name in (SIA, GAVEL)),
-        *(Row(f"jobs with rho above 1, {name}", "%", None, 100 * float((values > 1).mean()),
+        *(Entry(f"jobs with rho above 1, {name}", "%", None, 100 * float((values > 1).mean()),
               "The paper says far fewer under Hops, without a number.", "4.4") for name, values in rho.items()),
     )  # fmt: skip
     panels = {
-        "a": Panel(share_of_jobs(ratio), curve, curve_options("Latency ratios", "Latency ratio")),
-        "b": Panel(share_of_jobs(rho), curve, curve_options("Finish-time fairness", "rho")),
+        "a": Plot(share_of_jobs(ratio), curve, curve_options("Latency ratios", "Latency ratio")),
+        "b": Plot(share_of_jobs(rho), curve, curve_options("Finish-time fairness", "rho")),
     }
-    return Figure("Fig. 12", "Latency ratios and finish-time fairness", rows, panels)
+    return PaperFigure("Fig. 12", "Latency ratios and finish-time fairness", rows, panels)

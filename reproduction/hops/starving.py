@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from reproduction.figure import Figure
+from reproduction.figure import PaperFigure
 from reproduction.smallest import Smallest, one_gpu
 from workbench.session.api import simulate
 from workbench.simulation.run import Run
@@ -20,7 +20,7 @@ def waits(run: Run) -> float:
     return float(((took - runs) / runs).max())
 
 
-def starving(size: Any) -> Figure:
+def starving(size: Any) -> PaperFigure:
     """Hops: with the latency ratio as priority no job waits for more than 3 times as long as it runs (4.5)."""
     tried = 0
     for jobs in range(1, 4):

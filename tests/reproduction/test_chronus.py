@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 from pytest import approx
 
-from reproduction import Figure
+from reproduction import PaperFigure
 from reproduction.chronus import allocator, end_to_end, lines, profiler, selector, settings
 from reproduction.chronus.missed import PARTS, Gap
-from reproduction.chronus.settings import SIZES, TRACES, Setting, at, is_short
+from reproduction.chronus.settings import SIZES, TRACES, WorkloadSetting, at, is_short
 from workbench.scenario.presets import preset
 from workbench.scenario.traces.timed import SCHEDULERS
 from workbench.session.api import simulate
@@ -24,11 +24,11 @@ HEADER = "job_id,user,num_gpu,submit_time,model_name,duration,expect_time_list,e
 
 
 @pytest.fixture(scope="module")
-def figures(evaluated: Callable[[str], list[Figure]]) -> dict[str, Figure]:
+def figures(evaluated: Callable[[str], list[PaperFigure]]) -> dict[str, PaperFigure]:
     return {figure.name: figure for figure in evaluated("chronus")}
 
 
-def test_every_simulated_figure_of_the_evaluation_is_there(figures: dict[str, Figure]) -> None:
+def test_every_simulated_figure_of_the_evaluation_is_there(figures: dict[str, PaperFigure]) -> None:
     drawn = {f"Fig. {name}" for name in ("6a", "6b", "6c", "6d", "7a", "7b", "7c", "7d", "8a", "8b", "9a-b", "9c-f")}
     assert set(figures) == drawn | {"5.4 reasons", "5.4 trace", "Guarantee"}
 
@@ -123,7 +123,7 @@ def test_the_wait_of_best_effort_is_the_part_of_its_jct_without_gpus() -> None:
     assert free and found["best_effort_jct_s"] - found["best_effort_waited_s"] == approx(held[free].mean())
 
 
-def test_the_papers_own_numbers_stand_in_the_tables(figures: dict[str, Figure]) -> None:
+def test_the_papers_own_numbers_stand_in_the_tables(figures: dict[str, PaperFigure]) -> None:
     printed = {name: figure.table["paper"].dropna().tolist() for name, figure in figures.items()}
     assert printed["Fig. 6a"] == [32.0, 0.05]
     assert printed["Fig. 6b"] == [2105.0, 960.0, approx(960 / 2105)]
@@ -147,7 +147,7 @@ def test_the_others_are_those_of_section_4_3_with_the_knobs_of_the_presets() -> 
 
 
 def test_jobs_come_as_often_as_in_table_1_and_are_the_load_that_is_wanted() -> None:
-    setting = Setting("H", 8, 400, 2.0, load=1.5)
+    setting = WorkloadSetting("H", 8, 400, 2.0, load=1.5)
     scenario = settings.drawn(setting, 5)
     window_s = 400 / (2.0 * 6599 / 14 / 96 * 8) * 86400
     assert max(job.arrival_s for job in scenario.jobs) == approx(window_s, rel=0.05)
@@ -242,6 +242,6 @@ def test_the_authors_file_is_taken_at_their_size(tmp_path: Path, monkeypatch: py
     assert found.core == at(TINY).scenario(0).core and "authors' Philly file" in settings.origin(setting)
 
 
-def test_the_same_size_gives_the_same_numbers(figures: dict[str, Figure]) -> None:
+def test_the_same_size_gives_the_same_numbers(figures: dict[str, PaperFigure]) -> None:
     lines.measured.cache_clear()
     pd.testing.assert_frame_equal(profiler.figure_6b(TINY).table, figures["Fig. 6b"].table)

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import workbench
-from reproduction import Figure, hadar
+from reproduction import PaperFigure, hadar
 from reproduction.hadar import physical, settings, slots, trace
 from workbench.scenario.presets import HADARE_MIXES, hadare_mix, preset
 from workbench.simulation.run import Run
@@ -19,11 +19,11 @@ TINY = hadar.SIZES["tiny"]
 
 
 @pytest.fixture(scope="module")
-def figures(evaluated: Callable[[str], list[Figure]]) -> dict[str, Figure]:
+def figures(evaluated: Callable[[str], list[PaperFigure]]) -> dict[str, PaperFigure]:
     return {figure.name: figure for figure in evaluated("hadar")}
 
 
-def test_every_figure_of_the_evaluation_is_there(figures: dict[str, Figure]) -> None:
+def test_every_figure_of_the_evaluation_is_there(figures: dict[str, PaperFigure]) -> None:
     drawn = {f"Fig. {number}" for number in (3, 4, 5, 8, 9, 10, 11, 12)}
     assert set(figures) == drawn | {"IV rounds", "IV round length", "Table IV", "Theorem 2", "What is known"}
 
@@ -42,7 +42,7 @@ def test_a_smaller_size_has_gangs_that_fit_one_type() -> None:
     assert max(job.gpus for job in found.jobs) <= 4 < max(job.gpus for job in preset("hadar_480").jobs)
 
 
-def test_job_lengths_are_scaled_to_what_the_paper_says_of_one_mix(figures: dict[str, Figure]) -> None:
+def test_job_lengths_are_scaled_to_what_the_paper_says_of_one_mix(figures: dict[str, PaperFigure]) -> None:
     assert figures["Fig. 9"].ours("TTD, Gavel, M-5, AWS (calibrated)") == pytest.approx(4200, rel=0.01)
     for cluster in settings.CLUSTERS:
         ratio = [
@@ -54,7 +54,7 @@ def test_job_lengths_are_scaled_to_what_the_paper_says_of_one_mix(figures: dict[
         assert ratio == pytest.approx([settings.SCALE] * 12, rel=1e-3)
 
 
-def test_the_papers_own_numbers_stand_in_the_tables(figures: dict[str, Figure]) -> None:
+def test_the_papers_own_numbers_stand_in_the_tables(figures: dict[str, PaperFigure]) -> None:
     paper = {name: figure.table.set_index("measure")["paper"] for name, figure in figures.items()}
     assert paper["Fig. 4"]["TTD, Hadar"] == 40 and paper["Fig. 4"]["TTD, YARN-CS"] == 68
     assert paper["Fig. 4"]["TTD, Gavel / Hadar"] == 1.21 and paper["Fig. 4"]["median, Tiresias / Hadar"] == 1.40
@@ -93,13 +93,13 @@ def test_a_single_job_keeps_one_node_of_five_busy_unless_it_is_forked() -> None:
         assert one[cluster, "HadarE"] > 50
 
 
-def test_a_gain_is_the_mean_over_the_mixes(figures: dict[str, Figure]) -> None:
+def test_a_gain_is_the_mean_over_the_mixes(figures: dict[str, PaperFigure]) -> None:
     bars = figures["Fig. 9"].panels["a"].frame.set_index(["group", "series"])["value"]
     ratio = np.mean([bars[mix, "Hadar"] / bars[mix, "HadarE"] for mix in TINY.mixes])
     assert figures["Fig. 9"].ours("TTD, Hadar / HadarE, AWS, mean over mixes") == pytest.approx(ratio)
 
 
-def test_durations_are_those_of_the_runs_that_are_drawn(figures: dict[str, Figure]) -> None:
+def test_durations_are_those_of_the_runs_that_are_drawn(figures: dict[str, PaperFigure]) -> None:
     frame = figures["Fig. 4"].panels["a"].frame
     assert list(dict.fromkeys(frame["line"])) == list(trace.DRAWN)
     for name in trace.DRAWN:
@@ -132,7 +132,7 @@ def test_rounds_that_change_are_counted_as_in_the_timeline() -> None:
     assert share <= len(ends) / rounds + 1e-9 and share > 0
 
 
-def test_the_best_slot_is_the_one_with_the_highest_bar(figures: dict[str, Figure]) -> None:
+def test_the_best_slot_is_the_one_with_the_highest_bar(figures: dict[str, PaperFigure]) -> None:
     for name, best in (("Fig. 11", slots.HADARE_BEST), ("Fig. 12", slots.HADAR_BEST)):
         figure = figures[name]
         for letter, cluster in zip("ab", settings.CLUSTERS, strict=True):
@@ -153,13 +153,13 @@ def test_the_papers_best_slots_are_those_of_its_text() -> None:
     assert slots.HADAR_BEST["aws"] == {"M-3": 360.0}
 
 
-def test_a_decision_is_timed_at_every_size_and_is_quicker_than_the_papers(figures: dict[str, Figure]) -> None:
+def test_a_decision_is_timed_at_every_size_and_is_quicker_than_the_papers(figures: dict[str, PaperFigure]) -> None:
     points = figures["Fig. 5"].panels["a"].frame
     assert (points["y"] > 0).all() and set(points["x"]) == set(map(float, TINY.decided))
     assert all(row.ours < row.paper for row in figures["Fig. 5"].rows if row.paper is not None)
 
 
-def test_the_training_experiment_shows_each_way_at_its_best(figures: dict[str, Figure]) -> None:
+def test_the_training_experiment_shows_each_way_at_its_best(figures: dict[str, PaperFigure]) -> None:
     found = figures["Table IV"]
     ends = found.panels["a"].frame.groupby("line")["y"].last()
     assert found.ours("accuracy, forked (paper: images)") >= ends["forked"] - 1e-9

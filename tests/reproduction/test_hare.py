@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 from pytest import approx
 
-from reproduction import Figure, hare
+from reproduction import PaperFigure, hare
 from reproduction.hare import changes, schemes, settings, simulated, switches, testbed
-from reproduction.hare.settings import Setting
+from reproduction.hare.settings import FigurePoint
 from workbench.papers.hare.algorithms.switching import TABLE_3, task_table
 from workbench.papers.hare.instance import from_snapshot
 from workbench.scenario.presets import preset
@@ -21,11 +21,11 @@ TINY = hare.SIZES["tiny"]
 
 
 @pytest.fixture(scope="module")
-def figures(evaluated: Callable[[str], list[Figure]]) -> dict[str, Figure]:
+def figures(evaluated: Callable[[str], list[PaperFigure]]) -> dict[str, PaperFigure]:
     return {figure.name: figure for figure in evaluated("hare")}
 
 
-def test_every_table_and_figure_of_the_evaluation_is_there(figures: dict[str, Figure]) -> None:
+def test_every_table_and_figure_of_the_evaluation_is_there(figures: dict[str, PaperFigure]) -> None:
     drawn = {f"Fig. {number}" for number in (4, 5, 6, *range(12, 20))}
     assert set(figures) == drawn | {"Table 3", "Figs. 7, 8", "7.3 reasons", "Lemma 2"}
 
@@ -33,14 +33,14 @@ def test_every_table_and_figure_of_the_evaluation_is_there(figures: dict[str, Fi
 def test_full_is_the_papers_setting() -> None:
     full = hare.SIZES["full"]
     assert (full.part, full.gpus[1], full.jobs[0], full.jobs[-1]) == (1.0, 160, 100, 300) and len(full.seeds) >= 3
-    point = Setting().at(full)
-    assert point == Setting() and point.scenario(7).jobs == preset("hare_160").jobs
+    point = FigurePoint().at(full)
+    assert point == FigurePoint() and point.scenario(7).jobs == preset("hare_160").jobs
     assert point.scenario(7).cluster == preset("hare_160").cluster
     assert settings.testbed(0).cluster == preset("hare_testbed").cluster
     assert {10.0, 25.0} <= set(full.gbps) and {1.0} < set(full.batches)
 
 
-def test_the_papers_own_numbers_stand_in_the_tables(figures: dict[str, Figure]) -> None:
+def test_the_papers_own_numbers_stand_in_the_tables(figures: dict[str, PaperFigure]) -> None:
     """47.6 to 75.3 % on the testbed, 54.6 to 80.5 % with 300 jobs, and Table 3."""
     twelve, fifteen = (figures[name].table for name in ("Fig. 12", "Fig. 15"))
     assert (1 - 1 / twelve["paper"][:2]).round(3).tolist() == [0.476, 0.753]
@@ -70,7 +70,7 @@ def test_a_schemes_number_is_the_weighted_mean_of_its_completion_times() -> None
 
 def test_nobody_is_below_the_lower_bound() -> None:
     for seed in range(2):
-        data = Setting().at(TINY).instance(seed)
+        data = FigurePoint().at(TINY).instance(seed)
         least = changes.least_min(data)
         assert all(value >= least * (1 - 1e-9) for value in schemes.measured(data).values()) and least > 0
 
@@ -92,7 +92,7 @@ def test_the_best_and_the_worst_are_of_the_papers_four_seed_by_seed() -> None:
     assert schemes.ratios(found, schemes.PRINTED).tolist() == [0.5, 4.5]
 
 
-def test_each_mean_lies_in_the_interval_that_its_words_give(figures: dict[str, Figure]) -> None:
+def test_each_mean_lies_in_the_interval_that_its_words_give(figures: dict[str, PaperFigure]) -> None:
     checked = 0
     for figure in figures.values():
         for row in figure.rows:
@@ -104,7 +104,7 @@ def test_each_mean_lies_in_the_interval_that_its_words_give(figures: dict[str, F
 
 
 def test_a_change_changes_what_it_says_and_no_more() -> None:
-    data = Setting().at(TINY).instance(0)
+    data = FigurePoint().at(TINY).instance(0)
     work = data.train_s * (data.rounds * data.tasks)[:, None]
     for change in (changes.one_task, changes.eight_tasks):
         found = change(data, 0)
@@ -147,7 +147,7 @@ def test_two_jobs_take_turns_and_pay_for_each_switch() -> None:
     assert switches.omega(run) == approx((sum(paid) - first) / training)
 
 
-def test_the_share_of_jobs_is_read_when_hare_has_done_as_many_as_in_the_paper(figures: dict[str, Figure]) -> None:
+def test_the_share_of_jobs_is_read_when_hare_has_done_as_many_as_in_the_paper(figures: dict[str, PaperFigure]) -> None:
     times = testbed.completion_min(TINY)
     count = math.ceil(0.905 * len(times[schemes.HARE]))
     at_min = float(times[schemes.HARE][count - 1])
@@ -156,24 +156,24 @@ def test_the_share_of_jobs_is_read_when_hare_has_done_as_many_as_in_the_paper(fi
         assert figures["Fig. 13"].ours(f"jobs done when 90.5 % are under Hare, {name}") == approx(by_hand)
 
 
-def test_at_every_point_hare_is_ahead_of_the_papers_four(figures: dict[str, Figure]) -> None:
+def test_at_every_point_hare_is_ahead_of_the_papers_four(figures: dict[str, PaperFigure]) -> None:
     measure = "weighted JCT, best of the others / Hare, least over all points and seeds"
     assert all(figures[f"Fig. {number}"].ours(measure) > 1 for number in range(14, 20))
 
 
-def test_as_printed_speed_does_not_matter_where_all_gpus_are_alike(figures: dict[str, Figure]) -> None:
+def test_as_printed_speed_does_not_matter_where_all_gpus_are_alike(figures: dict[str, PaperFigure]) -> None:
     sixteen = figures["Fig. 16"]
     assert sixteen.ours("weighted JCT, Hare as printed / Hare, low") < 1.1
     assert sixteen.ours("weighted JCT, Hare as printed / Hare, high") > 3
 
 
 def test_rounds_that_grow_with_the_batch_have_as_many_steps() -> None:
-    plain, large = Setting(gpus=8, jobs=4), Setting(gpus=8, jobs=4, batch=3.0, rounds=simulated._rounds(3.0))
+    plain, large = FigurePoint(gpus=8, jobs=4), FigurePoint(gpus=8, jobs=4, batch=3.0, rounds=simulated._rounds(3.0))
     assert large.instance(0).rounds.max() == 10 and plain.instance(0).rounds.max() == 30
     longest = [float(np.nanmax(setting.instance(0).train_s)) for setting in (plain, large)]
     assert longest[1] == approx(3 * longest[0], rel=0.01)
 
 
-def test_the_same_size_gives_the_same_numbers(figures: dict[str, Figure]) -> None:
+def test_the_same_size_gives_the_same_numbers(figures: dict[str, PaperFigure]) -> None:
     schemes.at_point.cache_clear()
     pd.testing.assert_frame_equal(hare.figure_15(TINY).table, figures["Fig. 15"].table)

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import workbench
-from reproduction import Figure, hops
+from reproduction import PaperFigure, hops
 from reproduction.hops import ablation, lines, physical, planning, settings, simulated
 from reproduction.hops.bound import least_makespan_s
 from reproduction.hops.queued_gavel import QueuedGavel
@@ -25,11 +25,11 @@ TINY = hops.SIZES["tiny"]
 
 
 @pytest.fixture(scope="module")
-def figures(evaluated: Callable[[str], list[Figure]]) -> dict[str, Figure]:
+def figures(evaluated: Callable[[str], list[PaperFigure]]) -> dict[str, PaperFigure]:
     return {figure.name: figure for figure in evaluated("hops")}
 
 
-def test_every_table_and_figure_of_the_evaluation_is_there(figures: dict[str, Figure]) -> None:
+def test_every_table_and_figure_of_the_evaluation_is_there(figures: dict[str, PaperFigure]) -> None:
     drawn = {f"Fig. {number}" for number in (7, *range(9, 16))}
     assert set(figures) == drawn | {"Table 3", "Table 4", "4.2 reasons", "4.5 starving", "What is known"}
 
@@ -53,11 +53,11 @@ def test_a_part_of_the_cluster_gets_its_part_of_the_jobs_in_the_same_time() -> N
     assert ratio == pytest.approx([settings.SIMULATED_SCALE] * 62, rel=1e-3)
 
 
-def test_the_chart_says_how_many_jobs_there_are(figures: dict[str, Figure]) -> None:
+def test_the_chart_says_how_many_jobs_there_are(figures: dict[str, PaperFigure]) -> None:
     assert figures["Table 3"].panels["a"].options["title"] == f"64 GPUs, {TINY.physical} jobs"
 
 
-def test_the_papers_own_numbers_stand_in_the_tables(figures: dict[str, Figure]) -> None:
+def test_the_papers_own_numbers_stand_in_the_tables(figures: dict[str, PaperFigure]) -> None:
     three, four = (figures[name].table.set_index("measure")["paper"] for name in ("Table 3", "Table 4"))
     assert [three[f"makespan, {name}"] for name in ("Sia", "Gavel")] == [11.68, 14.46]
     assert math.isnan(three["makespan, Hops (calibrated)"]) and math.isnan(four["makespan, Hops (calibrated)"])
@@ -74,7 +74,7 @@ def test_the_papers_own_numbers_stand_in_the_tables(figures: dict[str, Figure]) 
     assert 1 - 1 / three["JCT, Gavel / Hops"] == pytest.approx(0.459, abs=0.001)
 
 
-def test_the_words_beside_a_ratio_say_what_was_measured_at_this_size(figures: dict[str, Figure]) -> None:
+def test_the_words_beside_a_ratio_say_what_was_measured_at_this_size(figures: dict[str, PaperFigure]) -> None:
     why = {row.measure: row.why for row in figures["Table 3"].rows}
     found = {name: summary(run) for name, run in physical.runs(TINY).items()}
     waited = {name: run.jobs["waited_s"].mean() for name, run in physical.runs(TINY).items()}
@@ -93,7 +93,7 @@ def test_the_words_beside_a_ratio_say_what_was_measured_at_this_size(figures: di
     assert "in the paper 33%" in why["wait, Sia / Hops"] and "in the paper 36%" in why["wait, Gavel / Hops"]
 
 
-def test_where_there_is_no_ratio_the_words_say_so(figures: dict[str, Figure]) -> None:
+def test_where_there_is_no_ratio_the_words_say_so(figures: dict[str, PaperFigure]) -> None:
     rows = [row for figure in figures.values() for row in figure.rows]
     none = [row.measure for row in rows if math.isnan(row.ours)]
     assert none == [row.measure for row in rows if row.why == "No ratio: it is 0 under Hops."] and none
@@ -110,13 +110,13 @@ def test_words_on_fragments_are_those_of_who_has_some() -> None:
     assert why["fragments, Gavel"] == "Counted once a round."
 
 
-def test_priorities_say_how_many_jobs_are_above_the_papers_number(figures: dict[str, Figure]) -> None:
+def test_priorities_say_how_many_jobs_are_above_the_papers_number(figures: dict[str, PaperFigure]) -> None:
     for row in figures["Fig. 13"].rows:
         if row.measure.startswith("max LR"):
             assert row.paper is not None and ("Here 0 of 4 jobs" in row.why) == (row.ours <= row.paper)
 
 
-def test_the_window_is_held_against_the_paper_from_a_thousand_jobs_on(figures: dict[str, Figure]) -> None:
+def test_the_window_is_held_against_the_paper_from_a_thousand_jobs_on(figures: dict[str, PaperFigure]) -> None:
     paper = {row.measure: row.paper for row in figures["Fig. 15"].rows}
     assert paper["jobs in the window, 100 waiting over 25"] is None
     *_, before, last = hops.SIZES["full"].waiting
@@ -130,7 +130,7 @@ def test_all_three_have_the_same_jobs_rounds_and_restart_charge() -> None:
     assert all(run.jobs["finish_s"].notna().all() for run in runs.values())
 
 
-def test_measures_agree_with_the_jobs_and_the_timeline(figures: dict[str, Figure]) -> None:
+def test_measures_agree_with_the_jobs_and_the_timeline(figures: dict[str, PaperFigure]) -> None:
     for name, run in physical.runs(TINY).items():
         jobs, figure = run.jobs, figures["Table 3"]
         row = f"makespan, {name}" + " (calibrated)" * (name == "Hops")
@@ -191,7 +191,7 @@ def test_the_least_makespan_by_hand() -> None:
     assert least_makespan_s(one_type([{"gpus": 1, "gpu_choices": [1, 4], "steps": 400}])) == pytest.approx(100)
 
 
-def test_no_run_ends_before_the_least_makespan(figures: dict[str, Figure]) -> None:
+def test_no_run_ends_before_the_least_makespan(figures: dict[str, PaperFigure]) -> None:
     for name in physical.runs(TINY):
         assert 0 < figures["4.2 reasons"].ours(f"least makespan of any schedule / {name}") <= 1 + 1e-9
 
@@ -210,7 +210,7 @@ def test_gavels_queue_lets_who_has_waited_longest_come_first() -> None:
     assert given["j2"] == pytest.approx(90 / 92) and given["j0"] == pytest.approx(1 / 92)
 
 
-def test_a_curve_of_jobs_ends_at_all_of_them(figures: dict[str, Figure]) -> None:
+def test_a_curve_of_jobs_ends_at_all_of_them(figures: dict[str, PaperFigure]) -> None:
     frame = figures["Fig. 9"].panels["b"].frame
     for name, run in physical.runs(TINY).items():
         line = frame[frame["line"] == name]
@@ -218,7 +218,7 @@ def test_a_curve_of_jobs_ends_at_all_of_them(figures: dict[str, Figure]) -> None
         assert line["x"].iloc[-1] == pytest.approx(summary(run)["max_latency_ratio"])
 
 
-def test_the_curve_of_throughput_adds_up_to_the_work_done(figures: dict[str, Figure]) -> None:
+def test_the_curve_of_throughput_adds_up_to_the_work_done(figures: dict[str, PaperFigure]) -> None:
     """Every job at the speed of its fastest type: the area is the time that all jobs would take one after the other."""
     frame = figures["Fig. 11"].panels["a"].frame
     areas = [3600 * np.trapezoid(line["y"], line["x"]) for _, line in frame.groupby("line")]
@@ -232,7 +232,7 @@ def test_the_rate_of_arrivals_changes_nothing_but_arrivals() -> None:
         assert one.model_copy(update={"arrival_s": 0.0}) == other.model_copy(update={"arrival_s": 0.0})
 
 
-def test_every_rate_and_priority_has_its_row(figures: dict[str, Figure]) -> None:
+def test_every_rate_and_priority_has_its_row(figures: dict[str, PaperFigure]) -> None:
     measures = [row.measure for row in figures["Fig. 13"].rows]
     for rate in TINY.rates:
         assert f"mean JCT, Sia / Hops, {rate} an hour" in measures
@@ -240,7 +240,7 @@ def test_every_rate_and_priority_has_its_row(figures: dict[str, Figure]) -> None
         assert f"max LR, priority {name}" in measures
 
 
-def test_without_a_gap_a_plan_is_proven_best(figures: dict[str, Figure]) -> None:
+def test_without_a_gap_a_plan_is_proven_best(figures: dict[str, PaperFigure]) -> None:
     scenario = settings.simulated(TINY.simulated, TINY.plan_shrink)
     at_s = scenario.jobs[-1].arrival_s
     best, near = (planning.timed(scenario, at_s, gap, 10.0) for gap in (0.0, planning.GAP))
@@ -255,7 +255,7 @@ def test_the_window_stops_growing_with_the_queue() -> None:
     assert found[0] == 10 and 10 < found[1] <= 64 and 10 < found[2] <= 64
 
 
-def test_finish_time_fairness_is_of_the_runs_that_are_drawn(figures: dict[str, Figure]) -> None:
+def test_finish_time_fairness_is_of_the_runs_that_are_drawn(figures: dict[str, PaperFigure]) -> None:
     frame = figures["Fig. 12"].panels["b"].frame
     for name in (simulated.FTF.name, lines.SIA, lines.GAVEL):
         assert frame.loc[frame["line"] == name, "x"].max() == figures["Fig. 12"].ours(f"max rho, {name}")

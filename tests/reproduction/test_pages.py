@@ -14,7 +14,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from reproduction import Figure
+from reproduction import PaperFigure
 from reproduction.registry import Reproduction, reproductions
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
@@ -50,7 +50,7 @@ def test_what_a_page_concludes_has_no_number_typed_in(paper: Reproduction) -> No
 @pytest.mark.parametrize("paper", reproductions(), ids=lambda paper: paper.name)
 def test_a_page_runs(
     paper: Reproduction,
-    evaluated: Callable[[str], list[Figure]],
+    evaluated: Callable[[str], list[PaperFigure]],
     monkeypatch: pytest.MonkeyPatch,
     recwarn: pytest.WarningsRecorder,
 ) -> None:

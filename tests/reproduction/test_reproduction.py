@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from reproduction import COLUMNS, Figure, Row, exhibits, gap, runner, table
+from reproduction import COLUMNS, Entry, PaperFigure, exhibits, gap, runner, table
 from reproduction.__main__ import main
 from reproduction.chronus.best_effort import LINES, Longer, best_effort
 from reproduction.chronus.lines import THEMIS
@@ -26,14 +26,14 @@ from reproduction.information import worth
 from reproduction.registry import VARIABLE, Reproduction, reproductions, size_name
 from reproduction.registry import exhibits as known
 from reproduction.results import COLUMNS as KEPT
-from reproduction.results import Results
+from reproduction.results import KeptResults
 from reproduction.runner import Cell
 from workbench.base.errors import InputError
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.session.api import load, snapshot_at
 
 
-def test_every_figure_compares_or_says_why_it_cannot(evaluated: Callable[[str], list[Figure]]) -> None:
+def test_every_figure_compares_or_says_why_it_cannot(evaluated: Callable[[str], list[PaperFigure]]) -> None:
     for paper in reproductions():
         for figure in evaluated(paper.name):
             assert tuple(figure.table.columns) == COLUMNS and figure.rows, figure.name
@@ -45,7 +45,7 @@ def test_every_figure_compares_or_says_why_it_cannot(evaluated: Callable[[str], 
                 assert not panel.frame.empty and panel.drawing().label
 
 
-def test_every_exhibit_has_claims_that_are_measured_or_a_reason(evaluated: Callable[[str], list[Figure]]) -> None:
+def test_every_exhibit_has_claims_that_are_measured_or_a_reason(evaluated: Callable[[str], list[PaperFigure]]) -> None:
     """So that no verdict rests on a misspelt measure. Some measures exist above the tiny size only."""
     above = {"wDMR, H_MIX2, noise 40 %", "wDMR, P_MIX2, noise 40 %"}
     assert 55 <= len(known()) <= 90
@@ -63,7 +63,7 @@ def test_every_exhibit_has_claims_that_are_measured_or_a_reason(evaluated: Calla
 
 
 def test_every_gap_is_of_measures_that_there_are_and_of_fields_of_a_size(
-    evaluated: Callable[[str], list[Figure]],
+    evaluated: Callable[[str], list[PaperFigure]],
 ) -> None:
     """Of each cause at least one field changes something. Some measures exist above the tiny size only."""
     above = {"wDMR, P_MIX2, noise 40 %"}
@@ -97,8 +97,12 @@ def test_best_effort_is_compared_under_each_way_to_give_leases() -> None:
 
 
 def test_a_ratio_needs_both_numbers() -> None:
-    rows = (Row("a", "1", 2.0, 3.0, "w.", "s"), Row("b", "1", None, 3.0, "w.", "s"), Row("c", "1", 0.0, 3.0, "w.", "s"))
-    found = Figure("F", "t", rows).table["ratio"].tolist()
+    rows = (
+        Entry("a", "1", 2.0, 3.0, "w.", "s"),
+        Entry("b", "1", None, 3.0, "w.", "s"),
+        Entry("c", "1", 0.0, 3.0, "w.", "s"),
+    )
+    found = PaperFigure("F", "t", rows).table["ratio"].tolist()
     assert found[0] == 1.5 and math.isnan(found[1]) and math.isnan(found[2])
 
 
@@ -137,7 +141,7 @@ def cells(values: dict[str, list[float]]) -> pd.DataFrame:
 
 def test_a_verdict_follows_from_the_claims_seed_by_seed() -> None:
     above, below = Claim("a", ">", 1), Claim("a", ">", 0, "b")
-    exhibit = Exhibit("x", "says", lambda size: Figure("F", "t", ()), (above, below))
+    exhibit = Exhibit("x", "says", lambda size: PaperFigure("F", "t", ()), (above, below))
     kept = cells({"a": [2.0, 4.0, 6.0], "b": [1.0, 3.0, 5.0]})
     assert [each.outcome for each in findings(exhibit, kept)] == ["open"]  # a measure has one claim
     paired = Exhibit("x", "says", exhibit.compute, (below,))
@@ -163,7 +167,7 @@ def slow(cell: Cell) -> pd.DataFrame:
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> str:
     """An exhibit with one measure, computed in this process."""
-    exhibit = Exhibit("it", "says", lambda size: Figure("F", "t", ()), (Claim("m", ">", 0),))
+    exhibit = Exhibit("it", "says", lambda size: PaperFigure("F", "t", ()), (Claim("m", ">", 0),))
     monkeypatch.setattr(runner, "exhibits", lambda: {"gavel.it": exhibit})
 
     def one_by_one(function: Callable[[Cell], pd.DataFrame], tasks: list[Cell], processes: int, done: Callable) -> None:
@@ -175,7 +179,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_a_stop_by_kill_redoes_no_finished_seed(made: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    results = Results(tmp_path / "kept")
+    results = KeptResults(tmp_path / "kept")
     monkeypatch.setattr(runner, "compute", slow)
     process = multiprocessing.get_context("fork").Process(target=runner.run, args=([made], "tiny", results))
     process.start()
@@ -214,7 +218,7 @@ def test_one_exhibit_is_run_by_its_command_kept_and_shown(tmp_path: Path, capsys
 
 def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it() -> None:
     for row in table.rows():
-        assert not Results().read(row["id"]).duplicated(["size", "seed", "measure"]).any(), row["id"]
+        assert not KeptResults().read(row["id"]).duplicated(["size", "seed", "measure"]).any(), row["id"]
         assert row["paper"] and (row["verdict"] != "not computable here" or row["reason"]), row
         causes = [line["cause"] for line in row["gap"] or ()]
         assert causes.count("unexplained") == len({line["measure"] for line in row["gap"] or ()})
@@ -235,7 +239,7 @@ def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it
 
 @pytest.mark.parametrize("name", ["gavel.fig1b", "gavel.fig15", "hare.lemma2"])
 def test_what_is_kept_is_found_again(name: str) -> None:
-    kept, again = Results().read(name), runner.compute(Cell(name, "full", 0, ""))
+    kept, again = KeptResults().read(name), runner.compute(Cell(name, "full", 0, ""))
     assert kept["measure"].tolist() == again["measure"].tolist()
     assert kept["ours"].tolist() == pytest.approx(again["ours"].tolist(), rel=1e-5)
 
@@ -243,7 +247,7 @@ def test_what_is_kept_is_found_again(name: str) -> None:
 @pytest.mark.parametrize(("name", "seed"), [("hare.fig13", 101), ("hare.fig13", 102), ("gavel.fig11", 101)])
 def test_a_seed_that_is_not_kept_agrees_within_the_spread_of_those_that_are(name: str, seed: int) -> None:
     """Within the interval at 99.9 % of one more value, by those that are kept (normal)."""
-    kept = Results().read(name).query("size == 'full'")
+    kept = KeptResults().read(name).query("size == 'full'")
     again = runner.compute(Cell(name, "full", seed, "")).set_index("measure")["ours"]
     assert seed not in set(kept["seed"]) and set(again.index) == set(kept["measure"])
     for measure, rows in kept.groupby("measure"):
@@ -255,7 +259,7 @@ def test_a_seed_that_is_not_kept_agrees_within_the_spread_of_those_that_are(name
 def test_the_page_on_trust_has_the_numbers_that_are_kept() -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "trust.md").read_text(encoding="utf-8")
     said = [[cell.strip() for cell in line.strip("| ").split("|")] for line in page.splitlines() if "| h |" in line]
-    both = pd.concat([Results().read(name) for name in ("gavel.tab3", "gavel.program")])
+    both = pd.concat([KeptResults().read(name) for name in ("gavel.tab3", "gavel.program")])
     kept = both.query("size == 'authors' and seed == 0 and unit == 'h'").set_index("measure")
     assert sorted(row[0] for row in said) == sorted(kept.index)
     for measure, _, theirs, ours in said:
@@ -265,7 +269,7 @@ def test_the_page_on_trust_has_the_numbers_that_are_kept() -> None:
 
 @pytest.mark.parametrize("name", ["gavel.information", "hadar.information", "hops.information"])
 def test_what_knowing_is_worth_is_drawn_from_what_is_kept(name: str) -> None:
-    kept, figure = Results().read(name), worth(name)
+    kept, figure = KeptResults().read(name), worth(name)
     means = kept.groupby(["size", "measure"], sort=False)["ours"].mean()
     assert [(row.measure, row.ours) for row in figure.rows] == [
         (measure, pytest.approx(mean)) for (_, measure), mean in means.items()
@@ -284,8 +288,8 @@ def test_what_knowing_is_worth_is_drawn_from_what_is_kept(name: str) -> None:
 def test_a_gap_adds_up_from_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 3 + a + b + a b, with a and b from 0 to 1, whose paper has 10: each alone 1, last 2, interaction 1 and -1."""
 
-    def compute(size: TwoNumbers) -> Figure:
-        return Figure("F", "t", (Row("m", "1", 10.0, 3.0 + size.a + size.b + size.a * size.b, "w.", "s"),))
+    def compute(size: TwoNumbers) -> PaperFigure:
+        return PaperFigure("F", "t", (Entry("m", "1", 10.0, 3.0 + size.a + size.b + size.a * size.b, "w.", "s"),))
 
     paper = Reproduction("p", "P", {"tiny": TwoNumbers()}, (Exhibit("x", "says", compute),), ())
     monkeypatch.setattr(gap, "exhibits", lambda: {"p.x": paper.exhibits[0]})
