@@ -93,7 +93,8 @@ class LevelInstance(AllocationInstance):
         Relative to the level, at least to what the job would have if all asked-for workers got equal parts of the
         workers there are: a queue's jobs have level 0, and a solver may overstep limits by 1e-7 (integers: 1e-6).
         """
-        part = min(1.0, float(self.workers.sum()) / float((self.gang * self.count).sum()))
+        asked = max(1.0, float((self.gang * self.count).sum()))  # 0 without jobs
+        part = min(1.0, float(self.workers.sum()) / asked)
         return SLACK * np.maximum(self.level, part * self.most)
 
 
