@@ -75,7 +75,7 @@ def test_the_v100_that_stands_idle_at_45_min() -> None:
 def test_what_would_make_it_run_is_where_it_turns() -> None:
     """A little above the weight that is named vision is there, a little below it is not."""
     found = first_scene()
-    assert found.otherwise == "vision would have fast-0/1 and 1 more v100 then with a weight of 1.97 in place of 1."
+    assert found.otherwise == "vision would have both v100 then with a weight of 1.97 in place of 1."
     for weight, there in ((2.0, True), (1.9, False)):
 
         def see(number, snapshot, weight=weight):
@@ -183,9 +183,7 @@ def test_rows_and_waits_of_hops_are_tried() -> None:
     found = workbench.chain(run_of("hops"), "fast-0/0", 2500.0)
     assert (found.job, found.causes) == ("translation", ("one_configuration[translation]",))
     assert found.rows[0].then == "vision"
-    assert found.otherwise.startswith(
-        "vision would have fast-0/0 and 1 more v100 then had it waited 1 h 3 min in place of 5 min"
-    )
+    assert found.otherwise.startswith("vision would have both v100 then had it waited 1 h 3 min in place of 5 min")
     still = workbench.chain(run_of("hops"), "fast-0/0", 950.0)
     assert {row.verdict for row in still.rows} == {"binding, not decisive"}
 

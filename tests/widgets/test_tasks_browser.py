@@ -128,13 +128,13 @@ def run_now(hand: Hand) -> None:
     wait_for_text(
         hand.page,
         ".wb-explain-otherwise",
-        "vision would have fast-0/. and 1 more v100 then with a weight of",
+        "vision would have both v100 then with a weight of",
     )
 
 
 def which_is_better(hand: Hand) -> None:
     """Who gains and who pays if whoever came first has GPUs first?"""
-    hand.choose(".wb-scheduler select", "First in, first out (shares of time)")
+    hand.choose(".wb-scheduler select", "First in, first out (shares of time, section 4.2)")
     hand.sees_what_changes(simulate(SCENARIO, "gavel.fifo"))
 
 

@@ -20,8 +20,11 @@ NARROW = 30
 
 
 def titles(own: Collection[str] = ()) -> list[tuple[str, str]]:
-    """Every scheduler's title and name, as a list offers them: those of `own` first."""
-    return [(found.title, found.name) for found in sorted(schedulers(), key=lambda each: each.name not in own)]
+    """Every scheduler's title and name, as a list offers them: those of `own` first, and together what several papers
+    have by one name, as `gavel.fifo` and `fifo`."""
+    known = [(found.title, found.name) for found in sorted(schedulers(), key=lambda each: each.name not in own)]
+    short = [name.rpartition(".")[2] for _, name in known]
+    return sorted(known, key=lambda each: short.index(each[1].rpartition(".")[2]))
 
 
 def short_titles() -> list[tuple[str, str]]:

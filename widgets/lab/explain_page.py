@@ -25,7 +25,8 @@ from workbench.analysis.explanation.counterfactual import CounterfactualQuestion
 from workbench.analysis.one_decision import one_decision
 from workbench.base.errors import InputError, WorkbenchError
 from workbench.base.units import format_duration, parse_duration
-from workbench.simulation.job_at_time import JobAtTime
+from workbench.session.registry import scheduler_of
+from workbench.simulation.job_at_time import HOLDS, JobAtTime
 from workbench.simulation.run import Run
 from workbench.simulation.slot_at_time import SlotAtTime
 
@@ -178,10 +179,13 @@ class ExplainPage:
 
     def _why(self, run: Run, about: About, at_s: float) -> str:
         if isinstance(about, str):
-            return str(pages().page_of(explain(run, about, at_s), run))
+            page = str(pages().page_of(explain(run, about, at_s), run))
+            holds = JobAtTime(run, about, at_s).state in HOLDS
+            return _with_decisive(page, TRYING) if holds and _has_rows(run) else page
         if about == DECISION:
             return str(pages().page_of_decision(one_decision(run, at_s), run))
-        return str(pages().page_of_gpu(chain(run, about[1], at_s, again=False), run))
+        rows = f"{TRYING}." if _has_rows(run) else ""
+        return str(pages().page_of_gpu(chain(run, about[1], at_s, again=False), run, rows))
 
     def _try_rows(self) -> None:
         """Find out aside which rows decide who has a GPU, and what would bring another; the newest question counts."""
@@ -201,10 +205,13 @@ class ExplainPage:
         if isinstance(found, WorkbenchError):
             self._said.tone, self._said.text = "bad", refusal(found)
         if isinstance(found, Chain):
-            self._answer.value = pages().page_of_gpu(found, run)
-        elif isinstance(found, str) and found:
-            decisive = f"</p><p class='wb-decisive'>Decisive: {html.escape(found)}.</p>"
-            self._answer.value = self._answer.value.replace("</p>", decisive, 1)
+            self._answer.value = pages().page_of_gpu(found, run, f"{NONE}." if _has_rows(run) else "")
+            return
+        words, page = found if isinstance(found, str) else "", self._answer.value
+        if words and f": {TRYING}." not in page:
+            self._answer.value = _with_decisive(page, words)
+        else:
+            self._answer.value = page.replace(f": {TRYING}.", f": {html.escape(words or NONE)}.", 1)
 
     def _question(self, kind: str | None) -> CounterfactualQuestion:
         """What is asked of the job and time that are chosen. Raises InputError or ValueError for what cannot be."""
@@ -267,6 +274,20 @@ class ExplainPage:
             self._set_time(self._asked_s)
         self.opened()
         self._typed()
+
+
+TRYING, NONE = "being tried", "none to show"
+"""Said in the place of the rows until they have been tried, so that nothing moves then."""
+
+
+def _has_rows(run: Run) -> bool:
+    """Whether rows are tried: the run is small, and programmes decide."""
+    return len(run.jobs) <= MOST_JOBS and scheduler_of(run).route(run.knobs).kind != "algorithm"
+
+
+def _with_decisive(page: str, words: str) -> str:
+    """A page with what is decisive after its first sentence."""
+    return page.replace("</p>", f"</p><p class='wb-decisive'>Decisive: {html.escape(words)}.</p>", 1)
 
 
 SHORT_S = 120.0

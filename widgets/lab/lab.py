@@ -196,6 +196,8 @@ class Lab(LabShell[LabSetting]):
         work: Workplace = self._thread if own else self._here if live else process_work()
         if not live:
             self._say_solving(setting, own)
+        elif not self._frame.presenter.bar.drag:  # nothing blinks while a slider is moved
+            self._bar.say("working", "Solving ...")
         work.submit(request, partial(self._hear, self._number), self)
         if live and self._asked is not None:  # it took too long here
             self._say_solving(setting, own)

@@ -161,7 +161,8 @@ class RowsPanel:
         found, run = self._found, None if self._of is None else self._of[0]
         if found is None or run is None:
             return
-        self._head.value = _head(found.table, run, job)
+        self._head.value = _head(found.table, run, self._of[1], job)
+        self._list.rows = _texts(found)[1]
         self._try_rows()
         of = [] if job is None else [
             place for place, number in enumerate(found.order)
@@ -182,8 +183,18 @@ class RowsPanel:
                 when = format_duration(at_s, parts=2)
                 said = f"Decisive for {job} at {when}: {found}."
                 self._head.value += f"<p class='wb-decisive'><b>{html.escape(said)}</b></p>"
+                self._say_where(found, f"yes, decides {job} here")
 
         aside(lambda: decisive_row(run, job, at_s), hear)
+
+    def _say_where(self, decisive: str, said: str) -> None:
+        """Say in the row that is decisive, which these words begin with, that it is."""
+        found = self._found
+        names = [] if found is None else [self._name_of(number).rpartition(" ")[0] for number in found.order]
+        self._list.rows = [
+            [*texts[:-1], said if name and decisive.startswith((f"{name}, ", f"{name} (")) else texts[-1]]
+            for name, texts in zip(names, self._list.rows, strict=True)
+        ]
 
     # One row ---------------------------------------------------------------------------------------------------------
 
@@ -382,16 +393,17 @@ def _number(value: float) -> str:
     return "0" if abs(value) < NOTHING else short_number(value)
 
 
-def _head(table: pd.DataFrame, run: Run, job: str | None) -> str:
-    """What decision the rows are of and until when it holds, and which are marked."""
+def _head(table: pd.DataFrame, run: Run, at_s: float, job: str | None) -> str:
+    """What decision the rows are of, that it holds at the time asked for and until when, and which are marked."""
     about, made_s = table.attrs, float(table.attrs["at_s"])
     anew_s = run.decisions["time_s"][(run.decisions["made_by"] != "kept") & (run.decisions["time_s"] > made_s)]
     until_s = run.end_s if anew_s.empty else float(anew_s.min())
-    when, until = (format_duration(time_s, parts=2) for time_s in (made_s, until_s))
+    when, at, until = (format_duration(time_s, parts=2) for time_s in (made_s, at_s, until_s))
+    holds = f"still holds at {at}, until {until}" if made_s < at_s < until_s else f"in force until {until}"
     marked = "" if job is None else f" Marked: the rows of {job}."
     objective = f"{short_number(float(about['objective']))} {about['unit'].removeprefix('1')}".strip()
     what = titled(f"{about['formulation']}, objective {objective}", about["formulation"])
-    said = html.escape(f"Rows with numbers, decided at {when}, in force until {until} ({what})")
+    said = html.escape(f"Rows with numbers, decided at {when}, {holds} ({what})")
     return f"<h4>{said}</h4><p class='wb-note'>{html.escape(f'{PICK} {READ}{marked}')}</p>"
 
 

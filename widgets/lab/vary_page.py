@@ -101,7 +101,20 @@ def suggested(what: str, setting: LabSetting) -> list[str]:
         named = [entry.scheduler for entry in setting.scenario.schedulers]
         return list(dict.fromkeys([setting.scheduler, *named, "fifo", "srtf"]))
     knob = next(each for each in find_scheduler(setting.scheduler).knobs if each.name == what)
-    return [said(knob, value) for value in _values(knob, setting.knobs[what])]
+    now = setting.knobs[what]
+    return [said(knob, value) for value in _values(knob, now) if _goes(what, value, setting)] or [said(knob, now)]
+
+
+def _goes(what: str, value: Value, setting: LabSetting) -> bool:
+    """Whether a knob's value goes with the others and with the scenario."""
+    scheduler = find_scheduler(setting.scheduler)
+    try:
+        knobs = scheduler.settle({**({} if what == "preset" else setting.knobs), what: value})
+        scheduler.timing(knobs)
+        scheduler.start(setting.scenario, knobs)
+    except InputError:
+        return False
+    return True
 
 
 def _values(knob: Knob, now: Value) -> Sequence[Value]:

@@ -42,11 +42,12 @@ def page_of(explanation: Explanation, run: Run) -> str:
     return "".join(parts)
 
 
-def page_of_gpu(chain: Chain, run: Run) -> str:
-    """A GPU at a time, link by link."""
-    parts = [_said(chain.summary), _strip(*_of_gpu(run, chain.gpu), chain.at_s)]
-    parts += [f"<p>{html.escape(chain.otherwise)}</p>"] if chain.otherwise else []
-    return "".join([*parts, _links(chain.links)])
+def page_of_gpu(chain: Chain, run: Run, rows: str = "") -> str:
+    """A GPU at a time, link by link. rows: said in the place of the link `rows`, which comes first, if it has none."""
+    named = [link.step for link in chain.links]
+    links = [Link("rows", rows), *chain.links] if rows and "rows" not in named else chain.links
+    parts = [_said(chain.summary), _strip(*_of_gpu(run, chain.gpu), chain.at_s), _links(links)]
+    return "".join([*parts, f"<p>{html.escape(chain.otherwise)}</p>" if chain.otherwise else ""])
 
 
 def page_of_decision(decision: OneDecision, run: Run) -> str:

@@ -403,8 +403,10 @@ class _Question:
             solves += found.solves
             if found.factor is not None:
                 return self._would(job, name, found.factor), solves
-            tried.append(WORDS[name].format(f"{MOST.get(name, MOST_ELSE):g}"))
-        return f"What was tried would not bring {job} there: {', '.join(tried)}.", solves
+            tried.append(WORDS[name])
+        what = " or ".join([*filter(None, [", ".join(tried[:-1])]), tried[-1]])
+        most = math.floor(MOST_ELSE / 100) * 100  # as people say it
+        return f"No {what} that was tried (up to {most} times) would bring {job} there.", solves
 
     def _waited_s(self, job: str) -> float:
         """How long a job had waited when what is in force was decided."""
@@ -414,7 +416,8 @@ class _Question:
 
     def _would(self, job: str, name: str, factor: float) -> str:
         kind, gpus = self._slot.accelerator, self._slot.of(job).needs[self._slot.accelerator]
-        then = f"{job} would have {self._slot.gpu}{f' and {gpus - 1} more {kind}' if gpus > 1 else ''} then"
+        count = f"{'both' if gpus == 2 else f'all {gpus}'}" if gpus == self._slot.of(job).up[kind] else str(gpus)
+        then = f"{job} would have {self._slot.gpu if gpus == 1 else f'{count} {kind}'} then"
         if name == "weight":
             old = self._slot.of(job).spec.weight
             return f"{then} with a weight of {short_number(old * factor)} in place of {old:g}."
@@ -475,12 +478,12 @@ class _Found(NamedTuple):
 
 
 WORDS: Mapping[str, str] = {
-    "price": "a {}th of the price",
-    "weight": "a weight {} times as large",
-    "reward": "rewards {} times as large",
-    "deadline": "deadlines {} times as far off",
-    "steps": "a {}th of the steps left",
-    "wait": "a wait {} times as long",
+    "price": "price",
+    "weight": "weight",
+    "reward": "reward",
+    "deadline": f"deadline up to {MOST['deadline']:g} times as far off",
+    "steps": "number of steps left",
+    "wait": "wait",
 }
 
 

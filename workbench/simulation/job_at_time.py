@@ -80,7 +80,7 @@ class Order(NamedTuple):
     """What a scheduler puts jobs in order by.
 
     values: by job; first: the end that comes first; at_s: recorded then; ties: None where the run does not tell what
-    decides between equal values.
+    decides between equal values; says: the asked job's own value in words, where a number does not say it.
     """
 
     label: str
@@ -89,6 +89,7 @@ class Order(NamedTuple):
     first: Literal["highest", "lowest"]
     at_s: float
     ties: Ties | None = None
+    says: str = ""
 
     def place(self, job: str) -> int | None:
         """How many jobs come before one, plus 1; None if it has no value. Equal values without `ties` share a place."""

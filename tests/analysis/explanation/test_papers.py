@@ -17,7 +17,7 @@ def test_gavel_who_has_had_more_than_its_share_waits_for_who_has_had_nothing() -
     assert first.binding == "on v100 one, as far behind as it is (no time there yet), was chosen"
     assert "A priority is infinite while a job with a share has had no time on the type." in first.sentences
     assert "Equal priorities go by the time that is owed, then by share, then by arrival." in first.sentences
-    assert "it is number 1 of 2: infinite, as one has." in first.reason
+    assert "it is number 1 of 2: no time on v100 yet, the same as one." in first.reason
     assert [one.comes for one in first.competitors] == ["equal"]
     assert (
         second.binding
@@ -26,7 +26,10 @@ def test_gavel_who_has_had_more_than_its_share_waits_for_who_has_had_nothing() -
     assert facts(second)["priority on v100"] == 0.5
     assert facts(second)["share of time on v100"] == pytest.approx(0.5)
     assert facts(second)["part of the time received"] == pytest.approx(1.0)
-    assert "By priority on its best type (the highest first) it is number 2 of 2: 0.5." in second.sentences
+    assert (
+        "By priority on the type where it is highest (the highest first) it is number 2 of 2: 0.5 on v100."
+        in second.sentences
+    )
     assert any("the shares of all jobs add up to 1 GPU of v100 (equation 3)" in each for each in second.sentences)
     assert workbench.explain(run, "two", 360.0).binding.startswith("it was far enough behind its share of v100")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from tests.load import at_most
@@ -172,7 +173,7 @@ def test_why_not_on_faster_gpus_and_what_would_make_it_run_now(work: Waiter, mon
         "game is not on v100, 2 times as fast for it: it had had nothing of its share of k80 since 30 min, when shares"
         in said
     )
-    assert "What was tried would not bring game there" in said
+    assert said.endswith("that was tried (up to 1000 times) would bring game there.</p>")
     page._otherwise._now.click()
     assert "game runs on 1 k80 of slow-0" in page._otherwise._answer.value
     page._job.value = "vision"
@@ -192,6 +193,27 @@ def test_a_decision_is_told_step_by_step(work: Waiter) -> None:
     assert page._otherwise.again.layout.display == "none"
     lab._results.playback.number = 0
     assert "In the decision of 0 s GPUs go to vision." in page._answer.value
+
+
+def test_what_is_being_tried_has_its_place_from_the_start(work: Waiter, monkeypatch) -> None:
+    """So that neither the list of a GPU nor the page of a job moves once rows have been tried."""
+    page = opened(work)._results.explained
+    late: list[Callable[[], None]] = []
+    monkeypatch.setattr(explain_page, "aside", lambda work, hear: late.append(lambda: hear(work())))
+    page.look_at("", "fast-0/1", 2700.0)
+    page.opened()
+    before = page._answer.value
+    assert "<ol class='wb-links'><li><b>Rows</b>: being tried.</li>" in before
+    late.pop()()
+    after = page._answer.value
+    assert "<b>Rows</b> that are met in the problem solved at 30 min" in after
+    assert after.count("<li>") == before.count("<li>") and "being tried" not in after
+    page._job.value = "game"
+    before = page._answer.value
+    assert "Decisive: being tried.</p>" in before
+    late.pop()()
+    assert "Decisive: job_time[game], " in page._answer.value
+    assert page._answer.value.count("<p") == before.count("<p")
 
 
 def test_a_time_that_cannot_be_asks_nothing(work: Waiter) -> None:

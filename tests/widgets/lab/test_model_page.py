@@ -10,6 +10,8 @@ import pytest
 import workbench
 from tests.widgets.lab.support import Waiter, solve
 from widgets import GavelLab, HadarLab
+from widgets.lab import rows_panel
+from widgets.lab.rows_panel import RowsPanel
 from widgets.lab.steps import steps
 from workbench.analysis.rows.stated import solved
 from workbench.scheduling.notation import values
@@ -54,6 +56,19 @@ def test_the_exact_problem_is_asked_once_beside_a_small_run_and_an_old_answer_is
     lab._solve_exactly()
     work.asked[-1][1](answer)
     assert "The best is 12" in lab._formulation._found.value
+
+
+def test_the_row_that_decides_where_a_job_runs_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 45 min the shares of 30 min are in force, and by them game runs as its time is all given out."""
+    monkeypatch.setattr(rows_panel, "aside", lambda work, hear: hear(work()))
+    panel = RowsPanel(lambda jobs, gpus: None, lambda run, before, words: None, lambda statement: None)
+    panel.show(workbench.simulate("preset:start_here", "gavel.max_min_fairness"), 2700.0)
+    assert "Rows with numbers, decided at 30 min, still holds at 45 min, until " in panel._head.value
+    panel.mark("game")
+    said = [row[0] for row in panel._list.rows if row[-1] == "yes, decides game here"]
+    assert said == ["(2) job_time[game]"]
+    panel.mark(None)
+    assert {row[-1] for row in panel._list.rows} == {"yes", ""}
 
 
 @pytest.mark.usefixtures("work")

@@ -146,6 +146,12 @@ def test_what_is_suggested_can_be_run() -> None:
                 assert len({repr(variant.setting.knobs[knob.name]) for variant in made}) == len(values)
 
 
+def test_a_lease_that_is_no_multiple_of_the_other_is_not_suggested() -> None:
+    found = find_scheduler("chronus")
+    setting = LabSetting(preset("chronus_small"), "chronus", found.settle({"slo_lease_s": 600}))
+    assert suggested("slo_lease_s", setting) == ["5 min", "10 min", "20 min", "40 min"], "nor 2 min 30 s"
+
+
 def test_rewards_are_made_strict_and_soft_and_schedulers_keep_their_own_knobs() -> None:
     setting = SETTING._replace(scenario=preset("chronus_example"))
     as_set, all_strict, all_soft = (

@@ -129,9 +129,9 @@ def _place(job_at: JobAtTime, order: Order) -> list[str]:
     value, unit = order.values[job_at.job], f" {order.unit}" if order.unit else ""
     shown = course.clock(value) if order.unit == "s" else f"{short_number(value)}{unit}"
     when = "" if job_at.call is None or order.at_s >= job_at.call.time_s else f", as of {course.clock(order.at_s)}"
-    number = shown if math.isfinite(value) else "infinite"
+    number = order.says or (shown if math.isfinite(value) else "infinite")
     equal = [name for name in order.values if name != job_at.job and order.equal(name, job_at.job)]
-    tied = f", as {listed(equal)} {'has' if len(equal) == 1 else 'have'}" if equal else ""
+    tied = f", the same as {listed(equal)}" if equal else ""
     decides = f"; between equals {order.ties.rule}" if equal and order.ties is not None else ""
     stands = f"number {place} of {len(order.values)}: {number}{tied}{decides}"
     return [f"By {order.label} (the {order.first} first{when}) it is {stands}."]

@@ -50,12 +50,25 @@ def explain(job_at: JobAtTime) -> Explained:
 
 
 def _explained(job_at: JobAtTime, why_none: WhyNone) -> Explained:
-    order = job_at.order("priority", "priority on its best type", "", "highest")
-    block, nowhere = shares_now(job_at), _fits_nowhere(job_at)
-    return replace(_reasoned(job_at, why_none, order, block, nowhere), links=_links(job_at, block, order))
+    order = job_at.order("priority", "priority on the type where it is highest", "", "highest")
+    block, nowhere, call = shares_now(job_at), _fits_nowhere(job_at), job_at.call
+    known = None
+    if block is not None and order is not None and call is not None and order.at_s == call.time_s:
+        known = by_type(job_at, block, order.values)
+    if order is not None and known is not None:
+        order = order._replace(says=_where_highest(job_at.job, known))
+    return replace(_reasoned(job_at, why_none, order, block, nowhere, known), links=_links(job_at, block, known))
 
 
-def _links(job_at: JobAtTime, block: pd.DataFrame | None, order: Order | None) -> tuple[Link, ...]:
+def _where_highest(job: str, known: ByType) -> str:
+    """A job's highest priority and on which types it has it; empty without one."""
+    own = {kind: of[job] for kind, of in known.items() if of.get(job, 0.0) > 0}
+    most = max(own.values(), default=0.0)
+    kinds = listed(kind for kind, value in own.items() if _same(value, most))
+    return f"no time on {kinds} yet" if math.isinf(most) else f"{_number(most)} on {kinds}" if own else ""
+
+
+def _links(job_at: JobAtTime, block: pd.DataFrame | None, known: ByType | None) -> tuple[Link, ...]:
     """Shares in force, ranks in the round, placement."""
     if block is None:
         return (job_at.placement(),)
@@ -68,8 +81,6 @@ def _links(job_at: JobAtTime, block: pd.DataFrame | None, order: Order | None) -
         tuple(Fact(f"share of {unit} on {kind}", share) for unit, kind, share in rows),
     )  # fmt: skip
     call = job_at.call
-    fresh = order is not None and call is not None and order.at_s == call.time_s
-    known = by_type(job_at, block, order.values) if order is not None and fresh else None
     if known is None or call is None:
         return shares, job_at.placement()
     ranks = [(value, name, kind) for kind, of in known.items() for name, value in of.items() if value > 0]
@@ -95,7 +106,12 @@ def _few(parts: list[str]) -> str:
 
 
 def _reasoned(
-    job_at: JobAtTime, why_none: WhyNone, order: Order | None, block: pd.DataFrame | None, nowhere: str
+    job_at: JobAtTime,
+    why_none: WhyNone,
+    order: Order | None,
+    block: pd.DataFrame | None,
+    nowhere: str,
+    known: ByType | None,
 ) -> Explained:
     """All but the links."""
     if block is None or nowhere:
@@ -118,8 +134,6 @@ def _reasoned(
         why = _without(job_at, block, why_none)
         binding = why.binding + _left_over(job_at, block) + _kept_idle(job_at, shares)
         return Explained((*sentences, *why.sentences), (*facts, *why.facts), binding, why.order or order)
-    fresh = order is not None and job_at.call is not None and order.at_s == job_at.call.time_s
-    known = by_type(job_at, block, order.values) if order is not None and fresh else None
     if known is not None:
         facts += [Fact(f"priority on {kind}", known[kind][job_at.job]) for kind in shares if job_at.job in known[kind]]
         sentences += _about_ties(job_at, shares, known)

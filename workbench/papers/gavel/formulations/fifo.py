@@ -75,7 +75,7 @@ class FirstInFirstOut(ShareFormulation[AllocationInstance]):
 
     name = NAME
     instance = AllocationInstance
-    title = "Gavel: first in, first out (shares of time)"
+    title = "Gavel: first in, first out (shares of time, section 4.2)"
     reading = (
         "The objective is the sum over the jobs of place x steps/s / those on the job's fastest type alone; place is "
         "the number of jobs for the first to arrive and 1 for the last. "
