@@ -52,6 +52,13 @@ BARS = {
     RUNS: theme.tint(theme.PALETTE[0], 0.5),
     RESUMES: theme.MUTED,
 }
+SAYS = {
+    PROFILING: "profiling: to measure how fast it is",
+    GUARANTEED: "guaranteed: kept for it, so that it meets its deadline",
+    SPOT: "spot: on GPUs left over, nothing is promised",
+    RESUMES: "resumes: loads its checkpoint",
+}
+"""What leases are, in more words."""
 HIT, MISSED, LATER, OPEN, EARLIEST, VERDICT = (
     "deadline met",
     "deadline missed",
@@ -450,7 +457,9 @@ def _bar_layer(kinds: Sequence[str], unit: theme.TimeUnit, opacity: Any) -> Laye
     return row_bars(
         marks("bars")
         .transform_filter(begun("start"))
-        .transform_calculate(x1=f"{so_far('end')} / {unit.seconds:g}", when=when),
+        .transform_calculate(
+            x1=f"{so_far('end')} / {unit.seconds:g}", when=when, said=f"{json.dumps(SAYS)}[datum.what] || datum.what"
+        ),
         None,
         "what",
         present(BARS, kinds),
@@ -460,7 +469,7 @@ def _bar_layer(kinds: Sequence[str], unit: theme.TimeUnit, opacity: Any) -> Laye
         orient="top",
         tooltip=[
             alt.Tooltip("job:N", title="Job"),
-            alt.Tooltip("what:N", title="Lease"),
+            alt.Tooltip("said:N", title="Lease"),
             alt.Tooltip("when:N", title="From – to"),
         ],
     )
@@ -495,7 +504,7 @@ def _mark_layer(kinds: Sequence[str], unit: theme.TimeUnit, still_open: bool, op
                 alt.Tooltip("job:N", title="Job"),
                 alt.Tooltip("now:N", title="Deadline"),
                 alt.Tooltip("when:N", title="At"),
-                alt.Tooltip("reward:Q", title="Reward"),
+                alt.Tooltip("reward:Q", title="Reward if done by then"),
             ],
         )
     )

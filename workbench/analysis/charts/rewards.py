@@ -88,7 +88,8 @@ def reward_classes(
     points = pd.DataFrame(done, columns=["line", "job", "time", "outcome", "reward"])
     beyond = int((points["time"].astype(float) > furthest).sum())
     rest = sum(not steps for steps in rewards.values())
-    notes = [f"{counted(rest, 'best-effort job')} without a deadline"] if rest else []
+    notes = ["strict: one deadline, soft: several"] if counts else []
+    notes += [f"{counted(rest, 'best-effort job')} without a deadline"] if rest else []
     notes += [f"at the right edge: {counted(beyond, 'job')} done later still"] if beyond else []
     return _drawn(
         table.rename(columns={"time_s": "time"}).assign(x=table["time_s"]),
