@@ -158,17 +158,17 @@ class RowsPanel:
     def mark(self, job: str | None) -> None:
         """Point out the rows of a job."""
         self._job = job
-        found, run = self._found, None if self._of is None else self._of[0]
-        if found is None or run is None:
+        found, of = self._found, self._of
+        if found is None or of is None:
             return
-        self._head.value = _head(found.table, run, self._of[1], job)
+        run, at_s = of
+        self._head.value = _head(found.table, run, at_s, job)
         self._list.rows = _texts(found)[1]
         self._try_rows()
-        of = [] if job is None else [
+        self._list.marked = [] if job is None else [
             place for place, number in enumerate(found.order)
             if number is not None and job in jobs_of(found.statement, number, run)
         ]  # fmt: skip
-        self._list.marked = of
 
     def _try_rows(self) -> None:
         """Find out aside which of the rows decides where the job runs."""
