@@ -47,7 +47,8 @@ def page_of_gpu(chain: Chain, run: Run, rows: str = "") -> str:
     named = [link.step for link in chain.links]
     links = [Link("rows", rows), *chain.links] if rows and "rows" not in named else chain.links
     parts = [_said(chain.summary), _strip(*_of_gpu(run, chain.gpu), chain.at_s), _links(links)]
-    return "".join([*parts, f"<p>{html.escape(chain.otherwise)}</p>" if chain.otherwise else ""])
+    page = "".join([*parts, f"<p>{html.escape(chain.otherwise)}</p>" if chain.otherwise else ""])
+    return f"<div class='wb-tried'>{page}</div>" if rows else page
 
 
 def page_of_decision(decision: OneDecision, run: Run) -> str:

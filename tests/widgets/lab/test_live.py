@@ -113,6 +113,19 @@ def change_a_row(lab: GavelLab) -> None:
     assert [names[at] for at in rows._list.marked][:2] == ["(2) job_time[game]", "(3) capacity[v100]"]
 
 
+def test_a_change_is_said_to_be_solved_but_not_while_a_slider_is_moved(monkeypatch: pytest.MonkeyPatch) -> None:
+    lab = GavelLab("start_here")
+    said: list[str] = []
+    say = lab._bar.say
+    monkeypatch.setattr(lab._bar, "say", lambda state, text: (said.append(state), say(state, text)))
+    lab.set(round_s=600)
+    assert said[0] == "working" and said[-1] == "done"
+    said.clear()
+    lab._frame.presenter.bar.drag = 1
+    lab.set(round_s=900)
+    assert set(said) == {"done"} and lab.run.knobs["round_s"] == 900
+
+
 def test_the_run_before_stays_as_outlines_and_a_sentence_says_who_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(widgets.lab.before_after, "REST_S", 0.0)
     lab = GavelLab("start_here")
