@@ -42,8 +42,7 @@ SMALL = (
 
 @register
 def chronus_small() -> Data:
-    """Chronus in small: six jobs on two nodes of 4 GPUs, four with deadlines (strict: one, soft: several), of which
-    some are promised (ours)."""
+    """Chronus in small: six jobs, two nodes of 4 GPUs; deadlines: strict one, soft two, best effort none (ours)."""
     # Chosen for its size, so that a lab can follow a slider, and so that what the paper is about is seen: deadlines met
     # by leases, a best-effort job that gives way to them, and promises that depend on the length of a lease. How other
     # schedulers fare on it was no ground for choosing it.
