@@ -335,7 +335,8 @@ class Problems:
 
     outside: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
-    allowed: list[str] = field(default_factory=list)
+    # ipywidgets' own: a message that was on its way to a view when that was put away; nothing is lost by it
+    allowed: list[str] = field(default_factory=lambda: ["reading 'processLuminoMessage'"])
 
     def watch(self, page: Page) -> None:
         for source, event, note in self._listeners(page):

@@ -70,7 +70,15 @@ def test_in_a_lab_every_schedule_follows() -> None:
         raise error
 
     results = Results(
-        lambda _: None, lambda _: None, lambda _: pytest.fail("nothing is asked"), "gantt", (), own, lambda: None, no
+        lambda _: None,
+        lambda _: None,
+        lambda _: pytest.fail("nothing is asked"),
+        "gantt",
+        (),
+        own,
+        ipywidgets.HTML(),
+        lambda: None,
+        no,
     )
     results.show(workbench.simulate(workbench.preset("start_here"), "gavel.max_min_fairness"))
     results.playback.number = 0
