@@ -61,7 +61,8 @@ def test_what_a_room_gains_appears_in_its_lab(work: Waiter, grown: list[str]) ->
     own = len(gavel.ROOM.schedulers)
     titles = [title for title, _ in lab._choice.widget.options]
     assert len(set(titles)) == len(titles), "each has a title of its own"
-    assert [name for _, name in lab._choice.widget.options][own - 10 : own] == grown, "the paper's come first"
+    names = [name for _, name in lab._choice.widget.options]
+    assert names[own - 9 : own + 1] == grown, "the paper's come first, `fifo` beside its own of that name"
     lab._choice.widget.value = grown[4]
     assert lab.scheduler == grown[4] and lab._choice.widget.tooltip == f"More, number 4 ({grown[4]})"
     assert lab.state == "edited"
