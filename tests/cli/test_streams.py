@@ -44,6 +44,27 @@ def test_ctrl_c_that_a_library_swallows_still_counts(monkeypatch):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+@pytest.mark.usefixtures("interruptible")
+def test_ctrl_c_that_comes_where_nothing_can_be_raised_comes_again(monkeypatch):
+    went_on = []
+
+    class Swallowing:
+        def __del__(self):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(5)
+
+    def swallow(args):
+        Swallowing()
+        time.sleep(5)
+        went_on.append(args)
+        return Answer([], str)
+
+    monkeypatch.setattr("workbench.cli.describe.presets", swallow)
+    hook = sys.unraisablehook
+    assert (main(["presets"]), went_on) == (130, [])
+    assert sys.unraisablehook is hook and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 SCHEDULERS = "gavel.max_min_fairness,las"
 """One of them solves a Pyomo model: that import makes a semaphore in each process."""
 

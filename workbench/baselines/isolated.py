@@ -8,8 +8,8 @@ s.t.  X_mj = s_m c_j / (M z_m)                    for all m, j   (ours)  proport
 
 M is the number of jobs. (ours): the allocation is a closed form,
 `workbench.scheduling.reference_shares.isolated_share`; as a linear programme it reads like its neighbours: each job
-uses as much of what it owns as fits into all of its time. The optimum is unique. It
-needs no capacity row, since the shares of all jobs together are at most the cluster.
+uses as much of what it owns as fits into all of its time. The optimum is unique. It needs no capacity row, since the
+shares of all jobs together are at most the cluster.
 """
 
 from __future__ import annotations

@@ -7,8 +7,10 @@ imported by the command that needs them.
 
 from __future__ import annotations
 
+import _thread
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 from types import FrameType
@@ -123,18 +125,28 @@ def _failed(code: int, error: WorkbenchError, as_json: bool) -> int:
     return code
 
 
+AGAIN_S = 0.05
+"""A swallowed Ctrl-C comes again so much later."""
+
+
 class _Interrupts:
-    """Remembers that Ctrl-C came, also where a library turns the KeyboardInterrupt into something else."""
+    """Remembers that Ctrl-C came, also where a library turns the KeyboardInterrupt into something else.
+
+    Where it is raised in a callback, of which Python can only report it (pydantic's patterns have some), it comes
+    again.
+    """
 
     def __init__(self) -> None:
         self.came = False
         self._ours = False
+        self._report = sys.unraisablehook
+        self._again = threading.Timer(AGAIN_S, _thread.interrupt_main)
 
     def __enter__(self) -> _Interrupts:
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             try:
                 signal.signal(signal.SIGINT, self._interrupt)
-                self._ours = True
+                self._ours, sys.unraisablehook = True, self._unraisable
             except ValueError:  # not the main thread
                 pass
         return self
@@ -143,6 +155,16 @@ class _Interrupts:
         self.came = True
         raise KeyboardInterrupt
 
+    def _unraisable(self, found: sys.UnraisableHookArgs) -> None:
+        if found.exc_type is not KeyboardInterrupt:
+            self._report(found)
+            return
+        self._again = threading.Timer(AGAIN_S, _thread.interrupt_main)  # at once it would be swallowed here
+        self._again.daemon = True
+        self._again.start()
+
     def __exit__(self, *_: object) -> None:
         if self._ours:
+            self._again.cancel()
+            sys.unraisablehook = self._report
             signal.signal(signal.SIGINT, signal.default_int_handler)
