@@ -9,16 +9,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import pandas as pd
-
 from reproduction.exhibits import findings, verdict
-from reproduction.gap import GAPS, gap
+from reproduction.gap import COLUMNS as GAP_COLUMNS
+from reproduction.gap import GAPS, gap, seeds_of
 from reproduction.registry import chosen, exhibits, size_name
 from reproduction.results import FOLDER, KeptResults, commit
-from reproduction.runner import MOST, Cell, run, wanted
+from reproduction.runner import MOST, Cell, cpu_s, run, wanted
 from reproduction.table import counts, rows
 from workbench.base.errors import InputError, WorkbenchError, counted
-from workbench.base.files import write_text
 from workbench.cli.output import aligned, say, short
 
 
@@ -100,17 +98,18 @@ def _shown(name: str, size: str, results: KeptResults) -> str:
 
 def _gap(args: argparse.Namespace) -> int:
     """Computed once, and shown from then on."""
+    results = KeptResults(args.out)
     for name in args.names:
-        path = Path(args.out) / f"gap.{name}.csv"
-        if not path.exists():
-            text = gap(name).assign(commit=commit()).to_csv(index=False, float_format="%.6g", lineterminator="\n")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_text(path, text)
-        found = pd.read_csv(path)
-        lines = [
-            [str(row[0]), str(row[1]), short(float(row[2])), short(float(row[3]))] for row in found.to_numpy().tolist()
-        ]
-        sys.stdout.write(f"{name}\n{aligned(['measure', 'cause', 'from ours', 'from all'], lines, left=2)}\n\n")
+        found = results.gap(name)
+        if found is None:
+            began, at = cpu_s(), commit()
+            found = gap(name)
+            results.add_gap(name, found, cpu_s() - began, at)
+        shown = found[list(GAP_COLUMNS)].to_numpy().tolist()
+        lines = [[str(row[0]), str(row[1]), short(float(row[2])), short(float(row[3]))] for row in shown]
+        seeds = seeds_of(name)
+        head = f"{name}, {counted(seeds, 'seed') if isinstance(seeds, int) else seeds}"
+        sys.stdout.write(f"{head}\n{aligned(['measure', 'cause', 'from ours', 'from all'], lines, left=2)}\n\n")
     return 0
 
 

@@ -100,12 +100,17 @@ class Finding(NamedTuple):
     outcome: Outcome
 
 
+def claim_of(claims: Sequence[Claim], measure: str) -> Claim | None:
+    """The first that is about a measure."""
+    return next((each for each in claims if fnmatchcase(measure, each.measure)), None)
+
+
 def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
     """Every claim of an exhibit, judged; cells: seed, measure, unit, paper, ours of one size."""
     known = {str(measure): rows.set_index("seed") for measure, rows in cells.groupby("measure", sort=False)}
     found = []
     for measure, rows in known.items():
-        claim = next((each for each in exhibit.claims if fnmatchcase(measure, each.measure)), None)
+        claim = claim_of(exhibit.claims, measure)
         paper, unit = float(rows["paper"].iloc[0]), str(rows["unit"].iloc[0])
         if claim is None or (claim.sign == "=" and math.isnan(paper)):
             continue

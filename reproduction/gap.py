@@ -3,7 +3,7 @@
 A cause changes fields of a size, from how we have it to how the paper has it, as far as that can be had. Each is
 changed alone at both ends: taken in first (from ours) and left out last (from all of them). Where causes do not
 interact the two agree and add up; what they do not add up to is the interaction, and what is left to the paper's number
-with all of them is unexplained.
+with all of them is unexplained. Of a claim such as `> 1` nothing is left where it holds.
 """
 
 from __future__ import annotations
@@ -16,10 +16,13 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from reproduction.exhibits import OPERATORS, Claim, claim_of
 from reproduction.registry import exhibits, reproductions
 from workbench.base.errors import InputError, one_of
 
 COLUMNS = ("measure", "cause", "from_ours", "from_all")
+ROUNDING = 1e-9
+"""Share of two numbers below which their difference is none."""
 
 
 class Causes(NamedTuple):
@@ -38,6 +41,7 @@ BELIEFS: Mapping[str, Mapping[str, Any]] = {
     "belief: Hops by its three layers": {"hops_belief": "layered"},
 }
 CODED: Mapping[str, Mapping[str, Any]] = {"mechanism: leases given as in the authors' program": {"coded": True}}
+MEDIAN_UP: Mapping[str, Mapping[str, Any]] = {"setting: sizes from the median up": {"median_up": True}}
 ROUNDS: Mapping[str, Mapping[str, Any]] = {"setting: up to 100 rounds of a job for 30": {"rounds": 100}}
 STEADY = ("*highest steady load",)
 
@@ -76,6 +80,12 @@ def _rounds(*measures: str, **base: Any) -> Causes:
     return Causes("full", {"seeds": range(2), "part": 0.25, **base}, measures, fields)
 
 
+def _testbed(*measures: str) -> Causes:
+    """Of a figure of Hare on its testbed: into how many rounds jobs are cut, and how many jobs there are."""
+    fields: Mapping[str, Mapping[str, Any]] = {**ROUNDS, "setting: twice as many jobs": {"testbed_jobs": 48}}
+    return Causes("full", {"seeds": range(10)}, measures, fields)
+
+
 def _many(*measures: str) -> Causes:
     """Of a figure of Hops on 512 GPUs: what is believed, Sia's gangs, and the scale."""
     fields: Mapping[str, Mapping[str, Any]] = {
@@ -105,6 +115,12 @@ GAPS: Mapping[str, Causes] = {
     "gavel.fig8": _load("single", 2.0, 4.0),
     "gavel.fig9": _load("multiple", 1.0, 2.0),
     "gavel.fig10": _load("multiple", 1.0, 2.0),
+    "gavel.cost": Causes(
+        "small",
+        {"seeds": range(2)},
+        ("*",),
+        {**SPEEDS, "setting: half as many jobs a day": {"cost_per_day": 4.0}, **WIDER},
+    ),
     "gavel.fig11": Causes(
         "full",
         {},
@@ -150,6 +166,23 @@ GAPS: Mapping[str, Causes] = {
     "hadar.fig10": _nodes("JCT, * mean over mixes"),
     "hadar.fig11": _nodes("best slot, *"),
     "hadar.fig12": _nodes("best slot, *"),
+    "hadar.tab4": Causes(
+        "full",
+        {},
+        ("forked less one node, equal steps (paper: images)",),
+        {
+            "setting: five learning rates for three": {"learning_rates": (0.03, 0.1, 0.3, 1.0, 3.0)},
+            "setting: four times the steps": {"steps": 7200},
+        },
+    ),
+    "hare.tab3": Causes(
+        "full",
+        {},
+        ("switch / task, *, PipeSwitch", "switch / task, *, Default"),
+        {"data: the time of a step by each column of Table 3": {"own_column": True}},
+    ),
+    "hare.fig12": _testbed("weighted JCT, best of the others / Hare", "weighted JCT, worst of the others / Hare"),
+    "hare.fig13": _testbed("jobs done when * are under Hare, Sched_*"),
     "hare.fig14": _rounds("weighted JCT, Sched_Allox / Hare, mean*", gpus=(160,)),
     "hare.fig15": Causes(
         "full", {"seeds": range(2), "part": 0.25, "jobs": (300,)}, ("weighted JCT, * / Hare, * jobs",), ROUNDS
@@ -167,10 +200,43 @@ GAPS: Mapping[str, Causes] = {
         {
             **BELIEFS,
             "mechanism: Sia's gangs split over nodes": {"split": True},
-            "setting: sizes from the median up": {"median_up": True},
+            **MEDIAN_UP,
         },
     ),
+    "hops.fig15": Causes(
+        "full",
+        {"gpus": (128,)},
+        ("jobs in the window, * waiting over *",),
+        {"setting: all jobs come at once": {"at_once": True}, **MEDIAN_UP},
+    ),
+    "hops.information": Causes(
+        "full",
+        {},
+        ("*, Sia, told bootstrapped / told types",),
+        {"mechanism: Sia's gangs split over nodes": {"split": True}, **MEDIAN_UP},
+    ),
 }
+COUNTEREXAMPLE = "A counterexample: the statement is false as printed, and no number is left to explain"
+NOT_PARTED: Mapping[str, str] = {
+    "chronus.best_effort": "It changes one thing at a time itself",
+    "chronus.guarantee": COUNTEREXAMPLE,
+    "hadar.theorem2": COUNTEREXAMPLE,
+    "hare.lemma2": COUNTEREXAMPLE,
+    "hops.starving": COUNTEREXAMPLE,
+}
+"""Why there is nothing to part."""
+
+
+def seeds_of(name: str) -> int | str:
+    """How many seeds each number of a gap is the mean of, or why it is of none."""
+    exhibit, start = exhibits()[name], _start(name)
+    return exhibit.told(len(getattr(start, "seeds", (0,))))
+
+
+def _start(name: str) -> Any:
+    """The size from which causes are taken in."""
+    sizes = next(each.sizes for each in reproductions() if each.name == name.split(".")[0])
+    return replace(sizes[GAPS[name].size], **GAPS[name].base)
 
 
 def gap(name: str) -> pd.DataFrame:
@@ -181,9 +247,8 @@ def gap(name: str) -> pd.DataFrame:
     """
     if name not in GAPS:
         raise InputError("exhibit", name, one_of(name, GAPS))
-    causes, compute = GAPS[name], exhibits()[name].compute
-    sizes = next(each.sizes for each in reproductions() if each.name == name.split(".")[0])
-    start = replace(sizes[causes.size], **causes.base)
+    causes, exhibit, start = GAPS[name], exhibits()[name], _start(name)
+    compute = exhibit.compute
     assert compute is not None
 
     def values(*taken: str) -> dict[str, tuple[float, float]]:
@@ -203,10 +268,25 @@ def gap(name: str) -> pd.DataFrame:
     lines: list[tuple[str, str, float, float]] = []
     for measure, (begin, paper) in ours.items():
         end = whole[measure][0]
-        firsts = {cause: alone[cause][measure][0] - begin for cause in every}
-        lasts = {cause: end - without[cause][measure][0] for cause in every}
-        apart = (end - begin - sum(firsts.values()), end - begin - sum(lasts.values()))
+        firsts = {cause: _less(alone[cause][measure][0], begin) for cause in every}
+        lasts = {cause: _less(end, without[cause][measure][0]) for cause in every}
+        apart = (_less(_less(end, begin), sum(of.values())) for of in (firsts, lasts))
+        said, aim, left = _left(claim_of(exhibit.claims, measure), paper, end)
         lines += [(measure, "ours", begin, begin), *((measure, cause, firsts[cause], lasts[cause]) for cause in every)]
         lines += [(measure, "interaction", *apart), (measure, "with all", end, end)]
-        lines += [(measure, "paper", paper, paper), (measure, "unexplained", paper - end, paper - end)]
+        lines += [(measure, said, aim, aim), (measure, "unexplained", left, left)]
     return pd.DataFrame(lines, columns=list(COLUMNS))
+
+
+def _left(claim: Claim | None, paper: float, end: float) -> tuple[str, float, float]:
+    """What the paper says of a measure in words and as a number, and what is left to it; unknown where it depends on
+    another measure."""
+    if claim is None or claim.sign == "=" or claim.less:
+        return "paper", paper, _less(paper, end)
+    holds = OPERATORS[claim.sign](end, claim.value)
+    return f"paper, {claim.text(paper)}", claim.value, 0.0 if holds else _less(claim.value, end)
+
+
+def _less(one: float, other: float) -> float:
+    """Their difference, none where it is rounding."""
+    return 0.0 if math.isclose(one, other, rel_tol=ROUNDING) else one - other

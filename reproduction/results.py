@@ -56,13 +56,18 @@ class KeptResults:
         found = self.read(name)
         return sorted(set(found.loc[found["size"] == size, "seed"].tolist()))
 
-    def gap(self, name: str) -> list[dict[str, object]] | None:
-        """The lines of `reproduction.gap` that are kept of an exhibit, None where there are none."""
+    def gap(self, name: str) -> pd.DataFrame | None:
+        """`reproduction.gap` of an exhibit with cpu_s (NaN: not known) and commit, None where it was not computed."""
         path = self._path(f"gap.{name}")
-        if not path.exists():
-            return None
-        table = pd.read_csv(path).astype(object)
-        return table.where(table.notna(), None).to_dict("records")  # type: ignore[return-value]
+        return pd.read_csv(path, dtype={"commit": str}) if path.exists() else None
+
+    def add_gap(self, name: str, lines: pd.DataFrame, cpu_s: float, commit: str) -> None:
+        """One that was not computed before, atomically."""
+        text = lines.assign(cpu_s=round(cpu_s, 1), commit=commit).to_csv(
+            index=False, float_format="%.6g", lineterminator="\n"
+        )
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_text(self._path(f"gap.{name}"), text)
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.csv"

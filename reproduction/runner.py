@@ -80,11 +80,11 @@ def compute(cell: Cell) -> pd.DataFrame:
     """The measures of a cell, as `KeptResults` keeps them."""
     exhibit = exhibits()[cell.name]
     assert exhibit.compute is not None
-    began = _cpu_s()
+    began = cpu_s()
     found = exhibit.compute(at_seed(_sizes(cell.name)[cell.size], cell.seed)).table
-    cpu_s = _cpu_s() - began
+    took_s = cpu_s() - began
     kept = found[["measure", "unit", "paper", "ours"]]
-    return kept.assign(size=cell.size, seed=cell.seed, cpu_s=round(cpu_s, 1), commit=cell.commit)
+    return kept.assign(size=cell.size, seed=cell.seed, cpu_s=round(took_s, 1), commit=cell.commit)
 
 
 def _sizes(name: str) -> Mapping[str, Any]:
@@ -92,5 +92,6 @@ def _sizes(name: str) -> Mapping[str, Any]:
     return next(each.sizes for each in reproductions() if each.name == name.split(".")[0])
 
 
-def _cpu_s() -> float:
+def cpu_s() -> float:
+    """Of this process and its children that have ended."""
     return sum(os.times()[:4])

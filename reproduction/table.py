@@ -10,12 +10,16 @@ import pandas as pd
 
 from reproduction.exhibits import Exhibit, Finding, findings, verdict
 from reproduction.figure import as_html
+from reproduction.gap import COLUMNS as GAP_COLUMNS
+from reproduction.gap import GAPS, NOT_PARTED, seeds_of
 from reproduction.registry import exhibits
 from reproduction.results import KeptResults
 
 AUTHORS, TINY = "authors", "tiny"
 ALIKE = "deterministic"
 """The seeds of a result that is the same for all of them, as that of a trace is."""
+UNLIKE = ("partly", "contradicted")
+"""Verdicts whose causes are asked for."""
 BUILT_IN = ("full", "middle", "small")
 """Sizes with built-in data of which the table shows the first that was computed; tiny is for tests."""
 
@@ -46,7 +50,24 @@ def _row(name: str, exhibit: Exhibit, results: KeptResults) -> dict[str, Any]:
         "seeds": shown.get("seeds") or (None if exhibit.seeded else exhibit.told(0)),
         "authors_data": authors,
         "built_in_data": built_in,
-        "gap": results.gap(name),
+        "gap": _gap(name, results),
+        "no_gap": "" if shown["verdict"] not in UNLIKE else NOT_PARTED.get(name, ""),
+    }
+
+
+def _gap(name: str, results: KeptResults) -> dict[str, Any] | None:
+    """What each cause of a difference is worth, where that is kept."""
+    found = results.gap(name)
+    if found is None:
+        return None
+    shown = found[list(GAP_COLUMNS)].astype(object)
+    return {
+        "size": GAPS[name].size,
+        "seeds": seeds_of(name),
+        "command": f"python -m reproduction gap {name} --out build/reproduction",
+        "commit": str(found["commit"].iloc[0]),
+        "machine_s": _known(float(found["cpu_s"].iloc[0])) if "cpu_s" in found else None,
+        "lines": shown.where(shown.notna(), None).to_dict("records"),
     }
 
 
@@ -105,7 +126,9 @@ class Evidence:
     def _repr_html_(self) -> str:
         short = [(row["id"], row["verdict"], row["paper"], row["reason"], row["command"] or "") for row in self.rows]
         overview = pd.DataFrame(short, columns=["exhibit", "verdict", "the paper", "why not", "command"])
-        gaps = [pd.DataFrame(row["gap"]).assign(exhibit=row["id"]) for row in self.rows if row["gap"]]
-        return (
-            as_html(overview) + as_html(self.table) + "".join(as_html(found.drop(columns="commit")) for found in gaps)
-        )
+        gaps = [
+            pd.DataFrame(row["gap"]["lines"]).fillna(math.nan).assign(exhibit=row["id"], seeds=row["gap"]["seeds"])
+            for row in self.rows
+            if row["gap"]
+        ]
+        return as_html(overview) + as_html(self.table) + "".join(map(as_html, gaps))

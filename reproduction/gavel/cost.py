@@ -7,7 +7,7 @@ import pandas as pd
 
 from reproduction.figure import Entry, PaperFigure
 from reproduction.gavel.pairs import A3C, RESNET
-from reproduction.gavel.settings import HOUR, PAPER_GPUS, GavelSize, gpus_of
+from reproduction.gavel.settings import HOUR, PAPER_GPUS, GavelSize, gpus_of, measured
 from reproduction.line import Line
 from workbench.analysis.metrics import summary
 from workbench.scenario.scenario import Scenario
@@ -16,7 +16,6 @@ from workbench.scenario.traces.synthetic import SLO_FACTORS, Workload, draw_arri
 from workbench.simulation.run import Run
 
 DAYS = (0.5, 1.0, 2.0, 4.0, 8.0)  # paper: 7.3
-PER_DAY = 8.0  # ours: of 108 GPUs; few enough that each job finds the type it wants
 LINES = (
     Line("throughput", "gavel.max_throughput"),
     Line("cost", "gavel.min_cost"),
@@ -49,8 +48,9 @@ def _scenario(size: GavelSize, seed: int) -> Scenario:
     """Jobs of one GPU, half of each model, with a deadline each."""
     models, lengths, factors, gaps = (np.random.default_rng(part) for part in np.random.SeedSequence(seed).spawn(4))
     count = size.cost_jobs
-    work = Workload.build(parse_cluster(size.cluster), "gavel", reference="v100")
-    gap_s = 24 * HOUR / (PER_DAY * gpus_of(size.cluster) / PAPER_GPUS)
+    rows = measured(size.cluster)["throughputs"] if size.measured_speeds else None
+    work = Workload.build(parse_cluster(size.cluster), "gavel", rows, "v100")
+    gap_s = 24 * HOUR / (size.cost_per_day * gpus_of(size.cluster) / PAPER_GPUS)
     arrival_s = draw_arrivals(gaps, count, gap_s)
     duration_s = 24 * HOUR * lengths.choice(DAYS, count)
     factor = factors.choice(SLO_FACTORS, count)

@@ -33,7 +33,8 @@ class GavelSize:
     single, multiple: arrival rates in jobs per hour per 108 GPUs.
     physical_jobs, physical_measured: of Table 3.
     batches: jobs of Fig. 19; shared_batches: those that are also run with space sharing.
-    cost_jobs: of the cost policies; jobs, shared_jobs: of Fig. 12; rounds_s: of Fig. 13.
+    cost_jobs, cost_per_day: of the cost policies, those that come in a day on 108 GPUs (ours: few enough that each job
+    finds the type it wants); jobs, shared_jobs: of Fig. 12; rounds_s: of Fig. 13.
     entity_jobs: of Figs. 11 and 21 (the paper: 6 jobs for each entity).
     measured_speeds: the authors' measurements in place of the built-in speeds, and their traces in Table 3.
     """
@@ -59,6 +60,7 @@ class GavelSize:
     rounds_s: tuple[float, ...]
     entity_jobs: int
     measured_speeds: bool = False
+    cost_per_day: float = 8.0
 
     @property
     def window(self) -> tuple[int, int]:

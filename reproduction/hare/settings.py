@@ -26,7 +26,8 @@ class HareSize:
     """How large a reproduction is.
 
     seeds: of the workloads of a figure. part: GPUs and jobs of section 7.3 are multiplied by it. gpus, jobs: of
-    Figs. 14 and 15 before that; gbps, batches: of Figs. 18 and 19. rounds: of a job at most.
+    Figs. 14 and 15 before that; gbps, batches: of Figs. 18 and 19. rounds: of a job at most; testbed_jobs: of section
+    7.2; own_column: whether a step of Table 3 takes what each of its columns says, or what the Hare column does.
     """
 
     name: str
@@ -37,6 +38,8 @@ class HareSize:
     gbps: tuple[float, ...]
     batches: tuple[float, ...]
     rounds: int = ROUNDS
+    testbed_jobs: int = TESTBED_JOBS
+    own_column: bool = False
 
     def of(self, count: int) -> int:
         """A number of GPUs or jobs at this size."""
@@ -94,10 +97,10 @@ def more_of(kind: str) -> tuple[float, ...]:
     return tuple(2.0 if name == kind else 1.0 for name in KINDS)
 
 
-def testbed(seed: int) -> Scenario:
+def testbed(seed: int, jobs: int = TESTBED_JOBS) -> Scenario:
     """Section 7.1: the 15 GPUs of `hare_testbed` with other jobs."""
     cluster = preset("hare_testbed").cluster
-    return hare_workload(cluster.gpus, TESTBED_JOBS, seed=seed).replace(cluster=cluster)
+    return hare_workload(cluster.gpus, jobs, seed=seed).replace(cluster=cluster)
 
 
 def problem(scenario: Scenario, seed: int, rounds: int = ROUNDS) -> HareInstance:

@@ -73,9 +73,12 @@ def figure_6(size: HareSize) -> PaperFigure:
     return PaperFigure("Fig. 6", "A K80 and a V100 that wait for each other", rows)
 
 
-def taking_turns(first: str, second: str) -> Scenario:
-    """Two jobs of one task a round on one GPU; each synchronises for as long as the other computes."""
+def taking_turns(first: str, second: str, column: str | None = None) -> Scenario:
+    """Two jobs of one task a round on one GPU; each synchronises for as long as the other computes. column: of Table 3,
+    that says how long a step takes; by default the built-in speeds do, which are of its Hare column."""
     speed = {row["model"]: row["steps_per_s"] for row in builtin.throughputs("hare", [TYPE]) if row["gpus"] == 1}
+    if column:
+        speed = {model: _steps_per_s(TABLE_3[model.split(" (")[0]], column) for model in (first, second)}
     pair = (first, second)
     return Scenario.from_dict(
         {
@@ -93,10 +96,17 @@ def taking_turns(first: str, second: str) -> Scenario:
     )
 
 
+def _steps_per_s(cost: SwitchCost, design: str) -> float:
+    """By a column of Table 3: where switching takes p per cent of a task, computing takes the others."""
+    percent, milliseconds = _percent(cost, design), getattr(cost, f"{design}_ms")
+    return float(percent / (100 - percent) / milliseconds * 1000)
+
+
 @cache
-def turns(first: str, second: str, design: str) -> Run:
+def turns(first: str, second: str, design: str, own_column: bool = False) -> Run:
     """The run of two jobs that take turns, each step a round."""
-    return simulate(taking_turns(first, second), "hare", switching=design, steps_per_round=1)
+    scenario = taking_turns(first, second, design if own_column else None)
+    return simulate(scenario, "hare", switching=design, steps_per_round=1)
 
 
 def switched(run: Run) -> pd.DataFrame:
@@ -116,7 +126,10 @@ def table_3(size: HareSize) -> PaperFigure:
     rows, bars = [], []
     for design, title in DESIGNS.items():
         found = pd.concat(
-            [switched(turns(first, second, design)) for first, second in zip(models[::2], models[1::2], strict=True)]
+            [
+                switched(turns(first, second, design, size.own_column))
+                for first, second in zip(models[::2], models[1::2], strict=True)
+            ]
         )
         for model in models:
             name = model.split(" (")[0]

@@ -28,11 +28,12 @@ from reproduction.hare.schemes import (
     said,
     weighted_min,
 )
-from reproduction.hare.settings import MINUTE, TESTBED_JOBS, HareSize, problem, testbed
+from reproduction.hare.settings import MINUTE, HareSize, problem, testbed
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
 from workbench.analysis.metrics import summary
 from workbench.analysis.metrics.confidence import mean_interval
+from workbench.papers.hare.instance import HareInstance
 from workbench.scenario.scenario import Scenario
 from workbench.session.api import simulate
 
@@ -55,7 +56,11 @@ WHY = {
 @cache
 def plans(size: HareSize) -> pd.DataFrame:
     """Mean weighted completion time (min) of every scheme, a row for each seed."""
-    return pd.DataFrame([measured(problem(testbed(seed), seed)) for seed in size.seeds])
+    return pd.DataFrame([measured(_problem(size, seed)) for seed in size.seeds])
+
+
+def _problem(size: HareSize, seed: int) -> HareInstance:
+    return problem(testbed(seed, size.testbed_jobs), seed, size.rounds)
 
 
 @cache
@@ -63,7 +68,7 @@ def completion_min(size: HareSize) -> dict[str, np.ndarray]:
     """Completion times (min) of all jobs of all seeds, by scheme."""
     found: dict[str, list[np.ndarray]] = {name: [] for name in SCHEMES}
     for seed in size.seeds:
-        data = problem(testbed(seed), seed)
+        data = _problem(size, seed)
         for name, scheme in SCHEMES.items():
             found[name].append((scheme(data).completion_s - data.arrival_s) / MINUTE)
     return {name: np.sort(np.concatenate(parts)) for name, parts in found.items()}
@@ -85,14 +90,16 @@ def carried_out(size: HareSize) -> pd.DataFrame:
     """
     rows = []
     for seed in size.seeds:
-        comes = testbed(seed)
+        comes = testbed(seed, size.testbed_jobs)
         there = comes.replace(jobs=[job.model_copy(update={"arrival_s": 0.0}) for job in comes.jobs])
-        planned_min, planned_there_min = (weighted_min(hare(problem(each, seed))) for each in (comes, there))
-        own_min = core_min(comes, "hare")
+        planned_min, planned_there_min = (
+            weighted_min(hare(problem(each, seed, size.rounds))) for each in (comes, there)
+        )
+        own_min = core_min(comes, "hare", most_rounds=size.rounds)
         rows.append(
             {
-                "there": core_min(there, "hare") / planned_there_min,
-                "default": core_min(there, "hare", switching="default") / planned_there_min,
+                "there": core_min(there, "hare", most_rounds=size.rounds) / planned_there_min,
+                "default": core_min(there, "hare", most_rounds=size.rounds, switching="default") / planned_there_min,
                 "replanned": own_min / planned_min,
                 **{name: core_min(comes, known) / own_min for name, known in ON_CORE.items()},
             }
@@ -104,7 +111,8 @@ def figure_12(size: HareSize) -> PaperFigure:
     """Total weighted completion time of the five schemes; how far plan and execution are apart."""
     found, core = plans(size), carried_out(size)
     best, worst = ratios(found, "best"), ratios(found, "worst")
-    jobs = f"{TESTBED_JOBS} jobs of lengths, parallel tasks and weights that are ours, as the paper does not print them"
+    ours = "lengths, parallel tasks and weights that are ours, as the paper does not print them"
+    jobs = f"{size.testbed_jobs} jobs of {ours}"
     slower = ratios(found, PRINTED)
     rows = [
         Entry("weighted JCT, best of the others / Hare", "1", BEST, best.mean(), f"{said(best)} {jobs}.", "7.2"),
@@ -140,7 +148,7 @@ def figure_12(size: HareSize) -> PaperFigure:
         columns=["group", "series", "value", "low", "high"],
     )  # fmt: skip
     options = {
-        "title": f"Testbed: {TESTBED_JOBS} jobs on 15 GPUs",
+        "title": f"Testbed: {size.testbed_jobs} jobs on 15 GPUs",
         "x_title": "Completion of the jobs",
         "y_title": "Mean weighted JCT (min)",
         "covers": INTERVAL,

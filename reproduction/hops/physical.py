@@ -25,12 +25,11 @@ from reproduction.hops.lines import (
     table,
     three,
 )
-from reproduction.hops.settings import HOUR, ROUND_S, HopsSize, physical, with_sizes
+from reproduction.hops.settings import HOUR, ROUND_S, HopsSize, from_median, physical, with_sizes
 from reproduction.line import Line
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
 from workbench.papers.hops.algorithms.configurations import SIGMA
-from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.estimators.registry import maker
 from workbench.scheduling.estimators.speed_error import ErrorLog, speed_errors
@@ -61,11 +60,7 @@ VARIANTS = (
 def workload(size: HopsSize) -> Scenario:
     """The jobs of section 4.2."""
     found = physical(size.physical, size.length, size.seed)
-    return with_sizes(found, _from_median) if size.median_up else found
-
-
-def _from_median(job: Job) -> tuple[int, ...]:
-    return tuple(n for n in job.sizes if n >= job.gpus)
+    return with_sizes(found, from_median) if size.median_up else found
 
 
 @cache
@@ -206,7 +201,7 @@ def reasons(size: HopsSize) -> PaperFigure:
     rows.append(Entry("fragments, Sia, gangs split", "GPUs", None, cell(many, SPLIT, "fragments"),
                     "Beside the fragments of Sia in Table 3, where gangs are not split.", "ours"))  # fmt: skip
     for words, sizes in (
-        ("sizes from the median up", _from_median),
+        ("sizes from the median up", from_median),
         ("the median alone", lambda job: None),
     ):
         other = table(runs_of(with_sizes(scenario, sizes), three(size)[:2]))

@@ -28,7 +28,8 @@ class HopsSize:
     Fig. 14, with the cluster divided by plan_shrink. waiting: jobs of Fig. 15, on the same. gpus: clusters of Fig. 15.
     limit_s: wall time after which a plan of Figs. 14 and 15 counts as it is.
     hops_belief, sia_belief: estimators by name that tell these two speeds, None: what their papers say; split: Sia's
-    gangs may stand on several nodes; median_up: a job's sizes are those from the median up.
+    gangs may stand on several nodes; median_up: a job's sizes are those from the median up; at_once: the jobs of
+    Fig. 15 all come at the start.
     """
 
     name: str
@@ -49,6 +50,7 @@ class HopsSize:
     sia_belief: str | None = None
     split: bool = False
     median_up: bool = False
+    at_once: bool = False
 
 
 SIZES = {
@@ -155,3 +157,8 @@ def longer(job: Job, scale: float) -> Job:
 def with_sizes(scenario: Scenario, choose: Callable[[Job], tuple[int, ...] | None]) -> Scenario:
     """The same jobs with other requirement sets; None: the median alone."""
     return scenario.replace(jobs=[job.model_copy(update={"gpu_choices": choose(job)}) for job in scenario.jobs])
+
+
+def from_median(job: Job) -> tuple[int, ...]:
+    """A job's sizes from its median up."""
+    return tuple(n for n in job.sizes if n >= job.gpus)

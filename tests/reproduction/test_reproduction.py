@@ -220,8 +220,12 @@ def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it
     for row in table.rows():
         assert not KeptResults().read(row["id"]).duplicated(["size", "seed", "measure"]).any(), row["id"]
         assert row["paper"] and (row["verdict"] != "not computable here" or row["reason"]), row
-        causes = [line["cause"] for line in row["gap"] or ()]
-        assert causes.count("unexplained") == len({line["measure"] for line in row["gap"] or ()})
+        if row["gap"]:
+            lines = row["gap"]["lines"]
+            assert [line["cause"] for line in lines].count("unexplained") == len({line["measure"] for line in lines})
+            assert row["gap"]["seeds"] and row["gap"]["commit"] and "+" not in row["gap"]["commit"], row["id"]
+        if row["verdict"] in table.UNLIKE:  # either its causes can be parted, or a sentence says why not
+            assert (row["id"] in gap.GAPS) == (row["no_gap"] == ""), row["id"]
         for shown in (row["authors_data"], row["built_in_data"]):
             if shown:
                 assert shown["claims"] and shown["seeds"] and shown["machine_s"] >= 0, row["id"]
@@ -300,6 +304,11 @@ def test_a_gap_adds_up_from_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.loc["interaction"].tolist() == [1.0, -1.0] and found.loc["unexplained"].tolist() == [4.0, 4.0]
     with pytest.raises(InputError, match=r"p\.x"):
         gap.gap("p.y")
+    for sign, value, left in (("<", 10.0, 0.0), (">", 10.0, 4.0)):  # with all it is 6
+        claimed = {"p.x": replace(paper.exhibits[0], claims=(Claim("m", sign, value),))}
+        monkeypatch.setattr(gap, "exhibits", lambda claimed=claimed: claimed)
+        found = gap.gap("p.x").set_index("cause")["from_ours"]
+        assert found["unexplained"] == left and found[f"paper, {sign} 10"] == value
 
 
 def test_a_size_comes_from_the_argument_then_the_environment_then_tiny(monkeypatch: pytest.MonkeyPatch) -> None:
