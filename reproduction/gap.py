@@ -270,10 +270,10 @@ def gap(name: str) -> pd.DataFrame:
         end = whole[measure][0]
         firsts = {cause: _less(alone[cause][measure][0], begin) for cause in every}
         lasts = {cause: _less(end, without[cause][measure][0]) for cause in every}
-        apart = (_less(_less(end, begin), sum(of.values())) for of in (firsts, lasts))
+        first, last = (_less(_less(end, begin), sum(of.values())) for of in (firsts, lasts))
         said, aim, left = _left(claim_of(exhibit.claims, measure), paper, end)
         lines += [(measure, "ours", begin, begin), *((measure, cause, firsts[cause], lasts[cause]) for cause in every)]
-        lines += [(measure, "interaction", *apart), (measure, "with all", end, end)]
+        lines += [(measure, "interaction", first, last), (measure, "with all", end, end)]
         lines += [(measure, said, aim, aim), (measure, "unexplained", left, left)]
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
