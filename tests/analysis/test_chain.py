@@ -43,12 +43,22 @@ def first_scene() -> Chain:
 
 
 def test_the_row_that_decides_where_a_job_runs_is_a_cause_of_its_chain() -> None:
-    """Of a job that runs; where it has no GPU, and where rules decide, there is none."""
+    """Of a job that runs; where the job is not there, and where rules decide, there is none."""
     for job, gpu, row in (("game", "slow-0/0", "job_time[game]"), ("translation", "fast-0/0", "capacity[v100]")):
-        assert module.decisive_row(run_of(FAIR), job, 2700.0).startswith(f"{row}, ")
+        found = module.decisive_row(run_of(FAIR), job, 2700.0)
+        assert found is not None and found.row == row and found.text.startswith(f"{row}, ")
         assert workbench.chain(run_of(FAIR), gpu, 2700.0).causes[0] == row
-    assert module.decisive_row(run_of(FAIR), "vision", 2700.0) == ""
-    assert module.decisive_row(run_of("las"), "game", 2700.0) == ""
+    assert module.decisive_row(run_of(FAIR), "translation", 60.0) is None
+    assert module.decisive_row(run_of("las"), "game", 2700.0) is None
+
+
+def test_the_row_that_keeps_a_job_waiting_would_let_it_run() -> None:
+    """At 16 min vision waits, while game, whose time is all given out, runs on a V100: without that it would run."""
+    run = run_of(FAIR)
+    found = module.decisive_row(run, "vision", 972.0)
+    assert found is not None and found.row == "job_time[game]" and found.text.endswith("(without it vision would run)")
+    none = module.decisive_row(workbench.simulate("preset:hops_example", "hops"), "language", 677.0)
+    assert none == ("", "no single row, as none of them alone lets it run")
 
 
 def test_the_v100_that_stands_idle_at_45_min() -> None:

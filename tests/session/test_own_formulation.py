@@ -11,8 +11,12 @@ from typing import Any
 import numpy as np
 import pyomo.environ as pyo
 import pytest
+from pyomo.core.base.block import BlockData
 
 import workbench
+from tests.scheduling.random_models import FORMULATIONS, models
+from workbench.analysis.contract_rules.formulations import posed
+from workbench.analysis.contract_rules.programmes import difference
 from workbench.analysis.metrics import summary
 from workbench.base.code_digest import digest
 from workbench.base.errors import InputError, WorkbenchError
@@ -20,7 +24,9 @@ from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.papers.hadar.formulations.round import HadarRound, RoundInstance
 from workbench.papers.hare.instance import HareInstance
 from workbench.scenario.scenario import Scenario
+from workbench.scheduling.contract import Formulation
 from workbench.scheduling.solvers import InfeasibleError, SolverFailedError
+from workbench.scheduling.solvers.compile import compile_model
 from workbench.session.registry import is_own
 from workbench.testing import ContractError, check
 
@@ -192,6 +198,78 @@ def test_a_subclass() -> None:
 
 
 # --- What cannot be ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS, ids=lambda f: f.name)
+def test_another_number_gives_the_model_that_is_built_of_it(
+    formulation: Formulation[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each parameter's first entry, against the model whose parameter has had the number since it was declared."""
+    [drawn] = models(formulation, 0, 1)
+    declare = BlockData.add_component
+
+    def built(part: str = "", index: Any = None, number: float = 0.0) -> pyo.ConcreteModel:
+        def with_number(self: Any, name: str, component: Any) -> None:
+            declare(self, name, component)
+            if name == part and isinstance(component, pyo.Param):
+                numbers = {**{key: pyo.value(component[key]) for key in component}, index: number}
+                over = [component.index_set()] if component.is_indexed() else []
+                mutable, doc = component.mutable, component.doc
+                self.del_component(component)
+                declare(self, name, pyo.Param(*over, initialize=numbers, within=pyo.Any, mutable=mutable, doc=doc))
+
+        monkeypatch.setattr(BlockData, "add_component", with_number)
+        model = formulation.build(drawn.data, drawn.knobs)
+        monkeypatch.setattr(BlockData, "add_component", declare)
+        return model
+
+    plain, changed = compile_model(built()).programme, 0
+    for parameter in [each for each in built().component_objects(pyo.Param) if len(each)]:
+        index = next(iter(parameter))
+        number = pyo.value(parameter[index]) * 2 + 1
+        model = built()
+        workbench.set_number(model.component(parameter.local_name), index, number)
+        wanted = built(parameter.local_name, index, number)
+        assert difference(wanted, compile_model(model).programme) is None, f"{parameter.local_name}[{index}]"
+        changed += difference(wanted, plain) is not None
+    assert changed or formulation.name == "isolated", "no number does anything"
+
+
+def test_a_number_of_the_model_is_another_in_solve_and_in_a_run() -> None:
+    """A job that counts four times has all its time, the others the rest, and the level goes by it."""
+
+    def heavier(m: Any, data: Any) -> None:
+        if "job 0" in m.weight:
+            workbench.set_number(m.weight, "job 0", m.weight["job 0"] * 4)
+
+    declare(heavier)
+    scenario = five_equal_jobs()
+    result = workbench.solve(scenario, "mine")
+    shares = {job: own["v100"] for job, own in result.values["allocation"].items()}
+    assert shares["job 0"] == pytest.approx(1.0) and shares["job 1"] == pytest.approx(0.25)
+    assert result.objective == pytest.approx(0.25), "of a job that counts 4 a share of 1 is a level of .25"
+    table = workbench.rows(result)
+    assert table.query("part == 'epigraph' and index == 'job 0'")["row"].item().count("0.25 ") == 1
+    run = workbench.simulate(scenario, "mine", NOBODY_ELSE)
+    assert run.shares.query("decision == 0 and unit == 'job 0'")["share"].sum() == pytest.approx(1.0)
+
+
+def test_what_number_cannot_be() -> None:
+    model = workbench.find_formulation(BASE)
+    data, knobs = posed(model, five_equal_jobs())
+    m = model.build(data, knobs)
+    for given, says in (
+        ((m.share, ("job 0", "v100"), 1.0), "a parameter of the model, such as m.weight"),
+        ((m.weight, "job 9", 1.0), r"weight: got 'job 9'; expected one of its 5 indices, such as 'job 0'"),
+        ((m.weight, "job 0", "much"), "weight: got 'much'; expected a number"),
+        ((m.weight, "job 0", 0), r"weight: got 0; expected one that the rules .*division"),
+    ):
+        with pytest.raises(InputError, match=says):
+            workbench.set_number(*given)
+    m = model.build(data, knobs)
+    m.capacity["v100"].set_value((None, m.capacity["v100"].body, 1.5))
+    with pytest.raises(InputError, match="numbers first"):
+        workbench.set_number(m.weight, "job 0", 2.0)
 
 
 def no_objective(m: Any, data: Any) -> None:

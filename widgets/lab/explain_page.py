@@ -18,7 +18,7 @@ from widgets.parts.status_line import StatusLine
 from widgets.work.kernel import MOST_JOBS
 from widgets.work.thread import aside
 from widgets.work.work import Message, Workplace
-from workbench.analysis.chain import Chain, chain, decisive_row
+from workbench.analysis.chain import Chain, DecisiveRow, chain, decisive_row
 from workbench.analysis.explanation import explain, longest_wait_s, not_faster
 from workbench.analysis.explanation.admission import has_verdicts, jobs_asked_about
 from workbench.analysis.explanation.counterfactual import CounterfactualQuestion, on_its_own, with_node
@@ -180,8 +180,8 @@ class ExplainPage:
     def _why(self, run: Run, about: About, at_s: float) -> str:
         if isinstance(about, str):
             page = str(pages().page_of(explain(run, about, at_s), run))
-            holds = JobAtTime(run, about, at_s).state in HOLDS
-            return _with_decisive(page, TRYING) if holds and _has_rows(run) else page
+            there = JobAtTime(run, about, at_s).state in (*HOLDS, "waiting")
+            return _with_decisive(page, TRYING) if there and _has_rows(run) else page
         if about == DECISION:
             return str(pages().page_of_decision(one_decision(run, at_s), run))
         rows = f"{TRYING}." if _has_rows(run) else ""
@@ -197,7 +197,9 @@ class ExplainPage:
         ask = partial(decisive_row, run, about) if isinstance(about, str) else partial(chain, run, about[1])
         aside(lambda: ask(at_s), lambda found: self._hear_rows(found, run, shown))
 
-    def _hear_rows(self, found: Chain | str | WorkbenchError, run: Run, of: tuple[int, About, float]) -> None:
+    def _hear_rows(
+        self, found: Chain | DecisiveRow | WorkbenchError | None, run: Run, of: tuple[int, About, float]
+    ) -> None:
         self._trying = False
         if self._shown != of or self._run is not run:
             self._try_rows()
@@ -207,7 +209,7 @@ class ExplainPage:
         if isinstance(found, Chain):
             self._answer.value = pages().page_of_gpu(found, run, f"{NONE}." if _has_rows(run) else "")
             return
-        words, page = found if isinstance(found, str) else "", self._answer.value
+        words, page = found.text if isinstance(found, DecisiveRow) else "", self._answer.value
         if words and f": {TRYING}." not in page:
             self._answer.value = _with_decisive(page, words)
         else:

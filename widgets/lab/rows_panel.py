@@ -1,5 +1,5 @@
-"""The rows of the problem behind a decision, in numbers: one is picked, its right side dragged or it is switched off,
-and the whole schedule follows; as code it is a cell."""
+"""The rows of the problem behind a decision, in numbers: one is picked, its right side or a number in it dragged, or it
+is switched off, and the whole schedule follows; as code it is a cell."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import html
 import itertools
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import ipywidgets as w
@@ -17,8 +18,8 @@ from widgets.lab.words import titled
 from widgets.parts.chart_page import ROWS_SHOWN
 from widgets.parts.row_list import RowList
 from widgets.work.thread import aside
-from workbench.analysis.chain import decisive_row
-from workbench.analysis.rows.edit import RowEdit, gpus_of, jobs_of
+from workbench.analysis.chain import DecisiveRow, decisive_row
+from workbench.analysis.rows.edit import Edit, NumberEdit, RowEdit, gpus_of, jobs_of, numbers_of
 from workbench.analysis.rows.relax_and_without import RowChange
 from workbench.analysis.rows.slack_and_duals import rows_of
 from workbench.analysis.rows.stated import SolvedStatement, solved
@@ -32,8 +33,12 @@ from workbench.simulation.run import Run
 MOST_JOBS = 10
 """Runs of more jobs are not solved again on the page."""
 STEPS = 20
-"""From a right side to either end of its slider, which is as far off as it is large, at least 1."""
-PICK = "Pick a row: its jobs light up in the picture, its right side can be dragged, and it can be switched off."
+"""From a right side to either end of its slider, which is as far off as it is large, at least 1; from nothing to a
+number of the model."""
+MORE = 4
+"""To what more than a whole number its slider goes, at least."""
+PICK = "Pick a row: its jobs light up, its right side or a number in it can be dragged, and it can be switched off."
+RIGHT = "Right side"
 READ = "Slack: what is left of it, nothing where it binds. Dual: what the objective gains per unit more on the right."
 UNSOLVED = "No rows with numbers: no problem was solved for this decision."
 NUMBER = itertools.count(1)
@@ -50,7 +55,7 @@ class FoundRows(NamedTuple):
 
 
 class EditAnswer(NamedTuple):
-    """What a changed row does to the decision, and to the run, or why no run can have it."""
+    """What a change does to the decision, and to the run, or why no run can have it."""
 
     change: RowChange
     run: Run | WorkbenchError
@@ -71,7 +76,8 @@ class RowsPanel:
         self._of: tuple[Run, float] | None = None
         self._found: FoundRows | None = None
         self._rowing = False
-        self._asked: RowEdit | None = None
+        self._asked: Edit | None = None
+        self._numbers: dict[str, NumberEdit] = {}
         self._solving = False
         self._quiet = False
         self._is_edited = False
@@ -84,8 +90,10 @@ class RowsPanel:
         self.box.add_class("wb-rows")
 
     def _make_tray(self) -> None:
-        self._right = w.FloatSlider(description="Right side", continuous_update=True, readout_format=".4g")
-        self._right.layout.width, self._right.style.description_width = "26em", "6em"
+        self._what = w.Dropdown(options=[RIGHT], layout={"width": "13em"}, tooltip="What the slider changes")
+        self._what.add_class("wb-row-what")
+        self._what.observe(lambda _: self._on_what(), "value")
+        self._right = w.FloatSlider(continuous_update=True, readout_format=".4g", layout={"width": "20em"})
         self._right.add_class("wb-row-right")
         self._on = w.Checkbox(description="in force", indent=False, layout={"width": "6.5em"})
         self._on.add_class("wb-row-on")
@@ -97,10 +105,10 @@ class RowsPanel:
         self._code.add_class("wb-row-code")
         self._right.observe(lambda _: self._on_change(), "value")
         self._on.observe(lambda _: self._on_change(), "value")
-        self._back.on_click(lambda _: self._set(self._edit_of(None, off=False)))
+        self._back.on_click(lambda _: self._set(self._as_it_is()))
         self._as_code.observe(lambda _: self._show_code(), "value")
         self._which = w.HTML()
-        self._tray = w.HBox([self._which, self._on, self._right, self._back, self._as_code])
+        self._tray = w.HBox([self._which, self._on, self._what, self._right, self._back, self._as_code])
         self._tray.add_class("wb-tools")
         self._tray.add_class("wb-row-tray")
         self._tray.layout.display = "none"
@@ -171,29 +179,34 @@ class RowsPanel:
         ]  # fmt: skip
 
     def _try_rows(self) -> None:
-        """Find out aside which of the rows decides where the job runs."""
+        """Find out aside which of the rows decides where the job runs, or that it waits."""
         of, job = self._of, self._job
         if of is None or job is None or self._is_edited:
             return
         run, at_s = of
 
-        def hear(found: str | WorkbenchError) -> None:
+        def hear(found: DecisiveRow | WorkbenchError | None) -> None:
             same = self._of == of and self._job == job and self._found is not None
-            if same and found and isinstance(found, str):
+            if same and isinstance(found, DecisiveRow):
                 when = format_duration(at_s, parts=2)
-                said = f"Decisive for {job} at {when}: {found}."
+                said = f"Decisive for {job} at {when}: {found.text}."
                 self._head.value += f"<p class='wb-decisive'><b>{html.escape(said)}</b></p>"
-                self._say_where(found, f"yes, decides {job} here")
+                self._say_where(found.row, f"yes, decides {job} here")
 
         aside(lambda: decisive_row(run, job, at_s), hear)
 
     def _say_where(self, decisive: str, said: str) -> None:
-        """Say in the row that is decisive, which these words begin with, that it is."""
+        """Say in the constraint of that name that it is decisive."""
         found = self._found
-        names = [] if found is None else [self._name_of(number).rpartition(" ")[0] for number in found.order]
+        if found is None or not decisive:
+            return
+        statement, count = found.statement, len(found.statement.compiled.rows)
+        here = [
+            number is not None and statement.names[number] == decisive and int(statement.limits.owner[number]) < count
+            for number in found.order
+        ]
         self._list.rows = [
-            [*texts[:-1], said if name and decisive.startswith((f"{name}, ", f"{name} (")) else texts[-1]]
-            for name, texts in zip(names, self._list.rows, strict=True)
+            [*texts[:-1], said if is_it else texts[-1]] for is_it, texts in zip(here, self._list.rows, strict=True)
         ]
 
     # One row ---------------------------------------------------------------------------------------------------------
@@ -226,9 +239,21 @@ class RowsPanel:
         statement, run = found.statement, self._of[0]
         self._light(jobs_of(statement, number, run), gpus_of(statement, number, run))
         self._which.value = f"<b>{html.escape(statement.names[number])}</b> {html.escape(statement.says(number))}"
+        self._offer(numbers_of(statement, number))
         self._tray.layout.display = None
-        self._set(self._edit_of(None, off=False))
+        self._set(self._as_it_is())
         self._said.value = ""
+
+    def _offer(self, numbers: Sequence[NumberEdit]) -> None:
+        """What can be dragged of a row: its right side, which comes first, and the numbers in it."""
+        self._numbers = {each.about: each for each in reversed(numbers)}
+        self._quiet, self._what.options = True, [RIGHT, *reversed(self._numbers)]
+        self._what.value, self._quiet = RIGHT, False
+
+    def _on_what(self) -> None:
+        """The slider is for another number: what was changed before is as it was."""
+        if not self._quiet:
+            self._set(self._as_it_is())
 
     def _let_go(self) -> None:
         """No row is picked."""
@@ -239,24 +264,31 @@ class RowsPanel:
             self._quiet = False
         self._light(None, ())
 
-    def _edit_of(self, after: float | None, off: bool) -> RowEdit | None:
-        """The row that is picked with another right side (None: its own), or off."""
+    def _as_it_is(self) -> Edit | None:
+        """What can be dragged, as it is."""
         number, found = self._picked(), self._found
         if number is None or found is None:
             return None
-        right = found.statement.limits.right.item(number)
-        return RowEdit.of(found.statement, number, None if off else right if after is None else after)
+        chosen = self._numbers.get(str(self._what.value))
+        return chosen or RowEdit.of(found.statement, number, found.statement.limits.right.item(number))
 
-    def _set(self, edit: RowEdit | None) -> None:
-        """Bring slider and switch to a row as it is, and ask."""
+    def _edit(self) -> Edit | None:
+        """What slider and switch say."""
+        found = self._as_it_is()
+        return found and replace(found, after=float(self._right.value) if self._on.value else None)
+
+    def _set(self, edit: Edit | None) -> None:
+        """Bring slider and switch to what they are for, and ask."""
         if edit is None:
             return
-        far, self._quiet = max(1.0, abs(edit.right)), True
-        ends = {"min": edit.right - far, "max": edit.right + far}
-        for name in ("max", "min") if ends["min"] > self._right.max else ("min", "max"):
+        low, high, step = _ends(edit)
+        self._quiet = True
+        ends = {"min": low, "max": high}
+        for name in ("max", "min") if low > self._right.max else ("min", "max"):
             setattr(self._right, name, ends[name])
-        self._right.step = far / STEPS
-        self._right.value, self._on.value = edit.right, edit.after is not None
+        self._right.step = step
+        self._right.value, self._on.value = edit.before, edit.after is not None
+        self._on.disabled = isinstance(edit, NumberEdit)
         self._quiet = False
         self._on_change()
 
@@ -265,10 +297,10 @@ class RowsPanel:
         if self._quiet:
             return
         self._right.disabled = not self._on.value
-        edit = self._edit_of(float(self._right.value), off=not self._on.value)
+        edit = self._edit()
         if edit is None or self._of is None:
             return
-        if edit.after is not None and math.isclose(edit.after, edit.right, abs_tol=1e-9):
+        if edit.after is not None and math.isclose(edit.after, edit.before, abs_tol=1e-12):
             self._asked, self._said.value = None, ""
             if self._is_edited:
                 self._is_edited = False
@@ -279,7 +311,7 @@ class RowsPanel:
                 self._solve(edit)
         self._show_code()
 
-    def _solve(self, edit: RowEdit) -> None:
+    def _solve(self, edit: Edit) -> None:
         found, of = self._found, self._of
         if found is None or of is None:
             return
@@ -287,8 +319,8 @@ class RowsPanel:
         statement, run, name = found.statement, of[0], self._name
         aside(lambda: _answer(statement, run, edit, name), lambda answer: self._hear_edit(answer, edit, run))
 
-    def _hear_edit(self, answer: EditAnswer | WorkbenchError, edit: RowEdit, run: Run) -> None:
-        """What came of a changed row; while it is dragged every answer is shown, and the newest is asked for next."""
+    def _hear_edit(self, answer: EditAnswer | WorkbenchError, edit: Edit, run: Run) -> None:
+        """What came of a change; while it is dragged every answer is shown, and the newest is asked for next."""
         self._solving = False
         if self._asked is None or self._of is None or self._of[0] is not run:
             return
@@ -303,9 +335,8 @@ class RowsPanel:
                     f"{wrong.expected}."
                 )
             elif answer.run.timeline.equals(run.timeline):
-                lines.append(
-                    "In the whole run no bar moves: binding, not decisive." if self._binds() else "No bar moves."
-                )
+                binds = isinstance(edit, RowEdit) and self._binds()
+                lines.append("In the whole run no bar moves: binding, not decisive." if binds else "No bar moves.")
             lines.append("The rows below have the numbers of the decision as it was.")
             self._said.value = "".join(f"<p>{html.escape(line)}</p>" for line in lines)
             if not isinstance(answer.run, WorkbenchError):
@@ -322,14 +353,14 @@ class RowsPanel:
         return number is not None and found is not None and bool(found.statement.limits.met[number])
 
     def _show_code(self) -> None:
-        edit = self._edit_of(float(self._right.value), off=not self._on.value)
+        edit = self._edit()
         shown = self._as_code.value and edit is not None and self._of is not None
         self._code.layout.display = None if shown else "none"
         if shown and edit is not None and self._of is not None:
             self._code.value = cell(edit, self._of[0])
 
 
-def cell(edit: RowEdit, run: Run) -> str:
+def cell(edit: Edit, run: Run) -> str:
     """A cell that makes the formulation, and holds it against what decided the run, over five seeds."""
     own = {knob: value for knob, value in run.knobs.items() if value != _default(run, knob)}
     entries = ", ".join(f"({name!r}, {own!r})" if own else repr(name) for name in (run.scheduler, "mine"))
@@ -345,13 +376,25 @@ def cell(edit: RowEdit, run: Run) -> str:
     return "\n".join(["from widgets import CompareLab", edit.code(), "", *lines, ""])
 
 
+def _ends(edit: Edit) -> tuple[float, float, float]:
+    """The ends of the slider for what is dragged, and its step."""
+    before = edit.before
+    if isinstance(edit, NumberEdit) and edit.whole:
+        return min(before, 1.0), before + max(MORE, before), 1.0
+    if isinstance(edit, NumberEdit) and before:
+        ends = sorted((before / STEPS, 2 * before))
+        return ends[0], ends[1], abs(before) / STEPS
+    far = max(1.0, abs(before))
+    return before - far, before + far, far / STEPS
+
+
 def _default(run: Run, name: str) -> object:
     from workbench.session.registry import scheduler_of
 
     return scheduler_of(run).settle({}).get(name)
 
 
-def _answer(statement: SolvedStatement, run: Run, edit: RowEdit, name: str) -> EditAnswer:
+def _answer(statement: SolvedStatement, run: Run, edit: Edit, name: str) -> EditAnswer:
     change = edit.change(statement)
     try:
         return EditAnswer(change, edit.simulated(run, name))

@@ -157,28 +157,49 @@ def chain(
     )  # fmt: skip
 
 
-def decisive_row(run: Run, job: str, at: float) -> str:
-    """The row of the solved problem that decides who has a job's first GPU at `at` seconds, and who would have it.
+class DecisiveRow(NamedTuple):
+    """row: the constraint by its name, empty where no single row decides; text: the same in words, with what would be
+    otherwise."""
 
-    Says so where no single row does; empty where the job has no GPU then, and where no problem was solved or no row can
-    be tried. Simulates the run again up to then for each row that is met, at most `2 * MOST_ROWS` times. Raises as
-    `chain` does.
+    row: str
+    text: str
+
+
+def decisive_row(run: Run, job: str, at: float) -> DecisiveRow | None:
+    """The row of the solved problem that decides where a job is at `at` seconds: that another would have its first GPU,
+    or if it waits, that it would run, were the row relaxed or left out.
+
+    None where the job is not there, where no problem was solved and where no row can be tried. Simulates the run again
+    up to then for each row that is met, at most `2 * MOST_ROWS` times. Raises as `chain` does.
     """
     timeline = run.timeline
     mine = ((timeline["job"] == job) | (timeline["with_job"] == job)) & (timeline["kind"] != "sync")
     held = timeline[mine & (timeline["start_s"] <= at) & (timeline["end_s"] > at)]
     if held.empty:
-        return ""
+        return _keeps_waiting(run, job, at)
     slot = SlotAtTime(run, f"{held['node'].iloc[0]}/{held['slot'].iloc[0]}", at)
     rows = tuple(_Question(slot, None).rows(_asked(slot, None)))
+    return _first_of(rows, "none of them alone puts another job there", _told)
+
+
+def _keeps_waiting(run: Run, job: str, at: float) -> DecisiveRow | None:
+    """The row without which a job that waits would run."""
+    job_at = JobAtTime(run, job, at)
+    if job_at.state != "waiting":
+        return None
+    could = (node for node in run.scenario.cluster.machines if node.accelerator in job_at.needs)
+    node = next(could, run.scenario.cluster.machines[0])
+    rows = tuple(_Question(SlotAtTime(run, f"{node.name}/0", at), None, waits=job).rows(job))
+    return _first_of(rows, "none of them alone lets it run", lambda row: f"{_named(row)} ({row.what} {job} would run)")
+
+
+def _first_of(rows: tuple[TriedRow, ...], none: str, told: Callable[[TriedRow], str]) -> DecisiveRow | None:
+    """The first decisive row, in words; or that there is no single one."""
     first = next(iter(_decisive(rows)), None)
     if first is not None:
-        return _told(first)
-    return (
-        "no single row, as none of them alone puts another job there"
-        if any(row.verdict == "binding, not decisive" for row in rows)
-        else ""
-    )
+        return DecisiveRow(first.row, told(first))
+    tried = any(row.verdict == "binding, not decisive" for row in rows)
+    return DecisiveRow("", f"no single row, as {none}") if tried else None
 
 
 def _asked(slot: SlotAtTime, job: str | None) -> str:
@@ -249,7 +270,11 @@ def _decisive(rows: tuple[TriedRow, ...]) -> list[TriedRow]:
 def _told(row: TriedRow) -> str:
     """A row by its name, what it says, and who would have the GPU."""
     then = f"{row.then} would have this GPU" if row.then else "this GPU would be idle"
-    return f"{row.row}{f', {row.says}' if row.says else ''} ({row.what} {then})"
+    return f"{_named(row)} ({row.what} {then})"
+
+
+def _named(row: TriedRow) -> str:
+    return f"{row.row}{f', {row.says}' if row.says else ''}"
 
 
 def _summary(slot: SlotAtTime, asked: str, explained: Explained, rows: tuple[TriedRow, ...]) -> str:
@@ -294,10 +319,12 @@ def _why_not(slot: SlotAtTime, name: str) -> str:
 
 
 class _Question:
-    """A GPU at a time, and the run made again to ask what would have been there."""
+    """A GPU at a time, and the run made again to ask what would have been there; or whether `waits`, a job, would have
+    run anywhere."""
 
-    def __init__(self, slot: SlotAtTime, belief: Beliefs | None) -> None:
-        self._slot, self._belief = slot, belief
+    def __init__(self, slot: SlotAtTime, belief: Beliefs | None, waits: str = "") -> None:
+        self._slot, self._belief, self._waits = slot, belief, waits
+        self._is = self._seen(slot)
         self._owner = scheduler_of(slot.run)
         self._first = self._again()
         self.made_s = 0.0
@@ -308,6 +335,12 @@ class _Question:
 
     def _at(self, again: Replay) -> SlotAtTime:
         return SlotAtTime(again.run, self._slot.gpu, min(self._slot.at_s, again.run.end_s))
+
+    def _seen(self, slot: SlotAtTime) -> str:
+        """What is asked about: who has the GPU, or the job if it runs."""
+        if not self._waits:
+            return slot.unit
+        return self._waits if slot.of(self._waits).state in HOLDS else ""
 
     # Rows ------------------------------------------------------------------------------------------------------------
 
@@ -323,7 +356,7 @@ class _Question:
             if self._owner.route(self._slot.run.knobs).kind != "algorithm":
                 self.without_rows = str(error.value)
             return
-        about = {self._slot.job, asked, self._slot.accelerator}
+        about = {self._slot.job, asked, self._slot.accelerator} if not self._waits else {self._waits}
         count = len(statement.compiled.rows)
         met = [n for n in np.flatnonzero(statement.limits.tight).tolist() if statement.limits.owner[n] < count]
         met.sort(key=lambda number: not about & set(statement.index(number).split(",")))
@@ -339,7 +372,7 @@ class _Question:
         then = self._unit_with(statement, "", 0.0)
         if then is None:
             return "what carries it out goes by its own steps, not by the model's answer"
-        return "" if then == self._slot.unit else f"decided again with no row changed, {then or 'nobody'} is there"
+        return "" if then == self._is else f"decided again with no row changed, {then or 'nobody'} is there"
 
     def _tried(self, statement: SolvedStatement, number: int) -> TriedRow:
         """Without the row, and if the problem then has no answer, relaxed."""
@@ -352,7 +385,7 @@ class _Question:
                 continue  # there is no best answer then
             if then is None:
                 continue  # what is best then cannot be carried out
-            if then != self._slot.unit:
+            if then != self._is:
                 return named._replace(verdict="cause", what=what, then=then)
             named = named._replace(verdict="binding, not decisive", what=what, then=then)
         return named
@@ -381,7 +414,7 @@ class _Question:
             again = self._again(choose=lambda number: other if number >= since else self._owner)
         except (SolverFailedError, InvalidDecision, InputError):
             return None
-        return self._at(again).unit if answered else None
+        return self._seen(self._at(again)) if answered else None
 
     # What would make it run ------------------------------------------------------------------------------------------
 

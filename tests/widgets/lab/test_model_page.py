@@ -15,6 +15,7 @@ from widgets.lab.rows_panel import RowsPanel
 from widgets.lab.steps import steps
 from workbench.analysis.rows.stated import solved
 from workbench.scheduling.notation import values
+from workbench.simulation.run import Run
 
 
 def cells(page: str) -> list[list[str]]:
@@ -97,3 +98,29 @@ def test_a_symbol_is_marked_where_it_stands_and_has_its_values(work: Waiter) -> 
     pairs = zip(found.compiled.columns, found.point.values.tolist(), strict=True)
     share = values(found.model, pairs)["share"]
     assert re.fullmatch(r"(\w+, \w+: [\d.e-]+(; )?){6}", share) and share in page._values.value
+
+
+def test_a_number_of_a_row_is_dragged_and_the_cell_says_the_same(monkeypatch: pytest.MonkeyPatch, own: None) -> None:
+    """The row of game's level is made of its weight, gang, speeds: a weight twice as large in every decision."""
+    monkeypatch.setattr(rows_panel, "aside", lambda work, hear: hear(work()))
+    looked: list[tuple[Run, Run | None, str]] = []
+    panel = RowsPanel(lambda jobs, gpus: None, lambda *told: looked.append(told), lambda statement: None)
+    run = workbench.simulate("preset:start_here", "gavel.max_min_fairness")
+    panel.show(run, 2700.0)
+    panel._list.picked = [row[0] for row in panel._list.rows].index("(ours) epigraph[game]")
+    assert {"Right side", "weight (game)", "scale factor (game)"} < {*panel._what.options}
+    panel._what.value = "weight (game)"
+    assert (panel._right.value, panel._right.min, panel._right.max, panel._on.disabled) == (1.0, 0.05, 2.0, True)
+    panel._right.value = 2.0
+    [(then, before, words)] = looked
+    assert before is run and words == "In every decision: weight[game] times 2 (here 2 in place of 1)."
+    assert "In this decision: With &quot;weight&quot; (weight[game]) 2 in place of 1" in panel._said.value
+    panel._as_code.value = True
+    space: dict[str, object] = {}
+    exec(panel._code.value.split("\n\nbeside")[0], space)
+    assert workbench.simulate(run.scenario, "mine").timeline.equals(then.timeline)
+    assert not then.timeline.equals(run.timeline)
+    panel._back.click()
+    assert looked[-1] == (run, None, "") and panel._right.value == 1.0
+    panel._what.value = "Right side"
+    assert not panel._on.disabled

@@ -1,23 +1,27 @@
-"""A row with another right side, or out of force, in every decision of a run: the whole schedule, and the cell that
-does the same.
+"""A row with another right side or out of force, or a number of the model, in every decision of a run: the whole
+schedule, and the cell that does the same.
 
 `relax` and `without` change one decision. Here the change is an own formulation, under a name: whatever runs
-an own formulation runs it, and what `RowEdit.code` gives is that formulation as text.
+an own formulation runs it, and what `Edit.code` gives is that formulation as text.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.analysis.rows.relax_and_without import RowChange, changed
-from workbench.analysis.rows.stated import SolvedStatement
+from workbench.analysis.rows.relax_and_without import RowChange, changed, solved_as
+from workbench.analysis.rows.stated import SolvedStatement, called
 from workbench.base.rounding import short_number
 from workbench.scheduling.decision import members
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers.limits import SENSES
 from workbench.session.api import simulate
+from workbench.session.own_formulation import set_number
 from workbench.session.registry import find_scheduler, formulation
 from workbench.session.replay import repeatable
 from workbench.simulation.run import Run
@@ -26,61 +30,40 @@ NO_SIDE = "None"
 
 
 @dataclass(frozen=True)
-class RowEdit:
-    """A limit of a stated model, moved. base: its formulation; part, index: of the constraint, or of the variable whose
-    bound it is; sense: -1 for >=, 0 for =, 1 for <=; right: its right side, after: the new one, None out of force."""
+class Edit(ABC):
+    """A number of a stated model that is another. base: its formulation; part, index: where it stands; before, after:
+    the numbers, after None for a row that is out of force; label: what it is called."""
 
     base: str
     part: str
     index: Any
-    is_bound: bool
-    sense: int
-    right: float
+    before: float
     after: float | None
     label: str
 
-    @classmethod
-    def of(cls, statement: SolvedStatement, number: int, after: float | None) -> RowEdit:
-        """Limit `number` of a solved statement."""
-        limits, owner = statement.limits, statement.owners[number]
-        is_bound = int(limits.owner[number]) >= len(statement.compiled.rows)
-        sense, right = int(limits.sense[number]), limits.right.item(number)
-        index, part = plain(owner.index()), statement.parts[number]
-        return cls(statement.name, part, index, is_bound, sense, right, after, statement.names[number])
-
     @property
+    @abstractmethod
     def words(self) -> str:
         """What is done."""
-        sign = SENSES[self.sense]
-        if self.after is None:
-            return f"Without {self.label} {sign} {short_number(self.right, 4)}"
-        return f"{self.label} {sign} {short_number(self.after, 4)} in place of {short_number(self.right, 4)}"
 
-    @property
-    def _sides(self) -> list[str]:
-        """Which sides of it change: a bound's, or a constraint's."""
-        names = ("lb", "ub") if self.is_bound else ("lower", "upper")
-        return [name for name, applies in zip(names, (self.sense <= 0, self.sense >= 0), strict=True) if applies]
+    @abstractmethod
+    def steps(self) -> list[str]:
+        """The lines that do it to a model `m` that has it."""
+
+    @abstractmethod
+    def apply(self, model: Any, data: Any) -> None:
+        """Change a built model as these lines do."""
+
+    @abstractmethod
+    def change(self, statement: SolvedStatement) -> RowChange:
+        """What it changes in one decision; raises InputError where that has nothing of the kind."""
 
     def lines(self) -> list[str]:
         """The body of the function `mine(m, data)`."""
-        row = f"m.{self.part}" + ("" if self.index is None else f"[{self.index!r}]")
-        by = None if self.after is None else self.after - self.right
-        new = {
-            side: NO_SIDE if by is None else f"row.{side} {'-' if by < 0 else '+'} {abs(by):.12g}"
-            for side in self._sides
-        }
-        if self.is_bound:
-            steps = [f"row.set{side}({text})" for side, text in new.items()]
-        elif by is None:
-            steps = ["row.deactivate()"]
-        else:
-            steps = [f"row.set_value(({new.get('lower', 'row.lower')}, row.body, {new.get('upper', 'row.upper')}))"]
-        steps = [f"row = {row}", *steps]
         if self.index is None:
-            return steps
+            return self.steps()
         return [f"if {self.index!r} in m.{self.part}:  # a job that has finished is in no model",
-                *(f"    {step}" for step in steps)]  # fmt: skip
+                *(f"    {step}" for step in self.steps())]  # fmt: skip
 
     def code(self, name: str = "mine") -> str:
         """The cell that makes a formulation of it, `name`."""
@@ -89,29 +72,8 @@ class RowEdit:
         head = f"@workbench.formulation({quoted[0]}, base={quoted[1]})\ndef {name}(m, data):\n    {quoted[2]}\n\n"
         return f"import workbench\n\n\n{head}{body}\n"
 
-    def apply(self, model: Any, data: Any) -> None:
-        """Change a built model as the lines of `code` do."""
-        part = model.component(self.part)
-        if self.index not in part:
-            return
-        row, by = part[self.index], None if self.after is None else self.after - self.right
-        if not self.is_bound and by is None:
-            row.deactivate()
-            return
-        new = {side: None if by is None else getattr(row, side) + by for side in self._sides}
-        if self.is_bound:
-            for side, value in new.items():
-                (row.setlb if side == "lb" else row.setub)(value)
-        else:
-            row.set_value((new.get("lower", row.lower), row.body, new.get("upper", row.upper)))
-
-    def change(self, statement: SolvedStatement) -> RowChange:
-        """What it changes in one decision; raises InputError where that has no such row."""
-        by = math.inf if self.after is None else (self.after - self.right) * (-1 if self.sense < 0 else 1)
-        return changed(statement, f"{self.label} {SENSES[self.sense]}", by)
-
     def simulated(self, run: Run, name: str) -> Run:
-        """The run made again with the row so in every decision whose model has it, by a formulation called `name`.
+        """The run made again with it so in every decision whose model has it, by a formulation called `name`.
 
         Raises InputError where the run's scheduler goes by no formulation, and what `simulate` raises.
         """
@@ -124,6 +86,218 @@ class RowEdit:
         own = find_scheduler(name)
         knobs = {knob.name: run.knobs[knob.name] for knob in own.knobs if knob.name in run.knobs}
         return simulate(run.scenario, own, knobs, seed=run.seed, belief=run.belief, charge_decisions=repeatable(run))
+
+
+@dataclass(frozen=True)
+class RowEdit(Edit):
+    """A limit, moved: `part` is a constraint, or with `is_bound` the variable whose bound it is; sense: -1 for >=, 0
+    for =, 1 for <=."""
+
+    is_bound: bool
+    sense: int
+
+    @classmethod
+    def of(cls, statement: SolvedStatement, number: int, after: float | None) -> RowEdit:
+        """Limit `number` of a solved statement."""
+        limits, owner = statement.limits, statement.owners[number]
+        is_bound = int(limits.owner[number]) >= len(statement.compiled.rows)
+        sense, right = int(limits.sense[number]), limits.right.item(number)
+        index, part = plain(owner.index()), statement.parts[number]
+        return cls(statement.name, part, index, right, after, statement.names[number], is_bound, sense)
+
+    @property
+    def words(self) -> str:
+        sign = SENSES[self.sense]
+        if self.after is None:
+            return f"Without {self.label} {sign} {short_number(self.before, 4)}"
+        return f"{self.label} {sign} {short_number(self.after, 4)} in place of {short_number(self.before, 4)}"
+
+    @property
+    def _sides(self) -> list[str]:
+        """Which sides of it change: a bound's, or a constraint's."""
+        names = ("lb", "ub") if self.is_bound else ("lower", "upper")
+        return [name for name, applies in zip(names, (self.sense <= 0, self.sense >= 0), strict=True) if applies]
+
+    def steps(self) -> list[str]:
+        row = f"m.{self.part}" + ("" if self.index is None else f"[{self.index!r}]")
+        by = None if self.after is None else self.after - self.before
+        new = {
+            side: NO_SIDE if by is None else f"row.{side} {'-' if by < 0 else '+'} {abs(by):.12g}"
+            for side in self._sides
+        }
+        if self.is_bound:
+            steps = [f"row.set{side}({text})" for side, text in new.items()]
+        elif by is None:
+            steps = ["row.deactivate()"]
+        else:
+            steps = [f"row.set_value(({new.get('lower', 'row.lower')}, row.body, {new.get('upper', 'row.upper')}))"]
+        return [f"row = {row}", *steps]
+
+    def apply(self, model: Any, data: Any) -> None:
+        part = model.component(self.part)
+        if self.index not in part:
+            return
+        row, by = part[self.index], None if self.after is None else self.after - self.before
+        if not self.is_bound and by is None:
+            row.deactivate()
+            return
+        new = {side: None if by is None else getattr(row, side) + by for side in self._sides}
+        if self.is_bound:
+            for side, value in new.items():
+                (row.setlb if side == "lb" else row.setub)(value)
+        else:
+            row.set_value((new.get("lower", row.lower), row.body, new.get("upper", row.upper)))
+
+    def change(self, statement: SolvedStatement) -> RowChange:
+        by = math.inf if self.after is None else (self.after - self.before) * (-1 if self.sense < 0 else 1)
+        return changed(statement, f"{self.label} {SENSES[self.sense]}", by)
+
+
+@dataclass(frozen=True)
+class NumberEdit(Edit):
+    """An entry of a parameter, so many times what it is in each decision (of 0: so much more). says: what the parameter
+    means; whole: it is a whole number."""
+
+    says: str
+    whole: bool
+
+    @property
+    def about(self) -> str:
+        """What it is, in words."""
+        index = self.index if isinstance(self.index, tuple) else () if self.index is None else (self.index,)
+        named = ", ".join(dict.fromkeys(map(str, index)))
+        return f"{self.says or self.part}{f' ({named})' if named else ''}"
+
+    @property
+    def _by(self) -> float:
+        assert self.after is not None
+        return self.after / self.before if self.before else self.after
+
+    @property
+    def words(self) -> str:
+        how = "times" if self.before else "plus"
+        here = f"here {short_number(self.after or 0.0, 4)} in place of {short_number(self.before, 4)}"
+        return f"{self.label} {how} {short_number(self._by)} ({here})"
+
+    def steps(self) -> list[str]:
+        at = f"m.{self.part}" if self.index is None else f"m.{self.part}[{self.index!r}]"
+        how = "*" if self.before else "+"
+        return [f"workbench.set_number(m.{self.part}, {self.index!r}, {at} {how} {self._by:.12g})"]
+
+    def apply(self, model: Any, data: Any) -> None:
+        part = model.component(self.part)
+        if self.index in part:
+            now = pyo.value(part[self.index])
+            set_number(part, self.index, now * self._by if self.before else now + self._by)
+
+    def change(self, statement: SolvedStatement) -> RowChange:
+        from workbench.scheduling.solvers.compile import compile_model
+
+        problem = statement.problem
+        assert problem is not None  # `numbers_of` has none otherwise
+        model = problem.formulation.build(problem.data, problem.knobs)
+        self.apply(model, problem.data)
+        then = compile_model(model)
+        old, new = short_number(self.before, 4), short_number(self.after or 0.0, 4)
+        words = f"With {called(self.says, self.label)} {new} in place of {old}"
+        return solved_as(statement, then.programme, (), words, [str(each.name) for each in then.columns])
+
+
+def numbers_of(statement: SolvedStatement, number: int) -> list[NumberEdit]:
+    """The parameters' entries that a limit is made of, named expressions in it included, and of the objective's those
+    about what the limit's own index names (its job), as they are.
+
+    None where the problem is not solved as it stands: what else solves it goes by its data.
+    """
+    if statement.problem is None:
+        return []
+    model, owner, seen = statement.model, statement.owners[number], dict[tuple[str, Any], None]()
+    _read(model, owner, seen)
+    about, of_aim = {*_names(owner.index())}, dict[tuple[str, Any], None]()
+    if statement.compiled.objective is not None:
+        _read(model, statement.compiled.objective, of_aim)
+    seen |= {each: None for each in of_aim if about & {*_names(each[1])}}
+    return [_as_it_is(statement, *each) for each in seen]
+
+
+def _as_it_is(statement: SolvedStatement, part: str, index: Any) -> NumberEdit:
+    from workbench.scheduling.notation import meaning, symbol_lines
+
+    found = statement.model.component(part)
+    number = pyo.value(found[index])
+    before, whole = float(number), isinstance(number, int)
+    fields = next(iter(symbol_lines(found)), [])
+    says = fields[1] if len(fields) > 1 else meaning(found)
+    return NumberEdit(statement.name, part, plain(index), before, before, _label(part, index), says, whole)
+
+
+def _read(model: Any, owner: Any, seen: dict[tuple[str, Any], None]) -> None:
+    """Note the entries that the rule of a row, bound, objective or expression reads, and of the expressions in it."""
+    part = owner.parent_component()
+    rule = part._rule_bounds if isinstance(part, pyo.Var) else part._rule
+    if rule is None:
+        return
+    rule(_Watched(model, seen), owner.index())
+    if not isinstance(part, pyo.Var):
+        for each in _named(owner.expr):
+            _read(model, each, seen)
+
+
+def _named(expression: Any) -> Iterator[Any]:
+    """The named expressions in an expression, not those within them."""
+    left = [expression]
+    while left:
+        here = left.pop()
+        if hasattr(here, "is_named_expression_type") and here.is_named_expression_type():
+            yield here
+        elif hasattr(here, "is_expression_type") and here.is_expression_type():
+            left += here.args
+
+
+class _Watched:
+    """A model that notes which entries of its parameters are read."""
+
+    def __init__(self, model: Any, seen: dict[tuple[str, Any], None]) -> None:
+        self._model, self._seen = model, seen
+
+    def __getattr__(self, name: str) -> Any:
+        part = getattr(self._model, name)
+        if not isinstance(part, pyo.Param):
+            return part
+        if part.is_indexed():
+            return _WatchedNumbers(part, self._seen)
+        self._seen[name, None] = None
+        return part
+
+
+class _WatchedNumbers:
+    """An indexed parameter of such a model."""
+
+    def __init__(self, part: Any, seen: dict[tuple[str, Any], None]) -> None:
+        self._part, self._seen = part, seen
+
+    def __getitem__(self, index: Any) -> Any:
+        self._seen[self._part.local_name, index] = None
+        return self._part[index]
+
+    def __contains__(self, index: Any) -> bool:
+        return index in self._part
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._part)
+
+    def __len__(self) -> int:
+        return len(self._part)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._part, name)
+
+
+def _label(part: str, index: Any) -> str:
+    """`part[index]`."""
+    if index is None:
+        return part
+    return f"{part}[{','.join(map(str, index)) if isinstance(index, tuple) else index}]"
 
 
 def plain(index: Any) -> Any:

@@ -140,12 +140,25 @@ def without(found: Result | Run, row: str, *, at: float | None = None) -> RowCha
 def changed(statement: SolvedStatement, row: str, by: float) -> RowChange:
     """`relax` of a problem that has been solved; by: infinity for `without`."""
     numbers = statement.find(row)
-    programme = changed_programme(statement, numbers, by)
+    names = tuple(dict.fromkeys(statement.names[number] for number in numbers))
+    return solved_as(
+        statement, changed_programme(statement, numbers, by), names, _in_words(statement, numbers, row, by)
+    )
+
+
+def solved_as(
+    statement: SolvedStatement,
+    programme: Programme,
+    rows: tuple[str, ...],
+    change: str,
+    columns: Sequence[str] | None = None,
+) -> RowChange:
+    """What another programme comes to; rows, change: as of `RowChange`; columns: its variables, None for the same."""
     before = statement.point.solved.value
     head: dict[str, Any] = {
         "formulation": statement.name,
-        "rows": tuple(dict.fromkeys(statement.names[number] for number in numbers)),
-        "change": _in_words(statement, numbers, row, by),
+        "rows": rows,
+        "change": change,
         "objective": statement.objective,
         "aim": statement.aim,
         "sense": "max" if programme.maximise else "min",
@@ -155,8 +168,10 @@ def changed(statement: SolvedStatement, row: str, by: float) -> RowChange:
         point = statement.solve(programme)
     except (InfeasibleError, UnboundedError) as error:
         return RowChange(**head, status=error.status, after=None, moved=())
-    values = zip(statement.columns, statement.point.values.tolist(), point.values.tolist(), strict=True)
-    moved = [MovedVariable(*each) for each in values if abs(each[1] - each[2]) > MOVES * max(1.0, abs(each[1]))]
+    then = dict(zip(statement.columns if columns is None else columns, point.values.tolist(), strict=True))
+    values = zip(statement.columns, statement.point.values.tolist(), strict=True)
+    both = [MovedVariable(name, old, then[name]) for name, old in values if name in then]
+    moved = [each for each in both if abs(each.after - each.before) > MOVES * max(1.0, abs(each.before))]
     moved.sort(key=lambda each: -abs(each.after - each.before))
     return RowChange(**head, status=point.solved.status, after=point.solved.value, moved=tuple(moved))
 

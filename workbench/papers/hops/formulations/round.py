@@ -31,7 +31,7 @@ from workbench.papers.hops.knobs import FORM, PLAN, PRIORITY, START, power_of
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.modelling import parameter, pyo
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers import Programme, Solver
+from workbench.scheduling.solvers import Programme, Solver, solve_model
 
 
 def build(data: HopsInstance, power: float) -> pyo.ConcreteModel:
@@ -143,14 +143,16 @@ class HopsRound(Formulation[HopsInstance]):
         power, began = power_of(knobs), time.perf_counter()
         order = levels(data, power)
         model = self.build(data, knobs) if self.own else build_form(data, form_of(data, knobs), knobs)
-        if getattr(model, "has_own_objective", False):
-            return super().run(data, knobs, stop)
         build_s = time.perf_counter() - began
-        if len(order) > 1 and not np.isinf(power):
-            lexicographic.prepare(model)
         if data.previous and knobs.get("start", START.default):
             _start(model, data)
             stop = replace(stop, start=True)
+        numbers = getattr(model, "has_other_numbers", False) and not np.isinf(power)
+        if numbers or getattr(model, "has_own_objective", False):  # not what the priorities of the data come to
+            report = solve_model(model, stop)
+            return self.read(model, data, knobs).reported(report, build_s)
+        if len(order) > 1 and not np.isinf(power):
+            lexicographic.prepare(model)
         steps, solved = lexicographic.serve(model, data, order, stop)
         found = self.read(model, data, knobs)
         solved = in_paper_units(solved, found.objective, order, data)
