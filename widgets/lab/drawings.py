@@ -68,7 +68,7 @@ def kept_axis_s(before: Drawing | None, end_s: float) -> float | None:
 
 
 LOW_PX, HIGH_PX = 130.0, 150.0
-"""The most height of a Gantt chart, with an overview and without: its axis is in sight in a lab 656 pixels high, and
+"""The most height of a Gantt chart, with an overview and without: its axis is in sight in a lab 600 pixels high, and
 the page below it."""
 
 

@@ -87,7 +87,7 @@ class Results:
     picture with its playback, and the page that is open.
 
     picked: told the name of the selected job, or None; rewarded: told new rewards of jobs, which a person made here;
-    work: who works for a scheduler of that name; picture: as rooms declare it; about: what the page Schedule begins
+    work: who works for a scheduler of that name; picture: as rooms declare it; about: what the page Schedule ends
     with; own: the pages that are the lab's own, each with what is called when somebody looks at it; beside: what stands
     beside the names of the pages; told: called when a run's numbers stand beside its picture, which comes first;
     failed: told what went wrong with them.
@@ -142,7 +142,7 @@ class Results:
         numbers = w.HBox([self.compared.short, w.VBox([self._which, self._table])])
         numbers.add_class("wb-beside")
         boxes: dict[str, w.Widget] = {
-            "Schedule": w.VBox([*about, numbers]),
+            "Schedule": w.VBox([numbers, *about]),
             "Why": w.VBox([self.explained.box, self.admission.box]),
             "Measures": self._make_measures(),
             **{page: box for page, (box, _) in own.items()},

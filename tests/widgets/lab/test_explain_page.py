@@ -197,9 +197,11 @@ def test_a_decision_is_told_step_by_step(work: Waiter) -> None:
 
 def test_what_is_being_tried_has_its_place_from_the_start(work: Waiter, monkeypatch) -> None:
     """So that neither the list of a GPU nor the page of a job moves once rows have been tried."""
-    page = opened(work)._results.explained
     late: list[Callable[[], None]] = []
     monkeypatch.setattr(explain_page, "aside", lambda work, hear: late.append(lambda: hear(work())))
+    page = opened(work)._results.explained
+    while late:
+        late.pop()()
     page.look_at("", "fast-0/1", 2700.0)
     page.opened()
     before = page._answer.value
