@@ -31,6 +31,7 @@ MAY_IMPORT = {
         "workbench/scheduling/modelling.py",
         "workbench/scheduling/notation.py",
         "workbench/scheduling/proof.py",
+        "workbench/session/model_numbers.py",
         "workbench/session/own_formulation.py",
         "workbench/analysis/contract_rules/",
     ),

@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from workbench.session.api import snapshot_at as snapshot_at
     from workbench.session.api import solve as solve
     from workbench.session.api import solve_model as solve_model
-    from workbench.session.own_formulation import set_number as set_number
+    from workbench.session.model_numbers import set_number as set_number
     from workbench.session.read_and_ignored import ignored as ignored
     from workbench.session.registry import find_formulation as find_formulation
     from workbench.session.registry import find_scheduler as find_scheduler
@@ -139,7 +139,7 @@ _MODULES = {
         ("scheduling.solvers", "Solver"),
         ("session.api", "solve_model"),
         ("session.registry", "find_formulation find_scheduler scheduler formulation skipped_rooms"),
-        ("session.own_formulation", "set_number"),
+        ("session.model_numbers", "set_number"),
         ("scheduling.contract", "Scheduler Formulation Timing Route"),
         ("scheduling.knob", "Knob"),
         ("scheduling.declared_room", "Room"),

@@ -11,7 +11,6 @@ import contextlib
 import copy
 import inspect
 import logging
-import math
 import re
 import traceback
 from collections.abc import Callable, Iterator
@@ -19,7 +18,6 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyomo
 from pyomo.common.errors import PyomoException
 
@@ -28,7 +26,7 @@ from workbench.base.errors import InputError, Words, one_of
 from workbench.base.text import on_one_line
 from workbench.scheduling import notation
 from workbench.scheduling.contract import Data, Formulation, Knobs, Result
-from workbench.scheduling.modelling import pyo, renumber
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import (
     InfeasibleError,
@@ -39,7 +37,7 @@ from workbench.scheduling.solvers import (
     explained,
     solve_matrix,
 )
-from workbench.scheduling.solvers.compile import compile_model
+from workbench.session.model_numbers import objective_terms, objectives
 from workbench.session.own_mechanisms import Mechanism
 
 Change = Callable[[Any, Any], object]
@@ -140,14 +138,14 @@ def changed(name: str, base: Formulation[Any], change: Change) -> Formulation[An
 
     def build(self: Any, data: Any, knobs: Knobs) -> pyo.ConcreteModel:
         model = kind.build(self, data, knobs)
-        model.stated_objective = _objective_terms(model)
+        model.stated_objective = objective_terms(model)
         variables = [part.local_name for part in model.component_objects(pyo.Var, descend_into=False)]
         _apply(name, change, model, data)
         for part in variables:
             if model.component(part) is None:
                 expected = f"a model that has it still: the answer is read from it (m.{part}[...].fix(0) holds one)"
                 raise InputError(f"formulation {name}", Words(f"a model without {part}"), expected)
-        before, after = model.stated_objective, _objective_terms(model)
+        before, after = model.stated_objective, objective_terms(model)
         same = len(before) == len(after) and all(
             a is b for one, two in zip(before, after, strict=True) for a, b in zip(one, two, strict=True)
         )
@@ -238,68 +236,6 @@ def _require_arguments(name: str, function: Any, expected: str, count: int) -> N
         raise InputError(where, Words(got), expected) from None
 
 
-# --- A number of the model --------------------------------------------------------------------------------------------
-
-
-def set_number(parameter: pyo.Param, index: Any, number: Any) -> None:
-    """Give a parameter of a built model another number at an index, None for one without indices: bounds, expressions,
-    objective and rows are made anew by their rules, all else stays as it is (what was worked out from the number before
-    the model was built, too).
-
-    For the function of `workbench.formulation`, before it changes rows. Raises InputError for what is no parameter or
-    index of it, for what is no number, and where rows were changed by hand before, which would be lost.
-    """
-    if not isinstance(parameter, pyo.Param):
-        raise InputError("parameter", parameter, "a parameter of the model, such as m.weight")
-    model: Any = parameter.model()
-    where = f"formulation {model.name}, {parameter.local_name}"
-    if index not in parameter:
-        expected = f"one of its {len(parameter):,} indices, such as {next(iter(parameter), None)!r}"
-        raise InputError(where, index, expected)
-    value = pyo.value(number, exception=False)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise InputError(where, number, "a number")
-    before = compile_model(model).programme
-    _make_anew(model)
-    if not _alike(before, compile_model(model).programme):
-        got = Words("a number changed after rows or bounds were")
-        raise InputError(where, got, "numbers first: rows are made anew with them, and would lose what was changed")
-    whole = isinstance(pyo.value(parameter[index]), int) and value == int(value)  # a rule may count by it
-    new = int(value) if whole else float(value)
-    if parameter.mutable:
-        parameter[index] = new
-    elif parameter.is_indexed():
-        renumber(parameter, {**dict(parameter.items()), index: new})
-    else:
-        parameter._value = new  # there is no public way, as for `modelling.parameter`
-    try:
-        _make_anew(model)
-    except (ArithmeticError, TypeError, ValueError) as error:
-        raise InputError(where, number, f"one that the rules of the model can work with ({error})") from error
-    model.has_other_numbers, model.stated_objective = True, _objective_terms(model)
-
-
-def _make_anew(model: pyo.ConcreteModel) -> None:
-    """Bounds, expressions, objective and rows by their rules, with the numbers that parameters have now."""
-    for part in model.component_objects(pyo.Var, descend_into=False):
-        for index in part if part._rule_bounds is not None else ():
-            part[index].lower, part[index].upper = part._rule_bounds(model, index)
-    for part in model.component_objects((pyo.Expression, pyo.Objective, pyo.Constraint), descend_into=False):
-        if part.active:
-            part.clear()
-            part._constructed = False  # as Pyomo (6.10) says of `reconstruct`, which it no longer has
-            part.construct()
-
-
-def _alike(one: Programme, other: Programme) -> bool:
-    """Whether two programmes have the same rows, columns and numbers."""
-    pairs = [
-        (getattr(one, name), getattr(other, name)) for name in ("cost", "lower", "upper", "row_lower", "row_upper")
-    ]
-    pairs += [(getattr(one.matrix, name), getattr(other.matrix, name)) for name in ("indptr", "indices", "data")]
-    return one.maximise == other.maximise and all(np.array_equal(*pair) for pair in pairs)
-
-
 # --- The model as it was changed --------------------------------------------------------------------------------------
 
 
@@ -379,7 +315,7 @@ def _checked(name: str, model: Any, own_objective: bool) -> pyo.ConcreteModel:
 
 def objective_of(model: pyo.ConcreteModel, name: str) -> Any:
     """The one active objective; raises InputError for none or several."""
-    found = _objectives(model)
+    found = objectives(model)
     if len(found) == 1:
         return found[0]
     if not found:
@@ -388,12 +324,3 @@ def objective_of(model: pyo.ConcreteModel, name: str) -> Any:
         got = f"several active objectives: {', '.join(each.local_name for each in found)}"
         expected = "one (m.NAME.deactivate() puts one out of action)"
     raise InputError(f"formulation {name}", Words(got), expected)
-
-
-def _objective_terms(model: pyo.ConcreteModel) -> list[tuple[Any, Any, Any]]:
-    """The active objectives, what they are of, and their senses."""
-    return [(each, each.expr, each.sense) for each in _objectives(model)]
-
-
-def _objectives(model: pyo.ConcreteModel) -> list[Any]:
-    return list(model.component_data_objects(pyo.Objective, active=True))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,10 +17,9 @@ from workbench.analysis.rows.relax_and_without import RowChange, changed, solved
 from workbench.analysis.rows.stated import SolvedStatement, called
 from workbench.base.rounding import short_number
 from workbench.scheduling.decision import members
-from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers.limits import SENSES
 from workbench.session.api import simulate
-from workbench.session.own_formulation import set_number
+from workbench.session.model_numbers import note_numbers, number_of, set_number
 from workbench.session.registry import find_scheduler, formulation
 from workbench.session.replay import repeatable
 from workbench.simulation.run import Run
@@ -187,7 +185,7 @@ class NumberEdit(Edit):
     def apply(self, model: Any, data: Any) -> None:
         part = model.component(self.part)
         if self.index in part:
-            now = pyo.value(part[self.index])
+            now = number_of(model, self.part, self.index).value
             set_number(part, self.index, now * self._by if self.before else now + self._by)
 
     def change(self, statement: SolvedStatement) -> RowChange:
@@ -212,85 +210,18 @@ def numbers_of(statement: SolvedStatement, number: int) -> list[NumberEdit]:
     if statement.problem is None:
         return []
     model, owner, seen = statement.model, statement.owners[number], dict[tuple[str, Any], None]()
-    _read(model, owner, seen)
+    note_numbers(model, owner, seen)
     about, of_aim = {*_names(owner.index())}, dict[tuple[str, Any], None]()
     if statement.compiled.objective is not None:
-        _read(model, statement.compiled.objective, of_aim)
+        note_numbers(model, statement.compiled.objective, of_aim)
     seen |= {each: None for each in of_aim if about & {*_names(each[1])}}
     return [_as_it_is(statement, *each) for each in seen]
 
 
 def _as_it_is(statement: SolvedStatement, part: str, index: Any) -> NumberEdit:
-    from workbench.scheduling.notation import meaning, symbol_lines
-
-    found = statement.model.component(part)
-    number = pyo.value(found[index])
-    before, whole = float(number), isinstance(number, int)
-    fields = next(iter(symbol_lines(found)), [])
-    says = fields[1] if len(fields) > 1 else meaning(found)
-    return NumberEdit(statement.name, part, plain(index), before, before, _label(part, index), says, whole)
-
-
-def _read(model: Any, owner: Any, seen: dict[tuple[str, Any], None]) -> None:
-    """Note the entries that the rule of a row, bound, objective or expression reads, and of the expressions in it."""
-    part = owner.parent_component()
-    rule = part._rule_bounds if isinstance(part, pyo.Var) else part._rule
-    if rule is None:
-        return
-    rule(_Watched(model, seen), owner.index())
-    if not isinstance(part, pyo.Var):
-        for each in _named(owner.expr):
-            _read(model, each, seen)
-
-
-def _named(expression: Any) -> Iterator[Any]:
-    """The named expressions in an expression, not those within them."""
-    left = [expression]
-    while left:
-        here = left.pop()
-        if hasattr(here, "is_named_expression_type") and here.is_named_expression_type():
-            yield here
-        elif hasattr(here, "is_expression_type") and here.is_expression_type():
-            left += here.args
-
-
-class _Watched:
-    """A model that notes which entries of its parameters are read."""
-
-    def __init__(self, model: Any, seen: dict[tuple[str, Any], None]) -> None:
-        self._model, self._seen = model, seen
-
-    def __getattr__(self, name: str) -> Any:
-        part = getattr(self._model, name)
-        if not isinstance(part, pyo.Param):
-            return part
-        if part.is_indexed():
-            return _WatchedNumbers(part, self._seen)
-        self._seen[name, None] = None
-        return part
-
-
-class _WatchedNumbers:
-    """An indexed parameter of such a model."""
-
-    def __init__(self, part: Any, seen: dict[tuple[str, Any], None]) -> None:
-        self._part, self._seen = part, seen
-
-    def __getitem__(self, index: Any) -> Any:
-        self._seen[self._part.local_name, index] = None
-        return self._part[index]
-
-    def __contains__(self, index: Any) -> bool:
-        return index in self._part
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._part)
-
-    def __len__(self) -> int:
-        return len(self._part)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._part, name)
+    found = number_of(statement.model, part, index)
+    before, whole = float(found.value), isinstance(found.value, int)
+    return NumberEdit(statement.name, part, plain(index), before, before, _label(part, index), found.says, whole)
 
 
 def _label(part: str, index: Any) -> str:
