@@ -299,25 +299,31 @@ def test_bad_rows_are_counted_and_told_never_fatal(tmp_path: Path) -> None:
         row(Ran("2", 10, 10, 60, partition="gone")),
         row(Ran("2", 10, 10, 60, partition="gone")),
         row(Ran("3", 20, 20, 60, user="René")),
+        row(Ran("6", 600, 600, 60, host="a[1-")).replace("04:00:00", "-1"),
+        row(Ran("7", 700, 700, 60)).replace("04:00:00", "Partition_Limit"),
         row(Ran("4", 30, 30, 60))[:40],
     ]
     text = "\n".join([HEADER, *rows]).encode("latin-1")
     (tmp_path / "log").write_bytes(text)
     (tmp_path / "nodes").write_text(NODES)
     scenario, report = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"])
-    assert [job.name for job in scenario.jobs] == ["job-1", "job-2", "job-3", "job-5"]
+    assert [job.name for job in scenario.jobs] == ["job-1", "job-2", "job-3", "job-5", "job-6", "job-7"]
     assert scenario.jobs[2].user == "René" and scenario.jobs[3].arrival_s == 400
     told = "\n".join(map(str, (*report.dropped, *report.notes)))
     for words in (
         "1 dropped: job id of an earlier row (line 5)",
-        "columns instead of 22 (line 7)",
+        "columns instead of 22 (line 9)",
         "1 line not in UTF-8, read as Latin-1",
         "1 job started before they were eligible",
+        "cells that cannot be read, as if they were empty: Timelimit (1) and NodeList (1)",
         "1 job ran over a minute longer than their time limit",
         "partitions that the site does not have, kept where they ran: gone",
         "not in order of arrival",
     ):
         assert words in told, words
+    (tmp_path / "log").write_text("\n".join([HEADER, row(Ran("1", 0, 0, 60, state="PENDING"))]))
+    with pytest.raises(InputError, match=r"got 1 dropped: not ended: PENDING \(line 2\); expected at least one job"):
+        convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"])
 
 
 def test_pseudonyms_are_stable_and_reversible_by_who_has_the_key(tmp_path: Path) -> None:

@@ -22,11 +22,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from workbench.base.errors import InputError, Words, counted
 from workbench.base.files import parse_json
@@ -58,7 +58,7 @@ from workbench.scenario.traces.timed import (
     name_problem,
     time_problem,
 )
-from workbench.scenario.traces.trace_file import TraceCut, read_any, read_table, source_name
+from workbench.scenario.traces.trace_file import TraceCut, account, read_any, read_table, source_name
 
 FORMAT = "sacct"
 COLUMNS = ("JobID", "Submit", "State")
@@ -118,6 +118,8 @@ _THROTTLE = re.compile(r"(?:^|\s)(?:-a|--array)[= ]?\s*[\d,:-]+%(\d{1,6})\b", re
 _TASKS = re.compile(r"(?:^|\s)--ntasks-per-node[= ](\d{1,6})\b", re.ASCII)
 _AFTER = re.compile(r"(?:^|\s)(?:-d|--dependency)[= ]\s*([\w:,?+]+)", re.ASCII)
 
+Found = TypeVar("Found")
+
 
 @dataclass(slots=True)
 class _Log:
@@ -128,6 +130,14 @@ class _Log:
     zoned: set[bool] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
     odd: Counter[str] = field(default_factory=Counter)
+    unread: Counter[str] = field(default_factory=Counter)
+
+    def read(self, cells: Mapping[str, str], column: str, reader: Callable[[str], Found | None]) -> Found | None:
+        """What a cell says; nothing, which is counted by its column, where it says something that nobody can read."""
+        text = cells.get(column, "")
+        found = reader(text)
+        self.unread[column] += not found and found != 0 and given(text) is not None
+        return found
 
 
 def convert(
@@ -168,8 +178,10 @@ def convert(
         read = [_on_cpus(row) for row in read if row.line not in apart]
         cpu_only = {host for row in read if row.ran_on == (CPU,) for host in row.hosts if host in site.nodes}
         cpu_only |= {each for host in cpu_only for each in site.nodes[host].partitions}
-        cluster = site.cluster({host for row in read for host in row.hosts}, cpu_only) if read else {}
-        if read and not cluster["nodes"]:
+        if not read:
+            account(source_name(source), FORMAT, read, log.drops)
+        cluster = site.cluster({host for row in read for host in row.hosts}, cpu_only)
+        if not cluster["nodes"]:
             expected = 'nodes with their GPUs: scontrol show nodes, or sinfo -N -o "%N|%P|%G|%c|%m|%f|%T"'
             raise InputError("nodes", ",".join(map(str, nodes)), expected)
     else:
@@ -346,38 +358,22 @@ def _row(log: _Log, line: int, cells: Mapping[str, str]) -> TimedRow | str:
     )
     if problem:
         return problem
-    times = _times(cells, submitted_s, duration_s)
+    times = _times(log, cells, submitted_s, duration_s)
     arrival_s = min(times["eligible_s"], times.get("start_s", times["eligible_s"]))
     log.odd["start before eligible"] += times["eligible_s"] > arrival_s
     facts = _facts(cells, log, known)
     log.odd["over limit"] += duration_s > float(facts.get("limit_s", duration_s)) + TICK_S
     ran_on = tuple(kind for kind in kinds if kind != "gpu")
-    where = tuple(hosts(given(cells.get("NodeList")) or ""))
+    where = tuple(log.read(cells, "NodeList", lambda text: hosts(given(text) or "")) or ())
     ended = ENDED[0] if state in GOING_ON else state
-    return TimedRow(
-        line,
-        f"job-{job}",
-        None,
-        gpus,
-        arrival_s,
-        duration_s,
-        user,
-        None,
-        ran_on,
-        ended,
-        times,
-        where,
-        facts,
-    )
+    told = ran_on, ended, times, where, facts
+    return TimedRow(line, f"job-{job}", None, gpus, arrival_s, duration_s, user, None, *told)
 
 
-def _times(cells: Mapping[str, str], submitted_s: float, duration_s: float) -> dict[str, float]:
+def _times(log: _Log, cells: Mapping[str, str], submitted_s: float, duration_s: float) -> dict[str, float]:
     """When it was submitted and eligible, and when it ran."""
-    found = {
-        "submit_s": submitted_s,
-        "eligible_s": max(timestamp(cells.get("Eligible", "")) or submitted_s, submitted_s),
-    }
-    start_s, end_s = (timestamp(cells.get(name, "")) for name in SPAN)
+    eligible_s, start_s, end_s = (log.read(cells, name, timestamp) for name in ("Eligible", *SPAN))
+    found = {"submit_s": submitted_s, "eligible_s": max(eligible_s or submitted_s, submitted_s)}
     if start_s is not None:
         found["start_s"] = start_s
         end_s = start_s + duration_s if end_s is None else end_s
@@ -388,11 +384,11 @@ def _facts(cells: Mapping[str, str], log: _Log, known: Mapping[str, float | None
     """What else a row says, as attributes."""
     found: dict[str, Any] = {name: given(cells.get(column)) for column, name in TEXTS.items()}
     found["state"] = cells["State"].partition(" ")[0]
-    limit_s = seconds(cells.get("Timelimit", ""))
-    raw = count(cells.get("TimelimitRaw", ""))
+    limit_s = log.read(cells, "Timelimit", seconds)
+    raw = log.read(cells, "TimelimitRaw", count)
     limit_s = raw * 60.0 if limit_s is None and raw is not None else limit_s
     found["limit_s"] = limit_s if limit_s is not None and limit_s < float("inf") else None
-    found["nodes"] = count(cells.get("NNodes", "")) or known.get("node")
+    found["nodes"] = log.read(cells, "NNodes", count) or known.get("node")
     found["cpus"] = known.get("cpu") or count(cells.get("AllocCPUS", ""))
     found["memory_mb"] = known.get("mem") or _memory_mb(cells.get("ReqMem", ""), found["cpus"], found["nodes"])
     found["priority"] = count(cells.get("Priority", ""))
@@ -581,6 +577,8 @@ def _notes_of(log: _Log, site: Site, rows: Sequence[TimedRow]) -> Iterator[str]:
         (log.odd["over limit"], "job", "ran over a minute longer than their time limit, kept as they ran"),
     )
     yield from (f"{counted(some, noun)} {text}" for some, noun, text in counts if some)
+    if unread := [f"{column} ({some})" for column, some in log.unread.items() if some]:
+        yield f"cells that cannot be read, as if they were empty: {listed(unread)}"
     if len(log.zoned) > 1:
         yield "times with and without a zone in one log: those without count as UTC"
     if site.zoned and log.zoned and site.zoned != log.zoned:

@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from workbench.scenario.traces.trace_file import EPOCH
 
 MOST_HOSTS = 100_000
-NONE = ("", "(null)", "N/A", "n/a", "None", "none", "Unknown", "None assigned", "NONE")
+NONE = ("", "(null)", "N/A", "n/a", "None", "none", "Unknown", "None assigned", "NONE", "Partition_Limit")
 _ELAPSED = re.compile(r"(?:(\d{1,6})-)?(?:(\d{1,4}):)?(\d{1,4}):(\d\d)(?:\.\d+)?", re.ASCII)
 _DAYS = re.compile(r"(\d{1,6})-(\d\d)(?::(\d\d))?", re.ASCII)
 _MOMENT = re.compile(r"((?:199|20\d)\d-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]\d\d:?\d\d)?", re.ASCII)
@@ -36,13 +36,15 @@ def given(text: str | None) -> str | None:
 def hosts(text: str) -> list[str]:
     """The nodes of `a100-[01-03,07],cpu1`, in order; none where it is no such list, or is of over `MOST_HOSTS`."""
     found: list[str] = []
+    if re.search(r"[\[\]]", re.sub(r"\[[^\[\]]*\]", "", text)):
+        return []
     for part in _split(text):
         pieces = re.split(r"\[([^\]]*)\]", part)
         choices = [_numbers(piece) if i % 2 else [piece] for i, piece in enumerate(pieces)]
         if not all(choices) or math.prod(map(len, choices)) + len(found) > MOST_HOSTS:
             return []
         found += ["".join(chosen) for chosen in itertools.product(*choices)]
-    return [] if any(not name.isprintable() or "[" in name or "]" in name for name in found) else found
+    return found if all(map(str.isprintable, found)) else []
 
 
 def _split(text: str) -> Iterator[str]:
