@@ -26,6 +26,7 @@ from workbench.scheduling.decision import (
     WorkerType,
 )  # fmt: skip
 from workbench.scheduling.solvers.solve_report import SolveReport
+from workbench.simulation.enforced_limits import USUAL_PARTS, parts_of
 from workbench.simulation.run import Run
 from workbench.simulation.schema import TABLES
 
@@ -192,3 +193,7 @@ def test_nonsense_is_refused_where_it_is_answered_or_harmless(field: str, tmp_pa
 def test_the_error_says_who_when_what_and_what_was_expected(decision: Decision, said: str) -> None:
     with pytest.raises(InvalidDecision, match=f"decision of scripted at 0 s: {said}"):
         workbench.simulate(make([{"steps": 3.0}]), Scripted(lambda s: decision))
+
+
+def test_the_parts_of_a_plain_decision_need_no_closer_look() -> None:
+    assert tuple(map(type, parts_of(Decision()))) == USUAL_PARTS

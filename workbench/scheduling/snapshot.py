@@ -39,12 +39,12 @@ class Lazy:
     """A view whose fields are worked out when they are first read, and then kept."""
 
     @classmethod
-    def later(cls, read: Callable[[str], Any], known: Mapping[str, Any]) -> Self:
-        """One with some fields known; `read(field)` answers for the others, and raises once it cannot any more."""
+    def later(cls, read: Callable[[str], Any], known: dict[str, Any]) -> Self:
+        """One with some fields `known`, a mapping that it keeps; `read(field)` answers for the others, and raises once
+        it cannot any more."""
         view = object.__new__(cls)
-        values = view.__dict__
-        values.update(known)
-        values["_read"] = read
+        known["_read"] = read
+        object.__setattr__(view, "__dict__", known)
         return view
 
     def _unknown(self, name: str) -> str:

@@ -65,7 +65,7 @@ PARTS: tuple[tuple[str, tuple[type, ...], str], ...] = (
 parts_of = attrgetter(*(name for name, _, _ in PARTS))
 EXACT = 2**53
 """Up to here a float holds every whole number."""
-USUAL_PARTS = (tuple, frozenset, NoneType, NoneType, dict, NoneType, dict, NoneType, dict)
+USUAL_PARTS = (frozenset, NoneType, NoneType, dict, NoneType, dict, NoneType, dict)
 USUAL_FIELDS = (str, dict, float, str, NoneType, float)
 USUAL_TASK = (str, int, int, int, bool, NoneType)
 """What the parts of a decision, and the fields of an assignment and of a task, nearly always are: they need no closer
@@ -107,7 +107,7 @@ class Checker:
                 if (type(gpus) is not int or gpus < 1) and not _is_count(gpus):
                     self.fail(now_s, a.unit, f"{gpus!r} GPUs on {node!r}", "a whole number >= 1")
         for unit in decision.preempt:
-            if not _is_unit(unit):
+            if type(unit) is not str and not _is_unit(unit):
                 self.fail(now_s, None, unit, UNIT)
         for slot, tasks in decision.sequences.items() if decision.sequences else ():
             if not isinstance(slot, Slot):

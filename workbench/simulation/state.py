@@ -89,11 +89,12 @@ class State:
     def snapshot(self, cause: Cause, *, future: bool = False) -> Snapshot:
         """What the scheduler may see now."""
         read = self._reader()
-        known = self._known | {
+        known = {
+            **self._known,
             "now_s": self.now_s,
             "cause": cause,
             "jobs": JobView.later(read, {}),
-            "nodes": NodeView.later(read, self._nodes),
+            "nodes": NodeView.later(read, {**self._nodes}),
             "finished": tuple(self._new_finished),
             "observe": self._observer(),
         }
