@@ -108,7 +108,7 @@ def _internal(error: Exception, as_json: bool) -> int:
         traceback.print_exc()
     text = f"{type(error).__name__}: {error}"
     if line := line_of(error):
-        return _stated(WorkbenchError(line, Words(on_one_line(text)), "code of a room that runs"), as_json)
+        return _stated(WorkbenchError(line, Words(on_one_line(text)), "code that runs"), as_json)
     say(f"internal error: {text}\n`python -X dev -m workbench ...` shows where it happened; please report it.")
     return _failed(1, _failure("internal_error", text, "no such fault; please report it"), as_json)
 

@@ -190,12 +190,35 @@ def test_several_changes_at_once_and_times_of_the_log_move_with_their_jobs() -> 
         ("set qos nobody MaxTRESPU=gres/gpu=4", "there|an entity of the scenario: qos normal"),
         ("set qos normal GrpWall=4", "one of Priority"),
         ("set rack r1 x=4", "one of config, partition"),
+        ("set qos normal MaxTRESPU=gres/gpu=many", "got 'gres/gpu=many'; expected resources that the scheduler"),
+        ("set qos normal MaxTRESPU=gres/gppu=4", "resources that the scheduler"),
+        ("set qos normal MaxJobsPU=few", "expected a number from 0, or none"),
+        ("set qos normal MaxWall=soon", "minutes or "),
+        ("set config PriorityMaxAge=x", "seconds or "),
+        ("set partition q MaxTime=120", "days-"),
         ("density 120 and nowhere", "begins with one of"),
     ],
 )
 def test_what_cannot_be_is_told(text: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         after(text)
+
+
+def test_what_would_change_nothing_or_leave_jobs_nowhere_is_told() -> None:
+    """An outage after the log's end; the last nodes of a type on which a job ran."""
+    ended = site(recorded={"end_s": 3600.0, "ends_known": True, "gpu_s": 1.0})
+    with pytest.raises(InputError, match="a begin before the log's end, 2024-03-01 09:00: else nothing changes"):
+        after("outage a-0 from 2 h to 3 h", ended)
+    assert after("outage a-0 from 59 min to 3 h", ended).core.faults.list
+    data = site().to_dict()
+    data["cluster"]["accelerators"].append({"name": "y"})
+    data["cluster"]["nodes"].append({"name": "c", "accelerator": "y", "gpus": 4})
+    data["throughputs"].append({**data["throughputs"][0], "model": "recorded on y", "accelerator": "y"})
+    data["jobs"][0]["model"] = "recorded on y"
+    two = Scenario.from_dict(data)
+    with pytest.raises(InputError, match=r"expected y nodes left, or an outage .*: 1 job ran on y alone"):
+        after("without c-0", two)
+    assert len(after("without b-0", two).cluster.machines) == 3
 
 
 def test_dates_and_limits_need_what_says_them() -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
@@ -16,13 +16,16 @@ from typing import ClassVar
 
 from workbench.analysis.whatif.change import Change, as_seconds, pair, with_nodes
 from workbench.analysis.whatif.configuration import Configuration
-from workbench.base.errors import InputError
+from workbench.base.errors import InputError, counted
 from workbench.base.labels import listed
-from workbench.baselines.mechanisms.slurm.site import AS_SET, COUNT_LIMITS, DEFAULTS, POLICIES, TRES_LIMITS
+from workbench.base.units import format_duration
+from workbench.baselines.mechanisms.slurm.site import AS_SET, COUNT_LIMITS, DEFAULTS, DURATIONS, POLICIES, TRES_LIMITS
 from workbench.scenario.cluster import Node
 from workbench.scenario.faults import Outage
 from workbench.scenario.scenario import Entity, Scenario
-from workbench.scenario.traces.slurm_text import hosts
+from workbench.scenario.traces.slurm_text import hosts, resources, seconds
+from workbench.scenario.traces.timed import ANY
+from workbench.scenario.traces.trace_file import number
 from workbench.session.registry import find_scheduler
 
 NODES = "gpu[01-04], h100-*, rack=r3 or partition=long"
@@ -38,6 +41,35 @@ SET = {
     "user": ("Share", *TRES_LIMITS, *COUNT_LIMITS, "MaxWall"),
 }
 """What can be set, by kind of entity; `workbench.baselines.mechanisms.slurm.site` reads it."""
+RESOURCES = "resources that the scheduler slurm counts, as gres/gpu=16,cpu=64 (also mem, node, billing, gres/gpu:TYPE)"
+NUMBER, SPAN = "a number from 0", "[days-]hours:minutes:seconds"
+MINUTES, SECONDS = f"minutes or {SPAN}", f"seconds or {SPAN}"
+COUNTED = ("cpu", "mem", "node", "billing", "gres/gpu")
+POLICY, NAME = f"one of {', '.join(POLICIES)}", "a name"
+VALUES: dict[str, Callable[[str], bool]] = {
+    RESOURCES: lambda text: (
+        bool(found := resources(text))
+        and all(
+            value is not None and (name in COUNTED or name.startswith("gres/gpu:")) for name, value in found.items()
+        )
+    ),
+    NUMBER: lambda text: (value := number(text)) is not None and value >= 0,
+    SPAN: lambda text: seconds(text) is not None,
+    **dict.fromkeys((MINUTES, SECONDS), lambda text: number(text) is not None or seconds(text) is not None),
+    POLICY: lambda text: text in POLICIES,
+    NAME: bool,
+}
+"""What a value can be, and whether a text is one; whatever slurm could not read would be no limit."""
+
+
+def _expected(name: str) -> str:
+    """What a setting's value is to be."""
+    if name in TRES_LIMITS:
+        return RESOURCES
+    if name in ("MaxTime", "DefaultTime"):
+        return SPAN
+    known = {"MaxWall": MINUTES, "Policy": POLICY, "QoS": NAME, **dict.fromkeys(DURATIONS, SECONDS)}
+    return known.get(name, NUMBER)
 
 
 @dataclass(frozen=True)
@@ -60,6 +92,10 @@ class NodesWithout(Change):
         if not groups:
             raise InputError("nodes", self.nodes, "one node left at least")
         after = with_nodes(before, groups)
+        for kind in set(before.scenario.cluster.types) - set(after.scenario.cluster.types):
+            if alone := sum(job.model == f"{ANY} on {kind}" for job in before.scenario.jobs):
+                expected = f"{kind} nodes left, or an outage ({OutageOf.example}), in which they wait"
+                raise InputError("nodes", self.nodes, f"{expected}: {counted(alone, 'job')} ran on {kind} alone")
         lost = sorted(_partitions(before.scenario) - _partitions(after.scenario))  # else their jobs would run anywhere
         empty = [{"name": f"partition {name}", "attributes": {"kind": "partition", "name": name}} for name in lost]
         known = {each.name for each in after.scenario.entities}
@@ -99,6 +135,10 @@ class OutageOf(Change):
         from_s, to_s = (_since_begin(scenario, text) for text in (self.begin, self.end))
         if not 0 <= from_s < to_s:
             raise InputError("outage", self._rest(), "a begin at or after the scenario's, and an end after it")
+        if scenario.recorded is not None and scenario.recorded.ends_known and from_s >= scenario.recorded.end_s:
+            end_s = scenario.recorded.end_s
+            end = date_of(scenario, end_s) or format_duration(end_s, parts=2)
+            raise InputError("outage", self._rest(), f"a begin before the log's end, {end}: else nothing changes")
         faults = scenario.core.faults
         more = [Outage(node=name, from_s=from_s, to_s=to_s, drain=self.drain) for name in chosen(scenario, self.nodes)]
         longer = faults.model_copy(update={"list": (*faults.list, *more)})
@@ -139,8 +179,9 @@ class SiteSettingTo(Change):
             raise InputError("set", self.of, f"one of {', '.join(SET)}, and its name")
         if self.name not in SET[kind]:
             raise InputError(f"set {self.of}", self.name, f"one of {', '.join(SET[kind])}")
-        if self.name == "Policy" and self.value not in (*POLICIES, "none"):
-            raise InputError(f"set {self.of} Policy", self.value, f"one of {', '.join(POLICIES)}, or none")
+        expected = _expected(self.name)
+        if self.value != "none" and not VALUES[expected](self.value):
+            raise InputError(f"set {self.of} {self.name}", self.value, f"{expected}, or none")
 
     def applied(self, before: Configuration) -> Configuration:
         scenario = before.scenario
