@@ -378,6 +378,10 @@ def test_a_real_log_in_every_dialect(real: Path) -> None:
         {job.name: (job.arrival_s, job.steps, job.gpus, job.model) for job in each.jobs} for each in (one, steps, other)
     ]
     assert facts[0] == facts[1] == facts[2]
+    reserved = [
+        {job.attributes["reservation"] for job in each.jobs if "reservation" in job.attributes} for each in (one, other)
+    ]
+    assert reserved == [{"course"}, set()], "in JSON a number that means nothing"
     waits = [job.attributes["start_s"] - job.attributes["eligible_s"] for job in one.jobs]
     assert abs(sum(waits) / len(waits) - 67.3) < 0.1
     text = (real / "sacct-all-duplicates.txt").read_text().splitlines()

@@ -15,7 +15,7 @@ from workbench.scenario.traces.deadlines import runtimes
 HEADER = ("; Version: 2.2", "; MaxNodes: 10 (of two kinds)", "; MaxProcs: 160", ";", "; Note: made by hand")
 ROWS = """\
 1    100  10   3600  16  -1 -1  16  7200 -1 1  3 1 -1 1 -1 -1 -1
-2    160   0    120   1  -1 -1   1   600 -1 0  4 1 -1 1 -1 -1 -1
+2    160   0    120   1  -1 -1   1   600 -1 0  4 1 -1 1 -1  1 30
 3    170   5     50  -1  -1 -1  17   600 -1 5  4 1 -1 1 -1 -1 -1
 4    170  -1     -1  -1  -1 -1  17   600 -1 5  4 1 -1 1 -1 -1 -1
 5    180   0    100  32  -1 -1  32   600 -1 1 -1 1 -1 1 -1 -1 -1
@@ -50,6 +50,7 @@ def test_ten_rows_by_hand(tmp_path: Path) -> None:
         ("job-5", None, 16, 80.0),
         ("job-7", "user-4", 4, 190.0),
     ]
+    assert [job.attributes.get("dependency") for job in scenario.jobs[:3]] == [None, "afterany:1", None]
     assert runtimes(scenario) == pytest.approx([3600, 120, 50, 100, 10.5], rel=2e-2)
     assert (report.rows_read, report.rows_kept) == (10, 5)
     assert [(dropped.reason, dropped.count, dropped.lines) for dropped in report.dropped] == [

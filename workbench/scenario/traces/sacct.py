@@ -281,7 +281,8 @@ def _json_rows(source: str | Path, text: str, log: _Log) -> Iterator[tuple[int, 
 
 
 def _json_cells(job: Any) -> dict[str, str]:
-    """One job of `sacct --json` (data parser 0.0.37 to 0.0.42) as the cells of a row."""
+    """One job of `sacct --json` (data parser 0.0.37 to 0.0.42) as the cells of a row; 0.0.38 prints a number that means
+    nothing as the name of its reservation."""
 
     def number(value: Any) -> str:
         """A number, which newer versions wrap in an object."""
@@ -315,7 +316,7 @@ def _json_cells(job: Any) -> dict[str, str]:
         "NNodes": nodes,
         "NodeList": str(job.get("nodes") or ""),
         "Priority": number(job.get("priority")),
-        "Reservation": str((job.get("reservation") or {}).get("name") or ""),
+        "Reservation": str(held) if isinstance(held := (job.get("reservation") or {}).get("name"), str) else "",
         "Flags": "SchedBackfill" if "BACKFILL" in flags else "SchedMain" if "STARTED_ON_SCHED" in flags else "",
         "AllocTRES": resources(job["tres"].get("allocated")),
         "ReqTRES": resources(job["tres"].get("requested")),

@@ -4,9 +4,9 @@
     8 processors asked for   9 time asked for   10 memory asked for   11 status   12 user   13 group
     14 program   15 queue   16 partition   17 job before   18 think time
 
--1 is unknown. Read are 1, 2, 4, 5 (8 where it is unknown), 11 and 12; 3, 7, 9, 13, 15 and 16 are attributes of the
-jobs (start_s, memory_mb, limit_s, account, qos, partition). Status 0 failed, 1 completed, 5 cancelled, -1
-unknown; 2, 3 and 4 are parts of a job that has a line of its own.
+-1 is unknown. Read are 1, 2, 4, 5 (8 where it is unknown), 11 and 12; 3, 7, 9, 13, 15, 16 and 17 are attributes of the
+jobs (start_s, memory_mb, limit_s, account, qos, partition, dependency: it begins after that job's end). Status 0
+failed, 1 completed, 5 cancelled, -1 unknown; 2, 3 and 4 are parts of a job that has a line of its own.
 
 Processors become GPUs by one rule (ours): a node of the log is the largest node of the cluster. A log with
 q = MaxProcs / MaxNodes processors a node (header) on nodes of g GPUs makes of p processors ceil(p g / q) GPUs. Without
@@ -116,6 +116,8 @@ def _row(line: int, fields: list[str], gpus_of: Callable[[int], int]) -> TimedRo
         facts["memory_mb"] = memory_kb / 1024 * processors
     for name, i in (("account", 12), ("qos", 14), ("partition", 15)):
         facts |= {} if (number(fields[i]) or -1) < 0 or not is_name(fields[i]) else {name: fields[i]}
+    if (before := number(fields[16]) or -1.0) > 0:
+        facts["dependency"] = f"afterany:{before:.0f}"
     times = started(submitted_s, None if wait_s is None or wait_s < 0 else submitted_s + wait_s, run_s)
     return TimedRow(
         line, f"job-{fields[0]}", None, gpus, submitted_s, run_s, called, ended=ended, times=times, facts=facts
