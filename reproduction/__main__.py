@@ -15,7 +15,7 @@ from reproduction.gap import GAPS, gap, seeds_of
 from reproduction.registry import chosen, exhibits, size_name
 from reproduction.results import FOLDER, KeptResults, commit
 from reproduction.runner import MOST, Cell, cpu_s, run, wanted
-from reproduction.table import counts, rows
+from reproduction.table import counts, rows, told_seeds
 from workbench.base.errors import InputError, WorkbenchError, counted
 from workbench.cli.output import aligned, say, short
 
@@ -92,7 +92,7 @@ def _shown(name: str, size: str, results: KeptResults) -> str:
     ]
     made = exhibit.told(cells["seed"].nunique())
     seeds = counted(made, "seed") if isinstance(made, int) else made
-    head = f"{name}, size {size}, {seeds}, speeds told {exhibit.belief}: {verdict(exhibit, found)}\n"
+    head = f"{name}, size {size}, {seeds}: {verdict(exhibit, found)} (speeds: {exhibit.belief})\n"
     return head + aligned(["measure", "unit", "paper", "ours", "low", "high", "outcome"], lines, left=3) + "\n\n"
 
 
@@ -118,8 +118,12 @@ def _table(args: argparse.Namespace) -> int:
     if args.json:
         sys.stdout.write(json.dumps(found, indent=1, allow_nan=False) + "\n")
         return 0
-    names = ["id", "verdict", "settings", "belief", "seeds", "machine_s", "commit"]
-    lines = [["" if row[name] is None else str(row[name]) for name in names] for row in found]
+    names = ["id", "verdict", "settings", "machine_s", "seeds", "scale", "speeds told"]
+    lines = [
+        [*("" if row[name] is None else str(row[name]) for name in names[:4]), told_seeds(row), row["scale"] or "",
+         row["belief"] or ""]
+        for row in found
+    ]  # fmt: skip
     sys.stdout.write(aligned(names, lines, left=len(names)) + f"\n{counts(found)}\n")
     return 0
 

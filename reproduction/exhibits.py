@@ -51,7 +51,8 @@ class Claim(NamedTuple):
         return (0.0, self.value) if self.sign[0] == "<" else (self.value, math.inf)
 
 
-PAPERS = "each as its paper says"
+NOBODY = "no scheduler is asked"
+SMALLEST = "the smallest instance that breaks it, found by search"
 PRINTED = (Claim("*"),)
 """Every number that the paper prints."""
 
@@ -63,8 +64,9 @@ class Exhibit:
     name: short, as `fig8`; says: the paper's claim; compute: from a size to what we get, None where that is `reason`;
     claims: what decides; seeded: whether another seed is another workload, or else the numbers are what they are;
     timed: whether they are seconds of the machine it runs on, of which none is another's: what each claim allows is
-    then its interval; sizes: those that it is computed at, by default all of its paper; belief: what schedulers are
-    told of speeds.
+    then its interval; sizes: those that it is computed at, by default all of its paper; scale: of a size, against the
+    paper's; belief: what schedulers are told of speeds, by default what its paper's BELIEF says; shares: another
+    exhibit of the paper that is measured on the same runs.
     """
 
     name: str
@@ -75,7 +77,9 @@ class Exhibit:
     timed: bool = False
     reason: str = ""
     sizes: tuple[str, ...] | None = None
-    belief: str = PAPERS
+    scale: Callable[[Any], str] = lambda size: ""
+    belief: str = ""
+    shares: str = ""
 
     def has(self, size: str) -> bool:
         """Whether it is computed at a size of that name."""

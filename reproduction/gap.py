@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from reproduction.exhibits import OPERATORS, Claim, claim_of
-from reproduction.registry import exhibits, reproductions
+from reproduction.registry import exhibits, sizes_of
 from workbench.base.errors import InputError, one_of
 
 COLUMNS = ("measure", "cause", "from_ours", "from_all")
@@ -235,8 +235,7 @@ def seeds_of(name: str) -> int | str:
 
 def _start(name: str) -> Any:
     """The size from which causes are taken in."""
-    sizes = next(each.sizes for each in reproductions() if each.name == name.split(".")[0])
-    return replace(sizes[GAPS[name].size], **GAPS[name].base)
+    return replace(sizes_of(name)[GAPS[name].size], **GAPS[name].base)
 
 
 def gap(name: str) -> pd.DataFrame:

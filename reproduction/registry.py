@@ -6,7 +6,7 @@ import importlib
 import os
 import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -47,7 +47,8 @@ def reproductions() -> tuple[Reproduction, ...]:
         loaded = importlib.import_module(f"{reproduction.__name__}.{module.name}")
         if hasattr(loaded, "EXHIBITS"):
             causes = getattr(loaded, "CAUSES", ())
-            found.append(Reproduction(module.name, loaded.TITLE, loaded.SIZES, loaded.EXHIBITS, causes))
+            told = tuple(replace(each, belief=each.belief or loaded.BELIEF) for each in loaded.EXHIBITS)
+            found.append(Reproduction(module.name, loaded.TITLE, loaded.SIZES, told, causes))
     return tuple(found)
 
 
@@ -55,6 +56,11 @@ def reproductions() -> tuple[Reproduction, ...]:
 def exhibits() -> Mapping[str, Exhibit]:
     """All exhibits by their full names, as `gavel.fig8`, in the order of the papers."""
     return {f"{paper.name}.{each.name}": each for paper in reproductions() for each in paper.exhibits}
+
+
+def sizes_of(name: str) -> Mapping[str, Any]:
+    """The sizes of an exhibit's paper, by name."""
+    return next(each.sizes for each in reproductions() if each.name == name.split(".")[0])
 
 
 def chosen(names: tuple[str, ...]) -> tuple[str, ...]:

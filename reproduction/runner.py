@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from reproduction.exhibits import Exhibit, findings
-from reproduction.registry import exhibits, reproductions
+from reproduction.registry import exhibits, sizes_of
 from reproduction.results import KeptResults, commit
 from workbench.base.processes import in_processes
 
@@ -56,7 +56,7 @@ def run(
 def wanted(name: str, size: str, results: KeptResults, most: int = MOST) -> list[int]:
     """The seeds to compute next: the first ones, then one at a time until the intervals are narrow."""
     exhibit, done = exhibits()[name], results.seeds(name, size)
-    if not exhibit.has(size) or size not in _sizes(name):
+    if not exhibit.has(size) or size not in sizes_of(name):
         return []
     first = [seed for seed in range(min(FEWEST, most) if exhibit.seeded else 1) if seed not in done]
     if first or not exhibit.seeded or len(done) >= most or _narrow(exhibit, results.read(name), size):
@@ -81,15 +81,10 @@ def compute(cell: Cell) -> pd.DataFrame:
     exhibit = exhibits()[cell.name]
     assert exhibit.compute is not None
     began = cpu_s()
-    found = exhibit.compute(at_seed(_sizes(cell.name)[cell.size], cell.seed)).table
+    found = exhibit.compute(at_seed(sizes_of(cell.name)[cell.size], cell.seed)).table
     took_s = cpu_s() - began
     kept = found[["measure", "unit", "paper", "ours"]]
     return kept.assign(size=cell.size, seed=cell.seed, cpu_s=round(took_s, 1), commit=cell.commit)
-
-
-def _sizes(name: str) -> Mapping[str, Any]:
-    """The sizes of an exhibit's paper."""
-    return next(each.sizes for each in reproductions() if each.name == name.split(".")[0])
 
 
 def cpu_s() -> float:

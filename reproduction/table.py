@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
@@ -12,8 +13,10 @@ from reproduction.exhibits import Exhibit, Finding, findings, verdict
 from reproduction.figure import as_html
 from reproduction.gap import COLUMNS as GAP_COLUMNS
 from reproduction.gap import GAPS, NOT_PARTED, seeds_of
-from reproduction.registry import exhibits
+from reproduction.registry import exhibits, sizes_of
 from reproduction.results import KeptResults
+from reproduction.runner import MOST, wanted
+from workbench.base.units import format_duration
 
 AUTHORS, TINY = "authors", "tiny"
 ALIKE = "deterministic"
@@ -28,7 +31,7 @@ def rows(results: KeptResults | None = None) -> list[dict[str, Any]]:
     """One row for each exhibit, as JSON has it: paper, what we get on the authors' data and on built-in data, verdict.
 
     The verdict is that on the authors' data where there is one. interval: of the first claim there, null above or
-    below where it has no end.
+    below where it has no end. more: of a row whose intervals are wide and that has fewer than `MOST` seeds.
     """
     kept = results or KeptResults()
     return [_row(name, exhibit, kept) for name, exhibit in exhibits().items()]
@@ -37,11 +40,11 @@ def rows(results: KeptResults | None = None) -> list[dict[str, Any]]:
 def _row(name: str, exhibit: Exhibit, results: KeptResults) -> dict[str, Any]:
     table = results.read(name)
     there = set(table["size"])
-    authors = _at(name, exhibit, table, AUTHORS) if AUTHORS in there else None
+    authors = _at(name, exhibit, results, AUTHORS) if AUTHORS in there else None
     size = next((each for each in BUILT_IN if each in there), None)
-    built_in = _at(name, exhibit, table, size) if size else None
+    built_in = _at(name, exhibit, results, size) if size else None
     shown: dict[str, Any] = authors or built_in or {"verdict": verdict(exhibit, ())}
-    names = ("verdict", "settings", "seeds", "interval", "command", "commit", "machine_s", "belief")
+    names = ("verdict", "settings", "scale", "seeds", "more", "interval", "command", "commit", "machine_s", "belief")
     return {
         "id": name,
         "paper": exhibit.says,
@@ -71,28 +74,46 @@ def _gap(name: str, results: KeptResults) -> dict[str, Any] | None:
     }
 
 
-def _at(name: str, exhibit: Exhibit, table: pd.DataFrame, size: str) -> dict[str, Any]:
-    """What is known at a size."""
+def machine_s(name: str, size: str, results: KeptResults) -> float:
+    """CPU seconds of what is kept at a size, or of the exhibit whose runs it shares where those were counted there."""
+    of = exhibits()[name].shares
+    spent = results.read(name).query("size == @size").groupby("seed")["cpu_s"].first().sum()
+    return round(max(float(spent), machine_s(f"{name.split('.')[0]}.{of}", size, results) if of else 0.0), 1)
+
+
+def _at(name: str, exhibit: Exhibit, results: KeptResults, size: str) -> dict[str, Any]:
+    """What is known at a size. more: seeds that are wanted still and what they would take by those that are there."""
+    table = results.read(name)
     cells = table[table["size"] == size]
     found, seeds = findings(exhibit, cells), sorted(set(cells["seed"].tolist()))
     told = f" --seeds {len(seeds)}" if exhibit.seeded else ""
     first = found[0] if found else None
+    spent_s = machine_s(name, size, results)
+    more = MOST - len(seeds) if wanted(name, size, results) else 0
     alike = len(seeds) > 1 and bool((cells.groupby("measure")["ours"].nunique(dropna=False) == 1).all())
     return {
         "verdict": verdict(exhibit, found),
         "settings": f"{'authors' if size == AUTHORS else 'built-in'} data, size {size}",
+        "scale": exhibit.scale(sizes_of(name)[size]),
         "seeds": ALIKE if alike else exhibit.told(len(seeds)),
         "belief": exhibit.belief,
         "interval": None if first is None else [_known(first.low), _known(first.high)],
         "command": f"python -m reproduction run {name} --size {size}{told} --out build/reproduction",
         "commit": ", ".join(dict.fromkeys(cells["commit"].tolist())),
-        "machine_s": round(float(cells.groupby("seed")["cpu_s"].first().sum()), 1),
+        "machine_s": spent_s,
+        "more": {"seeds": more, "machine_s": round(more * spent_s / len(seeds))} if more else None,
         "claims": [{key: _known(value) for key, value in each._asdict().items()} for each in found],
     }
 
 
 def _known(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def told_seeds(row: Mapping[str, Any]) -> str:
+    """The seeds of a row, and where more are wanted what they would take."""
+    told, more = "" if row["seeds"] is None else str(row["seeds"]), row["more"]
+    return f"{told}; {MOST} would take {format_duration(more['machine_s'])} more of a core" if more else told
 
 
 def counts(found: list[dict[str, Any]]) -> str:
@@ -124,8 +145,13 @@ class Evidence:
         return pd.DataFrame(lines, columns=names).astype(floats)
 
     def _repr_html_(self) -> str:
-        short = [(row["id"], row["verdict"], row["paper"], row["reason"], row["command"] or "") for row in self.rows]
-        overview = pd.DataFrame(short, columns=["exhibit", "verdict", "the paper", "why not", "command"])
+        short = [
+            (row["id"], row["verdict"], row["paper"], row["reason"] or row["no_gap"], row["scale"] or "",
+             told_seeds(row), row["belief"] or "", row["command"] or "")
+            for row in self.rows
+        ]  # fmt: skip
+        names = ["exhibit", "verdict", "the paper", "why", "scale", "seeds", "speeds told", "command"]
+        overview = pd.DataFrame(short, columns=names)
         gaps = [
             pd.DataFrame(row["gap"]["lines"]).fillna(math.nan).assign(exhibit=row["id"], seeds=row["gap"]["seeds"])
             for row in self.rows

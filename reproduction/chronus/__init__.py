@@ -7,8 +7,8 @@ from reproduction.chronus.first_days import figure_5, first_days, table_1
 from reproduction.chronus.guarantee import guarantee
 from reproduction.chronus.profiler import figure_6a, figure_6b, figure_6c, figure_6d
 from reproduction.chronus.selector import figure_7a, figure_7b, figure_7c, figure_7d
-from reproduction.chronus.settings import SIZES, ChronusSize
-from reproduction.exhibits import Claim, Exhibit
+from reproduction.chronus.settings import SIZES, ChronusSize, drawn_scale
+from reproduction.exhibits import NOBODY, SMALLEST, Claim, Exhibit
 
 BEST = "wDMR, best of the six - Chronus, {}least over all points".format
 JCTS = tuple(
@@ -17,6 +17,7 @@ JCTS = tuple(
 )
 
 TITLE = "Chronus"
+BELIEF = "there is one type; run times as profiled by Chronus, true for the others and where it says known"
 EXHIBITS = (
     Exhibit(
         "fig2",
@@ -31,6 +32,8 @@ EXHIBITS = (
         (Claim("variance / mean of the jobs*", ">", 1),),
         seeded=False,
         sizes=("authors",),
+        scale=lambda size: "whole files of the authors, as in the paper",
+        belief=NOBODY,
     ),
     Exhibit(
         "tab1",
@@ -38,6 +41,8 @@ EXHIBITS = (
         table_1,
         seeded=False,
         sizes=("authors",),
+        scale=lambda size: "whole files of the authors, as in the paper",
+        belief=NOBODY,
     ),
     Exhibit(
         "fig6a",
@@ -48,25 +53,34 @@ EXHIBITS = (
             Claim("wDMR, dynamic"),
             Claim("wDMR, dynamic / best fixed size", "<=", 1),
         ),
+        scale=drawn_scale,
     ),
-    Exhibit("fig6b", "Submission control cuts the longest profiling delay from 2,105 to 960 s", figure_6b),
+    Exhibit(
+        "fig6b",
+        "Submission control cuts the longest profiling delay from 2,105 to 960 s",
+        figure_6b,
+        scale=drawn_scale,
+    ),
     Exhibit(
         "fig6c",
         "Short jobs end in the profiler about as soon as under SRTF",
         figure_6c,
         (Claim("*dynamic / SRTF", "<", 1.1),),
+        scale=drawn_scale,
     ),
     Exhibit(
         "fig6d",
         "wDMR is robust against errors of run times below 40 %",
         figure_6d,
         tuple(Claim(f"wDMR, {x}_MIX2, noise 40 %", "<=", 0.05, f"wDMR, {x}_MIX2, noise 0 %") for x in "HP"),
+        scale=drawn_scale,
     ),
     Exhibit(
         "fig7a",
         "SLO leases of 15 to 30 minutes have the lowest wDMR",
         figure_7a,
         (Claim("length of the lease with the lowest wDMR"),),
+        scale=drawn_scale,
     ),
     Exhibit(
         "fig7b",
@@ -76,12 +90,14 @@ EXHIBITS = (
             Claim("wDMR, feasibility only", ">", 0, "wDMR, objective"),
             Claim("wDMR, soft, feasibility only", ">", 0, "wDMR, soft, objective"),
         ),
+        scale=drawn_scale,
     ),
     Exhibit(
         "fig7c",
         "Jobs that are refused a guarantee miss their deadlines",
         figure_7c,
         (Claim("wDMR of the unguaranteed*", ">", 0.5),),
+        scale=drawn_scale,
     ),
     Exhibit(
         "fig7d",
@@ -90,30 +106,35 @@ EXHIBITS = (
         (Claim("longest plan of all", "<", 10),),
         seeded=False,
         timed=True,
+        scale=drawn_scale,
     ),
     Exhibit(
         "fig8a",
         "Round-up lowers wDMR where jobs have sizes hostile to consolidation",
         figure_8a,
         (Claim("wDMR, 60 % hostile, without round-up", ">", 0, "wDMR, 60 % hostile, with round-up"),),
+        scale=drawn_scale,
     ),
     Exhibit(
         "fig8b",
         "Local search shortens best effort against consolidation",
         figure_8b,
         (Claim("JCT of best effort, *local search / consolidated", "<", 1),),
+        scale=drawn_scale,
     ),
     Exhibit(
         "fig9ab",
         "Chronus has the lowest wDMR and the shortest best effort on all workloads",
         figure_9ab,
         (Claim(BEST("run times known, "), ">", 0), Claim(BEST(""), ">", 0), *JCTS),
+        scale=drawn_scale,
     ),
     Exhibit(
         "fig9cf",
         "The same at any density of jobs; wDMR grows with it",
         figure_9cf,
         (Claim(BEST("run times known, "), ">", 0), Claim(BEST(""), ">", 0), *JCTS, Claim("wDMR, *% - *%, *", ">", 0)),
+        scale=drawn_scale,
     ),
     Exhibit("fig10", "Simulation and Kubernetes agree", reason="Needs a cluster with Kubernetes.", seeded=False),
     Exhibit(
@@ -127,6 +148,7 @@ EXHIBITS = (
         ),
         seeded=False,
         sizes=("authors",),
+        scale=lambda size: "five days of the authors' 14, 1,270 jobs on 10 nodes of their 120: a run takes minutes",
     ),
     Exhibit(
         "best_effort",
@@ -139,6 +161,7 @@ EXHIBITS = (
         ),
         seeded=False,
         sizes=("authors",),
+        scale=lambda size: "five days of the authors' 14, 1,270 jobs on 10 nodes of their 120: a run takes minutes",
     ),
     Exhibit(
         "guarantee",
@@ -146,6 +169,7 @@ EXHIBITS = (
         guarantee,
         (Claim("guaranteed jobs that are late", "<=", 0),),
         seeded=False,
+        scale=lambda size: SMALLEST,
     ),
 )
 CAUSES = (first_days, reasons)

@@ -268,3 +268,13 @@ def _cluster(nodes: int) -> dict[str, Any]:
 def times(setting: WorkloadSetting, scale: int) -> WorkloadSetting:
     """So many times the nodes and the jobs."""
     return replace(setting, nodes=setting.nodes * scale, jobs=setting.jobs * scale)
+
+
+def drawn_scale(size: ChronusSize) -> str:
+    """Of sections 5.1 to 5.4: the clusters, of which some figures have the first."""
+    made = [
+        f"{jobs} jobs {'of a day' if size.public else 'within hours'} on {nodes} nodes as {name}, the paper "
+        f"{TRACES[name].jobs:,} in {DAYS:g} days on {TRACES[name].nodes}"
+        for name, nodes, jobs, _ in size.clusters
+    ]
+    return f"{'; '.join(made)}: smaller, as a run costs what its days cost"

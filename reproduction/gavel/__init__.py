@@ -1,6 +1,6 @@
 """Gavel's evaluation (sections 2, 7 and appendix A.2)."""
 
-from reproduction.exhibits import PRINTED, Claim, Exhibit
+from reproduction.exhibits import NOBODY, PRINTED, Claim, Exhibit
 from reproduction.gavel.batch import figure_19, table_3
 from reproduction.gavel.cost import section_7_3_cost
 from reproduction.gavel.estimator import figure_14
@@ -11,7 +11,16 @@ from reproduction.gavel.pairs import figure_1b, figure_15
 from reproduction.gavel.program import program
 from reproduction.gavel.rounds import figure_13
 from reproduction.gavel.runtime import figure_12
-from reproduction.gavel.settings import SIZES, GavelSize
+from reproduction.gavel.settings import (
+    SIZES,
+    GavelSize,
+    batch_scale,
+    cost_scale,
+    entities_scale,
+    gpus_of,
+    physical_scale,
+    simulated_scale,
+)
 
 CURVE = Claim("mean JCT*, agnostic / Gavel, * jobs/h", ">", 1)
 LOAD = Claim("highest steady rate, Gavel / agnostic", ">=", 1)
@@ -20,6 +29,7 @@ LOADS = (CURVE, LOAD, *PRINTED)
 HARDWARE = "Measured on GPUs; the built-in speeds are modelled from such statements, so they cannot confirm them."
 
 TITLE = "Gavel"
+BELIEF = "the true ones by type; agnostic lines by their mean over types"
 EXHIBITS = (
     Exhibit(
         "fig1a",
@@ -33,25 +43,48 @@ EXHIBITS = (
         figure_1b,
         (Claim("*(paper: above 1)", ">", 1), Claim("*(paper: below 1)", "<", 1)),
         seeded=False,
+        scale=lambda size: "two models on three types, as in the paper",
+        belief=NOBODY,
     ),
-    Exhibit("tab3", "Physical cluster, simulated: JCT 3.4 h against 5.2 h, makespan 17.9 h against 21.9 h", table_3),
+    Exhibit(
+        "tab3",
+        "Physical cluster, simulated: JCT 3.4 h against 5.2 h, makespan 17.9 h against 21.9 h",
+        table_3,
+        scale=physical_scale,
+    ),
     Exhibit(
         "fig8",
         "LAS, single-GPU jobs: mean JCT up to 3.5 times lower, more load, AlloX matched",
         figure_8,
         LOADS,
+        scale=simulated_scale,
     ),
-    Exhibit("fig9", "LAS, jobs of several GPUs: mean JCT up to 2.2 times lower, more load", figure_9, LOADS),
+    Exhibit(
+        "fig9",
+        "LAS, jobs of several GPUs: mean JCT up to 2.2 times lower, more load",
+        figure_9,
+        LOADS,
+        scale=simulated_scale,
+    ),
     Exhibit(
         "fig10",
         "Finish-time fairness, several GPUs: JCT 3 times, unfairness 2.8 times lower",
         figure_10,
         LOADS,
+        scale=simulated_scale,
     ),
     Exhibit(
-        "cost", "Cost policies: 1.4 times cheaper with 35 % of SLOs missed, 1.23 times with none", section_7_3_cost
+        "cost",
+        "Cost policies: 1.4 times cheaper with 35 % of SLOs missed, 1.23 times with none",
+        section_7_3_cost,
+        scale=cost_scale,
     ),
-    Exhibit("fig11", "Fair over entities as jobs come: 17 % more throughput than a static partition", figure_11),
+    Exhibit(
+        "fig11",
+        "Fair over entities as jobs come: 17 % more throughput than a static partition",
+        figure_11,
+        scale=entities_scale,
+    ),
     Exhibit(
         "fig12",
         "An allocation for 2048 jobs takes less than 10 minutes",
@@ -59,12 +92,14 @@ EXHIBITS = (
         (Claim("*(paper: below*", "<", 600),),
         seeded=False,
         timed=True,
+        scale=lambda size: f"up to {max(size.jobs)} jobs; the paper up to 2048",
     ),
     Exhibit(
         "fig13",
         "Rounds of 6 minutes are almost identical to the ideal; longer rounds cost time",
         figure_13,
         (Claim("*/ ideal*", "<", 1.1), Claim("mean JCT, rounds of*/ of*", ">", 1)),
+        scale=simulated_scale,
     ),
     Exhibit(
         "fig14",
@@ -72,6 +107,7 @@ EXHIBITS = (
         figure_14,
         (Claim("mean JCT, sharing, estimated*", "<", 1.1), Claim("mean JCT, no sharing*", ">", 1)),
         belief="low rank against true",
+        scale=lambda size: f"{gpus_of(size.small)} GPUs, as in the paper, {size.measured} measured jobs",
     ),
     Exhibit(
         "fig15",
@@ -79,20 +115,49 @@ EXHIBITS = (
         figure_15,
         (Claim("pairs that gain*", ">", 50),),
         seeded=False,
+        scale=lambda size: "all pairs of the 26 models, as in the paper",
+        belief=NOBODY,
     ),
-    Exhibit("fig16", "FIFO, single-GPU jobs: JCT 2.7 times lower, 3.8 times with space sharing", figure_16, LOADS),
+    Exhibit(
+        "fig16",
+        "FIFO, single-GPU jobs: JCT 2.7 times lower, 3.8 times with space sharing",
+        figure_16,
+        LOADS,
+        scale=simulated_scale,
+    ),
     Exhibit(
         "fig17",
         "Finish-time fairness, single-GPU jobs: lower JCT, fairer, more load",
         figure_17,
         (CURVE, Claim("mean finish-time fairness*", ">", 1), LOAD),
+        scale=simulated_scale,
     ),
-    Exhibit("fig18", "FIFO, several GPUs: lower JCT, more load, space sharing 1.1 times", figure_18, LOADS),
-    Exhibit("fig19", "Makespan: FIFO 2.5 times, Gandiva 1.4 times as long; 8 % less with space sharing", figure_19),
     Exhibit(
-        "fig20", "Priorities: JCT of high ones 1.5 times, of low ones 2.7 times lower", figure_20, (CURVE, *PRINTED)
+        "fig18",
+        "FIFO, several GPUs: lower JCT, more load, space sharing 1.1 times",
+        figure_18,
+        LOADS,
+        scale=simulated_scale,
     ),
-    Exhibit("fig21", "Fair over entities, first in first out within: throughputs as their weights", figure_21),
+    Exhibit(
+        "fig19",
+        "Makespan: FIFO 2.5 times, Gandiva 1.4 times as long; 8 % less with space sharing",
+        figure_19,
+        scale=batch_scale,
+    ),
+    Exhibit(
+        "fig20",
+        "Priorities: JCT of high ones 1.5 times, of low ones 2.7 times lower",
+        figure_20,
+        (CURVE, *PRINTED),
+        scale=simulated_scale,
+    ),
+    Exhibit(
+        "fig21",
+        "Fair over entities, first in first out within: throughputs as their weights",
+        figure_21,
+        scale=entities_scale,
+    ),
     Exhibit(
         "information",
         "Decisions by estimated speeds are nearly as good as by true ones, and much better than by none",
@@ -102,6 +167,7 @@ EXHIBITS = (
             Claim("mean JCT, Gavel, told nothing / told types", ">", 1),
         ),
         belief="each by several estimators",
+        scale=simulated_scale,
     ),
     Exhibit(
         "program",
@@ -110,6 +176,7 @@ EXHIBITS = (
         (Claim("larger difference, fifo_perf", "<=", 1e-7), Claim("larger difference*", "<=", 2)),
         seeded=False,
         sizes=("authors",),
+        scale=lambda size: "the authors' 100 jobs on 48 GPUs, whole",
     ),
 )
 

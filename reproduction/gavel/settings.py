@@ -242,3 +242,34 @@ def authors_trace(name: str, nodes_of: int = 4) -> Scenario:
 def gpus_of(cluster: str) -> int:
     """GPUs of a cluster written `v100=2x4,...`."""
     return sum(int(node.get("count", 1)) * int(node["gpus"]) for node in parse_cluster(cluster)["nodes"])
+
+
+SMALLER = "smaller, so that many seeds fit a few hours of two cores"
+
+
+def simulated_scale(size: GavelSize) -> str:
+    """Of a figure over loads."""
+    return (
+        f"{gpus_of(size.cluster)} GPUs, {size.measured} measured jobs a point; the paper {PAPER_GPUS} GPUs: {SMALLER}"
+    )
+
+
+def physical_scale(size: GavelSize) -> str:
+    """Of Table 3."""
+    return f"{gpus_of(size.physical)} GPUs; the paper 48, of {size.physical_jobs} jobs there at once or coming"
+
+
+def cost_scale(size: GavelSize) -> str:
+    """Of the cost policies."""
+    return f"{size.cost_jobs} jobs on {gpus_of(size.cluster)} GPUs; the paper 500 on {PAPER_GPUS}: {SMALLER}"
+
+
+def batch_scale(size: GavelSize) -> str:
+    """Of Fig. 19."""
+    jobs = " and ".join(map(str, size.batches))
+    return f"{jobs} jobs on {gpus_of(size.cluster)} GPUs; the paper {PAPER_GPUS} GPUs: {SMALLER}"
+
+
+def entities_scale(size: GavelSize) -> str:
+    """Of Figs. 11 and 21."""
+    return f"{3 * size.entity_jobs} jobs on 9 GPUs; the paper 18 on 9"

@@ -1,22 +1,31 @@
 """Hadar's and HadarE's evaluation (sections IV and VI)."""
 
-from reproduction.exhibits import Claim, Exhibit
+from reproduction.exhibits import NOBODY, SMALLEST, Claim, Exhibit
 from reproduction.hadar.information import information
 from reproduction.hadar.physical import figure_8, figure_9, figure_10
 from reproduction.hadar.quality import table_4
 from reproduction.hadar.scalability import figure_5
-from reproduction.hadar.settings import SIZES, HadarSize
+from reproduction.hadar.settings import (
+    SIZES,
+    HadarSize,
+    length_scale,
+    nodes_scale,
+    trace_scale,
+    training_scale,
+)
 from reproduction.hadar.slots import figure_11, figure_12
 from reproduction.hadar.theorem_2 import theorem_2
 from reproduction.hadar.trace import changed_rounds, figure_3, figure_4, round_length
 
 TITLE = "Hadar"
+BELIEF = "the true ones by type; Tiresias and YARN-CS use none"
 EXHIBITS = (
     Exhibit(
         "fig3",
         "GPU utilisation: YARN-CS highest as it never preempts, Hadar close to it",
         figure_3,
         (Claim("computing / held, YARN-CS", ">=", 99.9), Claim("computing / held, Hadar", ">", 95)),
+        scale=trace_scale,
     ),
     Exhibit(
         "fig4",
@@ -26,6 +35,8 @@ EXHIBITS = (
             Claim(f"{measure} / Hadar")
             for measure in ("TTD, YARN-CS", "TTD, Tiresias", "TTD, Gavel", "median, Gavel", "median, Tiresias")
         ),
+        scale=trace_scale,
+        shares="fig3",
     ),
     Exhibit(
         "fig5",
@@ -34,18 +45,22 @@ EXHIBITS = (
         (Claim("*(paper: below*", "<", 420),),
         seeded=False,
         timed=True,
+        scale=lambda size: f"up to {max(size.decided)} jobs; the paper about 2000",
     ),
     Exhibit(
         "rounds",
         "30 % of the rounds change an allocation",
         changed_rounds,
         (Claim("rounds that change an allocation, Hadar"),),
+        scale=trace_scale,
+        shares="fig3",
     ),
     Exhibit(
         "length",
         "The best round is of 1.5 to 6 minutes, by measure and workload",
         round_length,
         (Claim("TTD, rounds of 1 min 30 s*", "<", 1.1), Claim("median JCT, rounds of 1 min 30 s*", "<", 1.1)),
+        scale=length_scale,
     ),
     Exhibit(
         "fig8",
@@ -53,28 +68,53 @@ EXHIBITS = (
         figure_8,
         (Claim("CRU, * mean over mixes"),),
         seeded=False,
+        scale=nodes_scale,
     ),
-    Exhibit("fig9", "TTD: HadarE 1.79 and 2.12 times as fast as Hadar (AWS, lab)", figure_9, seeded=False),
+    Exhibit(
+        "fig9",
+        "TTD: HadarE 1.79 and 2.12 times as fast as Hadar (AWS, lab)",
+        figure_9,
+        seeded=False,
+        scale=nodes_scale,
+        shares="fig8",
+    ),
     Exhibit(
         "fig10",
         "JCT: HadarE 2.23 and 2.76 times shorter than Gavel's (AWS, lab), in a narrower range",
         figure_10,
         seeded=False,
+        scale=nodes_scale,
+        shares="fig8",
     ),
     Exhibit(
         "tab4",
         "Models trained by forked copies are better: images 91.62 % against 87.34 %",
         table_4,
         (Claim("forked less one node, equal steps*", ">", 0),),
+        scale=training_scale,
+        belief=NOBODY,
     ),
-    Exhibit("fig11", "HadarE's best slot is of 90 s on a fast network, longer on a slow one", figure_11, seeded=False),
-    Exhibit("fig12", "Hadar's best slot depends on cluster and mix", figure_12, seeded=False),
+    Exhibit(
+        "fig11",
+        "HadarE's best slot is of 90 s on a fast network, longer on a slow one",
+        figure_11,
+        seeded=False,
+        scale=nodes_scale,
+    ),
+    Exhibit(
+        "fig12",
+        "Hadar's best slot depends on cluster and mix",
+        figure_12,
+        seeded=False,
+        scale=nodes_scale,
+    ),
     Exhibit(
         "information",
         "HadarE decides well from the beginning by speeds that equation (10) estimates",
         information,
         (Claim("JCT, HadarE, *, told PMI / told types", "<", 1.1),),
         belief="each by several estimators",
+        scale=lambda size: f"Hadar: {length_scale(size)}; HadarE: {nodes_scale(size)}",
     ),
     Exhibit(
         "theorem2",
@@ -82,6 +122,7 @@ EXHIBITS = (
         theorem_2,
         (Claim("OPT / P over 2 alpha", "<=", 1),),
         seeded=False,
+        scale=lambda size: SMALLEST,
     ),
 )
 

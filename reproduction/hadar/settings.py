@@ -118,3 +118,29 @@ def physical(cluster: str, mix: str, scale: float = SCALE) -> Scenario:
     """Section VI: a mix on the `aws` or the `lab` cluster, its jobs' steps scaled."""
     found = hadare_mix(cluster, mix)
     return found.replace(jobs=[job.model_copy(update={"steps": round(scale * job.steps)}) for job in found.jobs])
+
+
+def trace_scale(size: HadarSize) -> str:
+    """Of section IV."""
+    return _scale(size.jobs, size.nodes)
+
+
+def length_scale(size: HadarSize) -> str:
+    """Of its sweep over lengths of a round."""
+    return _scale(size.round_jobs, size.round_nodes)
+
+
+def _scale(jobs: int, nodes: int) -> str:
+    return (
+        f"{jobs} jobs on {12 * nodes} GPUs; the paper 480 on 60, with as many jobs for each GPU: smaller, as many seeds"
+    )
+
+
+def nodes_scale(size: HadarSize) -> str:
+    """Of section VI."""
+    return f"{len(size.mixes)} mixes of jobs on five nodes of each cluster, of the paper's 7"
+
+
+def training_scale(size: HadarSize) -> str:
+    """Of Table IV."""
+    return f"{size.steps} steps of a network of one hidden layer; the paper ResNet-18 and four others, which need GPUs"

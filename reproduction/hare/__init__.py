@@ -1,9 +1,9 @@
 """Hare's evaluation (sections 2.2 and 7)."""
 
-from reproduction.exhibits import PRINTED, Claim, Exhibit
+from reproduction.exhibits import PRINTED, SMALLEST, Claim, Exhibit
 from reproduction.hare.changes import figure_4, reasons
 from reproduction.hare.lemma_2 import lemma_2
-from reproduction.hare.settings import SIZES, HareSize
+from reproduction.hare.settings import SIZES, HareSize, simulated_scale
 from reproduction.hare.simulated import (
     figure_14,
     figure_15,
@@ -19,6 +19,7 @@ AHEAD = Claim("weighted JCT, best of the others / Hare, least*", ">", 1)
 HARDWARE = "Measured on GPUs, which there are none of here."
 
 TITLE = "Hare"
+BELIEF = "the true times of tasks, for all alike; Sched_Homo uses their mean over types, Gavel_FIFO none"
 EXHIBITS = (
     Exhibit(
         "fig2",
@@ -32,6 +33,7 @@ EXHIBITS = (
         "A round whose tasks may run in sequence ends sooner than one at a fixed scale",
         figure_4,
         (Claim("completion of job n*", ">", 1), Claim("weighted JCT*", ">", 1)),
+        scale=simulated_scale,
     ),
     Exhibit(
         "fig5",
@@ -42,6 +44,7 @@ EXHIBITS = (
             Claim("time of an epoch, v100 and v100 / two K80", "<", 1),
         ),
         seeded=False,
+        scale=lambda size: "one or two GPUs, as in the paper",
     ),
     Exhibit(
         "fig6",
@@ -49,6 +52,7 @@ EXHIBITS = (
         figure_6,
         (Claim("time in which the k80*", ">", 95), Claim("time in which the v100*", "<=", 50)),
         seeded=False,
+        scale=lambda size: "one or two GPUs, as in the paper",
     ),
     Exhibit(
         "fig7",
@@ -56,46 +60,71 @@ EXHIBITS = (
         figure_7,
         (Claim("switching / training, Default", ">=", 9), Claim("time in which the GPU computes, Default", "<", 50)),
         seeded=False,
+        scale=lambda size: "one or two GPUs, as in the paper",
     ),
     Exhibit("fig11", "Times of training and synchronising hardly vary between rounds", reason=HARDWARE, seeded=False),
-    Exhibit("tab3", "Time of a switch over that of a task, by model and way of switching", table_3, seeded=False),
+    Exhibit(
+        "tab3",
+        "Time of a switch over that of a task, by model and way of switching",
+        table_3,
+        seeded=False,
+        scale=lambda size: "one or two GPUs, as in the paper",
+    ),
     Exhibit(
         "fig12",
         "Testbed: the others' weighted JCT is 1.91 to 4.05 times Hare's; simulator within 5 %",
         figure_12,
         (Claim("*carried out / planned*", "<=", 1.05), *PRINTED),
+        scale=lambda size: f"{size.testbed_jobs} jobs (the paper does not say how many) on 15 GPUs, as in the paper",
     ),
     Exhibit(
         "fig13",
         "Within 25 min Hare has done 90.5 % of the jobs, Sched_Allox 66.7 %, Sched_Homo 56.5 %",
         figure_13,
         (Claim("jobs done when*"),),
+        scale=lambda size: f"{size.testbed_jobs} jobs (the paper does not say how many) on 15 GPUs, as in the paper",
     ),
     Exhibit(
         "fig14",
         "Ahead at any number of GPUs, Sched_Allox by about 2 times, Gavel_FIFO last",
         figure_14,
         (AHEAD, Claim("Gavel_FIFO has the largest*", ">", 99), *PRINTED),
+        scale=simulated_scale,
     ),
     Exhibit(
         "fig15",
         "With 300 jobs the others take 2.20 to 5.13 times as long; the lead grows with jobs",
         figure_15,
         (AHEAD, Claim("* - Hare, minutes*", ">", 1), *PRINTED),
+        scale=simulated_scale,
     ),
-    Exhibit("fig16", "Ahead at any heterogeneity, Sched_Allox 2 times as long at each", figure_16, (AHEAD, *PRINTED)),
+    Exhibit(
+        "fig16",
+        "Ahead at any heterogeneity, Sched_Allox 2 times as long at each",
+        figure_16,
+        (AHEAD, *PRINTED),
+        scale=simulated_scale,
+    ),
     Exhibit(
         "fig17",
         "More NLP jobs lengthen, more recommendation jobs shorten; Hare stays ahead",
         figure_17,
         (AHEAD, Claim("weighted JCT, Hare, NLP*", ">", 1), Claim("weighted JCT, Hare, Rec.*", "<", 1)),
+        scale=simulated_scale,
     ),
-    Exhibit("fig18", "From 10 to 25 Gbit/s Hare's weighted JCT falls by 31.2 %", figure_18, (AHEAD, *PRINTED)),
+    Exhibit(
+        "fig18",
+        "From 10 to 25 Gbit/s Hare's weighted JCT falls by 31.2 %",
+        figure_18,
+        (AHEAD, *PRINTED),
+        scale=simulated_scale,
+    ),
     Exhibit(
         "fig19",
         "The batch size matters little, but for Sched_Homo",
         figure_19,
         (AHEAD, Claim("weighted JCT, Hare, * B_0 / B_0", ">", 0.9)),
+        scale=simulated_scale,
     ),
     Exhibit(
         "lemma2",
@@ -103,6 +132,7 @@ EXHIBITS = (
         lemma_2,
         (Claim("largest left side of (10)*", "<=", 1),),
         seeded=False,
+        scale=lambda size: SMALLEST,
     ),
 )
 CAUSES = (reasons,)

@@ -122,3 +122,8 @@ def in_gpu_order(instance: HareInstance, order: Sequence[int]) -> HareInstance:
         sync_s=instance.sync_s[:, places],
         free_s=instance.free_s[places],
     )
+
+
+def simulated_scale(size: HareSize) -> str:
+    """Of section 7.3."""
+    return f"{size.of(JOBS)} jobs on {size.of(GPUS)} GPUs where these are not what varies; the paper {JOBS} on {GPUS}"

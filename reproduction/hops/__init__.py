@@ -1,11 +1,18 @@
 """Hops's evaluation (sections 2 and 4.2 to 4.7)."""
 
-from reproduction.exhibits import Claim, Exhibit
+from reproduction.exhibits import SMALLEST, Claim, Exhibit
 from reproduction.hops.ablation import figure_13
 from reproduction.hops.information import information
 from reproduction.hops.physical import figure_7, figure_9, figure_10, reasons, table_3
 from reproduction.hops.planning import figure_14, figure_15
-from reproduction.hops.settings import SIZES, HopsSize
+from reproduction.hops.settings import (
+    SIZES,
+    HopsSize,
+    physical_scale,
+    plan_scale,
+    simulated_scale,
+    sweep_scale,
+)
 from reproduction.hops.simulated import figure_11, figure_12, table_4
 from reproduction.hops.starving import starving
 
@@ -13,6 +20,7 @@ OVER_HOPS = (Claim("* / Hops"), Claim("fragments, Hops", "<", 1))
 HARDWARE = "Measured on GPUs, which there are none of here."
 
 TITLE = "Hops"
+BELIEF = "the true ones: Hops by server, Sia and Gavel by type"
 EXHIBITS = (
     Exhibit(
         "fig1",
@@ -27,6 +35,7 @@ EXHIBITS = (
         figure_7,
         (Claim("mean error, unstable loading, at the end / at first", "<", 1),),
         belief="three layers",
+        scale=physical_scale,
     ),
     Exhibit(
         "fig8", "How long the 25 jobs are", reason="A histogram without numbers; lengths here are ours.", seeded=False
@@ -36,28 +45,50 @@ EXHIBITS = (
         "64 GPUs: makespan 9.51 h against 11.68 (Sia) and 14.46 (Gavel), JCT, waits, latency ratios",
         table_3,
         OVER_HOPS,
+        scale=physical_scale,
     ),
-    Exhibit("fig9", "All of Hops's jobs have a latency ratio up to 0.37", figure_9),
+    Exhibit(
+        "fig9",
+        "All of Hops's jobs have a latency ratio up to 0.37",
+        figure_9,
+        scale=physical_scale,
+        shares="tab3",
+    ),
     Exhibit(
         "fig10",
         "The simulation is similar to the physical cluster",
         figure_10,
         (Claim("JCT, Hops, learned speeds / Hops", "<", 1.1),),
         belief="three layers against single servers",
+        scale=physical_scale,
     ),
     Exhibit(
         "tab4",
         "512 GPUs: makespan 10.48 h against 12.36 and 15.42, largest latency ratio 3.22 against 78.5 and 70.4",
         table_4,
         OVER_HOPS,
+        scale=simulated_scale,
     ),
-    Exhibit("fig11", "The cluster's throughput is higher under Hops", figure_11, (Claim("throughput*", ">", 1),)),
-    Exhibit("fig12", "Largest finish-time fairness 2.15 against 28.27 (Sia) and 32.01 (Gavel)", figure_12),
+    Exhibit(
+        "fig11",
+        "The cluster's throughput is higher under Hops",
+        figure_11,
+        (Claim("throughput*", ">", 1),),
+        scale=simulated_scale,
+        shares="tab4",
+    ),
+    Exhibit(
+        "fig12",
+        "Largest finish-time fairness 2.15 against 28.27 (Sia) and 32.01 (Gavel)",
+        figure_12,
+        scale=simulated_scale,
+    ),
     Exhibit(
         "fig13",
         "LAS, SJF and SRTF let jobs wait 80 times as long as they run, LR at most 3; JCT by arrival rate",
         figure_13,
         (Claim("max LR, priority LR", "<=", 3), Claim("max LR*", ">", 80), Claim("mean JCT*most*", ">", 0)),
+        scale=sweep_scale,
     ),
     Exhibit(
         "fig14",
@@ -66,6 +97,7 @@ EXHIBITS = (
         (Claim("plan with a gap of 1 %*", "<", 10), Claim("plans whose gap*", ">", 50)),
         seeded=False,
         timed=True,
+        scale=plan_scale,
     ),
     Exhibit(
         "fig15",
@@ -73,6 +105,7 @@ EXHIBITS = (
         figure_15,
         (Claim("jobs in the window,*over*", "<", 1.1),),
         seeded=False,
+        scale=plan_scale,
     ),
     Exhibit(
         "information",
@@ -80,6 +113,7 @@ EXHIBITS = (
         information,
         (Claim("*, Sia, told bootstrapped / told types", ">", 1),),
         belief="each by several estimators",
+        scale=physical_scale,
     ),
     Exhibit(
         "starving",
@@ -87,6 +121,7 @@ EXHIBITS = (
         starving,
         (Claim("largest latency ratio", "<=", 3),),
         seeded=False,
+        scale=lambda size: SMALLEST,
     ),
 )
 CAUSES = (reasons,)

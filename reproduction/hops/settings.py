@@ -10,6 +10,8 @@ from workbench.scenario.presets.hops import JOBS, hops_64, hops_512_jobs
 from workbench.scenario.scenario import Scenario
 
 HOUR = 3600.0
+GPUS = 512
+"""paper: 4.3."""
 ROUND_S = 300.0
 """ours: the paper does not print it; all three schedulers have the same."""
 RATE = 100
@@ -162,3 +164,28 @@ def with_sizes(scenario: Scenario, choose: Callable[[Job], tuple[int, ...] | Non
 def from_median(job: Job) -> tuple[int, ...]:
     """A job's sizes from its median up."""
     return tuple(n for n in job.sizes if n >= job.gpus)
+
+
+def physical_scale(size: HopsSize) -> str:
+    """Of section 4.2."""
+    return f"{size.physical} jobs on 64 GPUs; the paper 25 on 64"
+
+
+def simulated_scale(size: HopsSize) -> str:
+    """Of sections 4.3 and 4.4."""
+    return _scale(size.simulated, size.shrink)
+
+
+def sweep_scale(size: HopsSize) -> str:
+    """Of sections 4.5 and 4.6."""
+    return _scale(size.sweep, size.sweep_shrink)
+
+
+def _scale(jobs: int, shrink: int) -> str:
+    made = f"{jobs} jobs on {round(GPUS / shrink)} GPUs; the paper {JOBS} on {GPUS}"
+    return made if shrink == 1 else f"{made}: smaller, so that many seeds fit a few hours of two cores"
+
+
+def plan_scale(size: HopsSize) -> str:
+    """Of section 4.7."""
+    return f"one plan at a time, {round(GPUS / size.plan_shrink)} GPUs where they are not what varies; the paper {GPUS}"

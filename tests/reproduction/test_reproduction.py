@@ -205,9 +205,7 @@ def test_one_exhibit_is_run_by_its_command_kept_and_shown(tmp_path: Path, capsys
     argv = ["run", "gavel.fig1b", "--processes", "1", "--out", str(tmp_path)]
     assert main(argv) == 0
     first, kept = capsys.readouterr(), (tmp_path / "gavel.fig1b.csv").read_bytes()
-    assert (
-        "deterministic, speeds told each as its paper says: reproduced" in first.out and "Left: 0 exhibits" in first.err
-    )
+    assert "deterministic: reproduced (speeds: no scheduler is asked)" in first.out and "Left: 0 exhibits" in first.err
     assert main(argv) == 0 and "kept" not in capsys.readouterr().err
     assert (tmp_path / "gavel.fig1b.csv").read_bytes() == kept
     assert main(["table", "--json", "--out", str(tmp_path)]) == 0
@@ -228,6 +226,15 @@ def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it
             assert (row["id"] in gap.GAPS) == (row["no_gap"] == ""), row["id"]
         for shown in (row["authors_data"], row["built_in_data"]):
             if shown:
+                assert shown["belief"] and shown["scale"], row["id"]
+                several = [
+                    each for each in shown["claims"] if each["seeds"] > 1 and None not in (each["low"], each["high"])
+                ]
+                wide = any(each["high"] - each["low"] > 0.1 * abs(each["ours"]) for each in several)
+                few = isinstance(shown["seeds"], int) and shown["seeds"] < runner.MOST
+                assert shown["more"] == (
+                    {**shown["more"], "seeds": runner.MOST - shown["seeds"]} if wide and few else None
+                )
                 assert shown["claims"] and shown["seeds"] and shown["machine_s"] >= 0, row["id"]
                 assert shown["commit"] and "+" not in shown["commit"], row["id"]
                 assert shown["command"].startswith(f"python -m reproduction run {row['id']} --size "), row["id"]
@@ -297,7 +304,7 @@ def test_a_gap_adds_up_from_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
 
     paper = Reproduction("p", "P", {"tiny": TwoNumbers()}, (Exhibit("x", "says", compute),), ())
     monkeypatch.setattr(gap, "exhibits", lambda: {"p.x": paper.exhibits[0]})
-    monkeypatch.setattr(gap, "reproductions", lambda: (paper,))
+    monkeypatch.setattr(gap, "sizes_of", lambda name: paper.sizes)
     monkeypatch.setattr(gap, "GAPS", {"p.x": gap.Causes("tiny", {}, ("m",), {"a": {"a": 1.0}, "b": {"b": 1.0}})})
     found = gap.gap("p.x").set_index("cause")[["from_ours", "from_all"]]
     assert found.loc["a"].tolist() == found.loc["b"].tolist() == [1.0, 2.0]
