@@ -9,9 +9,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from reproduction.causes import COLUMNS as GAP_COLUMNS
+from reproduction.causes import GAPS, gap, seeds_of
 from reproduction.exhibits import findings, verdict
-from reproduction.gap import COLUMNS as GAP_COLUMNS
-from reproduction.gap import GAPS, gap, seeds_of
 from reproduction.registry import chosen, exhibits, size_name
 from reproduction.results import FOLDER, KeptResults, commit
 from reproduction.runner import MOST, Cell, cpu_s, run, wanted

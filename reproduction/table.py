@@ -9,10 +9,10 @@ from typing import Any
 
 import pandas as pd
 
+from reproduction.causes import COLUMNS as GAP_COLUMNS
+from reproduction.causes import GAPS, NOT_PARTED, seeds_of
 from reproduction.exhibits import Exhibit, Finding, findings, verdict
 from reproduction.figure import as_html
-from reproduction.gap import COLUMNS as GAP_COLUMNS
-from reproduction.gap import GAPS, NOT_PARTED, seeds_of
 from reproduction.registry import exhibits, sizes_of
 from reproduction.results import KeptResults
 from reproduction.runner import MOST, wanted

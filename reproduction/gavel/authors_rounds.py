@@ -6,6 +6,7 @@ the first thing to look at in the first round that differs are the shares, and w
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +15,9 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from reproduction.gavel.settings import sharing
+from workbench.base.errors import InputError
 from workbench.base.files import parse_json
+from workbench.scenario.public_traces import VARIABLE
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import convert
 from workbench.session.api import simulate
@@ -50,9 +53,11 @@ class RoundDifference(NamedTuple):
         )
 
 
-def first_difference(case: Path, data: Path) -> RoundDifference | None:
+def first_difference(case: Path, data: Path | None = None) -> RoundDifference | None:
     """Of a log of the authors' max-min fairness (`sim_rounds_*.json`); None if every round has the same jobs on the
-    same types. data: the folder of their traces and throughputs."""
+    same types. data: the folder of their traces and throughputs, by default `gavel` in the one that WORKBENCH_DATA
+    names. Raises InputError without either."""
+    data = data or _given()
     log = parse_json(case.read_text(encoding="utf-8"))
     scenario = _scenario(log["header"], data)
     run = simulate(scenario, "gavel.max_min_fairness", {"preset": "authors", "round_s": log["header"]["round_s"]})
@@ -63,6 +68,13 @@ def first_difference(case: Path, data: Path) -> RoundDifference | None:
         if theirs != ours and theirs:  # in a round without jobs they only compute shares
             return _difference(log, run, numbers, row, theirs, ours)
     return None
+
+
+def _given() -> Path:
+    folder = os.environ.get(VARIABLE)
+    if not folder:
+        raise InputError(VARIABLE, folder, "the folder that has the authors' files in `gavel`, or data=")
+    return Path(folder) / "gavel"
 
 
 def _difference(

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from reproduction import COLUMNS, Entry, PaperFigure, exhibits, gap, runner, table
+from reproduction import COLUMNS, Entry, PaperFigure, causes, exhibits, gap, runner, table
 from reproduction.__main__ import main
 from reproduction.chronus.best_effort import LINES, Longer, best_effort
 from reproduction.chronus.lines import THEMIS
@@ -70,14 +70,14 @@ def test_every_gap_is_of_measures_that_there_are_and_of_fields_of_a_size(
     for paper in reproductions():
         made = dict(zip(paper.figures, evaluated(paper.name), strict=True))
         for exhibit in paper.exhibits:
-            causes = gap.GAPS.get(f"{paper.name}.{exhibit.name}")
-            if causes is None or exhibit.compute is None:
+            parted = causes.GAPS.get(f"{paper.name}.{exhibit.name}")
+            if parted is None or exhibit.compute is None:
                 continue
-            start = replace(paper.sizes[causes.size], **causes.base)
-            for cause, fields in causes.fields.items():
+            start = replace(paper.sizes[parted.size], **parted.base)
+            for cause, fields in parted.fields.items():
                 assert replace(start, **fields) != start, (exhibit.name, cause)
             measures = [row.measure for row in made[exhibit.compute].rows]
-            for pattern in causes.measures:
+            for pattern in parted.measures:
                 fits = any(fnmatchcase(measure, pattern) for measure in measures)
                 assert fits or pattern in above, (exhibit.name, pattern)
 
@@ -223,7 +223,7 @@ def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it
             assert [line["cause"] for line in lines].count("unexplained") == len({line["measure"] for line in lines})
             assert row["gap"]["seeds"] and row["gap"]["commit"] and "+" not in row["gap"]["commit"], row["id"]
         if row["verdict"] in table.UNLIKE:  # either its causes can be parted, or a sentence says why not
-            assert (row["id"] in gap.GAPS) == (row["no_gap"] == ""), row["id"]
+            assert (row["id"] in causes.GAPS) == (row["no_gap"] == ""), row["id"]
         for shown in (row["authors_data"], row["built_in_data"]):
             if shown:
                 assert shown["belief"] and shown["scale"], row["id"]
@@ -303,18 +303,18 @@ def test_a_gap_adds_up_from_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
         return PaperFigure("F", "t", (Entry("m", "1", 10.0, 3.0 + size.a + size.b + size.a * size.b, "w.", "s"),))
 
     paper = Reproduction("p", "P", {"tiny": TwoNumbers()}, (Exhibit("x", "says", compute),), ())
-    monkeypatch.setattr(gap, "exhibits", lambda: {"p.x": paper.exhibits[0]})
-    monkeypatch.setattr(gap, "sizes_of", lambda name: paper.sizes)
-    monkeypatch.setattr(gap, "GAPS", {"p.x": gap.Causes("tiny", {}, ("m",), {"a": {"a": 1.0}, "b": {"b": 1.0}})})
-    found = gap.gap("p.x").set_index("cause")[["from_ours", "from_all"]]
+    monkeypatch.setattr(causes, "exhibits", lambda: {"p.x": paper.exhibits[0]})
+    monkeypatch.setattr(causes, "sizes_of", lambda name: paper.sizes)
+    monkeypatch.setattr(causes, "GAPS", {"p.x": causes.Causes("tiny", {}, ("m",), {"a": {"a": 1.0}, "b": {"b": 1.0}})})
+    found = gap("p.x").set_index("cause")[["from_ours", "from_all"]]
     assert found.loc["a"].tolist() == found.loc["b"].tolist() == [1.0, 2.0]
     assert found.loc["interaction"].tolist() == [1.0, -1.0] and found.loc["unexplained"].tolist() == [4.0, 4.0]
     with pytest.raises(InputError, match=r"p\.x"):
-        gap.gap("p.y")
+        gap("p.y")
     for sign, value, left in (("<", 10.0, 0.0), (">", 10.0, 4.0)):  # with all it is 6
         claimed = {"p.x": replace(paper.exhibits[0], claims=(Claim("m", sign, value),))}
-        monkeypatch.setattr(gap, "exhibits", lambda claimed=claimed: claimed)
-        found = gap.gap("p.x").set_index("cause")["from_ours"]
+        monkeypatch.setattr(causes, "exhibits", lambda claimed=claimed: claimed)
+        found = gap("p.x").set_index("cause")["from_ours"]
         assert found["unexplained"] == left and found[f"paper, {sign} 10"] == value
 
 

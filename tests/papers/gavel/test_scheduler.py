@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction.gavel.authors_rounds import first_difference
+from reproduction import first_difference
 from tests.baselines.mechanisms.support import look, make
+from workbench.base.errors import InputError
 from workbench.baselines.mechanisms import priority
 from workbench.baselines.mechanisms.priority import PolicyAnswer
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
@@ -127,9 +128,15 @@ def test_the_tiny_simulation_with_our_own_shares(log: dict[str, Any], tiny: Scen
     assert run.end_s == pytest.approx(log["makespan"], rel=0.02)
 
 
-def test_the_first_round_that_differs_has_other_shares_of_the_same_objective(shared: Path) -> None:
+def test_the_first_round_that_differs_has_other_shares_of_the_same_objective(
+    shared: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """With our own shares; what the difference says is what the log and our run have in that round."""
-    found = first_difference(shared / TINY, shared / "data/gavel")
+    monkeypatch.delenv("WORKBENCH_DATA", raising=False)
+    with pytest.raises(InputError, match="WORKBENCH_DATA"):
+        first_difference(shared / TINY)
+    monkeypatch.setenv("WORKBENCH_DATA", str(shared / "data"))
+    found = first_difference(shared / TINY)
     assert found is not None and found.round > 10 and found.theirs != found.ours
     assert abs(found.share) > 0.01 and found.level_ours == pytest.approx(found.level_theirs, rel=1e-6)
     assert "another point among the optima" in str(found) and f"round {found.round} " in str(found)
