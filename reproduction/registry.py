@@ -22,13 +22,14 @@ SMALLEST = "tiny"
 @dataclass(frozen=True)
 class Reproduction:
     """A paper's evaluation. name: of its module; sizes: by name; exhibits: in the paper's order; causes: functions as
-    theirs of what the paper does not have, why its numbers differ."""
+    theirs of what the paper does not have, why its numbers differ; belief: that of its exhibits but where they say."""
 
     name: str
     title: str
     sizes: Mapping[str, Any]
     exhibits: tuple[Exhibit, ...]
     causes: tuple[Callable[[Any], PaperFigure], ...]
+    belief: str = ""
 
     @property
     def figures(self) -> tuple[Callable[[Any], PaperFigure], ...]:
@@ -48,7 +49,7 @@ def reproductions() -> tuple[Reproduction, ...]:
         if hasattr(loaded, "EXHIBITS"):
             causes = getattr(loaded, "CAUSES", ())
             told = tuple(replace(each, belief=each.belief or loaded.BELIEF) for each in loaded.EXHIBITS)
-            found.append(Reproduction(module.name, loaded.TITLE, loaded.SIZES, told, causes))
+            found.append(Reproduction(module.name, loaded.TITLE, loaded.SIZES, told, causes, loaded.BELIEF))
     return tuple(found)
 
 

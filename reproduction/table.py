@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -13,9 +14,11 @@ from reproduction.causes import COLUMNS as GAP_COLUMNS
 from reproduction.causes import GAPS, NOT_PARTED, seeds_of
 from reproduction.exhibits import Exhibit, Finding, findings, verdict
 from reproduction.figure import as_html
-from reproduction.registry import exhibits, sizes_of
+from reproduction.registry import exhibits, reproductions, sizes_of
 from reproduction.results import KeptResults
 from reproduction.runner import MOST, wanted
+from workbench.base.errors import counted
+from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 
 AUTHORS, TINY = "authors", "tiny"
@@ -127,6 +130,7 @@ class Evidence:
     a difference is worth where that is kept."""
 
     def __init__(self, paper: str, results: KeptResults | None = None) -> None:
+        self.paper = paper
         self.rows = [row for row in rows(results) if row["id"].split(".")[0] == paper]
 
     @property
@@ -145,16 +149,41 @@ class Evidence:
         return pd.DataFrame(lines, columns=names).astype(floats)
 
     def _repr_html_(self) -> str:
+        plain = next(each.belief for each in reproductions() if each.name == self.paper)
         short = [
-            (row["id"], row["verdict"], row["paper"], row["reason"] or row["no_gap"], row["scale"] or "",
-             told_seeds(row), row["belief"] or "", row["command"] or "")
+            (row["id"], row["verdict"], row["paper"],
+             "; ".join(filter(None, (row["scale"], row["reason"], row["no_gap"]))), told_seeds(row),
+             (row["belief"] or "").replace(plain, ""), row["command"] or "")
             for row in self.rows
         ]  # fmt: skip
-        names = ["exhibit", "verdict", "the paper", "why", "scale", "seeds", "speeds told", "command"]
-        overview = pd.DataFrame(short, columns=names)
+        names = ["exhibit", "verdict", "the paper", "scale, or why not", "seeds", "speeds", "command"]
         gaps = [
-            pd.DataFrame(row["gap"]["lines"]).fillna(math.nan).assign(exhibit=row["id"], seeds=row["gap"]["seeds"])
+            f"<p>{row['id']}, {told_gap(row['gap'])}</p>{as_html(parted(row['gap']['lines']))}"
             for row in self.rows
             if row["gap"]
         ]
-        return as_html(overview) + as_html(self.table) + "".join(map(as_html, gaps))
+        return (
+            f"<p>Speeds that schedulers are told, where a line has no others: {html.escape(plain)}.</p>"
+            f"{as_html(pd.DataFrame(short, columns=names))}{as_html(self.table)}{''.join(gaps)}"
+        )
+
+
+def told_gap(gap: Mapping[str, Any]) -> str:
+    """What stands above a gap on a page."""
+    seeds = counted(gap["seeds"], "seed") if isinstance(gap["seeds"], int) else gap["seeds"]
+    return (
+        f"size {gap['size']}, {seeds}: how much each cause moves a measure, taken in first / left out last, and what "
+        "is left to the paper's"
+    )
+
+
+def parted(lines: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """A line for each measure: ours, each cause from both ends, interaction, with all, the paper, unexplained."""
+    made: dict[str, dict[str, str]] = {}
+    for line in lines:
+        cause, (first, last) = str(line["cause"]), (line["from_ours"], line["from_all"])
+        ends = ["" if end is None else short_number(float(end)) for end in (first, last)]
+        text = ends[0] if ends[0] == ends[1] else " / ".join(ends)
+        name, _, sign = cause.partition(", ") if cause.startswith("paper") else (cause, "", "")
+        made.setdefault(str(line["measure"]), {})[name] = sign or text
+    return pd.DataFrame([{"measure": measure, **cells} for measure, cells in made.items()]).fillna("")
