@@ -26,6 +26,7 @@ ALIKE = "deterministic"
 """The seeds of a result that is the same for all of them, as that of a trace is."""
 UNLIKE = ("partly", "contradicted")
 """Verdicts whose causes are asked for."""
+NOT_YET = "Its causes are not computed: python -m reproduction gap"
 BUILT_IN = ("full", "middle", "small")
 """Sizes with built-in data of which the table shows the first that was computed; tiny is for tests."""
 
@@ -47,6 +48,7 @@ def _row(name: str, exhibit: Exhibit, results: KeptResults) -> dict[str, Any]:
     size = next((each for each in BUILT_IN if each in there), None)
     built_in = _at(name, exhibit, results, size) if size else None
     shown: dict[str, Any] = authors or built_in or {"verdict": verdict(exhibit, ())}
+    gap = _gap(name, results)
     names = ("verdict", "settings", "scale", "seeds", "more", "interval", "command", "commit", "machine_s", "belief")
     return {
         "id": name,
@@ -56,8 +58,8 @@ def _row(name: str, exhibit: Exhibit, results: KeptResults) -> dict[str, Any]:
         "seeds": shown.get("seeds") or (None if exhibit.seeded else exhibit.told(0)),
         "authors_data": authors,
         "built_in_data": built_in,
-        "gap": _gap(name, results),
-        "no_gap": "" if shown["verdict"] not in UNLIKE else NOT_PARTED.get(name, ""),
+        "gap": gap,
+        "no_gap": "" if gap or shown["verdict"] not in UNLIKE else NOT_PARTED.get(name, f"{NOT_YET} {name}"),
     }
 
 

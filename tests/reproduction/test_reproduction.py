@@ -222,8 +222,9 @@ def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it
             lines = row["gap"]["lines"]
             assert [line["cause"] for line in lines].count("unexplained") == len({line["measure"] for line in lines})
             assert row["gap"]["seeds"] and row["gap"]["commit"] and "+" not in row["gap"]["commit"], row["id"]
-        if row["verdict"] in table.UNLIKE:  # either its causes can be parted, or a sentence says why not
-            assert (row["id"] in causes.GAPS) == (row["no_gap"] == ""), row["id"]
+        if row["verdict"] in table.UNLIKE:  # its causes are parted or can be, or a sentence says why not
+            assert (row["gap"] is None) == (row["no_gap"] != ""), row["id"]
+            assert row["id"] in causes.GAPS or row["no_gap"] == causes.NOT_PARTED[row["id"]], row["id"]
         for shown in (row["authors_data"], row["built_in_data"]):
             if shown:
                 assert shown["belief"] and shown["scale"], row["id"]
