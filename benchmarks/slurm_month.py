@@ -1,4 +1,4 @@
-"""A month of a Slurm site from its log to an answer: convert, calibrate, six pairs of runs, the page."""
+"""Days of a Slurm site from its log to an answer: convert, calibrate, six pairs of runs, the page."""
 
 from __future__ import annotations
 
@@ -9,21 +9,26 @@ from pathlib import Path
 
 from benchmarks.case import Work
 
-GPUS_OF_A_NODE, DAYS, JOBS_OF_A_NODE, LOAD = 8, 30, 120, 0.94
-CHANGE = "outage rack=a100-r1 from 7 d to 14 d, drain"
+GPUS_OF_A_NODE, JOBS_OF_A_NODE, JOBS_OF_A_DAY, LOAD = 8, 120, 1000, 0.94
+LEAST_NODES, LEAST_DAYS = 5, 2
+"""A node of each type, and more than a day to draw from."""
+CHANGE = "outage rack=a100-r1 from {:g} d to {:g} d, drain"
 
 
 def slurm_month(bootstrap: bool) -> Callable[[int], Work]:
-    """A benchmark of so many jobs, 15 of a GPU (30,000 on 2,000), which the tests' own scheduler has scheduled before.
+    """A benchmark of so many jobs, which the tests' own scheduler has scheduled: 30,000 in 30 days on 2,000 GPUs.
 
+    With fewer jobs there are fewer nodes and days: a decision a minute while somebody waits costs the same then.
     bootstrap: whether pairs differ in their days, which makes twelve runs; by seed, as Slurm draws nothing, two.
     """
 
     def prepare(jobs: int) -> Work:
         from tests.scenario.traces.slurm_month import demand, schedule, written
 
-        folder, nodes = tempfile.TemporaryDirectory(), jobs // JOBS_OF_A_NODE
-        files = written(Path(folder.name), schedule(demand(jobs, DAYS, nodes, LOAD, 1), nodes), nodes)
+        folder = tempfile.TemporaryDirectory()
+        nodes, days = max(LEAST_NODES, jobs // JOBS_OF_A_NODE), max(LEAST_DAYS, jobs // JOBS_OF_A_DAY)
+        files = written(Path(folder.name), schedule(demand(jobs, days, nodes, LOAD, 1), nodes), nodes)
+        change = CHANGE.format(7 * days / 30, 14 * days / 30)
 
         def work() -> str:
             import workbench
@@ -35,7 +40,7 @@ def slurm_month(bootstrap: bool) -> Callable[[int], Work]:
             found = workbench.calibrate(scenario, processes=processes)
             scenario = found.kept(scenario)
             answer = workbench.what_if(
-                scenario, "slurm", CHANGE, seeds=range(6), bootstrap=bootstrap, processes=processes
+                scenario, "slurm", change, seeds=range(6), bootstrap=bootstrap, processes=processes
             )
             answer.report(Path(folder.name, "answer.html"), force=True)
             return f"{found.verdict}, {nodes * GPUS_OF_A_NODE} GPUs, {len(answer.question.seeds)} pairs"

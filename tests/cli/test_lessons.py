@@ -139,7 +139,12 @@ def test_a_grade_that_is_ended_leaves_neither_process_nor_folder(tmp_path, numbe
     endless = "import os\nopen('pid.txt', 'w').write(str(os.getpid()) + ' ')\nwhile True:\n    pass"
     made = notebook(tmp_path / "n.ipynb", endless)
     command = [sys.executable, "-m", "workbench", "grade", str(made), "-o", str(tmp_path / "g.csv")]
-    with subprocess.Popen(command, env=os.environ | {"TMPDIR": str(scratch)}, stderr=subprocess.DEVNULL) as grade:
+    with subprocess.Popen(
+        command,
+        env=os.environ | {"TMPDIR": str(scratch)},
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL),  # under nohup it would be ignored
+    ) as grade:
         while not (text := "".join(path.read_text() for path in scratch.glob("*/pid.txt"))).endswith(" "):
             assert grade.poll() is None
             time.sleep(0.05)

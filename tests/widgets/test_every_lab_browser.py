@@ -42,7 +42,11 @@ BEGIN = {"Compare": "lab.set(seeds=2)\nlab.compare()", "What if": "lab.run()"}
 HIGH = 720
 AUDIT = """async lab => {
     const runOnly = {type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]};
-    const found = await axe.run(lab, {runOnly, resultTypes: ["violations"]});
+    const others = [...document.querySelectorAll(".jp-OutputArea-output")].filter(output => !output.contains(lab));
+    const places = others.map(() => document.createComment("")); // axe-core reads the whole page, whatever it is asked
+    others.forEach((output, i) => output.replaceWith(places[i]));
+    const found = await axe.run(lab, {runOnly, resultTypes: ["violations"]})
+        .finally(() => others.forEach((output, i) => places[i].replaceWith(output)));
     return found.violations.filter(one => ["serious", "critical"].includes(one.impact))
         .flatMap(one => one.nodes.map(node => [one.id, node.target.join(" "), node.html.slice(0, 160)]));
 }"""
@@ -89,9 +93,13 @@ def test_every_page_of_every_lab_and_the_saved_notebook_without_a_kernel(
                 shot(page, f"every-{theme}-{name}-{title}")
                 heights.add(tuple(lab.evaluate("e => [e.scrollHeight, e.offsetHeight, e.scrollWidth > e.clientWidth]")))
                 comes_true(page, f"lab => ({CUT_PICTURE})(lab).length === 0", lab.element_handle(), f"{name}, {title}")
-                comes_true(page, NAMED, lab.element_handle(), f"{name}, {title}: names of all controls")
-                wrong = [("cut", text) for text in lab.evaluate(CLIPPED)] + answered(page, AUDIT, lab.element_handle())
-                if wrong:
+                for _ in range(2):  # a control may come between: what is said of it then is not said again
+                    comes_true(page, NAMED, lab.element_handle(), f"{name}, {title}: names of all controls")
+                    wrong = [("cut", text) for text in lab.evaluate(CLIPPED)]
+                    wrong += answered(page, AUDIT, lab.element_handle())
+                    if not wrong:
+                        break
+                else:
                     found[f"{name}, {title}, {theme}"] = wrong
             assert len(heights) == 1 and max(heights)[1] <= HIGH and not max(heights)[2], (name, heights)
     assert not found, json.dumps(found, indent=1)
