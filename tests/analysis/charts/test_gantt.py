@@ -53,6 +53,13 @@ def test_the_same_scenario_has_the_same_specification_whatever_was_decided(by: A
     assert gantt(table.head(0), rows, None, cluster=CLUSTER, by=by, end_s=6 * ROUND_S).named() == one
 
 
+def test_a_drawing_says_in_words_when_its_own_schedule_ends() -> None:
+    """Also on an axis that is longer, as it has another schedule beside it."""
+    one, done = timeline(interval("a", 0, "j0", 0, 9720)), jobs(j0=9720)
+    assert gantt(one, done, cluster=CLUSTER, end_s=10080).label.endswith(" GPUs, until 2 h 42 min.")
+    assert gantt(one.head(0), done, cluster=CLUSTER, end_s=10080).label.endswith(" GPUs, until 0 s.")
+
+
 def test_parameters_select_a_job_and_play_back() -> None:
     drawing = gantt(*everything(), cluster=CLUSTER, selected="j1", until_s=900.0)
     spec = drawing.named()

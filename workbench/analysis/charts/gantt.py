@@ -41,12 +41,12 @@ from workbench.analysis.charts.gantt_data import (
     round_grid,
     slot_bars,
     slot_rows,
-    spoken,
     time_span,
 )
 from workbench.analysis.charts.gantt_layers import Margin, layers, overview_layers
 from workbench.analysis.metrics.rounds import moments_s
 from workbench.base.errors import InputError
+from workbench.base.units import format_duration
 from workbench.scenario.cluster import Cluster
 from workbench.simulation.run import Run
 from workbench.simulation.schema import TIMELINE
@@ -125,7 +125,8 @@ def gantt(
         "before": outlines(before, rows, few),
         "message": message("" if len(bars) else "No jobs" if by == "job" and jobs.empty else "Nothing ran"),
     }
-    label = f"{title}: {len(jobs)} jobs, {len(slots)} GPUs, {spoken(span[1])}."
+    last_s = float(timeline["end_s"].max()) if len(timeline) else 0.0
+    label = f"{title}: {len(jobs)} jobs, {len(slots)} GPUs, until {format_duration(last_s, parts=2)}."
     left = round(NAMES_ROOM * names, 1) if many else 0.0
     chart, as_written = _chart(frame, margin, left, title, note, selected, until_s)
     params = {"selected": selected, "until": until_s, "at": None, "gpus": None}

@@ -22,7 +22,6 @@ from workbench.analysis.charts.gantt_bars import (
     thinned,
 )
 from workbench.base.errors import counted
-from workbench.base.rounding import short_number
 
 By = Literal["slot", "job"]
 Colour = Literal["job", "type", "model", "entity", "size", "outcome"]
@@ -430,9 +429,3 @@ def behind(bars: pd.DataFrame, jobs: pd.DataFrame) -> pd.DataFrame:
         bars = bars.assign(model=bars["job"].map(models(jobs)).fillna("").astype("str"))
     order = np.lexsort((bars["where"].to_numpy(object), bars["start_s"].to_numpy(float)))
     return bars[BAR_COLUMNS[:11]].iloc[order].reset_index(drop=True)
-
-
-def spoken(seconds: float) -> str:
-    """A time in words."""
-    unit = theme.time_unit(seconds)
-    return f"{short_number(seconds / unit.seconds)} {unit.name}"
