@@ -272,9 +272,9 @@ def times(setting: WorkloadSetting, scale: int) -> WorkloadSetting:
 
 def drawn_scale(size: ChronusSize) -> str:
     """Of sections 5.1 to 5.4: the clusters, of which some figures have the first."""
-    made = [
-        f"{jobs} jobs {'of a day' if size.public else 'within hours'} on {nodes} nodes as {name}, the paper "
-        f"{TRACES[name].jobs:,} in {DAYS:g} days on {TRACES[name].nodes}"
-        for name, nodes, jobs, _ in size.clusters
-    ]
+    made = []
+    for name, nodes, jobs, _ in size.clusters:
+        ours = "single days of the authors' file, a part of their jobs" if size.public else f"{jobs} jobs within hours"
+        paper = f"{TRACES[name].jobs:,} in {DAYS:g} days on {TRACES[name].nodes}"
+        made.append(f"{ours} on {nodes} nodes as {name}, the paper {paper}")
     return f"{'; '.join(made)}: smaller, as a run costs what its days cost"
