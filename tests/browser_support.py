@@ -46,11 +46,16 @@ LONGEST = (
     BROWSER,
     "tests/test_notebooks.py",
     *TOGETHER,
+    "tests/test_dashboard_places.py",
+    "tests/cli/test_streams.py",
     "tests/test_run_cases.py",
     "tests/fuzz/test_fuzz.py",
-    "tests/test_dashboard_places.py",
+    "tests/test_benchmarks.py",
+    "tests/test_dashboard.py",
     "tests/test_contributing.py",
+    "tests/cli/test_lessons.py",
     "tests/test_docs_questions.py",
+    "tests/baselines/slurm/test_log_a.py",
 )
 """They come first, in this order. pytest-xdist goes on with the files of most tests, and would end with these."""
 SCREEN = (1280, 900)

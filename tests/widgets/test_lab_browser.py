@@ -505,7 +505,7 @@ def test_nothing_is_cut_off(page: Page, lab_server: Server, problems: Problems) 
         expect(page.locator(".wb-present-bar")).to_be_hidden()
         for width in (NARROW, WIDE):
             page.set_viewport_size({"width": width, "height": SCREEN[1]})
-            page.wait_for_timeout(700)
+            answered(page, SETTLED)
             look_for_what_is_cut(page, f"dark-{width}")
             ends = [page.locator(f".wb-top {x}").bounding_box() for x in (".wb-set-up", ".wb-present-begin")]
             assert ends[0] is not None and ends[1] is not None
@@ -520,7 +520,7 @@ def look_for_what_is_cut(page: Page, name: str) -> None:
     page.locator("button.wb-set-up").click()
     for i in range(4):
         page.locator(".wb-left .lm-TabBar-tab").nth(i).click()
-        page.wait_for_timeout(400)
+        answered(page, SETTLED)
         shot(page, f"{name}-left-{i}")
     page.locator("button.wb-set-up").click()
     cut = page.evaluate(
