@@ -11,6 +11,7 @@ import ipywidgets as w
 import pandas as pd
 
 from widgets.editors.knob_panel import said
+from widgets.lab.lit import Lit
 from widgets.parts.html_table import html_table
 from workbench.analysis import metrics
 from workbench.analysis.metrics import Summary
@@ -41,6 +42,8 @@ class BeforeAfter:
         self._run: Run | None = None
         self._before: Run | None = None
         self._of: dict[int, Summary] = {}
+        self._lit = Lit()
+        self._took = pd.DataFrame()
         self._since_s = 0.0
         self._changed = changed
         self.said, self.short, self.measures, self.jobs = w.HTML(), w.HTML(), w.HTML(), w.HTML()
@@ -120,7 +123,14 @@ class BeforeAfter:
         spelt = measures_table(was, now, short).replace({"Measure": SPELT})
         self.short.value = html_table(spelt, scrolls=False)
         self.measures.value = html_table(measures_table(was, now), scrolls=False)
-        self.jobs.value = html_table(jobs_table(run, differences))
+        self._took = jobs_table(run, differences)
+        self.light(self._lit)
+
+    def light(self, lit: Lit) -> None:
+        """Point out the rows of jobs."""
+        self._lit = lit
+        rows = lit.rows(self._took.rename(columns={"Job": "job"}))
+        self.jobs.value = html_table(self._took, lit=rows) if len(self._took) else ""
 
 
 def alike(before: Run, run: Run) -> bool:

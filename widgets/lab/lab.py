@@ -23,6 +23,7 @@ from widgets.editors.scheduler_choice import SchedulerChoice
 from widgets.editors.setting_history import LabSetting, jsonable
 from widgets.lab import words
 from widgets.lab.formulation_page import INVALID, NONE, FormulationPage, describe_request, exact_request
+from widgets.lab.lit import Lit
 from widgets.lab.results import Results, drawings
 from widgets.lab.scenario_panel import ScenarioPanel
 from widgets.lab.scene import Scene
@@ -410,8 +411,9 @@ class Lab(LabShell[LabSetting]):
         self._scenario.mark(job)
         self._formulation.rows.mark(job)
 
-    def _light(self, jobs: Sequence[str] | None, gpus: Sequence[str]) -> None:
-        self._results.light(jobs, gpus)
+    def _light(self, lit: Lit) -> None:
+        self._results.light(lit)
+        self._scenario.light(lit)
 
     def _edited(self, run: Run, before: Run | None, words: str) -> None:
         """A row of the page Model is another in every decision of a run, or as it was."""

@@ -16,6 +16,7 @@ from widgets.editors.setting_history import jsonable
 from widgets.lab.admission_page import AdmissionPage
 from widgets.lab.before_after import BeforeAfter
 from widgets.lab.explain_page import ExplainPage
+from widgets.lab.lit import Lit
 from widgets.lab.trials import Trials
 from widgets.parts.chart_page import ROWS_SHOWN, ChartPage
 from widgets.parts.html_table import html_table
@@ -112,7 +113,7 @@ class Results:
         self.explained = ExplainPage(self.select, self._on_typed, work)
         self._run: Run | None = None
         self._selected: str | None = None
-        self._lit: Sequence[str] | None = None
+        self._lit = Lit()
         self._mind: list[str] = []
         self._words = ""
         self._tried = True
@@ -343,10 +344,10 @@ class Results:
         """Select a job of the run everywhere, or nothing."""
         if self._run is None or (job is not None and job not in set(self._run.jobs["job"])):
             job = None
-        if job == self._selected and self._lit is None:
+        if job == self._selected and self._lit.jobs is None:
             return
-        self._selected, self._lit = job, None
-        self._set_gpus(())
+        self._selected, self._lit = job, Lit()
+        self._set_lit()
         for page in (self._gantt, self.admission.page, *self._pages.values()):
             page.view.selected = job
         self.rewards.select(job)
@@ -355,21 +356,26 @@ class Results:
         self._draw_page()
         self._picked(job)
 
-    def light(self, jobs: Sequence[str] | None, gpus: Sequence[str]) -> None:
-        """Point out the bars of these jobs and the rows of these types and nodes; None: those of the selected job."""
-        if jobs is None and self._lit is None:
+    def light(self, lit: Lit) -> None:
+        """Point out bars, rows of types and nodes, and rounds in the picture, and what is of these in the tables."""
+        if lit.jobs is None and self._lit.jobs is None:
             return
-        self._lit = jobs
+        self._lit = lit
         self._gantt.view.selected = self._pointed
-        self._set_gpus(gpus)
+        self._set_lit()
+        if self.opened == "Schedule":
+            self._show_table()
 
     @property
     def _pointed(self) -> str | list[str] | None:
         """What the picture points out: on the page Why, which is about a job, no row's jobs."""
-        return self._selected if self._lit is None or self.opened == "Why" else list(self._lit)
+        return self._selected if self._lit.jobs is None or self.opened == "Why" else list(self._lit.jobs)
 
-    def _set_gpus(self, gpus: Sequence[str]) -> None:
-        self._gantt.view.params = {**self._gantt.view.params, "gpus": list(gpus) or None}
+    def _set_lit(self) -> None:
+        lit = self._lit
+        rounds = None if lit.rounds_s is None else list(lit.rounds_s)
+        self._gantt.view.params = {**self._gantt.view.params, "gpus": list(lit.gpus) or None, "rounds": rounds}
+        self.compared.light(lit)
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -428,10 +434,10 @@ class Results:
         names = self._run.jobs["job"].tolist() if self._run is not None else []
         found = [name for name in names if text.casefold() in name.casefold()]
         if not text or text in names or len(found) == 1:
-            self.light(None, ())
+            self.light(Lit())
             self.select(None if not text else text if text in names else found[0])
         else:
-            self.light(found or None, ())
+            self.light(Lit(found or None))
             many = f"{len(found)} jobs have" if found else "No job has"
             self._job.value = f"<p class='wb-note'>{many} {html.escape(text)} in the name.</p>"
 
@@ -557,10 +563,11 @@ class Results:
         units = {c.name: f" ({c.unit})" if c.unit and c.name not in times else "" for c in columns}
         meanings = {heads[c.name]: f"{c.meaning}{units[c.name]}" for c in columns}
         frame = frame.head(ROWS_SHOWN)
+        lit = self._lit.rows(frame)
         frame = frame.drop(columns=[name for name in frame if len(frame) and (frame[name].astype(str) == "").all()])
         times = [name for name in times if name in frame]
         frame = frame.assign(**{name: [_time(each) for each in frame[name]] for name in times})
-        text = html_table(frame.rename(columns=heads), meanings)
+        text = html_table(frame.rename(columns=heads), meanings, lit=lit)
         self._table.value = f"<p class='wb-note'>{html.escape(note)}</p>" + text
 
 

@@ -14,6 +14,7 @@ import ipywidgets as w
 import pandas as pd
 
 from widgets.editors.mistakes import refusal
+from widgets.lab.lit import Lit
 from widgets.lab.words import titled
 from widgets.parts.chart_page import ROWS_SHOWN
 from widgets.parts.row_list import RowList
@@ -37,13 +38,14 @@ STEPS = 20
 number of the model."""
 MORE = 4
 """To what more than a whole number its slider goes, at least."""
-PICK = "Pick a row: its jobs light up, its right side or a number in it can be dragged, and it can be switched off."
+PICK = "Pick a row: what it is about lights up; its right side or a number in it can be dragged, or it is switched off."
 RIGHT = "Right side"
 READ = "Slack: what is left of it, nothing where it binds. Dual: what the objective gains per unit more on the right."
 UNSOLVED = "No rows with numbers: no problem was solved for this decision."
 NUMBER = itertools.count(1)
 """Labs of a kernel have formulations of their own names."""
-Light = Callable[[Sequence[str] | None, Sequence[str]], None]
+
+Light = Callable[[Lit], None]
 
 
 class FoundRows(NamedTuple):
@@ -62,7 +64,7 @@ class EditAnswer(NamedTuple):
 
 
 class RowsPanel:
-    """light: told the jobs and the types or nodes of the row that is picked (None: none is); edited: told the run to
+    """light: told what the row that is picked is about; edited: told the run to
     look at and what it is compared with, None for the run as it was; solved: told the problem whose rows are shown."""
 
     def __init__(
@@ -237,7 +239,8 @@ class RowsPanel:
             self._let_go()
             return
         statement, run = found.statement, self._of[0]
-        self._light(jobs_of(statement, number, run), gpus_of(statement, number, run))
+        rounds_s = _in_force(found.table, run)
+        self._light(Lit(jobs_of(statement, number, run), gpus_of(statement, number, run), rounds_s))
         self._which.value = f"<b>{html.escape(statement.names[number])}</b> {html.escape(statement.says(number))}"
         self._offer(numbers_of(statement, number))
         self._tray.layout.display = None
@@ -262,7 +265,7 @@ class RowsPanel:
         if self._list.picked != -1:
             self._quiet, self._list.picked = True, -1
             self._quiet = False
-        self._light(None, ())
+        self._light(Lit())
 
     def _as_it_is(self) -> Edit | None:
         """What can be dragged, as it is."""
@@ -438,9 +441,7 @@ def _number(value: float) -> str:
 
 def _head(table: pd.DataFrame, run: Run, at_s: float, job: str | None) -> str:
     """What decision the rows are of, that it holds at the time asked for and until when, and which are marked."""
-    about, made_s = table.attrs, float(table.attrs["at_s"])
-    anew_s = run.decisions["time_s"][(run.decisions["made_by"] != "kept") & (run.decisions["time_s"] > made_s)]
-    until_s = run.end_s if anew_s.empty else float(anew_s.min())
+    about, (made_s, until_s) = table.attrs, _in_force(table, run)
     when, at, until = (format_duration(time_s, parts=2) for time_s in (made_s, at_s, until_s))
     holds = f"still holds at {at}, until {until}" if made_s < at_s < until_s else f"in force until {until}"
     marked = "" if job is None else f" Marked: the rows of {job}."
@@ -448,6 +449,13 @@ def _head(table: pd.DataFrame, run: Run, at_s: float, job: str | None) -> str:
     what = titled(f"{about['formulation']}, objective {objective}", about["formulation"])
     said = html.escape(f"Rows with numbers, decided at {when}, {holds} ({what})")
     return f"<h4>{said}</h4><p class='wb-note'>{html.escape(f'{PICK} {READ}{marked}')}</p>"
+
+
+def _in_force(table: pd.DataFrame, run: Run) -> tuple[float, float]:
+    """From when to when the decision holds whose rows these are."""
+    made_s = float(table.attrs["at_s"])
+    anew_s = run.decisions["time_s"][(run.decisions["made_by"] != "kept") & (run.decisions["time_s"] > made_s)]
+    return made_s, run.end_s if anew_s.empty else float(anew_s.min())
 
 
 def _notes(table: pd.DataFrame) -> str:

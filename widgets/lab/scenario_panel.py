@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, Protocol
 
 import ipywidgets as w
@@ -12,6 +12,7 @@ from widgets.editors.core_panel import CorePanel
 from widgets.editors.knob_panel import KnobPanel
 from widgets.editors.scenario_tables import Editors
 from widgets.lab import words
+from widgets.lab.lit import Lit
 from widgets.parts.edit_table import EditTable
 from workbench.base.errors import NOTHING, InputError
 from workbench.scenario.scenario import Scenario
@@ -148,6 +149,20 @@ class ScenarioPanel:
         names = [row.get("name") for row in self.jobs.rows]
         self.jobs.selected = names.index(job) if job in names else -1
 
+    def light(self, lit: Lit) -> None:
+        """Point out the rows of jobs, of GPU types and of groups of nodes."""
+        jobs, gpus = {*(lit.jobs or ())}, {*lit.gpus}
+        for key, columns, about in (
+            ("jobs", ("name",), jobs),
+            ("cluster.nodes", ("accelerator",), gpus),
+            ("cluster.accelerators", ("name",), gpus),
+        ):
+            table = self.editors.tables[key]
+            table.lit = [
+                at for at, row in enumerate(table.rows)
+                if any(row.get(column) in about for column in columns) or (key == "cluster.nodes" and _of(row, gpus))
+            ]  # fmt: skip
+
     def follow(self, index: int, charts: JobSelection, ran: Collection[str] | None, first: str) -> None:
         """Select the job of a row in the charts, or let it go if it was selected.
 
@@ -161,3 +176,9 @@ class ScenarioPanel:
             self.jobs.message = f"The charts follow {job}."
         else:
             self.jobs.message = "The charts follow no job." if job in ran else f"{job} did not run."
+
+
+def _of(row: Mapping[str, Any], nodes: set[str]) -> bool:
+    """Whether one of the nodes is of a group: it has the group's name, or that and a number."""
+    name = str(row.get("name"))
+    return any(node == name or node.rpartition("-")[0] == name for node in nodes)

@@ -250,6 +250,7 @@ class Line {
     this.position = position;
     if (selected) this.tr.setAttribute("aria-current", "true");
     else this.tr.removeAttribute("aria-current");
+    this.tr.classList.toggle("wb-lit", this.table.model.get("lit").includes(position));
   }
 }
 
@@ -421,9 +422,14 @@ class TableView {
     else if (bereft !== null) this.goTo(Math.min(bereft, order.length - 1));
   }
 
-  select() {
+  mark() {
     const selected = this.model.get("selected");
     for (const line of this.lines.values()) line.place(line.position, line.position === selected);
+  }
+
+  select() {
+    const selected = this.model.get("selected");
+    this.mark();
     if (this.readOnly) this.rove();
     else this.history();
     this.reveal(this.lines.get(this.grid.order[selected]));
@@ -563,6 +569,7 @@ export default () => {
       grid.listeners.add(follow);
       model.on("change:_columns change:read_only change:follow change:follow_help", () => view.build());
       model.on("change:selected", () => view.select());
+      model.on("change:lit", () => view.mark());
       model.on("change:_can_undo change:_can_redo", () => view.history());
       model.on("change:caption change:height change:message change:_problems", () => view.labels());
       return () => {

@@ -52,6 +52,7 @@ class EditTable(anywidget.AnyWidget):
     max_rows = traitlets.Int(5000, help="No row is added beyond this many.")
     caption = traitlets.Unicode("").tag(sync=True)
     selected = traitlets.Int(-1).tag(sync=True)
+    lit = traitlets.List(traitlets.Int(), help="Rows that are pointed out.").tag(sync=True)
     read_only = traitlets.Bool(False).tag(sync=True)
     height = traitlets.Unicode("24em", help="Rows beyond this height scroll.").tag(sync=True)
     follow = traitlets.Unicode("", help="Name of the button that follows the current row; empty: none.").tag(sync=True)

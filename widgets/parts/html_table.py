@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -33,11 +34,12 @@ def html_table(
     *,
     scrolls: bool = True,
     rows: Sequence[str] | None = None,
+    lit: Collection[int] = (),
 ) -> str:
     """A table with escaped text and rounded numbers, numbers to the right.
 
     meanings: of columns, shown on hover; scrolls: a long table scrolls in a box of its own; rows: a class of each row
-    that can be pointed at, also by the keyboard (empty: none).
+    that can be pointed at, also by the keyboard (empty: none); lit: rows that are pointed out.
     """
     number = [pd.api.types.is_numeric_dtype(column) for _, column in frame.items()]
 
@@ -48,9 +50,9 @@ def html_table(
             return short_number(value, 6)
         return html.escape(str(value))
 
-    def row(values: Sequence[object], name: str) -> str:
+    def row(at: int, values: Sequence[object], name: str) -> str:
         cells = zip(values, number, strict=True)
-        begin = f"<tr class='{name}' tabindex='0'>" if name else "<tr>"
+        begin = f"<tr class='{name}' tabindex='0'>" if name else "<tr class='wb-lit'>" if at in lit else "<tr>"
         return begin + "".join(f"<td class='{_align(right)}'>{cell(value)}</td>" for value, right in cells) + "</tr>"
 
     def head(name: str, right: bool) -> str:
@@ -59,7 +61,7 @@ def html_table(
         return f"<th scope='col' class='{_align(right)}'{title}>{html.escape(name)}</th>"
 
     names = rows if rows is not None else [""] * len(frame)
-    body = "".join(map(row, frame.itertuples(index=False, name=None), names))
+    body = "".join(map(row, itertools.count(), frame.itertuples(index=False, name=None), names))
     top = "".join(head(str(name), right) for name, right in zip(frame.columns, number, strict=True))
     return (
         f"<div class='wb-scroll{'' if scrolls else ' wb-whole'}' tabindex='0' role='region' aria-label='Table'>"

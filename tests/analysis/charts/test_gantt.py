@@ -65,7 +65,7 @@ def test_parameters_select_a_job_and_play_back() -> None:
     spec = drawing.named()
     values = {param["name"]: param.get("value") for param in spec["params"]}
     assert values["selected"] == "j1" and values["until"] == 900.0
-    assert drawing.params == {"selected": "j1", "until": 900.0, "at": None, "gpus": None}
+    assert drawing.params == {"selected": "j1", "until": 900.0, "at": None, "gpus": None, "rounds": None}
     bars = layer(drawing, "bars", "rect")
     assert bars["encoding"]["opacity"] == {
         "condition": {"test": SELECTED, "value": 1},

@@ -62,7 +62,7 @@ def test_the_exact_problem_is_asked_once_beside_a_small_run_and_an_old_answer_is
 def test_the_row_that_decides_where_a_job_runs_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """At 45 min the shares of 30 min are in force, and by them game runs as its time is all given out."""
     monkeypatch.setattr(rows_panel, "aside", lambda work, hear: hear(work()))
-    panel = RowsPanel(lambda jobs, gpus: None, lambda run, before, words: None, lambda statement: None)
+    panel = RowsPanel(lambda lit: None, lambda run, before, words: None, lambda statement: None)
     panel.show(workbench.simulate("preset:start_here", "gavel.max_min_fairness"), 2700.0)
     assert "Rows with numbers, decided at 30 min, still holds at 45 min, until " in panel._head.value
     panel.mark("game")
@@ -70,6 +70,36 @@ def test_the_row_that_decides_where_a_job_runs_says_so(monkeypatch: pytest.Monke
     assert said == ["(2) job_time[game]"]
     panel.mark(None)
     assert {row[-1] for row in panel._list.rows} == {"yes", ""}
+
+
+def test_what_a_row_is_about_lights_up_in_picture_and_tables(work: Waiter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Jobs, types and the rounds of its decision: in the picture, in each table of the run and in the Set-up."""
+    monkeypatch.setattr(rows_panel, "aside", lambda work, hear: hear(work()))
+    lab = GavelLab("start_here")
+    lab.waiter = work
+    solve(lab)
+    results, panel = lab._results, lab._formulation.rows
+    results._later.flush()
+    panel.show(lab.run, 2700.0)
+    rows = [row[0] for row in panel._list.rows]
+    panel._list.picked = rows.index("(ours) epigraph[game]")
+    assert results._gantt.view.params["rounds"] == [1800.0, 5760.0]
+    assert "<tr class='wb-lit'><td class='wb-left-aligned'>game<" in results.compared.jobs.value
+    assert results.compared.jobs.value.count("wb-lit") == 1
+    assert [lab._scenario.jobs.rows[at]["name"] for at in lab._scenario.jobs.lit] == ["game"]
+    timeline = lab.run.timeline
+    mine = timeline[(timeline["job"] == "game") & (timeline["start_s"] < 5760) & (timeline["end_s"] > 1800)]
+    assert results._lit.rows(timeline) == mine.index.tolist()
+    made = lab.run.decisions["time_s"]
+    assert results._lit.rows(lab.run.decisions) == made[(made >= 1800) & (made < 5760)].index.tolist()
+    results._which.value = "timeline"
+    assert "wb-lit" in results._table.value
+    panel._list.picked = rows.index("(3) capacity[k80]")
+    kinds = lab._scenario.editors.tables["cluster.accelerators"]
+    assert [kinds.rows[at]["name"] for at in kinds.lit] == ["k80"]
+    panel._list.picked = -1
+    assert results._gantt.view.params["rounds"] is None and not kinds.lit and not lab._scenario.jobs.lit
+    assert "wb-lit" not in results.compared.jobs.value + results._table.value
 
 
 @pytest.mark.usefixtures("work")
@@ -104,7 +134,7 @@ def test_a_number_of_a_row_is_dragged_and_the_cell_says_the_same(monkeypatch: py
     """The row of game's level is made of its weight, gang, speeds: a weight twice as large in every decision."""
     monkeypatch.setattr(rows_panel, "aside", lambda work, hear: hear(work()))
     looked: list[tuple[Run, Run | None, str]] = []
-    panel = RowsPanel(lambda jobs, gpus: None, lambda *told: looked.append(told), lambda statement: None)
+    panel = RowsPanel(lambda lit: None, lambda *told: looked.append(told), lambda statement: None)
     run = workbench.simulate("preset:start_here", "gavel.max_min_fairness")
     panel.show(run, 2700.0)
     panel._list.picked = [row[0] for row in panel._list.rows].index("(ours) epigraph[game]")

@@ -237,3 +237,17 @@ def playhead(per: float) -> Layer:
             y2=alt.value(alt.ExprRef("height")),
         )
     )
+
+
+def lit_rounds(per: float) -> Layer:
+    """A band over the rounds that are pointed out (`rounds`, from and to, null: none); per: as of `playhead`."""
+
+    def place(end: int) -> alt.ExprRef:
+        return alt.ExprRef(f"rounds ? scale('x', rounds[{end}] / {per:g}) : 0")
+
+    return (
+        marks("span")
+        .transform_filter("rounds && datum.last")
+        .mark_rect(fill=theme.WARN, fillOpacity=0.1, stroke=theme.WARN, strokeOpacity=0.6, clip=True)
+        .encode(x=alt.value(place(0)), x2=alt.value(place(1)), y=alt.value(0), y2=alt.value(alt.ExprRef("height")))
+    )

@@ -129,7 +129,7 @@ def gantt(
     label = f"{title}: {len(jobs)} jobs, {len(slots)} GPUs, until {format_duration(last_s, parts=2)}."
     left = round(NAMES_ROOM * names, 1) if many else 0.0
     chart, as_written = _chart(frame, margin, left, title, note, selected, until_s)
-    params = {"selected": selected, "until": until_s, "at": None, "gpus": None}
+    params = {"selected": selected, "until": until_s, "at": None, "gpus": None, "rounds": None}
     moments = moments_s(timeline, decisions, span[1]).tolist()
     return Drawing(
         chart,
@@ -225,7 +225,7 @@ def _chart(
     until_s: float | None,
 ) -> tuple[Chart, dict[str, Any]]:
     """The specification, also as written; a knob changes only the data, so that the same one is used again."""
-    params = {"selected": selected, "until": until_s, "at": None, "gpus": None}
+    params = {"selected": selected, "until": until_s, "at": None, "gpus": None, "rounds": None}
     height = round(frame.height, 2)
     chart = composed(*layers(frame, margin, left_px), title=title, subtitle=note, height=height, params=params)
     return chart, written(chart)
