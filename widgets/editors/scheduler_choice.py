@@ -29,11 +29,21 @@ def titles(own: Collection[str] = ()) -> list[tuple[str, str]]:
 
 def short_titles() -> list[tuple[str, str]]:
     """The same for narrow lists: without what a title adds in brackets, or a long one after a comma, where the rest is
-    its own."""
+    its own; where only a paper's name tells it from another's rule, what is in the brackets comes first."""
     known = titles()
     heads = [title.partition(" (")[0] for title, _ in known]
     heads = [head if len(head) <= NARROW else head.partition(", ")[0] for head in heads]
-    return [(head if heads.count(head) == 1 else title, name) for head, (title, name) in zip(heads, known, strict=True)]
+    rules = [head.rpartition(": ")[2].casefold() for head in heads]
+
+    def short(head: str, title: str, rule: str) -> str:
+        if heads.count(head) > 1:
+            return title
+        tells = title.partition(" (")[2].rstrip(")").partition(",")[0]
+        if rules.count(rule) > 1 and tells and ": " not in head:
+            return f"{tells[0].upper()}{tells[1:]}: {head[0].lower()}{head[1:]}"
+        return head
+
+    return [(short(head, title, rule), name) for head, rule, (title, name) in zip(heads, rules, known, strict=True)]
 
 
 class SchedulerChoice:

@@ -74,6 +74,12 @@ class AnswerPages:
         self._table.value = html_table(paired_frame(found), scrolls=False) + more
         self.draw("Measures")  # it stands for the answer in a saved notebook
 
+    def asked(self, words: str) -> None:
+        """A question is being answered, before there was any answer."""
+        if self._found is None:
+            self._said.value = f"<p class='wb-note'>Being asked, as an example: {html.escape(words)}.</p>"
+            self._table.value = "<p class='wb-note'>The answer is on its way.</p>"
+
     def draw(self, page: str) -> None:
         """Draw what the page of that name shows, if there is an answer and it is not drawn yet."""
         draw = {"Schedule": self._draw_schedules, "Why": self._draw_jobs, "Measures": self._draw_measures}.get(page)

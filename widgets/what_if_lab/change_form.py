@@ -57,7 +57,7 @@ class ChangeForm:
         self.kind.add_class("wb-change-kind")
         self.type = _field(w.Dropdown, "GPU type", "Of which type", options=[""])
         self.count = _field(w.IntText, "Nodes (+ or -)", "More nodes (8), or fewer (-2)", value=1)
-        self.gpus = _field(w.IntText, "GPUs of each", "Of a new node; 0: as the type's first node has", value=0)
+        self.gpus = _field(w.IntText, "GPUs of each", "Of a new node; at first those of the type's first one", value=0)
         self.policy = _field(w.Dropdown, "Scheduler", "Which takes the place of today's", options=short_titles())
         self.with_knobs = _field(w.Text, "With knobs", "Those that differ from its defaults: round_s=720", value="")
         self.knob_name = _field(w.Dropdown, "Knob", "Of today's scheduler", options=[""])
@@ -86,6 +86,7 @@ class ChangeForm:
         }
         self._rows = w.VBox()
         self.box = w.VBox([self.kind, self._rows])
+        self.type.observe(lambda _: self._on_type(), "value")  # before what is set is told
         for parts in self._parts.values():
             for part in parts:
                 if part is not self.knob_box:
@@ -99,7 +100,11 @@ class ChangeForm:
     def offer(self, scenario: Scenario, scheduler: str) -> None:
         """What there is to change: the cluster's types, and the scheduler's knobs."""
         with self._quiet():
+            usual = self.gpus.value == self._first_gpus.get(str(self.type.value), 0)
+            self._first_gpus = {node.accelerator: node.gpus for node in reversed(scenario.cluster.machines)}
             _options(self.type, [a.name for a in scenario.cluster.accelerators])
+            if usual:
+                self._on_type()
             found = find_scheduler(scheduler)
             if self._knob_of != scheduler:
                 self._knob_of = scheduler
@@ -108,13 +113,15 @@ class ChangeForm:
             _options(self.policy, short_titles())
 
     _knob_of = ""
+    _first_gpus: Mapping[str, int] = {}
 
     def change(self) -> Change:
         """The change as it is set; raises InputError saying what is expected."""
         kind = str(self.kind.value)
         if kind == NodesBy.kind:
             count, gpus = int(self.count.value), int(self.gpus.value)
-            return NodesBy(str(self.type.value), count, gpus or None if count > 0 else None)
+            usual = gpus in (0, self._first_gpus.get(str(self.type.value)))
+            return NodesBy(str(self.type.value), count, None if usual or count < 0 else gpus)
         if kind == SchedulerTo.kind:
             return parse_change(f"{kind} {self.policy.value}, {self.with_knobs.value}".rstrip(", "))
         if kind == KnobTo.kind:
@@ -139,7 +146,8 @@ class ChangeForm:
             if change.kind in self._parts:
                 self.kind.value = change.kind
             if isinstance(change, NodesBy):
-                self.type.value, self.count.value, self.gpus.value = change.accelerator, change.count, change.gpus or 0
+                self.type.value, self.count.value = change.accelerator, change.count
+                self.gpus.value = change.gpus or self._first_gpus.get(change.accelerator, 0)
             elif isinstance(change, SchedulerTo):
                 self.policy.value = change.scheduler
                 self.with_knobs.value = change.text.partition(",")[2].strip()
@@ -177,6 +185,11 @@ class ChangeForm:
         self.knob_box.children = [] if self._knob is None else [self._knob.box]
         if old is not None:
             old.close()
+
+    def _on_type(self) -> None:
+        """A new node has as many GPUs as the first one of the type."""
+        with self._quiet():
+            self.gpus.value = self._first_gpus.get(str(self.type.value), 0)
 
     def _on_count(self) -> None:
         """Nodes that go have the GPUs they have."""

@@ -207,6 +207,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         """Answer what the lab opened with, if that is quick and nobody has set or asked anything since."""
         same = first is not None and self._frame.history.present is first and self._frame.history.valid
         if same and first is not None and is_small(first.scenario) and self._asked is None and self._answer is None:
+            self._pages.asked(first.change.words)
             self.run()
 
     def cancel(self) -> None:

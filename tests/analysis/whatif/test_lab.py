@@ -169,6 +169,12 @@ def test_what_is_wrong_is_said_and_cannot_be_run(panel: WhatIfLab) -> None:
     assert panel.state == "edited" and not panel._bar.solve.disabled
 
 
+def test_a_new_node_has_as_many_gpus_as_the_first_of_its_type_and_says_so(panel: WhatIfLab) -> None:
+    assert (panel._form.type.value, panel._form.gpus.value) == ("v100", 2) and panel.change == NodesBy("v100", 1)
+    panel._form.type.value = "k80"
+    assert panel._form.gpus.value == 1 and panel.change == NodesBy("k80", 1)
+
+
 def test_nodes_that_go_are_not_asked_for_their_gpus(panel: WhatIfLab) -> None:
     panel._form.gpus.value = 8
     assert panel.change == NodesBy("v100", 1, 8) and not panel._form.gpus.disabled

@@ -27,6 +27,8 @@ from workbench.simulation.run import Run
 
 THREE = ["fifo", "las", "srtf"]
 
+FIFO = "Each keeps its GPUs: first in, first out"
+
 
 class Waiter:
     """Stands in for the labs' process: keeps a batch until a test says which of its runs end."""
@@ -267,11 +269,14 @@ def test_means_over_fewer_seeds_than_asked_for_are_said(waiter: Waiter) -> None:
     names = [asked["scheduler"] for asked in waiter.asked[-1][0]["requests"]]
     waiter.end(names.index("fifo"))
     waiter.end(*(n for n, name in enumerate(names) if name == "las"))
-    assert "Not of all 3 seeds: First in, first out (1)." in lab._results._measures.value
+    assert f"Not of all 3 seeds: {FIFO} (1)." in lab._results._measures.value
     look_at(lab, "Vary")
     drawing = lab._results._trade_off._page.drawing
     assert drawing is not None
-    assert list(drawing.data["points"]["name"]) == ["First in, first out (1 of 3 runs)", "Least attained service"]
+    assert list(drawing.data["points"]["name"]) == [
+        "Each keeps its GPUs: first in, first out (1 of 3 runs)",
+        "Least attained service",
+    ]
     waiter.end(*(n for n, name in enumerate(names) if name == "fifo"), done=True)
     assert "Not of all" not in lab._results._measures.value
 
@@ -308,7 +313,7 @@ def test_ratios_are_to_the_scheduler_that_a_person_chooses(waiter: Waiter) -> No
     assert (
         against.value == "fifo"
         and against.layout.display is None
-        and "its ratio to First in, first out" in lab._results._measures.value
+        and f"its ratio to {FIFO}" in lab._results._measures.value
     )
     against.value = "srtf"
     said = lab._results._measures.value
@@ -384,7 +389,11 @@ def test_every_tab_shows_something(waiter: Waiter) -> None:
     for page in (lab._results._jct, lab._results._latency, lab._results._trade_off._page):
         assert page.drawing is not None and len(page.drawing.table) >= 3
     drawn = set(lab._results._jct.drawing.table["run"])  # type: ignore[union-attr]
-    assert drawn == {"First in, first out", "Least attained service", "Shortest remaining time first"}
+    assert drawn == {
+        "Each keeps its GPUs: first in, first out",
+        "Least attained service",
+        "Shortest remaining time first",
+    }
 
 
 def test_what_each_scheduler_reads_and_what_it_leaves_aside(waiter: Waiter) -> None:
@@ -592,7 +601,7 @@ def test_long_labels_are_in_lines_and_whole_on_hover(waiter: Waiter) -> None:
     (first, page), _ = lab._results._gantts.items()
     assert page.drawing is not None
     lines = page.drawing.chart.to_dict()["title"]["text"]
-    said = first.replace("fifo", "First in, first out", 1)
+    said = first.replace("fifo", FIFO, 1)
     assert len(lines) > 1 and " ".join(lines) == said and max(map(len, lines)) <= 30
     look_at(lab, "Why")
     chosen = lab._results._difference._which
