@@ -340,8 +340,8 @@ class Problems:
 
     outside: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
-    # ipywidgets' own (8.1.9), where a box's children are replaced twice while the views of the first lot are still being
-    # made: it then tells all of these their size, and has put away some. Nothing is lost by it; ours has no such name
+    # ipywidgets' own (8.1.9), where a box's children are replaced twice while the views of the first lot are still
+    # being made: it tells all of these their size, and has put away some. Nothing is lost; ours has no such name
     allowed: list[str] = field(default_factory=lambda: ["reading 'processLuminoMessage'"])
 
     def watch(self, page: Page) -> None:

@@ -48,6 +48,7 @@ class CompareResults:
         self._gantts: dict[str, ChartPage] = {}
         self._drawn: dict[str, tuple[object, ...]] = {}
         self._drawn_gantts: dict[str, tuple[object, ...]] = {}
+        self._keys: dict[str, frozenset[str]] = {}
         self._followed: tuple[Outcomes, int] | None = None
         self._against_chosen: str | None = None
         self._version = 0
@@ -237,11 +238,12 @@ class CompareResults:
     def _draw_gantts(self) -> None:
         charts, runs, outcomes = drawings().charts, self._runs(), self._outcomes
         assert outcomes is not None
-        longest_s = max(run.end_s for run in runs.values())
+        longest_s, keyed = max(run.end_s for run in runs.values()), frozenset[str]()
         for label, run in runs.items():
-            end_s = run.end_s if self._own_axes.value else longest_s
-            wanted = (id(run), end_s, self._by.value)  # those of runs that have ended before stay as they are
+            end_s, before = run.end_s if self._own_axes.value else longest_s, keyed
+            wanted = (id(run), end_s, self._by.value, before)  # those of runs that have ended before stay as they are
             if self._drawn_gantts.get(label) == wanted:
+                keyed |= self._keys[label]
                 continue
             self._drawn_gantts[label] = wanted
             drawing = charts.gantt(
@@ -254,7 +256,10 @@ class CompareResults:
                 end_s=end_s,
                 max_height=GANTT_PX,
                 title=in_lines(outcomes.titled(label)),
+                keyed=before,
             )
+            self._keys[label] = frozenset(drawing.data["key"]["text"])
+            keyed |= self._keys[label]
             self._gantts[label].show(drawing, self._selected)
         self._show_job()
 

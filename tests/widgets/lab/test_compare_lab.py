@@ -125,6 +125,8 @@ def test_all_gantts_have_one_time_axis_one_selection_and_one_playback(waiter: Wa
     ends = {page.drawing.data["span"]["t"].max() for page in pages if page.drawing is not None}
     longest = max(found.end_s for found in lab.comparison.runs)
     assert len(ends) == 1 and ends.pop() == pytest.approx(longest / time_unit(longest).seconds)
+    keys = [text for page in pages for text in page.drawing.data["key"]["text"].unique()]  # type: ignore[union-attr]
+    assert len(keys) == len({*keys}) and {"vision", "game", "translation", "preempted"} <= {*keys}, "each sign once"
     pages[1].view.picked = {"job": "game"}
     assert [page.view.selected for page in pages] == ["game"] * 3 and lab._results.selected == "game"
     called = {name: title for title, name in short_titles()}

@@ -8,7 +8,7 @@ values that a widget sets; the mark that was clicked carries `job`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -70,6 +70,7 @@ def gantt(
     before: Drawing | None = None,
     colour: Colour | None = None,
     axis_s: float | None = None,
+    keyed: Collection[str] = (),
 ) -> Drawing:
     """Draw who held which GPU when (`by="slot"`), or what each job got (`by="job"`).
 
@@ -79,7 +80,8 @@ def gantt(
     end_s: end of the axis (default: the last end, finish or arrival). max_height in pixels: more rows become lower.
     before: such a drawing of another run; where its bars differ they are thin outlines, if it has the same rows.
     colour: what bars are coloured by (default: the job; in the view by job, the type). axis_s: seconds of the unit of
-    the axis, 1, 60, 3600 or 86400 (default: in which it reads best).
+    the axis, 1, 60, 3600 or 86400 (default: in which it reads best). keyed: texts of the key that stand in another
+    chart beside it.
 
     A restart or switch is drawn at least 2 pixels wide so that it is seen at all; everything else is to scale. Of more
     than `MOST_BARS` bars short neighbours are put together, and a note under the title says so; `table` has all, and
@@ -112,7 +114,7 @@ def gantt(
     marks = thinned_marks(marks, seconds, frame.row_px)
     grid, every = round_grid(decisions if rounds else None, span[1])
     names = names_px(jobs) if margin is None else margin.left_px(tuple(types))
-    key = key_table(few, marks, every, colours, frame, names)
+    key = key_table(few, marks, every, colours, frame, names, keyed)
     few = few[BAR_COLUMNS]
     data = {
         "rows": rows,

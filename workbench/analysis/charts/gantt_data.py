@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -377,9 +378,16 @@ def _with_rounds_left_out(asked: npt.NDArray[np.float64], end_s: float) -> tuple
 
 
 def key_table(
-    bars: pd.DataFrame, marks: pd.DataFrame, every: int, colours: Colours, frame: Frame, left_px: float = 0.0
+    bars: pd.DataFrame,
+    marks: pd.DataFrame,
+    every: int,
+    colours: Colours,
+    frame: Frame,
+    left_px: float = 0.0,
+    keyed: Collection[str] = (),
 ) -> pd.DataFrame:
-    """What the signs mean, in lines above the plot: only those that occur. left_px: room left of the plot.
+    """What the signs mean, in lines above the plot: only those that occur. left_px: room left of the plot; keyed: the
+    texts of those that stand elsewhere.
 
     Broken into lines for several widths; each row is for plots from from_px to less than to_px wide.
     """
@@ -402,6 +410,7 @@ def key_table(
     items += [(sign, sign, "", "") for sign in ("preempted", "arrived", "finished") if sign in have]
     if every:
         items.append(("round", "round" if every == 1 else f"every {every} rounds", theme.LANE, theme.LANE))
+    items = [item for item in items if item[1] not in keyed]
     keys = [_key_lines(items, line_px, left_px) for line_px in KEY_PX]
     first = [n for n, key in enumerate(keys) if n == 0 or key != keys[n - 1]]
     ends = [*(KEY_PX[n] - left_px if n else 0.0 for n in first), math.inf]
