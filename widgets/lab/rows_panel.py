@@ -88,14 +88,14 @@ class RowsPanel:
         self._list = RowList(label="Rows with numbers")
         self._list.observe(lambda _: self._on_pick(), "picked")
         self._make_tray()
-        self.box = w.VBox([self._head, self._tray, self._said, self._code, self._list, self._notes])
+        self.box = w.VBox([self._head, self._tray, self._list, self._notes])
         self.box.add_class("wb-rows")
 
     def _make_tray(self) -> None:
-        self._what = w.Dropdown(options=[RIGHT], layout={"width": "13em"}, tooltip="What the slider changes")
+        self._what = w.Dropdown(options=[RIGHT], layout={"width": "11em"}, tooltip="What the slider changes")
         self._what.add_class("wb-row-what")
         self._what.observe(lambda _: self._on_what(), "value")
-        self._right = w.FloatSlider(continuous_update=True, readout_format=".4g", layout={"width": "20em"})
+        self._right = w.FloatSlider(continuous_update=True, readout_format=".4g", layout={"width": "15em"})
         self._right.add_class("wb-row-right")
         self._on = w.Checkbox(description="in force", indent=False, layout={"width": "6.5em"})
         self._on.add_class("wb-row-on")
@@ -103,15 +103,16 @@ class RowsPanel:
         self._as_code = w.ToggleButton(description="As code", icon="code", layout={"width": "auto"})
         self._as_code.tooltip = "A cell whose formulation does the same, and a comparison with what decides now"
         self._as_code.add_class("wb-row-as-code")
-        self._code = w.Textarea(layout={"width": "97%", "height": "17em", "display": "none"})
+        self._code = w.Textarea(layout={"width": "97%", "height": "min(17em, 21vh)", "display": "none"})
         self._code.add_class("wb-row-code")
         self._right.observe(lambda _: self._on_change(), "value")
         self._on.observe(lambda _: self._on_change(), "value")
         self._back.on_click(lambda _: self._set(self._as_it_is()))
         self._as_code.observe(lambda _: self._show_code(), "value")
         self._which = w.HTML()
-        self._tray = w.HBox([self._which, self._on, self._what, self._right, self._back, self._as_code])
-        self._tray.add_class("wb-tools")
+        tools = w.HBox([self._which, self._on, self._what, self._right, self._back, self._as_code])
+        tools.add_class("wb-tools")
+        self._tray = w.VBox([tools, self._said, self._code])
         self._tray.add_class("wb-row-tray")
         self._tray.layout.display = "none"
 
