@@ -25,7 +25,7 @@ class Lit(NamedTuple):
         known = {name: about for name, about in named.items() if name in frame}
         timed = not {"start_s", "time_s"}.isdisjoint(frame.columns)
 
-        def lit(row: Mapping[str, Any]) -> bool:
+        def lit(row: Mapping[Any, Any]) -> bool:
             return self._within(row) and (any(row[name] in about for name, about in known.items()) if known else timed)
 
         return [at for at, row in enumerate(frame.to_dict("records")) if lit(row)]
