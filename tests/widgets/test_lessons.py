@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import workbench
@@ -59,6 +60,8 @@ def test_an_exercise_replies_to_what_is_answered() -> None:
     for value, kind in (("x", "a text"), ([2], "a list"), ({1: 2}, "a dictionary"), (1j, "")):
         said = f"This could not be checked. {f'You answered with {kind}' if kind else 'Is it of the kind'}"
         assert failing.answer(value).said.startswith(said)
+    measured = Exercise("?", lambda answer: answer == np.float64(2), hint="A number.")
+    assert measured.answer(2).right and "a list" in measured.answer([2]).said
     told = Exercise("?", lambda answer: "Too few." if answer < 3 else True, hint="More.", name="told")
     assert told.answer(2).said == "Too few." and told.answer(3).right
 

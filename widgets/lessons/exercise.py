@@ -138,6 +138,8 @@ class Exercise:
             return False, EMPTY
         try:
             found = self._of(self.check, value, case=case)
+            if getattr(found, "shape", ()):  # a list met a number of numpy's
+                raise TypeError("the check compared element by element")
             if not isinstance(found, str) and bool(found):
                 return True, SOLVED
             idea = next((reply for idea, reply in self.wrong.items() if self._meant(idea, value, case)), "")
