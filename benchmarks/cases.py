@@ -35,11 +35,14 @@ CONFIGURATIONS = 26
 ASSEMBLY = {"model": "assembly"}
 
 
-def fairness_data(jobs: int, configurations: int | None = None) -> AllocationInstance:
-    """Random speeds of jobs that are all different, or drawn from so many configurations; a quarter as many GPUs."""
+def fairness_data(jobs: int, configurations: int | None = None, seed: int | None = None) -> AllocationInstance:
+    """Random speeds of jobs that are all different, or drawn from so many configurations; a quarter as many GPUs.
+
+    seed: default the number of jobs.
+    """
     from workbench.papers.gavel.instance import AllocationInstance
 
-    rng = np.random.default_rng(jobs)
+    rng = np.random.default_rng(jobs if seed is None else seed)
     kinds = configurations or jobs
     speed = rng.uniform(1.0, 10.0, (kinds, 1)) * np.sort(rng.uniform(0.1, 1.0, (kinds, GPU_TYPES)), axis=1)
     gang = rng.choice([1, 2, 4, 8], p=[0.7, 0.1, 0.15, 0.05], size=kinds)
@@ -287,15 +290,15 @@ def event_by_event(name: str, budget_s: float, peers: dict[int, Peer], **knobs: 
     )
 
 
-def water_filling(policy: str) -> Callable[[int], Work]:
+def water_filling(policy: str, seed: int | None = None) -> Callable[[int], Work]:
     """Hierarchical water filling, all jobs different, in 5 entities with fairness, FIFO or both; a GPU for each job."""
 
     def prepare(jobs: int) -> Work:
         from workbench.papers.gavel.formulations.water_filling import Hierarchical, HierarchicalInstance
         from workbench.papers.gavel.instance import fields
 
-        rng = np.random.default_rng(jobs)
-        numbers = fields(fairness_data(jobs))
+        rng = np.random.default_rng(jobs if seed is None else seed)
+        numbers = fields(fairness_data(jobs, seed=seed))
         numbers |= {"workers": np.full(GPU_TYPES, jobs // GPU_TYPES), "weight": rng.choice([1.0, 2.0, 5.0], jobs)}
         data = HierarchicalInstance(
             **numbers,
