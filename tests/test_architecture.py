@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -162,34 +160,6 @@ def test_habits() -> None:
                 assert node.func.id not in ("eval", "exec"), f"{where(path)}:{node.lineno} calls {node.func.id}"
                 assert speaks or node.func.id != "print", f"{where(path)}:{node.lineno} prints"
         assert not unsafe & {found.split(".")[0] for found in imports(path)}, where(path)
-
-
-def test_importing_the_project_stays_light() -> None:
-    """`import workbench` loads neither charts nor solvers nor widgets."""
-    heavy = ["altair", "pyomo", "highspy", "ipywidgets", "anywidget", "sklearn", "widgets"]
-    code = f"import sys, workbench; print([name for name in {heavy} if name in sys.modules])"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert found.stdout.strip() == "[]"
-
-
-def test_who_needs_no_pyomo_loads_none() -> None:
-    """Schedulers with an assembly, or an algorithm, of every room."""
-    names = [
-        "gavel.max_min_fairness",
-        "gavel.makespan",
-        "hadar",
-        "hops",
-        "hare",
-        "chronus",
-        "allox",
-        "sia",
-        "fifo",
-        "las",
-    ]
-    code = f"import sys, workbench\nfor name in {names}: workbench.simulate('preset:start_here', name)\n"
-    code += "print('pyomo' in sys.modules)"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert found.stdout.strip() == "False"
 
 
 def test_no_package_marker_among_tests_and_data() -> None:

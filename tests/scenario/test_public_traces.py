@@ -53,7 +53,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 def server() -> Iterator[Server]:
     made = Server(("127.0.0.1", 0), Handler)
     made.files, made.asked, made.missing = {"/t.trace": CONTENT}, 0, 0
-    thread = threading.Thread(target=made.serve_forever)
+    thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     yield made
     made.shutdown()

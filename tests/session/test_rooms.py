@@ -208,6 +208,7 @@ print(json.dumps({
     "why": workbench.explain(run, run.jobs["job"][0], 0.0).sentences,
     "skipped": workbench.skipped_rooms(),
 }))
+main(["list", "--json"])
 """
 
 
@@ -222,13 +223,14 @@ def sixth(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_wheel_brings_a_paper(sixth: Path) -> None:
-    found = json.loads(python(sixth / "site", "-c", SEEN, "sixth").stdout)
+    seen, _, listed = python(sixth / "site", "-c", SEEN, "sixth").stdout.partition("\n")
+    found = json.loads(seen)
     assert found["papers"] == ["gavel", "hadar", "hops", "hare", "chronus", "sixth"]
     assert found["in"] == [True, True] and found["letters"] == "j" and found["symbols"] >= 6
     assert 0 < found["objective"] <= 1 and found["finished"] and not found["skipped"]
     assert any("worst off" in sentence for sentence in found["why"])
-    listed = json.loads(python(sixth / "site", "-m", "workbench", "list", "--json").stdout)
-    assert [(e["kind"], e["paper"]) for e in listed if e["name"] == "sixth"] == [("scheduler", "sixth")]
+    named = [each for each in json.loads(listed) if each["name"] == "sixth"]
+    assert [(each["kind"], each["paper"]) for each in named] == [("scheduler", "sixth")]
 
 
 WRONG = {
@@ -251,10 +253,25 @@ WRONG = {
     ),
 }
 """Of a room by name, what is written in its `__init__` instead of what, and the reason why it is left out."""
+OUTSIDE = {
+    "gavel of dlsched-second": "got 'gavel'; expected a name that no other room has",
+    "pointed": "entry point of dlsched-pointed: got 'pointed:ROOM'; expected the module alone.* pointed = \"pointed\"",
+}
+"""Rooms left out for what stands outside them: another has the name, or the entry point names more than a module."""
 
 
 def test_rooms_that_cannot_be_used_are_left_out_with_their_reasons(sixth: Path, tmp_path: Path) -> None:
+    """Beside two that can be used, one of them named in two words."""
     installed(tmp_path, wheel("sixth", sixth / "sixth", tmp_path))
+    for name in ("goodput_fair", "pointed"):
+        installed(tmp_path, wheel(name, skeleton(name, tmp_path), tmp_path))
+    [points] = tmp_path.glob("dlsched_pointed*.dist-info/entry_points.txt")
+    points.write_text("[workbench.papers]\npointed = pointed:ROOM\n", encoding="utf-8")
+    second = tmp_path / "source" / "second"
+    second.mkdir(parents=True)
+    text = 'import no_such\nfrom workbench import Room\n\nROOM = Room(name="gavel")\n'
+    (second / "__init__.py").write_text(text, encoding="utf-8")
+    installed(tmp_path, wheel("gavel", second.parent, tmp_path, "second"))
     for name, (right, wrong, _) in WRONG.items():
         installed(tmp_path, wheel(name, skeleton(name, tmp_path), tmp_path))
         room = tmp_path / name / "__init__.py"
@@ -263,11 +280,14 @@ def test_rooms_that_cannot_be_used_are_left_out_with_their_reasons(sixth: Path, 
         room.write_text(text.replace(right, wrong), encoding="utf-8")
     code = """
 import json, re, sys, workbench
-wrong, told = json.loads(sys.argv[1]), workbench.skipped_rooms()
-assert set(told) == set(wrong), told
-assert len(workbench.schedulers()) == 32 and not set(wrong) & set(workbench.paper_map().columns)
-for room, (_, _, reason) in wrong.items():
+wrong, outside = map(json.loads, sys.argv[1:])
+told, reasons = workbench.skipped_rooms(), {room: reason for room, (_, _, reason) in wrong.items()} | outside
+assert set(told) == set(reasons), told
+assert len(workbench.schedulers()) == 33 and not set(wrong) & set(workbench.paper_map().columns)
+assert workbench.find_scheduler("gavel.fifo").title
+for room, reason in reasons.items():
     assert re.search(reason, told[room]), told[room]
+for room in wrong:
     for ask in (workbench.find_scheduler, workbench.find_formulation):
         for name in (room, f"{room}.max_min_share"):
             try:
@@ -278,8 +298,15 @@ try:
     workbench.find_scheduler("nobody")
 except workbench.InputError as error:
     assert "without those of bare, " in str(error), error
-from widgets import SixthLab
+from widgets import GoodputFairLab, SixthLab
 assert "Rooms left out: bare: " in SixthLab()._choice.left_out.value
+assert GoodputFairLab()._choice.scheduler.name == "goodput_fair"
+try:
+    from widgets import Goodput_fairLab
+except ImportError as error:
+    assert "cannot import name" in str(error), error
+else:
+    raise AssertionError("a lab is named as Python names classes")
 try:
     from widgets import LostLab
 except workbench.InputError as error:
@@ -289,48 +316,10 @@ else:
 from workbench.cli import main
 sys.exit(main(["list", "--json"]))
 """
-    listed = python(tmp_path, "-c", code, json.dumps(WRONG))
-    assert len([e for e in json.loads(listed.stdout) if e["kind"] == "scheduler"]) == 32
+    listed = python(tmp_path, "-c", code, json.dumps(WRONG), json.dumps(OUTSIDE))
+    assert len([e for e in json.loads(listed.stdout) if e["kind"] == "scheduler"]) == 33
     lines = listed.stderr.splitlines()
-    assert len(lines) == len(WRONG) and all(line.startswith("left out: room ") for line in lines)
-
-
-def test_names_of_shipped_rooms_stay_theirs(sixth: Path, tmp_path: Path) -> None:
-    """A package that calls its room `gavel`, and two that call theirs the same: the later one is left out."""
-    source = tmp_path / "source" / "second"
-    source.mkdir(parents=True)
-    text = 'from workbench import Room\n\nROOM = Room(name="{}")\n'
-    (source / "__init__.py").write_text(f"import no_such\n{text.format('gavel')}", encoding="utf-8")
-    installed(tmp_path, wheel("gavel", source.parent, tmp_path, "second"))
-    code = (
-        "import workbench; told = workbench.skipped_rooms(); assert list(told) == ['gavel of dlsched-second'], told;"
-        "assert 'expected a name that no other room has' in told['gavel of dlsched-second'], told;"
-        "assert workbench.find_scheduler('gavel.fifo').title and len(workbench.schedulers()) == 31"
-    )
-    python(tmp_path, "-c", code)
-
-
-def test_a_lab_is_named_as_python_names_classes(tmp_path: Path) -> None:
-    installed(tmp_path, wheel("goodput_fair", skeleton("goodput_fair", tmp_path), tmp_path))
-    code = """
-import widgets
-assert widgets.GoodputFairLab()._choice.scheduler.name == "goodput_fair"
-from widgets import Goodput_fairLab
-"""
-    told = python(tmp_path, "-c", code, code=1).stderr
-    assert "ImportError: cannot import name" in told
-
-
-def test_an_entry_point_names_a_module(sixth: Path, tmp_path: Path) -> None:
-    installed(tmp_path, wheel("sixth", sixth / "sixth", tmp_path))
-    [points] = tmp_path.glob("*.dist-info/entry_points.txt")
-    points.write_text("[workbench.papers]\nsixth = sixth:ROOM\n", encoding="utf-8")
-    code = (
-        "import workbench; [told] = workbench.skipped_rooms().values();"
-        "assert told.startswith('entry point of dlsched-sixth: got \\'sixth:ROOM\\'; expected the module alone'), told;"
-        "assert told.endswith('sixth = \"sixth\"'), told"
-    )
-    python(tmp_path, "-c", code)
+    assert len(lines) == len(WRONG) + len(OUTSIDE) and all(line.startswith("left out: room ") for line in lines)
 
 
 @pytest.mark.parametrize(

@@ -232,9 +232,3 @@ def test_a_run_says_what_it_is_in_a_line_and_as_a_page_with_units() -> None:
 def a_named(name: str) -> Run:
     run = a_run()
     return dataclasses.replace(run, scenario=run.scenario.replace(name=name))
-
-
-def test_simulate_alone_is_enough_for_the_page() -> None:
-    code = "import workbench; print(workbench.simulate('preset:start_here', 'fifo')._repr_html_()[:9])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "<p>fifo o\n"
