@@ -46,7 +46,6 @@ LONGEST = (
     BROWSER,
     "tests/test_notebooks.py",
     *TOGETHER,
-    "tests/test_dashboard_places.py",
     "tests/cli/test_streams.py",
     "tests/test_run_cases.py",
     "tests/fuzz/test_fuzz.py",
@@ -66,6 +65,8 @@ TO_COME = ".voila-skeleton-container"
 IDLE = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
 THEMED = "t => document.body.dataset.jpThemeName === t && !document.getElementById('jupyterlab-splash')"
 POLL_MS = 100
+PLAIN = ["python", "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+"""A kernel that has imported nothing of ours, for what only counts kernels: ours takes seconds."""
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM_FLAGS = (
     "--headless",
@@ -241,14 +242,15 @@ class Server:
 
 
 @contextlib.contextmanager
-def serving(kind: Literal["lab", "voila"], folder: Path, *more: str) -> Iterator[Server]:
+def serving(kind: Literal["lab", "voila"], folder: Path, *more: str, token: bool = True) -> Iterator[Server]:
     """Start a server as `make lab` or `make dashboard` does, on a free port of this machine only, with a token.
 
-    more: further options of a dashboard.
+    more: further options of a dashboard, which may have no token.
     """
     root = folder / "notebooks"
     root.mkdir(parents=True)
-    server = Server(kind, f"http://127.0.0.1:{free_port()}", secrets.token_hex(16), root, folder / f"{kind}.log")
+    word = secrets.token_hex(16) if token else ""
+    server = Server(kind, f"http://127.0.0.1:{free_port()}", word, root, folder / f"{kind}.log")
     port = server.url.rpartition(":")[2]
     if kind == "lab":
         options = [
@@ -262,8 +264,12 @@ def serving(kind: Literal["lab", "voila"], folder: Path, *more: str) -> Iterator
             "--LabApp.expose_app_in_browser=True",
         ]
     else:
-        options = ["dashboard", "--no-browser", f"--port={port}", f"--token={server.token}", *more, str(root)]
+        asked = [f"--token={server.token}"] if token else []
+        options = ["dashboard", "--no-browser", f"--port={port}", *asked, *more, str(root)]
     home = private_home(folder / "home")
+    plain = Path(home["JUPYTER_DATA_DIR"], "kernels", "plain", "kernel.json")
+    plain.parent.mkdir(parents=True)
+    plain.write_text(json.dumps({"argv": PLAIN, "display_name": "Plain", "language": "python"}), encoding="utf-8")
     # Tests save by themselves: of two saves at once the second asks in a dialog what to do with the first.
     saving = Path(home["JUPYTERLAB_SETTINGS_DIR"], "@jupyterlab", "docmanager-extension", "plugin.jupyterlab-settings")
     saving.parent.mkdir(parents=True)
@@ -273,10 +279,14 @@ def serving(kind: Literal["lab", "voila"], folder: Path, *more: str) -> Iterator
         yield server
 
 
-def write_notebook(server: Server, name: str, *cells: str) -> str:
-    """Put a notebook with these code cells where the server finds it; return its path there."""
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in cells])
-    notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+def write_notebook(server: Server, name: str, *cells: str, heading: str = "", kernel: str = "python3") -> str:
+    """Put a notebook with these code cells where the server finds it; return its path there.
+
+    heading: the Markdown above them. kernel: or `plain`.
+    """
+    above = [nbformat.v4.new_markdown_cell(heading)] if heading else []
+    notebook = nbformat.v4.new_notebook(cells=[*above, *map(nbformat.v4.new_code_cell, cells)])
+    notebook.metadata["kernelspec"] = {"name": kernel, "display_name": kernel, "language": "python"}
     nbformat.write(notebook, server.root / name)
     return name
 

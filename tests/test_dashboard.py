@@ -1,12 +1,18 @@
-"""The dashboard as a server: who may see what, how many kernels there may be, and how long an idle one lives."""
+"""The dashboard as a server: who may see what, how many kernels there may be, and how long an idle one lives.
+
+A place is free soon after its browser has vanished without a word, one visitor cannot take all places, and who waits
+for a slow cell keeps the connection. What a page says when all places are taken: test_dashboard_browser.py.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import json
 import re
+import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.parse
@@ -18,13 +24,27 @@ from typing import NamedTuple
 
 import nbformat
 import pytest
+import websocket
 
-from tests.browser_support import PROJECT, Server, child, free_port, private_home, serving, write_notebook
+from tests.browser_support import (
+    PATIENCE_S,
+    PROJECT,
+    Server,
+    child,
+    free_port,
+    private_home,
+    serving,
+    write_notebook,
+)
 from workbench.base.text import is_loopback
 
 SOURCE = PROJECT / "tools" / "jupyter" / "dashboard.py"
-PLACES = 2
+OWN = 3
 IDLE_S = 5
+SLOW_S = 6
+"""What a cell takes: longer than the server waits for an answer to a ping, which is asked every second."""
+FOREIGN = re.compile(r"""(?:\b(?:src|href)\s*=\s*|\bimport\s*\(?\s*|\burl\()["']?((?:https?:)?//[^"'\s)>]+)""")
+"""A page that refers to something on another host: a source, a link, an import of a script."""
 
 
 class Answer(NamedTuple):
@@ -57,16 +77,20 @@ def dashboard() -> ModuleType:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serving("voila", tmp_path_factory.mktemp("dashboard"), f"--kernels={PLACES}") as found:
-        write_notebook(found, "one.ipynb", "print(6 * 7)")
+    options = ("--kernels=5", f"--per-visitor={OWN}", "--Voila.ping_s=1", "--Kernels.away_s=4")
+    with serving("voila", tmp_path_factory.mktemp("dashboard"), *options) as found:
+        write_notebook(found, "one.ipynb", "print(6 * 7)", kernel="plain")
+        slow = f"import time\ntime.sleep({SLOW_S})\nprint(6 * 7)"
+        write_notebook(found, "slow.ipynb", slow, "print(8 * 8)", kernel="plain")
         yield found
 
 
-@pytest.fixture
-def forgetful(tmp_path: Path) -> Iterator[Server]:
-    """A server that soon ends kernels which nobody uses."""
-    with serving("voila", tmp_path, f"--idle={IDLE_S}", "--Kernels.cull_interval=1") as found:
-        write_notebook(found, "one.ipynb", "print(6 * 7)")
+@pytest.fixture(scope="module")
+def forgetful(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server without a token that soon ends kernels which nobody uses."""
+    options = (f"--idle={IDLE_S}", "--Kernels.cull_interval=1")
+    with serving("voila", tmp_path_factory.mktemp("forgetful"), *options, token=False) as found:
+        write_notebook(found, "one.ipynb", "print(6 * 7)", heading="# Heading\n\n$x$", kernel="plain")
         yield found
 
 
@@ -118,36 +142,97 @@ def test_a_page_elsewhere_does_not_reach_a_server_on_this_machine_under_another_
     assert get(f"{server.url}/", server.token, Host="evil.example").status == 403
 
 
-def test_when_all_places_are_taken_a_page_says_so_and_a_freed_place_can_be_used(server: Server) -> None:
-    end_every_kernel(server)
-    address = f"{server.url}/voila/render/one.ipynb"
-    pages = [get(address, server.token) for _ in range(PLACES)]
-    assert all(page.status == 200 and kernel_of(page.text) for page in pages)
-    full = get(address, server.token)
-    assert full.status == 503 and "All places are taken" in full.text and 'http-equiv="refresh"' in full.text
-    assert get(f"{server.url}/", server.token).status == 200, "the index needs no kernel"
-    first = kernel_of(pages[0].text)
-    assert get(f"{server.url}/api/kernels/{first}", server.token, "DELETE").status == 204
-    again = get(address, server.token)
-    assert again.status == 200 and kernel_of(again.text) not in map(kernel_of, (page.text for page in pages))
+def test_on_this_machine_alone_no_token_is_needed_and_pages_refer_to_no_other_host(forgetful: Server) -> None:
+    names = {"listing": "", "page": "voila/render/one.ipynb", "missing": "voila/render/none.ipynb"}
+    found = {name: get(f"{forgetful.url}/{path}").text for name, path in names.items()}
+    assert 'href="/voila/render/one.ipynb"><strong>Heading</strong>' in found["listing"]
+    assert "Heading" in found["page"] and "404" in found["missing"]
+    assert not any(map(FOREIGN.findall, found.values()))
 
 
 def test_an_idle_kernel_is_ended_and_its_page_can_find_out(forgetful: Server) -> None:
-    page = get(f"{forgetful.url}/voila/render/one.ipynb", forgetful.token)
+    page = get(f"{forgetful.url}/voila/render/one.ipynb")
     kernel = f"{forgetful.url}/api/kernels/{kernel_of(page.text)}"
-    assert json.loads(get(kernel, forgetful.token).text)["id"] in kernel
+    assert json.loads(get(kernel).text)["id"] in kernel
     until = time.monotonic() + 60
-    while get(kernel, forgetful.token).status != 404:
+    while get(kernel).status != 404:
         assert time.monotonic() < until, "an idle kernel lives on"
         time.sleep(0.2)
 
 
-def end_every_kernel(server: Server) -> None:
-    """Free the places that another test took."""
-    log = server.log.read_text(errors="replace")
-    for kernel in set(re.findall(r"Kernel started: ([0-9a-f-]{36})", log)):
-        assert get(f"{server.url}/api/kernels/{kernel}", server.token, "DELETE").status in (204, 404)
-        assert get(f"{server.url}/api/kernels/{kernel}", server.token).status == 404
+def connected(server: Server, path: str) -> websocket.WebSocket:
+    """A browser's connection; it answers pings only while somebody reads from it."""
+    address = f"{server.url.replace('http', 'ws')}/{path}"
+    header = [f"Authorization: token {server.token}"]
+    return websocket.create_connection(address, header=header, timeout=60, sockopt=[(socket.SOL_SOCKET, 9, 1)])
+
+
+class Browser:
+    """What is connected to a kernel and answers pings until it falls silent, or leaves."""
+
+    def __init__(self, server: Server, kernel: str) -> None:
+        self._socket = connected(server, f"api/kernels/{kernel}/channels")
+        self._socket.settimeout(0.1)
+        self._silent = threading.Event()
+        self._reader = threading.Thread(target=self._answer, daemon=True)
+        self._reader.start()
+
+    def _answer(self) -> None:
+        while not self._silent.is_set():
+            try:
+                self._socket.recv_data_frame(control_frame=True)  # answers pings
+            except websocket.WebSocketTimeoutException:
+                continue
+            except (OSError, websocket.WebSocketException):
+                return
+
+    def vanish(self) -> None:
+        """Say nothing any more, and leave the connection as it is."""
+        self._silent.set()
+        self._reader.join(30)
+
+    def leave(self) -> None:
+        self.vanish()
+        self._socket.shutdown()
+
+
+def test_a_browser_that_vanishes_frees_its_place_and_one_that_answers_keeps_it(server: Server) -> None:
+    address = f"{server.url}/voila/render/one.ipynb"
+    gone = kernel_of(get(address, server.token).text)
+    vanishing = Browser(server, gone)
+    stays = kernel_of(get(address, server.token).text)
+    answering = Browser(server, stays)
+    unseen = kernel_of(get(address, server.token).text)  # nobody ever connects to it: a request is no visitor
+    full = get(address, server.token)
+    assert full.status == 503 and "You have too many pages open" in full.text, "2 places are free, but not for this one"
+    assert get(f"{server.url}/api/kernels/{unseen}", server.token, "DELETE").status == 204
+    again = get(address, server.token)
+    assert again.status == 200 and kernel_of(again.text) not in (gone, stays, unseen), "a freed place can be used"
+    unseen = kernel_of(again.text)
+    vanishing.vanish()
+    until = time.monotonic() + PATIENCE_S
+    for kernel, whose in ((unseen, "a request without a browser"), (gone, "a browser that is gone")):
+        while get(f"{server.url}/api/kernels/{kernel}", server.token).status != 404:
+            assert time.monotonic() < until, f"{whose} keeps its place"
+            time.sleep(0.2)
+    assert get(f"{server.url}/api/kernels/{stays}", server.token).status == 200
+    vanishing.leave()
+    answering.leave()
+
+
+def test_a_cell_that_takes_longer_than_a_ping_is_shown_when_it_has_run(server: Server) -> None:
+    kernel = kernel_of(get(f"{server.url}/voila/render/slow.ipynb", server.token).text)
+    browser = Browser(server, kernel)
+    cells = connected(server, f"voila/execution/{kernel}")
+    cells.send(json.dumps({"action": "execute", "payload": {"kernel_id": kernel}}))
+    shown: list[str] = []
+    while len(shown) < 2:
+        told = json.loads(cells.recv())  # answers pings
+        if told["action"] != "initialized":
+            shown += [output["text"].strip() for output in told["payload"]["output_cell"]["outputs"]]
+    assert shown == ["42", "64"]
+    cells.close()
+    browser.leave()
 
 
 def test_beyond_this_machine_an_empty_token_is_refused_and_none_is_made_up(tmp_path: Path) -> None:
@@ -202,3 +287,10 @@ def test_every_notebook_of_ours_has_a_card_with_a_sentence(dashboard: ModuleType
     assert {card.path for card in cards if card.kind == "lab"} >= {"01_gavel.ipynb", "06_chronus.ipynb"}
     for card in cards:
         assert len(card.title) > 3 and 20 < len(card.sentence) < 240, card
+
+
+def test_by_default_a_place_is_free_within_two_minutes(dashboard: ModuleType) -> None:
+    ping_s, away_s = dashboard.Dashboard.ping_s.default_value, dashboard.Kernels.away_s.default_value
+    assert dashboard.longest_s(ping_s, away_s) < 120
+    app = dashboard.Dashboard()
+    assert app.ping_s == ping_s and 1 <= dashboard.PER_VISITOR < dashboard.Kernels.most_kernels.default_value

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-import nbformat
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser_support import Problems, Server, browser_test, serving, shot
+from tests.browser_support import Problems, Server, browser_test, serving, shot, write_notebook
+from tests.test_dashboard import get
 
 FREED_S = 60.0
 LABS = {"Compare": "Compare lab", "Gavel": "Gavel lab"}
@@ -21,10 +21,8 @@ def dashboard(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with serving("voila", tmp_path_factory.mktemp("dashboard"), "--kernels=2") as server:
         codes = {name: f"from widgets import {name}Lab\n{name}Lab()" for name in LABS} | {"Third": "print(6 * 7)"}
         for name, code in codes.items():
-            heading = nbformat.v4.new_markdown_cell(f"# The page of {name}\n\nWhat {name} does.")
-            notebook = nbformat.v4.new_notebook(cells=[heading, nbformat.v4.new_code_cell(code)])
-            notebook.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
-            nbformat.write(notebook, server.root / f"{name.lower()}.ipynb")
+            heading, kernel = f"# The page of {name}\n\nWhat {name} does.", "python3" if name in LABS else "plain"
+            write_notebook(server, f"{name.lower()}.ipynb", code, heading=heading, kernel=kernel)
         yield server
 
 
@@ -46,6 +44,9 @@ def test_from_the_index_to_two_labs_and_no_third(page: Page, dashboard: Server, 
     third = pages[2]
     expect(third.locator("h1")).to_have_text("All places are taken")
     shot(third, "dashboard-full")
+    full = get(third.url, dashboard.token)
+    assert full.status == 503 and 'http-equiv="refresh"' in full.text
+    assert get(f"{dashboard.url}/", dashboard.token).status == 200, "the index needs no kernel"
     pages[1].close(run_before_unload=True)
     freed = time.monotonic() + FREED_S
     while third.get_by_text("Try now").count():

@@ -3,19 +3,15 @@
 import importlib.util
 import os
 import re
-import socket
 import stat
 import subprocess
 import sys
-import time
 import timeit
 import tomllib
-import urllib.error
-import urllib.request
 import zipfile
+from functools import cache
 from pathlib import Path
 
-import nbformat
 import pytest
 import yaml
 from packaging.markers import default_environment
@@ -38,6 +34,7 @@ def declared() -> list[Requirement]:
     return [Requirement(text) for text in texts]
 
 
+@cache
 def locked() -> list[tuple[Requirement, list[str]]]:
     """Return every pinned requirement of the lock with its hashes."""
     logical_lines = (ROOT / "requirements.lock").read_text().replace("\\\n", " ").splitlines()
@@ -144,6 +141,7 @@ def test_wheel_holds_code_widgets_and_datasets(tmp_path: Path) -> None:
     missing = (files("workbench") | files("widgets") | {f"workbench/{name}" for name in files("datasets")}) - inside
     assert not missing
     assert files("datasets"), "no datasets to ship"
+    assert {"workbench/py.typed", "widgets/py.typed"} <= inside, "both say that they are typed"
     assert any(name.startswith("widgets/") and name.endswith(".js") for name in inside)
     stray = {name for name in inside if not re.match(r"workbench/|widgets/|dlsched_workbench-[^/]+\.dist-info/", name)}
     assert not stray
@@ -282,67 +280,6 @@ def test_make_alone_lists_the_targets() -> None:
     shown = subprocess.run(["make", "-C", ROOT], capture_output=True, text=True, check=True).stdout
     for target in ["setup", "lab", "dashboard", "test", "test-long", "bench", "picture", "lint", "lock", "clean"]:
         assert re.search(rf"^  {target} ", shown, re.MULTILINE), target
-
-
-# A page that refers to something on another host: a source, a link, an import of a script.
-FOREIGN = re.compile(r"""(?:\b(?:src|href)\s*=\s*|\bimport\s*\(?\s*|\burl\()["']?((?:https?:)?//[^"'\s)>]+)""")
-
-
-def fetch(url: str) -> str:
-    """Return a page, an error page too."""
-    try:
-        with urllib.request.urlopen(url, timeout=60) as answer:
-            return str(answer.read().decode())
-    except urllib.error.HTTPError as error:
-        return error.read().decode()
-
-
-def test_dashboard_pages_refer_to_no_other_host(tmp_path: Path) -> None:
-    folder = tmp_path / "notebooks"
-    folder.mkdir()
-    notebook = nbformat.v4.new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
-    notebook.cells = [nbformat.v4.new_markdown_cell("# Heading\n\n$x$"), nbformat.v4.new_code_cell("print(6 * 7)")]
-    nbformat.write(notebook, folder / "one.ipynb")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    server = subprocess.Popen(
-        [ROOT / "tools" / "serve", "dashboard", "--no-browser", f"--port={port}", folder],
-        env=os.environ | {"HOME": str(tmp_path)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        base = f"http://127.0.0.1:{port}"
-        for _ in range(300):
-            assert server.poll() is None, "the dashboard stopped"
-            try:
-                listing = fetch(base + "/")
-                break
-            except urllib.error.URLError:
-                time.sleep(0.2)
-        page = fetch(base + "/voila/render/one.ipynb")
-        missing = fetch(base + "/voila/render/none.ipynb")
-    finally:
-        server.terminate()
-        server.wait(timeout=30)
-    assert 'href="/voila/render/one.ipynb"><strong>Heading</strong>' in listing
-    assert "Heading" in page
-    assert "42" in page
-    assert "404" in missing
-    for name, text in {"listing": listing, "page": page, "missing": missing}.items():
-        assert not FOREIGN.findall(text), name
-
-
-# --- Both packages say that they are typed, and so does what is installed.
-
-
-def test_py_typed_is_in_the_wheel(tmp_path: Path) -> None:
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
-    subprocess.run(build, cwd=ROOT, check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        assert {"workbench/py.typed", "widgets/py.typed"} <= set(archive.namelist())
 
 
 # --- Beside the other distribution named `workbench` an import says so, and how to get out.
