@@ -14,8 +14,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
+import nbformat
 from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from tests.browser_support import (
     IDLE,
@@ -41,6 +42,7 @@ from tests.browser_support import (
     write_notebook,
 )
 from tests.load import at_most
+from tests.widgets.test_presenter_browser import HALL, SCENES, goes_through_scenes
 from widgets.lab.results import PAGES, PICTURE
 from workbench.base.units import format_duration
 
@@ -217,9 +219,11 @@ def select_a_job(page: Page) -> None:
     assert box is not None
     for share in (0.25, 0.35, 0.45, 0.55, 0.65):
         page.mouse.click(box["x"] + box["width"] * share, box["y"] + box["height"] * 0.4)
-        page.wait_for_timeout(1000)  # nothing comes if no bar is there
-        if re.search(r"arrived at", page.locator(".wb-job").inner_text()):
-            return
+        try:
+            page.locator(".wb-job", has_text="arrived at").wait_for(timeout=1000)  # nothing comes if no bar is there
+        except PlaywrightTimeout:
+            continue
+        return
     raise AssertionError("no bar could be clicked")
 
 
@@ -246,7 +250,7 @@ def edit_a_job(page: Page) -> None:
     names = [jobs.locator(f"tbody tr:nth-child({i}) input").first.input_value() for i in (1, 2, 3)]
     row = next(i for i, found in enumerate(names) if found != followed)
     jobs.locator("tbody tr").nth(row).locator("input").nth(1).click()
-    page.wait_for_timeout(500)
+    answered(page, SETTLED)
     assert page.locator(".wb-job b").inner_text() == followed
     jobs.locator("tbody tr").nth(row).locator("th").click()
     expect(page.locator(".wb-job b")).to_have_text(names[row])
@@ -374,7 +378,7 @@ def look_at_every_tab(page: Page, name: str) -> None:
         expect(tabs).to_have_text(there)
         for i in range(len(there)):
             tabs.nth(i).click()
-            page.wait_for_timeout(300)
+            answered(page, SETTLED)
             shot(page, f"{name}{side[3:]}-tab-{i}")
             comes_true(page, f"() => ({NAMELESS})().length === 0", why=f"{side} tab {i}: {page.evaluate(NAMELESS)}")
 
@@ -405,55 +409,38 @@ def test_the_first_notebook_in_jupyterlab(page: Page, lab_server: Server, proble
 
 @browser_test
 def test_the_first_notebook_in_voila(page: Page, voila_server: Server, problems: Problems) -> None:
-    open_notebook(page, voila_server, start_here(voila_server))
+    """A dashboard serves scenes too: arrow keys, one control, the number with that before, all in the window."""
+    path = voila_server.root / start_here(voila_server)
+    notebook = nbformat.read(path, as_version=4)
+    made = next(number for number, cell in enumerate(notebook.cells) if "GavelLab(" in cell.source)
+    notebook.cells.insert(made + 1, nbformat.v4.new_code_cell(SCENES))
+    nbformat.write(notebook, path)
+    open_notebook(page, voila_server, path.name)
     solve(page)
+    page.set_viewport_size(HALL)
+    page.locator(".wb-present-begin").click()
+    expect(page.locator(".wb-scene")).to_contain_text("Short rounds.")
+    goes_through_scenes(page)
+    page.set_viewport_size({"width": SCREEN[0], "height": SCREEN[1]})
     journey(page, voila_server, "voila")
 
 
 @browser_test
-@pytest.mark.parametrize(
-    ("cell", "says"),
-    [
-        (
-            'import widgets, workbench\nworkbench.preset("no_such_preset")',
-            "got 'no_such_preset'; expected one of start_here",
-        ),
-        ('raise RuntimeError("a secret of the server")', "error when executing cell"),
-    ],
-    ids=["our own error", "any other"],
-)
 def test_a_dashboard_says_what_is_wrong_without_a_traceback(
-    page: Page, voila_server: Server, problems: Problems, cell: str, says: str
+    page: Page, voila_server: Server, problems: Problems
 ) -> None:
     """Our own errors in words; of others not even their text, which may hold what is nobody's business."""
-    page.goto(voila_server.address(write_notebook(voila_server, "wrong.ipynb", cell)), wait_until="commit")
-    wait_for_text(page, "body", says)
+    ours = 'import widgets, workbench\nworkbench.preset("no_such_preset")'
+    other = 'print("The other.")\nraise RuntimeError("a secret of the server")'
+    page.goto(voila_server.address(write_notebook(voila_server, "wrong.ipynb", ours, other)), wait_until="commit")
+    wait_for_text(page, "body", "got 'no_such_preset'; expected one of start_here")
+    wait_for_text(page, "body", "The other.*error when executing cell")
     text = page.locator("body").inner_text()
     assert "a secret" not in text and "Traceback" not in text and str(PROJECT) not in text
 
 
 DRAWS = """(document.querySelector('.wb-view-gantt [data-draws]') ?? document.querySelector('.wb-view-gantt'))
 .dataset.draws"""
-
-
-@browser_test
-def test_a_knob_redraws_the_chart_in_time(page: Page, lab_server: Server, problems: Problems) -> None:
-    """20 jobs on 60 GPUs, warm: from Enter to the new Gantt, in CPU time."""
-    cell = (
-        "import workbench\nfrom widgets import GavelLab\n"
-        's = workbench.preset("hadar_simulated")\nlab = GavelLab(s.replace(jobs=s.jobs[:20]))\nlab'
-    )
-    run_notebook(page, lab_server, "knob.ipynb", cell)
-    solve(page)
-    page.wait_for_timeout(1000)
-    for minutes in (7, 8):
-        page.locator(".wb-knob-round_s input").fill(f"{minutes} min")
-        before = page.evaluate(DRAWS)
-        with at_most(SLACK * KNOB_S, family=True):
-            page.locator(".wb-knob-round_s input").press("Enter")
-            comes_true(page, f"before => {DRAWS} !== before", before)
-        wait_for_text(page, STATUS, "Done")
-        page.wait_for_timeout(300)
 
 
 @browser_test
@@ -488,13 +475,18 @@ def test_a_replay_of_400_jobs_stays_usable(page: Page, lab_server: Server, probl
 
 
 @browser_test
-def test_nothing_is_cut_off(page: Page, lab_server: Server, problems: Problems) -> None:
-    """In a narrow window, then in a wide one, with long names, in the dark; between them the first notebook is."""
+def test_nothing_is_cut_off_and_a_knob_redraws_the_chart_in_time(
+    page: Page, lab_server: Server, problems: Problems
+) -> None:
+    """In a narrow window, then in a wide one, with long names, in the dark; between them the first notebook is.
+
+    With these 20 jobs on 60 GPUs, warm: from Enter to the new Gantt, in CPU time.
+    """
     cell = (
         "import workbench\nfrom widgets import GavelLab\n"
-        's = workbench.preset("gavel_physical")\n'
+        's = workbench.preset("hadar_simulated")\n'
         'long = s.jobs[0].model_copy(update={"name": "a-job-with-a-very-long-name-indeed-from-the-research-group"})\n'
-        "lab = GavelLab(s.replace(jobs=(long, *s.jobs[1:])))\nlab"
+        "lab = GavelLab(s.replace(jobs=(long, *s.jobs[1:20])))\nlab"
     )
     page.set_viewport_size({"width": NARROW, "height": SCREEN[1]})
     open_notebook(page, lab_server, write_notebook(lab_server, "dark.ipynb", cell))
@@ -512,6 +504,16 @@ def test_nothing_is_cut_off(page: Page, lab_server: Server, problems: Problems) 
             assert abs(ends[0]["y"] - ends[1]["y"]) < ends[0]["height"] / 2, "the top bar is one line"
     finally:
         use_theme(page, "Light")
+    page.set_viewport_size({"width": SCREEN[0], "height": SCREEN[1]})
+    answered(page, SETTLED)
+    for minutes in (7, 8):
+        page.locator(".wb-knob-round_s input").fill(f"{minutes} min")
+        before = page.evaluate(DRAWS)
+        with at_most(SLACK * KNOB_S, family=True):
+            page.locator(".wb-knob-round_s input").press("Enter")
+            comes_true(page, f"before => {DRAWS} !== before", before)
+        wait_for_text(page, STATUS, "Done")
+        answered(page, SETTLED)
 
 
 def look_for_what_is_cut(page: Page, name: str) -> None:

@@ -8,8 +8,10 @@ from functools import partial
 from typing import Literal
 
 from playwright.sync_api import Page, expect
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from tests.browser_support import (
+    SETTLED,
     Problems,
     Server,
     answered,
@@ -76,7 +78,7 @@ def test_a_lab_is_presented_and_put_back(page: Page, lab_server: Server, problem
     page.locator(".wb-present-which").select_option("0")
     for number, title in enumerate(titles):
         expect(page.locator(".wb-present-place")).to_have_text(f"{number + 1} of {len(titles)}")
-        page.wait_for_timeout(700)
+        answered(page, SETTLED)
         shot(page, f"present-{number:02}-{title.replace(' ', '-')}")
         soon(page, partial(all_is_seen, page, title))
         page.keyboard.press("PageDown")
@@ -113,7 +115,7 @@ def shows_scenes(page: Page) -> None:
 
 
 def goes_through_scenes(page: Page) -> None:
-    """From the first to the last and back, and out: as it was."""
+    """From the first to the last and back, and out: as it was; also on a dashboard, test_lab_browser.py."""
     scene, lab = page.locator(".wb-scene"), page.locator(".wb-lab")
     expect(page.locator(".wb-main-knobs input[type=text]:visible")).to_have_count(1)
     expect(page.locator(".wb-main-knobs select:visible")).to_have_count(0)
@@ -133,18 +135,6 @@ def goes_through_scenes(page: Page) -> None:
     page.keyboard.press("Escape")
     page.locator(".wb-present-begin").wait_for()
     expect(page.locator(".wb-knob-round_s input")).to_have_value("6 min")
-
-
-@browser_test
-def test_scenes_in_voila(page: Page, voila_server: Server, problems: Problems) -> None:
-    """A dashboard serves the same: arrow keys, one control, the number with that before, all in the window."""
-    run_notebook(page, voila_server, "scenes.ipynb", f"{CELL}{SCENES}\nlab".replace("\nlab\n", "\n", 1))
-    wait_for_text(page, ".wb-status", r"Done: \d+ (rounds?|decisions?): ")
-    page.set_viewport_size(HALL)
-    page.locator(".wb-view-gantt canvas").wait_for()
-    page.locator(".wb-present-begin").click()
-    expect(page.locator(".wb-scene")).to_contain_text("Short rounds.")
-    goes_through_scenes(page)
 
 
 def plays_by_keys(page: Page) -> None:
@@ -232,12 +222,14 @@ def click_a_bar(page: Page) -> None:
         if box is None or box["width"] < 40 or box["width"] > 900 or box["height"] < 15:
             continue
         page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        page.wait_for_timeout(1000)
-        if "arrived at" in page.locator(".wb-job").inner_text():
-            page.mouse.move(box["x"] + box["width"] / 2 + 5, box["y"] + box["height"] / 2)
-            tooltip = page.locator("#vg-tooltip-element")
-            tooltip.wait_for()
-            assert tooltip.evaluate("e => e.closest('.wb-presenting') !== null")
-            page.mouse.move(5, 5)
-            return
+        try:
+            page.locator(".wb-job", has_text="arrived at").wait_for(timeout=1000)
+        except PlaywrightTimeout:
+            continue
+        page.mouse.move(box["x"] + box["width"] / 2 + 5, box["y"] + box["height"] / 2)
+        tooltip = page.locator("#vg-tooltip-element")
+        tooltip.wait_for()
+        assert tooltip.evaluate("e => e.closest('.wb-presenting') !== null")
+        page.mouse.move(5, 5)
+        return
     raise AssertionError("no bar could be clicked")
