@@ -11,8 +11,11 @@ the median wait of the day before by partition and size, the mean wait; and plai
 
 Only an answer that is nearer than each rival is called calibrated: held-back error of partition medians at most 30 %,
 rank correlation over users' mean waits at least .6, no rival that is as good in both, and (ours) no account with many
-jobs whose mean wait is off by more than a factor of 2, or that for a twentieth of the time holds more GPUs than it ever
-did in the log: something holds it back there that no file tells. A limit that would not bind cannot be seen so.
+jobs whose mean wait is off by more than a factor of 2, and none with many that, itself or by one of its users, for a
+twentieth of the time has more GPUs or jobs at once than it ever had in the log. Those are what limits count (GrpTRES,
+GrpJobs, MaxTRESPU, MaxJobs ...): where one binds, the log never goes beyond it, and a run that does not know it stays
+beyond for as long as there are jobs; where none does, a run is beyond the log's peak as shortly as peaks last. A limit
+that hardly binds cannot be seen so, nor one that is shared by accounts.
 
 A change of the real cluster inside the log (nodes that came, were down or drained, or reserved, for a time) is an
 experiment that was really made: what it did to the waits in its partitions, against as long a time before, recorded and
@@ -51,7 +54,7 @@ if TYPE_CHECKING:
 
 FOLDS, LEAST_WAITS = 4, 50
 MOST_ERROR, LEAST_RANK, MOST_FACTOR = 0.3, 0.6, 2.0
-LEAST_OF_ACCOUNT, MOST_BEYOND = 50, 0.05
+LEAST_OF_GROUP, MOST_BEYOND = 50, 0.05
 LEAST_JOBS = 5
 """Of a partition or user in a part that is held back; fewer say nothing of its median or mean."""
 MOST_REFUSED = 0.5
@@ -65,8 +68,7 @@ MOST_EXPERIMENTS, MOST_POINTS = 5, 1500
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 NOTE = "Calibration: "
 TITLE = {"yesterday": "yesterday's median", "fifo": "first come, first served", "mean": "recorded mean"}
-PEAKS = ["account", "recorded_gpus", "simulated_gpus", "beyond"]
-HELD = ["account", "gpus", "start_s", "end_s"]
+PEAKS = ["account", "user", "what", "recorded", "simulated", "beyond"]
 GROUPS = ("partition", "account", "user", "size", "hour")
 
 Verdict = Literal["calibrated", "indicative"]
@@ -103,8 +105,9 @@ class Calibration:
     run and rival; submit to eligible); part: 1 to 4 held back, 0 the first, -1 warm-up and tail; runs: the columns
     of runs that were averaged; pace_s: how often the schedulers look, the slower one; refused: jobs that could
     never start, left out; beyond: those that ran although a limit of the files does not let them, not held to it;
-    experiments: changes of the real cluster inside the log (`experiments_of`); peaks: of accounts with many jobs the
-    most GPUs at once, recorded_gpus and simulated_gpus, and for which part of the time it is more than recorded;
+    experiments: changes of the real cluster inside the log (`experiments_of`); peaks: of accounts, and
+    their users, with many jobs the most GPUs and jobs at once, recorded and simulated, and for which part of the time
+    it is more than recorded;
     phases: of backfill's clock, of each run (s)."""
 
     scheduler: str
@@ -144,10 +147,11 @@ class Calibration:
             found.append(f"the rank correlation over users is {_number(fit.rank_correlation)}, below .6")
         for account, real, said in self._far_accounts():
             found.append(f"the mean wait of account {account} is {_time(said)}, recorded {_time(real)}")
-        for account, most, simulated, beyond in self.peaks.itertuples(index=False):
-            if beyond > MOST_BEYOND:
-                here = f"account {account} holds up to {simulated:g} GPUs, in the log never more than {most:g}"
-                found.append(f"{here}: something holds it back that no file tells")
+        most = self.peaks[self.peaks["beyond"] > MOST_BEYOND].sort_values("beyond", ascending=False, kind="stable")
+        for peak in most.drop_duplicates("account").to_dict("records"):  # who is beyond for longest, first
+            who = f"user {peak['user']} in account {peak['account']}" if peak["user"] else f"account {peak['account']}"
+            here = f"{who} has up to {peak['simulated']:g} {peak['what']} at once, in the log never more than"
+            found.append(f"{here} {peak['recorded']:g}: a limit that no file tells?")
         as_good = [TITLE[name] for name, rival in self.rivals.items() if rival.as_good_as(fit)]
         return [*found, *(f"{name} is as good" for name in as_good)]
 
@@ -166,7 +170,7 @@ class Calibration:
         for account, rows in held.groupby("account"):
             real, said = float(rows["recorded_s"].mean()), float(rows[[*self.runs]].mean().mean())
             far = max(real, said) > MOST_FACTOR * min(real, said) and abs(real - said) > 2 * self.pace_s
-            if far and len(rows) >= LEAST_OF_ACCOUNT:
+            if far and len(rows) >= LEAST_OF_GROUP:
                 yield str(account), real, said
 
     @property
@@ -355,33 +359,35 @@ def calibrate(
 
 def _peaks(scenario: Scenario, runs: list[pd.DataFrame]) -> pd.DataFrame:
     """`Calibration.peaks`; runs: the tables `jobs` of some."""
-    facts = {job.name: job.attributes for job in scenario.jobs if job.model != f"recorded on {CPU}"}
-    kept = [job for job in scenario.jobs if {"start_s", "end_s", "account"} <= {*facts.get(job.name, ())}]
-    names = {job.name: (facts[job.name]["account"], job.gpus) for job in kept}
-    times = [(facts[job.name]["start_s"], facts[job.name]["end_s"]) for job in kept]
-    frame = pd.DataFrame([(*names[job.name], *span) for job, span in zip(kept, times, strict=True)], columns=HELD)
-    of_runs = [run[run["job"].isin(names)][["job", "first_start_s", "finish_s"]].dropna() for run in runs]
-    simulated = [
-        pd.DataFrame(
-            [(*names[job], start_s, end_s) for job, start_s, end_s in run.itertuples(index=False)], columns=HELD
-        )
-        for run in of_runs
-    ]
+    jobs = [job for job in scenario.jobs if job.model != f"recorded on {CPU}"]
+    kept = [job for job in jobs if {"start_s", "end_s", "account"} <= {*job.attributes}]
+    groups: dict[tuple[str, str], list[int]] = {}
+    for i, job in enumerate(kept):
+        account = str(job.attributes["account"])
+        for group in {(account, ""), (account, job.user or "")}:
+            groups.setdefault(group, []).append(i)
+    amounts = {"GPUs": np.array([float(job.gpus) for job in kept]), "jobs": np.ones(len(kept))}
+    recorded = np.array([(job.attributes["start_s"], job.attributes["end_s"]) for job in kept], float).reshape(-1, 2)
+    names = [job.name for job in kept]
+    simulated = [run.set_index("job")[["first_start_s", "finish_s"]].reindex(names).to_numpy(float) for run in runs]
     rows = []
-    for account, its in frame.groupby("account"):
-        if len(its) >= LEAST_OF_ACCOUNT:
-            most = _at_once(its)[1].max()
-            found = [_at_once(run[run["account"] == account]) for run in simulated]
-            beyond = [float(span_s[gpus > most].sum() / max(span_s.sum(), 1.0)) for span_s, gpus in found]
-            rows.append((account, int(most), int(max(gpus.max(initial=0) for _, gpus in found)), np.mean(beyond)))
+    for group, its in sorted(groups.items()):
+        for what, amount in amounts.items() if len(its) >= LEAST_OF_GROUP else ():
+            most = _at_once(recorded[its], amount[its])[1].max(initial=0)
+            found = [_at_once(run[its], amount[its]) for run in simulated]
+            beyond = [float(span_s[held > most].sum() / max(span_s.sum(), 1.0)) for span_s, held in found]
+            rows.append((*group, what, most, max(held.max(initial=0) for _, held in found), np.mean(beyond)))
     return pd.DataFrame(rows, columns=PEAKS)
 
 
-def _at_once(jobs: pd.DataFrame) -> tuple[FloatArray, FloatArray]:
-    """How long (s) so many GPUs are held at once, from the first start to the last end."""
-    changes = pd.concat([jobs.set_index("start_s")["gpus"], -jobs.set_index("end_s")["gpus"]])
-    held = changes.groupby(level=0).sum().cumsum()
-    return np.diff(held.index.to_numpy(dtype=float)), held.to_numpy(dtype=float)[:-1]
+def _at_once(times_s: FloatArray, amount: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """How long (s) so much is held at once, from the first start to the last end. times_s: start and end of each job
+    (jobs, 2), of one that did not run not finite."""
+    ran = np.isfinite(times_s).all(axis=1)
+    changes = np.stack([amount, -amount], axis=1)[ran]
+    at_s, place = np.unique(times_s[ran], return_inverse=True)
+    held: FloatArray = np.bincount(place.ravel(), changes.ravel(), len(at_s)).cumsum().astype(float)
+    return np.diff(at_s), held[:-1]
 
 
 def _recorded(scenario: Scenario) -> pd.DataFrame:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import heapq
 import math
 import random
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -118,14 +120,15 @@ def demand(jobs: int, days: int, nodes: int, load: float, seed: int) -> list[Ask
     return found
 
 
-def schedule(jobs: list[Asked], nodes: int) -> list[Asked]:
-    """Give each job its start and its nodes."""
+def schedule(jobs: list[Asked], nodes: int, most_jobs: Mapping[str, int] = {}) -> list[Asked]:
+    """Give each job its start and its nodes. most_jobs: by account, how many of a user run at once (MaxJobs)."""
     inside = nodes_of(nodes)
     free = {host: 8 for hosts in inside.values() for host in hosts}
     all_gpus, half_life = 8 * len(free), 7 * DAY_S
     most = caps(jobs)
     of_user, mine = int(MOST_OF_USER * all_gpus), dict.fromkeys(ACCOUNTS, 0)
     users: dict[tuple[str, str], int] = {}
+    running = Counter[str]()
     usage, counted_s = dict.fromkeys([user for names in USERS.values() for user in names], 0.0), 0
     shares = {u: share / sum(ACCOUNTS.values()) / 8 for a, share in ACCOUNTS.items() for u in USERS[a]}
     queue, ends, at, coming = list[Asked](), list[tuple[int, int, Asked]](), 0, 0
@@ -140,6 +143,7 @@ def schedule(jobs: list[Asked], nodes: int) -> list[Asked]:
                 free[host] += job.gpus // len(job.hosts)
             mine[job.account] -= job.gpus
             users[job.user, job.qos] -= job.gpus
+            running[job.user] -= 1
         while coming < len(jobs) and jobs[coming].submit_s <= at:
             queue.append(jobs[coming])
             coming += 1
@@ -168,6 +172,8 @@ def schedule(jobs: list[Asked], nodes: int) -> list[Asked]:
                 continue
             if job.qos == "normal" and users.get((job.user, job.qos), 0) + job.gpus > of_user:
                 continue
+            if running[job.user] >= most_jobs.get(job.account, len(jobs)):
+                continue
             each, count = min(job.gpus, 8), max(job.gpus // 8, 1)
             barred = {host for time_s, hosts in promised.values() if at + job.limit_s > time_s for host in hosts}
             fit = sorted((free[host], host) for host in inside[job.partition] if free[host] >= each)
@@ -178,6 +184,7 @@ def schedule(jobs: list[Asked], nodes: int) -> list[Asked]:
                     free[host] -= each
                 mine[job.account] += job.gpus
                 users[job.user, job.qos] = users.get((job.user, job.qos), 0) + job.gpus
+                running[job.user] += 1
                 heapq.heappush(ends, (at + job.run_s, job.number, job))
                 queue.remove(job)
             elif job.partition not in promised:
@@ -210,7 +217,13 @@ def _promise(
     return at, {*fit[-count:]}
 
 
-def written(folder: Path, jobs: list[Asked], nodes: int, hidden: frozenset[str] = frozenset()) -> dict[str, list[Path]]:
+def written(
+    folder: Path,
+    jobs: list[Asked],
+    nodes: int,
+    hidden: frozenset[str] = frozenset(),
+    most_jobs: Mapping[str, int] = {},
+) -> dict[str, list[Path]]:
     """The files of the site, as `convert` takes them; hidden: accounts whose limits no file tells."""
     inside = nodes_of(nodes)
     total = 8 * sum(len(inside[kind]) for kind in TYPES)
@@ -229,11 +242,12 @@ def written(folder: Path, jobs: list[Asked], nodes: int, hidden: frozenset[str] 
         racks = [inside[kind][i : i + 20] for i in range(0, len(inside[kind]), 20)]
         lines += [f"SwitchName={kind}-r{i} Level=0 Nodes={','.join(rack)}" for i, rack in enumerate(racks, start=1)]
     most = caps(jobs)
-    assoc = ["Cluster|Account|User|Share|GrpTRES", "month|root||1|"]
+    assoc = ["Cluster|Account|User|Share|GrpTRES|MaxJobs", "month|root||1||"]
     for account, share in ACCOUNTS.items():
         cap = f"gres/gpu={most[account]}" if account in most and account not in hidden else ""
-        assoc.append(f"month| {account}||{share}|{cap}")
-        assoc += [f"month|  {account}|{user}|1|" for user in USERS[account]]
+        assoc.append(f"month| {account}||{share}|{cap}|")
+        count = most_jobs.get(account, "") if account not in hidden else ""
+        assoc += [f"month|  {account}|{user}|1||{count}" for user in USERS[account]]
     qos = ["Name|Priority|GraceTime|UsageFactor|MaxTRESPU"]
     qos += [f"normal|0|00:00:00|1.000000|gres/gpu={int(MOST_OF_USER * total)}", "high|100|00:00:00|1.000000|"]
     texts = {"sacct": rows, "nodes": lines, "assoc": assoc, "qos": qos, "config": [CONFIG]}
