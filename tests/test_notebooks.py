@@ -76,6 +76,12 @@ assert worth.guess([list(worths)[i] for i in (1, 0, 2)])
 assert abs(result.objective - 8 / 11) < 1e-6 and shares.round(2).loc["job 0"].tolist() == [0.45, 0]
 assert [round(each, 3) for each in worths.values()] == [0.145, 0.123, 0.273]
 assert used.loc["changes"].is_monotonic_decreasing and shares["k80"].idxmax() == "job 2"
+assert used["6 min"].drop("changes").idxmin() == "job 2"  # of all the V100's time
+assert 0.5 < after["share[job 0,k80]"] < 0.8 and after["share[job 2,k80]"] > 0.1
+assert after["share[job 2,v100]"] > shares.loc["job 2", "v100"]
+assert "priority" in str(workbench.explain(drawn[1], "job 0", at=360))
+first_round = drawn[1].timeline.query("accelerator == 'v100' and start_s == 0")
+assert first_round["job"].tolist() == ["job 0"] and shares.loc["job 1", "v100"] > shares.loc["job 2", "v100"]
 assert workbench.allocation_table(by_team)["v100"].round(6).tolist() == [0.333333] * 3 + [1, 0]
 filled = {name: found.values["normalized_throughput"] for name, found in levels.items()}
 assert [round(filled["water_filling"][f"job {i}"], 6) for i in (0, 3)] == [1, 0.666667]
@@ -91,12 +97,15 @@ assert abs(mine.objective - result.objective) < 1e-6  # until the model is chang
 """,
     "02_hadar": """
 assert fewest.guess("6") and tight.guess("1, 0, 0, 0") and lowest.guess("Gavel, shortest") and broken.guess(1000)
-assert earned.guess(6) and steepest.guess("k80") and pays.guess("J1") and meets.guess(2.1) and near.guess(1.5)
+assert earned.guess(6) and steepest.guess("k80") and pays.guess("J1") and meets.guess("less") and near.guess(1.5)
 assert later.tolist() == [18, 0, -12] and set(favoured.timeline.query("job == 'J3'")["accelerator"]) == {"v100"}
 assert (measured["bound"] > 10).all() and times == 1  # until the model is changed
 assert (three_jobs.completed_within(5), three_jobs.fewest_slots()) == (2, 6)
 held = pair[1].timeline.groupby(["job", "start_s"])["accelerator"].nunique()
 assert held["J1"].max() == 2  # a round in which J1 uses two types
+need, types = {job.name: job.gpus for job in scenario.jobs}, scenario.cluster.types
+assert sum(need.values()) > scenario.cluster.gpus and scenario.cluster.gpus - need["J3"] == 4 < need["J1"] + need["J2"]
+assert [done_in(gpus, 4) for gpus in ((3, 3, 1), (2, 3, 2))] == [2, 3] and done_in((3, 3, 1), 5) == 3
 assert [at.objective for at in points.values()] == [7, 6, 7] and gap["P2"] < gap["P3"] - 2
 mean = table["mean_jct_s"]
 assert mean["Hadar, every round"] < mean["Hadar"] < mean["Gavel, max-min"] < mean["Hadar, steps over time"]
@@ -154,14 +163,18 @@ assert list(totals.values()) == [*three_jobs.TOTALS_S] and blind.makespan_s == t
 assert sorted(bounds.values()) == list(bounds.values()) and 0 < max(bounds.values()) <= best.objective
 assert finish.objective == best.objective < printed.objective
 assert list(ends.values()) == [6.0, 4.0, 4.5] and first.guess([short[i] for i in (1, 2, 0)])
-gpu2 = sorted((task["start_s"], task["end_s"]) for task in best.values["tasks"] if task["gpu"] == "GPU2")
-assert gpu2[1][0] > gpu2[0][1]
-assert smallest.guess(8.5) and dear.guess(20) and slower.guess(4.9)
+assert dear.guess(20) and slower.guess(4.9)
 assert weighed.guess(3) and nearest.guess("ends first") and over.guess(14) and favoured["J2"] == 2
 assert mine.values["completion_s"] == {"J2": 2.5, "J3": 2} and finish.objective == 8.5 < printed.objective
 assert hat_s.round(2).tolist() == [0, 2, 0] and middle.round(2).tolist() == [2, 4.5, 6] and work_s == 14 > 2 * middle[2]
+assert by_line_12.gpu.tolist() == [0, 1, 0] and round(relaxed.values["completion_s"]["C"], 3) == 6  # on GPU2
 assert by_line_12.objective == 21 and round(optimum, 6) == 13 and list_schedule.claimed(lone) == 8
 assert later["hare"] < 0.001 and later["default"] > 0.15 and 0.7 < effect.loc["hare", "hits"] < 0.9
+assert effect.loc["default", "switch_s"] > 1000 * effect.loc["free", "switch_s"]
+owned = [smith.made(name) for name in "abcdefgh"]
+assert all(cost(order, own) > cheapest(own) for own in owned for order in usual(own))
+told = {smith.judged([*order], own)[1] for own in owned for order in usual(own)}
+assert told == {"That forgets the weights.", "That forgets the seconds."}
 assert min(hours, key=hours.get) == "Hare" and hours["as printed"] > 4 * hours["Hare"] > 4 * least["interval LP"]
 assert abs(mine.objective - workbench.solve(two, "hare.exact").objective) < 1e-6  # until the model is changed
 """,
@@ -212,9 +225,15 @@ assert by_type[["dual_per_usd", "one_more_per_usd"]].idxmax().tolist() == ["k80"
 assert (order, round(stated, 3)) == ({"v100": 0, "k80": 1}, 0.85)  # until the budget is changed
 assert spends.guess("one V100") and round(richer_level, 2) == 1.15
 two_more = three.replace(cluster={**cluster, "nodes": [nodes[0], {**nodes[1], "count": 3}]})
-assert workbench.simulate(two_more, fair).end_s > drawn[0].end_s > drawn[1].end_s
+ran = workbench.simulate(two_more, fair)
+assert ran.end_s > drawn[0].end_s > drawn[1].end_s
+on = ran.timeline[ran.timeline["accelerator"] == "v100"]
+assert (on["end_s"] - on["start_s"]).sum() < 0.4 * ran.end_s  # idle in most rounds
+assert workbench.solve(two_more, fair).objective > max(bought.values()) and order["k80"] == 1
+rows_with = [workbench.relax(workbench.solve(three, fair), "capacity[k80]", more_k80).after for more_k80 in (1, 2, 5)]
+assert max(rows_with) - min(rows_with) < 1e-6  # by the rows further K80 bring nothing
 one = rows.xs("mean_jct_s", level="measure")
-assert (one["low"] > 0).all() and rows.xs("makespan_s", level="measure")["low"].lt(0).all()
+assert (one["low"] > 0).all()
 from workbench.analysis.whatif import report
 assert "<script" not in report.what_if_report(found, values)
 assert fastest.guess(changes[1]) and losers.guess(63) and buys.guess("k80") and queue.guess(180)
@@ -248,10 +267,11 @@ assert stopped["gavel.max_min_fairness"] > stopped["chronus"] > 0 and quickest.g
 assert promised.guess("no, but earlier than before") and (ends["told"] > ends["before"]).drop("plain").all()
 wait = pair[0].jobs.set_index("job").loc["plain"]
 assert wait["waited_s"] > 3600 and wait["moves"] > 10 and pair[0].scenario.jobs[0].gpus == 4
-yes = workbench.paper_map().set_index("handles").iloc[:, :5]
-assert (yes.sum(axis="columns") == 1).any()
-lettered = index.set_index("idea").loc["deadline"].ne("")
-assert lettered[lettered].index.tolist() == ["gavel", "chronus"]
+moves = runs["hadar"].jobs.set_index("job")["moves"]
+assert set(moves.index[moves > 0]) == {"elastic", "late"}
+fastest = max(row.steps_per_s for row in scenario.throughputs if (row.model, row.gpus) == (scenario.jobs[0].model, 4))
+assert fastest < scenario.jobs[0].steps / 7200  # in no schedule within two hours
+assert missing(scenario.replace(cluster=larger), "hops") == 0 == missing(scenario.replace(cluster=larger), "hare")
 begins = runs["hadar"].timeline.groupby("job")["start_s"].min()
 assert begins.drop("late").idxmax() == "plain" and begins["plain"] > 3 * 3600
 assert set(runs["hare"].timeline["gpus"]) == {1} and runs["chronus"].timeline["start_s"].min() >= 0

@@ -4,6 +4,7 @@ import pyomo.environ as pyo
 import pytest
 
 import workbench.papers.gavel.formulations.max_min_fairness as fairness
+from workbench.base.errors import InputError
 from workbench.baselines.isolated import Isolated
 from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scheduling.modelling import parameter
@@ -125,6 +126,13 @@ def test_render_is_tex_with_every_line_and_the_notes(formulation):
     assert "(ours): the" in text
     start, notes = render(formulation, folded=True).split("<details>")
     assert "(ours): the" not in start and notes.rstrip().endswith("</details>") and "(ours): the" in notes
+
+
+def test_render_of_some_parts_only():
+    text = render(fairness.MaxMinFairness(), parts=["epigraph", "capacity"])
+    assert text.count(r"\text{(") == 2 and "epigraph" in text and "(ours): the" not in text
+    with pytest.raises(InputError, match=r"parts.*'cap'.*capacity"):
+        render(fairness.MaxMinFairness(), parts=["cap"])
 
 
 def test_render_falls_back_to_plain_text():

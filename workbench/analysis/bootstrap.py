@@ -94,7 +94,7 @@ def other_jobs(scenario: Scenario, seed: int) -> Scenario:
 def other_jobs_said(scenario: Scenario) -> str:
     """What differs between runs with `other_jobs`, in a sentence."""
     blocks = _blocks(scenario)
-    how = f"its {blocks} in another order" if blocks else "as many of its jobs and of the gaps between their arrivals"
+    how = f"its {blocks}" if blocks else "as many of its jobs and of the gaps between their arrivals"
     return (
         f"The first run has the scenario's own jobs, each other one draws of them: {how}, some twice, some not at all."
     )
@@ -110,7 +110,7 @@ def varied(scenario: Scenario, bootstrap: bool) -> str:
         return f"{SEED}; the jobs are the same in every run, as {few}"
     return (
         f"the jobs, and with them {SEED}. The first pair has the log itself, which is what is shown; the others have "
-        f"draws of it: its {blocks} in another order, some twice, some not at all, each with all of its jobs, so that "
+        f"draws of it: its {blocks}, some twice, some not at all, each with all of its jobs, so that "
         "a user's jobs and arrays in it stay together"
     )
 
@@ -123,9 +123,7 @@ def left_out(scenario: Scenario, bootstrap: bool) -> str:
         return f"The intervals are about chance with these very jobs ({SEED}); they leave out other jobs, {rest}."
     cut = "" if block_s(scenario) == DAY_S else "what takes longer than an hour to come or go (the log has few days), "
     few = f" So few {blocks.split()[1]} make them too narrow." if int(blocks.split()[0]) < MANY else ""
-    return (
-        f"The intervals are about other orders of this log's {blocks}; they leave out {cut}other months, {rest}.{few}"
-    )
+    return f"The intervals are about other draws of this log's {blocks}; they leave out {cut}other months, {rest}.{few}"
 
 
 def check_bootstrap(bootstrap: bool) -> None:

@@ -16,12 +16,13 @@ import inspect
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from types import CodeType, ModuleType
 from typing import Any, NamedTuple
 
 import pandas as pd
 
+from workbench.base.errors import InputError
 from workbench.base.rounding import short_number
 from workbench.scheduling.modelling import pyo
 
@@ -258,16 +259,21 @@ def _code_by_part(code: str) -> dict[str, str]:
     return found
 
 
-def render(formulation: Any, *, folded: bool = False) -> str:
+def render(formulation: Any, *, folded: bool = False, parts: Collection[str] = ()) -> str:
     """The equations as Markdown with TeX maths, then the docstring's remaining text.
 
     Symbols and formulas within that text are TeX too (`with_tex`). What `to_tex` cannot read stands there as code.
-    folded: the remaining text is read by who opens it, as on the pages of lessons.
+    folded: the remaining text is read by who opens it, as on the pages of lessons. parts: only the equations of these
+    parts of the model, without the remaining text. Raises InputError for a part that no equation states.
     """
     text = _docstring(formulation).strip().splitlines()
     title = text[0] if text else ""
     stated = equations(formulation)
+    if unknown := sorted(set(parts) - {equation.part for equation in stated}):
+        raise InputError("render, parts", unknown, f"parts of {', '.join(equation.part for equation in stated)}")
     notes = "\n".join(line for line in text[1:] if not _LINE.match(line.strip())).strip()
+    if parts:
+        stated, notes = [equation for equation in stated if equation.part in parts], ""
     senses = ["objective", *(equation.sense for equation in stated)]
     rows = [_tex_row(equation, first=bool(senses[n])) for n, equation in enumerate(stated)]
     if rows and all(row is not None for row in rows):
