@@ -108,6 +108,15 @@ def test_the_public_solve_says_which_rows_of_a_model_cannot_hold_together() -> N
     assert told["status"] == "infeasible" and len(told["conflict"]["rows"]) == 3 and told["conflict"]["minimal"] is True
 
 
+def test_a_row_that_nothing_meets_is_named_alone() -> None:
+    m = pyo.ConcreteModel("alone")
+    m.x = pyo.Var(bounds=(0, 1))
+    m.most = pyo.Constraint(expr=m.x >= 2, doc="(ours) too much")
+    m.aim = pyo.Objective(expr=m.x)
+    with pytest.raises(ConflictError, match=r"no values of the variables meet this row: most: \(ours\) too much"):
+        workbench.solve_model(m)
+
+
 def test_a_message_names_eight_rows_at_most_and_the_json_all() -> None:
     m = pyo.ConcreteModel("chain")
     m.STEPS = pyo.RangeSet(0, 11)

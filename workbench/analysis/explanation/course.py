@@ -53,7 +53,8 @@ def in_short(job_at: JobAtTime, binding: str) -> str:
         does = f"{DOES[job_at.state]} on {held}"
     else:
         return headline(job_at)
-    return f"At {at} {job_at.job} {does}, since {since}{f': {binding}' if binding else ''}."
+    how_long = "from then on" if since == at else f"since {since}"
+    return f"At {at} {job_at.job} {does}, {how_long}{f': {binding}' if binding else ''}."
 
 
 def _why_none(job_at: JobAtTime) -> str:

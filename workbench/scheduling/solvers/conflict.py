@@ -54,6 +54,8 @@ class Conflict:
         left = len(self.rows) - MOST_NAMED
         more = f"; and {left} more" if left > 0 else ""
         rest = "" if self.minimal else " (time ran out: fewer of them may be enough)"
+        if self.minimal and len(self.rows) == 1:
+            return f"no values of the variables meet this row: {shown}"
         return f"these rows cannot hold together{rest}: {shown}{more}"
 
 
