@@ -268,7 +268,7 @@ assert promised.guess("no, but earlier than before") and (ends["told"] > ends["b
 wait = pair[0].jobs.set_index("job").loc["plain"]
 assert wait["waited_s"] > 3600 and wait["moves"] > 10 and pair[0].scenario.jobs[0].gpus == 4
 moves = runs["hadar"].jobs.set_index("job")["moves"]
-assert set(moves.index[moves > 0]) == {"elastic", "late"}
+assert set(moves.index[moves > 0]) == {"elastic", "soft", "late"} and moves.sum() == 4
 fastest = max(row.steps_per_s for row in scenario.throughputs if (row.model, row.gpus) == (scenario.jobs[0].model, 4))
 assert fastest < scenario.jobs[0].steps / 7200  # in no schedule within two hours
 assert missing(scenario.replace(cluster=larger), "hops") == 0 == missing(scenario.replace(cluster=larger), "hare")
