@@ -25,7 +25,7 @@ def test_it_opens_where_the_jobs_longest_wait_began(work: Waiter) -> None:
     lab = opened(work)
     page = lab._results.explained
     assert page._job.value == "vision"
-    assert "vision waits, since 42 min: on v100 translation (priority 2) came before it" in page._answer.value
+    assert "vision waits, from then on: on v100 translation (priority 2) came before it" in page._answer.value
     lab._results.select("game")
     assert page._job.value == "game" and "game" in page._answer.value
     page._job.value = "translation"
