@@ -16,16 +16,19 @@ from pytest import approx
 
 from tests.baselines.mechanisms.support import given, look, make, on, scenarios
 from tests.baselines.test_edf import slo, with_rewards
+from workbench.analysis.contract_rules.programmes import difference
 from workbench.base.errors import InputError
 from workbench.baselines.three_sigma import (
     ThreeSigma,
     ThreeSigmaInstance,
     ThreeSigmaScheduler,
+    assemble,
     build,
     choose,
     from_snapshot,
     in_time,
     outlasts,
+    restate,
 )
 from workbench.scenario.presets import preset
 from workbench.scenario.scenario import Scenario
@@ -49,10 +52,13 @@ def options(snapshot: Snapshot, **knobs: object) -> dict[tuple[str, str, int], f
     return {data.key(i): float(data.value[i]) for i in range(len(data.job))}
 
 
+SHAPES = st.tuples(st.integers(1, 2), st.integers(1, 3))
+
+
 @st.composite
-def instances(draw: st.DrawFn) -> ThreeSigmaInstance:
-    """Up to three jobs, two types, three slots; every job with some of the possible options."""
-    jobs, types, slots = (draw(st.integers(1, most)) for most in (3, 2, 3))
+def instances(draw: st.DrawFn, shape: tuple[int, int] | None = None) -> ThreeSigmaInstance:
+    """Up to three jobs, every job with some of the possible options; shape: types and slots, up to two and three."""
+    jobs, (types, slots) = draw(st.integers(1, 3)), shape or draw(SHAPES)
     every = list(itertools.product(range(jobs), range(types), range(slots)))
     keys = draw(st.lists(st.sampled_from(every), max_size=8, unique=True))
     count = len(keys)
@@ -104,6 +110,15 @@ def test_the_statement_says_the_same(data: ThreeSigmaInstance) -> None:
     if len(data.job):
         same_programme("three_sigma", data)
         assert choose(data, stated=True)[0].tolist() == choose(data)[0].tolist()
+
+
+@with_random(SHAPES.flatmap(lambda shape: st.lists(instances(shape), min_size=2, max_size=3)))
+def test_the_model_of_a_cycle_takes_on_the_numbers_of_the_next(cycles: list[ThreeSigmaInstance]) -> None:
+    model = build(cycles[0])
+    for data in cycles[1:]:
+        restate(model, data)
+        assert difference(model, assemble(data)) is None
+        assert sorted(model.hold) == sorted(build(data).hold)
 
 
 def two_jobs() -> ThreeSigmaInstance:

@@ -27,9 +27,11 @@ the plan leaves idle now. A plan stands for a slot in which no job comes or goes
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -52,7 +54,7 @@ from workbench.scheduling.contract import (
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Unit
 from workbench.scheduling.declared_room import Room
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.modelling import parameter, pyo
+from workbench.scheduling.modelling import parameter, pyo, renumber
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import (
@@ -63,6 +65,7 @@ from workbench.scheduling.solvers import (
     SolveReport,
     SolverFailedError,
     answer,
+    looked_at,
     solve_matrix,
     stood_in,
 )
@@ -143,37 +146,20 @@ O_j | those of type j | | of_type"""
 def build(data: ThreeSigmaInstance) -> pyo.ConcreteModel:
     """Return the unsolved MILP."""
     m = pyo.ConcreteModel(NAME)
-    jobs, kinds = [data.jobs[i] for i in data.job.tolist()], [data.types[j] for j in data.kind.tolist()]
-    keys = list(zip(jobs, kinds, data.slot.tolist(), strict=True))
-    m.of_type = {j: list(dict.fromkeys(key[1:] for key in keys if key[1] == j)) for j in data.types}
+    m.held = []
+    add_numbers(m, data)
     m.JOBS = pyo.Set(initialize=data.jobs, doc="i | jobs")
     m.TYPES = pyo.Set(initialize=data.types, doc="j | accelerator types")
-    m.SLOTS = pyo.Set(initialize=range(data.free_gpus.shape[1]), doc="t | slots of time, the first one begins now")
-    m.OPTIONS = pyo.Set(dimen=3, initialize=keys, doc=OPTIONS)
+    m.SLOTS = pyo.Set(initialize=range(m.slots), doc="t | slots of time, the first one begins now")
+    m.OPTIONS = pyo.Set(dimen=3, initialize=list(m.worths), doc=OPTIONS)
 
-    m.value = parameter(
-        m.OPTIONS,
-        numbers=dict(zip(keys, data.value.tolist(), strict=True)),
-        doc="v_io | what an option is worth, expected | 1",
-    )
-    m.gpus = parameter(
-        m.OPTIONS, numbers=dict(zip(keys, data.gpus.tolist(), strict=True)), doc="g_io | GPUs of an option | GPUs"
-    )
-    option, at = np.nonzero(data.hold > 0)
-    held = zip(option.tolist(), at.tolist(), data.hold[option, at].tolist(), strict=True)
-    chances = {(*keys[o], t): chance for o, t, chance in held}
-    m.hold = parameter(numbers=chances, doc="h_iot | chance that it holds them in a slot | 1")
-    free_gpus = {(j, t): row[t] for j, row in zip(data.types, data.free_gpus.tolist(), strict=True) for t in m.SLOTS}
-    m.free_gpus = parameter(m.TYPES, m.SLOTS, numbers=free_gpus, doc="c_jt | GPUs expected to be left of a type | GPUs")
+    m.value = parameter(m.OPTIONS, numbers=m.worths, doc="v_io | what an option is worth, expected | 1")
+    m.gpus = parameter(m.OPTIONS, numbers=m.gangs, doc="g_io | GPUs of an option | GPUs")
+    m.hold = parameter(pyo.SetOf(m.held), numbers=m.chances, doc="h_iot | chance that it holds them in a slot | 1")
+    m.free_gpus = parameter(m.TYPES, m.SLOTS, numbers=m.left, doc="c_jt | GPUs expected to be left of a type | GPUs")
     m.start = pyo.Var(m.OPTIONS, domain=pyo.Binary, initialize=0, doc="(3Sigma) x_io | whether a job starts so | 1")
     for variable in m.start.values():
         variable.stale = True  # not the values of a solver
-    of_job: dict[str, list[tuple[str, str, int]]] = {job: [] for job in data.jobs}
-    for key in keys:
-        of_job[key[0]].append(key)
-    holding: dict[tuple[str, int], list[tuple[str, str, int]]] = {place: [] for place in free_gpus}
-    for job, kind, slot, t in chances:
-        holding[kind, t].append((job, kind, slot))
 
     @m.Objective(sense=pyo.maximize, doc="(3Sigma) summed worth of what starts")
     def expected_value(m):
@@ -181,14 +167,49 @@ def build(data: ThreeSigmaInstance) -> pyo.ConcreteModel:
 
     @m.Constraint(m.JOBS, doc="(3Sigma) a job starts at most once")
     def one_start(m, i):
-        return pyo.quicksum(m.start[key] for key in of_job[i]) <= 1 if of_job[i] else pyo.Constraint.Skip
+        return pyo.quicksum(m.start[key] for key in m.of_job[i]) <= 1 if i in m.of_job else pyo.Constraint.Skip
 
     @m.Constraint(m.TYPES, m.SLOTS, doc="(3Sigma) the GPUs expected to be held are there")
     def capacity(m, j, t):
-        used = (m.gpus[i, j, s] * m.hold[i, j, s, t] * m.start[i, j, s] for i, j, s in holding[j, t])
-        return pyo.quicksum(used) <= m.free_gpus[j, t] if holding[j, t] else pyo.Constraint.Skip
+        if (j, t) not in m.holding:
+            return pyo.Constraint.Skip
+        used = (m.gpus[i, j, s] * m.hold[i, j, s, t] * m.start[i, j, s] for i, j, s in m.holding[j, t])
+        return pyo.quicksum(used) <= m.free_gpus[j, t]
 
     return m
+
+
+def add_numbers(m: pyo.ConcreteModel, data: ThreeSigmaInstance) -> None:
+    """What the parameters are of, and the rules look up: the options of each job and type, and who holds GPUs when."""
+    keys = [data.key(option) for option in range(len(data.job))]
+    m.slots = data.free_gpus.shape[1]
+    m.worths, m.gangs = (dict(zip(keys, each.tolist(), strict=True)) for each in (data.value, data.gpus))
+    m.left = dict(zip(product(data.types, range(m.slots)), data.free_gpus.ravel().tolist(), strict=True))
+    m.chances = {(*keys[o], t): data.hold.item(o, t) for o, t in np.argwhere(data.hold > 0).tolist()}
+    m.held[:] = m.chances
+    m.of_type = {j: list(dict.fromkeys(key[1:] for key in keys if key[1] == j)) for j in data.types}
+    m.of_job, m.holding = {}, {}
+    for key in keys:
+        m.of_job.setdefault(key[0], []).append(key)
+    for job, kind, slot, t in m.chances:
+        m.holding.setdefault((kind, t), []).append((job, kind, slot))
+
+
+def restate(m: pyo.ConcreteModel, data: ThreeSigmaInstance) -> None:
+    """Let the model of another cycle, of as many slots of the same types, state this one."""
+    from workbench.scheduling.solvers.compile import renewed
+
+    add_numbers(m, data)
+    for part, members in ((m.JOBS, data.jobs), (m.OPTIONS, m.worths)):
+        part.clear()
+        part.update(members)
+    for part, numbers in ((m.value, m.worths), (m.gpus, m.gangs), (m.hold, m.chances), (m.free_gpus, m.left)):
+        renumber(part, numbers)
+    for key in [key for key in m.start if key not in m.worths]:
+        del m.start[key]
+    for key in m.worths:
+        m.start[key].stale = True  # made if it is missing
+    renewed(m.expected_value, m.one_start, m.capacity)
 
 
 def assemble(data: ThreeSigmaInstance) -> Programme:
@@ -219,6 +240,21 @@ def assemble(data: ThreeSigmaInstance) -> Programme:
     )
 
 
+_mine = threading.local()  # model: that of the cycle before
+
+
+def _stated(data: ThreeSigmaInstance) -> pyo.ConcreteModel:
+    """The model: that of the cycle before (`restate`) where it can be, and nobody looks at the models."""
+    if looked_at():
+        return build(data)
+    model = getattr(_mine, "model", None)
+    if model is None or (tuple(model.TYPES), model.slots) != (data.types, data.free_gpus.shape[1]):
+        _mine.model = build(data)
+    else:
+        restate(model, data)
+    return _mine.model
+
+
 def choose(
     data: ThreeSigmaInstance, solver: Solver | None = None, *, stated: bool = False
 ) -> tuple[IntArray, SolveReport]:
@@ -226,7 +262,7 @@ def choose(
     from workbench.scheduling.solvers.compile import built
 
     if stated:
-        model, compiled = built(lambda: build(data), start=True)
+        model, compiled = built(lambda: _stated(data), start=True)
         how = solver or Solver()
         found = answer(model, compiled, how, lambda programme: solve_matrix(programme, how))
     else:
@@ -530,12 +566,10 @@ def _waiting(
     return why
 
 
-LATER = "in the plan it starts in a later slot: others have the GPUs before it (3Sigma)"
 NOT_PLANNED = "on the GPUs that there are the starts of others are worth more in all (3Sigma)"
 
-
 BINDING = {
-    "later": LATER,
+    "later": "in the plan it starts in a later slot: others have the GPUs before it (3Sigma)",
     "not_chosen": NOT_PLANNED,
     "made_room": NOT_PLANNED,
     "no_nodes": "placement: it is planned to start now, but no nodes are left that hold its gang",

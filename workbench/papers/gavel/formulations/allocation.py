@@ -16,7 +16,7 @@ import numpy as np
 from workbench.base.errors import InputError
 from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance
 from workbench.papers.gavel.algorithms.large_programmes import Sequel, solve
-from workbench.papers.gavel.instance import AllocationInstance
+from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result, assembled
 from workbench.scheduling.decision import IntArray, unit_name
@@ -55,6 +55,8 @@ def lay_out(name: str, data: AllocationInstance, **scales: pyo.Var) -> pyo.Concr
     """
     m = kept(name, data, tuple(scales))
     if m is not None:
+        for part in [part for part in m.component_map() if part not in m.stays]:
+            m.del_component(part)
         return m
     m, whole = pyo.ConcreteModel(name), 1
     for part, whole in scales.items():
@@ -130,8 +132,7 @@ MOST_SERVED = 50
 
 
 def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
-    """The model before, without jobs that ended, with those that came, and nothing but what `lay_out` states; None
-    where it cannot be.
+    """The model before, in what `lay_out` states without jobs that ended and with those that came; None if it cannot.
 
     Only without pairs, where shares are scaled alike, and if the jobs that stay come first and have the same numbers;
     their speeds may be others.
@@ -156,8 +157,6 @@ def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
     if not all(same):
         return None
     m.name, m.data, m.served = name, data, m.served + 1
-    for part in [part for part in m.component_map() if part not in m.stays]:
-        m.del_component(part)
     gone = {id(m.share[job, kind]) for job in old.jobs if job not in place for kind in old.types}
     for job in old.jobs:
         if job not in place:
@@ -301,12 +300,13 @@ class ShareFormulation(Formulation[Data]):
     A programme is stated by the model or assembled (knob `model`); what happens to it is the same for both: which equal
     jobs are `merged` before, `solve`, and what repeats it (`optimum`). instance: the class of its numbers; whole: the
     variable by which `share` is scaled, in a programme that has it; varies: the fields of its numbers that differ from
-    one programme of a decision, or of one round, to the next (`restate`).
+    one programme of a decision, or of one round, to the next (`restate`); restates_all: whether any may.
     """
 
     instance: type[Data]
     whole: ClassVar[str] = ""
     varies: ClassVar[frozenset[str]] = frozenset()
+    restates_all: ClassVar[bool] = False
 
     @property
     def repeats(self) -> bool:
@@ -359,13 +359,29 @@ class ShareFormulation(Formulation[Data]):
                 compiled = again(lambda: self.restate(model, data, knobs), model, last.compiled)
             else:
                 _mine.before = last.model
-                model, compiled = built(lambda: self.build(data, knobs), last=last.compiled)
+                same = self.restates_all and last.formulation is self and last.knobs == knobs
+                state = self._stated_anew if same else self.build
+                model, compiled = built(lambda: state(data, knobs), last=last.compiled)
                 vars(_mine).pop("before", None)
             _mine.last = _Stated(self, data, knobs, model, compiled)
         return (model, compiled), compiled.programme
 
+    def _stated_anew(self, data: Data, knobs: Knobs) -> pyo.ConcreteModel:
+        """The model of the decision before, if it can be kept, with these numbers in all of its parts."""
+        before = _mine.before
+        model = kept(before.name, self.laid_out(data, knobs), before.scales)
+        if model is None:
+            return self.build(data, knobs)
+        self.restate(model, data, knobs)
+        return model
+
+    def laid_out(self, data: Data, knobs: Knobs) -> AllocationInstance:
+        """The numbers that `build` lays out."""
+        return seen(data, knobs)
+
     def restate(self, model: pyo.ConcreteModel, data: Data, knobs: Knobs) -> None:
-        """Let the model of other numbers of the fields that it `varies` state these, see `compile.again`."""
+        """Let the model of other numbers of the fields that it `varies` state these, see `compile.again`; of jobs that
+        `kept` has replaced too, if it `restates_all`."""
         raise NotImplementedError(f"{type(self).__name__}: restate")
 
     def optimum(self, data: Data, knobs: Knobs, solver: Solver) -> DividedTime:

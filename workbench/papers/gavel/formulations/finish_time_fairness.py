@@ -56,7 +56,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.decision import IntArray
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.modelling import parameter, pyo
+from workbench.scheduling.modelling import parameter, pyo, renumber
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import PROVEN, Point, Programme, Solver, SolveReport, SolverFailedError, stood_in
 from workbench.scheduling.solvers.solve_report import report
@@ -380,6 +380,7 @@ class FinishTimeFairness(ShareFormulation[FinishTimeInstance]):
     name = NAME
     instance = FinishTimeInstance
     varies = frozenset({"largest"})
+    restates_all = True
     title = "Gavel: finish-time fairness (Themis)"
     reading = (
         "The objective is the largest rho: (time since arrival + steps left / steps/s) over the time that the job "
@@ -397,12 +398,12 @@ class FinishTimeFairness(ShareFormulation[FinishTimeInstance]):
         return build(seen(data, knobs))
 
     def restate(self, model: pyo.ConcreteModel, data: FinishTimeInstance, knobs: Knobs) -> None:
-        """For another rho."""
+        """For another rho, or other jobs."""
         from workbench.scheduling.solvers.compile import renewed
 
         known = seen(data, knobs)
-        model.del_component(model.left)
-        model.left = parameter(model.JOBS, numbers=known.column(left(known)), doc=LEFT)
+        renumber(model.steps, known.column(known.steps))
+        renumber(model.left, known.column(left(known)))
         renewed(model.finish_time)
 
     def assemble(self, data: FinishTimeInstance, knobs: Knobs) -> Programme:

@@ -48,7 +48,7 @@ from workbench.papers.gavel.instance import (
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.modelling import parameter, pyo
+from workbench.scheduling.modelling import parameter, pyo, renumber
 from workbench.scheduling.solvers import InfeasibleError, Programme, Solver, SolveReport, SolverFailedError
 from workbench.scheduling.solvers.solve_report import report
 
@@ -256,6 +256,7 @@ class Makespan(ShareFormulation[StepsInstance]):
     instance = StepsInstance
     whole = "makespan"
     varies = frozenset({"makespan_s"})
+    restates_all = True
     title = "Gavel: minimum makespan"
     reading = (
         "The objective is the largest duration_s: a job's steps left over its steps/s with these shares, kept up to "
@@ -278,10 +279,13 @@ class Makespan(ShareFormulation[StepsInstance]):
         return build_bisection(known) if _bisects(knobs) else build(known)
 
     def restate(self, model: pyo.ConcreteModel, data: StepsInstance, knobs: Knobs) -> None:
-        """Another makespan of the bisection; the one programme has none."""
+        """For another makespan of the bisection, or other jobs."""
         from workbench.scheduling.solvers.compile import renewed
 
-        model.makespan.set_value(tried(seen(data, knobs)))
+        known = seen(data, knobs)
+        renumber(model.steps, known.column(known.steps))
+        if _bisects(knobs):
+            model.makespan.set_value(tried(known))
         renewed(model.finished)
 
     def assemble(self, data: StepsInstance, knobs: Knobs) -> Programme:

@@ -26,7 +26,7 @@ from workbench.papers.gavel.formulations.allocation_assembly import Assembly, Va
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.modelling import parameter, pyo
+from workbench.scheduling.modelling import parameter, pyo, renumber
 from workbench.scheduling.solvers import Programme
 
 NAME = "gavel.max_min_fairness"
@@ -64,6 +64,7 @@ class MaxMinFairness(ShareFormulation[AllocationInstance]):
 
     name = NAME
     instance = AllocationInstance
+    restates_all = True
     title = "Gavel: max-min fairness"
     knobs = (gavel.AWARE, *gavel.EXTENSIONS, gavel.OPTIMUM)
     reading = (
@@ -84,6 +85,15 @@ class MaxMinFairness(ShareFormulation[AllocationInstance]):
     def build(self, data: AllocationInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""
         return build(seen(data, knobs))
+
+    def restate(self, model: pyo.ConcreteModel, data: AllocationInstance, knobs: Knobs) -> None:
+        """For other jobs."""
+        from workbench.scheduling.solvers.compile import renewed
+
+        known = seen(data, knobs)
+        renumber(model.weight, known.column(known.weight))
+        renumber(model.equal, known.column(known.equal))
+        renewed(model.epigraph)
 
     def assemble(self, data: AllocationInstance, knobs: Knobs) -> Programme:
         """The same programme as arrays."""

@@ -62,7 +62,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import MODEL, Knobs, Result
 from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.modelling import parameter, pyo
+from workbench.scheduling.modelling import parameter, pyo, renumber
 from workbench.scheduling.reference_shares import equal_share
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import (
@@ -208,6 +208,7 @@ def build(data: LevelInstance, name: str = "gavel_water_filling") -> pyo.Concret
     def floor(m, job):
         return m.throughput[job] / m.equal[job] >= m.level[job]
 
+    m.floors_of = m.data
     return m
 
 
@@ -217,14 +218,22 @@ def rising(data: LevelInstance) -> list[str]:
 
 
 def restate(m: pyo.ConcreteModel, data: LevelInstance) -> None:
-    """Let the model of an iteration state another one."""
+    """Let the model of an iteration state another one, also of jobs that `kept` has replaced."""
     from workbench.scheduling.solvers.compile import renewed
 
+    others = m.floors_of is not m.data
+    if others:
+        m.job_weight.clear()
+        m.level.clear()
+        renumber(m.equal, data.column(data.equal))
     m.job_weight.store_values(data.column(data.active))
     m.level.store_values(data.column(data.level))
     m.RISING.clear()
     m.RISING.update(rising(data))
     renewed(m.rise)
+    if others:
+        renewed(m.floor)
+        m.floors_of = m.data
 
 
 def assemble(data: LevelInstance, name: str = "gavel_water_filling") -> Programme:
@@ -330,6 +339,7 @@ class IteratedFilling(ShareFormulation[Data]):
 
     model: ClassVar[str]
     varies = frozenset({"level", "active"})
+    restates_all = True
     last_decides = True
 
     @abstractmethod
@@ -345,8 +355,12 @@ class IteratedFilling(ShareFormulation[Data]):
         return build(self._now(data, knobs), self.model)
 
     def restate(self, model: pyo.ConcreteModel, data: Any, knobs: Knobs) -> None:
-        """Another iteration."""
-        restate(model, data)
+        """For another iteration, or other jobs."""
+        restate(model, self._now(data, knobs))
+
+    def laid_out(self, data: Data, knobs: Knobs) -> LevelInstance:
+        """See `_now`."""
+        return self._now(data, knobs)
 
     def assemble(self, data: Data, knobs: Knobs) -> Programme:
         """The same programme as arrays."""
