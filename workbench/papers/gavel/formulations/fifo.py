@@ -27,7 +27,7 @@ from workbench.papers.gavel.formulations.allocation_assembly import Assembly
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.modelling import parameter, pyo
+from workbench.scheduling.modelling import parameter, pyo, renumber
 from workbench.scheduling.solvers import Programme
 
 NAME = "gavel.fifo"
@@ -64,6 +64,15 @@ def build(data: AllocationInstance, value: FloatArray) -> pyo.ConcreteModel:
     return m
 
 
+def restate(m: pyo.ConcreteModel, data: AllocationInstance, value: FloatArray) -> None:
+    """Let the model of other jobs, which `kept` has replaced, state these."""
+    from workbench.scheduling.solvers.compile import renewed
+
+    renumber(m.value, data.column(value))
+    renumber(m.fastest, data.column(fastest(data)))
+    renewed(m.first_come)
+
+
 def assemble(data: AllocationInstance, value: FloatArray, name: str = "gavel_fifo") -> Programme:
     """The same programme as arrays."""
     rows = Assembly(data)
@@ -75,6 +84,7 @@ class FirstInFirstOut(ShareFormulation[AllocationInstance]):
 
     name = NAME
     instance = AllocationInstance
+    restates_all = True
     title = "Gavel: first in, first out (shares of time, section 4.2)"
     reading = (
         "The objective is the sum over the jobs of place x steps/s / those on the job's fastest type alone; place is "
@@ -86,6 +96,10 @@ class FirstInFirstOut(ShareFormulation[AllocationInstance]):
     def build(self, data: AllocationInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""
         return build(seen(data, knobs), places(data))
+
+    def restate(self, model: pyo.ConcreteModel, data: AllocationInstance, knobs: Knobs) -> None:
+        """For other jobs."""
+        restate(model, seen(data, knobs), places(data))
 
     def assemble(self, data: AllocationInstance, knobs: Knobs) -> Programme:
         """The same programme as arrays."""

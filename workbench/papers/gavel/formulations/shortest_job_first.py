@@ -95,6 +95,7 @@ class ShortestJobFirst(ShareFormulation[StepsInstance]):
 
     name = NAME
     instance = StepsInstance
+    restates_all = True
     title = "Gavel: shortest job first"
     reading = (
         "The objective is the sum over the jobs of place x steps/s / those on the job's fastest type alone; place is "
@@ -108,6 +109,11 @@ class ShortestJobFirst(ShareFormulation[StepsInstance]):
         """The unsolved model; `literal`: that of the job with the smallest n_m / T^fastest_m."""
         known = seen(data, knobs)
         return build(known, weights(known, knobs))
+
+    def restate(self, model: pyo.ConcreteModel, data: StepsInstance, knobs: Knobs) -> None:
+        """For other jobs."""
+        known = seen(data, knobs)
+        fifo.restate(model, known, weights(known, knobs))
 
     def assemble(self, data: StepsInstance, knobs: Knobs) -> Programme:
         """The same programme as arrays."""
