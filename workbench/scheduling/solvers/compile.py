@@ -22,6 +22,7 @@ from pyomo.core.base.expression import ExpressionData, ScalarExpression
 from pyomo.core.base.param import ParamData, ScalarParam
 from pyomo.core.base.var import ScalarVar, VarData
 from pyomo.core.expr.numeric_expr import (
+    DivisionExpression,
     LinearExpression,
     MonomialTermExpression,
     NegationExpression,
@@ -375,6 +376,10 @@ def _scaled(part: Any, reader: Reader) -> _Scaled | None:
         number = _number(one)
         found = _scaled(other, reader) if number else None
         return None if found is None else (found[0] * number, *found[1:])
+    if kind is DivisionExpression:
+        one, number = part.args[0], _number(part.args[1])
+        found = _scaled(one, reader) if number else None
+        return None if found is None else (found[0] / number, *found[1:])
     if kind in VARIABLES:
         return _added((part,), reader)
     if kind not in NAMED:
@@ -398,6 +403,9 @@ def _number(part: Any) -> Any:
     if kind is NPV_ProductExpression:  # Pyomo's walk takes ten times as long
         one, other = map(_number, part.args)
         return None if one is None or other is None else one * other
+    if kind is NPV_NegationExpression:
+        one = _number(part.args[0])
+        return None if one is None else -one
     found = part(exception=False) if kind in CONSTANTS else None
     return found if found.__class__ in NUMBERS else None
 
