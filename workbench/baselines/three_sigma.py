@@ -199,14 +199,15 @@ def restate(m: pyo.ConcreteModel, data: ThreeSigmaInstance) -> None:
     """Let the model of another cycle, of as many slots of the same types, state this one."""
     from workbench.scheduling.solvers.compile import renewed
 
+    before = m.worths
     add_numbers(m, data)
+    for key in before.keys() - m.worths.keys():
+        del m.start[key]
     for part, members in ((m.JOBS, data.jobs), (m.OPTIONS, m.worths)):
         part.clear()
         part.update(members)
     for part, numbers in ((m.value, m.worths), (m.gpus, m.gangs), (m.hold, m.chances), (m.free_gpus, m.left)):
         renumber(part, numbers)
-    for key in [key for key in m.start if key not in m.worths]:
-        del m.start[key]
     for key in m.worths:
         m.start[key].stale = True  # made if it is missing
     renewed(m.expected_value, m.one_start, m.capacity)
