@@ -208,8 +208,8 @@ def restate(m: pyo.ConcreteModel, data: ThreeSigmaInstance) -> None:
         part.update(members)
     for part, numbers in ((m.value, m.worths), (m.gpus, m.gangs), (m.hold, m.chances), (m.free_gpus, m.left)):
         renumber(part, numbers)
-    for key in m.worths:
-        m.start[key].stale = True  # made if it is missing
+    for key in [key for key in m.worths if key not in before]:
+        m.start[key].stale = True  # Pyomo makes a member that is missing
     renewed(m.expected_value, m.one_start, m.capacity)
 
 
