@@ -246,14 +246,14 @@ _mine = threading.local()  # model: that of the cycle before
 
 def _stated(data: ThreeSigmaInstance) -> pyo.ConcreteModel:
     """The model: that of the cycle before (`restate`) where it can be, and nobody looks at the models."""
-    if looked_at():
-        return build(data)
-    model = getattr(_mine, "model", None)
+    model = None if looked_at() else vars(_mine).pop("model", None)
     if model is None or (tuple(model.TYPES), model.slots) != (data.types, data.free_gpus.shape[1]):
-        _mine.model = build(data)
+        model = build(data)
     else:
-        restate(model, data)
-    return _mine.model
+        restate(model, data)  # which may be broken off
+    if not looked_at():
+        _mine.model = model
+    return model
 
 
 def choose(
