@@ -54,7 +54,7 @@ CONSTANTS = {
     *(ParamData, ScalarParam, NPV_DivisionExpression, NPV_NegationExpression, NPV_ProductExpression, NPV_SumExpression),
 }
 SUMS = {LinearExpression, SumExpression}
-PRODUCTS = {MonomialTermExpression, ProductExpression, NegationExpression}
+PRODUCTS = {ProductExpression, NegationExpression}
 VARIABLES = {VarData, ScalarVar}
 NAMED = {ExpressionData, ScalarExpression}
 ORDER = pyo.SortComponents.deterministic
@@ -380,7 +380,7 @@ def _scaled(part: Any, reader: Reader) -> _Scaled | None:
         one, number = part.args[0], _number(part.args[1])
         found = _scaled(one, reader) if number else None
         return None if found is None else (found[0] / number, *found[1:])
-    if kind in VARIABLES:
+    if kind in VARIABLES or kind is MonomialTermExpression:
         return _added((part,), reader)
     if kind not in NAMED:
         return None
