@@ -152,7 +152,6 @@ def build(data: ThreeSigmaInstance) -> pyo.ConcreteModel:
     m.TYPES = pyo.Set(initialize=data.types, doc="j | accelerator types")
     m.SLOTS = pyo.Set(initialize=range(m.slots), doc="t | slots of time, the first one begins now")
     m.OPTIONS = pyo.Set(dimen=3, initialize=list(m.worths), doc=OPTIONS)
-
     m.value = parameter(m.OPTIONS, numbers=m.worths, doc="v_io | what an option is worth, expected | 1")
     m.gpus = parameter(m.OPTIONS, numbers=m.gangs, doc="g_io | GPUs of an option | GPUs")
     m.hold = parameter(pyo.SetOf(m.held), numbers=m.chances, doc="h_iot | chance that it holds them in a slot | 1")
@@ -185,7 +184,8 @@ def add_numbers(m: pyo.ConcreteModel, data: ThreeSigmaInstance) -> None:
     m.slots = data.free_gpus.shape[1]
     m.worths, m.gangs = (dict(zip(keys, each.tolist(), strict=True)) for each in (data.value, data.gpus))
     m.left = dict(zip(product(data.types, range(m.slots)), data.free_gpus.ravel().tolist(), strict=True))
-    m.chances = {(*keys[o], t): data.hold.item(o, t) for o, t in np.argwhere(data.hold > 0).tolist()}
+    held = zip(np.argwhere(data.hold > 0).tolist(), data.hold[data.hold > 0].tolist(), strict=True)
+    m.chances = {(*keys[option], t): chance for (option, t), chance in held}
     m.held[:] = m.chances
     m.of_type = {j: list(dict.fromkeys(key[1:] for key in keys if key[1] == j)) for j in data.types}
     m.of_job, m.holding = {}, {}
