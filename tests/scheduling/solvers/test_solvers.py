@@ -264,7 +264,8 @@ def test_sums_are_to_the_bit_those_of_pyomos_own_walk():
     known = [m.y, 0.1 * m.y, -m.y, m.x[1] + m.y, m.x[1] + 0.1 * m.x[1] + m.x[1], 1.1 - 0.3 * (m.y - m.x[2]), m.sum]
     known += [0.1 * (0.3 * (0.7 * m.sum)), m.sum * 0.9, 0.1 * m.rates[1] + 0.2 * m.rates[2] - m.y, m.sum - m.sum]
     known += [m.p * m.y, m.p / 0.7 * m.sum - 2 * m.p, 1 - 0.1 * m.p * m.y - m.p * 0.3, (m.p - 1.1) * m.x[1] + m.p]
-    others = [m.z + m.y, m.y + m.z * m.y, m.sum / m.p, np.int64(3) * m.sum, m.y**1]
+    known += [m.sum / m.p, (0.3 * m.y) / m.p, m.rates[2] / 0.7 - (m.p * 0.3) * m.p]
+    others = [m.z + m.y, m.y + m.z * m.y, np.int64(3) * m.sum, m.y**1]
     for expression in known + others:
         visitor = LinearRepnVisitor({}, var_recorder=VarRecorder({}, None))
         quick = visitor.walk_expression(expression)
@@ -275,7 +276,7 @@ def test_sums_are_to_the_bit_those_of_pyomos_own_walk():
             assert terms.keys() <= reader.variables.keys()
     assert all(compiling._scaled(expression, compiling.Reader()) for expression in known)
     m.unset = pyo.Param(mutable=True, within=pyo.Any)
-    unknown = [*others[:3], 0 * m.sum, m.y * m.y, m.empty, m.unset * m.y, m.unset + m.y]
+    unknown = [*others[:2], m.y / m.z, 0 * m.sum, m.y * m.y, m.empty, m.unset * m.y, m.unset + m.y]
     assert not any(compiling._scaled(expression, compiling.Reader()) for expression in unknown)
 
 
