@@ -11,7 +11,8 @@ and the next phase begins. Each phase uses up at least one type or one job.
 
 Jobs that have all that they can ever have are at levels that rounding may make impossible, and a programme's prices
 then say no more than that: those of other jobs, and reduced costs, are rounding beside them. So a price counts as far
-as it proves how little its job can rise. Where none does, a phase ends with the test of `gavel.bottleneck`.
+as it proves how little its job can rise: next to nothing, or, where none does, less than the test of
+`gavel.bottleneck` counts as a rise. Where none proves that either, a phase ends with this test.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from workbench.papers.gavel.algorithms.large_programmes import (
     without_implied_limits,
 )
 from workbench.papers.gavel.formulations.allocation import DividedTime
-from workbench.papers.gavel.formulations.bottleneck import LevelInstance
+from workbench.papers.gavel.formulations.bottleneck import SLACK, LevelInstance
 from workbench.papers.gavel.instance import AllocationInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import BoolArray, IntArray
@@ -58,6 +59,10 @@ as far it is begun, and a guess that is possible is gone beyond by so much."""
 
 ROUNDING = 1e-12
 """Part of a sum of prices times levels that may be rounding."""
+
+OVERSTEPPED = 1e-9
+"""How far a programme may overstep a limit. A job whose speeds on two types differ by 1e-3 turns 1e-7 of its time, what
+HiGHS allows by itself, into 1e-4 of a GPU for others, and their levels are then beyond what is possible."""
 
 RISE = 1e-5
 """Who could rise by this part of its cap at most is bottlenecked; a column that could have no more is closed."""
@@ -239,10 +244,10 @@ class _Phases:
     def _phase(self, course: LevelCourse) -> dict[str, FloatArray]:
         """Follow the course as far as it is possible, then mark who is done and which columns are closed."""
         until, programme, point, price = self._follow(course, self._guess(course))
-        before, self.level = self.level, course.at(until)
-        self._close(programme, point, price, self.level - before)
         values = programme.values(point)
         self.shares = np.maximum(values["share"], 0.0).reshape(self.data.limit.shape)
+        before, self.level = self.level, np.minimum(course.at(until), self.data.normalised(self.shares))
+        self._close(programme, point, price, self.level - before)
         return values
 
     def _follow(self, course: LevelCourse, until: float) -> tuple[float, Programme, Point, FloatArray]:
@@ -284,7 +289,7 @@ class _Phases:
         alone = LevelCourse(part.rule, few.gang, part.level, cap, part.done)
         try:
             until = times * part._follow(alone, alone.end)[0]
-        except InfeasibleError:  # by rounding, where all that they use is taken
+        except (InfeasibleError, SolverFailedError):  # by rounding, where all that they use is taken
             return course.end
         return until if 0 < until < course.end else course.end
 
@@ -293,12 +298,16 @@ class _Phases:
         largest, gang = float(way.max()), self.data.gang
         programme = self._programme(gang * way / largest, self.level)
         if self.kept is None:
-            self.kept = KeptProgramme(programme, self.solver.without_presolve())
+            self.kept = KeptProgramme(programme, self.solver.without_presolve().to_within(OVERSTEPPED))
             if self.large and way[part_of(len(way))].any():
                 self.kept.begin(*basis_by_a_part(programme, len(self.level), self.solver))
         else:
             self.kept.change(programme)
-        point = self.kept.solve()
+        try:
+            point = self.kept.solve()
+        except (InfeasibleError, SolverFailedError):  # it cannot be kept so closely
+            self.kept = KeptProgramme(programme, self.solver.without_presolve())
+            point = self.kept.solve()
         self.report = point.solved
         self.programmes += 1
         self.solve_s += point.solved.solve_s
@@ -348,6 +357,8 @@ class _Phases:
         stuck = ~self.done & (RISE * worth > left)
         closed = ~self.closed & (RISE * -point.reduced[programme.columns["share"]] > left)
         reached = ~self.done & (cap - self.level <= WHOLE * cap)
+        if not (stuck.any() or closed.any() or reached.any()):
+            stuck = ~self.done & (SLACK * worth > left)
         if not (stuck.any() or closed.any() or reached.any()):
             stuck = self.test(self.now.at(level=self.level, active=self.rule.weights(self.done)))
             if not (stuck.any() or (risen > RISE * cap).any()):
