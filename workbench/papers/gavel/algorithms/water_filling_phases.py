@@ -225,6 +225,7 @@ class _Phases:
             self.done |= cap - self.level <= WHOLE * cap
             if self.done.all():
                 return values
+            self._close_slower(cap)
             values = self._phase(LevelCourse(self.rule, self.data.gang, self.level, cap, self.done))
 
     def inside(self, solver: Solver) -> dict[str, FloatArray]:
@@ -240,6 +241,12 @@ class _Phases:
         cap = np.zeros(len(self.level))
         np.maximum.at(cap, self.job, np.where(self.closed[self.column], 0.0, self.alone))
         return cap
+
+    def _close_slower(self, cap: FloatArray) -> None:
+        """Close the columns on which a job at its cap can have no time: by rounding it has, on a type hardly slower."""
+        most, level = cap[self.job], self.level[self.job]
+        slower = self.alone < (1 - WHOLE) * most
+        self.closed[self.column[slower & (most - level <= OVERSTEPPED * (most - self.alone))]] = True
 
     def _phase(self, course: LevelCourse) -> dict[str, FloatArray]:
         """Follow the course as far as it is possible, then mark who is done and which columns are closed."""
