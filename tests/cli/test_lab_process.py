@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import subprocess
 import sys
@@ -16,7 +15,6 @@ import pytest
 
 import workbench
 from tests.scenario.traces.slurm_dumps import NODES, dump, queued
-from workbench.cli import lab_process
 from workbench.cli.lab_process import ManyRuns
 from workbench.scenario.presets import preset
 from workbench.scenario.traces import convert, parse_cluster
@@ -198,19 +196,6 @@ def test_many_runs_alike_but_for_a_seed_that_draws_nothing_are_made_once(monkeyp
     told: list[dict[str, Any]] = []
     ManyRuns(alone=True).do({"processes": 1, "scenarios": [scenario()], "requests": requests}, told.append)
     assert made == [3] and [(each["number"], each["run"].seed) for each in told[:-1]] == [(0, 3), (1, 1), (2, 2)]
-
-
-def test_while_processes_start_small_runs_are_made_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    requests = [{"scenario": 0, "knobs": {}, "scheduler": name, "seed": 0} for name in ("las", "fifo", "srtf")]
-    asked = {"processes": 0, "scenarios": [scenario()], "requests": requests}
-    told: list[dict[str, Any]] = []
-    monkeypatch.setattr(lab_process, "STARTING_S", math.inf)
-    ManyRuns().do(asked, told.append)
-    assert [(each["number"], each["run"].scheduler) for each in told[:-1]] == [(0, "las"), (1, "fifo"), (2, "srtf")]
-    for name, value in (("SMALL_JOBS", 2), ("STARTING_S", 0.0)):  # three jobs; no time
-        monkeypatch.setattr(lab_process, name, value)
-        with pytest.raises(ValueError, match="can do nothing"):  # they are asked, and there are none
-            ManyRuns().do(asked, told.append)
 
 
 def test_many_without_requests_starts_the_processes_and_no_more(process: LabProcess) -> None:

@@ -46,7 +46,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Generator, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -63,9 +63,6 @@ from workbench.simulation.state import State
 from workbench.simulation.stop import AllFinished, Stop, stop_rule
 
 Tell = Callable[[Mapping[str, Any]], None]
-
-STARTING_S, SMALL_JOBS = 1.5, 300
-"""About so long new processes import what they need; runs of so many jobs are made here meanwhile."""
 
 
 def main(source: TextIO = sys.stdin, target: TextIO = sys.stdout) -> None:
@@ -243,25 +240,6 @@ def do_study(request: Mapping[str, Any], tell: Tell) -> None:
     tell({"kind": "done", "wall_s": time.perf_counter() - began})
 
 
-class _RunProcesses(Processes):
-    """Processes for runs. While they import what they need, small runs are made here, in turn: a page that opens with a
-    comparison has its first picture a second sooner.
-    """
-
-    def __init__(self, processes: int) -> None:
-        super().__init__(processes, begin, Scenario)
-        self._ready_s = time.monotonic() + STARTING_S
-
-    def answers(self, function: Callable[[Any], Any], tasks: Iterable[Any]) -> Generator[tuple[int, Any], None, None]:
-        left, made = list(tasks), 0
-        while made < len(left) and len(left[made].scenario.jobs) <= SMALL_JOBS and time.monotonic() < self._ready_s:
-            yield made, function(left[made])
-            made += 1
-        with contextlib.closing(super().answers(function, left[made:])) as answers:
-            for number, answer in answers:
-                yield made + number, answer
-
-
 class ManyRuns:
     """Does requests of kind `many` in processes that stay, with what they need imported; alone: here, in turn."""
 
@@ -292,7 +270,7 @@ class ManyRuns:
         if self._processes is None or not self._processes.alive or processes != self._count:
             if self._processes is not None:
                 self._processes.close()
-            self._processes, self._count = _RunProcesses(processes), processes
+            self._processes, self._count = Processes(processes, begin, Scenario), processes
         return self._processes
 
 
