@@ -23,7 +23,7 @@ PROJECT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((PROJECT / "notebooks").glob("*.ipynb"))
 OWN_RUNS = [path for path in NOTEBOOKS if not path.stem.startswith("reproduce_")]
 """Those of the evaluations are run in tests/reproduction, on the figures that are made there."""
-MOST_LINES = 75
+MOST_LINES = 72
 MOST_WORDS = 1200
 OWN_MODEL = "@workbench.formulation("
 """The cell in which a paper's model stands, to be edited: it and exercises alone may define a function."""
