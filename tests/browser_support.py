@@ -41,22 +41,6 @@ STOP_S = 15.0
 PATIENCE_S = 120.0
 """How long to wait for what must happen: says nothing about speed, and is long enough for a machine that is busy."""
 BROWSER = "browser"
-TOGETHER = ("tests/reproduction",)
-LONGEST = (
-    BROWSER,
-    "tests/test_notebooks.py",
-    *TOGETHER,
-    "tests/cli/test_streams.py",
-    "tests/test_run_cases.py",
-    "tests/fuzz/test_fuzz.py",
-    "tests/test_benchmarks.py",
-    "tests/test_dashboard.py",
-    "tests/test_contributing.py",
-    "tests/cli/test_lessons.py",
-    "tests/test_docs_questions.py",
-    "tests/baselines/slurm/test_log_a.py",
-)
-"""They come first, in this order. pytest-xdist goes on with the files of most tests, and would end with these."""
 SCREEN = (1280, 900)
 STATUS = ".wb-status"
 """Where a lab says how it stands."""
@@ -351,7 +335,7 @@ class Problems:
     outside: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
     # ipywidgets' own (8.1.9), where a box's children are replaced twice while the views of the first lot are still
-    # being made: it tells all of these their size, and has put away some. Nothing is lost; ours has no such name
+    # being made: it tells all of these their size, and has put away some. Read in its source, not reproduced
     allowed: list[str] = field(default_factory=lambda: ["reading 'processLuminoMessage'"])
 
     def watch(self, page: Page) -> None:
@@ -518,31 +502,6 @@ def shot(page: Page, name: str) -> None:
 
 
 # ---- fixtures and hooks ----
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give each file to one worker, so that what its tests share is made once, and begin with what takes longest.
-
-    All `test_..._browser.py` are one unit, for one server and one browser, and so is each folder of `TOGETHER`.
-    pytest-xdist's own `loadgroup` would not do: 3.8 writes a test's group into an attribute of its name that pytest
-    9.2 no longer reads, and then spreads groups over all workers without a word.
-    """
-    from xdist.scheduler import LoadScopeScheduling
-
-    class ByFile(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            file = nodeid.partition("::")[0]
-            if file.endswith("_browser.py"):
-                return BROWSER
-            return next((folder for folder in TOGETHER if file.startswith(f"{folder}/")), file)
-
-        def _assign_work_unit(self, node: Any) -> None:
-            for unit in reversed([unit for unit in LONGEST if unit in self.workqueue]):
-                self.workqueue.move_to_end(unit, last=False)
-            super()._assign_work_unit(node)
-
-    return ByFile(config, log)
 
 
 @pytest.hookimpl(trylast=True)

@@ -1,4 +1,4 @@
-"""What every test may use: the folder of reference data, and how hard hypothesis tries."""
+"""What every test may use: the folder of reference data, how hard hypothesis tries, and which files come first."""
 
 import gc
 import os
@@ -6,6 +6,7 @@ import re
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -34,7 +35,49 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 gc.disable()  # until all tests are collected: to search so many objects again and again took a third of that time
 
+TOGETHER = ("tests/reproduction",)
+LONGEST = (
+    "browser",
+    "tests/test_notebooks.py",
+    *TOGETHER,
+    "tests/cli/test_streams.py",
+    "tests/test_run_cases.py",
+    "tests/fuzz/test_fuzz.py",
+    "tests/test_benchmarks.py",
+    "tests/test_dashboard.py",
+    "tests/test_contributing.py",
+    "tests/cli/test_lessons.py",
+    "tests/test_docs_questions.py",
+    "tests/baselines/slurm/test_log_a.py",
+)
+"""They come first, in this order. pytest-xdist goes on with the files of most tests, and would end with these."""
+
 NEVER_MISSING = re.compile(r"chrom|browser|solver|highs|glpk|glpsol", re.IGNORECASE)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each file to one worker, so that what its tests share is made once, and begin with what takes longest.
+
+    All `test_..._browser.py` are one unit, for one server and one browser, and so is each folder of `TOGETHER`.
+    pytest-xdist's own `loadgroup` would not do: 3.8 writes a test's group into an attribute of its name that pytest
+    9.2 no longer reads, and then spreads groups over all workers without a word.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByFile(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = nodeid.partition("::")[0]
+            if file.endswith("_browser.py"):
+                return "browser"
+            return next((folder for folder in TOGETHER if file.startswith(f"{folder}/")), file)
+
+        def _assign_work_unit(self, node: Any) -> None:
+            for unit in reversed([unit for unit in LONGEST if unit in self.workqueue]):
+                self.workqueue.move_to_end(unit, last=False)
+            super()._assign_work_unit(node)
+
+    return ByFile(config, log)
 
 
 def pytest_collection_finish() -> None:

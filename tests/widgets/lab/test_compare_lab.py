@@ -26,7 +26,6 @@ from workbench.session.many_runs import RunRequest, attempt
 from workbench.simulation.run import Run
 
 THREE = ["fifo", "las", "srtf"]
-
 FIFO = "Each keeps its GPUs: first in, first out"
 
 
@@ -275,10 +274,7 @@ def test_means_over_fewer_seeds_than_asked_for_are_said(waiter: Waiter) -> None:
     look_at(lab, "Vary")
     drawing = lab._results._trade_off._page.drawing
     assert drawing is not None
-    assert list(drawing.data["points"]["name"]) == [
-        "Each keeps its GPUs: first in, first out (1 of 3 runs)",
-        "Least attained service",
-    ]
+    assert list(drawing.data["points"]["name"]) == [f"{FIFO} (1 of 3 runs)", "Least attained service"]
     waiter.end(*(n for n, name in enumerate(names) if name == "fifo"), done=True)
     assert "Not of all" not in lab._results._measures.value
 
@@ -312,11 +308,8 @@ def test_ratios_are_to_the_scheduler_that_a_person_chooses(waiter: Waiter) -> No
     waiter.end(5)
     assert against.value == "srtf", "all that there is"
     waiter.end(0, 1, 2, 3, 4, done=True)
-    assert (
-        against.value == "fifo"
-        and against.layout.display is None
-        and f"its ratio to {FIFO}" in lab._results._measures.value
-    )
+    assert against.value == "fifo" and against.layout.display is None
+    assert f"its ratio to {FIFO}" in lab._results._measures.value
     against.value = "srtf"
     said = lab._results._measures.value
     assert "its ratio to Shortest" in said
@@ -391,11 +384,7 @@ def test_every_tab_shows_something(waiter: Waiter) -> None:
     for page in (lab._results._jct, lab._results._latency, lab._results._trade_off._page):
         assert page.drawing is not None and len(page.drawing.table) >= 3
     drawn = set(lab._results._jct.drawing.table["run"])  # type: ignore[union-attr]
-    assert drawn == {
-        "Each keeps its GPUs: first in, first out",
-        "Least attained service",
-        "Shortest remaining time first",
-    }
+    assert drawn == {FIFO, "Least attained service", "Shortest remaining time first"}
 
 
 def test_what_each_scheduler_reads_and_what_it_leaves_aside(waiter: Waiter) -> None:
