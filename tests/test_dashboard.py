@@ -94,6 +94,14 @@ def forgetful(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield found
 
 
+@pytest.fixture(scope="module", autouse=True)
+def idle(forgetful: Server) -> str:
+    """A kernel that nobody uses, and that is to end while the other tests wait."""
+    kernel = kernel_of(get(f"{forgetful.url}/voila/render/one.ipynb").text)
+    assert json.loads(get(f"{forgetful.url}/api/kernels/{kernel}").text)["id"] == kernel
+    return kernel
+
+
 def kernel_of(page: str) -> str:
     match = re.search(r'"kernelId": "([0-9a-f-]+)"', page)
     assert match is not None
@@ -150,16 +158,6 @@ def test_on_this_machine_alone_no_token_is_needed_and_pages_refer_to_no_other_ho
     assert not any(map(FOREIGN.findall, found.values()))
 
 
-def test_an_idle_kernel_is_ended_and_its_page_can_find_out(forgetful: Server) -> None:
-    page = get(f"{forgetful.url}/voila/render/one.ipynb")
-    kernel = f"{forgetful.url}/api/kernels/{kernel_of(page.text)}"
-    assert json.loads(get(kernel).text)["id"] in kernel
-    until = time.monotonic() + 60
-    while get(kernel).status != 404:
-        assert time.monotonic() < until, "an idle kernel lives on"
-        time.sleep(0.2)
-
-
 def connected(server: Server, path: str) -> websocket.WebSocket:
     """A browser's connection; it answers pings only while somebody reads from it."""
     address = f"{server.url.replace('http', 'ws')}/{path}"
@@ -197,6 +195,7 @@ class Browser:
 
 
 def test_a_browser_that_vanishes_frees_its_place_and_one_that_answers_keeps_it(server: Server) -> None:
+    """And, while that is waited for, a cell that takes longer than a ping is shown when it has run."""
     address = f"{server.url}/voila/render/one.ipynb"
     gone = kernel_of(get(address, server.token).text)
     vanishing = Browser(server, gone)
@@ -210,17 +209,23 @@ def test_a_browser_that_vanishes_frees_its_place_and_one_that_answers_keeps_it(s
     assert again.status == 200 and kernel_of(again.text) not in (gone, stays, unseen), "a freed place can be used"
     unseen = kernel_of(again.text)
     vanishing.vanish()
-    until = time.monotonic() + PATIENCE_S
-    for kernel, whose in ((unseen, "a request without a browser"), (gone, "a browser that is gone")):
-        while get(f"{server.url}/api/kernels/{kernel}", server.token).status != 404:
-            assert time.monotonic() < until, f"{whose} keeps its place"
-            time.sleep(0.2)
+    ends(server, unseen, "a request without a browser")
+    assert slow_cells(server) == ["42", "64"]
+    ends(server, gone, "a browser that is gone")
     assert get(f"{server.url}/api/kernels/{stays}", server.token).status == 200
     vanishing.leave()
     answering.leave()
 
 
-def test_a_cell_that_takes_longer_than_a_ping_is_shown_when_it_has_run(server: Server) -> None:
+def ends(server: Server, kernel: str, whose: str) -> None:
+    until = time.monotonic() + PATIENCE_S
+    while get(f"{server.url}/api/kernels/{kernel}", server.token).status != 404:
+        assert time.monotonic() < until, f"{whose} keeps its place"
+        time.sleep(0.2)
+
+
+def slow_cells(server: Server) -> list[str]:
+    """What the cells of the slow page print, to a browser that answers pings all the time."""
     kernel = kernel_of(get(f"{server.url}/voila/render/slow.ipynb", server.token).text)
     browser = Browser(server, kernel)
     cells = connected(server, f"voila/execution/{kernel}")
@@ -230,9 +235,13 @@ def test_a_cell_that_takes_longer_than_a_ping_is_shown_when_it_has_run(server: S
         told = json.loads(cells.recv())  # answers pings
         if told["action"] != "initialized":
             shown += [output["text"].strip() for output in told["payload"]["output_cell"]["outputs"]]
-    assert shown == ["42", "64"]
     cells.close()
     browser.leave()
+    return shown
+
+
+def test_an_idle_kernel_is_ended_and_its_page_can_find_out(forgetful: Server, idle: str) -> None:
+    ends(forgetful, idle, "an idle kernel")
 
 
 def test_beyond_this_machine_an_empty_token_is_refused_and_none_is_made_up(tmp_path: Path) -> None:
