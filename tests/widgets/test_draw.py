@@ -48,6 +48,8 @@ def test_hares_rows() -> None:
     assert "Still to put: J1 #0.0" in problem.judge(of_hare(problem)[1:4])[1][0]
     broken, _ = problem.judge([(4, 0, 0), (5, 0, 0), (6, 1, 0)])
     assert broken[1].startswith("(8)") and broken[2].startswith("(7)")
+    both, _ = problem.judge([(4, 0, 0), (6, 0, 0)])
+    assert both[1].startswith("(7) J3 #1.0 starts before J3 #0.0") and "(8) J3 #1.0 starts while" in both[1]
     with pytest.raises(InputError, match="whole number"):
         TasksByHand(three_jobs(), 0.4, 9)
     with pytest.raises(InputError, match="at most 12"):

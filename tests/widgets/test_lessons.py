@@ -53,11 +53,14 @@ def test_an_exercise_replies_to_what_is_answered() -> None:
     assert one.answer(2 * one.case).right and "<code>+</code>" in one.answer(2 * one.case)._repr_html_()
     assert one.progress() == {"exercise 1": True} and "1 of 1 exercise" in one.progress()._repr_html_()
     for empty in (..., None, " "):
-        assert not one.answer(empty).right
+        assert not one.answer(empty).right and "Solution" not in one.answer(empty)._repr_html_()
+    several = one.answer(0, 735)
+    assert not several.right and "2 values" in several.said and "Solution" not in several._repr_html_()
+    assert one.answered is ..., "nothing is graded"
     for value, text in (("x", "Not yet."), ([], "Not yet.")):
         assert one.answer(value).said == text
     failing = Exercise("?", lambda answer: answer > 1, hint="A number.")
-    for value, kind in (("x", "a text"), ([2], "a list"), ({1: 2}, "a dictionary"), (1j, "")):
+    for value, kind in (("x", "a text"), ([2], "a list"), ({2}, "a set"), ({1: 2}, "a dictionary"), (1j, "")):
         said = f"This could not be checked. {f'You answered with {kind}' if kind else 'Is it of the kind'}"
         assert failing.answer(value).said.startswith(said)
     measured = Exercise("?", lambda answer: answer == np.float64(2), hint="A number.")
@@ -135,7 +138,7 @@ def test_a_page_without_code_has_a_field_for_an_answer(monkeypatch: pytest.Monke
     one = doubled()
     form = one.answer()
     (field, check), said = form.children[0].children, form.children[1]
-    for typed, right in (("0", False), ("...", False), (f" {2 * one.case} ", True), (f"{4 * one.case} / 2", True)):
+    for typed, right in (("0", False), ("...", False), ("0,735", False), (f" {2 * one.case} ", True), (f"{4 * one.case} / 2", True)):
         field.value = typed
         check.click()
         assert one.right == right and ("✓" in said.value) == right, typed

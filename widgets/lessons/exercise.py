@@ -28,10 +28,11 @@ CLOSE = 1e-3
 LONGEST = 120
 """Characters of an answer that are shown again."""
 EMPTY = "Write your answer in the cell, in place of the three dots, and run it."
+SEVERAL = "Commas part this into {}. A number has a point: `0.5`. A list has brackets: `[1, 2]`."
 SOLVED = "Right."
 NOT_YET = "Not yet."
 NUMBERED = "exercise"
-KINDS = {bool: "yes or no", Real: "a number", str: "a text", list | tuple | set: "a list", dict: "a dictionary"}
+KINDS = {bool: "yes or no", Real: "a number", str: "a text", list | tuple: "a list", set: "a set", dict: "a dictionary"}
 PLAIN = tuple(KINDS)
 
 
@@ -103,11 +104,14 @@ class Exercise:
         """The instance of a seed: the student's name, or what a teacher keeps."""
         return None if self.case_of is None else self.case_of(random.Random(f"{seed}/{self.name}"))
 
-    def answer(self, value: Any = ...) -> Reply | w.VBox:
+    def answer(self, *values: Any) -> Reply | w.VBox:
         """Check an answer; what is returned shows the reply, the hint and, after a try, the solution.
 
-        On a page without code an empty answer shows a field for one.
+        On a page without code an empty answer shows a field for one. Several values are no answer, as `0,735` is two.
         """
+        if len(values) > 1:
+            return self._several(len(values))
+        value = values[0] if values else ...
         return self._form() if value is ... and on_dashboard() else self._reply(value)
 
     def _form(self) -> w.VBox:
@@ -115,7 +119,9 @@ class Exercise:
         check, said = w.Button(description="Check"), w.HTMLMath()
 
         def reply(_: Any) -> None:
-            said.value = self._reply(as_typed(field.value))._repr_html_()
+            value = as_typed(field.value)
+            parted = isinstance(value, tuple) and not field.value.strip().startswith("(")
+            said.value = (self._several(len(value)) if parted else self._reply(value))._repr_html_()
 
         check.on_click(reply)
         return w.VBox([w.HBox([field, check]), said])
@@ -124,6 +130,10 @@ class Exercise:
         self.answered, case = value, self.case
         self.right, said = self.judged(value, case)
         return Reply(self, value, case, self.right, said)
+
+    def _several(self, count: int) -> Reply:
+        self.answered, self.right = ..., False
+        return Reply(self, ..., self.case, False, SEVERAL.format(counted(count, "value")))
 
     @classmethod
     def progress(cls) -> Progress:
@@ -134,7 +144,7 @@ class Exercise:
 
     def judged(self, value: Any, case: Any) -> tuple[bool, str]:
         """Whether a value answers the question about a case, and what is said of it; an empty one does not."""
-        if value is ... or value is None or (isinstance(value, str) and not value.strip()):
+        if is_empty(value):
             return False, EMPTY
         try:
             found = self._of(self.check, value, case=case)
@@ -194,7 +204,7 @@ class Reply(NamedTuple):
 
     def _repr_html_(self) -> str:
         hint = fold("Hint", prose(self.exercise.hint))
-        if self.value is ...:
+        if is_empty(self.value):
             return box(ASKS, prose(self.said), hint)
         if self.right:
             return box(RIGHT, prose(f"✓ **{self.said}** {self.exercise.because}"))
@@ -218,6 +228,11 @@ class Progress(dict[str, bool]):
         marks = "".join(f"<li>{'✓' if done else '○'} {html.escape(name)}</li>" for name, done in self.items())
         total = f"{sum(self.values())} of {counted(len(self), 'exercise')} solved"
         return box(RIGHT if all(self.values()) else ASKS, f"<strong>{total}</strong>", f"<ul>{marks}</ul>")
+
+
+def is_empty(value: Any) -> bool:
+    """Whether nothing is answered yet."""
+    return value is ... or value is None or (isinstance(value, str) and not value.strip())
 
 
 def as_typed(text: str) -> Any:

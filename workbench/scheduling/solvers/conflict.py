@@ -55,7 +55,7 @@ class Conflict:
         more = f"; and {left} more" if left > 0 else ""
         rest = "" if self.minimal else " (time ran out: fewer of them may be enough)"
         if self.minimal and len(self.rows) == 1:
-            return f"no values of the variables meet this row: {shown}"
+            return f"a row that no values of the variables meet: {shown}"
         return f"these rows cannot hold together{rest}: {shown}{more}"
 
 

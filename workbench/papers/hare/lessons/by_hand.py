@@ -48,16 +48,17 @@ class TasksByHand:
         """What is broken, by position in `placed`, and the sum of what is drawn. placed: (piece, lane, column)."""
         broken: dict[int, str] = {}
         for number, (task, lane, at) in enumerate(placed):
+            said: dict[str, str] = {}  # one sentence for each equation
             for other, gpu, begin in placed:
                 length = self.lengths[other][gpu]
                 if other != task and gpu == lane and begin <= at < begin + length:
-                    broken[number] = (
-                        f"(8) {self.pieces[task]} starts while {self.pieces[other]} is on {self.lanes[lane]}."
-                    )
-                elif self.jobs[other] == self.jobs[task] and self._round[other] < self._round[task]:
+                    said["(8)"] = f"(8) {self.pieces[task]} starts while {self.pieces[other]} is on {self.lanes[lane]}."
+                if self.jobs[other] == self.jobs[task] and self._round[other] < self._round[task]:
                     sync = float(self.instance.sync_s[self.instance.task_job[other], gpu]) / self.step_s
                     if at < begin + length + sync - 1e-9:
-                        broken[number] = f"(7) {self.pieces[task]} starts before {self.pieces[other]} has synchronised."
+                        said["(7)"] = f"(7) {self.pieces[task]} starts before {self.pieces[other]} has synchronised."
+            if said:
+                broken[number] = " ".join(said[equation] for equation in sorted(said))
         if broken:
             return broken, []
         if missing := [name for task, name in enumerate(self.pieces) if task not in {each[0] for each in placed}]:
