@@ -1,9 +1,9 @@
 """`workbench.calibrate`: whether a scheduler, run on a log as it was, makes jobs wait as they did.
 
 Waits are start minus eligible; from submission to eligible (holds, begin times, dependencies) is told apart. What the
-configuration says is taken and not fitted. What it does not say is one number, when within its interval Slurm's
-backfill runs: the verdict averages over it, and beside it stands what is won by fitting it on the parts before
-(`Calibration.fitted`).
+configuration says is taken and not fitted. What it does not say is one number, when within their intervals Slurm's
+clocks run (backfill, priorities): the verdict averages over it, and beside it stands what is won by fitting it on the
+parts before (`Calibration.fitted`).
 
 Judged on rolling origins: the jobs by eligible time, the first and last twentieth left out, in five equal parts; each
 of the last four is held against what was simulated, and against three rivals, of which two know the parts before it:
@@ -60,8 +60,8 @@ LEAST_JOBS = 5
 MOST_REFUSED = 0.5
 EDGE = 0.05
 DAY_S = 86400.0
-PHASES = {2000: 8, 10_000: 2}
-"""Up to so many jobs so many phases of backfill's clock are simulated; of more one, which takes half a minute."""
+PHASES = {4000: 8, 15_000: 4}
+"""Up to so many jobs so many phases of Slurm's clocks are simulated; of more one, which takes half a minute."""
 SAME_S = 3600.0
 """Nodes that go within this time of each other, and come back so, are one change."""
 MOST_EXPERIMENTS, MOST_POINTS = 5, 1500
@@ -91,7 +91,7 @@ class CalibrationFit:
 
 
 class FittedPhase(NamedTuple):
-    """The phase of backfill's clock whose starts were nearest to the log's; how far they are off (s, mean) on the parts
+    """The phase of Slurm's clocks whose starts were nearest to the log's; how far they are off (s, mean) on the parts
     held back, each with the phase that was nearest on those before it, and of all phases on average."""
 
     phase_s: float
@@ -108,7 +108,7 @@ class Calibration:
     experiments: changes of the real cluster inside the log (`experiments_of`); peaks: of accounts, and
     their users, with many jobs the most GPUs and jobs at once, recorded and simulated, and for which part of the time
     it is more than recorded;
-    phases: of backfill's clock, of each run (s)."""
+    phases: of Slurm's clocks, of each run (`phase_s`)."""
 
     scheduler: str
     waits: pd.DataFrame
@@ -250,7 +250,7 @@ class Calibration:
         if (fit := self.fitted) is None:
             return ""
         return (
-            "Fitted: when backfill first runs, which no file says. With the phase nearest on the parts before, starts "
+            "Fitted: when Slurm's clocks run, which no file says. With the phase nearest on the parts before, starts "
             f"are off by {fit.error_s:.0f} s on average, {fit.averaged_s:.0f} s averaged over phases; nearest over "
             f"all: phase_s={fit.phase_s:g}."
         )
@@ -319,8 +319,8 @@ def calibrate(
 ) -> Calibration:
     """Run a scheduler on a log as it was, and hold the waits against the recorded ones.
 
-    phases: runs of `slurm`, each with backfill's clock at another part of its interval; default 8, for more than 2,000
-    jobs 2, than 10,000 jobs 1; processes: how many. Raises InputError for a scenario with fewer than 50 recorded waits,
+    phases: runs of `slurm`, each with its clocks at another part of their intervals; default 8, for more than 4,000
+    jobs 4, than 15,000 jobs 1; processes: how many. Raises InputError for a scenario with fewer than 50 recorded waits,
     and what `simulate` raises.
     """
     check_processes(processes)

@@ -6,7 +6,8 @@ parts: `workbench.baselines.mechanisms.slurm`. Jobs run to their end once starte
 
 The main scheduler runs batch_sched_delay after what happens (an arrival, an end), and over the whole queue every
 sched_interval; backfill every bf_interval; neither before something has changed since: an arrival, an end, priorities
-(each PriorityCalcPeriod), a reservation. When within its interval backfill runs stands in no configuration: `phase_s`.
+(each PriorityCalcPeriod), a reservation. When within its interval backfill runs stands in no configuration: `phase_s`;
+nor when within theirs priorities are calculated: here at the same part of it (ours).
 A job that could not start on an empty site, or whose reservation is over, is refused (ours: Slurm lets some wait).
 
 Not in: heterogeneous jobs, preemption by QOS, dependencies but afterok and afterany (others begin when the log says
@@ -56,13 +57,13 @@ class SlurmMemory:
 
     whole: an empty site; free_now, ledger: beside what runs, whose limits are counted but for resources x minutes;
     inside: the nodes of each partition; stand: `standing`; usage, fair: of users, at the last PriorityCalcPeriod
-    (calculated_s); held: what runs, in the order of its begin; runs: on which types jobs of a kind can; fitting:
-    whether a job of a shape has room on an empty site; ran: seconds since calculated_s of jobs that ended; steady: of
-    users, how many jobs run since before it, and what a second of them uses; priority: of jobs that wait; queue:
-    those that may be planned, by place, places: these; after: those that depend on others; up: the nodes that were
-    (nodes,); able: where jobs of a kind may run; last_reasons: of each; ended: jobs that others wait for; last_s: the
-    last call; main_s, full_s, backfill_s: when each pass was last made; idle: of backfill's last cycle
-    (`SchedulingPass.idle`); news: those for which something has changed since.
+    (calculated_s), the next is due at calculate_s; held: what runs, in the order of its begin; runs: on which types
+    jobs of a kind can; fitting: whether a job of a shape has room on an empty site; ran: seconds since calculated_s of
+    jobs that ended; steady: of users, how many jobs run since before it, and what a second of them uses; priority: of
+    jobs that wait; queue: those that may be planned, by place, places: these; after: those that depend on others; up:
+    the nodes that were (nodes,); able: where jobs of a kind may run; last_reasons: of each; ended: jobs that others
+    wait for; last_s: the last call; main_s, full_s, backfill_s: when each pass was last made; idle: of backfill's last
+    cycle (`SchedulingPass.idle`); news: those for which something has changed since.
     """
 
     site: SlurmSite
@@ -88,6 +89,7 @@ class SlurmMemory:
     ended: frozenset[str] = frozenset()
     last_s: float = -math.inf
     calculated_s: float = -math.inf
+    calculate_s: float = -math.inf
     main_s: float = -math.inf
     full_s: float = -math.inf
     backfill_s: float = -math.inf
@@ -112,7 +114,14 @@ class Slurm(Scheduler):
     name = "slurm"
     title = "Slurm: multifactor priority, limits and backfill"
     knobs = (
-        Knob("phase_s", 0.0, "When backfill first runs after the begin", "s", minimum=0.0, maximum=86400.0),
+        Knob(
+            "phase_s",
+            0.0,
+            "When backfill first runs after the begin; at the same part of their period priorities are calculated",
+            "s",
+            minimum=0.0,
+            maximum=86400.0,
+        ),
         Knob("backfill", True, "Whether the backfill scheduler runs", kind="bool"),
         Knob("limits", True, "Whether limits of QOS, accounts and users hold", kind="bool"),
     )
@@ -145,7 +154,7 @@ class Slurm(Scheduler):
         now, settings, memory, since_s = snapshot.now_s, memory.site.settings, memory.copy(), memory.last_s
         if over := memory.site.before.intersection(snapshot.finished):
             memory.ended |= over
-        calculated = _count(snapshot, memory)
+        calculated = _count(snapshot, memory, knobs["phase_s"])
         if snapshot.cause != "timer":
             memory.news = PASSES
         due = {
@@ -253,7 +262,7 @@ def _next(memory: SlurmMemory, now: float) -> float | None:
     """When something may be done although nothing happens: a pass that has news, new priorities, a reservation's begin
     or end."""
     settings = memory.site.settings
-    times = [memory.calculated_s + settings["PriorityCalcPeriod"]]
+    times = [memory.calculate_s]
     times += [at_s for each in memory.site.reservations for at_s in each.edges_s]
     times += [memory.main_s + settings["batch_sched_delay"]] if "main" in memory.news else []
     times += [memory.full_s + settings["sched_interval"]] if "full" in memory.news else []
@@ -262,7 +271,7 @@ def _next(memory: SlurmMemory, now: float) -> float | None:
     return min((at_s for at_s in times if at_s > now), default=None)
 
 
-def _count(snapshot: Snapshot, memory: SlurmMemory) -> bool:
+def _count(snapshot: Snapshot, memory: SlurmMemory, phase_s: float) -> bool:
     """Count what ran since; at each PriorityCalcPeriod usage and shares anew (then True): news, as is a reservation."""
     now, site, ran = snapshot.now_s, memory.site, memory.ran
     if site.reservations and any(memory.last_s < at_s <= now for each in site.reservations for at_s in each.edges_s):
@@ -280,10 +289,12 @@ def _count(snapshot: Snapshot, memory: SlurmMemory) -> bool:
     if began or ended:
         _change(memory, began, ended)
     memory.ran, memory.last_s = ran, now
-    period, first = site.settings["PriorityCalcPeriod"], memory.calculated_s == -math.inf
-    due_s = now if first else memory.calculated_s + period * ((now - memory.calculated_s) // period)
-    if due_s <= memory.calculated_s:
+    if now < memory.calculate_s:
         return False
+    period, first = site.settings["PriorityCalcPeriod"], memory.calculated_s == -math.inf
+    due_s = now if first else memory.calculate_s + period * ((now - memory.calculate_s) // period)
+    part = phase_s / max(site.settings["bf_interval"], 1.0) % 1.0 if first else 0.0
+    memory.calculate_s = due_s + period * (part or 1.0)
     new = [*takewhile(lambda each: each.since_s > memory.calculated_s, reversed(memory.held.values()))]
     if not first:
         held = [(site.asks[name], span_s) for name, span_s in ran.items()]
@@ -404,7 +415,7 @@ def _note_fitting(snapshot: Snapshot, memory: SlurmMemory, came: Sequence[Ask]) 
         return
     nodes, free_now, fitting = snapshot.nodes, memory.whole.with_gpus(snapshot.nodes.gpus), dict(memory.fitting)
     for shape, ask in new.items():
-        may = np.array(memory.runs[ask.kind])[nodes.kind] & memory.site.machines_of(ask.partition)[free_now.machine]
+        may = np.array(memory.runs[ask.kind])[nodes.kind] & memory.site.machines_of(ask.kind[2])[free_now.machine]
         fitting[shape] = free_now.fits_now(ask, bits(may[[*free_now.order]][None])[0])
     memory.fitting = fitting
 

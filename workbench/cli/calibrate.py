@@ -28,7 +28,7 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser = add_command(commands, "calibrate", "hold simulated waits against those of a log", about)
     add_scenario(parser)
     parser.add_argument("--scheduler", metavar="NAME", type=a_scheduler, default="slurm", help="default: slurm")
-    help = "runs with backfill's clock elsewhere; default 8, of more than 2,000 jobs 2, than 10,000 jobs 1"
+    help = "runs with Slurm's clocks elsewhere; default 8, of more than 4,000 jobs 4, than 15,000 jobs 1"
     parser.add_argument("--phases", metavar="N", type=whole("--phases", 1), help=help)
     parser.add_argument("--processes", metavar="N", type=whole("--processes", 1), help=PROCESSES)
     help = "write the scenario with the verdict here (default: in its place, where SCENARIO is a file)"
@@ -59,7 +59,7 @@ def _text(found: Calibration, scenario: Scenario) -> str:
 
     lines = [found.note(), ""]
     count = len(found.runs)
-    runs = "one run" if count == 1 else f"the mean of {count} runs, backfill's clock elsewhere in each"
+    runs = "one run" if count == 1 else f"the mean of {count} runs, Slurm's clocks elsewhere in each"
     held = format_duration(found.waits["held_s"].mean(), parts=2)
     lines += [f"Waits from eligible to start; simulated: {runs}. From submission to eligible: {held} on average."]
     for group in GROUPS:

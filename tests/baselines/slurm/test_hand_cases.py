@@ -316,6 +316,86 @@ def test_13_the_tres_part_of_a_priority() -> None:
     assert said["p"] - said["q"] == pytest.approx(653)
 
 
+def test_features_and_lists_of_nodes_bind() -> None:
+    """`b` asks for nvlink and waits for `a`, although m is free; so do those that name n, or exclude m. A feature that
+    no node has any more binds nobody."""
+    facts = {"partitions": "p", "cpus": 64}
+    groups = [
+        {"name": name, "accelerator": "x", "gpus": 8, "attributes": {**facts, "features": feature}}
+        for name, feature in (("n", "nvlink,gen4"), ("m", "ib,gen4"))
+    ]
+    first = job("a", 0, 100, 8, 100, features="nvlink")
+    waits = [{"features": "nvlink&gen4"}, {"features": "[nvlink*1]"}, {"nodelist": "n-0"}, {"exclude": "m-0"}]
+    goes = [{"features": "nvlink|ib"}, {"features": "(nvlink|ib)&gen4"}, {"features": "lost"}, {"exclude": "n-0"}]
+    for bound in (*waits, *goes):
+        scenario = site_of(first, job("b", 1, 10, 8, 20, **bound))
+        found = Scenario.from_dict(scenario.to_dict() | {"cluster": {"accelerators": [{"name": "x"}], "nodes": groups}})
+        at_s = starts(found)["b"]
+        assert (100 <= at_s <= 103) if bound in waits else at_s <= 5, bound
+
+
+def test_for_whom_backfill_keeps_nodes() -> None:
+    """`big` is to have node 0 from 300 s, by limit to 900 s, `next` node 1 from 600 s, into which `x` would run: it
+    waits, unless nodes are kept for one job alone of a partition or an array, for none of the QOS, or not yet."""
+    jobs = (
+        *(job("a", 0, 300, 8, 300), job("e", 0, 600, 4, 600), job("big", 1, 600, 8, 600, array="7")),
+        *(job("next", 2, 60, 8, 60, array="7", qos="quiet"), job("x", 3, 30, 4, 700)),
+    )
+    quiet = {"kind": "qos", "name": "quiet"}
+
+    def found(parameters: str = "", flags: str = "") -> float:
+        more = CONFIG | {"SchedulerParameters": f"{CONFIG['SchedulerParameters']}{parameters}"}
+        scenario = site_of(*jobs, entities=(quiet | ({"Flags": flags} if flags else {}),), count=2)
+        return starts(with_config(scenario, more))["x"]
+
+    assert found() >= 600 and found(",bf_max_job_array_resv=2") >= 600 and found(",bf_job_part_count_reserve=2") >= 600
+    for parameter in (",bf_job_part_count_reserve=1", ",bf_max_job_array_resv=1", ",bf_min_age_reserve=900"):
+        assert found(parameter) <= 20, parameter
+    assert found(flags="DenyOnLimit,NoReserve") <= 20
+
+
+def with_config(scenario: Scenario, config: dict[str, Any]) -> Scenario:
+    records = scenario.to_dict()
+    records["entities"][0]["attributes"] = config
+    return Scenario.from_dict(records)
+
+
+def test_how_many_jobs_of_a_partition_the_main_scheduler_tries() -> None:
+    """`k` is held back by a limit; with partition_job_depth=1 `z` behind it is not looked at."""
+    tight = {"kind": "qos", "name": "tight", "MaxJobsPU": 1}
+    scenario = site_of(
+        *(job("h", 0, 100, 1, 100, qos="tight"), job("k", 1, 10, 1, 10, qos="tight"), job("z", 2, 10, 1, 10)),
+        entities=(tight,),
+    )
+    assert starts(scenario, backfill=False)["z"] <= 5
+    one = CONFIG | {"SchedulerParameters": "partition_job_depth=1"}
+    assert starts(with_config(scenario, one), backfill=False)["z"] >= 100
+
+
+def test_shares_of_a_parent() -> None:
+    """u with Fairshare=parent is first of a; with a's shares `parent`, u (1/12 over 6/8) and v (1/12 over 1/8) stand
+    beside b (10/12 over 1/8). The older way: u has F of a. RawShares count where no file tells Share."""
+    rows: list[dict[str, Any]] = [
+        {"kind": "account", "name": "a", "account": "a", "parent": "root", "Share": 30},
+        {"kind": "account", "name": "b", "account": "b", "parent": "root", "Share": 10},
+        {"kind": "user", "name": "u", "user": "u", "account": "a", "Share": 1, "RawUsage": 600},
+        {"kind": "user", "name": "v", "user": "v", "account": "a", "Share": 1, "RawUsage": 100},
+        {"kind": "user", "name": "w", "user": "w", "account": "b", "Share": 1, "RawUsage": 100},
+    ]
+
+    def found(at: int, share: str, tree: bool = True) -> list[float]:
+        mine = tuple(row | ({"Share": share} if i == at else {}) for i, row in enumerate(rows))
+        site = replace(read_site(site_of(job("1", 0, 1, 1, 1), entities=mine)), fair_tree=tree)
+        shares = fair_shares(site, {user: one.usage for user, one in site.users.items()})
+        return [shares[user] for user in (("u", "a"), ("v", "a"), ("w", "b"))]
+
+    assert found(2, "parent") == pytest.approx([2 / 3, 1 / 3, 1])
+    assert found(0, "parent") == pytest.approx([1 / 3, 2 / 3, 1])
+    assert found(2, "parent", tree=False)[0] == pytest.approx(2 ** -(0.875 / 0.75))
+    raw = tuple({"RawShares" if key == "Share" else key: value for key, value in row.items()} for row in rows)
+    assert read_site(site_of(job("1", 0, 1, 1, 1), entities=raw)).promised["a"] == 0.75
+
+
 def test_a_job_that_names_no_nodes_gets_one_with_room_for_all() -> None:
     """3 GPUs on two nodes of 3: all on the first; 4 GPUs on both."""
     for gpus, nodes in ((3, ["n-0"]), (4, ["n-0", "n-1"])):

@@ -1,9 +1,10 @@
 """Weeks of a Slurm site, as its programs print them, from a scheduler that owes nothing to ours.
 
-Its rules in short: each minute in which something has changed the queue is put in order by age, fair share of accounts
-(2^-(usage/shares), half-life a week), size and QOS; down it each job starts that fits and that no limit of its account
-or QOS holds back; the first one of each partition that does not fit is promised the nodes that will be free first by
-time limits, and nobody may start on these who could run into that (EASY).
+Its rules in short: each minute in which something has changed the queue is put in order by age, fair share (2^-(U/S),
+half-life a week; U: a user's part of all usage, and an eighth, the user's part of its account's shares, of what the
+others there have used, S: the part of all shares), size and QOS; down it each job starts that fits and that no limit of
+its account or QOS holds back; the first one of each partition that does not fit is promised the nodes that will be free
+first by time limits, and nobody may start on these who could run into that (EASY).
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ PriorityWeightFairShare = 10000
 PriorityWeightJobSize = 1000
 PriorityWeightPartition = 0
 PriorityWeightQOS = 2000
-SchedulerParameters = bf_interval=60,bf_window=10080,bf_resolution=300,bf_max_job_test=1000,sched_interval=60
+SchedulerParameters = batch_sched_delay=60,sched_interval=60,bf_interval=60,bf_window=10080,\
+bf_resolution=300,bf_max_job_test=1000,bf_job_part_count_reserve=1
 SchedulerType = sched/backfill
 SelectType = select/cons_tres
 SelectTypeParameters = CR_CORE_MEMORY
@@ -139,6 +141,7 @@ def schedule(jobs: list[Asked], nodes: int, most_jobs: Mapping[str, int] = {}) -
         at = max(at + 60, math.ceil(min(times) / 60) * 60)
         while ends and ends[0][0] <= at:
             _, _, job = heapq.heappop(ends)
+            usage[job.user] += job.gpus * (job.start_s + job.run_s - max(counted_s, job.start_s))
             for host in job.hosts:
                 free[host] += job.gpus // len(job.hosts)
             mine[job.account] -= job.gpus
@@ -153,14 +156,16 @@ def schedule(jobs: list[Asked], nodes: int, most_jobs: Mapping[str, int] = {}) -
             for _, _, job in ends:
                 usage[job.user] += job.gpus * (at - max(counted_s, job.start_s))
             total, counted_s = sum(usage.values()) or 1.0, at
-            fair = {user: 2 ** (-usage[user] / total / shares[user]) for user in usage}
+            its = {account: sum(usage[user] for user in names) for account, names in USERS.items()}
+            used = {u: usage[u] + (its[a] - usage[u]) / len(USERS[a]) for a in ACCOUNTS for u in USERS[a]}
+            fair = {user: 2 ** (-used[user] / total / shares[user]) for user in usage}
         order = sorted(
             queue,
             key=lambda job: (
                 -int(
                     1000 * min((counted_s - job.submit_s) / (7 * DAY_S), 1)
                     + 10000 * fair[job.user]
-                    + 1000 * job.gpus / all_gpus
+                    + 1000 * (max(job.gpus // 8, 1) + job.gpus / 16) / len(free) / 2
                     + (2000 if job.qos == "high" else 0)
                 ),
                 job.number,
@@ -176,10 +181,9 @@ def schedule(jobs: list[Asked], nodes: int, most_jobs: Mapping[str, int] = {}) -
                 continue
             each, count = min(job.gpus, 8), max(job.gpus // 8, 1)
             barred = {host for time_s, hosts in promised.values() if at + job.limit_s > time_s for host in hosts}
-            fit = sorted((free[host], host) for host in inside[job.partition] if free[host] >= each)
-            fit = [(left, host) for left, host in fit if host not in barred][:count]
-            if len(fit) == count:
-                job.start_s, job.hosts = at, [host for _, host in fit]
+            fit = [host for host in inside[job.partition] if free[host] >= each and host not in barred]
+            if len(fit) >= count:
+                job.start_s, job.hosts = at, _chosen(fit, count, free)
                 for host in job.hosts:
                     free[host] -= each
                 mine[job.account] += job.gpus
@@ -190,6 +194,27 @@ def schedule(jobs: list[Asked], nodes: int, most_jobs: Mapping[str, int] = {}) -
             elif job.partition not in promised:
                 promised[job.partition] = _promise(job, each, count, inside[job.partition], free, ends, at)
     return jobs
+
+
+def _chosen(fit: list[str], count: int, free: Mapping[str, int]) -> list[str]:
+    """As select/cons_tres has it: of the rows of neighbours that are long enough the one with the fewest free CPUs, and
+    in it the node with the fewest, or the first ones; where none is long enough, the one with the most first."""
+    rows: list[list[str]] = []
+    for host in fit:
+        if rows and int(rows[-1][-1][-3:]) + 1 == int(host[-3:]):
+            rows[-1].append(host)
+        else:
+            rows.append([host])
+    cpus = {host: 32 + 4 * free[host] for host in fit}
+    found: list[str] = []
+    while len(found) < count:
+        left = count - len(found)
+        row = min(
+            rows, key=lambda row: (len(row) < left, sum(map(cpus.__getitem__, row)) * (1 if len(row) >= left else -1))
+        )
+        rows.remove(row)
+        found += [min(row, key=cpus.__getitem__)] if left == 1 else row[:left]
+    return found
 
 
 def _promise(

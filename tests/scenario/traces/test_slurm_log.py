@@ -79,7 +79,7 @@ def test_a_site_of_several_kinds_of_nodes(tmp_path: Path) -> None:
 
 
 def test_what_a_row_says_is_in_its_job(tmp_path: Path) -> None:
-    line = "sbatch --array=0-9%3 -d afterok:7 run|it.sh"
+    line = "sbatch --array=0-9%3 -d afterok:7 -w a[1-2] --exclude=v1 run|it.sh"
     other = Ran("10", 5, 6, 7, submit_line="sbatch -d singleton run.sh")
     scenario, report = read(tmp_path, dump(Ran("9_4", 0, 130, 600, eligible_s=100, submit_line=line), other))
     assert [
@@ -94,6 +94,7 @@ def test_what_a_row_says_is_in_its_job(tmp_path: Path) -> None:
         **{"partition": "big", "account": "bio", "qos": "normal", "state": "COMPLETED", "started_by": "main"},
         **{"cpus": 8, "memory_mb": 65536, "nodes": 1, "billing": 8, "priority": 100},
         **{"array": "9", "array_most": 3, "dependency": "afterok:7"},
+        **{"nodelist": "a[1-2]", "exclude": "v1"},
     }
     assert report.dropped == ()
 
@@ -240,19 +241,28 @@ def test_settings_that_the_scheduler_does_not_go_by_are_told(tmp_path: Path) -> 
     ]
     assert notes == [[], ["the scheduler slurm does not go by: MAX_TRES and bf_busy_nodes"]]
     config = "SelectTypeParameters = CR_CORE_MEMORY,CR_LLN\nPreemptMode = REQUEUE\nLicenses = matlab:4\n"
+    config += "CompleteWait = 10 sec\nPriorityFlags = CALCULATE_RUNNING\n"
     partition = "PartitionName={} Nodes=a1 LLN={} OverSubscribe=EXCLUSIVE State=UP PreemptMode=OFF\n"
-    qos = "Name|Priority|GraceTime|GrpTRESMins|GrpWall\nhigh|1|00:00:00|cpu=100|\n"
+    qos = "Name|Priority|GraceTime|Flags|GrpTRESMins|GrpWall|MaxTRESRunMinsPU\n"
+    qos += "high|1|00:00:00|DenyOnLimit,NoDecay|cpu=100||cpu=9\n"
+    course = (
+        "ReservationName=course StartTime=2024-03-02T08:00:00 EndTime=2024-03-02T10:00:00 Flags=WEEKLY,SPEC_NODES\n"
+    )
     told = read(
         tmp_path,
         dump(Ran("1", 0, 0, 60)),
         config=config,
         nodes="NodeName=a1 Gres=gpu:a100:8 CPUs=64\n" + "".join(map(partition.format, "pqr", ("YES", "NO", "YES"))),
         limits=qos,
+        events=course,
     )[1].notes
     (note,) = (note for note in told if "go by" in note)
-    for said in ("CR_LLN", "PreemptMode=REQUEUE", "Licenses=matlab:4", "LLN=YES (partition p and partition r)"):
+    for said in ("CR_LLN", "PreemptMode=REQUEUE", "Licenses=matlab:4", "LLN=YES (partition p and partition r)",
+                 "CompleteWait=10", "Flags=NoDecay (qos high)", "Flags=WEEKLY (reservation course)",
+                 "MAXTRESRUNMINSPU=cpu=9 (qos high)"):  # fmt: skip
         assert said in note
     assert "GrpTRESMins=cpu=100 (qos high)" in note and "EXCLUSIVE" not in note and "CR_CORE" not in note
+    assert "CALCULATE_RUNNING" not in note and "SPEC_NODES" not in note and "MAXWALL" not in note.upper()
 
 
 def test_jobs_without_gpus_have_all_nodes_of_a_partition_that_has_some_with_gpus(tmp_path: Path) -> None:

@@ -116,6 +116,8 @@ TICK_S = 60.0
 _JOB = re.compile(r"(\d+)_(\d+|\[(.*?)(?:%(\d+))?\])", re.ASCII)
 _THROTTLE = re.compile(r"(?:^|\s)(?:-a|--array)[= ]?\s*[\d,:-]+%(\d{1,6})\b", re.ASCII)
 _TASKS = re.compile(r"(?:^|\s)--ntasks-per-node[= ](\d{1,6})\b", re.ASCII)
+_NODELIST = re.compile(r"(?:^|\s)(?:-w|--nodelist)[= ]\s*(\S+)", re.ASCII)
+_EXCLUDE = re.compile(r"(?:^|\s)(?:-x|--exclude)[= ]\s*(\S+)", re.ASCII)
 _AFTER = re.compile(r"(?:^|\s)(?:-d|--dependency)[= ]\s*([\w:,?+]+)", re.ASCII)
 
 Found = TypeVar("Found")
@@ -403,6 +405,8 @@ def _facts(cells: Mapping[str, str], log: _Log, known: Mapping[str, float | None
         found["dependency"] = after[1]
     if tasks := _TASKS.search(command):
         found["tasks_per_node"] = float(tasks[1])
+    options = (("nodelist", _NODELIST), ("exclude", _EXCLUDE))
+    found |= {name: match[1] for name, option in options if (match := option.search(command))}
     if match := _JOB.fullmatch(cells["JobID"]):
         found["array"] = match[1]
         if throttle := _THROTTLE.search(command):

@@ -136,7 +136,15 @@ CONFIG = [
 ]
 IGNORED = {
     "config": (
-        *("BurstBufferType", "Licenses", "PreemptMode", "PreemptType", "PriorityParameters", "PriorityWeightAssoc"),
+        *(
+            "BurstBufferType",
+            "CompleteWait",
+            "Licenses",
+            "PreemptMode",
+            "PreemptType",
+            "PriorityParameters",
+            "PriorityWeightAssoc",
+        ),
         *("PrioritySiteFactorPlugin", "PriorityUsageResetPeriod", "SelectType", "SuspendProgram", "TopologyPlugin"),
     ),
     "partition": ("ExclusiveUser", "LLN", "MaxCPUsPerNode", "OverSubscribe", "PreemptMode", "State"),
@@ -145,17 +153,32 @@ IGNORED = {
     "user": ("GrpTRESMins", "GrpWall", "MaxTRESMins", "Partition"),
 }
 """Settings that change who starts when, and that the scheduler slurm does not go by."""
+QOS_FLAGS = ("NoDecay",)
+RESERVATION_FLAGS = ("HOURLY", "DAILY", "WEEKLY", "WEEKDAY", "WEEKEND", "FLEX", "MAGNETIC", "TIME_FLOAT", "REPLACE")
+"""Flags that change who starts when, and that it does not go by: of a reservation the printed time counts."""
 CHANGES_NOTHING = frozenset(
     ["", "no", "none", "off", "up", "unlimited", "cons_tres", "cons_res", "default", "exclusive", "n/a"]
 )
 """What they say (the last word of `preempt/none`) where that makes no difference."""
 GONE_BY = frozenset(
     [
-        *("", "0", "NONE", "FAIR_TREE", "NO_FAIR_TREE", "bf_interval", "bf_window", "bf_resolution", "bf_max_job_test"),
+        *(
+            "",
+            "0",
+            "NONE",
+            "FAIR_TREE",
+            "NO_FAIR_TREE",
+            "CALCULATE_RUNNING",
+            "bf_interval",
+            "bf_window",
+            "bf_resolution",
+            "bf_max_job_test",
+        ),
         *("CR_CPU", "CR_CORE", "CR_SOCKET", "CR_MEMORY", "CR_CPU_MEMORY", "CR_CORE_MEMORY", "CR_SOCKET_MEMORY"),
         *("bf_max_job_user", "bf_max_job_part", "bf_window_linear", "sched_interval", "batch_sched_delay"),
         *("default_queue_depth", "bf_continue", "bf_yield_interval", "bf_yield_sleep", "bf_max_time", "max_rpc_cnt"),
-        *("defer", "sched_min_interval"),
+        *("defer", "sched_min_interval", "bf_max_job_array_resv", "bf_job_part_count_reserve", "bf_min_age_reserve"),
+        "partition_job_depth",
     ]
 )
 """Flags and SchedulerParameters that slurm goes by, or that change nothing where the controller is quick."""
@@ -278,7 +301,8 @@ class Site:
         elif "NAME" in columns and columns & {"GRACETIME", "USAGEFACTOR", "MAXTRESPU", "GRPTRES"}:
             for row in rows:
                 self._entry("qos", row["NAME"]).update(_kept(row, QOS))
-                self._ignored("qos", row["NAME"], row)
+                self._ignored("qos", row["NAME"], row, QOS)
+                self._flags(row.get("FLAGS", ""), QOS_FLAGS, f"qos {row['NAME']}")
         else:
             return False
         return True
@@ -319,7 +343,7 @@ class Site:
                 found |= {"parent": parent} if parent and parent != account else {}
             entries = self.associations.setdefault(row.get("CLUSTER", "").strip(), {})
             entries.setdefault(key, {}).update(found | _kept(row, keys))
-            self._ignored(key[0], user or account, row)
+            self._ignored(key[0], user or account, row, ASSOCIATION)
 
     def _records(self, text: str) -> bool:
         found = records(text)
@@ -330,6 +354,7 @@ class Site:
                     self._node(name, record, partitions)
             elif "reservationname" in record:
                 self.reservations[record["reservationname"], record.get("starttime", "")] = record
+                self._flags(record.get("flags", ""), RESERVATION_FLAGS, f"reservation {record['reservationname']}")
             elif "partitionname" in record:
                 self._partition(record)
             elif "nodes" in record and not record.get("switches"):
@@ -347,10 +372,17 @@ class Site:
                     self.ignored.setdefault(part.strip(), [])
         return bool(found or kept)
 
-    def _ignored(self, kind: str, name: str, cells: Mapping[str, str]) -> None:
-        """Note what of an entity the scheduler slurm does not go by."""
-        for setting in IGNORED[kind]:
-            text = given(cells.get(setting.upper())) or ""
+    def _flags(self, text: str, names: Iterable[str], whose: str) -> None:
+        """Note flags that the scheduler slurm does not go by."""
+        for flag in {*text.split(",")}.intersection(names):
+            self.ignored.setdefault(f"Flags={flag}", []).append(whose)
+
+    def _ignored(self, kind: str, name: str, cells: Mapping[str, str], read: Sequence[str] = ()) -> None:
+        """Note what of an entity the scheduler slurm does not go by; read: with every limit that is none of these."""
+        known = {each.upper() for each in (*read, *IGNORED[kind])}
+        limits = [key for key in cells if read and key.startswith(("GRP", "MAX")) and key not in known]
+        for setting in (*IGNORED[kind], *limits):
+            text = (given(cells.get(setting.upper())) or "").removesuffix(" sec")
             word = text.lower().rpartition("/")[2] if setting != "Licenses" else text
             if word not in CHANGES_NOTHING and number(text) != 0:
                 self.ignored.setdefault(f"{setting}={text}", []).extend([f"{kind} {name}"] if name else [])

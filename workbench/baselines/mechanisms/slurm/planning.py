@@ -6,11 +6,13 @@ The first one of a partition that does not fit ends the partition's turn, and ta
 pass, also from other partitions that share them. A job that a limit holds back is passed.
 
 *Backfill.* Down the same queue, each job is given the earliest time at which its nodes are free by the time limits of
-what runs and by what is planned before it. One that can start now does; the others' nodes are kept for them, whole,
-for as long as their limit (conservative backfilling by nodes), from a multiple of bf_resolution to one. When what runs
-will have ended is looked at in steps of 30 s, twice as long each time (bf_window_linear: longer by so many seconds
-each). At most bf_max_job_test jobs are tried, bf_max_job_user, bf_max_job_part of one user, in one partition, none
-later than bf_window; plans behind the last job that could start now are left out, since nobody sees them (ours).
+what runs and by what is planned before it. One that can start now does; the others' nodes are kept for them, whole, for
+as long as their limit (conservative backfilling by nodes), from a multiple of bf_resolution to one. When what runs will
+have ended is looked at in steps of 30 s, twice as long each time (bf_window_linear: longer by so many seconds each). At
+most bf_max_job_test jobs are tried, bf_max_job_user, bf_max_job_part of one user, in one partition, none later than
+bf_window. Nodes are kept for at most bf_job_part_count_reserve jobs of a partition (1: EASY backfilling) and
+bf_max_job_array_resv tasks of an array, for none of a QOS with NoReserve, nor before bf_min_age_reserve; plans behind
+the last job that could start now are left out, since nobody sees them (ours).
 
 *Reservations.* Nodes of one are for the jobs that name it, from its start to its end; others must end before.
 """
@@ -129,7 +131,7 @@ class SchedulingPass:
         """One pass of the main scheduler over at most so many jobs; of reasons, those that are new."""
         plan, closed, blocked = PassOutcome(), dict[str, Reason](), 0
         ledger, said, reasons = self.ledger, self.said, plan.reasons
-        for ask in self.queue[:depth]:
+        for ask in self._first(depth):
             reason = ledger.held.get(ledger.group[ask.name], UNKNOWN)
             if reason is UNKNOWN:
                 reason = ledger.reason(ask)
@@ -147,6 +149,16 @@ class SchedulingPass:
             if said.get(ask.name) is not reason:
                 reasons[ask.name] = reason
         return plan
+
+    def _first(self, depth: int) -> Sequence[Ask]:
+        """So many jobs of the queue, of each partition at most partition_job_depth."""
+        if not (most := self.site.settings["partition_job_depth"]):
+            return self.queue[:depth]
+        tried, found = Counter[str](), list[Ask]()
+        for ask in self.queue:
+            tried[ask.partition] += 1
+            found += [ask] if tried[ask.partition] <= most else []
+        return found[:depth]
 
     def _why_not(self, ask: Ask, barred: int) -> Reason:
         """Why a job that no limit holds back finds no nodes."""
@@ -224,7 +236,7 @@ class SchedulingPass:
     def _repeats(self, part: int, seen: IdleCycle) -> IdleCycle | None:
         """The cycle before, where this one would come to the same."""
         old = self.idle.get(f"{part:x}")
-        if old is None or self.touched & part or self.now_s >= old.until_s:
+        if old is None or self.touched & part or self.now_s >= old.until_s or self.site.settings["bf_min_age_reserve"]:
             return None
         return old if replace(seen, until_s=old.until_s) == old else None
 
@@ -234,7 +246,7 @@ class SchedulingPass:
         self._ends, self._later = sorted(self.held, key=UNTIL_S) if parts else [], {}
         self._planned = {part: Kept() for part in parts}
         live = {part: deque([could[name] for name in seen.could]) for part, seen in parts.items()}
-        beyond, before = False, dict[Shape, list[tuple[float, float]]]()
+        beyond, before, kept = False, dict[Shape, list[tuple[float, float]]](), Counter[str]()
         for ask in free:
             if not live:
                 break
@@ -254,7 +266,7 @@ class SchedulingPass:
                     beyond = True
                 elif found[0] <= self.now_s:
                     self.start(ask, found[1], plan)
-                else:
+                elif self._keeps(ask, kept):
                     plan.later[ask.name] = found
                     nodes = self._on(found[1])
                     until_s = self._planned[part].keep(*self._slot(found[0], ask.limit_s), nodes)
@@ -267,6 +279,17 @@ class SchedulingPass:
         if not plan.starts:
             plan.idle = {f"{part:x}": replace(seen, until_s=self._until(part, beyond)) for part, seen in parts.items()}
         return plan
+
+    def _keeps(self, ask: Ask, kept: Counter[str]) -> bool:
+        """Whether nodes are kept for a job that can start later. kept: for how many, by partition and array."""
+        settings, array = self.site.settings, f"array {ask.array}"
+        most = settings["bf_job_part_count_reserve"] or math.inf
+        if kept[ask.partition] >= most or (ask.array and kept[array] >= settings["bf_max_job_array_resv"]):
+            return False
+        if ask.qos in self.site.no_reserve or self.now_s - ask.since_s < settings["bf_min_age_reserve"]:
+            return False
+        kept.update([ask.partition, array])
+        return True
 
     def _still_could(self, ask: Ask, part: int) -> bool:
         """Whether one who could start has room beside what was planned and started since; once not, never again."""

@@ -14,6 +14,9 @@ are ranked; F = rank from below / number of users, equal LevelFS have equal rank
 *The older way* (PriorityFlags=NO_FAIR_TREE). F = 2^(-U / S / FairShareDampeningFactor), of a user S the part of all
 shares and U that of all usage: U = own + (U of the account - own) x part of the account's shares.
 
+*Fairshare=parent.* A user is the first of its account in the tree, and has its account's F in the older way; children
+of such an account are ranked as those of the account above.
+
 *Usage.* Every PriorityCalcPeriod what was used so far decays, by (1 - .693 / PriorityDecayHalfLife) a second, and what
 jobs held since then (billing x seconds x UsageFactor of their QOS) is added, to the user and the accounts above.
 """
@@ -111,8 +114,10 @@ def _fair_by_usage(site: SlurmSite, usage: Mapping[User, float]) -> dict[User, f
         account = above.pop()
         for key in site.children.get(account, ()):
             part, own = site.promised[key], used.get(key, 0.0) / total
-            if account != "root":
-                shares, its = parts[account]
+            shares, its = parts.get(account, (1.0, 1.0))
+            if part == math.inf:  # Fairshare=parent
+                part, own = shares, its
+            elif account != "root":
                 part, own = shares * part, own + (its - own) * part
             if isinstance(key, str):
                 parts[key] = part, own

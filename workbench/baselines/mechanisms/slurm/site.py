@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,9 +25,10 @@ from workbench.scenario.traces.slurm_text import hosts, resources, seconds
 JOB = (
     *("partition", "account", "qos", "limit_s", "cpus", "memory_mb", "nodes", "billing", "features", "asked", "array"),
     *("array_most", "dependency", "reservation", "eligible_s", "submit_s", "tasks_per_node", "start_s"),
+    *("nodelist", "exclude"),
 )
 """Attributes of jobs that are read; of start_s only whether it is there."""
-NODE = ("partitions", "cpus", "memory_mb", "weight")
+NODE = ("partitions", "cpus", "memory_mb", "weight", "features", "features 2", "features 3")
 TRES_LIMITS = ("GrpTRES", "GrpTRESRunMins", "MaxTRES", "MaxTRESPerNode", "MaxTRESPU", "MaxTRESPA")
 COUNT_LIMITS = ("GrpJobs", "MaxJobs", "MaxJobsPU", "MaxJobsPA")
 SETTINGS = (
@@ -40,7 +41,8 @@ SETTINGS = (
 AS_SET = "as_set"
 """Names of what a what-if has set in an entity."""
 ENTITY = (
-    *("kind", "name", "nodes", "cpus", "account", "parent", "user", "Share", "RawUsage", "Priority", "UsageFactor"),
+    *("kind", "name", "nodes", "cpus", "account", "parent", "user", "Share", "RawShares", "RawUsage", "Priority"),
+    *("UsageFactor",),
     *("PriorityTier", "PriorityJobFactor", "MaxTime", "DefaultTime", "QoS", "State", "Policy", "Flags"),
     *("Nodes", "start_s", "end_s", "known_s"),
     *TRES_LIMITS,
@@ -85,7 +87,7 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class Association:
-    """An account, or a user in one (then `account` is that); shares and usage so far."""
+    """An account, or a user in one (then `account` is that); shares (nan: its parent's) and usage so far."""
 
     name: str
     parent: str
@@ -93,6 +95,11 @@ class Association:
     shares: float = 1.0
     usage: float = 0.0
     limits: Caps = Caps()
+
+    @property
+    def by_parent(self) -> bool:
+        """Whether it has its parent's shares (Fairshare=parent)."""
+        return math.isnan(self.shares)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +120,11 @@ class KeptNodes:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a job asks for: gpus, cpus and memory_mb of each of its `nodes` nodes (0: on as many as it takes; GPUs: in
+    """What a job asks for: gpus, cpus and memory_mb of each of its `nodes` nodes (0: on as many as it takes; GPUs in
     all). even: each node counts for as many CPUs as it asks there (--ntasks-per-node). ran: whether the log saw it run;
-    uses: usage of a second.
-    number: when it was submitted, and the numbers in its name, by which equal priorities are in order. who: user and
-    account; kind: its model, gang and partition; tier: the partition's; comes: its place by arrival; shape: all that
-    tells when it can start, but how long it may take."""
+    uses: usage of a second. number: when it was submitted, and the numbers in its name, by which equal priorities are
+    in order. who: user and account; kind: its model, gang and the nodes it may have, which are a partition's; tier: the
+    partition's; comes: its place by arrival; shape: all that tells when it can start, but how long it may take."""
 
     name: str
     user: str
@@ -153,10 +159,11 @@ class Ask:
 class SlurmSite:
     """A whole site. settings: seconds and numbers by name; by_priority: or first come, first served (priority/basic);
     fair_tree: or the older way (NO_FAIR_TREE); backfills: or the main scheduler alone (sched/builtin); over_partition:
-    QOS whose limits come before those of a partition's; machine: of each core node which machine it is part of; types:
-    of each its GPUs' type; inside: the machines of each partition; tres_weight: PriorityWeightTRES; tres: what each
-    machine has, by resource (machines,); before: jobs that others wait for; children: accounts and users below each
-    account; promised: the part of its siblings' shares that each has; above: each account, and those above it."""
+    QOS whose limits come before those of a partition's; no_reserve: QOS for whose jobs backfill keeps no nodes;
+    machine: of each core node which machine it is part of; types: of each its GPUs' type; inside: the machines of each
+    partition, and of each `Ask.kind`; tres_weight: PriorityWeightTRES; tres: what each machine has, by resource
+    (machines,); before: jobs that others wait for; children: accounts and users below each account; promised: the part
+    of its siblings' shares that each has; above: each account, and those above it."""
 
     settings: Mapping[str, float]
     enforced: bool
@@ -168,6 +175,7 @@ class SlurmSite:
     qos: Mapping[str, Caps]
     qos_priority: Mapping[str, float]
     over_partition: frozenset[str]
+    no_reserve: frozenset[str]
     accounts: Mapping[str, Association]
     users: Mapping[tuple[str, str], Association]
     reservations: tuple[KeptNodes, ...]
@@ -211,10 +219,14 @@ DEFAULTS = {
     "bf_max_job_test": 500.0,
     "bf_max_job_user": 0.0,
     "bf_max_job_part": 0.0,
+    "bf_max_job_array_resv": 20.0,
+    "bf_job_part_count_reserve": 0.0,
+    "bf_min_age_reserve": 0.0,
     "bf_window_linear": 0.0,
     "sched_interval": 60.0,
     "batch_sched_delay": 3.0,
     "default_queue_depth": 100.0,
+    "partition_job_depth": 0.0,
 }
 DURATIONS = ("PriorityCalcPeriod", "PriorityDecayHalfLife", "PriorityMaxAge")
 
@@ -229,6 +241,7 @@ def read_site(scenario: Scenario) -> SlurmSite:
     machines: dict[str, int] = {}
     where, cpus, memory, weight, gpus = [], [], [], [], Counter[tuple[str, int]]()
     inside: dict[str, set[int]] = {}
+    features: dict[int, set[str]] = {}
     for node in scenario.cluster.machines:
         name, attributes = node.name.partition("/")[0], node.attributes
         if name not in machines:
@@ -238,6 +251,8 @@ def read_site(scenario: Scenario) -> SlurmSite:
             weight.append(float(attributes.get("weight", 1.0)))
             for partition in str(attributes.get("partitions", "")).split(","):
                 inside.setdefault(partition, set()).add(machines[name])
+            said = (str(attributes.get(each, "")).split(",") for each in NODE if each.startswith("features"))
+            features[machines[name]] = {word for words in said for word in words}
         where.append(machines[name])
         gpus["gres/gpu", machines[name]] += node.gpus if node.accelerator != CPU else 0
         gpus[f"gres/gpu:{node.accelerator.lower()}", machines[name]] += node.gpus
@@ -258,15 +273,24 @@ def read_site(scenario: Scenario) -> SlurmSite:
     every: dict[str | tuple[str, str], Association] = dict([*accounts.items(), *users.items()])
     children: dict[str, list[str | tuple[str, str]]] = {}
     for key, one in every.items():
-        if one.parent:
-            children.setdefault(one.parent, []).append(key)
-    shares = {name: sum([every[key].shares for key in below]) for name, below in children.items()} | {"": math.inf}
+        if one.parent and (one.user or not one.by_parent):
+            children.setdefault(_ranked_below(one, accounts), []).append(key)
+    shares = {
+        name: sum([every[key].shares for key in below if not every[key].by_parent]) for name, below in children.items()
+    }
     enforce = str(config.get("AccountingStorageEnforce", "limits"))
     counted = str(config.get("SelectTypeParameters", "CR_CORE_MEMORY")).upper()
     if "MEMORY" not in counted:  # what jobs ask for is not taken from anybody
         memory = [math.inf] * len(memory)
     if not any(unit in counted for unit in ("CPU", "CORE", "SOCKET")):
         cpus = [math.inf] * len(cpus)
+    areas = {name: np.isin(np.arange(len(machines)), [*each]) for name, each in inside.items() if name}
+    for job in scenario.jobs:
+        area, partition = asks[job.name].kind[2], asks[job.name].partition
+        if area != partition and area not in areas:
+            of_partition = areas.get(partition, np.full(len(machines), partition not in found or not inside))
+            may = of_partition & _bound(job.attributes, tuple(machines), features)
+            areas[area] = may if may.sum() >= max(asks[job.name].nodes, 1) else of_partition
     return SlurmSite(
         settings=_settings(config),
         enforced=any(word in enforce for word in ("limits", "safe", "all")),
@@ -278,6 +302,7 @@ def read_site(scenario: Scenario) -> SlurmSite:
         qos={name: limits_of(each) for name, each in qos.items()},
         qos_priority={name: float(each.get("Priority", 0.0)) for name, each in qos.items()},
         over_partition=frozenset(name for name, each in qos.items() if "OverPartQOS" in str(each.get("Flags", ""))),
+        no_reserve=frozenset(name for name, each in qos.items() if "NoReserve" in str(each.get("Flags", ""))),
         accounts=accounts,
         users=users,
         reservations=reservations,
@@ -289,7 +314,7 @@ def read_site(scenario: Scenario) -> SlurmSite:
         cpus=tuple(cpus),
         memory_mb=tuple(memory),
         weight=tuple(weight),
-        inside={name: np.isin(np.arange(len(machines)), [*each]) for name, each in inside.items() if name},
+        inside=areas,
         tres_weight={
             name: value for name, value in resources(",".join(_listed(config, "PriorityWeightTRES"))).items() if value
         },
@@ -297,7 +322,11 @@ def read_site(scenario: Scenario) -> SlurmSite:
         asks=asks,
         before=frozenset(name for ask in asks.values() for _, name in ask.after if name in asks),
         children={name: tuple(below) for name, below in children.items()},
-        promised={key: one.shares / shares[one.parent] if one.shares > 0 else 0.0 for key, one in every.items()},
+        promised={
+            key: math.inf if every[key].by_parent else every[key].shares / (shares[name] or 1.0)
+            for name, below in children.items()
+            for key in below
+        },
         above={name: tuple(_above(accounts, name)) for name in accounts},
     )
 
@@ -309,6 +338,39 @@ def _above(accounts: Mapping[str, Association], name: str) -> Iterator[str]:
         seen.add(name)
         yield name
         name = accounts[name].parent if name in accounts else ""
+
+
+def _ranked_below(one: Association, accounts: Mapping[str, Association]) -> str:
+    """The account among whose children it is ranked: the first above that has shares of its own (Fairshare=parent)."""
+    above = _above(accounts, one.parent)
+    return next((name for name in above if name not in accounts or not accounts[name].by_parent), one.parent)
+
+
+def _bound(job: Mapping[str, Any], machines: Sequence[str], features: Mapping[int, Set[str]]) -> Machines:
+    """The machines that a job may have by --constraint, --nodelist and --exclude; counts of features (`a*2`) are left
+    out, and lists of fewer nodes than it needs."""
+    may = np.ones(len(machines), bool)
+    if text := str(job.get("features", "")):
+        may &= _with_features(re.findall(r"[&|()]|[^&|()]+", re.sub(r"\*\d+", "", text).translate(BRACKETS)), features)
+    listed, excluded = ({*hosts(str(job.get(name, "")))} for name in ("nodelist", "exclude"))
+    if listed and len(listed) >= float(job.get("nodes", 1.0)):
+        may &= np.isin(machines, [*listed])
+    return may & ~np.isin(machines, [*excluded])
+
+
+BRACKETS = str.maketrans("[],", "()&")
+
+
+def _with_features(words: list[str], features: Mapping[int, Set[str]]) -> Machines:
+    """The machines that meet an expression, read from left to right as Slurm does; takes the words that it reads."""
+    found, both = np.ones(len(features), bool), True
+    while words and (word := words.pop(0)) != ")":
+        if word in "&|":
+            both = word == "&"
+            continue
+        its = _with_features(words, features) if word == "(" else np.array([word in has for has in features.values()])
+        found = found & its if both else found | its
+    return found
 
 
 def _settings(config: Mapping[str, Any]) -> dict[str, float]:
@@ -363,12 +425,12 @@ def limits_of(record: Mapping[str, Any]) -> Caps:
 def _account(record: Mapping[str, Any]) -> Association:
     user = str(record.get("user", ""))
     parent = str(record["account"]) if user else str(record.get("parent", "root"))
-    share = record.get("Share", 1.0)
+    share = record.get("Share", record.get("RawShares", 1.0))
     return Association(
         user or str(record["account"]),
         "" if not user and record["account"] == "root" else parent,
         user,
-        float(share) if isinstance(share, (int, float)) else 1.0,
+        float(share) if isinstance(share, (int, float)) else math.nan if share == "parent" else 1.0,
         float(record.get("RawUsage", 0.0)),
         limits_of(record),
     )
@@ -403,7 +465,8 @@ def ask_of(
     tres["billing"] = float(a.get("billing", max(tres["cpu"], 1.0)))
     if asked := [] if on_cpus else str(a.get("asked", "")).lower().split(","):  # of several types equal parts (ours)
         tres |= {f"gres/gpu:{kind}": gpus / len(asked) for kind in asked if kind}
-    kind = job.model, str(job.gpus), partition
+    bound = [f"{name}={a[name]}" for name in ("features", "nodelist", "exclude") if a.get(name)]
+    kind = job.model, str(job.gpus), " ".join([partition, *bound])
     held = reservation if reservation in reservations else ""
     shape = "|".join(map(str, (*kind, nodes, cpus, memory, held)))
     return Ask(
