@@ -275,6 +275,12 @@ def test_sums_are_to_the_bit_those_of_pyomos_own_walk():
             assert (terms, constant) == (quick.linear, quick.constant), str(expression)
             assert terms.keys() <= reader.variables.keys()
     assert all(compiling._scaled(expression, compiling.Reader()) for expression in known)
+    for one, other in itertools.product(known, known):
+        for relation, low in ((one <= other, None), (one == other, 0)):
+            left, right = relation.args
+            quick = LinearRepnVisitor({}, var_recorder=VarRecorder({}, None)).walk_expression(left - right)
+            expected = {at: value for at, value in quick.linear.items() if value}, quick.constant
+            assert compiling._of_two_sides(relation, compiling.Reader(), None) == (low, 0, expected), str(relation)
     m.unset = pyo.Param(mutable=True, within=pyo.Any)
     unknown = [*others[:2], m.y / m.z, 0 * m.sum, m.y * m.y, m.empty, m.unset * m.y, m.unset + m.y]
     assert not any(compiling._scaled(expression, compiling.Reader()) for expression in unknown)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, count, repeat
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -33,6 +33,7 @@ from pyomo.core.expr.numeric_expr import (
     ProductExpression,
     SumExpression,
 )
+from pyomo.core.expr.relational_expr import EqualityExpression, InequalityExpression
 from pyomo.network import Port
 from pyomo.repn import generate_standard_repn
 from pyomo.repn.linear import LinearRepnVisitor
@@ -71,9 +72,10 @@ class _Sum(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A constraint, its sum, and the limits of the sum without its constant, None for none."""
+    """A constraint, what it says, its sum, and the limits of the sum without its constant, None for none."""
 
     constraint: Any
+    relation: Any
     sum: _Sum
     low: float | None
     high: float | None
@@ -157,7 +159,7 @@ def again(change: Callable[[], None], model: pyo.ConcreteModel, compiled: Compil
     """
     with _nothing_collected():
         change()
-        sums = {id(row.constraint): row.sum for row in compiled.found}
+        sums = {id(row.relation): row.sum for row in compiled.found}
         found = list(_constraints(model, compiled.reader, sums))
         position, before = compiled.position, compiled.programme
         used = _used(row.sum for row in found)
@@ -170,11 +172,15 @@ def renewed(*parts: pyo.Constraint | pyo.Objective) -> None:
     """Make constraints and objectives anew by their rules, with the numbers that their sets and parameters have now."""
     for part in parts:
         rule, block = part.rule, part.parent_block()
-        part.clear()
+        before, skip = dict(part.items()), pyo.Constraint.Skip
         for index in part.index_set():
-            found = rule(block, index)
-            if found is not pyo.Constraint.Skip:  # Pyomo looks for a row to take away
-                part.add(index, found)
+            row, found = before.pop(index, None), rule(block, index)
+            if row is not None and found is not skip:
+                row.set_value(found)
+            elif row is not None or found is not skip:  # Pyomo looks for a row to take away
+                part[index] = found
+        for index in before:
+            del part[index]
 
 
 def compile_model(model: pyo.ConcreteModel, start: bool = False, last: Compiled | None = None) -> Compiled:
@@ -192,7 +198,7 @@ def compile_model(model: pyo.ConcreteModel, start: bool = False, last: Compiled 
         objective = _objective(model)
         reader = Reader(None if last is None else last.reader)
         value = _Sum({}, 0.0) if objective is None else _linear(model, objective, objective.expr, reader)
-        rows = {} if last is None else {id(row.constraint): row for row in last.found}
+        rows = {} if last is None else {id(row.relation): row for row in last.found}
         found = list(_constraints(model, reader, rows=rows))
         reader.before = {}
     except (InvalidConstraintError, ValueError) as error:
@@ -221,8 +227,7 @@ def compile_model(model: pyo.ConcreteModel, start: bool = False, last: Compiled 
 
 def _domains(columns: list[Any], last: Compiled | None) -> dict[str, Any]:
     """What a programme says of its columns; those of the programme before are looked up."""
-    known = {} if last is None else last.position
-    at = np.array([known.get(id(variable), -1) for variable in columns], dtype=np.int64)
+    at = _places(columns, {} if last is None else last.position)
     new = np.flatnonzero(at < 0)
     came = [columns[i] for i in new.tolist()]
     bounds = [variable.bounds for variable in came]
@@ -242,10 +247,12 @@ def _domains(columns: list[Any], last: Compiled | None) -> dict[str, Any]:
 def _rows(model: pyo.ConcreteModel, found: list[_Row], position: Mapping[int, int]) -> dict[str, Any]:
     """What a programme says of its rows; position: of each column, by the `id` of its variable."""
     terms = [row.sum.terms for row in found]
-    column = list(map(position.__getitem__, chain.from_iterable(terms)))
-    coefficients = list(chain.from_iterable(map(dict.values, terms)))
+    sizes = np.fromiter(map(len, terms), dtype=np.int64, count=len(terms))
+    entries = int(sizes.sum())
+    column = np.fromiter(map(position.__getitem__, chain.from_iterable(terms)), dtype=np.int64, count=entries)
+    value = np.fromiter(chain.from_iterable(map(dict.values, terms)), dtype=float, count=entries)
     return {
-        "matrix": Columns.by_rows(list(map(len, terms)), column, coefficients, len(position)),
+        "matrix": Columns.by_rows(sizes, column, value, len(position)),
         "row_lower": _limits([row.low for row in found], -math.inf),
         "row_upper": _limits([row.high for row in found], math.inf),
         "rows": _positions(_parts(model, pyo.Constraint), _numbered(row.constraint for row in found)),
@@ -265,13 +272,17 @@ def _parts(model: pyo.ConcreteModel, kind: Any) -> dict[str, list[Any]]:
 
 def _numbered(found: Iterable[Any]) -> dict[int, int]:
     """Their numbers, by their `id`."""
-    return {id(each): number for number, each in enumerate(found)}
+    return dict(zip(map(id, found), count(), strict=False))
 
 
 def _positions(parts: Mapping[str, list[Any]], numbered: Mapping[int, int]) -> Positions:
     """Where what is in parts is among those numbered, -1 if it is not."""
-    get = numbered.get
-    return {name: np.array([get(id(each), -1) for each in part], dtype=np.int64) for name, part in parts.items()}
+    return {name: _places(part, numbered) for name, part in parts.items()}
+
+
+def _places(found: list[Any], numbered: Mapping[int, int]) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """Where these are among those numbered, -1 if they are not."""
+    return np.fromiter(map(numbered.get, map(id, found), repeat(-1)), dtype=np.int64, count=len(found))
 
 
 def load(model: pyo.ConcreteModel, compiled: Compiled, point: Point) -> None:
@@ -311,34 +322,47 @@ def _objective(model: pyo.ConcreteModel) -> Any | None:
 def _constraints(
     model: pyo.ConcreteModel, reader: Reader, sums: Mapping[int, _Sum] = NOTHING, rows: Mapping[int, _Row] = NOTHING
 ) -> Iterator[_Row]:
-    """Each constraint that has a limit; rows, and sums whose limits may be others: known, by the constraint's `id`."""
+    """Each constraint that has a limit; rows, and sums whose limits may be others: known, by the relation's `id`."""
     for constraint in model.component_data_objects(pyo.Constraint, active=True, sort=ORDER):
-        at = id(constraint)
+        relation = constraint.expr
+        at = id(relation)
         if at in rows:
             yield rows[at]
             continue
-        low, body, high = constraint.to_bounded_expression(evaluate_bounds=True)
-        if low is None and high is None:
-            continue
-        part = sums.get(at) or _linear(model, constraint, body, reader)
+        low, high, part = _of_two_sides(relation, reader, sums.get(at))
+        if part is None:
+            low, body, high = constraint.to_bounded_expression(evaluate_bounds=True)
+            if low is None and high is None:
+                continue
+            part = sums.get(at) or _linear(model, constraint, body, reader)
         low = None if low is None else low - part.constant
         high = None if high is None else high - part.constant
         if part.terms:
-            yield _Row(constraint, part, low, high)
+            yield _Row(constraint, relation, part, low, high)
             continue
         slack = PROVEN * max(1.0, abs(part.constant))
         if not ((low is None or low <= slack) and (high is None or high >= -slack)):
             raise InfeasibleError(model.name, f"constraint {constraint.name} holds no free variable and does not hold")
 
 
+def _of_two_sides(relation: Any, reader: Reader, known: _Sum | None) -> tuple[float | None, float | None, _Sum | None]:
+    """Limits and sum, unless it is known, of a relation both of whose sides have variables, left less right; no sum
+    for any other."""
+    kind = relation.__class__
+    if kind is not InequalityExpression and kind is not EqualityExpression:
+        return None, None, None
+    left, right = relation.args
+    if left.__class__ in CONSTANTS or right.__class__ in CONSTANTS:
+        return None, None, None
+    return None if kind is InequalityExpression else 0.0, 0.0, known or _read(_less(left, right, reader))
+
+
 def _linear(model: pyo.ConcreteModel, part: Any, expression: Any, reader: Reader) -> _Sum:
     """By `_scaled`; what it does not know, by Pyomo's quicker walk; where that finds no linear sum of numbers, by the
     one that says why."""
-    known = _scaled(expression, reader)
+    known = _read(_scaled(expression, reader))
     if known is not None:
-        factor, terms, constant = known
-        if math.isfinite(factor * (sum(terms.values()) + constant)):
-            return _Sum({at: factor * value for at, value in terms.items() if value}, float(factor * constant))
+        return known
     quick = reader.visitor.walk_expression(expression)
     terms, constant = quick.linear, quick.constant
     linear = quick.nonlinear is None and quick.multiplier == 1 and type(constant) in NUMBERS
@@ -355,6 +379,18 @@ def _linear(model: pyo.ConcreteModel, part: Any, expression: Any, reader: Reader
         raise SolverFailedError(model.name, f"nonlinear terms in {part.name}", EXPECTED)
     reader.variables.update({id(variable): variable for variable in found.linear_vars})
     return _Sum(dict(zip(map(id, found.linear_vars), found.linear_coefs, strict=True)), float(found.constant))
+
+
+def _read(known: _Scaled | None) -> _Sum | None:
+    """The sum; None where there is none, or one of numbers that are not finite."""
+    if known is None:
+        return None
+    factor, terms, constant = known
+    if not math.isfinite(factor * (sum(terms.values()) + constant)):
+        return None
+    if factor != 1.0 or not all(terms.values()):
+        terms = {at: factor * value for at, value in terms.items() if value}
+    return _Sum(terms, float(factor * constant))
 
 
 def _scaled(part: Any, reader: Reader) -> _Scaled | None:
@@ -410,6 +446,18 @@ def _number(part: Any) -> Any:
     return found if found.__class__ in NUMBERS else None
 
 
+def _less(left: Any, right: Any, reader: Reader) -> _Scaled | None:
+    """`_scaled` of `left - right`."""
+    found = _added(left.args if left.__class__ in SUMS else (left,), reader)
+    other = None if found is None else _scaled(right, reader)
+    if found is None or other is None:
+        return None
+    factor, terms, constant = found
+    for at, value in other[1].items():
+        terms[at] = terms.get(at, 0.0) - other[0] * value
+    return factor, terms, constant - other[0] * other[2]
+
+
 def _added(parts: Any, reader: Reader) -> _Scaled | None:
     """`_scaled` of a sum."""
     terms: dict[int, float] = {}
@@ -441,7 +489,8 @@ def _added(parts: Any, reader: Reader) -> _Scaled | None:
 def _columns(parts: Mapping[str, list[Any]], sums: list[_Sum], known: dict[int, Any]) -> list[Any]:
     """The variables of the sums: those the model declares in its order, then any of a deactivated or foreign block."""
     used = _used(sums)
-    declared = {at: variable for part in parts.values() for variable in part if (at := id(variable)) in used}
+    every = list(chain.from_iterable(parts.values()))
+    declared = {at: variable for at, variable in zip(map(id, every), every, strict=True) if at in used}
     if len(declared) < len(used):
         mentioned = (at for part in sums for at in part.terms)
         declared.update((at, known[at]) for at in mentioned if at not in declared)

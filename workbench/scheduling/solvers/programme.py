@@ -63,13 +63,15 @@ class Columns:
         return cls(shape, indptr.astype(np.int32), indices.astype(np.int32), data)
 
     @classmethod
-    def by_rows(cls, sizes: list[int], column: list[int], value: list[float], columns: int) -> Columns:
+    def by_rows(
+        cls, sizes: npt.NDArray[np.int64], column: npt.NDArray[np.int64], value: FloatArray, columns: int
+    ) -> Columns:
         """The same of entries row by row, each place once; sizes: how many there are in each row."""
         order = np.argsort(column, kind="stable")
         row = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)[order]
         indptr = np.zeros(columns + 1, dtype=np.int32)
         np.cumsum(np.bincount(column, minlength=columns), out=indptr[1:])
-        return cls((len(sizes), columns), indptr, row, np.array(value, dtype=float)[order])
+        return cls((len(sizes), columns), indptr, row, value[order])
 
 
 @dataclass(frozen=True, eq=False)

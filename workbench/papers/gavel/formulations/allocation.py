@@ -57,6 +57,7 @@ def lay_out(name: str, data: AllocationInstance, **scales: pyo.Var) -> pyo.Concr
     if m is not None:
         for part in [part for part in m.component_map() if part not in m.stays]:
             m.del_component(part)
+        m.served += 1
         return m
     m, whole = pyo.ConcreteModel(name), 1
     for part, whole in scales.items():
@@ -128,7 +129,7 @@ def add_numbers(m: pyo.ConcreteModel, data: AllocationInstance, new: IntArray) -
 
 
 MOST_SERVED = 50
-"""Decisions that a model serves: blocks of Pyomo 6.10 keep a trace of each part that was ever taken out."""
+"""Decisions that a model serves in which parts are taken out: blocks of Pyomo 6.10 keep a trace of each."""
 
 
 def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
@@ -156,7 +157,7 @@ def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
         same.append(np.array_equal(getattr(old, each)[stay], getattr(data, each)[: len(stay)]))
     if not all(same):
         return None
-    m.name, m.data, m.served = name, data, m.served + 1
+    m.name, m.data = name, data
     gone = {id(m.share[job, kind]) for job in old.jobs if job not in place for kind in old.types}
     for job in old.jobs:
         if job not in place:
