@@ -18,18 +18,8 @@ from tests.baselines.mechanisms.support import given, look, make, on, scenarios
 from tests.baselines.test_edf import slo, with_rewards
 from workbench.analysis.contract_rules.programmes import difference
 from workbench.base.errors import InputError
-from workbench.baselines.three_sigma import (
-    ThreeSigma,
-    ThreeSigmaInstance,
-    ThreeSigmaScheduler,
-    assemble,
-    build,
-    choose,
-    from_snapshot,
-    in_time,
-    outlasts,
-    restate,
-)
+from workbench.baselines.mechanisms.start_options import ThreeSigmaInstance, from_snapshot, in_time, outlasts
+from workbench.baselines.three_sigma import ThreeSigma, ThreeSigmaScheduler, assemble, build, choose, restate
 from workbench.scenario.presets import preset
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Decision

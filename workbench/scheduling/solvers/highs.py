@@ -81,7 +81,7 @@ def _solve(highs: Any, highspy: Any, programme: Programme, solver: Solver) -> Po
         known = np.flatnonzero(~np.isnan(programme.start))
         highs.setSolution(len(known), known.astype(np.int32), programme.start[known])
     raised = _listen(highs, highspy, programme, solver, began)
-    highs.run()
+    _run(highs, highspy)
     if highs.getModelStatus() == highspy.HighsModelStatus.kNotset and not raised:
         # An earlier solve of this process had another number of threads; HiGHS keeps its pool until it is told.
         highspy.Highs.resetGlobalScheduler(True)
@@ -171,7 +171,7 @@ class KeptProgramme:
     def _run(self) -> None:
         if self._solver.time_limit_s is not None:  # the clock of linear programmes is never set back
             self._highs.setOptionValue("time_limit", self._highs.getRunTime() + self._solver.time_limit_s)
-        self._highs.run()
+        _run(self._highs, self._library)
         if self._highs.getModelStatus() == self._library.HighsModelStatus.kNotset and not self._raised:
             self._library.Highs.resetGlobalScheduler(True)
             self._highs.run()
@@ -287,6 +287,16 @@ def _listen(highs: Any, highspy: Any, programme: Programme, solver: Solver, bega
     for kind in (kinds.kCallbackMipInterrupt, kinds.kCallbackSimplexInterrupt, kinds.kCallbackIpmInterrupt, *informing):
         highs.startCallback(kind)
     return raised
+
+
+def _run(highs: Any, highspy: Any) -> None:
+    """Run; where what is optimal as HiGHS scales it oversteps a limit as it stands, go on from there without scaling."""
+    highs.run()
+    if highs.getModelStatus() == highspy.HighsModelStatus.kOptimal and highs.getInfo().primal_solution_status == 1:
+        scaled = highs.getOptionValue("simplex_scale_strategy")[1]
+        highs.setOptionValue("simplex_scale_strategy", 0)
+        highs.run()
+        highs.setOptionValue("simplex_scale_strategy", scaled)
 
 
 def _point(highs: Any, highspy: Any, programme: Programme, solver: Solver, solve_s: float) -> Point:
