@@ -172,7 +172,7 @@ def renewed(*parts: pyo.Constraint | pyo.Objective) -> None:
     """Make constraints and objectives anew by their rules, with the numbers that their sets and parameters have now."""
     for part in parts:
         rule, block = part.rule, part.parent_block()
-        before, skip = dict(part.items()), pyo.Constraint.Skip
+        before, skip = dict(part._data), pyo.Constraint.Skip  # `items` goes by a set that may have lost some of them
         for index in part.index_set():
             row, found = before.pop(index, None), rule(block, index)
             if row is not None and found is not skip:
