@@ -290,7 +290,7 @@ def _listen(highs: Any, highspy: Any, programme: Programme, solver: Solver, bega
 
 
 def _run(highs: Any, highspy: Any) -> None:
-    """Run; where what is optimal as HiGHS scales it oversteps a limit as it stands, go on from there without scaling."""
+    """Run; where an optimum of what HiGHS has scaled oversteps a limit of what it was given, go on without scaling."""
     highs.run()
     if highs.getModelStatus() == highspy.HighsModelStatus.kOptimal and highs.getInfo().primal_solution_status == 1:
         scaled = highs.getOptionValue("simplex_scale_strategy")[1]
