@@ -138,6 +138,8 @@ assert (theorem3.cru_by_round(hadare)["assigned"][:-1] > 1 - 1e-9).all()
 ends, means = by_forks["TTD (s)"], by_forks["mean JCT (s)"]
 assert by_forks["CRU"].is_monotonic_increasing and ends.is_monotonic_decreasing
 assert means[5] == means[6] == means[7] and ends[5] == ends[7] < ends[4]
+held = [run.timeline.query("kind == 'hold'").eval("end_s - start_s").sum() for run in rounds.values()]
+assert max(held) < 30  # copies of a round end together; what is idle is idle after a job's end
 assert peak["M-1"] < peak["M-5"] and by_slot.groupby("line")["x"].max().tolist() == [1080, 1080] > peak.tolist()
 assert theorem3.premise(checked["premise"][5]) and not theorem3.premise(checked["1 h slots"][5])
 assert cru["premise"].is_monotonic_increasing and (cru.loc[5] == cru.loc[6]).all()
@@ -156,6 +158,7 @@ assert queue.set_index("job")["sensitive"].pipe(lambda each: each[each].index.to
 assert spread["language"] == 1 and spread["images"] == 2
 assert blind.end_s > 1.2 * known.end_s and learned.belief == "layered"
 errors = log.table()["error"]
+assert (hops.jobs["waited_s"] > 0).all() and errors.is_monotonic_decreasing
 assert 0 < errors.iloc[-1] < 0.9 * errors.iloc[0] and set(blind.timeline["job"].tail(4)) == {"language"}
 assert blind.timeline["node"].iloc[-1] == "slow-0"
 rho, mean_s = tried["max_finish_time_fairness"], tried["mean_jct_s"]
@@ -209,6 +212,12 @@ assert promises["guaranteed"][:3].is_monotonic_decreasing and promises["broken_g
 assert promises.loc["10 min", "preemptions"] > promises.loc["20 min", "preemptions"]
 assert found.loc["chronus", shown[1:3]].tolist() == [15, 0] and found["guaranteed"].notna().sum() == 1
 assert found["preemptions"].idxmax() == "chronus" and found.loc["chronus", "unguaranteed_miss_rate"] > 0.8
+shortest = workbench.simulate("preset:chronus_example", "srtf")
+done = shortest.jobs.set_index("job")
+owed = {job.name: job.rewards[0][0] for job in shortest.scenario.jobs if job.rewards}
+missed = pd.Series({name: done["finish_s"][name] > by for name, by in owed.items()})
+work_s = done["attained_s"][missed.index].groupby(missed).mean()
+assert work_s[True] > 4 * work_s[False]  # those that miss are longer
 assert found["weighted_miss_rate"].nsmallest(2).index.tolist() == ["srtf", "chronus"]
 assert mine.objective == plans["All strict"][1].objective  # until the model is changed
 
@@ -229,6 +238,10 @@ winners |= {"preemptions": "hare", "weighted_miss_rate": "chronus"}
 assert all(best.index[best[measure]].tolist() == [name] for measure, name in winners.items())
 assert worth.guess("less than one of them") and own > table["weighted_miss_rate"]["chronus"]  # until it is changed
 assert workbench.summary(mine)["mean_jct_s"] > table["mean_jct_s"][names[0]]
+assert (slower.sum(), len(due)) == (7, 8)
+assert table["weighted_miss_rate"]["chronus"] < table["weighted_miss_rate"]["srtf"]
+change = mine.jobs.set_index("job")["finish_s"] - runs[names[0]].jobs.set_index("job")["finish_s"]
+assert change[sorted(dated)].mean() < 0 < change.drop(sorted(dated)).mean()  # the others pay, on average
 assert table["mean_jct_s"].idxmax() == "hare" and metrics.diverged_s(jobs) == scenario.jobs[0].arrival_s
 assert [same_without(name) for name in ("gavel.max_min_fairness", "hadar", "srtf")] == [True] * 3
 """,
