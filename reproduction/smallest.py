@@ -2,7 +2,7 @@
 
 A search goes through all instances in that order and ends at the first one in which the claim does not hold; how many
 were tried before is a measure. What an instance is and what is looked at stands with each claim: `hare/lemma_2.py`,
-`hadar/theorem_2.py`, `hops/starving.py`, `chronus/guarantee.py`.
+`hadar/theorem2.py`, `hops/starving.py`, `chronus/guarantee.py`.
 """
 
 from __future__ import annotations

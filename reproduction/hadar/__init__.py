@@ -14,7 +14,7 @@ from reproduction.hadar.settings import (
     training_scale,
 )
 from reproduction.hadar.slots import figure_11, figure_12
-from reproduction.hadar.theorem_2 import theorem_2
+from reproduction.hadar.theorem2 import theorem2
 from reproduction.hadar.trace import changed_rounds, figure_3, figure_4, round_length
 
 TITLE = "Hadar"
@@ -119,7 +119,7 @@ EXHIBITS = (
     Exhibit(
         "theorem2",
         "Theorem 2: the online algorithm earns OPT / 2 alpha where D_0 <= OPT / 2",
-        theorem_2,
+        theorem2,
         (Claim("OPT / P over 2 alpha", "<=", 1),),
         seeded=False,
         scale=lambda size: SMALLEST,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from reproduction.chronus.guarantee import broken
-from reproduction.hadar.theorem_2 import theorem_2_sides
+from reproduction.hadar.theorem2 import theorem2_sides
 from reproduction.hare.lemma_2 import lemma_2_instances, lemma_2_sides, relaxed_starts
 from reproduction.hops.starving import waits
 from reproduction.smallest import one_gpu
@@ -43,9 +43,9 @@ def test_the_brute_force_relaxation_is_that_of_the_solver(
     assert starts is not None and found == pytest.approx(min(costs), rel=0.01)
 
 
-def test_theorem_2_fails_from_a_worth_of_five_on() -> None:
-    assert theorem_2_sides(1, (1, 5)) == pytest.approx((5.0, 2 * np.log(10.0)))
-    assert all(left <= right for left, right in (theorem_2_sides(1, (1, worth)) for worth in range(1, 5)))
+def test_theorem2_fails_from_a_worth_of_five_on() -> None:
+    assert theorem2_sides(1, (1, 5)) == pytest.approx((5.0, 2 * np.log(10.0)))
+    assert all(left <= right for left, right in (theorem2_sides(1, (1, worth)) for worth in range(1, 5)))
 
 
 def test_a_job_waits_four_times_as_long_as_it_runs_and_would_not_in_the_other_order() -> None:

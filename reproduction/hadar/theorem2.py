@@ -17,7 +17,7 @@ from workbench.papers.hadar.instance import HadarInstance
 WORTH = Utility("worth", lambda jct, jobs: 0 * jct + jobs.weight)
 
 
-def theorem_2_sides(gpus: int, worth: tuple[int, ...]) -> tuple[float, float]:
+def theorem2_sides(gpus: int, worth: tuple[int, ...]) -> tuple[float, float]:
     """OPT over what is earned by the theorem's algorithm, and 2 alpha: jobs of one GPU and one slot, as they come.
 
     (0, 1) where D_0 <= OPT / 2, all that the theorem asks for, does not hold. OPT is the sum of the largest.
@@ -28,12 +28,12 @@ def theorem_2_sides(gpus: int, worth: tuple[int, ...]) -> tuple[float, float]:
     return (found.ratio, found.bound) if found.starts else (0.0, 1.0)
 
 
-def theorem_2(size: Any) -> PaperFigure:
+def theorem2(size: Any) -> PaperFigure:
     """Hadar's Theorem 2 without its premise that a job is small against the capacity."""
     tried = 0
     for jobs, gpus in product(range(1, 4), range(1, 3)):
         for worth in sorted(product(range(1, 10), repeat=jobs), key=lambda row: (max(row), row)):
-            left, right = theorem_2_sides(gpus, worth)
+            left, right = theorem2_sides(gpus, worth)
             if left > right * (1 + 1e-9):
                 example = f"jobs of one GPU and one slot come worth {worth}: OPT / P = {left:g} > {right:.3f} = 2 alpha"
                 found = Smallest(example, jobs, gpus, left / right, tried)
