@@ -289,6 +289,8 @@ def test_12_half_life_fair_tree_and_the_parts_of_a_priority() -> None:
     assert parts.job_size == 1000 * (1 / 1 + 32 / 64) / 2 and parts.partition == 1000
     found = priorities(site, [one], fair, 900.0, standing(site))
     assert found[one.name] == pytest.approx(age + share + sum(parts))
+    nice = replace(one, nice=100.0)
+    assert priorities(site, [nice], fair, 900.0, standing(site))[one.name] == found[one.name] - 100
     small = standing(replace(site, favors_small=True))[one.name]
     assert small.job_size == 250 and small.tres == 0
 

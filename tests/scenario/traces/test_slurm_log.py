@@ -79,7 +79,7 @@ def test_a_site_of_several_kinds_of_nodes(tmp_path: Path) -> None:
 
 
 def test_what_a_row_says_is_in_its_job(tmp_path: Path) -> None:
-    line = "sbatch --array=0-9%3 -d afterok:7 -w a[1-2] --exclude=v1 run|it.sh"
+    line = "sbatch --array=0-9%3 -d afterok:7 -w a[1-2] --exclude=v1 --nice=50 -p big,small run|it.sh"
     other = Ran("10", 5, 6, 7, submit_line="sbatch -d singleton run.sh")
     scenario, report = read(tmp_path, dump(Ran("9_4", 0, 130, 600, eligible_s=100, submit_line=line), other))
     assert [
@@ -94,8 +94,9 @@ def test_what_a_row_says_is_in_its_job(tmp_path: Path) -> None:
         **{"partition": "big", "account": "bio", "qos": "normal", "state": "COMPLETED", "started_by": "main"},
         **{"cpus": 8, "memory_mb": 65536, "nodes": 1, "billing": 8, "priority": 100},
         **{"array": "9", "array_most": 3, "dependency": "afterok:7"},
-        **{"nodelist": "a[1-2]", "exclude": "v1"},
+        **{"nodelist": "a[1-2]", "exclude": "v1", "nice": 50},
     }
+    assert "1 job named several partitions: held to the one where they ran" in report.notes
     assert report.dropped == ()
 
 

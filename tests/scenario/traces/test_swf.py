@@ -63,6 +63,10 @@ def test_ten_rows_by_hand(tmp_path: Path) -> None:
     assert "arrivals count from the file's first one, which is at 100 s there" in report.notes
     assert [note for note in report.notes if "1 failed, 1 cancelled, 1 unknown" in note]
     scenario.require_runnable()
+    assert scenario.begins is None
+    dated, report = read(tmp_path, "; UnixStartTime: 1075950000", *HEADER, *ROWS)
+    assert dated.begins == "2004-02-05T03:01:40" and dated.jobs == scenario.jobs, "its first job came 100 s later"
+    assert "time 0 of the file is UnixStartTime, 2004-02-05 03:00:00" in report.notes
 
 
 @pytest.mark.parametrize(

@@ -116,9 +116,13 @@ TICK_S = 60.0
 _JOB = re.compile(r"(\d+)_(\d+|\[(.*?)(?:%(\d+))?\])", re.ASCII)
 _THROTTLE = re.compile(r"(?:^|\s)(?:-a|--array)[= ]?\s*[\d,:-]+%(\d{1,6})\b", re.ASCII)
 _TASKS = re.compile(r"(?:^|\s)--ntasks-per-node[= ](\d{1,6})\b", re.ASCII)
-_NODELIST = re.compile(r"(?:^|\s)(?:-w|--nodelist)[= ]\s*(\S+)", re.ASCII)
-_EXCLUDE = re.compile(r"(?:^|\s)(?:-x|--exclude)[= ]\s*(\S+)", re.ASCII)
-_AFTER = re.compile(r"(?:^|\s)(?:-d|--dependency)[= ]\s*([\w:,?+]+)", re.ASCII)
+_OPTIONS = {
+    "dependency": re.compile(r"(?:^|\s)(?:-d|--dependency)[= ]\s*([\w:,?+]+)", re.ASCII),
+    "nodelist": re.compile(r"(?:^|\s)(?:-w|--nodelist)[= ]\s*(\S+)"),
+    "exclude": re.compile(r"(?:^|\s)(?:-x|--exclude)[= ]\s*(\S+)"),
+}
+_NICE = re.compile(r"(?:^|\s)--nice(?:=(-?\d{1,10}))?(?=\s|$)", re.ASCII)
+_PARTITIONS = re.compile(r"(?:^|\s)(?:-p|--partition)[= ]?\s*[\w.-]+,[\w.,-]+", re.ASCII)
 
 Found = TypeVar("Found")
 
@@ -401,12 +405,12 @@ def _facts(cells: Mapping[str, str], log: _Log, known: Mapping[str, float | None
     found["asked"] = ",".join(asked)
     found["billing"] = known.get("billing")
     command = cells.get("SubmitLine", "").partition("--wrap")[0]
-    if after := _AFTER.search(command):
-        found["dependency"] = after[1]
     if tasks := _TASKS.search(command):
         found["tasks_per_node"] = float(tasks[1])
-    options = (("nodelist", _NODELIST), ("exclude", _EXCLUDE))
-    found |= {name: match[1] for name, option in options if (match := option.search(command))}
+    found |= {name: match[1] for name, option in _OPTIONS.items() if (match := option.search(command))}
+    if nice := _NICE.search(command):
+        found["nice"] = float(nice[1] or 100)
+    log.odd["partitions"] += bool(_PARTITIONS.search(command))
     if match := _JOB.fullmatch(cells["JobID"]):
         found["array"] = match[1]
         if throttle := _THROTTLE.search(command):
@@ -576,6 +580,7 @@ def _notes_of(log: _Log, site: Site, rows: Sequence[TimedRow]) -> Iterator[str]:
         (going, "job", "still ran: they hold their GPUs as long as the log saw them, how much longer is unknown"),
         (on_cpus, "job", f"without GPUs: on the type {CPU}, whose slots are CPUs; measures count them as GPUs"),
         (log.odd["waiting"], "job", "still waited at the log's end: left out, as nobody knows how long they would run"),
+        (log.odd["partitions"], "job", "named several partitions: held to the one where they ran"),
         (sum(map(bool, kinds)), "job", f"waited {otherwise}"),
         (log.odd["earlier attempts"], "earlier attempt", "of requeued jobs, each a job of its own that ran as it did"),
         (log.odd["start before eligible"], "job", "started before they were eligible (a clock jumped): waited 0 s"),

@@ -12,13 +12,16 @@ Processors become GPUs by one rule (ours): a node of the log is the largest node
 q = MaxProcs / MaxNodes processors a node (header) on nodes of g GPUs makes of p processors ceil(p g / q) GPUs. Without
 these two header lines, or with q at most 1, a processor is a GPU.
 
+`UnixStartTime` of the header is the date of second 0 (in UTC).
+
 The log names no models (`workbench.scenario.traces.timed` says which a job gets). All jobs are best effort.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from workbench.base.errors import InputError, Words, counted
@@ -41,7 +44,9 @@ FIELDS = 18
 TRACE = f"a log in the Standard Workload Format: {FIELDS} numbers a line, header lines that begin with ;"
 STATES = {-1: "unknown", 0: "failed", 1: "completed", 5: "cancelled"}
 PARTS = (2, 3, 4)
-_FACT = re.compile(r";\s*(MaxNodes|MaxProcs)\s*:\s*(\d{1,9})\b", re.ASCII)
+_FACT = re.compile(r";\s*(MaxNodes|MaxProcs|UnixStartTime)\s*:\s*(\d{1,10})\b", re.ASCII)
+LAST_DATE_S = 4102444800
+"""The year 2100, since 1970."""
 
 
 def convert(source: str | Path, throughputs: str | Path | None, cut: TraceCut) -> tuple[Scenario, Report]:
@@ -52,16 +57,23 @@ def convert(source: str | Path, throughputs: str | Path | None, cut: TraceCut) -
     cut.check_without_speeds(FORMAT, throughputs)
     gpus_per_node = max(node.gpus for node in plain_cluster(cut.cluster, source_name(source)).machines)
     lines = read_lines(source, TRACE)
-    gpus_of, rule = processor_rule(lines, gpus_per_node)
+    facts = header_of(lines)
+    gpus_of, rule = processor_rule(facts, gpus_per_node)
     drops = Drops()
     rows = list(read_log(source, lines, gpus_of, drops))
-    return assemble(source, FORMAT, rows, drops, cut, [rule], STATES[1])
+    since_s = facts.get("UnixStartTime", 0)
+    first = datetime(1970, 1, 1) + timedelta(seconds=since_s) if 0 < since_s < LAST_DATE_S else None
+    return assemble(source, FORMAT, rows, drops, cut, [rule], STATES[1], first=first, begins_with="UnixStartTime")
 
 
-def processor_rule(lines: list[tuple[int, str]], gpus_per_node: int) -> tuple[Callable[[int], int], str]:
-    """GPUs from processors, by the header; and the rule in words."""
+def header_of(lines: list[tuple[int, str]]) -> dict[str, int]:
+    """What the header says, as far as it is read."""
     header = (_FACT.match(text) for _, text in lines if text.startswith(";"))
-    facts = {found[1]: int(found[2]) for found in header if found}
+    return {found[1]: int(found[2]) for found in header if found}
+
+
+def processor_rule(facts: Mapping[str, int], gpus_per_node: int) -> tuple[Callable[[int], int], str]:
+    """GPUs from processors, by the header; and the rule in words."""
     nodes, processors = facts.get("MaxNodes", 0), facts.get("MaxProcs", 0)
     if nodes < 1 or processors <= nodes:
         return int, "a processor of the log is a GPU: its header does not give several processors a node"

@@ -222,13 +222,14 @@ def assemble(
     well: str | None = None,
     recorded: Recording | None = None,
     first: datetime | None = None,
+    begins_with: str = "its first submission",
 ) -> tuple[Scenario, Report]:
     """The scenario and the report of the rows that could be read; those not kept go to `drops`.
 
-    well: the state of a job that ended well, where the trace tells states; first: the date of second 0; recorded: jobs
-    run as recorded whatever the cluster's types, with what else is known. Jobs stand in order of arrival. Raises
-    InputError for a cluster that is none, for one on which no named model has built-in speeds, and where no job is
-    left.
+    well: the state of a job that ended well, where the trace tells states; first: the date of second 0, and begins_with
+    what that is; recorded: jobs run as recorded whatever the cluster's types, with what else is known. Jobs stand in
+    order of arrival. Raises InputError for a cluster that is none, for one on which no named model has built-in speeds,
+    and where no job is left.
     """
     called = source_name(source)
     cluster = plain_cluster(cut.cluster, called)
@@ -262,7 +263,7 @@ def assemble(
         "begins": first and (first + timedelta(seconds=begin_s)).isoformat(timespec="seconds"),
         "schedulers": list(SCHEDULERS) if group == GROUP else [{"scheduler": name} for name in SCHEDULERS_OF_TYPES],
     }
-    zero = [] if first is None else [f"time 0 of the file is its first submission, {first:%Y-%m-%d %H:%M:%S}"]
+    zero = [] if first is None else [f"time 0 of the file is {begins_with}, {first:%Y-%m-%d %H:%M:%S}"]
     all_notes = [*_order_notes(read), *zero, *notes, *_ended_notes(kept, well), *sample_notes(len(able), cut.sample)]
     if cut.from_s is None and cut_off is None and begin_s > 0:
         all_notes.append(f"arrivals count from the file's first one, which is at {begin_s:.15g} s there")

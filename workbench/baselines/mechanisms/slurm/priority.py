@@ -6,6 +6,7 @@
              + PriorityWeightPartition x PriorityJobFactor / the largest one
              + PriorityWeightQOS       x Priority of the QOS / the largest one
              + PriorityWeightTRES      x what it asks for / what its partition has, of each resource
+             - its --nice
 
 *Fair Tree.* Among the children of one account, LevelFS = S / U, of what each was promised (shares) and has used
 (usage), both as parts of their sum. Walking down the tree, always the child with the largest LevelFS first, the users
@@ -186,5 +187,5 @@ def priorities(
     found = {}
     for ask, (age, share) in zip(asks, changing(site, asks, fair, now_s), strict=True):
         size, partition, qos, tres = stand[ask.name]
-        found[ask.name] = age + share + size + partition + qos + tres
+        found[ask.name] = age + share + size + partition + qos + tres - ask.nice
     return found

@@ -25,7 +25,7 @@ from workbench.scenario.traces.slurm_text import hosts, resources, seconds
 JOB = (
     *("partition", "account", "qos", "limit_s", "cpus", "memory_mb", "nodes", "billing", "features", "asked", "array"),
     *("array_most", "dependency", "reservation", "eligible_s", "submit_s", "tasks_per_node", "start_s"),
-    *("nodelist", "exclude"),
+    *("nodelist", "exclude", "nice"),
 )
 """Attributes of jobs that are read; of start_s only whether it is there."""
 NODE = ("partitions", "cpus", "memory_mb", "weight", "features", "features 2", "features 3")
@@ -136,6 +136,7 @@ class Ask:
     cpus: float
     memory_mb: float
     limit_s: float
+    nice: float
     billing: float
     since_s: float
     number: tuple[float, int, int]
@@ -480,6 +481,7 @@ def ask_of(
         cpus=cpus,
         memory_mb=memory,
         limit_s=limit_s if limit_s < math.inf else UNLIMITED_S,
+        nice=float(a.get("nice", 0.0)),
         billing=tres["billing"],
         since_s=float(a.get("eligible_s", job.arrival_s)),
         number=(float(a.get("submit_s", job.arrival_s)), *_numbers(job.name)),
