@@ -39,6 +39,7 @@ from workbench.base.card import card
 from workbench.base.errors import InputError, Words, WorkbenchError, counted
 from workbench.base.labels import listed
 from workbench.base.units import format_duration
+from workbench.baselines.mechanisms.slurm.free import rule_of
 from workbench.baselines.mechanisms.slurm.limits import Ledger
 from workbench.baselines.mechanisms.slurm.site import SlurmSite, read_site
 from workbench.scenario.faults import Outage
@@ -107,8 +108,8 @@ class Calibration:
     never start, left out; beyond: those that ran although a limit of the files does not let them, not held to it;
     experiments: changes of the real cluster inside the log (`experiments_of`); peaks: of accounts, and
     their users, with many jobs the most GPUs and jobs at once, recorded and simulated, and for which part of the time
-    it is more than recorded;
-    phases: of Slurm's clocks, of each run (`phase_s`)."""
+    it is more than recorded; phases: of Slurm's clocks, of each run (`phase_s`); nodes: by which rule they were chosen
+    in the log (empty: Slurm's), and the part of starts in which it and Slurm's were right."""
 
     scheduler: str
     waits: pd.DataFrame
@@ -121,6 +122,7 @@ class Calibration:
     experiments: pd.DataFrame = field(default_factory=pd.DataFrame)
     peaks: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=PEAKS))
     phases: tuple[float, ...] = ()
+    nodes: tuple[str, float, float] = ("", 0.0, 0.0)
 
     @property
     def fitted(self) -> FittedPhase | None:
@@ -247,12 +249,17 @@ class Calibration:
 
     def told_fit(self) -> str:
         """What was fitted, in a sentence or two; empty if nothing was."""
+        rule, right, slurms = self.nodes
+        nodes = rule and (
+            f"Nodes are chosen by {rule}, as in {_percent(right)} of the log's starts that had a choice (as Slurm "
+            f"chooses: {_percent(slurms)}). "
+        )
         if (fit := self.fitted) is None:
-            return ""
+            return nodes.rstrip()
         return (
-            "Fitted: when Slurm's clocks run, which no file says. With the phase nearest on the parts before, starts "
-            f"are off by {fit.error_s:.0f} s on average, {fit.averaged_s:.0f} s averaged over phases; nearest over "
-            f"all: phase_s={fit.phase_s:g}."
+            f"{nodes}Fitted: when Slurm's clocks run, which no file says. With the phase nearest on the parts before, "
+            f"starts are off by {fit.error_s:.0f} s on average, {fit.averaged_s:.0f} s averaged over phases; nearest "
+            f"over all: phase_s={fit.phase_s:g}."
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -261,7 +268,10 @@ class Calibration:
         tables = {name: {column: _plain(frame[column]) for column in frame} for name, frame in frames.items()}
         named = {"held_back": self.held_back, **self.rivals}
         fits = {name: dict(zip(vars(fit), _plain(vars(fit).values()), strict=True)) for name, fit in named.items()}
-        parts = {name: getattr(self, name) for name in ("scheduler", "runs", "pace_s", "refused", "beyond", "phases")}
+        parts = {
+            name: getattr(self, name)
+            for name in ("scheduler", "runs", "pace_s", "refused", "beyond", "phases", "nodes")
+        }
         return {**parts, "tables": tables, "fits": fits}
 
     @staticmethod
@@ -276,7 +286,7 @@ class Calibration:
         of, scheduler = dict(zip([*data["fits"]][1:], rivals, strict=True)), data["scheduler"]
         waits, experiments, peaks = (tables[name] for name in ("waits", "experiments", "peaks"))
         told = held_back, of, refused, beyond, experiments, peaks, phases
-        return Calibration(scheduler, waits, runs, data["pace_s"], *told)
+        return Calibration(scheduler, waits, runs, data["pace_s"], *told, tuple(data["nodes"]))
 
     def as_json(self) -> dict[str, Any]:
         """As `workbench calibrate --json` prints it; null where there is no number."""
@@ -294,9 +304,10 @@ class Calibration:
         }
 
     def kept(self, scenario: Scenario) -> Scenario:
-        """The scenario with the verdict as its first note, in the place of an earlier one."""
+        """The scenario with the verdict as its first note, in the place of an earlier one, and with the rule by which
+        nodes were chosen."""
         notes = (self.note(), *(text for text in scenario.notes if not text.startswith(NOTE)))
-        return Scenario.from_dict({**scenario.to_dict(), "notes": list(notes)})
+        return Scenario.from_dict({**_with_rule(scenario, self.nodes[0]).to_dict(), "notes": list(notes)})
 
     def _repr_html_(self) -> str:
         rows = [(row["partition"], row["jobs"], *map(_time, (row["recorded_mean_s"], row["simulated_mean_s"])))
@@ -327,7 +338,8 @@ def calibrate(
     scenario = load(scenario)
     recorded = _recorded(scenario)
     site = read_site(scenario)
-    interval_s = site.settings["bf_interval"]
+    rule, right = rule_of(scenario, site) if scheduler == "slurm" else ("", dict[str, float]())
+    scenario, interval_s = _with_rule(scenario, rule), site.settings["bf_interval"]
     pace_s = max(interval_s, site.settings["sched_interval"])
     count = usual_phases(len(scenario.jobs)) if phases is None else phases
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 100:
@@ -354,7 +366,23 @@ def calibrate(
     )
     peaks = _peaks(scenario, [run.jobs for run in made[:-1] if isinstance(run, Run)])
     found = scheduler, table, tuple(waits), pace_s, fit, rivals, refused, beyond, experiments, peaks
-    return Calibration(*found, tuple(each["phase_s"] for each in knobs if each))
+    nodes = rule, right.get(rule, 0.0), right.get("", 0.0)
+    return Calibration(*found, tuple(each["phase_s"] for each in knobs if each), nodes)
+
+
+def _with_rule(scenario: Scenario, rule: str) -> Scenario:
+    """The scenario whose site chooses nodes by a rule (empty: as Slurm does)."""
+    data = scenario.to_dict()
+    entities = [dict(each) for each in data.get("entities", [])]
+    config = next((each for each in entities if each.get("attributes", {}).get("kind") == "config"), None)
+    if rule == (config["attributes"].get("NodesChosen", "") if config else ""):
+        return scenario
+    if config is None:
+        config = {"name": "config slurm", "attributes": {"kind": "config", "name": "slurm"}}
+        entities.append(config)
+    facts = {name: value for name, value in config["attributes"].items() if name != "NodesChosen"}
+    config["attributes"] = facts | ({"NodesChosen": rule} if rule else {})
+    return Scenario.from_dict({**data, "entities": entities})
 
 
 def _peaks(scenario: Scenario, runs: list[pd.DataFrame]) -> pd.DataFrame:

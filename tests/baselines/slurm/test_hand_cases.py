@@ -12,9 +12,10 @@ import pytest
 
 import workbench
 from workbench.base.errors import InputError
+from workbench.baselines.mechanisms.slurm.free import rule_of
 from workbench.baselines.mechanisms.slurm.planning import IdleCycle, SchedulingPass
 from workbench.baselines.mechanisms.slurm.priority import changing, decayed, fair_shares, priorities, standing
-from workbench.baselines.mechanisms.slurm.site import Ask, SlurmSite, read_site
+from workbench.baselines.mechanisms.slurm.site import RULES, Ask, SlurmSite, read_site
 from workbench.scenario.scenario import Scenario
 from workbench.simulation.conservation import check
 
@@ -396,6 +397,44 @@ def test_shares_of_a_parent() -> None:
     assert found(2, "parent", tree=False)[0] == pytest.approx(2 ** -(0.875 / 0.75))
     raw = tuple({"RawShares" if key == "Share" else key: value for key, value in row.items()} for row in rows)
     assert read_site(site_of(job("1", 0, 1, 1, 1), entities=raw)).promised["a"] == 0.75
+
+
+@pytest.mark.parametrize("rule", ["", *RULES])
+def test_nodes_are_chosen_as_in_the_log(rule: str) -> None:
+    """200 jobs of 1 to 8 GPUs on twelve nodes of 8, m heavier than n; on each the rule chooses. So does a run, once
+    calibration has set it; another rule is an error."""
+    rng, free, ends, jobs = random.Random(1), [8] * 12, list[tuple[float, int, int]](), list[dict[str, Any]]()
+    for i in range(200):
+        at_s, gpus, run_s = 60.0 * i, rng.choice([1, 1, 2, 4, 8]), rng.randrange(100, 900)
+        for end in [end for end in ends if end[0] <= at_s]:
+            ends.remove(end)
+            free[end[1]] += end[2]
+        fits = [node for node in range(12) if free[node] >= gpus]
+        node = min(fits, key=lambda node: (node // 10, RULES.get(rule, 0) * free[node], node))
+        free[node] -= gpus
+        ends.append((at_s + run_s, node, gpus))
+        hosts = f"n-{node}" if node < 10 else f"m-{node - 10}"
+        times = {"eligible_s": at_s, "start_s": at_s, "end_s": at_s + run_s}
+        jobs.append(job(f"{i:03}", at_s, run_s, gpus, 900, cpus=gpus, hosts=hosts, **times))
+    record = site_of(*jobs, count=10).to_dict()
+    light = record["cluster"]["nodes"][0]
+    heavy = {**light, "name": "m", "count": 2, "attributes": {**light["attributes"], "weight": 9}}
+    scenario = Scenario.from_dict(record | {"cluster": {**record["cluster"], "nodes": [heavy, light]}})
+    if not rule:  # as Slurm has it
+        chosen = workbench.simulate(scenario, "slurm").timeline.groupby("job")["node"].first()
+        for each in record["jobs"]:
+            each["attributes"]["hosts"] = chosen[each["name"]]
+        scenario = Scenario.from_dict(record | {"cluster": {**record["cluster"], "nodes": [heavy, light]}})
+    found, right = rule_of(scenario, read_site(scenario))
+    assert found == rule and right[rule] > 0.95, right
+    calibrated = workbench.calibrate(scenario, phases=1)
+    assert (f"Nodes are chosen by {rule}, as in" in calibrated.told_fit()) == bool(rule)
+    kept = calibrated.kept(calibrated.kept(scenario))
+    run = workbench.simulate(kept, "slurm").timeline.groupby("job")["node"].first()
+    where = {job.name: job.attributes["hosts"] for job in scenario.jobs}
+    assert sum(run[name] == host for name, host in where.items()) > 190
+    with pytest.raises(InputError, match="NodesChosen: got 'x'; expected one of the tightest fit"):
+        workbench.simulate(with_config(scenario, CONFIG | {"NodesChosen": "x"}), "slurm")
 
 
 def test_a_job_that_names_no_nodes_gets_one_with_room_for_all() -> None:

@@ -94,7 +94,7 @@ def test_what_a_row_says_is_in_its_job(tmp_path: Path) -> None:
         **{"partition": "big", "account": "bio", "qos": "normal", "state": "COMPLETED", "started_by": "main"},
         **{"cpus": 8, "memory_mb": 65536, "nodes": 1, "billing": 8, "priority": 100},
         **{"array": "9", "array_most": 3, "dependency": "afterok:7"},
-        **{"nodelist": "a[1-2]", "exclude": "v1", "nice": 50},
+        **{"nodelist": "a[1-2]", "exclude": "v1", "nice": 50, "hosts": "a1"},
     }
     assert "1 job named several partitions: held to the one where they ran" in report.notes
     assert report.dropped == ()

@@ -399,7 +399,7 @@ def _facts(cells: Mapping[str, str], log: _Log, known: Mapping[str, float | None
     found["cpus"] = known.get("cpu") or count(cells.get("AllocCPUS", ""))
     found["memory_mb"] = known.get("mem") or _memory_mb(cells.get("ReqMem", ""), found["cpus"], found["nodes"])
     found["priority"] = count(cells.get("Priority", ""))
-    found["reservation"] = first_of(cells, "Reservation")
+    found["reservation"], found["hosts"] = (first_of(cells, name) for name in ("Reservation", "NodeList"))
     found["started_by"] = _started_by(cells.get("Flags", ""))
     asked = [kind for kind in _kinds(cells.get("ReqTRES", "")) if kind != "gpu"]
     found["asked"] = ",".join(asked)

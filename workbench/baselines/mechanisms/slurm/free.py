@@ -6,6 +6,9 @@ of neighbours that have room those with the fewest free CPUs in all that do (`se
 the node with the fewest, or the first ones. Where `--ntasks-per-node` is given each node counts for the CPUs that the
 job asks of it, and so the shortest run is taken. A job that names no number of nodes has the first node with room, else
 the first ones.
+
+Where a log's own choices are another rule's (`rule_of`: the tightest fit, the emptiest node, the first one), as with
+CR_LLN or of a scheduler that is not Slurm, calibration sets that rule (ours).
 """
 
 from __future__ import annotations
@@ -19,7 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.baselines.mechanisms.slurm.site import Ask, Machines, SlurmSite
+from workbench.baselines.mechanisms.slurm.site import RULES, Ask, Machines, SlurmSite
+from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces.slurm_text import hosts
 
 Gpus = dict[int, int]
 """GPUs of each node, by its position."""
@@ -28,6 +33,10 @@ Rows = NDArray[Any]
 """(times x nodes)"""
 SLACK = 1e-6
 """Of CPUs and memory, which are divided."""
+FEW_CHOICES, MOST_CHOICES = 50, 1000
+"""So many starts with a choice tell a rule; no more are looked at."""
+MOSTLY, CLEARLY = 0.8, 0.05
+"""A rule that is not Slurm's must be right so often, and so much oftener than that."""
 MOST_KEYS = 64
 """Sizes of jobs for which the nodes with room are kept up to date."""
 
@@ -50,7 +59,7 @@ class FreeNow:
     """Nodes by place, best first. order: the node of each place; place: of each node; beside: of each node the places
     on its machine; heads: places of another weight than the one before, or with machines between them; alike: those as
     heavy as each; shared: each place that is not alone on its machine, and all there; gpus, cpus, memory_mb: what is
-    free at each place."""
+    free at each place; rule: how nodes are chosen, one of RULES or (empty) as Slurm does."""
 
     machine: Ints
     order: tuple[int, ...]
@@ -63,6 +72,7 @@ class FreeNow:
     cpus: list[float]
     memory_mb: list[float]
     _known_fits: dict[tuple[float, ...], int] = field(default_factory=dict)
+    rule: str = ""
 
     @staticmethod
     def of_site(site: SlurmSite) -> FreeNow:
@@ -82,12 +92,14 @@ class FreeNow:
         ordered = [site.machine[node] for node in order.tolist()]
         rows = [0] * len(machine), [site.cpus[at] for at in ordered], [site.memory_mb[at] for at in ordered]
         places = tuple(np.argsort(order).tolist())
-        return FreeNow(machine, tuple(order.tolist()), places, beside, bits(apart[None])[0], alike, shared, *rows)
+        known = machine, tuple(order.tolist()), places, beside, bits(apart[None])[0], alike, shared
+        return FreeNow(*known, *rows, {}, site.rule)
 
     def copy(self) -> FreeNow:
         """The same, to be changed apart."""
         rows = self.gpus.copy(), self.cpus.copy(), self.memory_mb.copy(), self._known_fits.copy()
-        return FreeNow(self.machine, self.order, self.place, self.beside, self.heads, self.alike, self.shared, *rows)
+        known = self.machine, self.order, self.place, self.beside, self.heads, self.alike, self.shared
+        return FreeNow(*known, *rows, self.rule)
 
     def with_gpus(self, gpus: NDArray[np.int64]) -> FreeNow:
         """The same with these GPUs free on each node."""
@@ -156,7 +168,12 @@ class FreeNow:
         if free.bit_count() < nodes:
             return None
         if ask.nodes and ask.gpus % ask.nodes == 0:
-            return {self.order[i]: each for i in self._best(free, nodes, cpus, ask)}
+            if not self.rule:
+                return {self.order[i]: each for i in self._best(free, nodes, cpus, ask)}
+            sign, alike = RULES[self.rule], self.alike
+            places = (i for i in range(len(self.order)) if free >> i & 1)
+            found = sorted(places, key=lambda i: (alike[i] & -alike[i], sign * gpus[i], i))
+            return {self.order[i]: each for i in found[:nodes]}
         at = [i for i in range(len(self.order)) if free >> i & 1]
         if not ask.nodes:
             alone = next((i for i in at if gpus[i] >= ask.gpus), None)
@@ -204,6 +221,45 @@ class FreeNow:
         rows[0][0], rows[1][0], rows[2][0] = self.gpus, self.cpus, self.memory_mb
         gpus, cpus, memory_mb = (row.cumsum(axis=0) for row in rows)
         return gpus, cpus, memory_mb
+
+
+def rule_of(scenario: Scenario, site: SlurmSite) -> tuple[str, dict[str, float]]:
+    """By which rule a log's jobs got their nodes: one of RULES where it is clearly oftener right than Slurm's own
+    (empty), and how often each was, of the starts that had a choice."""
+    names, free = {name: i for i, name in enumerate(site.machines)}, FreeNow.of_site(site)
+    free = free.with_gpus(np.array([node.gpus for node in scenario.cluster.machines]))
+    on: dict[int, list[int]] = {}
+    for node, machine in enumerate(site.machine):
+        on.setdefault(machine, []).append(node)
+    events = list[tuple[float, int, tuple[float, int, int], str, dict[int, int]]]()
+    for job in scenario.jobs:
+        ask, facts = site.asks[job.name], job.attributes
+        at = [names.get(host, -1) for host in hosts(str(facts.get("hosts", "")))]
+        if not at or -1 in at or "end_s" not in facts or job.gpus % len(at) or len(at) != ask.nodes:
+            continue
+        mine = [node for i in at for node in on[i] if ask.kind[0].lower() == f"recorded on {site.types[node]}"]
+        if len(mine) == len(at):
+            for sign, name in ((1, "start_s"), (-1, "end_s")):
+                gpus = dict.fromkeys(mine, job.gpus // len(at))
+                events.append((float(facts[name]), sign, ask.number, job.name, gpus))
+    counted, right = 0, dict.fromkeys(("", *RULES), 0)
+    for _, sign, _, name, gpus in sorted(events, key=lambda event: event[:3]):
+        ask = site.asks[name]
+        of_type = np.array([ask.kind[0].lower() == f"recorded on {kind}" for kind in site.types])
+        able = free.on(site.machines_of(ask.kind[2])) & bits(of_type[[*free.order]][None])[0] if sign > 0 else 0
+        fits = free.fits(ask) & able if sign > 0 else 0
+        if fits.bit_count() > len(gpus) and all(fits >> free.place[node] & 1 for node in gpus):
+            counted += 1
+            for rule in right:
+                free.rule = rule
+                right[rule] += (free.chosen(ask, _each(ask), fits, free.gpus, free.cpus) or {}).keys() == gpus.keys()
+        free.change(ask, gpus.items(), -sign)
+        if counted == MOST_CHOICES:
+            break
+    parts = {rule: number / max(counted, 1) for rule, number in right.items()}
+    best = max(parts, key=parts.__getitem__)
+    is_other = counted >= FEW_CHOICES and parts[best] >= max(MOSTLY, parts[""] + CLEARLY)
+    return best if is_other else "", parts
 
 
 def bits(rows: NDArray[np.bool_]) -> list[int]:

@@ -25,9 +25,9 @@ from workbench.scenario.traces.slurm_text import hosts, resources, seconds
 JOB = (
     *("partition", "account", "qos", "limit_s", "cpus", "memory_mb", "nodes", "billing", "features", "asked", "array"),
     *("array_most", "dependency", "reservation", "eligible_s", "submit_s", "tasks_per_node", "start_s"),
-    *("nodelist", "exclude", "nice"),
+    *("nodelist", "exclude", "nice", "hosts", "end_s"),
 )
-"""Attributes of jobs that are read; of start_s only whether it is there."""
+"""Attributes of jobs that are read; of start_s only whether it is there, but for `rule_of`."""
 NODE = ("partitions", "cpus", "memory_mb", "weight", "features", "features 2", "features 3")
 TRES_LIMITS = ("GrpTRES", "GrpTRESRunMins", "MaxTRES", "MaxTRESPerNode", "MaxTRESPU", "MaxTRESPA")
 COUNT_LIMITS = ("GrpJobs", "MaxJobs", "MaxJobsPU", "MaxJobsPA")
@@ -50,8 +50,11 @@ ENTITY = (
     "MaxWall",
     AS_SET,
     *SETTINGS,
+    "NodesChosen",
 )
 """Attributes of entities that are read."""
+RULES: Mapping[str, int] = {"the tightest fit": 1, "the emptiest node": -1, "the first node": 0}
+"""How else than Slurm a site may choose nodes (NodesChosen, ours): by so many times the free GPUs, then in order."""
 Machines = NDArray[np.bool_]
 """Whether each machine of a site is one of some (machines,)."""
 POLICIES = {"fifo": "since_s", "shortest": "limit_s", "smallest": "gpus"}
@@ -159,12 +162,13 @@ class Ask:
 @dataclass(frozen=True, slots=True, eq=False)
 class SlurmSite:
     """A whole site. settings: seconds and numbers by name; by_priority: or first come, first served (priority/basic);
-    fair_tree: or the older way (NO_FAIR_TREE); backfills: or the main scheduler alone (sched/builtin); over_partition:
-    QOS whose limits come before those of a partition's; no_reserve: QOS for whose jobs backfill keeps no nodes;
-    machine: of each core node which machine it is part of; types: of each its GPUs' type; inside: the machines of each
-    partition, and of each `Ask.kind`; tres_weight: PriorityWeightTRES; tres: what each machine has, by resource
-    (machines,); before: jobs that others wait for; children: accounts and users below each account; promised: the part
-    of its siblings' shares that each has; above: each account, and those above it."""
+    fair_tree: or the older way (NO_FAIR_TREE); backfills: or the main scheduler alone (sched/builtin);
+    over_partition: QOS whose limits come before those of a partition's; rule: one of RULES, or empty;
+    no_reserve: QOS for whose jobs backfill keeps no nodes; machine: of each core node which machine it is part
+    of; types: of each its GPUs' type; inside: the machines of each partition, and of each `Ask.kind`;
+    tres_weight: PriorityWeightTRES; tres: what each machine has, by resource (machines,); before: jobs that
+    others wait for; children: accounts and users below each account; promised: the part of its siblings' shares
+    that each has; above: each account, and those above it."""
 
     settings: Mapping[str, float]
     enforced: bool
@@ -177,6 +181,7 @@ class SlurmSite:
     qos_priority: Mapping[str, float]
     over_partition: frozenset[str]
     no_reserve: frozenset[str]
+    rule: str
     accounts: Mapping[str, Association]
     users: Mapping[tuple[str, str], Association]
     reservations: tuple[KeptNodes, ...]
@@ -285,6 +290,9 @@ def read_site(scenario: Scenario) -> SlurmSite:
         memory = [math.inf] * len(memory)
     if not any(unit in counted for unit in ("CPU", "CORE", "SOCKET")):
         cpus = [math.inf] * len(cpus)
+    rule = str(config.get("NodesChosen", ""))
+    if rule and rule not in RULES:
+        raise InputError(f"config {config['name']}: NodesChosen", rule, f"one of {', '.join(RULES)}")
     areas = {name: np.isin(np.arange(len(machines)), [*each]) for name, each in inside.items() if name}
     for job in scenario.jobs:
         area, partition = asks[job.name].kind[2], asks[job.name].partition
@@ -304,6 +312,7 @@ def read_site(scenario: Scenario) -> SlurmSite:
         qos_priority={name: float(each.get("Priority", 0.0)) for name, each in qos.items()},
         over_partition=frozenset(name for name, each in qos.items() if "OverPartQOS" in str(each.get("Flags", ""))),
         no_reserve=frozenset(name for name, each in qos.items() if "NoReserve" in str(each.get("Flags", ""))),
+        rule=rule,
         accounts=accounts,
         users=users,
         reservations=reservations,
