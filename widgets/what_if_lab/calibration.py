@@ -104,7 +104,7 @@ class CalibrationPage:
             table[name] = table[name].round().map(lambda value: format_duration(value, parts=2))
         self._told.value = f"<p>{html.escape(found.note())}</p>" + html_table(table, scrolls=False)
         self._chart.show(found.drawing(), None)
-        fit = f"<p>{html.escape(found.told_fit())}</p>" if found.fitted else ""
+        fit = f"<p>{html.escape(told)}</p>" if (told := found.told_fit()) else ""
         self._rest.value = fit + _changes(found) + _unexplained(found)
 
     def _say(self, tone: str, text: str) -> None:
