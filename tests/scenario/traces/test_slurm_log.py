@@ -100,6 +100,19 @@ def test_what_a_row_says_is_in_its_job(tmp_path: Path) -> None:
     assert report.dropped == ()
 
 
+def test_bars_in_constraints_and_in_the_command_stay_in_their_columns(tmp_path: Path) -> None:
+    text = dump(Ran("1", 0, 0, 60, submit_line="sbatch a|b|c"), Ran("2", 0, 0, 60))
+    rows = [line.split("|") for line in text.splitlines()]
+    at = rows[0].index("Constraints")
+    for cells, constraint in zip(rows[1:], ("ib|eth|opa", ""), strict=True):
+        cells[at] = constraint
+    for end in ("", "|"):
+        scenario, report = read(tmp_path, "".join("|".join(cells) + f"{end}\n" for cells in rows))
+        one, two = (dict(job.attributes) for job in scenario.jobs)
+        assert one["features"] == "ib|eth|opa" and "features" not in two and report.dropped == ()
+        assert one["priority"] == two["priority"] and "reservation" not in one
+
+
 def test_each_attempt_of_a_requeued_job_is_what_it_was(tmp_path: Path) -> None:
     jobs = (
         Ran("7", 0, 10, 100, state="NODE_FAIL"),

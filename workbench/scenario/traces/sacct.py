@@ -38,6 +38,7 @@ from workbench.scenario.traces.dropped_rows import Drops, Report
 from workbench.scenario.traces.ratios import read_ratios
 from workbench.scenario.traces.slurm_site import CPU, JobStart, NodeFacts, Site
 from workbench.scenario.traces.slurm_text import (
+    OR,
     count,
     first_of,
     given,
@@ -45,6 +46,7 @@ from workbench.scenario.traces.slurm_text import (
     hosts,
     is_zoned,
     megabytes,
+    one_bar_a_column,
     seconds,
     timestamp,
 )
@@ -238,35 +240,13 @@ def read_log(source: str | Path, log: _Log, columns: Sequence[str] = ()) -> Iter
         rows: Iterable[tuple[int, Mapping[str, str]]] = _json_rows(source, text, log)
         return log.drops.sift(rows, partial(_row, log))
     header, rows = read_table(
-        source, TRACE, COLUMNS, log.drops, "|", OPTIONAL, quoted=False, text=_plain(text, columns)
+        source, TRACE, COLUMNS, log.drops, "|", OPTIONAL, quoted=False, text=one_bar_a_column(text, columns)
     )
     if not set(TRES) & set(header):
         raise InputError(source_name(source), Words(f"neither {' nor '.join(TRES[:2])}"), TRACE)
     if not {"Elapsed", "ElapsedRaw"} & set(header) and not set(SPAN) <= set(header):
         raise InputError(source_name(source), Words(f"neither Elapsed nor {' and '.join(SPAN)}"), TRACE)
     return log.drops.sift(rows, partial(_row, log))
-
-
-def _plain(text: str, columns: Sequence[str]) -> str:
-    """The table with a header, without the bars that end lines (`-p`), and a SubmitLine with bars in one cell."""
-    lines = text.split("\n")
-    at = next((i for i, line in enumerate(lines) if line.strip()), 0)
-    if columns:
-        bar = "|" if lines[at].count("|") == len(columns) else ""
-        lines[at] = "|".join(columns) + bar + "\n" + lines[at]
-        lines = "\n".join(lines).split("\n")
-    header = lines[at].strip()
-    if header.endswith("|"):
-        lines, header = [line.rstrip().removesuffix("|") for line in lines], header.removesuffix("|")
-    if header.endswith("|SubmitLine"):
-        bars = header.count("|")
-        lines = [_joined(line, bars) if line.count("|") > bars else line for line in lines]
-    return "\n".join(lines)
-
-
-def _joined(line: str, bars: int) -> str:
-    *cells, last = line.split("|", bars)
-    return "|".join([*cells, last.replace("|", " ")])
 
 
 def _json_rows(source: str | Path, text: str, log: _Log) -> Iterator[tuple[int, Mapping[str, str]]]:
@@ -390,6 +370,7 @@ def _times(log: _Log, cells: Mapping[str, str], submitted_s: float, duration_s: 
 def _facts(cells: Mapping[str, str], log: _Log, known: Mapping[str, float | None]) -> dict[str, float | str]:
     """What else a row says, as attributes."""
     found: dict[str, Any] = {name: given(cells.get(column)) for column, name in TEXTS.items()}
+    found["features"] = found["features"] and found["features"].replace(OR, "|")
     found["state"] = cells["State"].partition(" ")[0]
     limit_s = log.read(cells, "Timelimit", seconds)
     raw = log.read(cells, "TimelimitRaw", count)

@@ -21,6 +21,8 @@ _MOMENT = re.compile(r"((?:199|20\d)\d-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)?(
 _EPOCH = re.compile(r"\d{9,11}", re.ASCII)
 _UNIX = datetime(1970, 1, 1)
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)[nc]?", re.ASCII)
+OR = "¦"
+"""Stands for the bar of a constraint while bars part columns."""
 _FACTOR = {"K": 1 / 1024, "": 1.0, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1024.0**3}
 _COUNT = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)", re.ASCII)
 _PAIR = re.compile(r"([A-Za-z][\w.:/-]*)=(\"[^\"]*\"|\S*)", re.ASCII)
@@ -225,3 +227,32 @@ def _cells(line: str, bar: bool, most: int = 0) -> list[str]:
 def first_of(cells: Mapping[str, str], *names: str) -> str | None:
     """What the first of these columns has that has something."""
     return next((found for name in names if (found := given(cells.get(name)))), None)
+
+
+def one_bar_a_column(text: str, columns: Sequence[str] = ()) -> str:
+    """What `sacct` printed, with a header (columns, where it has none), without the bars that end lines (`-p`), and
+    without those in a SubmitLine or in Constraints (`a|b`, here `a` OR `b`), which is seen where Priority would be no
+    number."""
+    lines = text.split("\n")
+    at = next((i for i, line in enumerate(lines) if line.strip()), 0)
+    if columns:
+        bar = "|" if lines[at].count("|") == len(columns) else ""
+        lines[at] = "|".join(columns) + bar + "\n" + lines[at]
+        lines = "\n".join(lines).split("\n")
+    header = lines[at].strip()
+    if header.endswith("|"):
+        lines, header = [line.rstrip().removesuffix("|") for line in lines], header.removesuffix("|")
+    names = header.split("|")
+    return "\n".join([_joined(line, names) if line.count("|") >= len(names) else line for line in lines])
+
+
+def _joined(line: str, names: Sequence[str]) -> str:
+    """A line with more bars than there are columns."""
+    cells = line.split("|")
+    if "Constraints" in names and "Priority" in names[names.index("Constraints") :]:
+        first, last = names.index("Constraints"), names.index("Priority")
+        more = next((k for k in range(len(cells) - len(names) + 1) if cells[last + k].strip().isdigit()), 0)
+        cells[first : first + more + 1] = [OR.join(cells[first : first + more + 1])]
+    if names[-1] == "SubmitLine":
+        cells[len(names) - 1 :] = [" ".join(cells[len(names) - 1 :])]
+    return "|".join(cells)
