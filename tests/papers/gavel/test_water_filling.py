@@ -285,10 +285,12 @@ def test_prices_beside_which_others_are_rounding(monkeypatch, seed, jobs, worker
     assert allocate(data).by_job["levels"] == expected
 
 
-@pytest.mark.parametrize(("seed", "near"), [(22, 8), (116, 4)])
-def test_a_type_that_is_hardly_slower(seed, near):
-    """Others rose by what a solver may overstep there, after which there was no point; or no price was a proof."""
-    data = drawn(seed, 8, (2, 5), [0, 0])
+@pytest.mark.parametrize(
+    ("seed", "jobs", "workers", "near"), [(22, 8, (2, 5), 8), (116, 8, (2, 5), 4), (2731, 14, (4, 7), 8)]
+)
+def test_a_type_that_is_hardly_slower(seed, jobs, workers, near):
+    """Others rose by what a solver may overstep there; no price was a proof; an optimum was one as scaled only."""
+    data = drawn(seed, jobs, workers, [0, 0])
     speed = data.speed.copy()
     speed[:near, 1] = speed[:near, 2] * (1 - 1e-6 * np.random.default_rng(seed).uniform(0.2, 1, near))
     data = dataclasses.replace(data, speed=speed)
