@@ -65,6 +65,9 @@ def test_an_exercise_replies_to_what_is_answered() -> None:
         assert failing.answer(value).said.startswith(said)
     measured = Exercise("?", lambda answer: answer == np.float64(2), hint="A number.")
     assert measured.answer(2).right and "a list" in measured.answer([2]).said
+    computed = Exercise("?", lambda answer: answer == 2, hint="A number.", solution=[np.float64(2.5)], name="computed")
+    assert "<pre>[2.5]</pre>" in computed.answer(np.float64(1))._repr_html_()
+    assert "<code>1.0</code>" in computed.answer(np.float64(1))._repr_html_()
     told = Exercise("?", lambda answer: "Too few." if answer < 3 else True, hint="More.", name="told")
     assert told.answer(2).said == "Too few." and told.answer(3).right
 

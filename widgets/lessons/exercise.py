@@ -252,8 +252,15 @@ def _kind(value: Any) -> str:
     return next(words for kind, words in KINDS.items() if isinstance(value, kind))
 
 
+def plain(value: Any) -> Any:
+    """Numbers and arrays of numpy as Python's, also in a list."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return type(value)(map(plain, value)) if type(value) in (list, tuple, set) else value
+
+
 def _short(value: Any) -> str:
-    text = getattr(value, "__name__", "") or repr(value)
+    text = getattr(value, "__name__", "") or repr(plain(value))
     return text if len(text) <= LONGEST else text[:LONGEST] + "…"
 
 
@@ -261,4 +268,4 @@ def _long(value: Any) -> str:
     """A solution as a reader wants it: of a function its text."""
     if inspect.isfunction(value):
         return inspect.getsource(value)
-    return repr(value)
+    return repr(plain(value))

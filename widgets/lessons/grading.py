@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from widgets.lessons import sandbox
-from widgets.lessons.exercise import Exercise
+from widgets.lessons.exercise import Exercise, plain
 from widgets.work import process
 from widgets.work.work import Hear, Message
 
@@ -100,18 +100,11 @@ def again(student: str, answered: dict[str, str], seed: str) -> dict[str, bool]:
 def data_of(value: Any) -> str | None:
     """A value as `ast.literal_eval` reads it; None for what is no data, or long."""
     try:
-        value = None if value is ... else _plain(value)
+        value = None if value is ... else plain(value)
         text = repr(value)
         return text if len(text) < LONGEST and ast.literal_eval(text) == value else None
     except Exception:
         return None
-
-
-def _plain(value: Any) -> Any:
-    """Numbers and arrays of numpy as Python's, also in a list."""
-    if hasattr(value, "tolist"):
-        return value.tolist()
-    return type(value)(map(_plain, value)) if isinstance(value, (list, tuple, set)) else value
 
 
 def _shell() -> Any:
