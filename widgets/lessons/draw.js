@@ -42,7 +42,7 @@ function render({ model, el }) {
     return track;
   });
   const cursor = made("div", "wb-draw-cursor");
-  const foot = made("div", "wb-draw-foot", `Each column is one ${model.get("column")}.`);
+  const foot = made("div", "wb-draw-foot", `Each column is ${model.get("column")}.`);
   const clear = Object.assign(made("button", "wb-draw-clear", "Take all away"), { type: "button" });
   const answer = Object.assign(made("button", "wb-draw-answer", "Show the paper's answer"), { type: "button" });
   const said = made("div", "wb-draw-said");

@@ -20,7 +20,7 @@ class RoundsByHand:
     Raises InputError for fewer rounds than one.
     """
 
-    column = "round"
+    column = "one round"
     once = False
 
     def __init__(self, at: Snapshot, rounds: int) -> None:
