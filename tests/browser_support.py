@@ -334,9 +334,7 @@ class Problems:
 
     outside: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
-    # ipywidgets' own (8.1.9), where a box's children are replaced twice while the views of the first lot are still
-    # being made: it tells all of these their size, and has put away some. Read in its source, not reproduced
-    allowed: list[str] = field(default_factory=lambda: ["reading 'processLuminoMessage'"])
+    allowed: list[str] = field(default_factory=list)
 
     def watch(self, page: Page) -> None:
         for source, event, note in self._listeners(page):
@@ -478,8 +476,9 @@ def see_chart(page: Page, chart: str, view: str, label: str) -> None:
     view: the class of the chart after `wb-view-`; label: what its description for a screen reader says.
     """
     open_page(page, "Measures")
-
-    page.locator(".wb-chart-which select").select_option(label=chart)
+    lists = page.locator(".wb-chart-which:visible")
+    lists.locator("option").get_by_text(chart, exact=True).wait_for(state="attached")  # a new run has a list of its own
+    lists.locator("select").select_option(label=chart)
     page.locator(f".wb-view-{view}").wait_for()
     drawn(page, view, label)
     page.locator(f".wb-view-{view} canvas").scroll_into_view_if_needed()

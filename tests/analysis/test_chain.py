@@ -56,7 +56,7 @@ def test_the_row_that_keeps_a_job_waiting_would_let_it_run() -> None:
     """At 16 min vision waits, while game, whose time is all given out, runs on a V100: without that it would run."""
     run = run_of(FAIR)
     found = module.decisive_row(run, "vision", 972.0)
-    assert found is not None and found.row == "job_time[game]" and found.text.endswith("(without it vision would run)")
+    assert found is not None and found.row == "job_time[game]" and found.text.endswith("vision would run)")
     none = module.decisive_row(workbench.simulate("preset:hops_example", "hops"), "language", 677.0)
     assert none == ("", "no single row, as none of them alone lets it run")
 

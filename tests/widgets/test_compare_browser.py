@@ -30,7 +30,7 @@ NOT_SCROLLED = """() => {
     const table = [...document.querySelectorAll("[aria-label=Measures]")].find(e => e.checkVisibility());
     return table.scrollWidth <= table.clientWidth;
 }"""
-GANTTS = ".wb-gantts .wb-chart:not(.wb-overview)"
+GANTTS = ".wb-gantts > :not([style*='display: none']) .wb-chart:not(.wb-overview)"
 
 
 @browser_test
@@ -60,7 +60,7 @@ def compare(page: Page) -> None:
     wait_for_text(page, STATUS, r"Done: 4 schedulers, 4 runs in .*; 1 failed")
     expect(page.locator(GANTTS)).to_have_count(3)
     for number in range(3):
-        comes_true(page, f"() => document.querySelectorAll('{GANTTS}')[{number}].dataset.rows > 0")
+        comes_true(page, f'() => document.querySelectorAll("{GANTTS}")[{number}].dataset.rows > 0')
     charts = page.locator(f"{GANTTS} canvas")
 
     def one_time_axis() -> None:

@@ -24,7 +24,7 @@ from widgets import HareLab
 
 HareLab("hare_testbed")
 """
-SAID = ".wb-beside ~ .wb-page .wb-page-status"
+SAID = ".wb-beside ~ * > .wb-page:not([style*='display: none']) .wb-page-status"
 
 
 @browser_test

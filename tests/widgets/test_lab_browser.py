@@ -320,19 +320,20 @@ def by_job(page: Page) -> None:
 def show_numbers_and_export(page: Page, server: Server, name: str) -> None:
     """The numbers behind the chart, and its picture in a file beside the notebook."""
     open_page(page, "Measures")
-    page.locator(".wb-chart-which select").select_option(label=PICTURE)
-    page.locator(".wb-page-charts .wb-export", has_text="Export the schedule").wait_for()  # the kernel may be busy
-    page.locator(".wb-page-charts .wb-numbers").click()
-    expect(page.locator(".wb-page-charts table.wb-data")).to_contain_text("Start (s)")
-    page.locator(".wb-page-charts .wb-numbers").click()
+    page.locator(".wb-chart-which:visible select").select_option(label=PICTURE)
+    charts = page.locator(".wb-page-charts .wb-chart-tools:visible")
+    expect(charts.locator(".wb-export")).to_have_text("Export the schedule")  # the kernel may be busy
+    charts.locator(".wb-numbers").click()
+    expect(page.locator(".wb-page-charts table.wb-data:visible")).to_contain_text("Start (s)")
+    charts.locator(".wb-numbers").click()
     if server.kind == "voila":
         with page.expect_download() as coming:
-            page.locator(".wb-page-charts button.wb-export").click()
+            charts.locator("button.wb-export").click()
         assert coming.value.suggested_filename == "gantt.png"
         assert Path(coming.value.path()).read_bytes().startswith(b"\x89PNG")
         return
-    page.locator(".wb-page-charts button.wb-export").click()
-    wait_for_text(page, ".wb-page-charts .wb-chart-tools", r"Written to .*gantt-\d+\.png")
+    charts.locator("button.wb-export").click()
+    expect(charts).to_contain_text(re.compile(r"Written to .*gantt-\d+\.png"))
     assert (server.root / "gantt-1.png").stat().st_size > 1000
 
 

@@ -127,7 +127,7 @@ class CompareResults:
         self._seed.value = before if before in outcomes.seeds else outcomes.seeds[0]
         self._seed.layout.display = None if len(outcomes.seeds) > 1 else "none"
         self._setting_up = False
-        self._stack.children = ()
+        self._stack_up(outcomes)
         asked = dict(zip((case.label for case in outcomes.cases), outcomes.setting.requests(), strict=True))
         self._decides.value = decides_table(asked, outcomes.titled)
         self._reads.value = reads_table(outcomes.setting.scenario, asked, outcomes.titled)
@@ -197,17 +197,22 @@ class CompareResults:
         if not self._setting_up:
             self.refresh()
 
-    def _follow(self) -> None:
-        """A Gantt for each run with the seed that is shown, and playback over the rounds of all."""
-        runs = self._runs()
-        for label in runs:
+    def _stack_up(self, outcomes: Outcomes) -> None:
+        """A place for each Gantt, in the order of the list, whichever run ends first."""
+        for label in outcomes.labels:
             if label not in self._gantts:
                 page = self._gantts[label] = ChartPage(
                     f"Gantt of {label}", f"gantt-{re.sub(r'[^a-z0-9]+', '-', label)}"
                 )
                 page.view.on_job(self.select)
+        self._stack.children = [self._gantts[label].box for label in outcomes.labels]
+
+    def _follow(self) -> None:
+        """A Gantt for each run with the seed that is shown, and playback over the rounds of all."""
+        runs = self._runs()
         self._show_tools()
-        self._stack.children = [self._gantts[label].box for label in runs]
+        for label, page in self._gantts.items():
+            page.box.layout.display = None if label in runs else "none"
         before, self._followed = self._followed, (self._outcomes, int(self._seed.value)) if self._outcomes else None
         self.playback.show(rounds_of(*runs.values()) if runs else [], keep=before == self._followed)
         self.playback.follow(*(self._gantts[label].view for label in runs))

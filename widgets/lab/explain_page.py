@@ -13,6 +13,7 @@ import ipywidgets as w
 
 from widgets.editors.mistakes import refusal
 from widgets.editors.setting_history import jsonable
+from widgets.lab.words import NO_ROW, TRYING, decisive_html
 from widgets.parts.startup import quick_imports
 from widgets.parts.status_line import StatusLine
 from widgets.work.kernel import MOST_JOBS
@@ -207,13 +208,14 @@ class ExplainPage:
         if isinstance(found, WorkbenchError):
             self._said.tone, self._said.text = "bad", refusal(found)
         if isinstance(found, Chain):
-            self._answer.value = pages().page_of_gpu(found, run, f"{NONE}." if _has_rows(run) else "")
+            self._answer.value = pages().page_of_gpu(found, run, f"{NO_ROW}." if _has_rows(run) else "")
             return
         words, page = found.text if isinstance(found, DecisiveRow) else "", self._answer.value
-        if words and f": {TRYING}." not in page:
+        tried = decisive_html(TRYING)
+        if words and tried not in page:
             self._answer.value = _with_decisive(page, words)
         else:
-            self._answer.value = page.replace(f": {TRYING}.", f": {html.escape(words or NONE)}.", 1)
+            self._answer.value = page.replace(tried, decisive_html(words or NO_ROW), 1)
 
     def _question(self, kind: str | None) -> CounterfactualQuestion:
         """What is asked of the job and time that are chosen. Raises InputError or ValueError for what cannot be."""
@@ -278,10 +280,6 @@ class ExplainPage:
         self._typed()
 
 
-TRYING, NONE = "being tried", "none to show"
-"""Said in the place of the rows until they have been tried, so that nothing moves then."""
-
-
 def _has_rows(run: Run) -> bool:
     """Whether rows are tried: the run is small, and programmes decide."""
     return len(run.jobs) <= MOST_JOBS and scheduler_of(run).route(run.knobs).kind != "algorithm"
@@ -289,7 +287,7 @@ def _has_rows(run: Run) -> bool:
 
 def _with_decisive(page: str, words: str) -> str:
     """A page with what is decisive after its first sentence."""
-    return page.replace("</p>", f"</p><p class='wb-decisive'>Decisive: {html.escape(words)}.</p>", 1)
+    return page.replace("</p>", f"</p>{decisive_html(words)}", 1)
 
 
 SHORT_S = 120.0

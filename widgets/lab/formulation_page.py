@@ -100,10 +100,11 @@ class FormulationPage:
         self._route.value = f"<p class='wb-note'>{html.escape(titled(route.sentence, route.formulation))}</p>"
         self._exact.layout.display = None if type(scheduler).exact is not Scheduler.exact else "none"
 
-    def show_run(self, run: Run, at_s: float) -> None:
-        """Show what the decision in force at a time of a run was made of: an algorithm's steps, a programme's rows."""
+    def show_run(self, run: Run, at_s: float, job: str | None) -> None:
+        """Show what the decision in force at a time of a run was made of: an algorithm's steps, a programme's rows,
+        those of a job marked."""
         self._steps.value = steps(run, at_s)
-        self.rows.show(run, at_s)
+        self.rows.show(run, at_s, job)
 
     def forget(self) -> None:
         """What was solved is of other jobs or knobs than those set now."""

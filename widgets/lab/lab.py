@@ -409,7 +409,7 @@ class Lab(LabShell[LabSetting]):
     def _followed(self, job: str | None) -> None:
         """A job is selected in the results."""
         self._scenario.mark(job)
-        self._formulation.rows.mark(job)
+        self._formulation.rows.mark(self._results.about)
 
     def _light(self, lit: Lit) -> None:
         self._results.light(lit)
@@ -459,7 +459,7 @@ class Lab(LabShell[LabSetting]):
             work: Workplace = self._described if is_own(name) else process_work()
             work.submit(request, self._formulation.hear, self)
         if self._run is not None and self._results.opened == "Model":
-            self._formulation.show_run(self._run, self._results.explained.moment_s)
+            self._formulation.show_run(self._run, self._results.explained.moment_s, self._results.about)
             of_run = history.present is not None and history.present == self._shown
             aside = len(self._run.jobs) <= MOST_JOBS and not isinstance(process_work(), KernelWork)
             if of_run and aside and self._formulation.wants_exact:

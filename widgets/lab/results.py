@@ -20,6 +20,7 @@ from widgets.lab.lit import Lit
 from widgets.lab.trials import Trials
 from widgets.parts.chart_page import ROWS_SHOWN, ChartPage
 from widgets.parts.html_table import html_table
+from widgets.parts.one_of import OneOf
 from widgets.parts.playback import Playback, rounds_of
 from widgets.parts.startup import quick_imports
 from widgets.work.pace import LaterSteps
@@ -200,22 +201,28 @@ class Results:
 
     def _make_measures(self) -> w.HBox:
         """The numbers, and beside them the chart that is chosen."""
-        self._chart = self._chart_choice(["JCT"], "JCT")
-        self._chart_before: w.Dropdown | None = None
-        self._charts = w.VBox()
-        self._measures_charts = w.VBox([self._chart, self._charts])
-        numbers, charts = w.VBox([self.compared.measures, self.compared.jobs]), self._measures_charts
+        self._lists: dict[tuple[str, ...], w.Dropdown] = {}
+        self._listed, self._charts = OneOf(), OneOf()
+        self._list_charts(("JCT",), "JCT")
+        numbers = w.VBox([self.compared.measures, self.compared.jobs])
+        charts = w.VBox([self._listed, self._charts])
         numbers.add_class("wb-metrics")
         charts.add_class("wb-page-charts")
         found = w.HBox([numbers, charts])
         found.add_class("wb-page")
         return found
 
-    def _chart_choice(self, charts: list[str], chosen: str) -> w.Dropdown:
-        found = w.Dropdown(options=charts, value=chosen, description="Chart", layout=w.Layout(width="20em"))
-        found.add_class("wb-chart-which")
-        found.observe(lambda change: self._choose_chart(change["new"]), "value")
-        return found
+    def _list_charts(self, charts: tuple[str, ...], chosen: str) -> None:
+        """Offer these. A list of its own for each choice of charts: a page says the number of what a person has chosen,
+        which means the list that was in sight then."""
+        if charts not in self._lists:
+            found = w.Dropdown(options=charts, value=chosen, description="Chart", layout=w.Layout(width="20em"))
+            found.add_class("wb-chart-which")
+            found.observe(lambda change: self._choose_chart(change["new"]), "value")
+            self._lists[charts] = found
+        self._chart = self._lists[charts]
+        self._chart.value = chosen
+        self._listed.show(self._chart)
 
     def _choose_chart(self, name: str) -> None:
         """A chart was chosen, perhaps from the list that was there until just now."""
@@ -249,15 +256,10 @@ class Results:
 
     def _offer_charts(self) -> None:
         """Offer those that the run has, beside those tried before; what is open stays if it has it."""
-        charts = [*self._there(CHARTS), PICTURE]
-        if list(self._chart.options) != charts:
-            # A new list, beside the old one until the next: a page says the number of what a person has chosen, which
-            # means the list that was in sight then.
-            if self._chart_before is not None:
-                self._chart_before.close()
-            before, self._chart_before = self._chart.value, self._chart
-            self._chart = self._chart_choice(charts, before if before in charts else charts[0])
-            self._measures_charts.children = [self._chart, self._charts]
+        charts = (*self._there(CHARTS), PICTURE)
+        if self._chart.options != charts:
+            before = self._chart.value
+            self._list_charts(charts, before if before in charts else charts[0])
 
     # Showing a run ---------------------------------------------------------------------------------------------------
 
@@ -339,6 +341,11 @@ class Results:
     def selected(self) -> str | None:
         """The job that is selected."""
         return self._selected
+
+    @property
+    def about(self) -> str | None:
+        """The job that the page Why is about, which is the selected one if there is one."""
+        return self._selected or self.explained.job
 
     def select(self, job: str | None) -> None:
         """Select a job of the run everywhere, or nothing."""
@@ -506,7 +513,7 @@ class Results:
         if self._run is None:
             return
         name = str(self._chart.value)
-        self._charts.children = (self._chart_box(name),)
+        self._charts.show(self._chart_box(name))
         if name not in self._pages:
             return
         job = self._selected if name in OF_JOB else None

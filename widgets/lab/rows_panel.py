@@ -15,7 +15,7 @@ import pandas as pd
 
 from widgets.editors.mistakes import refusal
 from widgets.lab.lit import Lit
-from widgets.lab.words import titled
+from widgets.lab.words import NO_ROW, TRYING, decisive_html, titled
 from widgets.parts.chart_page import ROWS_SHOWN
 from widgets.parts.row_list import RowList
 from widgets.work.thread import aside
@@ -29,6 +29,7 @@ from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.scenario.presets import presets
 from workbench.session.api import load
+from workbench.simulation.job_at_time import HOLDS, JobAtTime
 from workbench.simulation.run import Run
 
 MOST_JOBS = 10
@@ -39,7 +40,8 @@ number of the model."""
 MORE = 4
 """To what more than a whole number its slider goes, at least."""
 PICK = "Pick a row: what it is about lights up; its right side or a number in it can be dragged, or it is switched off."
-RIGHT = "Right side"
+RIGHT, WEIGHT = "Right side", "weight"
+"""What can be dragged of a row: what is asked for most, of the numbers in it, is the weight."""
 READ = "Slack: what is left of it, nothing where it binds. Dual: what the objective gains per unit more on the right."
 UNSOLVED = "No rows with numbers: no problem was solved for this decision."
 NUMBER = itertools.count(1)
@@ -49,11 +51,13 @@ Light = Callable[[Lit], None]
 
 
 class FoundRows(NamedTuple):
-    """Rows, in the order in which they are shown, by their numbers in the statement (None: a constant)."""
+    """Rows, in the order in which they are shown, by their numbers in the statement (None: a constant). weights: as
+    `_weights` finds."""
 
     statement: SolvedStatement
     table: pd.DataFrame
     order: list[int | None]
+    weights: str
 
 
 class EditAnswer(NamedTuple):
@@ -84,11 +88,12 @@ class RowsPanel:
         self._quiet = False
         self._is_edited = False
         self._job: str | None = None
-        self._head, self._notes, self._said = w.HTML(), w.HTML(), w.HTML()
+        self._marked: tuple[int, float, str | None] | None = None
+        self._head, self._decisive, self._notes, self._said = w.HTML(), w.HTML(), w.HTML(), w.HTML()
         self._list = RowList(label="Rows with numbers")
         self._list.observe(lambda _: self._on_pick(), "picked")
         self._make_tray()
-        self.box = w.VBox([self._head, self._tray, self._list, self._notes])
+        self.box = w.VBox([self._decisive, self._head, self._tray, self._list, self._notes])
         self.box.add_class("wb-rows")
 
     def _make_tray(self) -> None:
@@ -118,10 +123,13 @@ class RowsPanel:
 
     # Rows ------------------------------------------------------------------------------------------------------------
 
-    def show(self, run: Run, at_s: float) -> None:
-        """Show the rows of the decision in force at a time of a run, solved again aside; the newest question counts."""
-        before = self._of
+    def show(self, run: Run, at_s: float, job: str | None = None) -> None:
+        """Show the rows of the decision in force at a time of a run, solved again aside, those of a job marked; the
+        newest question counts."""
+        before, same_job, self._job = self._of, job == self._job, job
         if before is not None and before[0] is run and before[1] == at_s:
+            if not same_job:
+                self.mark(job)
             return
         if before is not None and before[0] is run and self._is_edited:
             return  # the decision whose row is another stays
@@ -140,7 +148,7 @@ class RowsPanel:
         self._rowing = False
         if self._of is not None and self._of is not wanted:
             newest, self._of = self._of, None
-            self.show(*newest)
+            self.show(*newest, self._job)
         elif isinstance(found, WorkbenchError):
             none = found.where.startswith("rows of ")
             self._say(UNSOLVED if none else f"No rows with numbers: {refusal(found)}.")
@@ -151,12 +159,13 @@ class RowsPanel:
     def _say(self, text: str) -> None:
         self._found = None
         self._let_go()
-        self._head.value, self._notes.value = f"<p class='wb-note'>{html.escape(text)}</p>", ""
+        self._head.value = f"<p class='wb-note'>{html.escape(text)}</p>"
+        self._decisive.value = self._notes.value = ""
         self._list.show([], [], 0, -1)
 
     def _fill(self, found: FoundRows) -> None:
         """Show rows; the one that is picked stays if it is among them."""
-        picked, self._found, self._quiet = self._picked_name(), found, True
+        picked, self._found, self._quiet, self._marked = self._picked_name(), found, True, None
         names = [self._name_of(number) for number in found.order]
         at = names.index(picked) if picked in names else -1
         self._notes.value = _notes(found.table)
@@ -170,10 +179,11 @@ class RowsPanel:
         """Point out the rows of a job."""
         self._job = job
         found, of = self._found, self._of
-        if found is None or of is None:
+        if found is None or of is None or self._marked == (id(found), of[1], job):
             return
+        self._marked = (id(found), of[1], job)
         run, at_s = of
-        self._head.value = _head(found.table, run, at_s, job)
+        self._head.value = _head(found.table, run, at_s, job, found.weights)
         self._list.rows = _texts(found)[1]
         self._try_rows()
         self._list.marked = [] if job is None else [
@@ -184,16 +194,25 @@ class RowsPanel:
     def _try_rows(self) -> None:
         """Find out aside which of the rows decides where the job runs, or that it waits."""
         of, job = self._of, self._job
+        self._decisive.value = ""
         if of is None or job is None or self._is_edited:
             return
         run, at_s = of
+        when = format_duration(at_s, parts=2)
+        if JobAtTime(run, job, at_s).state not in (*HOLDS, "waiting"):
+            self._decisive.value = decisive_html(f"{job} is not there at {when}", "")
+            return
+        about = f" for {job} at {when}"
+        self._decisive.value = decisive_html(TRYING, about)
 
         def hear(found: DecisiveRow | WorkbenchError | None) -> None:
-            same = self._of == of and self._job == job and self._found is not None
-            if same and isinstance(found, DecisiveRow):
-                when = format_duration(at_s, parts=2)
-                said = f"Decisive for {job} at {when}: {found.text}."
-                self._head.value += f"<p class='wb-decisive'><b>{html.escape(said)}</b></p>"
+            if self._of != of or self._job != job or self._found is None:
+                return
+            if isinstance(found, WorkbenchError):
+                self._decisive.value = decisive_html(refusal(found), about)
+                return
+            self._decisive.value = decisive_html(NO_ROW if found is None else found.text, about)
+            if found is not None:
                 self._say_where(found.row, f"yes, decides {job} here")
 
         aside(lambda: decisive_row(run, job, at_s), hear)
@@ -249,8 +268,9 @@ class RowsPanel:
         self._said.value = ""
 
     def _offer(self, numbers: Sequence[NumberEdit]) -> None:
-        """What can be dragged of a row: its right side, which comes first, and the numbers in it."""
-        self._numbers = {each.about: each for each in reversed(numbers)}
+        """What can be dragged of a row: first its right side, then the numbers in it, a weight before others."""
+        first = sorted(numbers, key=lambda edit: not edit.says.startswith(WEIGHT))
+        self._numbers = {each.about: each for each in reversed(first)}
         self._quiet, self._what.options = True, [RIGHT, *reversed(self._numbers)]
         self._what.value, self._quiet = RIGHT, False
 
@@ -412,7 +432,7 @@ def _found(run: Run, at_s: float) -> FoundRows:
     binding = table["binding"].to_numpy(bool)
     count = len(statement.names)
     order = [*(n for n in range(len(table)) if binding[n]), *(n for n in range(len(table)) if not binding[n])]
-    return FoundRows(statement, table, [n if n < count else None for n in order[:ROWS_SHOWN]])
+    return FoundRows(statement, table, [n if n < count else None for n in order[:ROWS_SHOWN]], _weights(statement))
 
 
 def _texts(found: FoundRows) -> tuple[list[str], list[list[str]]]:
@@ -440,16 +460,28 @@ def _number(value: float) -> str:
     return "0" if abs(value) < NOTHING else short_number(value)
 
 
-def _head(table: pd.DataFrame, run: Run, at_s: float, job: str | None) -> str:
-    """What decision the rows are of, that it holds at the time asked for and until when, and which are marked."""
+def _weights(statement: SolvedStatement) -> str:
+    """The part of the problem in whose rows weights of jobs stand; empty without one."""
+    parts = {part: number for number, part in reversed([*enumerate(statement.parts)])}
+    found = (
+        part for part, number in parts.items()
+        if any(each.says.startswith(WEIGHT) for each in numbers_of(statement, number))
+    )  # fmt: skip
+    return next(found, "")
+
+
+def _head(table: pd.DataFrame, run: Run, at_s: float, job: str | None, weights: str) -> str:
+    """What decision the rows are of, that it holds at the time asked for and until when, in which a weight stands, and
+    which are marked."""
     about, (made_s, until_s) = table.attrs, _in_force(table, run)
     when, at, until = (format_duration(time_s, parts=2) for time_s in (made_s, at_s, until_s))
     holds = f"still holds at {at}, until {until}" if made_s < at_s < until_s else f"in force until {until}"
     marked = "" if job is None else f" Marked: the rows of {job}."
+    weighed = f" A job's weight is a number in its row {weights}." if weights else ""
     objective = f"{short_number(float(about['objective']))} {about['unit'].removeprefix('1')}".strip()
     what = titled(f"{about['formulation']}, objective {objective}", about["formulation"])
     said = html.escape(f"Rows with numbers, decided at {when}, {holds} ({what})")
-    return f"<h4>{said}</h4><p class='wb-note'>{html.escape(f'{PICK} {READ}{marked}')}</p>"
+    return f"<h4>{said}</h4><p class='wb-note'>{html.escape(f'{PICK}{weighed} {READ}{marked}')}</p>"
 
 
 def _in_force(table: pd.DataFrame, run: Run) -> tuple[float, float]:

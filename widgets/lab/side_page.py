@@ -9,6 +9,7 @@ from typing import Protocol
 
 import ipywidgets as w
 
+from widgets.parts.one_of import OneOf
 from widgets.parts.status_line import StatusLine
 from workbench.scenario.scenario import Scenario
 
@@ -73,10 +74,11 @@ class PageChoice:
         self.choice.add_class("wb-beside")
         self.choice.layout.display = None if pages else "none"
         self.choice.observe(lambda _: self._turn(), "value")
-        self.box = w.VBox([self.choice, own])
+        self._shown = OneOf([own])
+        self.box = w.VBox([self.choice, self._shown])
 
     def _turn(self) -> None:
-        self.box.children = (self.choice, self._boxes[self.choice.value])
+        self._shown.show(self._boxes[self.choice.value])
         self.opened()
 
     def opened(self) -> None:

@@ -33,8 +33,20 @@ PROPERTIES: Mapping[str, str] = {
     "cluster.network_gbps": "Network",
 }
 """Properties in the words of the tables; others are named as in a scenario's file."""
+TRYING, NO_ROW = "being tried", "none to show"
+"""Said in the place of the decisive row until rows have been tried, so that nothing moves then; and without one."""
+DECISIVE = (
+    "The row that changes this very decision when it is loosened a little or left out. A dual tells what the objective "
+    "gains: that of another row may be larger, and who runs where stays as it is."
+)
 SOLVED = ("model", "assembly")
 """Who made a decision by solving a problem."""
+
+
+def decisive_html(text: str, about: str = "") -> str:
+    """What is decisive, with what that means on hover and for a screen reader. about: of what, from a blank on."""
+    said = f"<b><span title='{html.escape(DECISIVE, quote=True)}' tabindex='0'>Decisive</span>"
+    return f"<p class='wb-decisive'>{said}{html.escape(about)}:</b> {html.escape(text)}.</p>"
 
 
 def ignored_note(scheduler: Scheduler, scenario: Scenario, belief: str, left_out: str) -> str:

@@ -190,7 +190,7 @@ def _keeps_waiting(run: Run, job: str, at: float) -> DecisiveRow | None:
     could = (node for node in run.scenario.cluster.machines if node.accelerator in job_at.needs)
     node = next(could, run.scenario.cluster.machines[0])
     rows = tuple(_Question(SlotAtTime(run, f"{node.name}/0", at), None, waits=job).rows(job))
-    return _first_of(rows, "none of them alone lets it run", lambda row: f"{_named(row)} ({row.what} {job} would run)")
+    return _first_of(rows, "none of them alone lets it run", lambda row: _told(row, f"{job} would run"))
 
 
 def _first_of(rows: tuple[TriedRow, ...], none: str, told: Callable[[TriedRow], str]) -> DecisiveRow | None:
@@ -267,14 +267,11 @@ def _decisive(rows: tuple[TriedRow, ...]) -> list[TriedRow]:
     return [row for row in causes if row.what != "without it"] or causes[:1]
 
 
-def _told(row: TriedRow) -> str:
-    """A row by its name, what it says, and who would have the GPU."""
-    then = f"{row.then} would have this GPU" if row.then else "this GPU would be idle"
-    return f"{_named(row)} ({row.what} {then})"
-
-
-def _named(row: TriedRow) -> str:
-    return f"{row.row}{f', {row.says}' if row.says else ''}"
+def _told(row: TriedRow, then: str = "") -> str:
+    """A row by its name, what it says, and what would be otherwise: by default who would have the GPU."""
+    then = then or f"{row.then or 'nobody'} would have this GPU"
+    named, how = f"{row.row}{f', {row.says}' if row.says else ''}", row.what.replace("without it", "left out")
+    return f"{named} ({how}, the decision is another: {then})"
 
 
 def _summary(slot: SlotAtTime, asked: str, explained: Explained, rows: tuple[TriedRow, ...]) -> str:
@@ -439,7 +436,7 @@ class _Question:
             tried.append(WORDS[name])
         what = " or ".join([*filter(None, [", ".join(tried[:-1])]), tried[-1]])
         most = math.floor(MOST_ELSE / 100) * 100  # as people say it
-        return f"No {what} that was tried (up to {most} times) would bring {job} there.", solves
+        return f"No {what} that was tried (up to {most} times as large or as small) would bring {job} there.", solves
 
     def _waited_s(self, job: str) -> float:
         """How long a job had waited when what is in force was decided."""

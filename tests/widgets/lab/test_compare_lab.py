@@ -26,7 +26,7 @@ from workbench.session.many_runs import RunRequest, attempt
 from workbench.simulation.run import Run
 
 THREE = ["fifo", "las", "srtf"]
-FIFO = "Each keeps its GPUs: first in, first out"
+FIFO = "The ordinary one: first in, first out"
 
 
 class Waiter:
@@ -75,6 +75,11 @@ def opened(lab: CompareLab) -> str:
     return titles(lab)[lab._results.pages.selected_index or 0]
 
 
+def _stacked(lab: CompareLab) -> list[Any]:
+    """The Gantts that are in sight."""
+    return [box for box in lab._results._stack.children if box.layout.display is None]
+
+
 def look_at(lab: CompareLab, tab: str) -> None:
     lab._results.pages.selected_index = titles(lab).index(tab)
 
@@ -107,13 +112,13 @@ def test_runs_appear_as_they_end_and_are_those_of_compare(waiter: Waiter) -> Non
     lab.compare()
     assert lab.state == "working"
     waiter.end(1)
-    assert lab.status.startswith("Comparing: 1 of 3 runs") and len(lab._results._stack.children) == 1
+    assert lab.status.startswith("Comparing: 1 of 3 runs") and len(_stacked(lab)) == 1
     assert "waiting" in lab._results._measures.value
     waiter.end(0, 2, done=True)
     assert lab.state == "done" and lab.status.startswith("Done: 3 schedulers, 3 runs")
     expected = workbench.compare("preset:start_here", THREE)
     assert lab.comparison.runs == expected.runs and lab.comparison.cases == expected.cases
-    assert len(lab._results._stack.children) == 3 and "waiting" not in lab._results._measures.value
+    assert len(_stacked(lab)) == 3 and "waiting" not in lab._results._measures.value
 
 
 def test_all_gantts_have_one_time_axis_one_selection_and_one_playback(waiter: Waiter) -> None:
@@ -243,7 +248,7 @@ def test_cancelled_before_any_run_ended_no_chart_of_the_comparison_before_stays(
     lab.set(["fifo", "las"])
     lab.compare()
     lab._bar.cancel.click()
-    assert all(box.layout.display == "none" for box in pages) and not shown._stack.children
+    assert all(box.layout.display == "none" for box in pages) and not _stacked(lab)
     assert "No run to show yet; the page Measures" in shown._none.value and not shown._job.value
     lab.compare()
     waiter.end_all()

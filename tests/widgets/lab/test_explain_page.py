@@ -173,7 +173,7 @@ def test_why_not_on_faster_gpus_and_what_would_make_it_run_now(work: Waiter, mon
         "game is not on v100, 2 times as fast for it: it had had nothing of its share of k80 since 30 min, when shares"
         in said
     )
-    assert said.endswith("that was tried (up to 1000 times) would bring game there.</p>")
+    assert said.endswith("that was tried (up to 1000 times as large or as small) would bring game there.</p>")
     page._otherwise._now.click()
     assert "game runs on 1 k80 of slow-0" in page._otherwise._answer.value
     page._job.value = "vision"
@@ -212,9 +212,9 @@ def test_what_is_being_tried_has_its_place_from_the_start(work: Waiter, monkeypa
     assert after.count("<li>") == before.count("<li>") and "being tried" not in after
     page._job.value = "game"
     before = page._answer.value
-    assert "Decisive: being tried.</p>" in before
+    assert ">Decisive</span>:</b> being tried.</p>" in before
     late.pop()()
-    assert "Decisive: job_time[game], " in page._answer.value
+    assert ">Decisive</span>:</b> job_time[game], " in page._answer.value
     assert page._answer.value.count("<p") == before.count("<p")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Callable
 
 import pytest
 
@@ -68,8 +69,36 @@ def test_the_row_that_decides_where_a_job_runs_says_so(monkeypatch: pytest.Monke
     panel.mark("game")
     said = [row[0] for row in panel._list.rows if row[-1] == "yes, decides game here"]
     assert said == ["(2) job_time[game]"]
+    assert ">Decisive</span> for game at 45 min:</b> job_time[game], " in panel._decisive.value
     panel.mark(None)
-    assert {row[-1] for row in panel._list.rows} == {"yes", ""}
+    assert {row[-1] for row in panel._list.rows} == {"yes", ""} and panel._decisive.value == ""
+
+
+def test_a_job_that_no_row_decides_says_so_and_the_job_of_the_page_why_is_marked(
+    work: Waiter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """game comes at 10 min, and nothing is decided anew until 12 min."""
+    late: list[Callable[[], None]] = []
+    monkeypatch.setattr(rows_panel, "aside", lambda work, hear: late.append(lambda: hear(work())))
+    lab = GavelLab("start_here")
+    lab.waiter = work
+    solve(lab)
+    results, panel = lab._results, lab._formulation.rows
+
+    def said(at: str) -> str:
+        results.explained._at.value = at
+        results.open("Model")
+        while late:
+            late.pop()()
+        return re.sub("<[^>]+>", "", panel._decisive.value)
+
+    results.open("Why")
+    assert results.selected is None and results.explained.job == "vision"
+    assert said("45 min").startswith("Decisive for vision at 45 min: "), "nobody has chosen it yet, but Why is about it"
+    results.open("Why")
+    results.explained._job.value = "game"
+    assert said("11 min") == "Decisive for game at 11 min: no single row, as none of them alone lets it run."
+    assert said("5 min") == "Decisive: game is not there at 5 min."
 
 
 def test_what_a_row_is_about_lights_up_in_picture_and_tables(work: Waiter, monkeypatch: pytest.MonkeyPatch) -> None:

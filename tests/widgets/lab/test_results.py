@@ -80,7 +80,7 @@ def test_numbers_and_exports_of_every_chart(work: Waiter, folder: Path) -> None:
             assert name not in results.titles  # the first scenario and scheduler have none
             continue
         results.open(name)
-        assert results.opened == "Measures" and results._charts.children == (results._boxes[name],)
+        assert results.opened == "Measures" and results._charts.shown is results._boxes[name]
         page = results._pages.get(name, results._gantt)
         assert page._table.value == ""
         page._numbers.value = True
@@ -121,14 +121,17 @@ def test_charts_with_nothing_to_show_are_left_out_and_the_open_one_stays(work: W
         lab.set("gavel.max_min_fairness")
         work.answer()
         results.open(opened)
-        list_before = results._chart
+        list_before, boxes, lists = results._chart, results._charts.children, results._listed.children
         lab.set("fifo")
         work.answer()
         assert not {"Allocation", "Received"} & set(results.titles) and results.opened == "Measures"
-        assert results._chart.value == stays and results._charts.children == (results._boxes[stays],)
+        assert results._chart.value == stays and results._charts.shown is results._boxes[stays]
+        # A page that still makes the view of one would fail if it were taken out.
+        assert results._charts.children[: len(boxes)] == boxes and results._listed.children[: len(lists)] == lists
+        assert list_before.layout.display == "none" and results._listed.shown is results._chart
         assert list_before.options.index("GPUs in use") != results._chart.options.index("GPUs in use")
         list_before.index = list_before.options.index("GPUs in use")  # a page says the number, of the list it had then
-        assert results._chart.value == "GPUs in use" and results._charts.children == (results._boxes["GPUs in use"],)
+        assert results._chart.value == "GPUs in use" and results._charts.shown is results._boxes["GPUs in use"]
 
 
 @pytest.mark.parametrize("name", LABS)
