@@ -81,8 +81,8 @@ ACCELERATORS = (
 NODES = (
     EditColumn("name", "Name", help="Nodes are called name-0, name-1, ...", width=12),
     EditColumn("accelerator", "GPU type", "choice", width=6),
-    EditColumn("gpus", "GPUs each", "int", help="GPUs of one node", minimum=1, maximum=1024, width=5),
-    EditColumn("count", "Nodes", "int", help="How many such nodes", minimum=1, maximum=100_000, width=5),
+    EditColumn("gpus", "GPUs each", "int", help="In one node, which Nodes counts", minimum=1, maximum=1024, width=5),
+    EditColumn("count", "Nodes", "int", help="One more brings all its GPUs", minimum=1, maximum=100_000, width=5),
     EditColumn("speed", "Speed", "float", "x", "Multiplies the throughput of what runs there", required=False, width=5),
 )
 JOBS = (

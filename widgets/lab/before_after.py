@@ -102,9 +102,8 @@ class BeforeAfter:
 
     def _against(self, run: Run, before: Run) -> str:
         """The run that is compared with, by what was otherwise in it."""
-        pinned = "the pinned run" if self.pin.value else ""
-        was = otherwise(run, before)
-        return (f"{pinned} ({was})" if was else pinned) if pinned else was or "the run before"
+        which, was = "the pinned run" if self.pin.value else "the run before", otherwise(run, before)
+        return f"{which} ({was})" if was else which
 
     def _tell(self) -> None:
         run, before = self._run, self.before

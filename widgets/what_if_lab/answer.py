@@ -99,9 +99,11 @@ class AnswerPages:
     def _draw_schedules(self, found: WhatIf) -> None:
         """The first pair's, on one axis of time."""
         charts, runs = drawings().charts, [runs[0] for runs in found.runs[:2]]
-        end_s = max(run.end_s for run in runs)
+        end_s, keyed = max(run.end_s for run in runs), frozenset[str]()
         for page, run, title in zip(self._gantts, runs, ("Today", "With the change"), strict=True):
-            page.show(charts.run_gantt(run, end_s=end_s, max_height=GANTT_PX, title=title), None)
+            drawing = charts.run_gantt(run, end_s=end_s, max_height=GANTT_PX, title=title, keyed=keyed)
+            keyed |= frozenset(drawing.data["key"]["text"])  # what the first explains the second need not
+            page.show(drawing, None)
         self.playback.show(rounds_of(*runs))
 
     def _draw_measures(self, found: WhatIf) -> None:

@@ -138,7 +138,7 @@ def test_the_run_before_stays_as_outlines_and_a_sentence_says_who_pays(monkeypat
     said = metrics.gains(metrics.job_differences(first, lab.run))
     assert (
         said in compared.said.value
-        and "Against Round 6 min:" in compared.said.value
+        and "Against the run before (Round 6 min):" in compared.said.value
         and ("gain" in said or "pay" in said)
     )
     assert "Before" in compared.measures.value and "Before" in compared.jobs.value

@@ -31,6 +31,7 @@ from workbench.analysis.charts.drawing import (
     Layer,
     begun,
     composed,
+    lit_rounds,
     marks,
     message,
     message_layer,
@@ -245,7 +246,7 @@ def lease_gantt(
     )
 
 
-PARAMS: Mapping[str, Any] = {"selected": None, "until": None, "at": None}
+PARAMS: Mapping[str, Any] = {"selected": None, "until": None, "at": None, "rounds": None}
 
 
 @lru_cache(32)
@@ -270,6 +271,7 @@ def _chart(
         _bar_layer(bars, unit, opacity),
         outline_layer(unit.seconds, opacity),
         _mark_layer(marked, unit, still_open, opacity),
+        lit_rounds(unit.seconds),
         playhead(unit.seconds),
         *row_layers(opacity, shown=SHOWN.format("known")),
         message_layer(),

@@ -183,6 +183,7 @@ def run_gantt(
     before: Drawing | None = None,
     colour: Colour | None = None,
     axis_s: float | None = None,
+    keyed: frozenset[str] = frozenset(),
 ) -> Drawing:
     """Draw a run's schedule on all of its cluster; arguments as in `gantt`, end_s: default the end of the run."""
     return gantt(
@@ -198,6 +199,7 @@ def run_gantt(
         before=before,
         colour=colour,
         axis_s=axis_s,
+        keyed=keyed,
     )
 
 

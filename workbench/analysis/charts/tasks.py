@@ -35,6 +35,7 @@ from workbench.analysis.charts.drawing import (
     Layer,
     begun,
     composed,
+    lit_rounds,
     marks,
     message,
     message_layer,
@@ -149,7 +150,7 @@ def tasks(
     )
 
 
-PARAMS: Mapping[str, Any] = {"selected": None, "until": None, "at": None}
+PARAMS: Mapping[str, Any] = {"selected": None, "until": None, "at": None, "rounds": None}
 
 
 @lru_cache(32)
@@ -466,6 +467,6 @@ def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded:
             y2=alt.value(alt.ExprRef("scale('y', datum.row1 + 0.42)")),
         )
     )
-    played = playhead(unit.seconds)
+    played = [lit_rounds(unit.seconds), playhead(unit.seconds)]
     ghost = outline_layer(unit.seconds, opacity, 0.06, 0.76)
-    return [axes, computing, synchronising, ghost, barrier, name, waits, played, *row_layers(alt.value(1))]
+    return [axes, computing, synchronising, ghost, barrier, name, waits, *played, *row_layers(alt.value(1))]
