@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ipywidgets as w
 
 
@@ -11,6 +13,8 @@ class OneOf(w.VBox):
     To take a child out while the page still makes its view, or in the frame in which it was put in, is an error of
     ipywidgets' (8.1.9): the view comes into a box that has gone, or is told its size.
     """
+
+    children: Any
 
     def show(self, shown: w.DOMWidget) -> None:
         """Have it in sight instead of the others."""
