@@ -45,6 +45,15 @@ assert not any("not solved" in text for text in said), said
 """
 """What holds for every exercise of a page: each makes students' own instances; for its own instance and others the
 solution passes, empty ones fail; and that no lab of a page waits for somebody to press Solve."""
+STAYS = """
+def stays(name, scenario):
+    "The rows that are on in a model of the page; its text says which of them do not stand in its cell."
+    import pyomo.environ as pyo
+    built = workbench.find_formulation(name)
+    model = built.build(built.data(workbench.snapshot_at(scenario), built.settle({})), built.settle({}))
+    return {part.name for part in model.component_objects(pyo.Constraint, active=True) if len(part)}
+"""
+"""What claims ask of the models that students edit."""
 MOST_SECONDS = 60.0
 """Of CPU, the kernel, all that it starts and the claims included: three times the 20 s that a lesson may take."""
 
@@ -95,10 +104,7 @@ assert won["makespan_s"] == "makespan" and won["mean_jct_s"] == "shortest_job_fi
 least = policies.best()
 assert not least.loc["max_min_fairness", ["mean_jct_s", "makespan_s", "cost_usd", "slo_violations"]].any()
 assert abs(mine.objective - result.objective) < 1e-6  # until the model is changed
-built = workbench.find_formulation("my_fairness")
-model = built.build(built.data(workbench.snapshot_at(scenario), built.settle({})), built.settle({}))
-stays = {part.name for part in model.component_objects(pyo.Constraint, active=True) if len(part)}
-assert stays == {"time", "workers_of", "no_better", "cap"}  # the same rows
+assert stays("my_fairness", scenario) == {"time", "workers_of", "no_better", "cap"}  # the same rows
 told = [level.judged(answer, 6) for answer in (0.74, 0.7407, 0.741, 0.6, 2 / 3)]
 assert [right for right, _ in told] == [False, True, True, False, False] and "Nearly" in told[0][1]
 """,
@@ -106,9 +112,7 @@ assert [right for right, _ in told] == [False, True, True, False, False] and "Ne
 assert fewest.guess("6") and tight.guess("1, 0, 0, 0") and lowest.guess("Gavel, shortest") and broken.guess(1000)
 assert earned.guess(6) and steepest.guess("k80") and pays.guess("J1") and meets.guess("less") and near.guess(1.5)
 assert later.tolist() == [18, 0, -12] and set(favoured.timeline.query("job == 'J3'")["accelerator"]) == {"v100"}
-model = workbench.find_formulation("my_round")
-model = model.build(model.data(workbench.snapshot_at(scenario), model.settle({})), model.settle({}))
-assert {part.name for part in model.component_objects(pyo.Constraint, active=True) if len(part)} == {"once", "free"}
+assert stays("my_round", scenario) == {"once", "free"}
 starts = [run.timeline.query("start_s == 0") for run in (pair[0], favoured)]
 starts = [first.groupby("job")["accelerator"].unique().map(list) for first in starts]
 assert "v100" in starts[0]["J1"] and [*starts[1].index] == ["J2", "J3"]  # J1 waits
@@ -164,6 +168,7 @@ assert blind.timeline["node"].iloc[-1] == "slow-0"
 rho, mean_s = tried["max_finish_time_fairness"], tried["mean_jct_s"]
 assert rho[0.0] > 1.5 * rho[1.0] and rho[4.0] > rho[1.0] and mean_s[4.0] > mean_s[1.0]
 assert (longer[1:] > 0.3).all() and beside["max_latency_ratio"].idxmin() == "hops"
+assert stays("my_plan", scenario) == {"at_most_one", "given_once"}  # the same rows
 assert hops.timeline.equals(workbench.simulate(scenario, "my_plan").timeline)  # until the model is changed
 assert own_plan.timeline.equals(at_power["1"].timeline) and not own_plan.timeline.equals(at_power["0"].timeline)
 
@@ -185,10 +190,8 @@ assert finish.objective == best.objective < printed.objective
 assert list(ends.values()) == [6.0, 4.0, 4.5] and first.guess([short[i] for i in (1, 2, 0)])
 assert dear.guess(20) and slower.guess(4.9)
 assert weighed.guess(3) and nearest.guess(printed.objective) and over.guess(14) and favoured["J2"] == 2
-built = workbench.find_formulation("my_order")
-model = built.build(built.data(workbench.snapshot_at(two), built.settle({})), built.settle({}))
-stays = {part.name for part in model.component_objects(pyo.Constraint, active=True) if len(part)}
-assert stays == {"after_arrival", "one_gpu", "completion", "same_gpu", "rounds", "in_order"}  # as the text says
+shown = {"after_arrival", "one_gpu", "completion", "same_gpu", "rounds", "in_order"}  # as the text says
+assert stays("my_order", two) == shown
 assert all(run.jobs["finish_s"].mod(0.5).eq(0).all() for run in drawn)  # no switch in the picture
 assert not smith.judged(["p", "q", 1], smith.case)[0] and "each job once" in smith.judged({*"pqr"}, smith.case)[1]
 assert mine.values["completion_s"] == {"J2": 2.5, "J3": 2} and finish.objective == 8.5 < printed.objective
@@ -220,6 +223,7 @@ work_s = done["attained_s"][missed.index].groupby(missed).mean()
 assert work_s[True] > 4 * work_s[False]  # those that miss are longer
 assert found["weighted_miss_rate"].nsmallest(2).index.tolist() == ["srtf", "chronus"]
 assert mine.objective == plans["All strict"][1].objective  # until the model is changed
+assert stays("my_leases", scenario) == {"in_time", "capacity", "one_deadline"}  # as the text says
 
 assert soft_earns.guess(80) and in_time.guess(3) and refused.guess("d") and how_many.guess(2) and longer.guess("fewer")
 assert [not_promised(order) for order in ("dcba", "adcb", "badc")] == [["a"], ["c"], ["c"]]
@@ -457,7 +461,7 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, warm: Path, monkeypatch: py
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
     notebook = read(tmp_path / path.name)
-    notebook.cells.append(nbformat.v4.new_code_cell(CLAIMS[path.stem] + SOLVED))
+    notebook.cells.append(nbformat.v4.new_code_cell(STAYS + CLAIMS[path.stem] + SOLVED))
     client = NotebookClient(notebook, timeout=10 * MOST_SECONDS, resources={"metadata": {"path": str(tmp_path)}})
 
     async def run() -> None:
