@@ -80,27 +80,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return ByFile(config, log)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
-    """Have the second worker begin with the last file, so that each compiles half of what is not compiled yet."""
-    report = yield
-    if isinstance(collector, pytest.Directory) and worker(collector.config) == "gw1":
-        report.result.reverse()
-    return report
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Bring the files of all workers into one order."""
-    if worker(config):
-        items.sort(key=lambda item: item.path)
-
-
-def worker(config: pytest.Config) -> str:
-    """Which worker of pytest-xdist this is; empty if none."""
-    return str(getattr(config, "workerinput", {}).get("workerid", ""))
-
-
 def pytest_collection_finish() -> None:
     """Collect garbage from now on, but not among what stays for as long as the tests run."""
     gc.freeze()

@@ -75,8 +75,7 @@ def opened(lab: CompareLab) -> str:
     return titles(lab)[lab._results.pages.selected_index or 0]
 
 
-def _stacked(lab: CompareLab) -> list[Any]:
-    """The Gantts that are in sight."""
+def in_sight(lab: CompareLab) -> list[Any]:
     return [box for box in lab._results._stack.children if box.layout.display is None]
 
 
@@ -112,13 +111,13 @@ def test_runs_appear_as_they_end_and_are_those_of_compare(waiter: Waiter) -> Non
     lab.compare()
     assert lab.state == "working"
     waiter.end(1)
-    assert lab.status.startswith("Comparing: 1 of 3 runs") and len(_stacked(lab)) == 1
+    assert lab.status.startswith("Comparing: 1 of 3 runs") and len(in_sight(lab)) == 1
     assert "waiting" in lab._results._measures.value
     waiter.end(0, 2, done=True)
     assert lab.state == "done" and lab.status.startswith("Done: 3 schedulers, 3 runs")
     expected = workbench.compare("preset:start_here", THREE)
     assert lab.comparison.runs == expected.runs and lab.comparison.cases == expected.cases
-    assert len(_stacked(lab)) == 3 and "waiting" not in lab._results._measures.value
+    assert len(in_sight(lab)) == 3 and "waiting" not in lab._results._measures.value
 
 
 def test_all_gantts_have_one_time_axis_one_selection_and_one_playback(waiter: Waiter) -> None:
@@ -196,9 +195,8 @@ def test_warnings_of_a_run_stand_below_its_measures(waiter: Waiter) -> None:
     lab = CompareLab("start_here", ["fifo", "gavel.max_throughput"])
     lab.compare()
     waiter.end_all()
-    assert (
-        "Warning (Gavel: maximum total throughput): Rounds did not keep to the shares" in lab._results._measures.value
-    )
+    said = "Warning (Gavel: maximum total throughput): Rounds did not keep to the shares"
+    assert said in lab._results._measures.value
 
 
 def test_an_edit_makes_the_charts_old_and_undoing_it_new_again(waiter: Waiter) -> None:
@@ -218,8 +216,7 @@ def test_an_edit_during_the_runs_is_said_when_they_end(waiter: Waiter) -> None:
     lab.set(["fifo", "las"])
     assert lab.state == "edited"
     waiter.end_all()
-    assert (lab.state, lab.status) == ("edited", "Edited since, not compared.")
-    assert not lab._bar.busy
+    assert (lab.state, lab.status) == ("edited", "Edited since, not compared.") and not lab._bar.busy
 
 
 def test_cancel_keeps_what_has_ended(waiter: Waiter) -> None:
@@ -229,8 +226,7 @@ def test_cancel_keeps_what_has_ended(waiter: Waiter) -> None:
     lab._bar.cancel.click()
     assert (lab.state, lab.status) == ("cancelled", "Cancelled: 1 of 3 runs made.") and waiter.cancelled
     assert lab.comparison.labels == ("srtf",) and not lab._bar.busy
-    measures = lab._results._measures.value
-    assert measures.count(">not run<") == 2 and "waiting" not in measures, "nothing more is to come"
+    assert (measures := lab._results._measures.value).count(">not run<") == 2 and "waiting" not in measures
     lab.compare()
     waiter.end_all()
     assert lab.state == "done"
@@ -248,7 +244,7 @@ def test_cancelled_before_any_run_ended_no_chart_of_the_comparison_before_stays(
     lab.set(["fifo", "las"])
     lab.compare()
     lab._bar.cancel.click()
-    assert all(box.layout.display == "none" for box in pages) and not _stacked(lab)
+    assert all(box.layout.display == "none" for box in pages) and not in_sight(lab)
     assert "No run to show yet; the page Measures" in shown._none.value and not shown._job.value
     lab.compare()
     waiter.end_all()
