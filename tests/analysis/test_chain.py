@@ -44,10 +44,14 @@ def first_scene() -> Chain:
 
 def test_the_row_that_decides_where_a_job_runs_is_a_cause_of_its_chain() -> None:
     """Of a job that runs; where the job is not there, and where rules decide, there is none."""
-    for job, gpu, row in (("game", "slow-0/0", "job_time[game]"), ("translation", "fast-0/0", "capacity[v100]")):
-        found = module.decisive_row(run_of(FAIR), job, 2700.0)
-        assert found is not None and found.row == row and found.text.startswith(f"{row}, ")
-        assert workbench.chain(run_of(FAIR), gpu, 2700.0).causes[0] == row
+    found = module.decisive_row(run_of(FAIR), "game", 2700.0)
+    assert found is not None and found.row == "job_time[game]" and found.text.startswith(f"{found.row}, ")
+    assert workbench.chain(run_of(FAIR), "slow-0/0", 2700.0).causes[0] == found.row
+    then = "game would run on 1 v100 of fast-0, and nobody would have slow-0/0"
+    assert found.text.endswith(f"(left out: {then})"), "what the job itself would get"
+    other = module.decisive_row(run_of(FAIR), "translation", 2700.0)
+    assert other is not None and other.row == "", "without a row it may have the other slot: it stays where it is"
+    assert other.text.endswith("translation stays on 1 v100 of fast-0")
     assert module.decisive_row(run_of(FAIR), "translation", 60.0) is None
     assert module.decisive_row(run_of("las"), "game", 2700.0) is None
 
@@ -56,9 +60,10 @@ def test_the_row_that_keeps_a_job_waiting_would_let_it_run() -> None:
     """At 16 min vision waits, while game, whose time is all given out, runs on a V100: without that it would run."""
     run = run_of(FAIR)
     found = module.decisive_row(run, "vision", 972.0)
-    assert found is not None and found.row == "job_time[game]" and found.text.endswith("vision would run)")
+    assert found is not None and found.row == "job_time[game]"
+    assert found.text.endswith(": vision would run on 2 v100 of fast-0)")
     none = module.decisive_row(workbench.simulate("preset:hops_example", "hops"), "language", 677.0)
-    assert none == ("", "no single row, as none of them alone lets it run")
+    assert none == ("", "no single row: whichever is loosened or left out, language still waits")
 
 
 def test_the_v100_that_stands_idle_at_45_min() -> None:
@@ -68,7 +73,8 @@ def test_the_v100_that_stands_idle_at_45_min() -> None:
         "fast-0/1 (v100) is idle at 45 min: vision needs 2 GPUs of v100 at once, and 1 is left; "
         "game runs on slow-0 (k80), as it had had nothing of its share of k80 since 30 min, when shares "
         "were computed anew, so its turn came there first; "
-        "translation runs on fast-0 (v100); decisive: no more GPUs of a type than there are (v100)."
+        "translation runs on fast-0 (v100); decisive, for the shares of time of 30 min and not for who is there now: "
+        "no more GPUs of a type than there are (v100)."
     )
     assert [link.step for link in found.links] == ["rows", *LINKS[FAIR]]
     told = found.links[0].text.partition("Decisive: ")[2].split(". Left out altogether, each would change it too: ")
@@ -85,7 +91,10 @@ def test_the_v100_that_stands_idle_at_45_min() -> None:
 def test_what_would_make_it_run_is_where_it_turns() -> None:
     """A little above the weight that is named vision is there, a little below it is not."""
     found = first_scene()
-    assert found.otherwise == "vision would have both v100 then with a weight of 1.97 in place of 1."
+    assert found.otherwise == (
+        "vision would have both v100 then with a weight of 1.97 in place of 1 from the decision of 30 min on, "
+        "all before as it was."
+    )
     for weight, there in ((2.0, True), (1.9, False)):
 
         def see(number, snapshot, weight=weight):
@@ -106,7 +115,8 @@ def test_the_price_at_which_it_would_run_is_the_one_by_hand() -> None:
     found = workbench.chain(run, "n-0/0", 100.0)
     assert (found.job, found.asked) == ("j0", "j1")
     said, part = found.otherwise.split(" to pay only ")
-    assert said == "j1 would have n-0/0 then had it" and part.endswith(" % of the price.")
+    since = " from the decision of 0 s on, all before as it was."
+    assert said == "j1 would have n-0/0 then had it" and part.endswith(f" % of the price{since}")
     assert float(part.split()[0]) == pytest.approx(100 * 10 / 11, rel=0.01) and found.solves <= 12
 
 

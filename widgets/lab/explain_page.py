@@ -328,12 +328,14 @@ def pages() -> ModuleType:
 
 MOST_TRIED = 100
 """Of a run with more jobs it would take long to try what would bring a job there."""
+IN_ALL = "In all decisions of the run it may: the page Model has the numbers of its rows to move."
 
 
 class OtherwiseRow:
     """Questions about the job, a button each.
 
-    asks: the buttons of what the run itself answers; told: the answer; again: the buttons of what is simulated anew.
+    asks: the buttons of what the run itself answers; told: the answer, headed by its question, the newest only; again:
+    the buttons of what is simulated anew.
 
     work: who works for a scheduler of that name; question: for one more node of a type, or for the job alone (None);
     asked_of: the run, job and time that are chosen.
@@ -347,6 +349,7 @@ class OtherwiseRow:
     ) -> None:
         self._work, self._question, self._asked_of = work, question, asked_of
         self._asked: CounterfactualQuestion | None = None
+        self._heading = ""
         self._number = 0
         self._faster = _button("Why not on faster GPUs?", "faster", self.ask_faster)
         self._now = _button("What would make it run now?", "now", self.ask_now)
@@ -389,24 +392,24 @@ class OtherwiseRow:
 
     def ask_faster(self) -> None:
         """Say why the job is on no faster GPUs, and then what would bring it there."""
-        asked = self._begin()
+        asked = self._begin(self._faster)
         if asked is None:
             return
         run, job, at_s = asked
         found = not_faster(run, job, at_s)
-        self._answer.value = f"<p><b>{html.escape(found.says)}</b></p>"
+        self._tell(found.says)
         if found.gpus:
-            self._try(run, job, at_s, [found.gpus], self._answer.value)
+            self._try(run, job, at_s, [found.gpus], found.says)
 
     def ask_now(self) -> None:
         """Find out what would make a job that waits run now, on the type on which it is fastest of those that do."""
-        asked = self._begin()
+        asked = self._begin(self._now)
         if asked is None:
             return
         run, job, at_s = asked
         job_at = JobAtTime(run, job, at_s)
         if job_at.state != "waiting":
-            self._answer.value = f"<p><b>{html.escape(explain(run, job, at_s).summary)}</b></p>"
+            self._tell(explain(run, job, at_s).summary)
             return
         kinds = [kind for kind in job_at.usable if kind not in job_at.too_small]
         kinds.sort(key=lambda kind: -job_at.usable[kind])
@@ -414,9 +417,10 @@ class OtherwiseRow:
                         for slot in range(node.gpus)] for kind in kinds}  # fmt: skip
         self._try(run, job, at_s, [slots[kind] for kind in kinds])
 
-    def _begin(self) -> tuple[Run, str, float] | None:
+    def _begin(self, button: w.Button) -> tuple[Run, str, float] | None:
         """What is asked about, now that nobody waits for another answer; None, said, if that cannot be."""
         self.forget()
+        self._heading = button.description
         try:
             return self._asked_of()
         except (InputError, ValueError) as error:
@@ -426,10 +430,10 @@ class OtherwiseRow:
     def _try(self, run: Run, job: str, at_s: float, among: Sequence[Sequence[str]], begun: str = "") -> None:
         """Try aside what would bring a job onto a GPU of the first of these sets that it can be brought onto.
 
-        begun: what the answer begins with, as HTML.
+        begun: what the answer begins with.
         """
         if len(run.jobs) > MOST_TRIED:
-            self._answer.value = f"{begun}<p>What would bring it there is tried for up to {MOST_TRIED} jobs.</p>"
+            self._tell(begun, f"What would bring it there is tried for up to {MOST_TRIED} jobs.")
             return
         number = self._number
         self._wait(True)
@@ -445,9 +449,9 @@ class OtherwiseRow:
             assert found is not None
             return found
 
-        aside(tried, lambda found: self._hear_tried(number, found, begun))
+        aside(tried, lambda found: self._hear_tried(number, found, begun, _has_rows(run)))
 
-    def _hear_tried(self, number: int, found: Chain | WorkbenchError, begun: str) -> None:
+    def _hear_tried(self, number: int, found: Chain | WorkbenchError, begun: str, of_rows: bool) -> None:
         if number != self._number:
             return
         self._wait(False)
@@ -455,8 +459,12 @@ class OtherwiseRow:
             self._say("bad", refusal(found))
             return
         self._say("", "")
-        said = html.escape(found.otherwise)
-        self._answer.value = f"{begun}<p>{said}</p>" if begun else f"<p><b>{said}</b></p>"
+        self._tell(begun, found.otherwise, IN_ALL if not found.brings and of_rows else "")
+
+    def _tell(self, *sentences: str) -> None:
+        """The answer to the question that was asked last, which is its heading."""
+        said = "".join(f"<p>{html.escape(each)}</p>" for each in sentences if each)
+        self._answer.value = f"<h4>{html.escape(self._heading)}</h4>{said}"
 
     def ask(self, kind: str | None) -> None:
         """Simulate again with one more node of a type, or with the job alone."""
@@ -466,7 +474,9 @@ class OtherwiseRow:
             self._refuse(error)
             return
         self.forget()
-        self._asked = asked
+        self._asked, self._heading = asked, self._alone.description
+        if kind is not None:
+            self._heading = f"{self._more.description} ({kind})"
         self._wait(True)
         self._cancel.disabled = False
         self._say("", "Simulating again ...")
@@ -497,8 +507,7 @@ class OtherwiseRow:
         self._asked = None
         self._wait(False)
         if message["kind"] == "done":
-            text = asked.answered(message["run"], float(message["wall_s"])).text()
-            self._answer.value = f"<p><b>{html.escape(text)}</b></p>"
+            self._tell(asked.answered(message["run"], float(message["wall_s"])).text())
             self._say("", "")
         elif message["kind"] == "cancelled":
             self._say("", "Cancelled.")

@@ -33,11 +33,11 @@ PROPERTIES: Mapping[str, str] = {
     "cluster.network_gbps": "Network",
 }
 """Properties in the words of the tables; others are named as in a scenario's file."""
-TRYING, NO_ROW = "being tried", "none to show"
+TRYING, NO_ROW = "each row that is met is being left out, to see what changes", "none to show"
 """Said in the place of the decisive row until rows have been tried, so that nothing moves then; and without one."""
 DECISIVE = (
-    "The row that changes this very decision when it is loosened a little or left out. A dual tells what the objective "
-    "gains: that of another row may be larger, and who runs where stays as it is."
+    "The row that changes this very decision, all before as it was, when it is loosened a little or left out. A dual "
+    "tells what the objective gains: that of another row may be larger, and who runs where stays as it is."
 )
 SOLVED = ("model", "assembly")
 """Who made a decision by solving a problem."""

@@ -8,13 +8,14 @@ changed programme from that decision on); all others are binding, not decisive.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from workbench.analysis.explanation.compose import is_elastic, is_mixed
+from workbench.analysis.explanation.course import held_in_words
 from workbench.analysis.rows.relax_and_without import answer_with, stand_in
 from workbench.analysis.rows.stated import SolvedStatement, of_decision
 from workbench.base.card import card, folded
@@ -42,6 +43,8 @@ MOST_ELSE = 1024.0
 """A parameter is raised, or lowered, by at most this factor."""
 MOST: Mapping[str, float] = {"deadline": 8.0}
 """The same of those that a plan's length grows with."""
+WHOLE = ("reward", "deadline")
+"""What is another in the whole run when it is tried; all else from the decision on."""
 RELAXED = 0.1
 """By how much a row is relaxed before it is left out, relative to its right side, at least to 1."""
 
@@ -52,7 +55,8 @@ Verdict = Literal["cause", "binding, not decisive", "binding, not tried"]
 
 
 class TriedRow(NamedTuple):
-    """A row that is met. says: in words; what: was done to it; then: who would have the GPU (empty: nobody)."""
+    """A row that is met. says: in words; what: was done to it; then: who would have the GPU (empty: nobody); becomes:
+    of the job in question, and of the GPU, in words."""
 
     row: str
     tag: str
@@ -61,6 +65,7 @@ class TriedRow(NamedTuple):
     verdict: Verdict
     what: str = ""
     then: str = ""
+    becomes: str = ""
 
 
 @dataclass(frozen=True)
@@ -153,7 +158,7 @@ def chain(
     links = (*first, *told.links)
     return Chain(
         run.scheduler, slot.gpu, slot.accelerator, slot.at_s, slot.job, asked,
-        _summary(slot, asked, told, rows), links, rows, otherwise, solves,
+        _summary(slot, asked, told, rows, question), links, rows, otherwise, solves,
     )  # fmt: skip
 
 
@@ -166,40 +171,33 @@ class DecisiveRow(NamedTuple):
 
 
 def decisive_row(run: Run, job: str, at: float) -> DecisiveRow | None:
-    """The row of the solved problem that decides where a job is at `at` seconds: that another would have its first GPU,
-    or if it waits, that it would run, were the row relaxed or left out.
+    """The row of the solved problem that decides where a job is at `at` seconds: that it would have other GPUs or none,
+    or if it waits would run, were the row relaxed or left out.
 
     None where the job is not there, where no problem was solved and where no row can be tried. Simulates the run again
     up to then for each row that is met, at most `2 * MOST_ROWS` times. Raises as `chain` does.
     """
-    timeline = run.timeline
+    job_at = JobAtTime(run, job, at)
+    if job_at.state not in (*HOLDS, "waiting"):
+        return None
+    timeline, machines = run.timeline, run.scenario.cluster.machines
     mine = ((timeline["job"] == job) | (timeline["with_job"] == job)) & (timeline["kind"] != "sync")
     held = timeline[mine & (timeline["start_s"] <= at) & (timeline["end_s"] > at)]
-    if held.empty:
-        return _keeps_waiting(run, job, at)
-    slot = SlotAtTime(run, f"{held['node'].iloc[0]}/{held['slot'].iloc[0]}", at)
-    rows = tuple(_Question(slot, None).rows(_asked(slot, None)))
-    return _first_of(rows, "none of them alone puts another job there", _told)
+    gpus = [f"{node}/{slot}" for node, slot in zip(held["node"], held["slot"], strict=True)]
+    gpus += [f"{node.name}/0" for node in machines if node.accelerator in job_at.needs] or [f"{machines[0].name}/0"]
+    rows = tuple(_Question(SlotAtTime(run, gpus[0], at), None, job).rows(job))
+    held_now = held_in_words(job_at)
+    return _first_of(rows, f"{job} {f'stays on {held_now}' if held_now else 'still waits'}")
 
 
-def _keeps_waiting(run: Run, job: str, at: float) -> DecisiveRow | None:
-    """The row without which a job that waits would run."""
-    job_at = JobAtTime(run, job, at)
-    if job_at.state != "waiting":
-        return None
-    could = (node for node in run.scenario.cluster.machines if node.accelerator in job_at.needs)
-    node = next(could, run.scenario.cluster.machines[0])
-    rows = tuple(_Question(SlotAtTime(run, f"{node.name}/0", at), None, waits=job).rows(job))
-    return _first_of(rows, "none of them alone lets it run", lambda row: _told(row, f"{job} would run"))
-
-
-def _first_of(rows: tuple[TriedRow, ...], none: str, told: Callable[[TriedRow], str]) -> DecisiveRow | None:
-    """The first decisive row, in words; or that there is no single one."""
+def _first_of(rows: tuple[TriedRow, ...], still: str) -> DecisiveRow | None:
+    """The first decisive row, in words; or that there is no single one, and what is then."""
     first = next(iter(_decisive(rows)), None)
     if first is not None:
-        return DecisiveRow(first.row, told(first))
-    tried = any(row.verdict == "binding, not decisive" for row in rows)
-    return DecisiveRow("", f"no single row, as {none}") if tried else None
+        return DecisiveRow(first.row, _told(first))
+    tried = [row for row in rows if row.verdict == "binding, not decisive"]
+    among = "" if len(tried) == len(rows) else f" of the {len(tried)} that were tried"
+    return DecisiveRow("", f"no single row{among}: whichever is loosened or left out, {still}") if tried else None
 
 
 def _asked(slot: SlotAtTime, job: str | None) -> str:
@@ -256,8 +254,7 @@ def _rows_links(question: _Question, rows: tuple[TriedRow, ...]) -> tuple[Link, 
         parts += [f"{said}: {'; '.join(_told(row) if row in decisive else row.row for row in mine)}"] if mine else []
     parts += [f"{counted(len(rows) - MOST_ROWS, 'row')} more, not tried"] if len(rows) > MOST_ROWS else []
     why = f" None was tried: {question.without_rows}." if question.without_rows else ""
-    made = format_duration(question.made_s, parts=2)
-    text = f"Rows that are met in the problem solved at {made}. {'. '.join(parts)}.{why}"
+    text = f"Rows that are met in the problem solved at {question.made}. {'. '.join(parts)}.{why}"
     return (Link("rows", text, tuple(Fact(f"({row.tag}) {row.row}: {row.text}", row.verdict) for row in rows)),)
 
 
@@ -267,20 +264,23 @@ def _decisive(rows: tuple[TriedRow, ...]) -> list[TriedRow]:
     return [row for row in causes if row.what != "without it"] or causes[:1]
 
 
-def _told(row: TriedRow, then: str = "") -> str:
-    """A row by its name, what it says, and what would be otherwise: by default who would have the GPU."""
-    then = then or f"{row.then or 'nobody'} would have this GPU"
+def _told(row: TriedRow) -> str:
+    """A row by its name, what it says, and what would be otherwise."""
     named, how = f"{row.row}{f', {row.says}' if row.says else ''}", row.what.replace("without it", "left out")
-    return f"{named} ({how}, the decision is another: {then})"
+    return f"{named} ({how}: {row.becomes})"
 
 
-def _summary(slot: SlotAtTime, asked: str, explained: Explained, rows: tuple[TriedRow, ...]) -> str:
+def _summary(
+    slot: SlotAtTime, asked: str, explained: Explained, rows: tuple[TriedRow, ...], question: _Question | None
+) -> str:
     """One sentence."""
     when, where = format_duration(slot.at_s, parts=2), f"{slot.gpu} ({slot.accelerator})"
     if slot.is_down:
         return f"{where} is down at {when}."
     first = next(iter(_decisive(rows)), None)
-    decisive = f"; decisive: {_in_words(first)}" if first else ""
+    shares = "" if question is None or slot.job or not question.divides else f"the shares of time of {question.made}"
+    about = f", for {shares} and not for who is there now" if shares else ""
+    decisive = f"; decisive{about}: {_in_words(first)}" if first else ""
     if rows and not first and not any(row.verdict == "binding, not tried" for row in rows):
         decisive = "; no single row is decisive"
     if slot.job:
@@ -316,15 +316,17 @@ def _why_not(slot: SlotAtTime, name: str) -> str:
 
 
 class _Question:
-    """A GPU at a time, and the run made again to ask what would have been there; or whether `waits`, a job, would have
-    run anywhere."""
+    """A GPU at a time, and the run made again to ask what would have been there; or where `job` would have been."""
 
-    def __init__(self, slot: SlotAtTime, belief: Beliefs | None, waits: str = "") -> None:
-        self._slot, self._belief, self._waits = slot, belief, waits
+    def __init__(self, slot: SlotAtTime, belief: Beliefs | None, job: str = "") -> None:
+        self._slot, self._belief, self._job = slot, belief, job
         self._is = self._seen(slot)
         self._owner = scheduler_of(slot.run)
         self._first = self._again()
-        self.made_s = 0.0
+        self._about = ""
+        decided = self._first.decided
+        self.made = format_duration(0.0 if decided is None else decided.snapshot.now_s, parts=2)
+        self.divides = decided is not None and decided.decision.shares is not None
         self.without_rows = ""
 
     def _again(self, **changed: Any) -> Replay:
@@ -334,10 +336,8 @@ class _Question:
         return SlotAtTime(again.run, self._slot.gpu, min(self._slot.at_s, again.run.end_s))
 
     def _seen(self, slot: SlotAtTime) -> str:
-        """What is asked about: who has the GPU, or the job if it runs."""
-        if not self._waits:
-            return slot.unit
-        return self._waits if slot.of(self._waits).state in HOLDS else ""
+        """What is asked about: who has the GPU, or what the job has; empty for nobody, and nothing."""
+        return held_in_words(slot.of(self._job)) if self._job else slot.unit
 
     # Rows ------------------------------------------------------------------------------------------------------------
 
@@ -346,14 +346,14 @@ class _Question:
         decided = self._first.decided
         if decided is None:
             return
-        self.made_s = decided.snapshot.now_s
+        self._about = self._job or self._slot.job or asked
         try:
             statement = of_decision(self._slot.run, self._first)
         except InputError as error:
             if self._owner.route(self._slot.run.knobs).kind != "algorithm":
                 self.without_rows = str(error.value)
             return
-        about = {self._slot.job, asked, self._slot.accelerator} if not self._waits else {self._waits}
+        about = {self._slot.job, asked, self._slot.accelerator} if not self._job else {self._job}
         count = len(statement.compiled.rows)
         met = [n for n in np.flatnonzero(statement.limits.tight).tolist() if statement.limits.owner[n] < count]
         met.sort(key=lambda number: not about & set(statement.index(number).split(",")))
@@ -366,9 +366,10 @@ class _Question:
         """Why no row can be tried; empty where they can: with no row changed the same unit is there."""
         if "algorithm" in statement.note:
             return statement.note
-        then = self._unit_with(statement, "", 0.0)
-        if then is None:
+        slot = self._with(statement, "", 0.0)
+        if slot is None:
             return "what carries it out goes by its own steps, not by the model's answer"
+        then = self._seen(slot)
         return "" if then == self._is else f"decided again with no row changed, {then or 'nobody'} is there"
 
     def _tried(self, statement: SolvedStatement, number: int) -> TriedRow:
@@ -377,18 +378,29 @@ class _Question:
         by = RELAXED * max(1.0, abs(statement.limits.right.item(number)))
         for change, what in ((by, f"relaxed by {short_number(by)}"), (math.inf, "without it")):
             try:
-                then = self._unit_with(statement, named.row, change)
+                slot = self._with(statement, named.row, change)
             except (UnboundedError, InfeasibleError):
                 continue  # there is no best answer then
-            if then is None:
+            if slot is None:
                 continue  # what is best then cannot be carried out
+            then = self._seen(slot)
             if then != self._is:
-                return named._replace(verdict="cause", what=what, then=then)
+                return named._replace(verdict="cause", what=what, then=then, becomes=self._becomes(slot))
             named = named._replace(verdict="binding, not decisive", what=what, then=then)
         return named
 
-    def _unit_with(self, statement: SolvedStatement, row: str, by: float) -> str | None:
-        """Who has the GPU if, from the decision on, a row is relaxed, and all else stays as near as it can.
+    def _becomes(self, slot: SlotAtTime) -> str:
+        """What the job in question does, and who has the GPU if that is not said with it."""
+        job_at = slot.of(self._about)
+        now, was = held_in_words(job_at), held_in_words(self._slot.of(self._about))
+        does = f"{'stay' if now == was else 'run'} on {now}" if now else "have no GPU"
+        says = f"{self._about} would {'be done' if job_at.state == 'finished' else does}"
+        if slot.has(self._about) or (self._job and not was):
+            return says
+        return f"{says}, and {slot.unit or 'nobody'} would have {slot.gpu}"
+
+    def _with(self, statement: SolvedStatement, row: str, by: float) -> SlotAtTime | None:
+        """The GPU if, from the decision on, a row is relaxed, and all else stays as near as it can.
 
         None for a scheduler that cannot go by that, and where no GPUs are there for what it then wants.
         """
@@ -411,7 +423,7 @@ class _Question:
             again = self._again(choose=lambda number: other if number >= since else self._owner)
         except (SolverFailedError, InvalidDecision, InputError):
             return None
-        return self._seen(self._at(again)) if answered else None
+        return self._at(again) if answered else None
 
     # What would make it run ------------------------------------------------------------------------------------------
 
@@ -427,16 +439,25 @@ class _Question:
             "wait": self._waited_s(job) > 0,
         }
         names = [name for name, counts in read.items() if counts]
-        solves, tried = 0, []
+        solves = 0
         for left, name in enumerate(names, start=1 - len(names)):
             found = self._bisected(job, name, MOST_SOLVES - solves + left)  # the later ones are tried once, too
             solves += found.solves
             if found.factor is not None:
-                return self._would(job, name, found.factor), solves
-            tried.append(WORDS[name])
-        what = " or ".join([*filter(None, [", ".join(tried[:-1])]), tried[-1]])
+                how = (
+                    " in the whole run"
+                    if name in WHOLE
+                    else f" from the decision of {self.made} on, all before as it was"
+                )
+                return f"{self._would(job, name, found.factor)}{how}.", solves
+        whole = [WORDS[name] for name in names if name in WHOLE]
+        anew = ", which computes shares of time anew" if self.divides else ""
+        before = f"With all as it was before the decision of {self.made}{anew}"
+        what = f"no {_or([WORDS[name] for name in names if name not in WHOLE])} from then on"
+        what += f" and no {_or(whole)} in the whole run" if whole else ""
         most = math.floor(MOST_ELSE / 100) * 100  # as people say it
-        return f"No {what} that was tried (up to {most} times as large or as small) would bring {job} there.", solves
+        tried = f"that was tried (up to {most} times as large or as small)"
+        return f"{before}, {what} {tried} would bring {job} there.", solves
 
     def _waited_s(self, job: str) -> float:
         """How long a job had waited when what is in force was decided."""
@@ -450,22 +471,22 @@ class _Question:
         then = f"{job} would have {self._slot.gpu if gpus == 1 else f'{count} {kind}'} then"
         if name == "weight":
             old = self._slot.of(job).spec.weight
-            return f"{then} with a weight of {short_number(old * factor)} in place of {old:g}."
+            return f"{then} with a weight of {short_number(old * factor)} in place of {old:g}"
         if name == "price":
-            return f"{then} had it to pay only {short_number(100 * factor)} % of the price."
+            return f"{then} had it to pay only {short_number(100 * factor)} % of the price"
         if name == "steps":
-            return f"{then} with {short_number(100 * factor)} % of the steps that it has left."
+            return f"{then} with {short_number(100 * factor)} % of the steps that it has left"
         if name == "wait":
             shown = [format_duration(self._waited_s(job) * times, parts=2) for times in (1.0, factor)]
-            return f"{then} had it waited {shown[1]} in place of {shown[0]}."
+            return f"{then} had it waited {shown[1]} in place of {shown[0]}"
         what = "rewards" if name == "reward" else "deadlines"
         times = "times as large" if name == "reward" else "times as far off"
-        return f"{then} had it come with {what} {short_number(factor)} {times}."
+        return f"{then} had it come with {what} {short_number(factor)} {times}"
 
     def _bisected(self, job: str, name: str, most: int) -> _Found:
         """The smallest factor at which it is there, to within what so many decisions tell apart."""
         limit = MOST.get(name, MOST_ELSE)
-        since = 0 if name in ("reward", "deadline") else self._first.since  # it was told them when it came
+        since = 0 if name in WHOLE else self._first.since  # it was told them when it came
         sign = -1 if name in ("price", "steps") else 1
 
         def there(exponent: float) -> bool:
@@ -479,8 +500,7 @@ class _Question:
                 )
             except InfeasibleError:
                 return False  # there is no schedule at all then
-            now = self._at(again).now
-            return now is not None and job in (now["job"], now["with_job"])
+            return self._at(again).has(job)
 
         if not there(1.0):
             return _Found(None, 1)
@@ -500,6 +520,10 @@ def _near(problem: StatedProblem, shares: Shares | None) -> Mapping[str, FloatAr
     nothing, any_will_do = np.zeros(len(shares.types)), np.full(len(shares.types), math.nan)
     rows = [decided.get(u, nothing if {*members(u)} <= there else any_will_do) for u in problem.data.units]
     return {"share": np.concatenate(rows) if rows else np.zeros(0)}
+
+
+def _or(names: Sequence[str]) -> str:
+    return " or ".join([*filter(None, [", ".join(names[:-1])]), names[-1]])
 
 
 class _Found(NamedTuple):

@@ -71,6 +71,10 @@ class SlotAtTime:
         """The job, the first of a pair; empty if nobody has it."""
         return "" if self.now is None else str(self.now["job"])
 
+    def has(self, job: str) -> bool:
+        """Whether a job has it, alone or in a pair."""
+        return self.now is not None and job in (self.now["job"], self.now["with_job"])
+
     @property
     def is_down(self) -> bool:
         """Whether its node is down."""

@@ -150,7 +150,9 @@ def test_the_job_alone_and_cancel(work: Waiter) -> None:
     row._alone.click()
     assert [job["name"] for job in work.asked[-1][0]["scenario"]["jobs"]] == ["vision"]
     work.answer()
-    assert "With no other job on the cluster vision would have GPUs at 0 s" in row._answer.value
+    assert row._answer.value.startswith(
+        "<h4>Without the other jobs?</h4><p>With no other job on the cluster vision would"
+    )
     row._alone.click()
     row._cancel.click()
     assert row._said.text == "Cancelled." and not row._alone.disabled and work.cancelled > 0
@@ -173,9 +175,13 @@ def test_why_not_on_faster_gpus_and_what_would_make_it_run_now(work: Waiter, mon
         "game is not on v100, 2 times as fast for it: it had had nothing of its share of k80 since 30 min, when shares"
         in said
     )
-    assert said.endswith("that was tried (up to 1000 times as large or as small) would bring game there.</p>")
+    assert said.startswith("<h4>Why not on faster GPUs?</h4><p>At 45 min game is not on v100")
+    assert "With all as it was before the decision of 30 min, which computes shares of time anew, no weight" in said
+    assert said.endswith("would bring game there.</p><p>" + explain_page.IN_ALL + "</p>"), "as the page Model shows"
     page._otherwise._now.click()
-    assert "game runs on 1 k80 of slow-0" in page._otherwise._answer.value
+    said = page._otherwise._answer.value
+    assert said.startswith("<h4>What would make it run now?</h4><p>") and "game runs on 1 k80 of slow-0" in said
+    assert "faster" not in said, "the former answer is gone"
     page._job.value = "vision"
     page._at.value = "45 min"
     page._otherwise._now.click()
@@ -205,14 +211,14 @@ def test_what_is_being_tried_has_its_place_from_the_start(work: Waiter, monkeypa
     page.look_at("", "fast-0/1", 2700.0)
     page.opened()
     before = page._answer.value
-    assert "<ol class='wb-links'><li><b>Rows</b>: being tried.</li>" in before
+    assert "<ol class='wb-links'><li><b>Rows</b>: each row that is met is being left out" in before
     late.pop()()
     after = page._answer.value
     assert "<b>Rows</b> that are met in the problem solved at 30 min" in after
-    assert after.count("<li>") == before.count("<li>") and "being tried" not in after
+    assert after.count("<li>") == before.count("<li>") and "being left out" not in after
     page._job.value = "game"
     before = page._answer.value
-    assert ">Decisive</span>:</b> being tried.</p>" in before
+    assert ">Decisive</span>:</b> each row that is met is being left out, " in before
     late.pop()()
     assert ">Decisive</span>:</b> job_time[game], " in page._answer.value
     assert page._answer.value.count("<p") == before.count("<p")

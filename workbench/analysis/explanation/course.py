@@ -48,13 +48,17 @@ def in_short(job_at: JobAtTime, binding: str) -> str:
     if job_at.state == "waiting":
         does = "waits for its next task" if job_at.tasks and job_at.spans else "waits"
     elif job_at.state in HOLDS:
-        kinds = {node.name: node.accelerator for node in job_at.run.scenario.cluster.machines}
-        held = listed(f"{gpus} {kinds[node]} of {node}" for node, gpus in job_at.held.items())
-        does = f"{DOES[job_at.state]} on {held}"
+        does = f"{DOES[job_at.state]} on {held_in_words(job_at)}"
     else:
         return headline(job_at)
     how_long = "from then on" if since == at else f"since {since}"
     return f"At {at} {job_at.job} {does}, {how_long}{f': {binding}' if binding else ''}."
+
+
+def held_in_words(job_at: JobAtTime) -> str:
+    """The GPUs that a job has, `1 k80 of slow-0`."""
+    kinds = {node.name: node.accelerator for node in job_at.run.scenario.cluster.machines}
+    return listed(f"{gpus} {kinds[node]} of {node}" for node, gpus in job_at.held.items())
 
 
 def _why_none(job_at: JobAtTime) -> str:
