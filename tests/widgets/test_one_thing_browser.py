@@ -81,7 +81,7 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     )
     wait_for_text(page, ".wb-gains", "pays?; on average")
     page.mouse.up()
-    right = float(page.locator(".wb-row-right .widget-readout").inner_text())
+    right = float(page.locator(".wb-row-number input").input_value())
     expect(page.locator(".wb-outdated")).to_contain_text(f"In every decision: capacity[v100] <= {right:g} in place")
     wait_for_text(page, ".wb-rows", f"In this decision: With .* .capacity.v100.. <= {right:g} in place")
     scene(page, "one-thing-dragged", GANTT)

@@ -37,6 +37,7 @@ from widgets.work.kernel import PATIENCE_S as HERE_S
 from widgets.work.process import process_work
 from widgets.work.thread import ThreadWork
 from widgets.work.work import Message, Workplace, when_idle
+from workbench.analysis.metrics.rounds import who_decided
 from workbench.base.errors import InputError, WorkbenchError
 from workbench.scenario.scenario import Scenario, SchedulerEntry
 from workbench.scheduling.declared_room import Room
@@ -416,8 +417,10 @@ class Lab(LabShell[LabSetting]):
         self._scenario.light(lit)
 
     def _edited(self, run: Run, before: Run | None, words: str) -> None:
-        """A row of the page Model is another in every decision of a run, or as it was."""
+        """A row of the page Model is another in every decision of a run, or as it was; the status says which."""
         self._results.look_at(run, before, words)
+        if self.state == "done":
+            self._bar.say("done", self._summary if before is None else f"Solved again, changed: {who_decided(run)}.")
 
     # Work ------------------------------------------------------------------------------------------------------------
 

@@ -36,7 +36,7 @@ MOST_JOBS = 10
 """Runs of more jobs are not solved again on the page."""
 STEPS = 20
 """From a right side to either end of its slider, which is as far off as it is large, at least 1; from nothing to a
-number of the model."""
+number of the model. The field beside it takes any number."""
 MORE = 4
 """To what more than a whole number its slider goes, at least."""
 PICK = "Pick a row: what it is about lights up; its right side or a number in it can be dragged, or it is switched off."
@@ -100,8 +100,12 @@ class RowsPanel:
         self._what = w.Dropdown(options=[RIGHT], layout={"width": "11em"}, tooltip="What the slider changes")
         self._what.add_class("wb-row-what")
         self._what.observe(lambda _: self._on_what(), "value")
-        self._right = w.FloatSlider(continuous_update=True, readout_format=".4g", layout={"width": "15em"})
-        self._right.add_class("wb-row-right")
+        # A slider for each number, over a list: one whose ends move says the number that it is pushed to.
+        self._right, self._slides = _slider([0.0], 0.0, RIGHT), w.Box()
+        self._value = 0.0
+        self._number = w.Text(continuous_update=False, layout={"width": "6.5em"}, tooltip="Any number can be typed")
+        self._number.add_class("wb-row-number")
+        self._number.observe(lambda _: self._on_typed(), "value")
         self._on = w.Checkbox(description="in force", indent=False, layout={"width": "6.5em"})
         self._on.add_class("wb-row-on")
         self._back = w.Button(description="As it was", icon="undo", layout={"width": "auto"})
@@ -110,12 +114,11 @@ class RowsPanel:
         self._as_code.add_class("wb-row-as-code")
         self._code = w.Textarea(layout={"width": "97%", "height": "min(17em, 21vh)", "display": "none"})
         self._code.add_class("wb-row-code")
-        self._right.observe(lambda _: self._on_change(), "value")
         self._on.observe(lambda _: self._on_change(), "value")
         self._back.on_click(lambda _: self._set(self._as_it_is()))
         self._as_code.observe(lambda _: self._show_code(), "value")
         self._which = w.HTML()
-        tools = w.HBox([self._which, self._on, self._what, self._right, self._back, self._as_code])
+        tools = w.HBox([self._which, self._on, self._what, self._slides, self._number, self._back, self._as_code])
         tools.add_class("wb-tools")
         self._tray = w.VBox([tools, self._said, self._code])
         self._tray.add_class("wb-row-tray")
@@ -299,20 +302,47 @@ class RowsPanel:
     def _edit(self) -> Edit | None:
         """What slider and switch say."""
         found = self._as_it_is()
-        return found and replace(found, after=float(self._right.value) if self._on.value else None)
+        return found and replace(found, after=self._value if self._on.value else None)
 
     def _set(self, edit: Edit | None) -> None:
         """Bring slider and switch to what they are for, and ask."""
         if edit is None:
             return
-        low, high, step = _ends(edit)
+        before, self._right = self._right, _slider(_offered(edit), edit.before, str(self._what.value))
+        self._right.observe(lambda change: self._take(change["new"]), "value")
+        self._slides.children = [self._right]
+        before.unobserve_all("value")
+        for part in (before.style, before.layout, before):
+            part.close()
         self._quiet = True
-        ends = {"min": low, "max": high}
-        for name in ("max", "min") if low > self._right.max else ("min", "max"):
-            setattr(self._right, name, ends[name])
-        self._right.step = step
-        self._right.value, self._on.value = edit.before, edit.after is not None
-        self._on.disabled = isinstance(edit, NumberEdit)
+        self._value, self._number.value = edit.before, _written(edit.before)
+        self._on.value, self._on.disabled = edit.after is not None, isinstance(edit, NumberEdit)
+        self._quiet = False
+        self._on_change()
+
+    def _on_typed(self) -> None:
+        """A number was typed: any, also beyond the ends of the slider, which goes to the nearest of its own."""
+        edit = self._as_it_is()
+        if self._quiet or edit is None:
+            return
+        whole, text = isinstance(edit, NumberEdit) and edit.whole, self._number.value.strip()
+        try:
+            value = edit.before if text == _written(edit.before) else float(text)
+            if not math.isfinite(value) or (whole and not value.is_integer()):
+                raise ValueError
+        except ValueError:
+            expected = f"expected a {'whole ' if whole else ''}number, got {text!r}"
+            self._said.value = f"<p class='wb-note' role='alert'>{html.escape(expected)}</p>"
+            return
+        self._take(value)
+
+    def _take(self, value: float) -> None:
+        """The number is another; slider and field both show it."""
+        if self._quiet:
+            return
+        self._quiet, self._value = True, float(value)
+        self._number.value = _written(value)
+        self._right.value = min((number for _, number in self._right.options), key=lambda each: abs(each - value))
         self._quiet = False
         self._on_change()
 
@@ -320,7 +350,7 @@ class RowsPanel:
         """The row has another right side, or is switched."""
         if self._quiet:
             return
-        self._right.disabled = not self._on.value
+        self._right.disabled = self._number.disabled = not self._on.value
         edit = self._edit()
         if edit is None or self._of is None:
             return
@@ -400,16 +430,37 @@ def cell(edit: Edit, run: Run) -> str:
     return "\n".join(["from widgets import CompareLab", edit.code(), "", *lines, ""])
 
 
-def _ends(edit: Edit) -> tuple[float, float, float]:
-    """The ends of the slider for what is dragged, and its step."""
+def _slider(numbers: Sequence[float], value: float, name: str) -> w.SelectionSlider:
+    """One over these; name: for a screen reader."""
+    found = w.SelectionSlider(
+        options=[(_written(number), number) for number in numbers],
+        value=value,
+        description=name,
+        readout=False,
+        continuous_update=True,
+        layout={"width": "12em"},
+    )
+    found.add_class("wb-row-right")
+    return found
+
+
+def _written(value: float) -> str:
+    """A number as it is typed."""
+    return f"{value:.6g}"
+
+
+def _offered(edit: Edit) -> list[float]:
+    """The numbers that the slider of what is dragged has, that which it is among them; rising."""
     before = edit.before
     if isinstance(edit, NumberEdit) and edit.whole:
-        return min(before, 1.0), before + max(MORE, before), 1.0
+        low, high = round(min(before, 1.0)), round(before + max(MORE, before))
+        return sorted({before, *map(float, range(low, high + 1, math.ceil((high - low) / (2 * STEPS))))})
     if isinstance(edit, NumberEdit) and before:
-        ends = sorted((before / STEPS, 2 * before))
-        return ends[0], ends[1], abs(before) / STEPS
-    far = max(1.0, abs(before))
-    return before - far, before + far, far / STEPS
+        numbers = sorted(before * (place / STEPS) for place in range(1, 2 * STEPS + 1))
+    else:
+        far = max(1.0, abs(before))
+        numbers = [before + far * (place / STEPS) for place in range(-STEPS, STEPS + 1)]
+    return [number if number == before else float(f"{number:.12g}") for number in numbers]
 
 
 def _default(run: Run, name: str) -> object:

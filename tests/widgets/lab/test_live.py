@@ -22,6 +22,7 @@ import workbench
 from tests.widgets.lab.support import Waiter, run, until
 from widgets import GavelLab
 from widgets.editors.knob_panel import KnobPanel
+from widgets.lab.rows_panel import STEPS
 from widgets.lab.words import first_cost
 from widgets.parts.assets import vega_bundle
 from widgets.work.kernel import KernelWork
@@ -89,12 +90,15 @@ def change_a_row(lab: GavelLab) -> None:
     for name, jobs in (("job_time[game]", ["game"]), ("capacity[v100]", ["vision", "game", "translation"])):
         rows._list.picked = next(at for at, text in enumerate(names) if text.endswith(name))
         assert results._gantt.view.selected == jobs
-    assert results._gantt.view.params["gpus"] == ["v100"] and (rows._right.min, rows._right.max) == (0.0, 4.0)
+    assert results._gantt.view.params["gpus"] == ["v100"] and [each for _, each in rows._right.options][
+        :: 2 * STEPS
+    ] == [0.0, 4.0]
     rows._right.value = 1.0
     there = "&quot;no more GPUs of a type than there are&quot; (capacity[v100])"
     assert f"In this decision: With {there} &lt;= 1 in place of 2: " in rows._said.value
     assert "pay" in results.compared.said.value and results.compared.before is before
     assert "In every decision: capacity[v100] &lt;= 1 in place of 2." in results._note.value
+    assert lab.status.startswith("Solved again, changed: ") and lab.state == "done"
     rows._as_code.value = True
     code, given = rows._code.value.split("\n\n\nbeside = CompareLab(")
     assert given.startswith("'preset:start_here', [('gavel.max_min_fairness', {'round_s': 600.0}), ('mine', ")
@@ -108,6 +112,7 @@ def change_a_row(lab: GavelLab) -> None:
     rows._on.value = False
     rows._back.click()
     assert rows._said.value == "" and results._run is before and results._note.value == ""
+    assert lab.status.startswith("Done: ")
     results.select("game")
     assert results._gantt.view.selected == "game" and results._gantt.view.params["gpus"] is None
     assert [names[at] for at in rows._list.marked][:2] == ["(2) job_time[game]", "(3) capacity[v100]"]

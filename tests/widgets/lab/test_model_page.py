@@ -12,7 +12,7 @@ import workbench
 from tests.widgets.lab.support import Waiter, solve
 from widgets import GavelLab, HadarLab
 from widgets.lab import rows_panel
-from widgets.lab.rows_panel import RowsPanel
+from widgets.lab.rows_panel import RIGHT, RowsPanel
 from widgets.lab.steps import steps
 from workbench.analysis.rows.stated import solved
 from workbench.scheduling.notation import values
@@ -169,9 +169,29 @@ def test_a_number_of_a_row_is_dragged_and_the_cell_says_the_same(monkeypatch: py
     panel.show(run, 2700.0)
     panel._list.picked = [row[0] for row in panel._list.rows].index("(ours) epigraph[game]")
     assert {"Right side", "weight (game)", "scale factor (game)"} < {*panel._what.options}
+    panel._right.value = 1.0
+    assert looked
     panel._what.value = "weight (game)"
-    assert (panel._right.value, panel._right.min, panel._right.max, panel._on.disabled) == (1.0, 0.05, 2.0, True)
+    assert looked.pop() == (run, None, "") and looked.clear() is None, "to choose a number is to change none"
+    numbers = [number for _, number in panel._right.options]
+    assert (panel._right.value, panel._number.value, panel._on.disabled) == (1.0, "1", True)
+    assert (numbers[0], numbers[-1]) == (0.05, 2.0)
+    closed = panel._right
+    for name in (RIGHT, "weight (game)"):
+        panel._what.value = name
+        closed.value = closed.options[0][1]  # what a page says of a slider that is no longer there
+    assert not looked and panel._said.value == ""
+    panel._number.value = "two"
+    assert not looked and "expected a number, got &#x27;two&#x27;" in panel._said.value
+    panel._number.value = "5"
+    assert looked.pop()[2] == "In every decision: weight[game] times 5 (here 5 in place of 1)."
+    assert panel._right.value == 2.0, "beyond its end"
+    panel._number.value = "-1"
+    assert "weight[game]" in panel._said.value
+    looked.clear()
+    panel._right.value = 1.95
     panel._right.value = 2.0
+    looked[:] = looked[-1:]
     [(then, before, words)] = looked
     assert before is run and words == "In every decision: weight[game] times 2 (here 2 in place of 1)."
     assert "In this decision: With &quot;weight&quot; (weight[game]) 2 in place of 1" in panel._said.value
@@ -181,6 +201,6 @@ def test_a_number_of_a_row_is_dragged_and_the_cell_says_the_same(monkeypatch: py
     assert workbench.simulate(run.scenario, "mine").timeline.equals(then.timeline)
     assert not then.timeline.equals(run.timeline)
     panel._back.click()
-    assert looked[-1] == (run, None, "") and panel._right.value == 1.0
+    assert looked[-1] == (run, None, "") and panel._right.value == 1.0 and panel._number.value == "1"
     panel._what.value = "Right side"
     assert not panel._on.disabled
