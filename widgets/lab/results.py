@@ -79,7 +79,7 @@ HINTS = {
     "Tasks": "Each task, and the barriers of rounds",
     "Leases": "The leases of each job, and its deadlines",
 }
-CLICK = "Click a bar to follow its job, or an empty place by GPU to ask why nobody has it."
+CLICK = "Click a bar: Model and Why are about its job then. Or click an empty place by GPU to ask why nobody has it."
 TOGETHER, FEW = "all on one axis", 2
 """How to see all signals at once, which is how up to so many of one magnitude are shown at first."""
 
@@ -322,14 +322,15 @@ class Results:
         self._note.value = "".join(f"<p class='wb-note'>{html.escape(line)}</p>" for line in lines)
 
     def _on_pick(self, picked: Mapping[str, Any]) -> None:
-        """A click in the picture: its job is selected, and the page Why has the GPU, or the job, at that time."""
-        self.select(picked.get("job") or None)
-        drawing = self._gantt.drawing
+        """A click in the picture: its job is selected, and the pages Model and Why have the GPU, or the job, then."""
+        job, drawing = picked.get("job") or None, self._gantt.drawing
         if self._run is None or drawing is None or drawing.axis_s is None or "x" not in picked:
+            self.select(job)
             return
         at_s = min(max(picked["x"] * drawing.axis_s, 0.0), self._run.end_s)
         gpu = drawings().gpu_at(self._run, picked["y"]) if self._by.value == "By GPU" else ""
         here = SlotAtTime(self._run, gpu, at_s).now if gpu else None
+        self.select(job or (str(here["job"]) or None if here is not None else None))  # a line may stand on the bar
         self._show_job("" if here is None else f"{gpu} from {_time(here['start_s'])} to {_time(here['end_s'])}")
         job = self._selected or ""
         self.explained.look_at(job, gpu, at_s)

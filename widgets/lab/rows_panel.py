@@ -40,6 +40,7 @@ number of the model. The field beside it takes any number."""
 MORE = 4
 """To what more than a whole number its slider goes, at least."""
 PICK = "Pick a row: what it is about lights up; its right side or a number in it can be dragged, or it is switched off."
+ANOTHER = "Click a bar in the picture for another job or time."
 RIGHT, WEIGHT = "Right side", "weight"
 """What can be dragged of a row: what is asked for most, of the numbers in it, is the weight."""
 READ = "Slack: what is left of it, nothing where it binds. Dual: what the objective gains per unit more on the right."
@@ -527,7 +528,7 @@ def _head(table: pd.DataFrame, run: Run, at_s: float, job: str | None, weights: 
     about, (made_s, until_s) = table.attrs, _in_force(table, run)
     when, at, until = (format_duration(time_s, parts=2) for time_s in (made_s, at_s, until_s))
     holds = f"still holds at {at}, until {until}" if made_s < at_s < until_s else f"in force until {until}"
-    marked = "" if job is None else f" Marked: the rows of {job}."
+    marked = f" {'' if job is None else f'Marked: the rows of {job}. '}{ANOTHER}"
     weighed = f" A job's weight is a number in its row {weights}." if weights else ""
     objective = f"{short_number(float(about['objective']))} {about['unit'].removeprefix('1')}".strip()
     what = titled(f"{about['formulation']}, objective {objective}", about["formulation"])

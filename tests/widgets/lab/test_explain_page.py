@@ -109,7 +109,10 @@ def test_after_a_click_on_a_bar_why_is_about_its_job_then(work: Waiter) -> None:
     results, page = lab._results, lab._results.explained
     results._gantt.view.picked = {"job": "game", "x": 45.0, "y": 0.5}
     assert page._job.value == "game" and page.moment_s == 45 * 60
+    results._gantt.view.picked = {"job": "", "x": 45.0, "y": 1.5}
+    assert page._job.value == ("gpu", "fast-0/1")
     results._gantt.view.picked = {"job": "", "x": 45.0, "y": 0.5}
+    assert page._job.value == "translation", "what stands on a bar is no empty place"
     results._gantt.view.picked = {"job": "game", "x": 46.0, "y": 0.5}
     assert page._job.value == "game", "also after a GPU was asked about"
 
