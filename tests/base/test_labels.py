@@ -25,6 +25,7 @@ KNOBS = {knob.name: knob for found in (*schedulers(), *formulations(), *ESTIMATO
         ("learning_rate", "GPU-hours", "Learning rate (GPU-hours)"),
         ("gpus", "GPUs", "GPUs"),
         ("f", "1", "f"),
+        ("size_class", "", "Class"),
     ],
 )
 def test_a_name_becomes_a_label(name, unit, label):

@@ -124,10 +124,11 @@ def _scale(name: str, largest: float) -> _Scale:
 
 
 def _measure(name: str, unit: str) -> str:
-    """The head of a row: the measure with its unit, and what it means on hover."""
+    """The head of a row: the measure with its unit, and what it means on hover, with which way is better."""
     behind = f" <span class='wb-note'>({html.escape(unit)})</span>" if unit else ""
-    meaning = html.escape(metric(name).definition, quote=True)
-    return f"<span class='wb-meaning' title='{meaning}'>{html.escape(metric(name).label)}</span>{behind}"
+    found = metric(name)
+    meaning = html.escape(found.definition + (f"; {found.better} is better" if found.better else ""), quote=True)
+    return f"<span class='wb-meaning' title='{meaning}'>{html.escape(found.label)}</span>{behind}"
 
 
 def _beside(deviation: float, pair: str) -> str:

@@ -10,12 +10,15 @@ _SPELT = {
     "be": "best-effort",
 }
 """How words of names are written, where not in small letters."""
+_CALLED = {"size_class": "class"}
+"""Names that say less than what they stand for: a class of jobs may be by their deadlines."""
 _PLURAL = re.compile(r"[A-Za-z]{2,}s")
 
 
 def words_of(name: str) -> str:
     """A name as words, without its unit of seconds: `slo_lease_s` is `SLO lease`."""
-    return " ".join(_SPELT.get(word, word) for word in name.removesuffix("_s").split("_"))
+    words = _CALLED.get(name, name).removesuffix("_s").split("_")
+    return " ".join(_SPELT.get(word, word) for word in words)
 
 
 def label_of(name: str, unit: str = "") -> str:

@@ -130,7 +130,7 @@ JOBS = Table(
         Column("gpus", "GPUs asked for", "GPUs", "int"),
         Column("weight", "weight", "", "float"),
         Column("entity", "entity, else empty"),
-        Column("size_class", "size class, else empty"),
+        Column("size_class", "class, by size or kind of deadline, else empty"),
         Column("arrival_s", "arrival", "s", "float"),
         Column("first_start_s", "first start, missing if it never ran", "s", "float"),
         Column("finish_s", "completion, missing if unfinished", "s", "float"),

@@ -45,7 +45,7 @@ PER_JOB = Table(
         Column("job", "job"),
         Column("model", "model"),
         Column("gpus", "GPUs asked for", "GPUs", "int"),
-        Column("size_class", "size class, else empty"),
+        Column("size_class", "class, by size or kind of deadline, else empty"),
         Column("entity", "entity, else empty"),
         Column("weight", "weight", "", "float"),
         Column("arrival_s", "arrival", "s", "float"),

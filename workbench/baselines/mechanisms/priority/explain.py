@@ -89,7 +89,7 @@ def _links(job_at: JobAtTime, block: pd.DataFrame | None, known: ByType | None) 
     rule = _rule(job_at).partition("priority = ")[2].rstrip(".")
     rank = Link(
         "rank",
-        f"Rank in the round of {format_duration(call.time_s, parts=2)}, {rule}: "
+        f"Rank in the round of {format_duration(call.time_s, parts=2)}, larger first, {rule}: "
         + _few([f"{n + 1}. {name} on {kind}: {numbers[n]}" for n, (_, name, kind) in enumerate(ranks)]),
         tuple(Fact(f"priority of {name} on {kind}", value) for value, name, kind in ranks),
     )  # fmt: skip
