@@ -420,7 +420,9 @@ class Lab(LabShell[LabSetting]):
         """A row of the page Model is another in every decision of a run, or as it was; the status says which."""
         self._results.look_at(run, before, words)
         if self.state == "done":
-            self._bar.say("done", self._summary if before is None else f"Solved again, changed: {who_decided(run)}.")
+            self._bar.say(
+                "done", self._summary if before is None else f"Solved again with the row changed: {who_decided(run)}."
+            )
 
     # Work ------------------------------------------------------------------------------------------------------------
 

@@ -40,6 +40,9 @@ number of the model. The field beside it takes any number."""
 MORE = 4
 """To what more than a whole number its slider goes, at least."""
 PICK = "Pick a row: what it is about lights up; its right side or a number in it can be dragged, or it is switched off."
+MOVES = " What moves: "
+"""Where a text of a change begins to say which variables do: folded, so that the rest is seen at once."""
+STAYS = "The rows below have the numbers of the decision as it was."
 ANOTHER = "Click a bar in the picture for another job or time."
 RIGHT, WEIGHT = "Right side", "weight"
 """What can be dragged of a row: what is asked for most, of the numbers in it, is the weight."""
@@ -104,7 +107,7 @@ class RowsPanel:
         # A slider for each number, over a list: one whose ends move says the number that it is pushed to.
         self._right, self._slides = _slider([0.0], 0.0, RIGHT), w.Box()
         self._value = 0.0
-        self._number = w.Text(continuous_update=False, layout={"width": "6.5em"}, tooltip="Any number can be typed")
+        self._number = w.Text(continuous_update=False, layout={"width": "5em"}, tooltip="Any number can be typed")
         self._number.add_class("wb-row-number")
         self._number.observe(lambda _: self._on_typed(), "value")
         self._on = w.Checkbox(description="in force", indent=False, layout={"width": "6.5em"})
@@ -382,7 +385,8 @@ class RowsPanel:
         if isinstance(answer, WorkbenchError):
             self._said.value = f"<p class='wb-note'>{html.escape(refusal(answer))}</p>"
         else:
-            lines = [f"In this decision: {answer.change.text()}"]
+            said, _, moves = answer.change.text().partition(MOVES)
+            lines = [f"In this decision: {said}"]
             if isinstance(answer.run, WorkbenchError):
                 wrong = answer.run
                 lines.append(
@@ -392,8 +396,9 @@ class RowsPanel:
             elif answer.run.timeline.equals(run.timeline):
                 binds = isinstance(edit, RowEdit) and self._binds()
                 lines.append("In the whole run no bar moves: binding, not decisive." if binds else "No bar moves.")
-            lines.append("The rows below have the numbers of the decision as it was.")
-            self._said.value = "".join(f"<p>{html.escape(line)}</p>" for line in lines)
+            more = f"<details><summary>{STAYS} What moves</summary><p>{html.escape(moves)}</p></details>"
+            shown = "".join(f"<p>{html.escape(line)}</p>" for line in lines)
+            self._said.value = shown + (more if moves else f"<p>{STAYS}</p>")
             if not isinstance(answer.run, WorkbenchError):
                 self._is_edited = True
                 self._edited(answer.run, run, f"In every decision: {edit.words}.")
@@ -439,7 +444,7 @@ def _slider(numbers: Sequence[float], value: float, name: str) -> w.SelectionSli
         description=name,
         readout=False,
         continuous_update=True,
-        layout={"width": "12em"},
+        layout={"width": "8em"},
     )
     found.add_class("wb-row-right")
     return found

@@ -195,6 +195,7 @@ def test_a_number_of_a_row_is_dragged_and_the_cell_says_the_same(monkeypatch: py
     [(then, before, words)] = looked
     assert before is run and words == "In every decision: weight[game] times 2 (here 2 in place of 1)."
     assert "In this decision: With &quot;weight&quot; (weight[game]) 2 in place of 1" in panel._said.value
+    assert "share[game,v100] " in panel._said.value.partition("<details>")[2], "folded"
     panel._as_code.value = True
     space: dict[str, object] = {}
     exec(panel._code.value.split("\n\nbeside")[0], space)
