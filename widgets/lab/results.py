@@ -523,9 +523,9 @@ class Results:
         wanted = (self._shown, job, until_s, signal)
         if self._drawn.get(name) == wanted:
             return
-        self._drawn[name] = wanted
         look = self._look(job=job, at_s=until_s, signal=signal)
         self._pages[name].show(drawings().PAGES[name](look), self._selected)
+        self._drawn[name] = wanted
 
     def _offer_signals(self, names: list[str], together: bool) -> None:
         """The choice of the chart Signals; what was chosen stays if it is there. together: all are shown at first."""
