@@ -13,6 +13,10 @@ Jobs that have all that they can ever have are at levels that rounding may make 
 then say no more than that: those of other jobs, and reduced costs, are rounding beside them. So a price counts as far
 as it proves how little its job can rise: next to nothing, or, where none does, less than the test of
 `gavel.bottleneck` counts as a rise. Where none proves that either, a phase ends with this test.
+
+(ours) Where a job has two speeds that differ by a millionth, levels of others are a million times as uncertain as its
+own: its rows are stated by what it loses (`NearSpeeds`), each phase adds up what its levels may be off by, and levels
+that may be off by more than `SURE` are refused. Presets have no such jobs, and their programmes are unchanged.
 """
 
 from __future__ import annotations
@@ -63,6 +67,16 @@ ROUNDING = 1e-12
 OVERSTEPPED = 1e-9
 """How far a programme may overstep a limit. A job whose speeds on two types differ by 1e-3 turns 1e-7 of its time, what
 HiGHS allows by itself, into 1e-4 of a GPU for others, and their levels are then beyond what is possible."""
+
+NEAR, SAME = 1e-5, 1e-12
+"""Relative differences of two speeds between which a job counts as one whose type matters to others much more than to
+it (`NearSpeeds`); closer ones are rounding."""
+
+LAST, EPSILON = 1e-15, 1e-16
+"""Parts of a level that its last digits may be, and that each of its roundings is."""
+
+SURE = 1e-5
+"""What levels of jobs with `NearSpeeds` may be off by, by their prices; of the largest level, if that is above 1."""
 
 RISE = 1e-5
 """Who could rise by this part of its cap at most is bottlenecked; a column that could have no more is closed."""
@@ -170,6 +184,100 @@ class LevelCourse:
         return start + (stop - start) * max(0.0, min(1.0, (value - there) / (then - there)))
 
 
+@dataclass(frozen=True, eq=False)
+class NearSpeeds:
+    """How the rows of jobs with two speeds that differ by a millionth, say, are stated: by what is lost (ours).
+
+    Such a job's level settles to a millionth who of the others has a GPU of which type: 1e-9 too much or too little of
+    it is 1e-3 of a GPU for others, and that is what a solver may overstep. So its row `throughput(m, X) >= t_m` is
+    stated as `(y - y_j) X_j + ... + y s <= y - t_m`, with y the faster of the two speeds and s the time that is left,
+    over the difference of the two. It is the same row, its time row added, and all numbers are of the order of 1.
+
+    job: (near,) positions; speed: (near,) y, per unit of time and in levels x GPUs, and gap: the difference, 0 and 1
+    for who has no such speeds on the columns that are open now.
+    """
+
+    job: IntArray
+    speed: FloatArray
+    gap: FloatArray
+
+    @classmethod
+    def of(cls, job: IntArray, entry_job: IntArray, speed: FloatArray) -> NearSpeeds:
+        """Of these jobs, from what the entries that are open give per unit of time; each (entries,)."""
+        order = np.lexsort((-speed, entry_job))
+        of, speed = entry_job[order], speed[order]
+        faster, gap = speed[:-1], speed[:-1] - speed[1:]
+        near = (of[1:] == of[:-1]) & (speed[1:] > 0) & (gap > SAME * faster) & (gap < NEAR * faster)
+        most = np.zeros(int(max(of.max(initial=-1), job.max(initial=-1))) + 1)
+        least = np.ones(len(most))
+        at = np.flatnonzero(near)
+        at = at[np.argsort(-(gap[at] / faster[at]), kind="stable")]  # the closest last, which stays
+        most[of[at]], least[of[at]] = faster[at], gap[at]
+        return cls(job, most[job], least[job])
+
+    @classmethod
+    def jobs(cls, entry_job: IntArray, speed: FloatArray) -> IntArray:
+        """Positions of the jobs that have such speeds."""
+        every = np.unique(entry_job)
+        return every[cls.of(every, entry_job, speed).speed > 0]
+
+    def restated(self, programme: Programme) -> tuple[Programme, FloatArray]:
+        """The programme of a phase with these rows and a column of time left for each; (columns,) a unit of each.
+
+        Columns are stretched so that no entry in a row of levels is above 1.
+        """
+        matrix, (height, width) = programme.matrix, programme.matrix.shape
+        time_row, own_row = programme.rows["job_time"][self.job], programme.rows["level"][self.job]
+        step, near = int(programme.columns["step"][0]), len(self.job)
+        row, column = matrix.indices.astype(np.int64), np.repeat(np.arange(width), np.diff(matrix.indptr))
+        of_time, of_own = np.full(height, -1), np.full(height, -1)
+        of_time[time_row] = of_own[own_row] = np.arange(near)
+        timed, own = of_time[row] >= 0, of_own[row] >= 0
+        part, place = of_own[row[own]], column[own]
+        key = np.concatenate([of_time[row[timed]] * width + column[timed], part * width + place])
+        spent = -self.speed[of_time[row[timed]]] * matrix.data[timed]
+        every, at = np.unique(key, return_inverse=True)
+        value = np.zeros(len(every))
+        value[at[timed.sum() :]] = matrix.data[own]  # each once: no rounding but that of one difference
+        np.add.at(value, at[: timed.sum()], spent)
+        which, where = np.divmod(every, width)
+        value /= self.gap[which]
+        left = width + np.arange(near)
+        found = Columns.of(
+            np.concatenate([row[~own], own_row[which], time_row, own_row]),
+            np.concatenate([column[~own], where, left, left]),
+            np.concatenate([matrix.data[~own], value, np.ones(near), -self.speed / self.gap]),
+            (height, width + near),
+        )
+        column = np.repeat(np.arange(width + near), np.diff(found.indptr))
+        level, largest = np.isin(found.indices, own_row) | (column == step), np.ones(width + near)
+        largest[step] = 0.0  # all of a step's entries may be below 1
+        np.maximum.at(largest, column[level], np.abs(found.data[level]))
+        unit = 1.0 / largest
+        found = replace(found, data=found.data * unit[column])
+        row_lower, time = programme.row_lower.copy(), programme.row_upper[time_row]
+        row_lower[own_row] = (row_lower[own_row] - (1 + LAST) * self.speed * time) / self.gap
+        row_lower[time_row[self.speed > 0]] = time[self.speed > 0]
+        return replace(
+            programme,
+            cost=np.append(programme.cost, np.zeros(near)),
+            matrix=found,
+            row_lower=row_lower,
+            lower=np.append(programme.lower, np.zeros(near)) / unit,
+            upper=np.append(programme.upper, np.full(near, np.inf)) / unit,
+            columns={**programme.columns, "left": left},
+        ), unit
+
+    def reached(self, programme: Programme, values: FloatArray) -> FloatArray:
+        """(near,) levels x GPUs of a solution, by what is lost: all of the time at `speed`, less that."""
+        matrix, step = programme.matrix, int(programme.columns["step"][0])
+        column = np.repeat(np.arange(matrix.shape[1]), np.diff(matrix.indptr))
+        terms = np.where(column == step, 0.0, matrix.data * values[column])
+        own = np.bincount(matrix.indices, terms, minlength=matrix.shape[0])[programme.rows["level"][self.job]]
+        found: FloatArray = self.speed * programme.row_upper[programme.rows["job_time"][self.job]] + self.gap * own
+        return found
+
+
 Make = Callable[[LevelInstance], Programme]
 """The programme of an iteration with these levels and weights, as `water_filling` states it."""
 
@@ -211,21 +319,29 @@ class _Phases:
         self.alone = self.gain * data.count[e.job] / (1.0 + within)
         self.closed = np.zeros(data.limit.size, dtype=bool)
         self.programmes, self.solve_s = 0, 0.0
+        self.spent = (1.0 + within) * np.ones(len(self.job))
+        self.near_jobs = NearSpeeds.jobs(self.job, self._speeds())
+        self.near, self.unit, self.unsure = self._near(), np.ones(1), np.zeros(jobs)
         self.large = SIMPLEX_UP_TO < jobs <= BY_A_PART_UP_TO and not len(data.pairs) and data.merged is None
         method: Method = "simplex" if jobs <= SIMPLEX_UP_TO or self.large else "ipm"
         self.solver = solver if solver.method in ("simplex", "ipm") else replace(solver, method=method)
         self.kept: KeptProgramme | None = None
         self.shares: FloatArray | None = None
 
+    def _speeds(self) -> FloatArray:
+        """(entries,) what each gives per unit of time, in levels x GPUs."""
+        return self.gain * self.data.gang[self.job] / self.spent
+
     def run(self) -> dict[str, FloatArray]:
         """Raise the levels until every job is done; returns the values of the last programme."""
         values: dict[str, FloatArray] = {}
         while True:
-            cap = self._caps()
-            self.done |= cap - self.level <= WHOLE * cap
+            cap, self.near = self._caps(), self._near()
+            self.done |= cap - self.level <= WHOLE * self._span(cap)
             if self.done.all():
                 return values
             self._close_slower(cap)
+            self.near = self._near()
             values = self._phase(LevelCourse(self.rule, self.data.gang, self.level, cap, self.done))
 
     def inside(self, solver: Solver) -> dict[str, FloatArray]:
@@ -242,6 +358,20 @@ class _Phases:
         np.maximum.at(cap, self.job, np.where(self.closed[self.column], 0.0, self.alone))
         return cap
 
+    def _near(self) -> NearSpeeds:
+        """On the columns that are not closed."""
+        if not len(self.near_jobs):
+            return NearSpeeds(self.near_jobs, np.zeros(0), np.ones(0))
+        rest = ~self.closed[self.column]
+        return NearSpeeds.of(self.near_jobs, self.job[rest], self._speeds()[rest])
+
+    def _span(self, cap: FloatArray) -> FloatArray:
+        """(jobs,) what a part of each level is measured by: its cap, or as much less as two near speeds differ."""
+        span = cap.copy()
+        close = self.near.speed > 0
+        span[self.near.job[close]] *= self.near.gap[close] / self.near.speed[close]
+        return span
+
     def _close_slower(self, cap: FloatArray) -> None:
         """Close the columns on which a job at its cap can have no time: by rounding it has, on a type hardly slower."""
         most, level = cap[self.job], self.level[self.job]
@@ -253,24 +383,30 @@ class _Phases:
         until, programme, point, price = self._follow(course, self._guess(course))
         values = programme.values(point)
         self.shares = np.maximum(values["share"], 0.0).reshape(self.data.limit.shape)
-        before, self.level = self.level, np.minimum(course.at(until), self.data.normalised(self.shares))
+        reached = self.data.normalised(self.shares)
+        if len(self.near_jobs):  # no more than in the time that there is
+            reached /= np.maximum(1.0, self.data.job_time(self.shares) / self.data.count)
+        reached[self.near.job] = self.near.reached(programme, point.values / self.unit) / self.data.gang[self.near.job]
+        before, self.level = self.level, np.minimum(course.at(until), reached)
         self._close(programme, point, price, self.level - before)
         return values
 
     def _follow(self, course: LevelCourse, until: float) -> tuple[float, Programme, Point, FloatArray]:
         """The last time of the course that is possible, and what says so; until: any time of it, to begin with."""
-        start, most = self.level, course.end
+        start, most, near = self.level, course.end, bool(len(self.near_jobs))
         while True:
             way = course.at(until) - start
             programme, point, part, price = self._try(way)
-            possible = part >= 1.0 - WHOLE
+            possible = part >= 1.0 - (10 * LAST if near else WHOLE)
             most_gained = part * float(price @ way)  # but for rounding, where a cap that is just reached has the price
-            last = course.reaches(price, most_gained * (1 + WHOLE) if possible else most_gained, most)
+            last = course.reaches(price, most_gained * (1 + WHOLE) if possible and not near else most_gained, most)
             if possible and last <= until * (1 + WHOLE):
-                return until, programme, point, price
+                return last if near else until, programme, point, price
             if last <= WHOLE * until:
                 return 0.0, programme, point, price
             if not possible and not last < until:
+                if part >= 1.0 - WHOLE:
+                    return until, programme, point, price
                 raise SolverFailedError(NAME, f"a way of which {part:g} is possible", "a shorter one")
             until, most = min(last, FURTHER * until) if possible else last, last
 
@@ -289,7 +425,7 @@ class _Phases:
             few, times = replace(few, workers=self.data.workers * by_few / used), LATER * times
         part = _Phases(few, self.rule.only(rows), self.make, self.test, self.solver)
         part.level, part.closed = self.level[rows], self.closed.reshape(self.data.limit.shape)[rows].ravel()
-        cap = part._caps()
+        cap, part.near = part._caps(), part._near()
         part.done = self.done[rows] | (cap - part.level <= WHOLE * cap)
         if part.done.all():
             return course.end
@@ -304,6 +440,8 @@ class _Phases:
         """How large a part of a way up from the levels is possible, and the prices of levels that say why no more."""
         largest, gang = float(way.max()), self.data.gang
         programme = self._programme(gang * way / largest, self.level)
+        if len(self.near_jobs):
+            programme, self.unit = self.near.restated(programme)
         if self.kept is None:
             self.kept = KeptProgramme(programme, self.solver.without_presolve().to_within(OVERSTEPPED))
             if self.large and way[part_of(len(way))].any():
@@ -313,13 +451,17 @@ class _Phases:
         try:
             point = self.kept.solve()
         except (InfeasibleError, SolverFailedError):  # it cannot be kept so closely
+            if len(self.near_jobs):
+                programme = self._lowered(programme)
             self.kept = KeptProgramme(programme, self.solver.without_presolve())
             point = self.kept.solve()
         self.report = point.solved
         self.programmes += 1
         self.solve_s += point.solved.solve_s
-        assert point.duals is not None
+        assert point.duals is not None and point.reduced is not None
         price = np.maximum(-point.duals[programme.rows["level"]], 0.0) * gang
+        price[self.near.job] /= self.near.gap
+        point = replace(point, values=point.values * self.unit, reduced=point.reduced / self.unit)
         return programme, point, float(programme.values(point)["step"][0]) / largest, price
 
     def _programme(self, active: FloatArray, level: FloatArray) -> Programme:
@@ -351,6 +493,28 @@ class _Phases:
         )
         return without_implied_limits(ready)
 
+    def _lowered(self, programme: Programme) -> Programme:
+        """The same with the levels of `near` jobs as much lower as they may have been overstepped."""
+        self.unsure[self.near.job] += OVERSTEPPED * self.near.gap / self.data.gang[self.near.job]
+        lower = programme.row_lower.copy()
+        lower[programme.rows["level"][self.near.job]] -= OVERSTEPPED
+        return replace(programme, row_lower=lower)
+
+    def _check(self, price: FloatArray, gap: float, stuck: BoolArray) -> None:
+        """Add what the levels may be off by after a phase, and refuse them where that is more than `SURE`.
+
+        No level can rise beyond what the prices say: all of them together by `gap`, and by what the levels of before
+        are off by times their prices. stuck: (jobs,) whose levels can rise by `gap` over their price at most.
+        """
+        pace = self.rule.weights(self.done) / self.data.gang
+        unsure = self.unsure + EPSILON * self.level
+        if float(price @ pace) > 0:
+            self.unsure += pace * (gap + float(price @ unsure)) / float(price @ pace)
+        self.unsure[stuck] += gap / price[stuck]
+        most = float(self.unsure.max())
+        if not most <= SURE * max(1.0, float(self.level.max())):
+            raise SolverFailedError(NAME, f"levels that may be off by {most:.1g}", f"at most {SURE:g}")
+
     def _close(self, programme: Programme, point: Point, price: FloatArray, risen: FloatArray) -> None:
         """Complementary slackness: a level with a price cannot rise, a column with a reduced cost cannot leave 0.
 
@@ -359,17 +523,20 @@ class _Phases:
         """
         assert point.reduced is not None
         cap = self._caps()
-        worth = price * cap
-        left = max(0.0, point.solved.value - float(price @ risen)) + ROUNDING * float(worth.sum())
+        worth = price * self._span(cap)
+        gap = max(0.0, point.solved.value - float(price @ risen))
+        left = gap + (10 * LAST if len(self.near_jobs) else ROUNDING) * float((price * cap).sum())
         stuck = ~self.done & (RISE * worth > left)
         closed = ~self.closed & (RISE * -point.reduced[programme.columns["share"]] > left)
-        reached = ~self.done & (cap - self.level <= WHOLE * cap)
+        reached = ~self.done & (cap - self.level <= WHOLE * self._span(cap))
         if not (stuck.any() or closed.any() or reached.any()):
             stuck = ~self.done & (SLACK * worth > left)
         if not (stuck.any() or closed.any() or reached.any()):
             stuck = self.test(self.now.at(level=self.level, active=self.rule.weights(self.done)))
             if not (stuck.any() or (risen > RISE * cap).any()):
                 raise SolverFailedError(NAME, "a phase of water filling without a bottleneck", "at least one")
+        if len(self.near_jobs):
+            self._check(price, gap, stuck & (price > 0))
         self.done |= stuck
         self.closed |= closed
 

@@ -41,10 +41,10 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
-from workbench.base.errors import InputError
+from workbench.base.errors import InputError, Words
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge
-from workbench.papers.gavel.algorithms.water_filling_phases import NAME, RisingRule, phases
+from workbench.papers.gavel.algorithms.water_filling_phases import NAME, NEAR, SAME, RisingRule, phases
 from workbench.papers.gavel.formulations import bottleneck
 from workbench.papers.gavel.formulations.allocation import (
     NOTHING_MORE,
@@ -66,7 +66,9 @@ from workbench.scheduling.modelling import parameter, pyo, renumber
 from workbench.scheduling.reference_shares import equal_share
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import (
+    InfeasibleError,
     Programme,
+    SolveError,
     Solver,
     SolveReport,
     SolverFailedError,
@@ -383,7 +385,13 @@ class IteratedFilling(ShareFormulation[Data]):
         merge = known.merged_alike(known.relative())
         merge = merge if how == "prices" and options.method != "interior" else merge.each()
         merge_s = time.perf_counter() - began
-        found = self._by_prices(merge.posed, knobs, options) if how == "prices" else fill(merge.posed, how, options)
+        try:
+            found = self._by_prices(merge.posed, knobs, options) if how == "prices" else fill(merge.posed, how, options)
+        except (InfeasibleError, SolverFailedError) as error:
+            told = nearly_as_fast(known, how, error)
+            if told is None:
+                raise
+            raise told from error
         levels = merge.numbers(found.by_job["levels"])
         shares = reached(known, merge.shares(found.shares), levels)
         solved = replace(found.solved, objective=objective(known, shares), build_s=found.solved.build_s + merge_s)
@@ -434,6 +442,30 @@ class IteratedFilling(ShareFormulation[Data]):
     ) -> Result:
         """Shares, levels and normalised throughput (true speeds in both forms)."""
         return feasible(None, "max", "1", values(data, shares, by_job))
+
+
+def nearly_as_fast(data: HierarchicalInstance, how: str, error: SolveError) -> SolverFailedError | None:
+    """An error that names a job with two speeds so near that rounding is large for others; None without such a job."""
+    row, faster, slower, gap = closest_speeds(data)
+    if not gap < NEAR:
+        return None
+    where = f"{data.jobs[row]} on {data.types[slower]} slower than on {data.types[faster]}"
+    got = f"{where} by {gap:.0e} only: {error.value}"
+    instead = "" if how == "prices" else f"; or {BOTTLENECK.name}=prices"
+    return SolverFailedError(NAME, Words(got), f"speeds that are equal or differ by {NEAR:g} at least{instead}")
+
+
+def closest_speeds(data: AllocationInstance) -> tuple[int, int, int, float]:
+    """The job, its faster type and its slower one whose speeds differ least without being equal, and by what part."""
+    order = np.argsort(-data.speed, axis=1, kind="stable")
+    speed = np.take_along_axis(data.speed, order, axis=1)
+    faster, slower = speed[:, :-1], speed[:, 1:]
+    gap = (faster - slower) / np.where(faster > 0, faster, 1.0)
+    gap[(slower <= 0) | (gap <= SAME)] = np.inf
+    if not gap.size:
+        return 0, 0, 0, np.inf
+    row, place = np.unravel_index(int(gap.argmin()), gap.shape)
+    return int(row), int(order[row, place]), int(order[row, place + 1]), float(gap[row, place])
 
 
 def reached(data: HierarchicalInstance, shares: FloatArray, level: FloatArray) -> FloatArray:
