@@ -313,9 +313,9 @@ def test_a_type_that_is_hardly_slower(seed, size, apart):
 def test_levels_that_rounding_may_have_moved_are_refused(monkeypatch):
     data = with_a_type_that_is_hardly_slower(2775, *LARGE)
     monkeypatch.setattr(water_filling_phases, "SURE", 1e-10)
-    with pytest.raises(SolverFailedError, match="j7 on b slower than on c by 4e-07 only: levels that may be off by"):
+    with pytest.raises(SolverFailedError, match="of j7 that differ by 4e-07 only: levels that may be off by"):
         allocate(data)
-    with pytest.raises(SolverFailedError, match=r"j2 on b slower than on c by 2e-07 only: .*; or bottleneck=prices"):
+    with pytest.raises(SolverFailedError, match=r"of j2 that differ by 2e-07 only: .*; or bottleneck=prices"):
         ENTITIES.run(with_a_type_that_is_hardly_slower(2600, *LARGE), {"bottleneck": "test"})
 
 

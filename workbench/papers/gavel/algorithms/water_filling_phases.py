@@ -278,6 +278,13 @@ class NearSpeeds:
         return found
 
 
+def near_speeds(data: AllocationInstance) -> NearSpeeds:
+    """Of the jobs that have them, alone or in pairs."""
+    e = data.entries
+    speed = data.gang[e.job] * e.steps_per_s / data.equal[e.job]
+    return NearSpeeds.of(NearSpeeds.jobs(e.job, speed), e.job, speed)
+
+
 Make = Callable[[LevelInstance], Programme]
 """The programme of an iteration with these levels and weights, as `water_filling` states it."""
 

@@ -44,7 +44,7 @@ import numpy as np
 from workbench.base.errors import InputError, Words
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge
-from workbench.papers.gavel.algorithms.water_filling_phases import NAME, NEAR, SAME, RisingRule, phases
+from workbench.papers.gavel.algorithms.water_filling_phases import NAME, NEAR, RisingRule, near_speeds, phases
 from workbench.papers.gavel.formulations import bottleneck
 from workbench.papers.gavel.formulations.allocation import (
     NOTHING_MORE,
@@ -386,7 +386,11 @@ class IteratedFilling(ShareFormulation[Data]):
         merge = merge if how == "prices" and options.method != "interior" else merge.each()
         merge_s = time.perf_counter() - began
         try:
-            found = self._by_prices(merge.posed, knobs, options) if how == "prices" else fill(merge.posed, how, options)
+            if how == "prices":
+                found = self._by_prices(merge.posed, knobs, options)
+            else:
+                found = fill(merge.posed, how, options)
+                self._compare(merge.posed, found.by_job["levels"], knobs)
         except (InfeasibleError, SolverFailedError) as error:
             told = nearly_as_fast(known, how, error)
             if told is None:
@@ -397,6 +401,16 @@ class IteratedFilling(ShareFormulation[Data]):
         solved = replace(found.solved, objective=objective(known, shares), build_s=found.solved.build_s + merge_s)
         shares = check(data, self.spread(data, shares, knobs), self.name)
         return replace(found, shares=shares, solved=solved, by_job={"levels": levels})
+
+    def _compare(self, known: HierarchicalInstance, levels: FloatArray, knobs: Knobs) -> None:
+        """Hold levels against those by prices where rounding may have moved them; raises SolverFailedError."""
+        if not len(near_speeds(known).job) or stood_in():
+            return
+        with watched():
+            others = self._by_prices(known, knobs, Solver()).by_job["levels"]
+        off = float(np.abs(levels - others).max())
+        if not off <= bottleneck.SLACK * max(1.0, float(others.max())):
+            raise SolverFailedError(NAME, f"levels that are {off:.1g} from those by prices", "equal ones")
 
     def _by_prices(self, known: HierarchicalInstance, knobs: Knobs, solver: Solver) -> DividedTime:
         """In phases; who watches is told of the last iteration that they ask for, as it is stated."""
@@ -446,26 +460,13 @@ class IteratedFilling(ShareFormulation[Data]):
 
 def nearly_as_fast(data: HierarchicalInstance, how: str, error: SolveError) -> SolverFailedError | None:
     """An error that names a job with two speeds so near that rounding is large for others; None without such a job."""
-    row, faster, slower, gap = closest_speeds(data)
-    if not gap < NEAR:
+    near = near_speeds(data)
+    if not len(near.job):
         return None
-    where = f"{data.jobs[row]} on {data.types[slower]} slower than on {data.types[faster]}"
-    got = f"{where} by {gap:.0e} only: {error.value}"
+    gap = near.gap / near.speed
+    got = f"two speeds of {data.jobs[near.job[gap.argmin()]]} that differ by {gap.min():.0e} only: {error.value}"
     instead = "" if how == "prices" else f"; or {BOTTLENECK.name}=prices"
     return SolverFailedError(NAME, Words(got), f"speeds that are equal or differ by {NEAR:g} at least{instead}")
-
-
-def closest_speeds(data: AllocationInstance) -> tuple[int, int, int, float]:
-    """The job, its faster type and its slower one whose speeds differ least without being equal, and by what part."""
-    order = np.argsort(-data.speed, axis=1, kind="stable")
-    speed = np.take_along_axis(data.speed, order, axis=1)
-    faster, slower = speed[:, :-1], speed[:, 1:]
-    gap = (faster - slower) / np.where(faster > 0, faster, 1.0)
-    gap[(slower <= 0) | (gap <= SAME)] = np.inf
-    if not gap.size:
-        return 0, 0, 0, np.inf
-    row, place = np.unravel_index(int(gap.argmin()), gap.shape)
-    return int(row), int(order[row, place]), int(order[row, place + 1]), float(gap[row, place])
 
 
 def reached(data: HierarchicalInstance, shares: FloatArray, level: FloatArray) -> FloatArray:
