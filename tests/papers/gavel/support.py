@@ -301,3 +301,7 @@ def same_as_golden(model: pyo.ConcreteModel, name: str, folder: Path) -> None:
     model.write(str(written), io_options={"symbolic_solver_labels": True})
     expected, got = load_and_compare_lp_baseline(str(Path(__file__).with_name(name)), str(written))
     assert got == expected
+
+
+def levels(result: Any) -> Any:
+    return np.array(list(result.values["levels"].values()))
