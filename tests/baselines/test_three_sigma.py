@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 from pytest import approx
 
+import workbench
 from tests.baselines.mechanisms.support import given, look, make, on, scenarios
 from tests.baselines.test_edf import slo, with_rewards
 from workbench.analysis.contract_rules.programmes import difference
@@ -231,3 +232,25 @@ def test_every_plan_has_a_status_and_runs_repeat() -> None:
     solved = first.decisions[first.decisions["status"] != ""]
     assert len(solved) > 10 and set(solved["status"]) <= {"optimal", "feasible"}
     assert (solved["gap"].fillna(0.0) <= 0.01 + 1e-9).all()
+
+
+@pytest.mark.usefixtures("own")
+def test_an_own_formulation_decides_in_its_place() -> None:
+    """Unchanged it makes the same run; with a row more the first job starts later, or not by a plan."""
+    shipped = workbench.simulate("preset:chronus_small", "three_sigma", model="pyomo")
+    workbench.formulation("mine", base="three_sigma")(lambda m, data: None)
+    same = workbench.simulate("preset:chronus_small", "mine")
+    for table in ("jobs", "timeline", "events", "signals"):
+        assert getattr(same, table).equals(getattr(shipped, table))
+    assert set(same.decisions["made_by"]) == {"model", "kept"}
+    assert workbench.route("mine").kind == "same programme"
+
+    def not_at_once(m: Any, data: ThreeSigmaInstance) -> None:
+        for job, kind, slot in m.OPTIONS:
+            if job == "nightly" and slot == 0:
+                m.start[job, kind, slot].fix(0)
+
+    workbench.formulation("mine", base="three_sigma")(not_at_once)
+    later = workbench.simulate("preset:chronus_small", "mine")
+    first = [run.jobs.set_index("job")["first_start_s"]["nightly"] for run in (shipped, same, later)]
+    assert first[:2] == [0, 0] and first[2] >= 600

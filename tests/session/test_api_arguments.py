@@ -256,3 +256,18 @@ def test_a_comparison_refuses_a_scheduler_that_is_not_the_one_of_its_name() -> N
     stranger = copy.copy(workbench.find_scheduler("fifo"))
     with pytest.raises(InputError, match="the scheduler that is known as fifo"):
         workbench.compare("preset:start_here", [stranger, "las"])
+
+
+def test_an_argument_that_there_is_not_is_told_with_those_there_are() -> None:
+    asked: dict[Any, tuple[Any, ...]] = {
+        workbench.compare: (["las"],),
+        workbench.sweep: (["las"],),
+        workbench.what_if: ("las", "nodes v100=+1"),
+        workbench.calibrate: (),
+        workbench.marginal_values: (),
+    }
+    for function, given in asked.items():
+        with pytest.raises(InputError, match=rf"{function.__name__}: got workers=2; expected processes=2"):
+            function("preset:start_here", *given, workers=2)
+        with pytest.raises(InputError, match=rf"{function.__name__}: got round_s=720; expected .*processes"):
+            function("preset:start_here", *given, round_s=720)

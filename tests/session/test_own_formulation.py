@@ -409,13 +409,20 @@ def test_where_an_algorithm_decides() -> None:
     declare(lambda m, data: m.risen.deactivate(), base="gavel.bottleneck")
     with pytest.raises(SolverFailedError, match=r"mine: got 'job . at .*; expected above its level, "):
         workbench.solve(five_equal_jobs(), "mine")
-    with pytest.raises(
-        InputError, match="scheduler mine: got a formulation that no scheduler goes by; expected one"
-    ) as told:
+    with pytest.raises(InputError, match=r"scheduler mine: got a formulation of gavel\.bottleneck, by which") as told:
         workbench.simulate(five_equal_jobs(), "mine")
     assert BASE in str(told.value) and "gavel.water_filling" not in str(told.value)
-    with pytest.raises(InputError, match="in hadare an algorithm decides, and no formulation"):
-        workbench.find_scheduler("hadare").with_formulation(workbench.find_formulation("mine"))
+
+
+@pytest.mark.parametrize(
+    ("base", "why"),
+    [("hadar.offline", "Algorithm 2 chooses"), ("allox", "Hungarian"), ("isolated", "closed form"), ("sia", "reduced")],
+)
+def test_a_base_by_which_no_run_goes(base: str, why: str) -> None:
+    declare(lambda m, data: None, base=base)
+    says = rf"scheduler mine: got a formulation of {base}, by which no run goes; expected workbench\.solve alone.*{why}"
+    with pytest.raises(InputError, match=says):
+        workbench.simulate(five_equal_jobs(), "mine")
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scenario.traces.slurm_site import CPU
 from workbench.session.api import load
-from workbench.session.many_runs import Outcome, RunRequest, check_processes, run_all
+from workbench.session.many_runs import Outcome, RunRequest, check_processes, run_all, told_of_arguments
 from workbench.simulation.run import Run
 
 if TYPE_CHECKING:
@@ -325,6 +325,7 @@ def usual_phases(jobs: int) -> int:
     return next((count for most, count in PHASES.items() if jobs <= most), 1)
 
 
+@told_of_arguments
 def calibrate(
     scenario: Scenario | str | Path, scheduler: str = "slurm", *, phases: int | None = None, processes: int = 1
 ) -> Calibration:

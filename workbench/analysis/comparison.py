@@ -25,7 +25,7 @@ from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.estimators.registry import belief_of_all
 from workbench.session.api import WITHOUT, Window, check_window, load, with_usable_schedulers
 from workbench.session.deciding_time import Charge, checked
-from workbench.session.many_runs import Outcome, RunRequest, check_processes, checked_seeds, run_all
+from workbench.session.many_runs import Outcome, RunRequest, check_processes, checked_seeds, run_all, told_of_arguments
 from workbench.session.registry import find_scheduler
 from workbench.simulation.run import Run
 from workbench.simulation.saved_run import is_result_folder
@@ -213,6 +213,7 @@ class Comparison:
         return names
 
 
+@told_of_arguments
 def compare(
     scenario: Scenario | str | Path,
     schedulers: Entries | None = None,

@@ -172,7 +172,9 @@ def _nearest(name: str, names: Sequence[str]) -> list[str]:
     from difflib import get_close_matches
 
     by_small = {known.lower(): known for known in reversed(names)}
-    return [by_small[small] for small in get_close_matches(name.lower(), by_small)]
+    near = get_close_matches(name.lower(), by_small)
+    below = [small for small in by_small if small.startswith(f"{name.lower()}.")]
+    return [by_small[small] for small in near or below[::-1][:3]]
 
 
 def shorten(value: Any, length: int = MOST) -> str:

@@ -278,6 +278,17 @@ def _solver(knobs: Knobs) -> Solver:
     return Solver(gap=float(knobs["gap"]), node_limit=int(knobs["node_limit"]), start=True)
 
 
+def _chosen_by(
+    formulation: Formulation[ThreeSigmaInstance], data: ThreeSigmaInstance, knobs: Knobs
+) -> tuple[IntArray, Result]:
+    """The best options by an own formulation."""
+    found = formulation.run(data, formulation.settle({}) | knobs, _solver(knobs))
+    starts = found.values["starts"]
+    keys = {job: (job, starts[job]["type"], starts[job]["slot"]) for job in data.jobs if starts[job] is not None}
+    chosen = [option for option, job in enumerate(data.job.tolist()) if data.key(option) == keys.get(data.jobs[job])]
+    return np.array(chosen, dtype=np.int64), found
+
+
 class ThreeSigmaScheduler(Scheduler):
     """Plans every cycle; executes the starts of the first slot."""
 
@@ -285,13 +296,15 @@ class ThreeSigmaScheduler(Scheduler):
     title = "3Sigma: MILP over start times, jobs with deadlines not preempted"
     knobs = (ROUND_S, *PROBLEM, GAP, NODE_LIMIT, MODEL)
     uses = frozenset({"arrival_s", "steps", "gpus", "rewards"})
+    formulation = NAME
+    ways = frozenset({MODEL.name})
 
     def route(self, knobs: Knobs) -> Route:
         return Route("same programme", NAME)
 
     def stated(self, snapshot: Snapshot, memory: Memory, knobs: Knobs) -> StatedProblem:
         """The plan of this cycle."""
-        return StatedProblem(ThreeSigma(), from_snapshot(snapshot, knobs).data, knobs, _solver(knobs))
+        return StatedProblem(self.instead or ThreeSigma(), from_snapshot(snapshot, knobs).data, knobs, _solver(knobs))
 
     def timing(self, knobs: Knobs) -> Timing:
         return Timing(float(knobs["round_s"]))
@@ -304,7 +317,10 @@ class ThreeSigmaScheduler(Scheduler):
         began = time.perf_counter()
         planned = from_snapshot(snapshot, knobs)
         build_s = time.perf_counter() - began
-        chosen, solved = choose(planned.data, _solver(knobs), stated=knobs["model"] == "pyomo")
+        if self.instead is None:
+            chosen, solved = choose(planned.data, _solver(knobs), stated=knobs["model"] == "pyomo")
+        else:
+            chosen, solved = _chosen_by(self.instead, planned.data, knobs)
         held = _place(snapshot, planned, chosen)
         leases = snapshot.leases
         gone = frozenset(unit for unit, lease in leases.items() if held.get(str(unit)) != lease.gpus)

@@ -446,8 +446,9 @@ class Scheduler(ABC):
         Raises InputError where the paper's algorithm decides, and no formulation does.
         """
         if not self.formulation:
-            expected = f"nothing in its place: in {self.name} an algorithm decides, and no formulation"
-            raise InputError(f"scheduler {self.name}", formulation.name, expected)
+            got = Words(f"a formulation of {self.name}, by which no run goes")
+            why = self.route(self.settle({})).sentence
+            raise InputError(f"scheduler {formulation.name}", got, f"workbench.solve alone: {why[0].lower()}{why[1:]}")
         found = copy.copy(self)
         found.name, found.title, found.instead = formulation.name, formulation.title, formulation
         found.carried_by = self.carried_by or self.name

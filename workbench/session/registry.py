@@ -171,8 +171,11 @@ def _scheduler_of(formulation: Formulation[Any]) -> Scheduler:
         shared = {each.formulation for each in every}
         bases = [each for room in rooms() for each in room.formulations if each.name in shared]
         names = ", ".join(sorted(each.name for each in bases if each.at_once(each.settle({}))))
-        got = Words("a formulation that no scheduler goes by")
-        raise InputError(f"scheduler {formulation.name}", got, f"one made of {names}")
+        got = Words(f"a formulation of {' and '.join(sorted(shipped))}, by which no run goes")
+        routes = [each.route(each.settle({})) for each in every]
+        why = next((route.sentence for route in routes if route.formulation in shipped), "no scheduler decides by it")
+        expected = f"workbench.solve alone ({why.rstrip('.')}); runs go by those of {names}"
+        raise InputError(f"scheduler {formulation.name}", got, expected)
     return found[0]
 
 

@@ -310,8 +310,9 @@ def test_a_scheduler_of_the_session_takes_part_here_and_in_threads(tmp_path, own
         same(workbench.sweep(SMALL, "test-sweep-draws", seeds=range(4), executor=threads), here)
     same(workbench.sweep(SMALL, "test-sweep-draws", seeds=range(4), store=tmp_path / "s.db"), here)
     for options in ({"processes": 2}, {"dask": "tcp://127.0.0.1:1"}):
-        with pytest.raises(InputError, match="declared in this session"):
-            workbench.sweep(SMALL, "test-sweep-draws", **options)
+        same(workbench.sweep(SMALL, "test-sweep-draws", seeds=range(4), **options), here)
+    beside = workbench.sweep(SMALL, ["test-sweep-draws", "las"], processes=2)
+    same(beside, workbench.sweep(SMALL, ["test-sweep-draws", "las"]))
 
 
 class Counting(Executor):

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from workbench.analysis.sweeps.store import Measured, Store
 from workbench.base.errors import InputError, Words, WorkbenchError, why
 from workbench.scheduling.contract import Scheduler
 from workbench.session.api import Window
-from workbench.session.many_runs import RunRequest, check_processes, do, executor_at, outcomes
+from workbench.session.many_runs import RunRequest, check_processes, do, executor_at, outcomes, told_of_arguments
 from workbench.session.registry import is_own
 from workbench.simulation.saved_run import knobs_as_json
 from workbench.version import VERSION
@@ -36,6 +37,7 @@ _ONE_AT_A_TIME = threading.Lock()
 """An executor may use threads; what schedulers and solvers keep from one solve to the next is one per process."""
 
 
+@told_of_arguments
 def sweep(
     scenario: Sources,
     schedulers: Entry | Entries | None = None,
@@ -72,8 +74,8 @@ def sweep(
     "__main__":`. executor: any of `concurrent.futures`, which is left open; processes then says how many runs it makes
     at a time (default: the processors here). dask: the address of a Dask cluster,
     with TLS (`tls://`) unless it is on this machine. The result does not depend on these.
-    Schedulers and formulations declared in this session take part here or in threads of an executor; a digest of their
-    code is a part of the key.
+    Schedulers and formulations declared in this session run here, after the others; a digest of their code is a part of
+    the key.
 
     Raises InputError and ScenarioError before anything is run; what `Store` raises; WorkbenchError if another sweep
     writes the store, or a worker ends. A run that fails for a stated reason is a row with status `failed`. Memory holds
@@ -81,7 +83,7 @@ def sweep(
     """
     ends = _checked(RunOptions(belief, until_s, window))
     runs = runs_to_make(scenario, _entries(schedulers), vary, seeds, ends)
-    _check_place(runs, processes, executor, dask)
+    _check_place(processes, executor, dask)
     if on_progress is not None and not callable(on_progress):
         raise InputError("on_progress", on_progress, "a function of a workbench.analysis.sweeps.SweepProgress")
     folder = None if out is None else _folder(out)
@@ -102,10 +104,12 @@ def sweep(
             alike = dict[tuple[str, ...], list[SweepRun]]()
             for run in todo.values():
                 alike.setdefault(_but_seed(run, folder), []).append(run)
-            for some in ([its[0] for its in alike.values()], [run for its in alike.values() for run in its[1:]]):
-                planned = [run for run in some if run.key in todo]
+            firsts, others = [its[0] for its in alike.values()], [run for its in alike.values() for run in its[1:]]
+            for some, own in product((firsts, others), (False, True)):
+                planned = [run for run in some if run.key in todo and is_own(run.scheduler) == own]
+                place = (1, None, None) if own or not planned else (processes, executor, dask)
                 for number, outcome in stack.enter_context(
-                    _started(_requests(planned, ends), make, len(planned), processes, executor, dask)
+                    _started(_requests(planned, ends), make, len(planned), *place)
                 ):
                     run = planned[number]
                     its = alike[_but_seed(run, folder)]
@@ -212,18 +216,14 @@ def _checked(ends: RunOptions) -> RunOptions:
     return ends
 
 
-def _check_place(runs: Sequence[SweepRun], processes: int | None, executor: Executor | None, dask: str | None) -> None:
-    """Raises InputError unless it is clear where runs are made, and each scheduler is known there."""
+def _check_place(processes: int | None, executor: Executor | None, dask: str | None) -> None:
+    """Raises InputError unless it is clear where runs are made."""
     if processes is not None:
         check_processes(processes)
     if executor is not None and not isinstance(executor, Executor):
         raise InputError("executor", executor, "an executor of concurrent.futures")
     if executor is not None and dask is not None:
         raise InputError("dask", dask, "an executor or a Dask cluster, not both")
-    for name in dict.fromkeys(run.scheduler for run in runs if is_own(run.scheduler)):
-        if dask is not None or (executor is None and (processes or 1) > 1):
-            expected = "1 process for a scheduler declared in this session (other processes do not know it)"
-            raise InputError("processes", Words(f"other processes for {name}"), expected)
 
 
 def _folder(out: str | Path) -> Path:

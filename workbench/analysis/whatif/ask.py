@@ -32,7 +32,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.estimators.registry import belief_of_all
 from workbench.session.api import load
-from workbench.session.many_runs import Outcome, RunRequest, check_processes, checked_seeds, run_all
+from workbench.session.many_runs import Outcome, RunRequest, check_processes, checked_seeds, run_all, told_of_arguments
 from workbench.session.registry import find_scheduler
 from workbench.simulation.run import Run
 
@@ -214,6 +214,7 @@ class WhatIf:
         return what_if_fragment(self)
 
 
+@told_of_arguments
 def what_if(
     scenario: Scenario | str | Path,
     scheduler: str | Scheduler,

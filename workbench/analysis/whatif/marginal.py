@@ -27,6 +27,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Formulation, Result, Scheduler
 from workbench.scheduling.solvers import Solver
 from workbench.session.api import load, snapshot_at, time_of_solve
+from workbench.session.many_runs import told_of_arguments
 from workbench.session.registry import find_formulation
 
 SUGGESTED = ("gavel.max_min_fairness", "gavel.makespan", "gavel.max_throughput")
@@ -122,6 +123,7 @@ def _known(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
+@told_of_arguments
 def marginal_values(
     scenario: Scenario | str | Path,
     formulation: str | Formulation[Any] = "gavel.max_min_fairness",
