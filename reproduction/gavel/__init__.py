@@ -8,6 +8,7 @@ from reproduction.gavel.hierarchy import figure_11, figure_21
 from reproduction.gavel.information import information
 from reproduction.gavel.load import figure_8, figure_9, figure_10, figure_16, figure_17, figure_18, figure_20
 from reproduction.gavel.pairs import figure_1b, figure_15
+from reproduction.gavel.placement import placement
 from reproduction.gavel.program import program
 from reproduction.gavel.rounds import figure_13
 from reproduction.gavel.runtime import figure_12
@@ -168,6 +169,18 @@ EXHIBITS = (
         ),
         belief="each by several estimators",
         scale=simulated_scale,
+    ),
+    Exhibit(
+        "placement",
+        "Speeds of jobs of several GPUs depend on their placement, on slow types less",
+        placement,
+        (
+            Claim("speed spread over nodes / on one, v100, mean", "<", 0.9),
+            Claim("what spreading leaves of the speed, k80 / v100", ">", 1.1),
+        ),
+        seeded=False,
+        sizes=("authors",),
+        scale=lambda size: "all that the authors measured; their trace on 48 GPUs, whole",
     ),
     Exhibit(
         "program",
