@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from reproduction.exhibits import OPERATORS, Claim, claim_of
+from reproduction.line import Line
 from reproduction.registry import exhibits, sizes_of
 from workbench.base.errors import InputError, one_of
 
@@ -25,70 +26,117 @@ ROUNDING = 1e-9
 """Share of two numbers below which their difference is none."""
 
 
+Fields = Mapping[str, Mapping[str, Any]]
+"""By cause the fields of a size that it changes."""
+
+
 class Causes(NamedTuple):
     """size: where it begins, with `base` changed in it; measures: names as in `Claim`; fields: what a cause changes."""
 
     size: str
     base: Mapping[str, Any]
     measures: tuple[str, ...]
-    fields: Mapping[str, Mapping[str, Any]]
+    fields: Fields
 
 
-SPEEDS: Mapping[str, Mapping[str, Any]] = {"data: the authors' speeds": {"measured_speeds": True}}
-WIDER: Mapping[str, Mapping[str, Any]] = {"scale: 24 GPUs for 12": {"cluster": "v100=2x4,p100=2x4,k80=2x4"}}
-BELIEFS: Mapping[str, Mapping[str, Any]] = {
+def _baseline(words: str, fields: Mapping[str, Any]) -> Fields:
+    """A cause: what is compared with is had in another way that its paper or its program leaves open."""
+    return {f"baseline: {words}": fields}
+
+
+def _rivals(words: str, *lines: Line) -> Fields:
+    return _baseline(words, {"rivals": lines})
+
+
+SPEEDS: Fields = {"data: the authors' speeds": {"measured_speeds": True}}
+WIDER: Fields = {"scale: 24 GPUs for 12": {"cluster": "v100=2x4,p100=2x4,k80=2x4"}}
+BELIEFS: Fields = {
     "belief: Sia by its bootstrapped model": {"sia_belief": "bootstrapped"},
     "belief: Hops by its three layers": {"hops_belief": "layered"},
 }
-CODED: Mapping[str, Mapping[str, Any]] = {"mechanism: leases given as in the authors' program": {"coded": True}}
-MEDIAN_UP: Mapping[str, Mapping[str, Any]] = {"setting: sizes from the median up": {"median_up": True}}
-ROUNDS: Mapping[str, Mapping[str, Any]] = {"setting: up to 100 rounds of a job for 30": {"rounds": 100}}
+CODED: Fields = {"mechanism: leases given as in the authors' program": {"coded": True}}
+MEDIAN_UP: Fields = {"setting: sizes from the median up": {"median_up": True}}
+ROUNDS: Fields = {"setting: up to 100 rounds of a job for 30": {"rounds": 100}}
 STEADY = ("*highest steady load",)
 
 
-def _load(rates: str, low: float, high: float) -> Causes:
-    """Of a figure over loads: speeds, a higher load (of the rates that it goes by), and a larger cluster."""
-    fields = {**SPEEDS, "setting: a higher load": {rates: (high,)}, **WIDER}
+BLIND = {"heterogeneity_aware": False}
+QUEUED_LAS = Line("agnostic", "las", BLIND)
+LOOKED_UP = {"pairing": "looked_up"}
+GANDIVA = Line("agnostic with Gandiva's packing", "gandiva", LOOKED_UP)
+LAS_RIVALS = _rivals("LAS as a queue, Gandiva's pairs looked up", QUEUED_LAS, GANDIVA)
+FTF_RIVALS = _rivals("Themis's leases for its programme", Line("agnostic", "themis", {"round_s": 360.0}))
+FIFO_RIVALS = _rivals("who fits passes", Line("agnostic", "fifo", {"blocking": False}))
+NODES_RIVALS = _rivals("Gavel's policy for the makespan", Line("Gavel", "gavel.makespan"))
+HARE_LEAST = "weighted JCT, best of the others / Hare, least*"
+STRONGER = _baseline("who fits passes in Gavel_FIFO, Sched_Homo takes the fastest GPUs", {"stronger": True})
+SIA_RIVALS = _rivals(
+    "Sia's gains from a job's least size, as in its program; Gavel without the queue",
+    Line("Sia", "sia", {"from_least_size": True}),
+    Line("Gavel", "gavel.max_min_fairness", {"round_s": 300.0}),
+)
+CHRONUS_RIVALS = _rivals(
+    "Tiresias by Gittins index, Themis as Gavel's policy, EDF's late jobs behind, YARN-CS's quotas elastic",
+    Line("Tiresias", "tiresias", {"rank": "gittins"}),
+    Line("Themis", "gavel.finish_time_fairness", BLIND),
+    Line("EDF", "edf", {"missed": "best_effort"}),
+    Line("YARN-CS", "yarn_cs", {"elastic": True}),
+)
+
+
+def _load(rates: str, low: float, high: float, rivals: Fields | None = None) -> Causes:
+    """Of a figure over loads: speeds, a higher load (of the rates that it goes by), a larger cluster, baselines.
+
+    Both loads are such that every corner of the causes is steady: a saturated one has no mean to part.
+    """
+    fields = {**SPEEDS, "setting: a higher load": {rates: (high,)}, **WIDER, **(rivals or {})}
     return Causes("small", {"seeds": range(1), rates: (low,)}, STEADY, fields)
 
 
-def _nodes(*measures: str) -> Causes:
+def _nodes(*measures: str, rivals: Fields | None = None) -> Causes:
     """Of a figure of Hadar and HadarE on five nodes: what schedulers are told, how long jobs are, what a copy pays."""
-    fields: Mapping[str, Mapping[str, Any]] = {
+    fields: Fields = {
         "belief: speeds first estimated by (10)": {"belief": "pmi"},
         "setting: jobs twice as long": {"scale": 0.54},
         "mechanism: HadarE's payoff balanced (ours)": {"payoff": "balanced"},
+        **(rivals or {}),
     }
     return Causes("full", {}, measures, fields)
 
 
-def _trace(*measures: str) -> Causes:
+def _trace(*measures: str, rivals: Fields | None = None) -> Causes:
     """Of a figure of Hadar on many jobs: what schedulers are told, and the scale."""
-    fields: Mapping[str, Mapping[str, Any]] = {
+    fields: Fields = {
         "belief: speeds learned by three layers": {"belief": "layered"},
         "scale: 24 GPUs and 160 jobs": {"jobs": 160, "nodes": 2, "round_jobs": 160, "round_nodes": 2},
+        **(rivals or {}),
     }
     return Causes("middle", {"jobs": 80, "nodes": 1, "seed": 0}, measures, fields)
 
 
-def _rounds(*measures: str, **base: Any) -> Causes:
-    """Of a figure of Hare: into how many rounds jobs are cut, and the scale."""
-    fields: Mapping[str, Mapping[str, Any]] = {
+def _rounds(*measures: str, others: Fields | None = None, **base: Any) -> Causes:
+    """Of a figure of Hare: into how many rounds jobs are cut, the scale, and the others."""
+    fields: Fields = {
         **ROUNDS,
         "scale: half of the paper's for a quarter": {"part": 0.5},
+        **(others or {}),
     }
     return Causes("full", {"seeds": range(2), "part": 0.25, **base}, measures, fields)
 
 
 def _testbed(*measures: str) -> Causes:
-    """Of a figure of Hare on its testbed: into how many rounds jobs are cut, and how many jobs there are."""
-    fields: Mapping[str, Mapping[str, Any]] = {**ROUNDS, "setting: twice as many jobs": {"testbed_jobs": 48}}
+    """Of a figure of Hare on its testbed: into how many rounds jobs are cut, how many jobs there are, the others."""
+    fields: Fields = {
+        **ROUNDS,
+        "setting: twice as many jobs": {"testbed_jobs": 48},
+        **STRONGER,
+    }
     return Causes("full", {"seeds": range(10)}, measures, fields)
 
 
 def _many(*measures: str) -> Causes:
     """Of a figure of Hops on 512 GPUs: what is believed, Sia's gangs, and the scale."""
-    fields: Mapping[str, Mapping[str, Any]] = {
+    fields: Fields = {
         **BELIEFS,
         "mechanism: Sia's gangs split over nodes": {"split": True},
         "scale: a quarter of the paper's for an eighth": {
@@ -103,23 +151,57 @@ def _many(*measures: str) -> Causes:
 
 def _chronus(measures: tuple[str, ...], size: str = "full", **base: Any) -> Causes:
     """Of a figure of Chronus, drawn as Philly: the authors' file, and how fast jobs come."""
-    fields: Mapping[str, Mapping[str, Any]] = {
+    fields: Fields = {
         "data: days of the authors' Philly file": {"public": True},
         "setting: as many jobs a day as in Table 1": {"clusters": (("P", 10, 120, 1.0),)},
     }
     return Causes(size, {"seeds": range(2), "clusters": (("P", 10, 120, 2.0),), **base}, measures, fields)
 
 
+FIG_9: Fields = {
+    **CODED,
+    "setting: as many jobs a day as in Table 1": {"clusters": (("H", 5, 25, 1.0), ("P", 4, 40, 1.0))},
+    **CHRONUS_RIVALS,
+}
 GAPS: Mapping[str, Causes] = {
-    "gavel.tab3": Causes("full", {}, ("*",), SPEEDS),
-    "gavel.fig8": _load("single", 2.0, 4.0),
-    "gavel.fig9": _load("multiple", 1.0, 2.0),
-    "gavel.fig10": _load("multiple", 1.0, 2.0),
+    "gavel.tab3": Causes(
+        "full",
+        {},
+        ("*",),
+        {
+            **SPEEDS,
+            **_rivals(
+                "LAS as a queue, Gandiva's pairs looked up",
+                Line("LAS", "las", {"round_s": 1200.0, **BLIND}),
+                Line("Gandiva", "gandiva", LOOKED_UP),
+            ),
+        },
+    ),
+    "gavel.fig8": _load(
+        "single",
+        2.0,
+        2.5,
+        _rivals(
+            "LAS as a queue, Gandiva's pairs looked up, AlloX without preemption",
+            QUEUED_LAS,
+            GANDIVA,
+            Line("AlloX", "allox", {"preemptive": False}),
+        ),
+    ),
+    "gavel.fig9": _load("multiple", 1.0, 1.5, LAS_RIVALS),
+    "gavel.fig10": _load("multiple", 1.0, 1.5, FTF_RIVALS),
     "gavel.cost": Causes(
         "small",
         {"seeds": range(2)},
         ("*",),
-        {**SPEEDS, "setting: half as many jobs a day": {"cost_per_day": 4.0}, **WIDER},
+        {
+            **SPEEDS,
+            "setting: half as many jobs a day": {"cost_per_day": 4.0},
+            **WIDER,
+            **_rivals(
+                "throughputs over each job's fastest", Line("throughput", "gavel.max_throughput", {"normalised": True})
+            ),
+        },
     ),
     "gavel.fig11": Causes(
         "full",
@@ -133,11 +215,24 @@ GAPS: Mapping[str, Causes] = {
         ("mean JCT, *",),
         {**SPEEDS, "setting: a higher load": {"single": (4.0,)}},
     ),
-    "gavel.fig16": _load("single", 2.0, 4.0),
-    "gavel.fig17": _load("single", 2.0, 4.0),
-    "gavel.fig18": _load("multiple", 1.0, 2.0),
-    "gavel.fig19": Causes("small", {"seeds": range(1)}, ("makespan*",), {**SPEEDS, **WIDER}),
-    "gavel.fig20": _load("multiple", 1.0, 1.6),
+    "gavel.fig16": _load("single", 1.0, 1.5, FIFO_RIVALS),
+    "gavel.fig17": _load("single", 2.0, 2.5, FTF_RIVALS),
+    "gavel.fig18": _load("multiple", 0.5, 1.0, FIFO_RIVALS),
+    "gavel.fig19": Causes(
+        "small",
+        {"seeds": range(1)},
+        ("makespan*",),
+        {
+            **SPEEDS,
+            **WIDER,
+            **_rivals(
+                "who fits passes in FIFO, Gandiva's pairs looked up",
+                Line("FIFO", "fifo", {"blocking": False}),
+                Line("Gandiva", "gandiva", LOOKED_UP),
+            ),
+        },
+    ),
+    "gavel.fig20": _load("multiple", 0.8, 1.2),
     "chronus.fig6a": _chronus(("profiling delay, mean, dynamic", "wDMR, dynamic*")),
     "chronus.fig6b": _chronus(("longest profiling delay*",)),
     "chronus.fig6c": _chronus(("*dynamic / SRTF",)),
@@ -150,20 +245,29 @@ GAPS: Mapping[str, Causes] = {
         "small",
         {"seeds": range(3)},
         ("JCT of best effort, *", "wDMR, best of the six - *, least over all points"),
-        {**CODED, "setting: as many jobs a day as in Table 1": {"clusters": (("H", 5, 25, 1.0), ("P", 4, 40, 1.0))}},
+        FIG_9,
     ),
     "chronus.fig9cf": Causes(
         "small",
         {"seeds": range(3)},
         ("JCT of best effort, *", "wDMR, best of the six - *, least over all points"),
-        {**CODED, "setting: as many jobs a day as in Table 1": {"clusters": (("H", 5, 25, 1.0), ("P", 4, 40, 1.0))}},
+        FIG_9,
     ),
-    "hadar.fig4": _trace("TTD, * / Hadar", "median, * / Hadar"),
+    "hadar.fig4": _trace(
+        "TTD, * / Hadar",
+        "median, * / Hadar",
+        rivals=_rivals(
+            "Gavel's policy for the makespan, Tiresias by Gittins index, who fits passes in YARN-CS",
+            Line("Gavel", "gavel.makespan"),
+            Line("Tiresias", "tiresias", {"rank": "gittins"}),
+            Line("YARN-CS", "yarn_cs", {"blocking": False}),
+        ),
+    ),
     "hadar.rounds": _trace("rounds that change an allocation, Hadar"),
     "hadar.length": _trace("* JCT, rounds of 1 min 30 s*"),
-    "hadar.fig8": _nodes("CRU, * mean over mixes"),
-    "hadar.fig9": _nodes("TTD, * mean over mixes"),
-    "hadar.fig10": _nodes("JCT, * mean over mixes"),
+    "hadar.fig8": _nodes("CRU, * mean over mixes", rivals=NODES_RIVALS),
+    "hadar.fig9": _nodes("TTD, * mean over mixes", rivals=NODES_RIVALS),
+    "hadar.fig10": _nodes("JCT, * mean over mixes", rivals=NODES_RIVALS),
     "hadar.fig11": _nodes("best slot, *"),
     "hadar.fig12": _nodes("best slot, *"),
     "hadar.tab4": Causes(
@@ -183,11 +287,14 @@ GAPS: Mapping[str, Causes] = {
     ),
     "hare.fig12": _testbed("weighted JCT, best of the others / Hare", "weighted JCT, worst of the others / Hare"),
     "hare.fig13": _testbed("jobs done when * are under Hare, Sched_*"),
-    "hare.fig14": _rounds("weighted JCT, Sched_Allox / Hare, mean*", gpus=(160,)),
+    "hare.fig14": _rounds("weighted JCT, Sched_Allox / Hare, mean*", HARE_LEAST, others=STRONGER, gpus=(160,)),
     "hare.fig15": Causes(
-        "full", {"seeds": range(2), "part": 0.25, "jobs": (300,)}, ("weighted JCT, * / Hare, * jobs",), ROUNDS
+        "full",
+        {"seeds": range(2), "part": 0.25, "jobs": (300,)},
+        ("weighted JCT, * / Hare, * jobs",),
+        {**ROUNDS, **STRONGER},
     ),
-    "hare.fig16": _rounds("weighted JCT, Sched_Allox / Hare, *"),
+    "hare.fig16": _rounds("weighted JCT, Sched_Allox / Hare, *", HARE_LEAST, others=STRONGER),
     "hare.fig18": _rounds("decrease of weighted JCT*, Hare"),
     "hops.tab4": _many("makespan, * / Hops", "JCT, * / Hops", "wait, * / Hops", "max LR, * / Hops"),
     "hops.fig11": _many("throughput*"),
@@ -196,12 +303,16 @@ GAPS: Mapping[str, Causes] = {
     "hops.tab3": Causes(
         "full",
         {},
-        ("*, Sia / Hops",),
+        ("* / Hops",),
         {
             **BELIEFS,
             "mechanism: Sia's gangs split over nodes": {"split": True},
             **MEDIAN_UP,
+            **SIA_RIVALS,
         },
+    ),
+    "hops.fig6": Causes(
+        "full", {"seed": 0}, ("accuracy*",), {"setting: no job has fewer GPUs than its median": {"median_up": True}}
     ),
     "hops.fig15": Causes(
         "full",
@@ -213,9 +324,28 @@ GAPS: Mapping[str, Causes] = {
         "full",
         {},
         ("*, Sia, told bootstrapped / told types",),
-        {"mechanism: Sia's gangs split over nodes": {"split": True}, **MEDIAN_UP},
+        {"mechanism: Sia's gangs split over nodes": {"split": True}, **MEDIAN_UP, **SIA_RIVALS},
     ),
 }
+ITSELF = "It compares a scheduler with itself: no baseline"
+ON_64 = "The same baselines as in hops.tab3, where they are varied"
+NO_BASELINE: Mapping[str, str] = {
+    "gavel.fig11": "A static partition by weights has no second form",
+    "gavel.fig14": ITSELF,
+    "gavel.fig20": "Max-min fairness with one speed for all types, which cancels: the baseline has no second form",
+    **dict.fromkeys((f"chronus.fig{number}" for number in ("6a", "6b", "6d", "7a", "7b", "7c", "8b")), ITSELF),
+    "chronus.fig6c": "SRTF with run times known is told all there is, and has no second form",
+    **dict.fromkeys(("hadar.rounds", "hadar.length", "hadar.fig11", "hadar.fig12", "hare.fig18"), ITSELF),
+    "hadar.tab4": "One node that trains alone has no second form",
+    "hare.tab3": "Switches of Default and PipeSwitch are Table 3's own columns",
+    "hops.tab4": ON_64,
+    "hops.fig11": ON_64,
+    "hops.fig12": ON_64,
+    "hops.fig13": ON_64,
+    "hops.fig6": ITSELF,
+    "hops.fig15": ITSELF,
+}
+"""Of each gap without a cause `baseline: ...` why."""
 COUNTEREXAMPLE = "A counterexample: the statement is false as printed, and no number is left to explain"
 NOT_PARTED: Mapping[str, str] = {
     "chronus.best_effort": "It changes one thing at a time itself",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from workbench.base.errors import InputError, one_of
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.session.api import Beliefs, simulate
@@ -28,3 +29,24 @@ class Line:
     def but(self, name: str, **knobs: Any) -> Line:
         """The same with other knobs."""
         return Line(name, self.scheduler, {**self.knobs, **knobs}, self.belief)
+
+
+def rivalled(lines: Iterable[Line], rivals: Iterable[Line]) -> tuple[Line, ...]:
+    """The lines, where there is a rival of its name as that has it: another scheduler, or knobs beside the line's own.
+
+    Beliefs stay the line's. Raises InputError for a rival of no line's name.
+    """
+    found, others = tuple(lines), {rival.name: rival for rival in rivals}
+    names = [line.name for line in found]
+    for name in others:
+        if name not in names:
+            raise InputError("rivals", name, one_of(name, names))
+    return tuple(_rivalled(line, others.get(line.name)) for line in found)
+
+
+def _rivalled(line: Line, rival: Line | None) -> Line:
+    if rival is None:
+        return line
+    if rival.scheduler == line.scheduler:
+        return line.but(line.name, **rival.knobs)
+    return replace(rival, belief=line.belief)

@@ -28,7 +28,7 @@ from reproduction.chronus.lines import (
 from reproduction.chronus.profiler import HEADROOM
 from reproduction.chronus.settings import TRACES, ChronusSize, WorkloadSetting, at, origin
 from reproduction.figure import Entry, PaperFigure, Plot
-from reproduction.line import Line
+from reproduction.line import Line, rivalled
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
 
@@ -49,7 +49,8 @@ def _name(trace: str, workload: str) -> str:
 
 def schedulers(size: ChronusSize) -> tuple[Line, ...]:
     """All that are compared."""
-    return tuple(line.but(line.name, **CODED) if size.coded and line in (CHRONUS, KNOWN) else line for line in ALL)
+    own = (line.but(line.name, **CODED) if size.coded and line in (CHRONUS, KNOWN) else line for line in ALL)
+    return rivalled(own, size.rivals)
 
 
 def workloads(size: ChronusSize) -> dict[tuple[str, str], tuple[WorkloadSetting, Line]]:

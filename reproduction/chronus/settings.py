@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from reproduction.line import Line
 from workbench.scenario import traces
 from workbench.scenario.job import Job
 from workbench.scenario.presets.chronus import POWER
@@ -76,7 +77,8 @@ class ChronusSize:
     in a day on a node as in Table 1, that run for so much less (ours: a run costs what its days cost); densities: in %;
     sizes: of the profiling cluster in Fig. 6, as shares of all GPUs; noise: of Fig. 6d; lease_min: of Fig. 7a; hostile:
     of Fig. 8; scales: of Fig. 7d, times nodes and jobs; public: whether Philly jobs come from the authors' file; coded:
-    whether Chronus gives leases in Fig. 9 as the authors' program does (`lines.CODED`).
+    whether Chronus gives leases in Fig. 9 as the authors' program does (`lines.CODED`); rivals: lines in place of those
+    of their names, where a baseline can be had in several ways.
     """
 
     name: str
@@ -90,6 +92,7 @@ class ChronusSize:
     scales: tuple[int, ...]
     public: bool
     coded: bool = False
+    rivals: tuple[Line, ...] = ()
 
     @property
     def traces(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from reproduction.figure import Entry, PaperFigure, Plot
 from reproduction.gavel.load import DATA, LAS, PAIRS
 from reproduction.gavel.settings import HOUR, GavelSize, authors_trace, continuous, static
 from reproduction.gavel.sweep import measured, windowed
-from reproduction.line import Line
+from reproduction.line import Line, rivalled
 from workbench.analysis.charts.curves import curve
 from workbench.scenario.scenario import Scenario
 
@@ -27,15 +27,17 @@ def table_3(size: GavelSize) -> PaperFigure:
     window = (size.physical_measured, 2 * size.physical_measured - 1)
     jct_h: dict[str, list[float]] = {"Gavel": [], "LAS": []}
     makespan_h: dict[str, list[float]] = {"Gavel": [], "Gandiva": []}
+    aware, agnostic = Line("Gavel", LAS, ROUND), Line("LAS", LAS, {**ROUND, "heterogeneity_aware": False})
+    best, packed = Line("makespan", MAKESPAN, ROUND), Line(GANDIVA, "gandiva", ROUND)
+    aware, agnostic, best, packed = rivalled((aware, agnostic, best, packed), size.rivals)
     for seed in size.seeds:
         arriving, batch = _traces(size, window[1] + 1 + trailing, seed)
-        for name, aware in (("Gavel", True), ("LAS", False)):
-            line = Line(name, LAS, {**ROUND, "heterogeneity_aware": aware})
+        for line in (aware, agnostic):
             # the authors' jobs come within hours: to the end of the measured ones, also when none come any more
             run = line.run(arriving, window=window) if size.measured_speeds else windowed(line, arriving, window)
-            jct_h[name].append(float(measured(run, window)["jct_h"].mean(skipna=False)))
-        for line in (Line("Gavel", MAKESPAN, ROUND), Line("Gandiva", "gandiva", ROUND)):
-            makespan_h[line.name].append(_makespan_h(line, batch))
+            jct_h[line.name].append(float(measured(run, window)["jct_h"].mean(skipna=False)))
+        for name, line in (("Gavel", best), ("Gandiva", packed)):
+            makespan_h[name].append(_makespan_h(line, batch))
     aware_h, las_h, gavel_h, gandiva_h = (float(np.mean(values)) for values in (*jct_h.values(), *makespan_h.values()))
     why = "The paper does not print its traces: ours has jobs of 1 to 4 h on a V100 and rates of our choice."
     if size.measured_speeds:
@@ -82,7 +84,7 @@ def figure_19(size: GavelSize) -> PaperFigure:
         (line.name, jobs, seed, _makespan_h(line, _batch(size, jobs, seed)))
         for jobs in size.batches
         for seed in size.seeds
-        for line in lines
+        for line in rivalled(lines, size.rivals)
         if line.name != SHARED or jobs in size.shared_batches
     ]
     runs = pd.DataFrame(found, columns=["line", "x", "seed", "makespan_h"])

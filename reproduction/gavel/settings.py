@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
+from reproduction.line import Line
 from workbench.scenario.public_traces import fetch
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import convert
@@ -37,6 +38,7 @@ class GavelSize:
     finds the type it wants); jobs, shared_jobs: of Fig. 12; rounds_s: of Fig. 13.
     entity_jobs: of Figs. 11 and 21 (the paper: 6 jobs for each entity).
     measured_speeds: the authors' measurements in place of the built-in speeds, and their traces in Table 3.
+    rivals: lines in place of those of their names, where a baseline can be had in several ways.
     """
 
     name: str
@@ -61,6 +63,7 @@ class GavelSize:
     entity_jobs: int
     measured_speeds: bool = False
     cost_per_day: float = 8.0
+    rivals: tuple[Line, ...] = ()
 
     @property
     def window(self) -> tuple[int, int]:

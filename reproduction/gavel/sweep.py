@@ -11,7 +11,7 @@ import pandas as pd
 
 from reproduction.figure import Plot
 from reproduction.gavel.settings import HOUR, GavelSize, continuous
-from reproduction.line import Line
+from reproduction.line import Line, rivalled
 from workbench.analysis.charts.curves import curve
 from workbench.analysis.metrics import per_job
 from workbench.scenario.scenario import Scenario
@@ -65,7 +65,7 @@ def sweep(load: Load, lines: Sequence[Line], size: GavelSize) -> pd.DataFrame:
     for per_hour in load.per_hour:
         for seed in size.seeds:
             scenario = load.scenario(size, per_hour, seed)
-            for line in lines:
+            for line in rivalled(lines, size.rivals):
                 run = windowed(line, scenario, size.window)
                 parts.append(measured(run, size.window).assign(line=line.name, per_hour=per_hour, seed=seed))
     return pd.concat(parts, ignore_index=True)

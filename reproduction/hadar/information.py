@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from reproduction.figure import Entry, PaperFigure
-from reproduction.hadar.physical import HADARE, SCHEDULERS
+from reproduction.hadar.physical import HADARE
 from reproduction.hadar.settings import CLUSTERS, SLOT_S, HadarSize, physical, simulated
 from reproduction.hadar.trace import GAVEL, HADAR
 from reproduction.information import BOOTSTRAPPED, ERRORS, LAYERED, PMI, TYPES, beliefs, errors_panel, rows
@@ -17,7 +17,7 @@ from workbench.analysis.metrics import summary
 from workbench.scenario.scenario import Scenario
 
 ON_TYPES = (Line(HADAR, "hadar"), Line(GAVEL, "gavel.max_min_fairness"))
-FORKED = Line(HADARE, SCHEDULERS[HADARE][0], {**SCHEDULERS[HADARE][1], "round_s": SLOT_S})
+FORKED = Line(HADARE, "hadare", {"payoff": "utility", "round_s": SLOT_S})
 AT_FIRST = "The paper: (10) is good enough to decide by from the beginning, and what is measured replaces it."
 
 

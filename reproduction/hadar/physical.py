@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 
 import pandas as pd
@@ -10,16 +11,16 @@ import pandas as pd
 from reproduction.figure import Entry, PaperFigure, Plot
 from reproduction.hadar.settings import CLUSTERS, M_5, SLOT_S, HadarSize, physical
 from reproduction.hadar.theorem3 import cru
+from reproduction.line import Line, rivalled
 from workbench.analysis.charts.bar_charts import grouped_bars
-from workbench.session.api import simulate
 
 GAVEL, HADAR, HADARE, BALANCED = "Gavel", "Hadar", "HadarE", "HadarE, balanced (ours)"
-SCHEDULERS: Mapping[str, tuple[str, Mapping[str, str]]] = {
-    GAVEL: ("gavel.max_min_fairness", {}),
-    HADAR: ("hadar", {}),
-    HADARE: ("hadare", {"payoff": "utility"}),
-    BALANCED: ("hadare", {"payoff": "balanced"}),
-}
+LINES = (
+    Line(GAVEL, "gavel.max_min_fairness"),
+    Line(HADAR, "hadar"),
+    Line(HADARE, "hadare", {"payoff": "utility"}),
+    Line(BALANCED, "hadare", {"payoff": "balanced"}),
+)
 """HadarE is the paper's mechanism, Hadar's utility less the price; our payoff has a row of its own everywhere."""
 OURS = "Our payoff, whose power was chosen on these mixes: no reproduction"
 SPEEDS = "speeds are modelled and job lengths ours"
@@ -32,15 +33,14 @@ def measured(size: HadarSize) -> pd.DataFrame:
     found = []
     for cluster in CLUSTERS:
         for mix in size.mixes:
-            for name, (scheduler, knobs) in SCHEDULERS.items():
-                given, asked = physical(cluster, mix, size.scale), dict(knobs)
-                if name == HADARE:
-                    asked["payoff"] = size.payoff
-                run = simulate(given, scheduler, asked, round_s=SLOT_S, belief=size.belief, detail=0)
+            given = physical(cluster, mix, size.scale)
+            for line in rivalled(LINES, size.rivals):
+                asked = line.but(HADARE, payoff=size.payoff) if line.name == HADARE else line
+                run = replace(asked, belief=size.belief).run(given, round_s=SLOT_S)
                 finish_s = run.jobs["finish_s"].astype(float)
                 jct_s = finish_s - run.jobs["arrival_s"].astype(float)
                 ends = (finish_s.max(skipna=False), jct_s.mean(skipna=False), jct_s.min(), jct_s.max())
-                found.append((cluster, mix, name, 100 * cru(run), *(float(end) for end in ends)))
+                found.append((cluster, mix, line.name, 100 * cru(run), *(float(end) for end in ends)))
     names = ["cluster", "mix", "scheduler", "cru", "ttd_s", "jct_s", "least_s", "most_s"]
     return pd.DataFrame(found, columns=names)
 

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from reproduction.hadar.averaging import TrainingSetting
+from reproduction.line import Line
 from workbench.scenario.presets import HADARE_MIXES, hadare_mix
 from workbench.scenario.presets.hadar import hadar_480
 from workbench.scenario.scenario import Scenario
@@ -35,7 +36,8 @@ class HadarSize:
     mixes: of section VI; slots_s: of Figs. 11 and 12; steps, learning_rates: of the training experiment.
     seeds: of the training experiment; seed: of the jobs of section IV, 0 those of the preset.
     scale: of the steps of the jobs of section VI; belief: the estimator that tells all schedulers speeds, None: what
-    their papers say; payoff: of HadarE.
+    their papers say; payoff: of HadarE; rivals: lines in place of those of their names, where a baseline can be had in
+    several ways.
     """
 
     name: str
@@ -54,6 +56,7 @@ class HadarSize:
     scale: float = SCALE
     belief: str | None = None
     payoff: str = "utility"
+    rivals: tuple[Line, ...] = ()
 
 
 SIZES = {

@@ -11,7 +11,7 @@ import pandas as pd
 
 from reproduction.figure import Entry, PaperFigure, Plot, cell
 from reproduction.hadar.settings import HOUR, SLOT_S, HadarSize, simulated
-from reproduction.line import Line
+from reproduction.line import Line, rivalled
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
 from workbench.analysis.metrics import summary
@@ -60,7 +60,7 @@ TIMES = (
 def runs(size: HadarSize) -> Mapping[str, Run]:
     """A run of each line on the same jobs, all there at the start."""
     scenario = simulated(size.jobs, size.nodes, size.seed)
-    return {line.name: replace(line, belief=size.belief).run(scenario) for line in LINES}
+    return {line.name: replace(line, belief=size.belief).run(scenario) for line in rivalled(LINES, size.rivals)}
 
 
 @cache

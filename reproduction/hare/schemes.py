@@ -8,14 +8,14 @@ algorithm does; the others see jobs as they arrive.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import TypeVar
 
 import pandas as pd
 
 from reproduction.hare.settings import MINUTE, FigurePoint
 from workbench.analysis.metrics.confidence import mean_interval
-from workbench.papers.hare.algorithms.job_level import BASELINES
+from workbench.papers.hare.algorithms.job_level import BASELINES, gavel_fifo, sched_homo
 from workbench.papers.hare.algorithms.list_schedule import Rule, algorithm_1, fluid_start_s
 from workbench.papers.hare.algorithms.schedule import TaskSchedule
 from workbench.papers.hare.instance import HareInstance
@@ -38,6 +38,17 @@ SCHEMES: Mapping[str, Callable[[HareInstance], TaskSchedule]] = {
     PRINTED: lambda instance: hare(instance, "earliest_available"),
     **BASELINES,
 }
+STRONGER: Mapping[str, Callable[[HareInstance], TaskSchedule]] = {
+    **SCHEMES,
+    FIFO: partial(gavel_fifo, blocking=False),
+    HOMO: partial(sched_homo, fastest=True),
+}
+"""Two of the others as they are better, where the paper can be read so: see `HareSize`."""
+
+
+def schemes(stronger: bool) -> Mapping[str, Callable[[HareInstance], TaskSchedule]]:
+    """By name."""
+    return STRONGER if stronger else SCHEMES
 
 
 def weighted_min(schedule: TaskSchedule) -> float:
@@ -45,15 +56,15 @@ def weighted_min(schedule: TaskSchedule) -> float:
     return schedule.weighted_jct_s / float(schedule.instance.weight.sum()) / MINUTE
 
 
-def measured(instance: HareInstance, names: Iterable[str] = SCHEMES) -> dict[str, float]:
+def measured(instance: HareInstance, names: Iterable[str] = SCHEMES, stronger: bool = False) -> dict[str, float]:
     """`weighted_min` of each scheme, whose schedule is checked."""
-    return {name: weighted_min(SCHEMES[name](instance).check(name)) for name in names}
+    return {name: weighted_min(schemes(stronger)[name](instance).check(name)) for name in names}
 
 
 @cache
 def at_point(setting: FigurePoint, seed: int) -> Values:
     """Every scheme at one point of a figure."""
-    return measured(setting.instance(seed))
+    return measured(setting.instance(seed), stronger=setting.stronger)
 
 
 def sweep(points: Mapping[X, FigurePoint], seeds: range) -> pd.DataFrame:

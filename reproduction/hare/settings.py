@@ -27,7 +27,8 @@ class HareSize:
 
     seeds: of the workloads of a figure. part: GPUs and jobs of section 7.3 are multiplied by it. gpus, jobs: of
     Figs. 14 and 15 before that; gbps, batches: of Figs. 18 and 19. rounds: of a job at most; testbed_jobs: of section
-    7.2; own_column: whether a step of Table 3 takes what each of its columns says, or what the Hare column does.
+    7.2; own_column: whether a step of Table 3 takes what each of its columns says, or what the Hare column does;
+    stronger: Gavel_FIFO lets jobs pass that fit, and Sched_Homo takes the fastest GPUs that are idle.
     """
 
     name: str
@@ -40,6 +41,7 @@ class HareSize:
     rounds: int = ROUNDS
     testbed_jobs: int = TESTBED_JOBS
     own_column: bool = False
+    stronger: bool = False
 
     def of(self, count: int) -> int:
         """A number of GPUs or jobs at this size."""
@@ -61,7 +63,7 @@ class FigurePoint:
     """One point of a figure, but for the seed; as in section 7.3 by default.
 
     shares: of the classes CV, NLP, Speech, Rec.; gbps: None, the 25 of the testbed; batch: over B_0; rounds: of a job
-    at most.
+    at most; stronger: see `HareSize`.
     """
 
     gpus: int = GPUS
@@ -71,6 +73,7 @@ class FigurePoint:
     gbps: float | None = None
     batch: float = 1.0
     rounds: int = ROUNDS
+    stronger: bool = False
 
     def at(self, size: HareSize) -> FigurePoint:
         """The point at a size."""
@@ -79,6 +82,7 @@ class FigurePoint:
             gpus=size.of(self.gpus),
             jobs=size.of(self.jobs),
             rounds=self.rounds if self.rounds != ROUNDS else size.rounds,
+            stronger=size.stronger,
         )
 
     def scenario(self, seed: int) -> Scenario:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from reproduction.hops.queued_gavel import QueuedGavel
 from reproduction.hops.settings import HOUR, ROUND_S, HopsSize
-from reproduction.line import Line
+from reproduction.line import Line, rivalled
 from workbench.analysis.metrics import per_job, summary
 from workbench.papers.hops.scheduler import decision_s
 from workbench.scenario.scenario import Scenario
@@ -22,16 +22,17 @@ HOPS, SIA, GAVEL = "Hops", "Sia", "Gavel"
 QUEUE = {"queue": "latency_ratio"}
 
 
-def three(size: HopsSize) -> tuple[Line, Line, Line]:
+def three(size: HopsSize) -> tuple[Line, ...]:
     """As in section 4.2: same queue, same rounds; Sia chooses among all sizes of a job, Gavel has the median. Hops is
     told how fast each single server is, Sia and Gavel the speeds of GPU types (section 2.1: they "can only detect GPU
     type"), unless the size says otherwise."""
     sia = {**QUEUE, "round_s": ROUND_S, **({"split": True} if size.split else {})}
-    return (
+    lines = (
         Line(HOPS, "hops", {"round_s": ROUND_S}, size.hops_belief),
         Line(SIA, "sia", sia, size.sia_belief),
         Line(GAVEL, QueuedGavel(), {"round_s": ROUND_S}),
     )
+    return rivalled(lines, size.rivals)
 
 
 MEASURES = ("makespan", "JCT", "wait", "max LR", "fragments")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from reproduction.line import Line
 from workbench.scenario.job import Job
 from workbench.scenario.presets.hops import JOBS, hops_64, hops_512_jobs
 from workbench.scenario.scenario import Scenario
@@ -31,7 +32,8 @@ class HopsSize:
     limit_s: wall time after which a plan of Figs. 14 and 15 counts as it is.
     hops_belief, sia_belief: estimators by name that tell these two speeds, None: what their papers say; split: Sia's
     gangs may stand on several nodes; median_up: a job's sizes are those from the median up; at_once: the jobs of
-    Fig. 15 all come at the start.
+    Fig. 15 all come at the start; rivals: lines in place of those of their names, where a baseline can be had in
+    several ways.
     """
 
     name: str
@@ -53,6 +55,7 @@ class HopsSize:
     split: bool = False
     median_up: bool = False
     at_once: bool = False
+    rivals: tuple[Line, ...] = ()
 
 
 SIZES = {

@@ -12,6 +12,7 @@ import pytest
 import workbench
 from reproduction import PaperFigure, hadar
 from reproduction.hadar import physical, settings, slots, trace
+from reproduction.line import Line
 from workbench.scenario.presets import HADARE_MIXES, hadare_mix, preset
 from workbench.simulation.run import Run
 
@@ -74,10 +75,10 @@ def by_hand(run: Run, slot_s: float) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("cluster", settings.CLUSTERS)
-@pytest.mark.parametrize("scheduler", physical.SCHEDULERS)
-def test_utilisation_and_duration_agree_with_the_timeline(cluster: str, scheduler: str) -> None:
-    run = workbench.simulate(settings.physical(cluster, "M-3"), *physical.SCHEDULERS[scheduler], round_s=360.0)
-    table = physical.measured(TINY).set_index(["cluster", "mix", "scheduler"]).loc[(cluster, "M-3", scheduler)]
+@pytest.mark.parametrize("line", physical.LINES, ids=lambda line: line.name)
+def test_utilisation_and_duration_agree_with_the_timeline(cluster: str, line: Line) -> None:
+    run = workbench.simulate(settings.physical(cluster, "M-3"), line.scheduler, line.knobs, round_s=360.0)
+    table = physical.measured(TINY).set_index(["cluster", "mix", "scheduler"]).loc[(cluster, "M-3", line.name)]
     ttd_s, cru = by_hand(run, 360.0)
     assert (table["ttd_s"], table["cru"]) == (pytest.approx(ttd_s), pytest.approx(cru))
     jct_s = run.jobs["finish_s"]

@@ -438,9 +438,7 @@ def test_the_default_payoff_is_hadars_utility_less_the_price():
 
 
 def test_no_row_mixes_the_mechanisms_and_ours_stand_beside_no_number_of_the_paper():
-    used = {
-        name: knobs.get("payoff") for name, (scheduler, knobs) in physical.SCHEDULERS.items() if scheduler == "hadare"
-    }
+    used = {line.name: line.knobs.get("payoff") for line in physical.LINES if line.scheduler == "hadare"}
     assert used == {"HadarE": "utility", "HadarE, balanced (ours)": "balanced"}
     for figure in (physical.figure_8, physical.figure_9, physical.figure_10):
         rows = figure(SIZES["tiny"]).table.set_index("measure")

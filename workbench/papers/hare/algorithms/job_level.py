@@ -76,18 +76,20 @@ class _Builder:
         return TaskSchedule(self.data, self.gpu, self.start_s)
 
 
-def gavel_fifo(instance: HareInstance) -> TaskSchedule:
-    """First in, first out, on the fastest idle GPUs. Raises InputError for more tasks in a round than GPUs."""
+def gavel_fifo(instance: HareInstance, blocking: bool = True) -> TaskSchedule:
+    """First in, first out, on the fastest idle GPUs; blocking: nobody passes who does not fit. Raises InputError for
+    more tasks in a round than GPUs."""
     line = np.argsort(instance.arrival_s, kind="stable").tolist()
-    return _whole_jobs(instance, line, blocking=True, fastest=True)
+    return _whole_jobs(instance, line, blocking=blocking, fastest=True)
 
 
-def sched_homo(instance: HareInstance) -> TaskSchedule:
-    """Weighted shortest job first by mean times, blind to which GPU. Raises InputError as `gavel_fifo`."""
+def sched_homo(instance: HareInstance, fastest: bool = False) -> TaskSchedule:
+    """Weighted shortest job first by mean times, blind to which GPU unless `fastest`. Raises InputError as
+    `gavel_fifo`."""
     both = np.where(instance.runs, instance.train_s + instance.sync_s, 0.0)
     mean_s = both.sum(axis=1) / np.maximum(instance.runs.sum(axis=1), 1)
     line = np.argsort(mean_s * instance.rounds / instance.weight, kind="stable").tolist()
-    return _whole_jobs(instance, line, blocking=False, fastest=False)
+    return _whole_jobs(instance, line, blocking=False, fastest=fastest)
 
 
 def srtf(instance: HareInstance) -> TaskSchedule:
