@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reproduction.causes import COLUMNS as GAP_COLUMNS
-from reproduction.causes import GAPS, gap, seeds_of
+from reproduction.causes import GAPS, NO_BASELINE, gap, seeds_of
 from reproduction.exhibits import findings, verdict
 from reproduction.registry import chosen, exhibits, size_name
 from reproduction.results import FOLDER, KeptResults, commit
 from reproduction.runner import MOST, Cell, cpu_s, run, wanted
-from reproduction.table import counts, rows, told_seeds
+from reproduction.table import counts, rows, told_outcomes, told_seeds
 from workbench.base.errors import InputError, WorkbenchError, counted
 from workbench.cli.output import aligned, say, short
 
@@ -109,6 +109,7 @@ def _gap(args: argparse.Namespace) -> int:
         lines = [[str(row[0]), str(row[1]), short(float(row[2])), short(float(row[3]))] for row in shown]
         seeds = seeds_of(name)
         head = f"{name}, {counted(seeds, 'seed') if isinstance(seeds, int) else seeds}"
+        head += f". {NO_BASELINE[name]}" if name in NO_BASELINE else ""
         sys.stdout.write(f"{head}\n{aligned(['measure', 'cause', 'from ours', 'from all'], lines, left=2)}\n\n")
     return 0
 
@@ -118,9 +119,10 @@ def _table(args: argparse.Namespace) -> int:
     if args.json:
         sys.stdout.write(json.dumps(found, indent=1, allow_nan=False) + "\n")
         return 0
-    names = ["id", "verdict", "settings", "machine_s", "seeds", "scale", "speeds told"]
+    names = ["id", "verdict", "settings", "machine_s", "claims", "seeds", "scale", "speeds told"]
     lines = [
-        [*("" if row[name] is None else str(row[name]) for name in names[:4]), told_seeds(row), row["scale"] or "",
+        [*("" if row[name] is None else str(row[name]) for name in names[:4]), told_outcomes(row), told_seeds(row),
+         row["scale"] or "",
          row["belief"] or ""]
         for row in found
     ]  # fmt: skip

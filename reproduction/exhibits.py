@@ -6,15 +6,16 @@ reaches no further than that; else it has the *direction* where both are ratios 
 paper's side of 1; else it is *open* where the interval comes within `NEAR` of p; else it *fails*. A claim without a
 number, as `> 1`, holds, fails or is open as the whole interval has it, none of it, or a part.
 
-Of an exhibit: *reproduced* where every claim holds; *contradicted* where every one fails; *partly* otherwise, what is
-open included. Nobody types a verdict.
+Of an exhibit: *reproduced* where every claim holds; *contradicted* where every one fails; of the others *partly* where
+some claim holds or has the direction, *undecided* where none does, as the intervals of some are too wide to tell.
+Nobody types a verdict.
 """
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple
@@ -30,7 +31,7 @@ POINTS = ("%", "points")
 OPERATORS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
 Outcome = Literal["holds", "direction", "open", "fails"]
-Verdict = Literal["reproduced", "partly", "contradicted", "not computable here", "not run"]
+Verdict = Literal["reproduced", "partly", "contradicted", "undecided", "not computable here", "not run"]
 
 
 class Claim(NamedTuple):
@@ -152,5 +153,8 @@ def verdict(exhibit: Exhibit, found: Sequence[Finding]) -> Verdict:
     outcomes = {each.outcome for each in found}
     if not outcomes:
         return "not run"
-    alone: Mapping[str, Verdict] = {"holds": "reproduced", "fails": "contradicted"}
-    return alone.get(next(iter(outcomes)), "partly") if len(outcomes) == 1 else "partly"
+    if outcomes == {"holds"}:
+        return "reproduced"
+    if outcomes == {"fails"}:
+        return "contradicted"
+    return "partly" if outcomes & {"holds", "direction"} else "undecided"

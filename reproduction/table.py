@@ -11,12 +11,12 @@ from typing import Any
 import pandas as pd
 
 from reproduction.causes import COLUMNS as GAP_COLUMNS
-from reproduction.causes import GAPS, NOT_PARTED, seeds_of
+from reproduction.causes import GAPS, NO_BASELINE, NOT_PARTED, seeds_of
 from reproduction.exhibits import Exhibit, Finding, findings, verdict
 from reproduction.figure import as_html
 from reproduction.registry import exhibits, reproductions, sizes_of
 from reproduction.results import KeptResults
-from reproduction.runner import MOST, wanted
+from reproduction.runner import FEWEST, MOST, wanted
 from workbench.base.errors import counted
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
@@ -24,18 +24,20 @@ from workbench.base.units import format_duration
 AUTHORS, TINY = "authors", "tiny"
 ALIKE = "deterministic"
 """The seeds of a result that is the same for all of them, as that of a trace is."""
-UNLIKE = ("partly", "contradicted")
+UNLIKE = ("partly", "contradicted", "undecided")
 """Verdicts whose causes are asked for."""
 NOT_YET = "Its causes are not computed: python -m reproduction gap"
 BUILT_IN = ("full", "middle", "small")
-"""Sizes with built-in data of which the table shows the first that was computed; tiny is for tests."""
+"""Sizes with built-in data, the largest first; tiny is for tests."""
 
 
 def rows(results: KeptResults | None = None) -> list[dict[str, Any]]:
     """One row for each exhibit, as JSON has it: paper, what we get on the authors' data and on built-in data, verdict.
 
-    The verdict is that on the authors' data where there is one. interval: of the first claim there, null above or
-    below where it has no end. more: of a row whose intervals are wide and that has fewer than `MOST` seeds.
+    The verdict is that on the authors' data where there is one, and of built-in data at the largest size of which there
+    are `FEWEST` seeds. interval: of the first claim there, null above or below where it has no end. outcomes: how many
+    claims hold, have the direction, are open or fail. more: of a row whose intervals are wide and that has fewer than
+    `MOST` seeds. other_scales: what is kept at sizes beside these.
     """
     kept = results or KeptResults()
     return [_row(name, exhibit, kept) for name, exhibit in exhibits().items()]
@@ -43,13 +45,27 @@ def rows(results: KeptResults | None = None) -> list[dict[str, Any]]:
 
 def _row(name: str, exhibit: Exhibit, results: KeptResults) -> dict[str, Any]:
     table = results.read(name)
-    there = set(table["size"])
-    authors = _at(name, exhibit, results, AUTHORS) if AUTHORS in there else None
-    size = next((each for each in BUILT_IN if each in there), None)
-    built_in = _at(name, exhibit, results, size) if size else None
+    seeds = table.groupby("size")["seed"].nunique()
+    there = {size: _at(name, exhibit, results, size) for size in sizes_of(name) if size in seeds and size != TINY}
+    known = [size for size in BUILT_IN if size in there]
+    enough = [size for size in known if not exhibit.seeded or seeds[size] >= FEWEST]
+    authors = there.pop(AUTHORS, None)
+    built_in = there.pop((enough or known)[0]) if known else None
     shown: dict[str, Any] = authors or built_in or {"verdict": verdict(exhibit, ())}
     gap = _gap(name, results)
-    names = ("verdict", "settings", "scale", "seeds", "more", "interval", "command", "commit", "machine_s", "belief")
+    names = (
+        "verdict",
+        "outcomes",
+        "settings",
+        "scale",
+        "seeds",
+        "more",
+        "interval",
+        "command",
+        "commit",
+        "machine_s",
+        "belief",
+    )
     return {
         "id": name,
         "paper": exhibit.says,
@@ -58,6 +74,7 @@ def _row(name: str, exhibit: Exhibit, results: KeptResults) -> dict[str, Any]:
         "seeds": shown.get("seeds") or (None if exhibit.seeded else exhibit.told(0)),
         "authors_data": authors,
         "built_in_data": built_in,
+        "other_scales": list(there.values()),
         "gap": gap,
         "no_gap": "" if gap or shown["verdict"] not in UNLIKE else NOT_PARTED.get(name, f"{NOT_YET} {name}"),
     }
@@ -72,6 +89,7 @@ def _gap(name: str, results: KeptResults) -> dict[str, Any] | None:
     return {
         "size": GAPS[name].size,
         "seeds": seeds_of(name),
+        "baseline": NO_BASELINE.get(name, ""),
         "command": f"python -m reproduction gap {name} --out build/reproduction",
         "commit": str(found["commit"].iloc[0]),
         "machine_s": _known(float(found["cpu_s"].iloc[0])) if "cpu_s" in found else None,
@@ -98,7 +116,8 @@ def _at(name: str, exhibit: Exhibit, results: KeptResults, size: str) -> dict[st
     alike = len(seeds) > 1 and bool((cells.groupby("measure")["ours"].nunique(dropna=False) == 1).all())
     return {
         "verdict": verdict(exhibit, found),
-        "settings": f"{'authors' if size == AUTHORS else 'built-in'} data, size {size}",
+        "outcomes": dict(Counter(each.outcome for each in found)),
+        "settings": f"{'authors' if size.startswith(AUTHORS) else 'built-in'} data, size {size}",
         "scale": exhibit.scale(sizes_of(name)[size]),
         "seeds": ALIKE if alike else exhibit.told(len(seeds)),
         "belief": exhibit.belief,
@@ -119,6 +138,11 @@ def told_seeds(row: Mapping[str, Any]) -> str:
     """The seeds of a row, and where more are wanted what they would take."""
     told, more = "" if row["seeds"] is None else str(row["seeds"]), row["more"]
     return f"{told}; {MOST} would take {format_duration(more['machine_s'])} more of a core" if more else told
+
+
+def told_outcomes(row: Mapping[str, Any]) -> str:
+    """How many claims of a row came out how, as `2 holds, 1 open`."""
+    return ", ".join(f"{count} {outcome}" for outcome, count in (row["outcomes"] or {}).items())
 
 
 def counts(found: list[dict[str, Any]]) -> str:
@@ -153,12 +177,12 @@ class Evidence:
     def _repr_html_(self) -> str:
         plain = next(each.belief for each in reproductions() if each.name == self.paper)
         short = [
-            (row["id"], row["verdict"], row["paper"],
+            (row["id"], row["verdict"], told_outcomes(row), row["paper"],
              "; ".join(filter(None, (row["scale"], row["reason"], row["no_gap"]))), told_seeds(row),
              (row["belief"] or "").replace(plain, ""), row["command"] or "")
             for row in self.rows
         ]  # fmt: skip
-        names = ["exhibit", "verdict", "the paper", "scale, or why not", "seeds", "speeds", "command"]
+        names = ["exhibit", "verdict", "claims", "the paper", "scale, or why not", "seeds", "speeds", "command"]
         gaps = [
             f"<p>{row['id']}, {told_gap(row['gap'])}</p>{as_html(parted(row['gap']['lines']))}"
             for row in self.rows
@@ -166,8 +190,27 @@ class Evidence:
         ]
         return (
             f"<p>Speeds that schedulers are told, where a line has no others: {html.escape(plain)}.</p>"
-            f"{as_html(pd.DataFrame(short, columns=names))}{as_html(self.table)}{''.join(gaps)}"
+            f"{as_html(pd.DataFrame(short, columns=names))}{as_html(self.table)}{self._by_scale()}{''.join(gaps)}"
         )
+
+    def _by_scale(self) -> str:
+        """Of each exhibit that is kept at several scales its claims side by side, for a page."""
+        found = [(row["id"], by_scale(row)) for row in self.rows if row["other_scales"]]
+        return "".join(f"<p>{name}, by scale</p>{as_html(table)}" for name, table in found)
+
+
+def by_scale(row: Mapping[str, Any]) -> pd.DataFrame:
+    """A line for each claim of a row, with what was found at every size that is kept: mean, interval, seeds."""
+    kept = [each for each in (*row["other_scales"], row["built_in_data"], row["authors_data"]) if each]
+    lines: dict[str, dict[str, str]] = {}
+    for each in sorted(kept, key=lambda shown: shown["settings"]):
+        for claim in each["claims"]:
+            ends = [short_number(math.nan if end is None else end) for end in (claim["low"], claim["high"])]
+            mean = short_number(math.nan if claim["ours"] is None else claim["ours"])
+            text = f"{mean} ({' to '.join(ends)}; {claim['outcome']})" if ends[0] != ends[1] else mean
+            made = lines.setdefault(claim["measure"], {"measure": claim["measure"], "claim": claim["claim"]})
+            made[f"{each['scale']}, {each['settings']}, seeds: {each['seeds']}"] = text
+    return pd.DataFrame(lines.values()).fillna("")
 
 
 def told_gap(gap: Mapping[str, Any]) -> str:
@@ -175,7 +218,7 @@ def told_gap(gap: Mapping[str, Any]) -> str:
     seeds = counted(gap["seeds"], "seed") if isinstance(gap["seeds"], int) else gap["seeds"]
     return (
         f"size {gap['size']}, {seeds}: how much each cause moves a measure, taken in first / left out last, and what "
-        "is left to the paper's"
+        f"is left to the paper's{'. ' if gap['baseline'] else ''}{gap['baseline']}"
     )
 
 

@@ -23,6 +23,7 @@ from reproduction.chronus.best_effort import LINES, Longer, best_effort
 from reproduction.chronus.lines import THEMIS
 from reproduction.exhibits import Claim, Exhibit, findings, judged, verdict
 from reproduction.information import worth
+from reproduction.line import Line, rivalled
 from reproduction.registry import VARIABLE, Reproduction, reproductions, size_name
 from reproduction.registry import exhibits as known
 from reproduction.results import COLUMNS as KEPT
@@ -80,6 +81,25 @@ def test_every_gap_is_of_measures_that_there_are_and_of_fields_of_a_size(
             for pattern in parted.measures:
                 fits = any(fnmatchcase(measure, pattern) for measure in measures)
                 assert fits or pattern in above, (exhibit.name, pattern)
+
+
+def test_a_baseline_is_varied_or_a_sentence_says_why_not() -> None:
+    varied = {name for name, of in causes.GAPS.items() if any(cause.startswith("baseline: ") for cause in of.fields)}
+    assert len(varied) >= 18 and varied.isdisjoint(causes.NO_BASELINE)
+    assert varied | set(causes.NO_BASELINE) == set(causes.GAPS)
+
+
+def test_a_rival_takes_the_place_of_the_line_of_its_name() -> None:
+    lines = (Line("a", "sia", {"split": True}, "oracle"), Line("b", "las"))
+    more, other = Line("a", "sia", {"p": 0.5}), Line("b", "fifo", {"blocking": False})
+    found = rivalled(lines, (more, other))
+    assert [(line.scheduler, dict(line.knobs), line.belief) for line in found] == [
+        ("sia", {"split": True, "p": 0.5}, "oracle"),  # knobs beside the line's own
+        ("fifo", {"blocking": False}, None),
+    ]
+    assert rivalled(lines, ()) == lines
+    with pytest.raises(InputError, match=r"rivals.*'c'.*a, b"):
+        rivalled(lines, (Line("c", "las"),))
 
 
 def test_best_effort_is_compared_under_each_way_to_give_leases() -> None:
@@ -150,6 +170,9 @@ def test_a_verdict_follows_from_the_claims_seed_by_seed() -> None:
     assert verdict(paired, found) == "reproduced"
     assert verdict(paired, [found[0]._replace(outcome="fails")]) == "contradicted"
     assert verdict(paired, [*found, found[0]._replace(outcome="fails")]) == "partly"
+    opened, failed = (found[0]._replace(outcome=outcome) for outcome in ("open", "fails"))
+    assert verdict(paired, [*found, opened]) == verdict(paired, [failed._replace(outcome="direction")]) == "partly"
+    assert verdict(paired, [opened]) == verdict(paired, [opened, failed]) == "undecided"
     assert verdict(paired, []) == "not run" and verdict(Exhibit("y", "says"), []) == "not computable here"
 
 
@@ -225,8 +248,9 @@ def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it
         if row["verdict"] in table.UNLIKE:  # its causes are parted or can be, or a sentence says why not
             assert (row["gap"] is None) == (row["no_gap"] != ""), row["id"]
             assert row["id"] in causes.GAPS or row["no_gap"] == causes.NOT_PARTED[row["id"]], row["id"]
-        for shown in (row["authors_data"], row["built_in_data"]):
+        for shown in (row["authors_data"], row["built_in_data"], *row["other_scales"]):
             if shown:
+                assert sum(shown["outcomes"].values()) == len(shown["claims"]), row["id"]
                 assert shown["belief"] and shown["scale"], row["id"]
                 several = [
                     each for each in shown["claims"] if each["seeds"] > 1 and None not in (each["low"], each["high"])
@@ -245,6 +269,7 @@ def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it
             "reproduced",
             "partly",
             "contradicted",
+            "undecided",
         }
         assert "<table>" in page._repr_html_()
 
