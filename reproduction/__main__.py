@@ -39,7 +39,9 @@ def _parser() -> argparse.ArgumentParser:
     run_it = actions.add_parser("run", help="compute what is not finished, and keep it; finished seeds are not redone")
     run_it.add_argument("names", nargs="*", metavar="EXHIBIT", help="gavel.fig8, or a paper: gavel; default: all")
     run_it.add_argument(
-        "--size", help="tiny (seconds), small (minutes), middle, full (hours), or authors (their data); default: tiny"
+        "--size",
+        help="tiny (seconds), small (minutes), middle, full (hours), or with their data authors, authors_half, "
+        "authors_twice; default: tiny",
     )
     run_it.add_argument("--seeds", type=int, default=MOST, help=f"at most so many, 1 to {MOST}; default: {MOST}")
     run_it.add_argument("--processes", type=int, default=2, help="how many; default: 2")

@@ -3,7 +3,7 @@
 from reproduction.chronus.allocator import figure_8a, figure_8b
 from reproduction.chronus.best_effort import BOTH, best_effort
 from reproduction.chronus.end_to_end import figure_9ab, figure_9cf, reasons
-from reproduction.chronus.first_days import figure_5, first_days, table_1
+from reproduction.chronus.first_days import days_scale, figure_5, first_days, table_1
 from reproduction.chronus.guarantee import guarantee
 from reproduction.chronus.profiler import figure_6a, figure_6b, figure_6c, figure_6d
 from reproduction.chronus.selector import figure_7a, figure_7b, figure_7c, figure_7d
@@ -147,8 +147,8 @@ EXHIBITS = (
             for name in ("Themis", "GENIE", "EDF")
         ),
         seeded=False,
-        sizes=("authors",),
-        scale=lambda size: "five days of the authors' 14, 1,270 jobs on 10 nodes of their 120: a run takes minutes",
+        sizes=("authors", "authors_half", "authors_twice"),
+        scale=days_scale,
     ),
     Exhibit(
         "best_effort",
@@ -160,8 +160,8 @@ EXHIBITS = (
             Claim("wDMR, Themis", ">", 0, f"wDMR, {BOTH}"),
         ),
         seeded=False,
-        sizes=("authors",),
-        scale=lambda size: "five days of the authors' 14, 1,270 jobs on 10 nodes of their 120: a run takes minutes",
+        sizes=("authors", "authors_half", "authors_twice"),
+        scale=days_scale,
     ),
     Exhibit(
         "guarantee",

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from reproduction.chronus.first_days import FILES, NODES, scenario
+from reproduction.chronus.first_days import FILES, scenario
 from reproduction.chronus.lines import CHRONUS, CODED, KNOWN, THEMIS
 from reproduction.chronus.settings import NODE_GPUS, ChronusSize, at, origin
 from reproduction.figure import Entry, PaperFigure
@@ -57,8 +57,12 @@ LINES = (
 def best_effort(size: ChronusSize) -> PaperFigure:
     """Mean JCT of best effort under Themis over that under Chronus, and the misses of each."""
     mixed = at(size, workload="mix2")
-    given = scenario(fetch(FILES[0])) if size.public else mixed.scenario(size.seeds[0])
-    where = f"The first days of the authors' file, {NODES} nodes of {NODE_GPUS} GPUs" if size.public else origin(mixed)
+    given = scenario(fetch(FILES[0]), size.days_nodes) if size.public else mixed.scenario(size.seeds[0])
+    where = (
+        f"The first days of the authors' file, {size.days_nodes} nodes of {NODE_GPUS} GPUs"
+        if size.public
+        else origin(mixed)
+    )
     found = {line.name: summary(line.run(given)) for line in (*LINES, THEMIS)}
     jct_s = {name: float(of["best_effort_jct_s"]) for name, of in found.items()}
     rows = [

@@ -1,8 +1,9 @@
 """The authors' own Philly files: what is in them (section 4.1), and their first five days under Chronus and others, who
 misses how much (section 5.4).
 
-1,270 of their jobs (`--sample 1270 --seed 0`) on 10 nodes of 8 GPUs. A run of both files takes minutes: the size
-`authors` makes it, the others show the measures that are kept in `datasets/chronus_first_days.csv`.
+1,270 of their jobs (`--sample 1270 --seed 0`) on 10 nodes of 8 GPUs, as many of them a node and a day as there are on
+their 120. A run of both files takes minutes: the size `authors` makes it, `authors_half` and `authors_twice` on half
+and on twice the nodes; the others show the measures that are kept in `datasets/chronus_first_days.csv`.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from workbench.scenario.traces import builtin
 WORKLOADS = ("P_MIX2", "P_SLO")
 FILES = ("chronus_philly_mix2", "chronus_philly_slo")
 LINES = (CHRONUS, KNOWN, THEMIS, GENIE, EDF)
-DAYS, NODES, JOBS = 5, 10, 1270
+DAYS, NODES, NODE_JOBS = 5, 10, 127
 TABLE = "chronus_first_days.csv"
 MEASURES = (
     "weighted_miss_rate",
@@ -42,15 +43,15 @@ MEASURES = (
 COLUMNS = ("workload", "line", *MEASURES)
 
 
-def scenario(path: Path) -> Scenario:
+def scenario(path: Path, nodes: int = NODES) -> Scenario:
     """The jobs of one file, restarts charged as in the authors' simulator."""
-    cluster = traces.parse_cluster(f"v100={NODES}x{NODE_GPUS}")
-    return traces.convert("chronus", path, cluster=cluster, to_s=DAYS * DAY, sample=JOBS)[0]
+    cluster = traces.parse_cluster(f"v100={nodes}x{NODE_GPUS}")
+    return traces.convert("chronus", path, cluster=cluster, to_s=DAYS * DAY, sample=NODE_JOBS * nodes)[0]
 
 
-def measured(workload: str, path: Path) -> pd.DataFrame:
+def measured(workload: str, path: Path, nodes: int = NODES) -> pd.DataFrame:
     """A row for each of `LINES`: `COLUMNS`, NaN where there are no such jobs."""
-    given, rows = scenario(path), []
+    given, rows = scenario(path, nodes), []
     for line in LINES:
         found = summary(line.run(given))
         rows.append((workload, line.name, *(round(float(found[name]), 4) for name in MEASURES)))
@@ -113,10 +114,17 @@ def figure_5(size: ChronusSize) -> PaperFigure:
     return PaperFigure("Fig. 5b", "Bursts of submissions", rows, {"b": Plot(frame, curve, options)})
 
 
+def days_scale(size: ChronusSize) -> str:
+    """Of the authors' first days."""
+    jobs, nodes = NODE_JOBS * size.days_nodes, size.days_nodes
+    return f"{DAYS} days of the authors' 14, {jobs:,} jobs on {nodes} nodes of their 120: a run takes minutes"
+
+
 def first_days(size: ChronusSize) -> PaperFigure:
     """The kept measures, or those of a run with the authors' files."""
     files = zip(WORKLOADS, FILES, strict=True)
-    table = pd.concat([measured(name, fetch(file)) for name, file in files]) if size.public else kept()
+    nodes = size.days_nodes if size.public else NODES
+    table = pd.concat([measured(name, fetch(file), nodes) for name, file in files]) if size.public else kept()
     rows = []
     for row in table.itertuples(index=False):
         values = dict(zip(COLUMNS, row, strict=True))
@@ -144,5 +152,7 @@ def first_days(size: ChronusSize) -> PaperFigure:
     bars = table.rename(columns={"line": "series", "workload": "group", "weighted_miss_rate": "value"})
     bars = bars[["series", "group", "value"]].assign(low=bars["value"], high=bars["value"])
     options = {"title": "Weighted deadline miss rate", "x_title": "The authors' files", "y_title": "wDMR"}
-    title = f"The authors' Philly files, first {DAYS} days, {JOBS:,} jobs on {NODES} nodes of {NODE_GPUS} GPUs"
+    title = (
+        f"The authors' Philly files, first {DAYS} days, {NODE_JOBS * nodes:,} jobs on {nodes} nodes of {NODE_GPUS} GPUs"
+    )
     return PaperFigure("5.4 trace", title, tuple(rows), {"a": Plot(bars, grouped_bars, options)})

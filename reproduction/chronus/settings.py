@@ -78,7 +78,7 @@ class ChronusSize:
     sizes: of the profiling cluster in Fig. 6, as shares of all GPUs; noise: of Fig. 6d; lease_min: of Fig. 7a; hostile:
     of Fig. 8; scales: of Fig. 7d, times nodes and jobs; public: whether Philly jobs come from the authors' file; coded:
     whether Chronus gives leases in Fig. 9 as the authors' program does (`lines.CODED`); rivals: lines in place of those
-    of their names, where a baseline can be had in several ways.
+    of their names, where a baseline can be had in several ways; days_nodes: of the authors' first days.
     """
 
     name: str
@@ -93,6 +93,7 @@ class ChronusSize:
     public: bool
     coded: bool = False
     rivals: tuple[Line, ...] = ()
+    days_nodes: int = 10
 
     @property
     def traces(self) -> tuple[str, ...]:
@@ -145,6 +146,8 @@ SIZES = {
     )
 }
 SIZES["authors"] = replace(SIZES["full"], name="authors", clusters=(("P", 10, 120, 2.0),), public=True)
+SIZES["authors_half"] = replace(SIZES["authors"], name="authors_half", clusters=(("P", 5, 60, 2.0),), days_nodes=5)
+SIZES["authors_twice"] = replace(SIZES["authors"], name="authors_twice", clusters=(("P", 20, 240, 2.0),), days_nodes=20)
 
 
 @dataclass(frozen=True)
