@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from workbench.scenario.traces import convert, parse_cluster
 from workbench.scheduling.estimators.registry import maker
 from workbench.scheduling.estimators.speed_error import ErrorLog
 from workbench.session.many_runs import RunRequest, do
+from workbench.simulation.loop import Observer
 from workbench.simulation.run import Run
 
 
@@ -172,7 +173,7 @@ def test_many_runs_are_told_each_by_itself_and_one_that_fails_ends_no_other(proc
         {**common, "scheduler": "las", "scenario": 1, "until_s": 600},
     ]
     both = [scenario(), scenario("gavel_example")]
-    for _ in range(2):  # the second time by the same processes
+    for _ in range(2):
         process.say(id=12, kind="many", processes=2, scenarios=both, requests=requests)
         told, last = hear_many(process)
         assert (last["id"], last["kind"]) == (12, "done") and set(told) == {0, 1, 2}
@@ -186,9 +187,9 @@ def test_many_runs_are_told_each_by_itself_and_one_that_fails_ends_no_other(proc
 def test_many_runs_alike_but_for_a_seed_that_draws_nothing_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
 
-    def counted(request: RunRequest) -> Run:
+    def counted(request: RunRequest, observers: Iterable[Observer] = ()) -> Run:
         made.append(request.seed)
-        return do(request)
+        return do(request, observers)
 
     monkeypatch.setattr("workbench.session.many_runs.do", counted)
     common = {"scenario": 0, "knobs": {}, "scheduler": "las", "window": [0, 1]}  # as JSON has a window
@@ -198,11 +199,17 @@ def test_many_runs_alike_but_for_a_seed_that_draws_nothing_are_made_once(monkeyp
     assert made == [3] and [(each["number"], each["run"].seed) for each in told[:-1]] == [(0, 3), (1, 1), (2, 2)]
 
 
-def test_many_without_requests_starts_the_processes_and_no_more(process: LabProcess) -> None:
-    process.say(id=13, kind="many", processes=2, scenarios=[], requests=[])
-    assert hear_many(process)[0] == {}
-    children = psutil.Process(process.popen.pid).children(recursive=True)
-    assert len([child for child in children if "spawn_main" in " ".join(child.cmdline())]) == 2
+def test_small_runs_of_many_start_no_process_large_ones_do(process: LabProcess) -> None:
+    small, few = scenario(), workbench.preset("start_here")
+    jobs = [few.jobs[0].model_copy(update={"name": f"job {number}"}) for number in range(301)]
+    large = few.replace(jobs=jobs).to_dict()
+    common = {"knobs": {}, "scheduler": "fifo", "seed": 0, "until_s": 3600.0}
+    for scenarios, begun in (([small], 0), ([small, large, small], 2)):
+        requests = [{**common, "scenario": number} for number in range(len(scenarios))]
+        process.say(id=13, kind="many", processes=2, scenarios=scenarios, requests=requests)
+        assert set(hear_many(process)[0]) == set(range(len(scenarios)))
+        children = psutil.Process(process.popen.pid).children(recursive=True)
+        assert len([child for child in children if "spawn_main" in " ".join(child.cmdline())]) == begun
 
 
 def test_a_log_of_slurm_is_read_with_the_files_of_its_site_in_any_order(process: LabProcess, tmp_path: Path) -> None:

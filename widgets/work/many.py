@@ -68,8 +68,8 @@ class ManyWork:
         return BatchProgress(ended, total, left_s)
 
     def warm(self) -> None:
-        """Start the processes, so that the first batch need not wait for them."""
-        process_work().submit(_many([]), lambda message: None, self)
+        """Start the labs' process, so that the first batch need not wait for it."""
+        process_work()
 
     def submit(self, requests: Sequence[RunRequest]) -> None:
         """Make these runs; a batch that is being made is cancelled and no longer told of.

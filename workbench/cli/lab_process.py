@@ -28,9 +28,10 @@ the meantime: the columns of `ErrorLog.table`, else null. Asked in the kernel it
 study is done for each that is asked, in turn, and each is told as progress at once:
 {"id": 3, "kind": "progress", "number": 0, "found": {...}}.
 
-Many runs are made by N processes, which stay for the next such request, and are told as each ends, in any order:
+Of many runs the first small ones are made here, until N processes would have begun. The others are made by these,
+which stay for the next such request. Runs are told as each ends, in any order:
 {"id": 4, "kind": "progress", "number": 0, "run": FOLDER} or {..., "number": 0, "status": ..., "error": {...}}. One that
-fails does not end the others. Without requests it only starts the processes.
+fails does not end the others.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Generator, Hashable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeVar
 
 from workbench.base.errors import WorkbenchError
 from workbench.base.processes import Processes
@@ -60,9 +61,18 @@ from workbench.session.registry import find_formulation, find_scheduler, find_st
 from workbench.simulation.loop import ProgressReport, RunProgress, simulate
 from workbench.simulation.run import Run
 from workbench.simulation.state import State
-from workbench.simulation.stop import AllFinished, Stop, stop_rule
+from workbench.simulation.stop import AllFinished, RunCancelledError, Stop, stop_rule
+
+if TYPE_CHECKING:
+    from workbench.session.many_runs import RunRequest
 
 Tell = Callable[[Mapping[str, Any]], None]
+Answer = TypeVar("Answer")
+HERE_S = 1.0
+"""So long small runs of many are made here, in turn: processes need as long to begin. One that takes longer is begun
+anew there."""
+HERE_JOBS = 300
+"""A run of more jobs is not small."""
 
 
 def main(source: TextIO = sys.stdin, target: TextIO = sys.stdout) -> None:
@@ -241,12 +251,12 @@ def do_study(request: Mapping[str, Any], tell: Tell) -> None:
 
 
 class ManyRuns:
-    """Does requests of kind `many` in processes that stay, with what they need imported; alone: here, in turn."""
+    """Does requests of kind `many`: what is soon done here, the rest in processes that stay; alone: all here."""
 
     def __init__(self, alone: bool = False) -> None:
         self._alone = alone
         self._processes: Processes | None = None
-        self._count = 0
+        self._wanted = self._count = 0
 
     def do(self, request: Mapping[str, Any], tell: Tell) -> None:
         """Make the runs, and tell each at once."""
@@ -255,9 +265,8 @@ class ManyRuns:
         began = time.perf_counter()
         scenarios = [Scenario.from_dict(scenario, "lab") for scenario in request["scenarios"]]
         requests = [RunRequest(**{**asked, "scenario": scenarios[asked["scenario"]]}) for asked in request["requests"]]
-
-        kept = None if self._alone else self._warm(request["processes"])
-        with contextlib.closing(each_outcome(requests, kept=kept)) as ended:
+        self._wanted = request["processes"]
+        with contextlib.closing(each_outcome(requests, kept=self)) as ended:
             for number, outcome in ended:  # none is kept here once it is told
                 if isinstance(outcome, WorkbenchError):
                     tell({"kind": "progress", "number": number, **outcome.as_json()})
@@ -265,13 +274,42 @@ class ManyRuns:
                 tell({"kind": "progress", "number": number, "run": outcome})
         tell({"kind": "done", "wall_s": time.perf_counter() - began})
 
-    def _warm(self, processes: int) -> Processes:
+    def answers(
+        self, make: Callable[..., Answer], requests: Iterable[RunRequest]
+    ) -> Generator[tuple[int, Answer], None, None]:
+        """Number of a request and what `make` made of it, as each ends."""
+        late, left = _Late(math.inf if self._alone else time.monotonic() + HERE_S), enumerate(requests)
+        for number, request in left:
+            if not late.is_now() and (self._alone or len(request.scenario.jobs) <= HERE_JOBS):
+                answer = make(request, [late])
+                if getattr(answer, "status", "") != RunCancelledError.status:
+                    yield number, answer
+                    continue
+            rest = [(number, request), *left]
+            with contextlib.closing(self._warm().answers(make, [each for _, each in rest])) as ended:
+                yield from ((rest[at][0], answer) for at, answer in ended)
+
+    def _warm(self) -> Processes:
         """The processes: those that are there, if they are as many."""
-        if self._processes is None or not self._processes.alive or processes != self._count:
+        if self._processes is None or not self._processes.alive or self._wanted != self._count:
             if self._processes is not None:
                 self._processes.close()
-            self._processes, self._count = Processes(processes, begin, Scenario), processes
+            self._processes, self._count = Processes(self._wanted, begin, Scenario), self._wanted
         return self._processes
+
+
+class _Late:
+    """Ends a run with `RunCancelledError` at this time of the machine, s."""
+
+    def __init__(self, at_s: float) -> None:
+        self._at_s = at_s
+
+    def is_now(self) -> bool:
+        return time.monotonic() > self._at_s
+
+    def on_decision(self, progress: RunProgress) -> None:
+        if self.is_now():
+            raise RunCancelledError("the labs' process", f"{HERE_S:g} s", "a run that has ended")
 
 
 def begin() -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass, fields, replace
 from itertools import islice
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 from urllib.parse import urlsplit
 
 from workbench.base.errors import InputError, Words, WorkbenchError, mistake, one_of, why
@@ -26,6 +26,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.session.api import Window, simulate
 from workbench.session.deciding_time import Charge
 from workbench.session.registry import is_own
+from workbench.simulation.loop import Observer
 from workbench.simulation.run import Run
 
 Outcome = Run | WorkbenchError
@@ -63,7 +64,16 @@ class RunRequest:
         return self.scheduler, dict(self.knobs), *(getattr(self, field.name) for field in fields(self)[3:])
 
 
-def do(request: RunRequest) -> Run:
+class Makes(Protocol):
+    """Who makes runs and tells of each as it ends, as `Processes` do."""
+
+    def answers(
+        self, make: Callable[..., Made], requests: Iterable[RunRequest], /
+    ) -> Generator[tuple[int, Made], None, None]:
+        """Number of a request and what `make` made of it; make may be handed observers of the run behind it."""
+
+
+def do(request: RunRequest, observers: Iterable[Observer] = ()) -> Run:
     """Make the run; raises what `workbench.simulate` does, a mistake in own code as a WorkbenchError."""
     try:
         return simulate(
@@ -73,6 +83,7 @@ def do(request: RunRequest) -> Run:
             seed=request.seed,
             until_s=request.until_s,
             window=request.window,
+            observers=observers,
             belief=request.belief,
             detail=request.detail,
             charge_decisions=request.charge_decisions,
@@ -83,10 +94,10 @@ def do(request: RunRequest) -> Run:
         raise WorkbenchError(f"scheduler {request.scheduler}", mistake(error), "no mistake in its code") from error
 
 
-def attempt(request: RunRequest) -> Outcome:
+def attempt(request: RunRequest, observers: Iterable[Observer] = ()) -> Outcome:
     """Make the run, or return the stated failure (any WorkbenchError). Other exceptions, faults of ours, are raised."""
     try:
-        return do(request)
+        return do(request, observers)
     except WorkbenchError as error:
         return error
 
@@ -96,7 +107,7 @@ def outcomes(
     make: Callable[[RunRequest], Made],
     *,
     processes: int = 1,
-    kept: Processes | None = None,
+    kept: Makes | None = None,
     executor: Executor | None = None,
     ahead: int = 1,
 ) -> Generator[tuple[int, Made], None, None]:
@@ -125,7 +136,7 @@ def run_all(
     processes: int = 1,
     on_outcome: Callable[[int, Outcome], None] | None = None,
     *,
-    kept: Processes | None = None,
+    kept: Makes | None = None,
 ) -> list[Outcome]:
     """The outcome of each request, in their order, which does not depend on the number of processes.
 
@@ -149,7 +160,7 @@ def run_all(
 
 
 def each_outcome(
-    requests: Sequence[RunRequest], processes: int = 1, kept: Processes | None = None
+    requests: Sequence[RunRequest], processes: int = 1, kept: Makes | None = None
 ) -> Generator[tuple[int, Outcome], None, None]:
     """Number and outcome of each request as it ends, as `run_all` makes them; none is held on to here."""
     first, told = _first_alike(requests), set[int]()
@@ -177,7 +188,7 @@ def _first_alike(requests: Sequence[RunRequest]) -> list[int]:
 
 
 def _made(
-    requests: Sequence[RunRequest], numbers: Sequence[int], processes: int, kept: Processes | None
+    requests: Sequence[RunRequest], numbers: Sequence[int], processes: int, kept: Makes | None
 ) -> Generator[tuple[int, Outcome], None, None]:
     """Some of the requests, as each ends."""
     several = kept is not None or processes > 1
