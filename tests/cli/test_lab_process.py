@@ -187,7 +187,7 @@ def test_many_runs_are_told_each_by_itself_and_one_that_fails_ends_no_other(proc
 def test_many_runs_alike_but_for_a_seed_that_draws_nothing_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
 
-    def counted(request: RunRequest, observers: Iterable[Observer] = ()) -> Run:
+    def counted(request: RunRequest, observers: Iterable[Observer]) -> Run:
         made.append(request.seed)
         return do(request, observers)
 

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import pickle
+from collections.abc import Iterable
 from types import MappingProxyType
 
 import pytest
@@ -11,6 +12,7 @@ from workbench.base.errors import InputError, WorkbenchError
 from workbench.base.processes import Processes
 from workbench.scheduling.decision import InvalidDecision
 from workbench.session.many_runs import RunRequest, attempt, do, run_all
+from workbench.simulation.loop import Observer
 from workbench.simulation.run import Run
 
 SMALL = workbench.preset("start_here")
@@ -80,9 +82,9 @@ def test_a_run_that_draws_nothing_is_made_once_for_all_seeds(random: bool, monke
     asked = [request(name, scenario=scenario, seed=seed) for name in ("fifo", "las") for seed in (0, 1, 2)]
     made = []
 
-    def counted(each: RunRequest) -> Run:
+    def counted(each: RunRequest, observers: Iterable[Observer]) -> Run:
         made.append(each.seed)
-        return do(each)
+        return do(each, observers)
 
     monkeypatch.setattr("workbench.session.many_runs.do", counted)
     heard = {}

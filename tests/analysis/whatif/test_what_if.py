@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from workbench.analysis.whatif.tables import rows_of, sooner_and_later
 from workbench.analysis.whatif.words import change_of, usd_per_hour, verdict
 from workbench.base.errors import InputError, ScenarioError, Words, WorkbenchError
 from workbench.session.many_runs import RunRequest, do
+from workbench.simulation.loop import Observer
 from workbench.simulation.run import Run
 
 SMALL = "preset:start_here"
@@ -99,9 +101,9 @@ def test_each_side_runs_once_unless_its_runs_can_differ(
     """By jobs drawn anew, or by failures drawn on that side."""
     made: list[int] = []
 
-    def counted(request: RunRequest) -> Run:
+    def counted(request: RunRequest, observers: Iterable[Observer]) -> Run:
         made.append(request.seed)
-        return do(request)
+        return do(request, observers)
 
     monkeypatch.setattr("workbench.session.many_runs.do", counted)
     found = what_if(of_hours(), "fifo", change, seeds=range(3), bootstrap=bootstrap)
