@@ -1,8 +1,11 @@
 """`compare` and `sweep` with labels (`old=las,new=srtf`), and with runs of which some have failed."""
 
 import json
+import re
 
+import numpy as np
 import pytest
+from scipy import stats
 
 import workbench
 from workbench.analysis.comparison import list_cases
@@ -103,3 +106,22 @@ def test_the_comparison_tells_how_many_runs_have_ended():
     assert ended.loc["las"].tolist() == [4, 4]
     assert ended.loc["test-labels-odd-seeds-only"].tolist() == [4 - len(found.failed), 4]
     assert list(ended.index) == list(found.mean().index)
+
+
+SEEDS = ("compare", "preset:start_here", "--schedulers", "fifo,las,srtf", "--seeds", "0:4", "--bootstrap")
+
+
+def test_several_seeds_are_compared_pair_by_pair_and_single_spreads_shown_where_asked(cli, ask):
+    """The line of the mean JCT: ratio and interval recomputed from the runs, ranks that add up to 1 + 2 + 3."""
+    runs = ask(*SEEDS)["runs"]
+    jct = {label: [run["metrics"]["mean_jct_s"] for run in runs if run["label"] == label] for label in ("fifo", "las")}
+    ratios = np.array(jct["las"]) / np.array(jct["fifo"])
+    half = stats.t.ppf(0.975, 3) * ratios.std(ddof=1) / 2
+    _, out, _ = cli(*SEEDS)
+    (row,) = [line for line in out.splitlines() if line.startswith("Mean JCT")]
+    assert f"x {ratios.mean():.2f} ({ratios.mean() - half:.2f} to {ratios.mean() + half:.2f})" in row
+    ranks = [float(text) for text in re.findall(r"rank ([\d.]+)", row)]
+    assert len(ranks) == 3 and sum(ranks) == pytest.approx(6, abs=0.16)
+    assert "ratio to fifo seed by seed with its 95 % interval" in out and "±" not in out
+    _, asked, _ = cli(*SEEDS, "--spread")
+    assert "mean ± standard deviation over 4 seeds" in asked and "rank" not in asked

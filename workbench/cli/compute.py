@@ -99,6 +99,8 @@ def add_commands(commands: Commands[Parser]) -> None:
     _add_run_options(parser, "save every run and the table in this folder", FOR_ALL)
     help = "every seed but the first has other jobs like the scenario's, drawn from them"
     parser.add_argument("--bootstrap", action="store_true", help=help)
+    help = "means with their standard deviations, not with the ratios to the first scheduler seed by seed"
+    parser.add_argument("--spread", action="store_true", help=help)
     parser.set_defaults(command=compare)
 
 
@@ -424,33 +426,30 @@ def _progress(progress: RunProgress) -> str:
 
 def _measures(
     found: Mapping[str, Summary],
-    spread: Mapping[str, Summary] | None = None,
+    beside: Mapping[str, Mapping[str, str]] | None = None,
     above: Mapping[str, Mapping[str, str]] | None = None,
 ) -> str:
-    """The headline measures, one column per scheduler; above: rows before them, cells by scheduler."""
+    """The headline measures, one column per scheduler; beside: by scheduler and metric what stands behind a value;
+    above: rows before them, cells by scheduler."""
     from workbench.analysis.metrics import HEADLINE, with_known
 
     names = with_known(HEADLINE, found.values())
-    columns = {name: _column(one, None if spread is None else spread[name], names) for name, one in found.items()}
+    columns = {name: _column(one, (beside or {}).get(name, {}), names) for name, one in found.items()}
     labels = next(iter(columns.values()))
     rows = [[head, *(cells[name] for name in columns)] for head, cells in (above or {}).items()]
     rows += [[label, *(column[label] for column in columns.values())] for label in labels]
     return aligned(["", *columns], rows)
 
 
-def _column(found: Summary, spread: Summary | None, names: Sequence[str]) -> dict[str, str]:
-    """These measures by label, with their units; a spread of 0 is not worth a word."""
+def _column(found: Summary, beside: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
+    """These measures by label, with their units and what stands behind each."""
     from workbench.analysis.metrics import table
     from workbench.base.labels import with_unit
 
-    rows = table(found, names)
-    measures = zip(rows["label"], rows["value"], rows["unit"], strict=True)
-    cells = {label: with_unit(value, unit) for label, value, unit in measures}
-    if spread is not None:
-        for name, label, apart in table(spread, names)[["metric", "label", "value"]].itertuples(index=False):
-            if spread[name] > 1e-9 * abs(found[name]):  # no more than rounding is no spread
-                cells[label] += f" ± {apart}"
-    return cells
+    return {
+        row.label: with_unit(row.value, row.unit) + beside.get(row.metric, "")
+        for row in table(found, names).itertuples(index=False)
+    }
 
 
 # --- compare ----------------------------------------------------------------------------------------------------------
@@ -487,7 +486,9 @@ def compare(args: argparse.Namespace) -> Answer:
         say(f"failed: {case.label}, seed {case.seed}: {error}")
     belief = _belief(scenario, found.runs)
     data = {**_comparison(found, wall_s, args.out), "notes": scenario.notes, **belief, **_charged(args)}
-    return Answer(data, lambda: _compared(found, wall_s, args.out) + _belief_text(belief), int(bool(found.failed)))
+    return Answer(
+        data, lambda: _compared(found, wall_s, args.out, args.spread) + _belief_text(belief), int(bool(found.failed))
+    )
 
 
 def _entries(
@@ -551,22 +552,43 @@ def _ratios(found: Comparison) -> dict[str, dict[str, float]]:
     return means
 
 
-def _compared(found: Comparison, wall_s: float, out: str | None) -> str:
+def _compared(found: Comparison, wall_s: float, out: str | None, spread: bool) -> str:
     from workbench.analysis.metrics import Summary
 
-    def columns(table: Any) -> dict[str, Summary]:
-        return {str(name): Summary(values, {}) for name, values in table.to_dict("index").items()}
-
     count = len({case.seed for case in (*found.cases, *(case for case, _ in found.failed))})
-    spread = columns(found.spread()) if count > 1 else None
     saved = "" if out is None else f", saved in {out}"
-    over = f", mean ± standard deviation over {count} seeds" if count > 1 else ""
+    over = f", mean{' ± standard deviation' if spread else ''} over {count} seeds" if count > 1 else ""
     head = f"{counted(len(found.runs), 'run')} in {wall_s:.2f} s{saved}{over}"
     some_failed = bool((found.ended()["runs"] < found.ended()["of"]).any())
     if some_failed:
         head += "; where runs have failed (row Runs), over the others"
+    if over and not spread and len(found.labels) > 1:
+        head += (
+            f"; behind it the ratio to {found.labels[0]} seed by seed with its 95 % interval (* differs, p < 0.05 "
+            "after Holm) and the mean rank, 1 the best"
+        )
     runs = {str(row.Index): f"{row.runs} of {row.of}" for row in found.ended().itertuples()}
     known = {} if len(set(found.beliefs.values())) == 1 else {"Speeds known": found.beliefs}
-    table = _measures(columns(found.mean()), spread, {**({"Runs": runs} if some_failed else {}), **known})
+    means = {str(name): Summary(values, {}) for name, values in found.mean().to_dict("index").items()}
+    table = _measures(
+        means, _beside(found, spread) if count > 1 else {}, {**({"Runs": runs} if some_failed else {}), **known}
+    )
     labels = known_as({case.label: (case.scheduler, case.knobs) for case in found.cases})
     return "\n".join([head, *found.runs[0].conditions, *labels, "", table])
+
+
+def _beside(found: Comparison, spread: bool) -> dict[str, dict[str, str]]:
+    """By scheduler and metric what stands behind a mean: its standard deviation where `spread` (one of rounding is not
+    worth a word), else how it stands to the first scheduler."""
+    from workbench.analysis.metrics import Summary, table
+    from workbench.analysis.metrics.cards import words_of_pairs
+
+    if spread:
+        beside: dict[str, dict[str, str]] = {label: {} for label in found.labels}
+        means = found.mean().to_dict("index")
+        for label, values in found.spread().to_dict("index").items():
+            for row in table(Summary(values, {}), list(values)).itertuples(index=False):
+                if values[row.metric] > 1e-9 * abs(means[label][row.metric]):
+                    beside[label][row.metric] = f" ± {row.value}"
+        return beside
+    return {label: words_of_pairs(found.paired(), label) for label in found.labels}

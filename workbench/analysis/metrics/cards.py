@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
+
+import pandas as pd
 
 from workbench.analysis.metrics.declared import MAIN, metric
 from workbench.analysis.metrics.summary import Summary, summary, table, with_known
@@ -14,6 +17,8 @@ from workbench.simulation.run import OWN, Run
 if TYPE_CHECKING:
     from workbench.analysis.charts import Drawing
 
+SURE = 0.05
+"""How likely a difference may be if there is none, to be marked."""
 NO_BREAK = "\u00a0"
 """A space at which no line of a narrow column ends: 2 h 30 min."""
 
@@ -54,6 +59,24 @@ def comparison_page(
     mind = warned((name, measures) for (name, _, _), measures in rows)
     mind += [*conditions, *(f"Note: {text}" for text in notes), *(f"Failed: {text}." for text in failed)]
     return card(head, cells, columns, [more], mind)
+
+
+def words_of_pairs(pairs: pd.DataFrame, label: str) -> dict[str, str]:
+    """By metric how a scheduler stands to the first one, of which `Comparison.paired` tells: the mean ratio with its
+    interval, `*` where they differ (p < 0.05), and the mean rank. Of the first one itself its rank: what the others'
+    leave of 1 + 2 + ..."""
+    mine = pairs[pairs["scheduler"] == label]
+    found = {
+        str(row.measure): f"  x {row.ratio:.2f} ({row.ratio_low:.2f} to {row.ratio_high:.2f}){'*' * (row.p < SURE)}"
+        + ("" if math.isnan(row.rank) else f", rank {row.rank:.1f}")
+        for row in mine[mine["ratio_low"].notna()].itertuples(index=False)
+    }
+    count = pairs["scheduler"].nunique()
+    if mine.empty and count:
+        ranks = pairs.groupby("measure", sort=False)["rank"].agg(["sum", "count"])
+        left = (count + 1) * (count + 2) / 2 - ranks["sum"][ranks["count"] == count]
+        found = {str(measure): f", rank {rank:.1f}" for measure, rank in left.items()}
+    return found
 
 
 def warned(found: Iterable[tuple[str, Summary]]) -> list[str]:
