@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from reproduction.causes import COLUMNS as GAP_COLUMNS
-from reproduction.causes import GAPS, NO_BASELINE, gap, seeds_of
+from reproduction.causes import GAPS, gap, said, seeds_of
 from reproduction.exhibits import findings, verdict
 from reproduction.registry import chosen, exhibits, size_name
 from reproduction.results import FOLDER, KeptResults, commit
@@ -110,9 +110,9 @@ def _gap(args: argparse.Namespace) -> int:
         shown = found[list(GAP_COLUMNS)].to_numpy().tolist()
         lines = [[str(row[0]), str(row[1]), short(float(row[2])), short(float(row[3]))] for row in shown]
         seeds = seeds_of(name)
-        head = f"{name}, {counted(seeds, 'seed') if isinstance(seeds, int) else seeds}"
-        head += f". {NO_BASELINE[name]}" if name in NO_BASELINE else ""
-        sys.stdout.write(f"{head}\n{aligned(['measure', 'cause', 'from ours', 'from all'], lines, left=2)}\n\n")
+        told = (f"{name}, {counted(seeds, 'seed') if isinstance(seeds, int) else seeds}", said(name, found))
+        text = aligned(["measure", "cause", "from ours", "from all"], lines, left=2)
+        sys.stdout.write(f"{'. '.join(filter(None, told))}\n{text}\n\n")
     return 0
 
 

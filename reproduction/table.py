@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from reproduction.causes import COLUMNS as GAP_COLUMNS
-from reproduction.causes import GAPS, NO_BASELINE, NOT_PARTED, seeds_of
+from reproduction.causes import GAPS, NOT_PARTED, said, seeds_of
 from reproduction.exhibits import Exhibit, Finding, findings, verdict
 from reproduction.figure import as_html
 from reproduction.registry import exhibits, reproductions, sizes_of
@@ -89,7 +89,7 @@ def _gap(name: str, results: KeptResults) -> dict[str, Any] | None:
     return {
         "size": GAPS[name].size,
         "seeds": seeds_of(name),
-        "baseline": NO_BASELINE.get(name, ""),
+        "said": said(name, found),
         "command": f"python -m reproduction gap {name} --out build/reproduction",
         "commit": str(found["commit"].iloc[0]),
         "machine_s": _known(float(found["cpu_s"].iloc[0])) if "cpu_s" in found else None,
@@ -218,7 +218,7 @@ def told_gap(gap: Mapping[str, Any]) -> str:
     seeds = counted(gap["seeds"], "seed") if isinstance(gap["seeds"], int) else gap["seeds"]
     return (
         f"size {gap['size']}, {seeds}: how much each cause moves a measure, taken in first / left out last, and what "
-        f"is left to the paper's{'. ' if gap['baseline'] else ''}{gap['baseline']}"
+        f"is left to the paper's{'. ' if gap['said'] else ''}{gap['said']}"
     )
 
 

@@ -87,6 +87,9 @@ def test_a_baseline_is_varied_or_a_sentence_says_why_not() -> None:
     varied = {name for name, of in causes.GAPS.items() if any(cause.startswith("baseline: ") for cause in of.fields)}
     assert len(varied) >= 18 and varied.isdisjoint(causes.NO_BASELINE)
     assert varied | set(causes.NO_BASELINE) == set(causes.GAPS)
+    known = pd.DataFrame([("m", "ours", 1.0, 1.0), ("m", "paper", math.nan, math.nan)], columns=list(causes.COLUMNS))
+    assert causes.said("gavel.fig8", known) == "" and causes.said("hops.fig15", known) == causes.ITSELF
+    assert causes.said("hops.fig15", known.replace(1.0, math.nan)) == f"{causes.ITSELF}. {causes.UNKNOWN}"
 
 
 def test_a_rival_takes_the_place_of_the_line_of_its_name() -> None:
