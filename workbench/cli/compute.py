@@ -446,10 +446,9 @@ def _column(found: Summary, beside: Mapping[str, str], names: Sequence[str]) -> 
     from workbench.analysis.metrics import table
     from workbench.base.labels import with_unit
 
-    return {
-        row.label: with_unit(row.value, row.unit) + beside.get(row.metric, "")
-        for row in table(found, names).itertuples(index=False)
-    }
+    rows = table(found, names)
+    cells = zip(rows["metric"], rows["label"], rows["value"], rows["unit"], strict=True)
+    return {label: with_unit(value, unit) + beside.get(name, "") for name, label, value, unit in cells}
 
 
 # --- compare ----------------------------------------------------------------------------------------------------------
@@ -553,8 +552,6 @@ def _ratios(found: Comparison) -> dict[str, dict[str, float]]:
 
 
 def _compared(found: Comparison, wall_s: float, out: str | None, spread: bool) -> str:
-    from workbench.analysis.metrics import Summary
-
     count = len({case.seed for case in (*found.cases, *(case for case, _ in found.failed))})
     saved = "" if out is None else f", saved in {out}"
     over = f", mean{' ± standard deviation' if spread else ''} over {count} seeds" if count > 1 else ""
@@ -569,26 +566,30 @@ def _compared(found: Comparison, wall_s: float, out: str | None, spread: bool) -
         )
     runs = {str(row.Index): f"{row.runs} of {row.of}" for row in found.ended().itertuples()}
     known = {} if len(set(found.beliefs.values())) == 1 else {"Speeds known": found.beliefs}
-    means = {str(name): Summary(values, {}) for name, values in found.mean().to_dict("index").items()}
-    table = _measures(
-        means, _beside(found, spread) if count > 1 else {}, {**({"Runs": runs} if some_failed else {}), **known}
-    )
+    beside = _beside(found, spread) if count > 1 else {}
+    table = _measures(_summaries(found.mean()), beside, {**({"Runs": runs} if some_failed else {}), **known})
     labels = known_as({case.label: (case.scheduler, case.knobs) for case in found.cases})
     return "\n".join([head, *found.runs[0].conditions, *labels, "", table])
+
+
+def _summaries(by_scheduler: Any) -> dict[str, Summary]:
+    """Of a table with a row for each scheduler."""
+    from workbench.analysis.metrics import Summary
+
+    return {str(name): Summary(values, {}) for name, values in by_scheduler.to_dict("index").items()}
 
 
 def _beside(found: Comparison, spread: bool) -> dict[str, dict[str, str]]:
     """By scheduler and metric what stands behind a mean: its standard deviation where `spread` (one of rounding is not
     worth a word), else how it stands to the first scheduler."""
-    from workbench.analysis.metrics import Summary, table
+    from workbench.analysis.metrics import table
     from workbench.analysis.metrics.cards import words_of_pairs
 
     if spread:
-        beside: dict[str, dict[str, str]] = {label: {} for label in found.labels}
-        means = found.mean().to_dict("index")
-        for label, values in found.spread().to_dict("index").items():
-            for row in table(Summary(values, {}), list(values)).itertuples(index=False):
-                if values[row.metric] > 1e-9 * abs(means[label][row.metric]):
-                    beside[label][row.metric] = f" ± {row.value}"
+        beside, means = dict[str, dict[str, str]](), _summaries(found.mean())
+        for label, apart in _summaries(found.spread()).items():
+            rows = table(apart, list(apart))
+            shown = zip(rows["metric"], rows["value"], strict=True)
+            beside[label] = {name: f" ± {text}" for name, text in shown if apart[name] > 1e-9 * abs(means[label][name])}
         return beside
     return {label: words_of_pairs(found.paired(), label) for label in found.labels}

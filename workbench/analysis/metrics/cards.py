@@ -66,11 +66,11 @@ def words_of_pairs(pairs: pd.DataFrame, label: str) -> dict[str, str]:
     interval, `*` where they differ (p < 0.05), and the mean rank. Of the first one itself its rank: what the others'
     leave of 1 + 2 + ..."""
     mine = pairs[pairs["scheduler"] == label]
-    found = {
-        str(row.measure): f"  x {row.ratio:.2f} ({row.ratio_low:.2f} to {row.ratio_high:.2f}){'*' * (row.p < SURE)}"
-        + ("" if math.isnan(row.rank) else f", rank {row.rank:.1f}")
-        for row in mine[mine["ratio_low"].notna()].itertuples(index=False)
-    }
+    found: dict[str, str] = {}
+    for row in mine[mine["ratio_low"].notna()].to_dict("records"):
+        ratio, low, high, p, rank = (float(row[key]) for key in ("ratio", "ratio_low", "ratio_high", "p", "rank"))
+        ranked = "" if math.isnan(rank) else f", rank {rank:.1f}"
+        found[str(row["measure"])] = f"  x {ratio:.2f} ({low:.2f} to {high:.2f}){'*' if p < SURE else ''}{ranked}"
     count = pairs["scheduler"].nunique()
     if mine.empty and count:
         ranks = pairs.groupby("measure", sort=False)["rank"].agg(["sum", "count"])
