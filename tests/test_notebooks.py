@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import builtins
 import os
 import re
 import shutil
@@ -474,6 +475,26 @@ def test_what_a_notebook_points_to_exists(path: Path) -> None:
         found: Any = workbench
         for part in name.split("."):
             found = getattr(found, part)
+
+
+@pytest.mark.parametrize("path", OWN_RUNS, ids=names(OWN_RUNS))
+def test_what_a_section_under_further_needs_stands_in_it_or_in_the_lesson(path: Path) -> None:
+    """As the pages say: each such section stands by itself."""
+    core, own, further = set(dir(builtins)), set[str](), False
+    alone = any("stands by itself" in cell.source for cell in read(path).cells)
+    for cell in read(path).cells if alone else ():
+        if cell.cell_type == "markdown":
+            further = further or cell.source.startswith("## Further")
+            own = set() if further and re.search("^### ", cell.source, re.MULTILINE) else own
+            continue
+        nodes = [*ast.walk(ast.parse(cell.source))]
+        made = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+        made |= {node.name for node in nodes if isinstance(node, ast.FunctionDef)}
+        made |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+        made |= {(node.asname or node.name).split(".")[0] for node in nodes if isinstance(node, ast.alias)}
+        read_here = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+        assert not further or read_here <= core | own | made, read_here - core - own - made
+        (own if further else core).update(made)
 
 
 def shows_widgets(cell: Any) -> bool:
