@@ -45,7 +45,7 @@ def table_3(size: GavelSize) -> PaperFigure:
     if size.measured_speeds:
         why = "The authors' traces, which do not say of which 25 jobs the mean is; here of those from the 26th on."
     source = "Table 3, simulation"
-    rows = (
+    rows: tuple[Entry, ...] = (
         Entry("mean JCT, Gavel's LAS", "h", 3.4, aware_h, why, source),
         Entry("mean JCT, agnostic LAS", "h", 5.2, las_h, why, source),
         Entry(
