@@ -243,13 +243,13 @@ GAPS: Mapping[str, Causes] = {
     "chronus.fig8b": _chronus(("JCT of best effort, *local search / consolidated",), hostile=(0.0,)),
     "chronus.fig9ab": Causes(
         "small",
-        {"seeds": range(3)},
+        {"seeds": range(2)},
         ("JCT of best effort, *", "wDMR, best of the six - *, least over all points"),
         FIG_9,
     ),
     "chronus.fig9cf": Causes(
         "small",
-        {"seeds": range(3)},
+        {"seeds": range(2)},
         ("JCT of best effort, *", "wDMR, best of the six - *, least over all points"),
         FIG_9,
     ),
