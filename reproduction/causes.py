@@ -84,13 +84,13 @@ CHRONUS_RIVALS = _rivals(
 )
 
 
-def _load(rates: str, low: float, high: float, rivals: Fields | None = None) -> Causes:
+def _load(rates: str, low: float, high: float, rivals: Fields | None = None, **base: Any) -> Causes:
     """Of a figure over loads: speeds, a higher load (of the rates that it goes by), a larger cluster, baselines.
 
-    Jobs keep coming for long, so that lines that are slow but steady finish those that are measured.
+    base: where a line is slow but steady more jobs after the measured ones, so that it finishes these.
     """
     fields = {**SPEEDS, "setting: a higher load": {rates: (high,)}, **WIDER, **(rivals or {})}
-    return Causes("small", {"seeds": range(1), rates: (low,), "trailing": 400}, STEADY, fields)
+    return Causes("small", {"seeds": range(1), rates: (low,), **base}, STEADY, fields)
 
 
 def _nodes(*measures: str, rivals: Fields | None = None) -> Causes:
@@ -188,7 +188,7 @@ GAPS: Mapping[str, Causes] = {
             Line("AlloX", "allox", {"preemptive": False}),
         ),
     ),
-    "gavel.fig9": _load("multiple", 1.0, 1.5, LAS_RIVALS),
+    "gavel.fig9": _load("multiple", 1.0, 1.5, LAS_RIVALS, trailing=400),
     "gavel.fig10": _load("multiple", 1.0, 1.5, FTF_RIVALS),
     "gavel.cost": Causes(
         "small",
@@ -215,7 +215,7 @@ GAPS: Mapping[str, Causes] = {
         ("mean JCT, *",),
         {**SPEEDS, "setting: a higher load": {"single": (4.0,)}},
     ),
-    "gavel.fig16": _load("single", 1.0, 1.5, FIFO_RIVALS),
+    "gavel.fig16": _load("single", 1.0, 1.5, FIFO_RIVALS, trailing=400),
     "gavel.fig17": _load("single", 2.0, 2.5, FTF_RIVALS),
     "gavel.fig18": _load("multiple", 0.5, 1.0, FIFO_RIVALS),
     "gavel.fig19": Causes(
