@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from tests.full_scenario import FULL
 from widgets.editors.scenario_tables import Editors
 from workbench.analysis.metrics import per_job
 from workbench.base.errors import InputError, ScenarioError
+from workbench.baselines.isolated import IsolatedPolicy
+from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.scenario.scenario import Scenario, json_schema
 from workbench.scenario.traces import convert
 
@@ -150,8 +153,11 @@ def test_the_schema_says_so() -> None:
 
 
 def test_declarations_that_are_none_are_refused() -> None:
-    with pytest.raises(InputError, match="scheduler mine, uses: got 'weight'; expected a list of texts"):
-        workbench.scheduler("mine", uses="weight")
+    for declare in (partial(workbench.scheduler, "mine"), partial(ShareScheduler, "mine", "Mine", IsolatedPolicy())):
+        with pytest.raises(InputError, match="scheduler mine, uses: got 'weight'; expected a set of texts"):
+            declare(uses="weight")
+        with pytest.raises(InputError, match=r"mine, uses: got 'models.load'; expected .*\(did you mean models.load_s"):
+            declare(uses=["weight", "attributes.lora_rank", "models.load"])
 
 
 LOG = """JobID|Submit|Start|End|Elapsed|State|AllocTRES|User|Partition|QOS

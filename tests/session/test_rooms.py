@@ -49,6 +49,7 @@ NAMED = {name: {"formulations": (type("Named", (type(FULL),), {"name": name})(),
         ({"name": 3}, "room, name: got 3"),
         ({"titel": "Mine"}, r"room: got 'titel'; expected a field, one of name, .* \(did you mean title\?\)"),
         ({"title": 3}, "room mine, title: got 3; expected text"),
+        ({"title": "Mine."}, "room mine, title: got 'Mine.'; expected a few words, without a full stop"),
         ({"picture": "radar"}, "room mine, picture: got 'radar'; expected one of gantt, tasks, leases"),
         ({"schedulers": Idle}, "room mine, schedulers: got <class .*Idle'>; expected a tuple of Schedulers"),
         ({"schedulers": (Idle)}, "expected a tuple of Schedulers: "),
@@ -74,6 +75,8 @@ NAMED = {name: {"formulations": (type("Named", (type(FULL),), {"name": name})(),
             ({"schedulers": (idle(uses=given),)}, "scheduler mine, uses: got .*; expected a set of texts")
             for given in ("attributes.x", {3}, ["weight"], None)
         ),
+        ({"schedulers": (idle(uses={"wieght"}),)}, r"uses: got 'wieght'; expected .* \(did you mean weight\?\)"),
+        ({"schedulers": (idle(uses={"node.attributes.rack"}),)}, "uses: got 'node.attributes.rack'; expected one of"),
         ({"schedulers": (idle(belief="hearsay"),)}, "scheduler mine, belief: got 'hearsay'; expected one of oracle"),
         ({"schedulers": (idle(belief=3),)}, "scheduler mine, belief: got 3; expected one of oracle"),
         ({"schedulers": (idle(packs="no"),)}, "scheduler mine, packs: got 'no'; expected True or False"),
@@ -146,14 +149,19 @@ def test_the_lists_of_papers_name_every_room() -> None:
         assert room.title in readme and f"- **{room.title}** (`notebooks/{room.notebook}.ipynb`)" in page
 
 
-FOUR_BROKEN = """
-import sys
+FIVE_BROKEN = """
+import pathlib, sys
+import workbench.papers
+workbench.papers.__path__.append(str(pathlib.Path.cwd()))
+pathlib.Path("dropped").mkdir()
+pathlib.Path("dropped/__init__.py").write_text("import sys\\nraise ImportError('no licence')\\n")
 for name in ("gavel", "hadar", "hare", "chronus"):
     sys.modules[f"workbench.papers.{name}"] = None  # to import it is an ImportError
 import workbench
 from widgets import CompareLab, Lab, WhatIfLab
 from workbench.session.api import with_usable_schedulers
-assert sorted(workbench.skipped_rooms()) == ["chronus", "gavel", "hadar", "hare"]
+assert sorted(workbench.skipped_rooms()) == ["chronus", "dropped", "gavel", "hadar", "hare"]
+assert workbench.skipped_rooms()["dropped"] == "ImportError: no licence (dropped/__init__.py:2)"
 for lab in (CompareLab(), Lab("hops"), WhatIfLab()):
     [note] = [each for each in lab.scenario.notes if "gavel.max_min_fairness" in each]
     assert note.startswith("Left out of its schedulers: "), note
@@ -187,7 +195,7 @@ for ask in (lambda: workbench.simulate("preset:start_here", "sequence"),
 
 
 def test_shipped_rooms_that_cannot_be_imported_take_nothing_else_with_them(tmp_path: Path) -> None:
-    python(tmp_path, "-c", FOUR_BROKEN)
+    python(tmp_path, "-c", FIVE_BROKEN)
 
 
 # ---- packages of their own ----

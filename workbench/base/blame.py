@@ -19,16 +19,20 @@ def is_users(module: Any) -> bool:
     return top == "__main__" or (top != OURS and top not in LIBRARIES and top not in sys.stdlib_module_names)
 
 
-def line_of(error: BaseException) -> str:
+def line_of(error: BaseException, within: str | None = None) -> str:
     """`file:line` of the innermost frame that is somebody's own; empty without one.
 
-    Of a file that cannot be compiled it is the line that is wrong.
+    Of a file that cannot be compiled it is the line that is wrong. within: a package of ours that counts as well.
     """
     if isinstance(error, SyntaxError) and error.filename:
         return _shown(error.filename, error.lineno or 0)
     frames = [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__)]
-    own = [(frame, line) for frame, line in frames if is_users(frame.f_globals.get("__name__"))]
+    own = [(frame, line) for frame, line in frames if _is_own(str(frame.f_globals.get("__name__")), within)]
     return _shown(own[-1][0].f_code.co_filename, own[-1][1]) if own else ""
+
+
+def _is_own(module: str, within: str | None) -> bool:
+    return is_users(module) or (within is not None and f"{module}.".startswith(f"{within}."))
 
 
 def line_of_code(function: Any) -> str:

@@ -6,11 +6,13 @@ A paper's package or a baseline's module sets `ROOM = Room(...)`; `workbench.ses
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Self
 
 from workbench.base.errors import NOTHING, InputError, Words, one_of
+from workbench.scenario.frozen import ATTRIBUTE_NAME
+from workbench.scenario.job import Job
 from workbench.scheduling.contract import Formulation, Scheduler
 from workbench.scheduling.estimators.registry import maker
 from workbench.scheduling.knob import Knob, checked_knobs
@@ -22,8 +24,20 @@ if TYPE_CHECKING:
 Study = Callable[[Snapshot, Mapping[str, Any]], dict[str, Any]]
 """From all jobs, known ahead, and what was chosen on a page, to what it shows, as JSON has it."""
 
+READ_BY_SOME: Mapping[str, tuple[str, ...]] = {
+    "": ("user", "gpu_choices", "weight", "entity", "rewards", "tasks_per_round"),
+    "entities": ("weight", "policy", "quota_gpus"),
+    "models": ("parameters_gb", "model_gb", "memory_gb", "batch_size", "dataset_class", "load_s"),
+    "accelerators": ("memory_gb", "tflops", "pcie_scaling", "link_gbps"),
+    "cluster": ("network_gbps",),
+}
+"""What only some schedulers read, of the jobs and of other parts of a scenario (in `uses` as `models.load_s`). Each has
+a default that means `as if there were none`. Not here: what the core or a measure reads whoever schedules."""
+_ATTRIBUTES_OF = ("attributes", "models.attributes", "nodes.attributes", "entities.attributes")
+
 PICTURES = ("gantt", "tasks", "leases")
 """The schedule; tasks with the barriers of their rounds; leases of each job and its deadlines."""
+TITLE = "a few words, without a full stop"
 _WORD = r"[a-z][a-z0-9_]*"
 NAME = re.compile(rf"(?:({_WORD})\.)?{_WORD}")
 """Of what a room offers; its group, where there is one, is the room."""
@@ -76,6 +90,8 @@ class Room:
                 raise InputError(f"{where}, {part}", getattr(self, part), "text")
         if self.picture not in PICTURES:
             raise InputError(f"{where}, picture", self.picture, one_of(self.picture, PICTURES))
+        if self.title.endswith("."):
+            raise InputError(f"{where}, title", self.title, TITLE)
         object.__setattr__(self, "title", self.title or self.name)
         self._check_offered(f"{where}, formulations", self.formulations, Formulation)
         self._check_offered(f"{where}, schedulers", self.schedulers, Scheduler)
@@ -148,20 +164,34 @@ def check_declared(offered: Formulation[Any] | Scheduler) -> None:
     """Raise InputError for a title, knobs, or what a scheduler reads and is told, that cannot be."""
     noun, title = "formulation" if isinstance(offered, Formulation) else "scheduler", getattr(offered, "title", None)
     if not isinstance(title, str) or not title or title.endswith("."):
-        raise InputError(f"{noun} {offered.name}, title", title, "a few words, without a full stop")
+        raise InputError(f"{noun} {offered.name}, title", title, TITLE)
     where = f"{noun} {offered.name}"
     _check_knobs(where, offered)
     for flag in ("offline", "packs") if isinstance(offered, Scheduler) else ("offline",):
         if not isinstance(getattr(offered, flag), bool):
             raise InputError(f"{where}, {flag}", getattr(offered, flag), "True or False")
     if isinstance(offered, Scheduler):
-        uses: Any = offered.uses
-        if not isinstance(uses, Set) or not all(isinstance(each, str) for each in uses):
-            raise InputError(f"{where}, uses", uses, 'a set of texts: {"weight", "attributes.lora_rank"}')
+        checked_uses(where, offered.uses, Set)
         try:
             maker(offered.belief)
         except InputError as error:
             raise InputError(f"{where}, {error.where}", error.value, error.expected) from None
+
+
+def checked_uses(where: str, given: Any, kind: Any = Iterable) -> frozenset[str]:
+    """What a scheduler declares to read; raises InputError for what is not of that kind, or names what is nowhere."""
+    names = list(given) if isinstance(given, kind) and not isinstance(given, str) else [None]
+    if not all(isinstance(each, str) for each in names):
+        raise InputError(f"{where}, uses", given, 'a set of texts: {"weight", "attributes.lora_rank"}')
+    known = {
+        *(field for field in Job.model_fields if field != "attributes"),
+        *(f"{part}.{field}" for part, fields in READ_BY_SOME.items() if part for field in fields),
+    }
+    for each in sorted({*names} - known):
+        part, _, name = each.rpartition(".")
+        if part not in _ATTRIBUTES_OF or not re.fullmatch(ATTRIBUTE_NAME, name):
+            raise InputError(f"{where}, uses", each, one_of(each, sorted(known)))
+    return frozenset(names)
 
 
 def _entries(where: str, given: Any, expected: str) -> Iterator[tuple[Any, Any]]:

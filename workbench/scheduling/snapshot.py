@@ -53,8 +53,10 @@ class Lazy:
         if name.startswith("_"):
             return f"{kind.__name__} has no {name}"
         known = [*(each.name for each in fields(kind)), *(each for each in dir(kind) if not each.startswith("_"))]  # type: ignore[arg-type]
-        of_jobs = f"jobs.jobs[row].{name}" if name in Job.model_fields else ""
-        return str(Problem(kind.__name__, name, of_jobs or one_of(name, known)))
+        elsewhere = f"jobs.jobs[row].{name}" if name in Job.model_fields else ""
+        if name == "attributes" and isinstance(self, NodeView):
+            elsewhere = "cluster.machines[row].attributes"
+        return str(Problem(kind.__name__, name, elsewhere or one_of(name, known)))
 
     if not TYPE_CHECKING:  # for which every field is there
 

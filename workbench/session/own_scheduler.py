@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -19,6 +19,7 @@ from workbench.base.errors import NOTHING, InputError
 from workbench.base.text import is_name
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision, FoundValue, InvalidDecision
+from workbench.scheduling.declared_room import checked_uses
 from workbench.scheduling.knob import Knob, checked_knobs
 from workbench.scheduling.memory import plain
 from workbench.scheduling.snapshot import Snapshot
@@ -51,7 +52,7 @@ class Declaration:
         if round_s is None and not timing.causes:
             expected = "at least one where there are no rounds, as arrival and completion"
             raise InputError(f"{where}, causes", NOTHING, expected)
-        return cls(name, checked_knobs(where, knobs), timing, _uses(where, uses))
+        return cls(name, checked_knobs(where, knobs), timing, checked_uses(where, uses))
 
 
 def check_name(noun: str, name: Any) -> None:
@@ -61,14 +62,6 @@ def check_name(noun: str, name: Any) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name) or not is_name(name):
         expected = "a text of 1 to 200 letters, digits, _ . - and spaces, with no space, . or - at its ends"
         raise InputError(f"{noun} name", name, expected)
-
-
-def _uses(where: str, given: Any) -> frozenset[str]:
-    listed = isinstance(given, Iterable) and not isinstance(given, str)
-    uses = list(given) if listed else []
-    if not listed or not all(isinstance(name, str) and is_name(name) for name in uses):
-        raise InputError(f"{where}, uses", given, "a list of texts: weight, attributes.lora_rank, entities.policy ...")
-    return frozenset(uses)
 
 
 class FromFunction(Scheduler):

@@ -11,19 +11,10 @@ from pydantic import BaseModel
 
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
+from workbench.scheduling.declared_room import READ_BY_SOME
 from workbench.scheduling.estimators import registry
 from workbench.session.api import load
 from workbench.session.registry import find_scheduler, scheduler_named
-
-READ_BY_SOME: Mapping[str, tuple[str, ...]] = {
-    "": ("user", "gpu_choices", "weight", "entity", "rewards", "tasks_per_round"),
-    "entities": ("weight", "policy", "quota_gpus"),
-    "models": ("parameters_gb", "model_gb", "memory_gb", "batch_size", "dataset_class", "load_s"),
-    "accelerators": ("memory_gb", "tflops", "pcie_scaling", "link_gbps"),
-    "cluster": ("network_gbps",),
-}
-"""What only some schedulers read, of the jobs and of other parts of a scenario (in `uses` as `models.load_s`). Each has
-a default that means `as if there were none`. Not here: what the core or a measure reads whoever schedules."""
 
 Reading = Literal["reads", "with other knobs", "ignores"]
 

@@ -242,9 +242,9 @@ def _load(place: _Place) -> Room | str:
         if place.outside:
             _refuse_taken(place, room)
     except WorkbenchError as error:
-        return at_line(on_one_line(str(error)), line_of(error))
+        return at_line(on_one_line(str(error)), line_of(error, place.module))
     except (Exception, SystemExit) as error:
-        return at_line(shorten(raised(error), MOST_OF_OURS), line_of(error))
+        return at_line(shorten(raised(error), MOST_OF_OURS), line_of(error, place.module))
     return room
 
 

@@ -78,7 +78,8 @@ def wrong_formulation(formulation: Formulation[Any], scenario: Scenario) -> list
                 wrong = [*_wrong_model(formulation, model, data, knobs)]
                 others = _wrong_with_other_knobs(formulation, scenario, proven=not wrong)
                 wrong = wrong or [*_unproven(name, formulation.statement(knobs, data), model, knobs)]
-                problems += _once_by_part([*wrong, *others])
+                tags = _wrong_tags(name, formulation.statement(knobs, data), model)
+                problems += _once_by_part([*tags, *wrong, *others])
     if model is not None and len([*model.component_data_objects(pyo.Objective, active=True)]) == 1:
         for solver, found in answers.items():
             with collecting(f"{name}, answer", "an answer", found):
@@ -195,18 +196,24 @@ def _moody(function: Any) -> Iterator[str]:
 
 
 def _differences(where: str, statement: Any, model: pyo.ConcreteModel) -> Iterator[Problem]:
-    """Docstring's `(tag) part_name` against the parts' `doc=`: objective, constraints, variables and expressions."""
+    """Docstring's parts against those of the model: objective, constraints, variables and expressions."""
     stated = {line.part: line.tag for line in notation.equations(statement)}
     for part, tag in notation.tags(model).items():
         if not tag:
             yield Problem(f"{where}, {part}", NOTHING, "doc= that begins with a tag: (3), (4.1) or (ours)")
         elif part not in stated:
             yield Problem(f"{where}, {part}", NOTHING, f"a line of the docstring that ends in ({tag})   {part}")
-        elif stated[part] != tag:
-            yield Problem(f"{where}, {part}", f"({tag})", f"({stated[part]}), as the docstring says")
     for part in stated:
         if part not in notation.tags(model):
             yield Problem(f"{where}, {part}", NOTHING, "a part of the model for the docstring's line")
+
+
+def _wrong_tags(where: str, statement: Any, model: pyo.ConcreteModel) -> Iterator[Problem]:
+    """Docstring's `(tag) part_name` against the parts' `doc=`."""
+    stated, there = {line.part: line.tag for line in notation.equations(statement)}, notation.tags(model)
+    for part, tag in there.items():
+        if tag and stated.get(part, tag) != tag:
+            yield Problem(f"{where}, {part}", f"({tag})", f"({stated[part]}), as the docstring says")
 
 
 def _unproven(where: str, statement: Any, model: pyo.ConcreteModel, knobs: Knobs) -> Iterator[Problem]:
@@ -272,6 +279,7 @@ def _wrong_with_other_knobs(formulation: Formulation[Any], scenario: Scenario, p
             data, knobs = posed(formulation, scenario, **{knob.name: value})
             where = f"{formulation.name} with {knob.name}={value}"
             stated, model = formulation.statement(knobs, data), formulation.build(data, knobs)
+            yield from _wrong_tags(where, stated, model)
             yield from [*_differences(where, stated, model)] or (
                 _unproven(where, stated, model, knobs) if proven else ()
             )

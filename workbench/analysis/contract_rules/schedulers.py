@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import inspect
-import re
 from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
@@ -13,15 +12,13 @@ import numpy as np
 
 from workbench.analysis.contract_rules.problems import collecting, once
 from workbench.base.blame import at_line, is_users, line_of_code
-from workbench.base.errors import InputError, Problem, Words, one_of
+from workbench.base.errors import InputError, Problem, Words
 from workbench.base.labels import listed
-from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.memory import as_text
 from workbench.scheduling.snapshot import Snapshot
-from workbench.session.read_and_ignored import READ_BY_SOME
 from workbench.simulation.loop import simulate
 from workbench.simulation.stop import Until
 
@@ -39,21 +36,9 @@ def wrong_scheduler(scheduler: Scheduler, worlds: Sequence[Scenario]) -> list[Pr
 
     Each with `file:line` of its author's code, of the method that is concerned where nothing was raised.
     """
-    problems = [*_wrong_uses(scheduler), *_wrong_timing(scheduler)]
-    if problems:
+    if problems := _wrong_timing(scheduler):
         return problems
     return once({world.name or "the scenario": _wrong_in(scheduler, world) for world in worlds}, "on")
-
-
-def _wrong_uses(scheduler: Scheduler) -> Iterator[Problem]:
-    where = f"{scheduler.name}, uses"
-    known = {
-        *(field for field in Job.model_fields if field != "attributes"),
-        *(f"{part}.{field}" for part, fields in READ_BY_SOME.items() if part for field in fields),
-    }
-    for each in sorted(scheduler.uses):
-        if each not in known and not re.fullmatch(r"((models|nodes|entities)\.)?attributes\..+", each):
-            yield Problem(where, each, one_of(each, sorted(known)))
 
 
 def _wrong_timing(scheduler: Scheduler) -> list[Problem]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from workbench.baselines.mechanisms.worker_types import worker_types
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Answer, Knobs, Route, Scheduler, StatedProblem, Timing
 from workbench.scheduling.decision import Decision
+from workbench.scheduling.declared_room import checked_uses
 from workbench.scheduling.knob import Knob, Value, checked_knobs
 from workbench.scheduling.snapshot import Snapshot
 
@@ -53,7 +54,7 @@ class ShareScheduler(Scheduler):
         title: str,
         policy: priority.SharePolicy,
         knobs: tuple[Knob, ...] = (),
-        uses: frozenset[str] = frozenset(),
+        uses: Iterable[str] = (),
         authors: Mapping[str, Value] | None = None,
         defaults: Mapping[str, Value] | None = None,
         route: Callable[[Knobs], Route] = lambda knobs: Route(),
@@ -65,7 +66,7 @@ class ShareScheduler(Scheduler):
         all_knobs = (PRESET, *checked_knobs(f"scheduler {name}", knobs), *priority.KNOBS)
         self.knobs = tuple(replace(knob, default=(defaults or {}).get(knob.name, knob.default)) for knob in all_knobs)
         self.presets = {"paper": {}, "authors": {**priority.AUTHORS, **(authors or {})}}
-        self.uses = type(self).uses | uses
+        self.uses = type(self).uses | checked_uses(f"scheduler {name}", uses)
 
     def route(self, knobs: Knobs) -> Route:
         return self._route(knobs)
