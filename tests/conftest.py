@@ -4,7 +4,7 @@ import gc
 import os
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -126,3 +126,17 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("../shared is not beside the project")
     return folder
+
+
+@pytest.fixture
+def same_as_golden(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Any, str], None]:
+    """Asserts that a Pyomo model says what the LP file of that name beside the test says; compared by meaning."""
+    from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
+
+    def compare(model: Any, name: str) -> None:
+        written = tmp_path / "model.lp"
+        model.write(str(written), io_options={"symbolic_solver_labels": True})
+        expected, got = load_and_compare_lp_baseline(str(request.path.with_name(name)), str(written))
+        assert got == expected
+
+    return compare

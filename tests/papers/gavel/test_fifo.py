@@ -16,7 +16,6 @@ from tests.papers.gavel.support import (
     dense,
     plain,
     reference,
-    same_as_golden,
     solve_all,
     table,
 )
@@ -24,7 +23,6 @@ from workbench.base.errors import InputError
 from workbench.baselines.fifo import greedy
 from workbench.papers.gavel.formulations.fifo import FirstInFirstOut, fastest, places
 from workbench.papers.gavel.instance import AllocationInstance
-from workbench.scheduling.solvers import Solver
 from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
 
@@ -103,19 +101,6 @@ def test_speeds_of_a_job_may_have_any_unit(seed_data, factor):
     assert allocate(other, {}).solved.objective == pytest.approx(allocate(data, {}).solved.objective, rel=1e-6)
 
 
-@given(data=DATA)
-def test_pairs_never_hurt(data):
-    alone = dataclasses.replace(plain(data), pairs=np.zeros((0, 2)), pair_speed=np.zeros((0, 2, len(data.types))))
-    assert allocate(plain(data), {}).solved.objective >= allocate(alone, {}).solved.objective - 1e-6
-
-
-def test_no_jobs_need_no_solver():
-    none = AllocationInstance((), ("k80",), np.zeros((0, 1)), [], [], [4])
-    found = POLICY.run(none, {}, Solver("no such solver"))  # type: ignore[arg-type]
-    assert (found.status, found.objective) == ("optimal", None)
-    assert allocate(none, {}).shares.shape == (0, 1)
-
-
 def test_bad_input_is_named():
     with pytest.raises(InputError, match="job b, speed"):
         dataclasses.replace(plain(TWO), speed=[[4, 1], [0, 0]])
@@ -123,8 +108,8 @@ def test_bad_input_is_named():
         POLICY.settle({"literal": True})
 
 
-def test_golden_model_of_two_jobs(tmp_path):
-    same_as_golden(POLICY.build(plain(TWO), {}), "fifo_two_jobs.lp", tmp_path)
+def test_golden_model_of_two_jobs(same_as_golden):
+    same_as_golden(POLICY.build(plain(TWO), {}), "fifo_two_jobs.lp")
 
 
 def test_reference_cases(shared):

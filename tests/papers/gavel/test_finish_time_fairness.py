@@ -23,7 +23,6 @@ from tests.papers.gavel.support import (  # noqa: F401
     keeps_the_limits,
     merged,
     random_data,
-    same_as_golden,
     solve_all,
     table,
 )
@@ -37,7 +36,7 @@ from workbench.papers.gavel.formulations.finish_time_fairness import (
 )
 from workbench.papers.gavel.instance import seen
 from workbench.scheduling.memory import plain
-from workbench.scheduling.solvers import Solver, SolverFailedError, solve_model
+from workbench.scheduling.solvers import SolverFailedError, solve_model
 from workbench.session.registry import find_scheduler
 
 POLICY = FinishTimeFairness()
@@ -215,14 +214,6 @@ def test_steps_left_from_one_to_a_thousand_million():
         assert allocate(data, knobs).solved.objective == pytest.approx(expected.objective, rel=1e-7)
 
 
-def test_no_jobs_need_no_solver():
-    none = FinishTimeInstance((), ("k80",), np.zeros((0, 1)), [], [], [4], steps=[], elapsed_s=[], isolated_s=[])
-    found = POLICY.run(none, {}, Solver("no such solver"))  # type: ignore[arg-type]
-    assert (found.status, found.objective) == ("optimal", None)
-    assert found.values == {"allocation": {}, "normalized_throughput": {}, "rho": {}}
-    assert allocate(none, {}).shares.shape == (0, 1)
-
-
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -287,10 +278,10 @@ def test_what_a_gpu_row_is_worth_in_rho(elapsed_s, by_hand):
         assert -falls[-2:] == pytest.approx(by_hand)
 
 
-def test_golden_model_of_two_jobs(tmp_path):
+def test_golden_model_of_two_jobs(same_as_golden):
     """a: 20 s old, 10 s by itself done, 100 steps; by itself 2 steps/s, so it needs 100 / (1.5 x 60 - 20) steps/s."""
     data = finish_data(TWO, [20.0, 0.0], [10.0, 0.0])
-    same_as_golden(build(data.at(largest=1.5)), "finish_time_fairness_two_jobs.lp", tmp_path)
+    same_as_golden(build(data.at(largest=1.5)), "finish_time_fairness_two_jobs.lp")
 
 
 def test_reference_cases_on_both_solvers_and_as_a_matrix(shared):

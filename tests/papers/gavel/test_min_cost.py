@@ -20,14 +20,13 @@ from tests.papers.gavel.support import (
     equal_share,
     priced,
     reference,
-    same_as_golden,
     solve_all,
     table,
 )
 from workbench.base.errors import InputError
 from workbench.papers.gavel.formulations.min_cost import NAME, MinCost, PricedInstance, build_ratio
 from workbench.scheduling import notation
-from workbench.scheduling.solvers import Solver, solve_model
+from workbench.scheduling.solvers import solve_model
 from workbench.session.registry import find_scheduler
 
 POLICY = MinCost()
@@ -129,14 +128,6 @@ def test_equal_prices_make_it_maximum_throughput(data):
     assert allocate(flat, {}).solved.objective == pytest.approx(most / 2, rel=1e-6)
 
 
-def test_no_jobs_need_no_solver():
-    none = PricedInstance((), ("k80",), np.zeros((0, 1)), [], [], [4], price=[1])
-    for objective in ("ratio", "throughput_per_dollar"):
-        found = POLICY.run(none, {"objective": objective}, Solver("no such solver"))  # type: ignore[arg-type]
-        assert (found.status, found.objective, found.values["cost_usd_per_h"]) == ("optimal", None, 0)
-        assert allocate(none, {"objective": objective}).shares.shape == (0, 1)
-
-
 @pytest.mark.parametrize("price", [0, -1, np.nan, np.inf])
 def test_bad_prices_are_named(price):
     with pytest.raises(InputError, match=r"accelerator k80, price_per_hour: got .*; expected a price > 0"):
@@ -149,9 +140,9 @@ def test_a_missing_price_is_named():
         POLICY.data(look(scenario), {})
 
 
-def test_golden_models_of_two_jobs(tmp_path):
-    same_as_golden(POLICY.build(priced(TWO), {}), "min_cost_two_jobs.lp", tmp_path)
-    same_as_golden(POLICY.build(priced(TWO), {"objective": "ratio"}), "min_cost_two_jobs_ratio.lp", tmp_path)
+def test_golden_models_of_two_jobs(same_as_golden):
+    same_as_golden(POLICY.build(priced(TWO), {}), "min_cost_two_jobs.lp")
+    same_as_golden(POLICY.build(priced(TWO), {"objective": "ratio"}), "min_cost_two_jobs_ratio.lp")
 
 
 def test_the_page_of_the_ratio_says_what_its_model_says():

@@ -19,7 +19,6 @@ from tests.papers.gavel.support import (
     dense,
     priced,
     random_data,
-    same_as_golden,
     solve_all,
     table,
 )
@@ -34,7 +33,7 @@ from workbench.papers.gavel.formulations.min_cost_slo import (
     hopeless,
     short,
 )
-from workbench.scheduling.solvers import InfeasibleError, Solver, SolverFailedError, solve_model
+from workbench.scheduling.solvers import InfeasibleError, SolverFailedError, solve_model
 from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
 
@@ -295,13 +294,6 @@ def test_the_scheduler_meets_deadlines_that_min_cost_misses():
     assert timely.jobs["finish_s"].item() <= 1800
 
 
-def test_no_jobs_need_no_solver():
-    none = SloInstance((), ("k80",), np.zeros((0, 1)), [], [], [4], price=[1], steps=[], slo_s=[])
-    found = POLICY.run(none, {}, Solver("no such solver"))  # type: ignore[arg-type]
-    assert (found.status, found.objective, found.values["slo_dropped"]) == ("optimal", None, {})
-    assert allocate(none, {}).shares.shape == (0, 1)
-
-
 @pytest.mark.parametrize(
     ("change", "named"),
     [
@@ -325,8 +317,8 @@ def test_slos_are_checked_when_values_are_read():
         POLICY.read(model, with_slo(job2=100), {})
 
 
-def test_golden_model_of_two_jobs(tmp_path):
-    same_as_golden(POLICY.build(TWO, {}), "min_cost_slo_two_jobs.lp", tmp_path)
+def test_golden_model_of_two_jobs(same_as_golden):
+    same_as_golden(POLICY.build(TWO, {}), "min_cost_slo_two_jobs.lp")
 
 
 def test_reference_cases_on_glpk_and_as_a_matrix(shared):

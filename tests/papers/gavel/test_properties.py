@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import look, make
-from tests.papers.gavel.support import DATA, finish_data, plain, priced, random_data, stepped
+from tests.papers.gavel.support import DATA, TWO, by_assembly, finish_data, plain, priced, random_data, stepped
 from workbench.papers.gavel.formulations import fifo as first_come
 from workbench.papers.gavel.formulations.allocation import DividedTime
 from workbench.papers.gavel.formulations.finish_time_fairness import FinishTimeFairness
@@ -22,7 +22,8 @@ from workbench.papers.gavel.formulations.min_cost import MinCost
 from workbench.papers.gavel.formulations.min_cost_slo import SloInstance
 from workbench.papers.gavel.formulations.water_filling import Hierarchical, HierarchicalInstance, WaterFilling
 from workbench.papers.gavel.instance import AllocationInstance, fields, isolated_throughput
-from workbench.session.registry import find_scheduler
+from workbench.scheduling.solvers import Solver
+from workbench.session.registry import find_formulation, find_scheduler
 from workbench.simulation.loop import simulate
 
 Policy = Callable[[SloInstance, dict[str, Any]], DividedTime]
@@ -98,6 +99,62 @@ def test_on_one_type_of_accelerator_the_agnostic_policy_is_the_aware_one(policy:
 def test_fifo_serves_in_all_at_least_as_well_as_a_dedicated_part_for_each(data: SloInstance) -> None:
     relative = isolated_throughput(data) / first_come.fastest(data)
     assert fifo(data, {}).solved.objective >= first_come.places(data) @ relative * (1 - 1e-6)
+
+
+NEVER_WORSE = pytest.mark.parametrize(
+    ("name", "made", "sign"), [("fifo", plain, 1), ("max_throughput", plain, 1), ("makespan", stepped, -1)]
+)
+"""A larger objective is better (1), or a smaller one."""
+
+
+def objective(name: str, data: Any) -> float:
+    found = find_formulation(f"gavel.{name}").allocate(data, ASSEMBLY).solved.objective
+    assert found is not None
+    return found
+
+
+@NEVER_WORSE
+@given(data=DATA)
+def test_pairs_never_hurt(name: str, made: Callable[[SloInstance], Any], sign: int, data: SloInstance) -> None:
+    assert sign * objective(name, made(data)) >= sign * objective(name, alone(made(data))) * (1 - sign * 1e-6)
+
+
+@NEVER_WORSE
+@given(data=DATA, more=st.integers(1, 5))
+def test_more_workers_never_hurt(
+    name: str, made: Callable[[SloInstance], Any], sign: int, data: SloInstance, more: int
+) -> None:
+    larger = dataclasses.replace(data, workers=data.workers + more)
+    assert sign * objective(name, made(larger)) >= sign * objective(name, made(data)) * (1 - sign * 1e-6)
+
+
+NOBODY = SloInstance((), ("k80",), np.zeros((0, 1)), [], [], [4], price=[1], steps=[], slo_s=[])
+
+
+@pytest.mark.parametrize(
+    ("name", "made", "knobs", "sense"),
+    [
+        ("fifo", plain, {}, "max"),
+        ("finish_time_fairness", finish_data, {}, "min"),
+        ("makespan", stepped, {"method": "single"}, "min"),
+        ("makespan", stepped, {"method": "bisection"}, "min"),
+        ("max_min_fairness", plain, {}, "max"),
+        ("max_throughput", plain, {}, "max"),
+        ("min_cost", priced, {"objective": "ratio"}, "max"),
+        ("min_cost", priced, {"objective": "throughput_per_dollar"}, "max"),
+        ("min_cost_slo", lambda nobody: nobody, {}, "max"),
+        ("shortest_job_first", stepped, {"literal": False}, "max"),
+        ("shortest_job_first", stepped, {"literal": True}, "min"),
+    ],
+)
+def test_no_jobs_need_no_solver(
+    name: str, made: Callable[[SloInstance], Any], knobs: dict[str, Any], sense: str
+) -> None:
+    formulation = find_formulation(f"gavel.{name}")
+    found = formulation.run(made(NOBODY), knobs, Solver("no such solver"))  # type: ignore[arg-type]
+    assert (found.status, found.objective, found.sense) == ("optimal", None, sense)
+    assert found.values.keys() == formulation.run(made(TWO), knobs).values.keys() and not any(found.values.values())
+    assert by_assembly(formulation)(made(NOBODY), knobs).shares.shape == (0, 1)
 
 
 @given(data=DATA)

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 
 from tests.baselines.mechanisms.support import look, make
-from tests.papers.gavel.support import DATA, PAPER, TWO, by_assembly, dense, same_as_golden, solve_all, stepped, table
+from tests.papers.gavel.support import DATA, PAPER, TWO, by_assembly, dense, solve_all, stepped, table
 from workbench.base.errors import InputError
 from workbench.papers.gavel.formulations.shortest_job_first import NAME, ShortestJobFirst, in_line, value
 from workbench.papers.gavel.instance import StepsInstance
-from workbench.scheduling.solvers import Solver
 from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
 
@@ -87,22 +86,14 @@ def test_fewer_steps_never_lower_a_jobs_place(data):
     assert value(fewer)[0] >= value(data)[0]
 
 
-def test_no_jobs_need_no_solver():
-    none = StepsInstance((), ("k80",), np.zeros((0, 1)), [], [], [4], steps=[])
-    for literal, sense in ((False, "max"), (True, "min")):
-        found = POLICY.run(none, {"literal": literal}, Solver("no such solver"))  # type: ignore[arg-type]
-        assert (found.status, found.objective, found.sense) == ("optimal", None, sense)
-        assert allocate(none, {"literal": literal}).shares.shape == (0, 1)
-
-
 @pytest.mark.parametrize("steps", [0, -1, np.nan, np.inf])
 def test_bad_steps_are_named(steps):
     with pytest.raises(InputError, match=r"job b, steps: got .*; expected a number of steps > 0"):
         dataclasses.replace(stepped(TWO), steps=[1, steps])
 
 
-def test_golden_model_of_two_jobs(tmp_path):
-    same_as_golden(POLICY.build(stepped(TWO), {}), "shortest_job_first_two_jobs.lp", tmp_path)
+def test_golden_model_of_two_jobs(same_as_golden):
+    same_as_golden(POLICY.build(stepped(TWO), {}), "shortest_job_first_two_jobs.lp")
 
 
 def test_steps_left_count_in_a_snapshot():

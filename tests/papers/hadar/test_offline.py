@@ -2,13 +2,11 @@
 
 import itertools
 import json
-from pathlib import Path
 
 import numpy as np
 import pyomo.environ as pyo
 import pytest
 from hypothesis import given
-from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 
 import workbench
 from tests.load import at_most
@@ -155,12 +153,8 @@ def test_the_cuts_shrink_the_linear_relaxation():
     assert 0 <= excess[True] < excess[False] / 3
 
 
-def test_golden_model_of_two_jobs(tmp_path):
-    written = tmp_path / "model.lp"
-    build(TWO).write(str(written), io_options={"symbolic_solver_labels": True})
-    golden = Path(__file__).with_name("offline_two_jobs.lp")
-    expected, got = load_and_compare_lp_baseline(str(golden), str(written))
-    assert got == expected
+def test_golden_model_of_two_jobs(same_as_golden):
+    same_as_golden(build(TWO), "offline_two_jobs.lp")
 
 
 def test_a_model_too_large_is_refused_before_it_is_made(monkeypatch):

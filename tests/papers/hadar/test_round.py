@@ -1,10 +1,7 @@
 """`hadar.round`: by hand, both solvers, the golden model, its numbers from a snapshot, bad input."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
-from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 
 from reproduction.hadar.optimality import by_every_method
 from tests.baselines.mechanisms.support import look, make, on
@@ -50,12 +47,8 @@ def test_an_option_that_does_not_fit_is_not_chosen():
 
 
 @pytest.mark.parametrize("relaxed", [False, True])
-def test_golden_model_of_two_jobs(relaxed, tmp_path):
-    golden = Path(__file__).with_name(f"round_two_jobs{'_relaxed' if relaxed else ''}.lp")
-    written = tmp_path / "model.lp"
-    build(TWO, relaxed).write(str(written), io_options={"symbolic_solver_labels": True})
-    expected, got = load_and_compare_lp_baseline(str(golden), str(written))
-    assert got == expected
+def test_golden_model_of_two_jobs(relaxed, same_as_golden):
+    same_as_golden(build(TWO, relaxed), f"round_two_jobs{'_relaxed' if relaxed else ''}.lp")
 
 
 def test_values_that_break_a_limit_are_refused():

@@ -1,14 +1,12 @@
 """The bounds: none above any schedule, how close they are, their golden models, what each is called."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pyomo.environ as pyo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 
 from tests.papers.hare.exact_support import brute_force, small
 from tests.papers.hare.list_support import instances, large
@@ -140,12 +138,8 @@ def test_how_close_the_bounds_are_on_small_instances():
         ("interval_lp", lambda: interval_lp.build(TWO, 4)),
     ],
 )
-def test_golden_models_of_two_jobs(file, make, tmp_path):
-    written = tmp_path / "model.lp"
-    make().write(str(written), io_options={"symbolic_solver_labels": True})
-    golden = Path(__file__).with_name(f"{file}_two_jobs.lp")
-    expected, got = load_and_compare_lp_baseline(str(golden), str(written))
-    assert got == expected
+def test_golden_models_of_two_jobs(file, make, same_as_golden):
+    same_as_golden(make(), f"{file}_two_jobs.lp")
 
 
 def test_the_last_interval_has_no_end():

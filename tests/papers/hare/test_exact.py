@@ -2,13 +2,11 @@
 
 import itertools
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 
 import workbench
 from tests.papers.hare.exact_support import brute_force, small
@@ -119,12 +117,8 @@ def test_the_values_tell_the_whole_schedule():
     assert max(task["synchronised_s"] for task in found["tasks"]) == found["makespan_s"] == 6.0
 
 
-def test_golden_model_of_two_jobs(tmp_path):
-    written = tmp_path / "model.lp"
-    build(TWO, known_schedule(TWO)).write(str(written), io_options={"symbolic_solver_labels": True})
-    golden = Path(__file__).with_name("exact_two_jobs.lp")
-    expected, got = load_and_compare_lp_baseline(str(golden), str(written))
-    assert got == expected
+def test_golden_model_of_two_jobs(same_as_golden):
+    same_as_golden(build(TWO, known_schedule(TWO)), "exact_two_jobs.lp")
 
 
 def test_thousands_of_tasks_are_refused_before_the_model_is_made():

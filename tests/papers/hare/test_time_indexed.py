@@ -1,12 +1,9 @@
 """Hare_Sched on a grid: against trying everything, rounded both ways, both solvers, the golden model, the edges."""
 
-from pathlib import Path
-
 import numpy as np
 import pyomo.environ as pyo
 import pytest
 from hypothesis import given
-from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 
 from tests.papers.hare.exact_support import brute_force, small
 from tests.papers.hare.test_exact import TWO
@@ -108,12 +105,8 @@ def test_the_known_schedule_is_a_solution_of_both_models():
             read_schedule(model, grid).check()
 
 
-def test_golden_model_of_two_jobs(tmp_path):
-    written = tmp_path / "model.lp"
-    build(grid_of(TWO, {}, "up")).write(str(written), io_options={"symbolic_solver_labels": True})
-    golden = Path(__file__).with_name("time_indexed_two_jobs.lp")
-    expected, got = load_and_compare_lp_baseline(str(golden), str(written))
-    assert got == expected
+def test_golden_model_of_two_jobs(same_as_golden):
+    same_as_golden(build(grid_of(TWO, {}, "up")), "time_indexed_two_jobs.lp")
 
 
 def test_a_model_too_large_is_refused_with_the_alternatives(monkeypatch):
