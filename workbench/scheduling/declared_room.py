@@ -180,7 +180,7 @@ def check_declared(offered: Formulation[Any] | Scheduler) -> None:
 
 def checked_uses(where: str, given: Any, kind: Any = Iterable) -> frozenset[str]:
     """What a scheduler declares to read; raises InputError for what is not of that kind, or names what is nowhere."""
-    names = list(given) if isinstance(given, kind) and not isinstance(given, str) else [None]
+    names: list[Any] = list(given) if isinstance(given, kind) and not isinstance(given, str) else [None]
     if not all(isinstance(each, str) for each in names):
         raise InputError(f"{where}, uses", given, 'a set of texts: {"weight", "attributes.lora_rank"}')
     known = {
