@@ -14,7 +14,7 @@ from tests.papers.gavel.support import DATA, MERGED, TWO, better, by_assembly, l
 from workbench.base.errors import InputError
 from workbench.papers.gavel.algorithms import water_filling_phases
 from workbench.papers.gavel.algorithms.large_programmes import part_of
-from workbench.papers.gavel.algorithms.water_filling_phases import LevelCourse, RisingRule
+from workbench.papers.gavel.algorithms.water_filling_phases import LevelCourse, RisingRule, told_apart
 from workbench.papers.gavel.formulations import bottleneck
 from workbench.papers.gavel.formulations.bottleneck import Bottleneck, LevelInstance, at_first
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
@@ -300,6 +300,35 @@ def test_a_type_that_is_hardly_slower(seed, size, apart):
     assert allocate(data).by_job["levels"] == pytest.approx(exact(data), abs=1e-6)
     inside = allocate(data, {"optimum": "interior"})
     assert (data.normalised(inside.shares) >= exact(data) - 1e-6).all()
+
+
+def near_powers_of_two(apart):
+    """Jobs 1 to 2 ** -18 apart in speed on two types of 3 and 1 GPUs, in two entities, the second a queue."""
+    speed = [[1 - apart[0], 1], [2, 1], [1 - apart[1], 1], [1 - apart[2], 1], [4, 4 * (1 - 2**-20)]]
+    speed += [[2 * (1 - 3 * 2**-18), 2], [1, 1 - 2**-23]]
+    names = tuple(f"j{i}" for i in range(7))
+    data = AllocationInstance(names, ("a", "b"), speed, [1] * 7, [1] * 7, [3, 1])
+    return grouped(data, [0, 0, 1, 0, 1, 1, 0], [1, 1], [0, 1])
+
+
+def test_a_rise_that_is_small_beside_near_speeds_counts():
+    """Found by drawing: HiGHS took the rise of j5 for 0, and others rose too far, by .004, and j5 .016 too little."""
+    data = near_powers_of_two([2**-26, 2**-25, 2**-22])
+    assert allocate(data).by_job["levels"] == pytest.approx(exact(data), abs=1e-9)
+
+
+def test_speeds_that_are_too_near_to_tell_apart_count_as_equal():
+    data = near_powers_of_two([2**-30, 2**-33, 2**-28])
+    told = told_apart(data)
+    assert (
+        told.speed[[0, 2, 3]].tolist() == [[1, 1]] * 3 and (told.speed[[1, 4, 5, 6]] == data.speed[[1, 4, 5, 6]]).all()
+    )
+    assert told_apart(told) is told
+    for method in ("prices", "test"):
+        found = levels(ENTITIES.run(data, {"bottleneck": method}))
+        assert found == pytest.approx(exact(told), abs=1e-6)
+    rounded = near_powers_of_two([2**-50] * 3)
+    assert told_apart(rounded) is rounded
 
 
 def test_levels_that_rounding_may_have_moved_are_refused(monkeypatch):

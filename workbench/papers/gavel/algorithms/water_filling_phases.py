@@ -24,6 +24,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -53,6 +54,7 @@ from workbench.scheduling.solvers import (
 )
 
 NAME = "gavel.water_filling"
+Given = TypeVar("Given", bound=AllocationInstance)
 
 WHOLE = 1e-9
 """A way of which all but this part is possible is possible."""
@@ -71,6 +73,12 @@ HiGHS allows by itself, into 1e-4 of a GPU for others, and their levels are then
 NEAR, SAME = 1e-5, 1e-12
 """Relative differences of two speeds between which a job counts as one whose type matters to others much more than to
 it (`NearSpeeds`); closer ones are rounding."""
+
+CLOSE = 1e-8
+"""Relative difference of two speeds of a job below which they count as equal (`told_apart`)."""
+
+TAKEN = 1e-8
+"""HiGHS takes an entry below 1e-9 for 0: whose rise has such a one stays behind, and the others go on too far."""
 
 LAST, EPSILON = 1e-15, 1e-16
 """Parts of a level that its last digits may be, and that each of its roundings is."""
@@ -224,7 +232,7 @@ class NearSpeeds:
     def restated(self, programme: Programme) -> tuple[Programme, FloatArray]:
         """The programme of a phase with these rows and a column of time left for each; (columns,) a unit of each.
 
-        Columns are stretched so that no entry in a row of levels is above 1.
+        Columns are stretched so that no entry in a row of levels is above 1, and none of the step's below `TAKEN`.
         """
         matrix, (height, width) = programme.matrix, programme.matrix.shape
         time_row, own_row = programme.rows["job_time"][self.job], programme.rows["level"][self.job]
@@ -251,8 +259,9 @@ class NearSpeeds:
         )
         column = np.repeat(np.arange(width + near), np.diff(found.indptr))
         level, largest = np.isin(found.indices, own_row) | (column == step), np.ones(width + near)
-        largest[step] = 0.0  # all of a step's entries may be below 1
         np.maximum.at(largest, column[level], np.abs(found.data[level]))
+        rises = np.abs(found.data[level & (column == step) & (found.data != 0)])
+        largest[step] = min(rises.max(), rises.min() / TAKEN)
         unit = 1.0 / largest
         found = replace(found, data=found.data * unit[column])
         row_lower, time = programme.row_lower.copy(), programme.row_upper[time_row]
@@ -276,6 +285,27 @@ class NearSpeeds:
         own = np.bincount(matrix.indices, terms, minlength=matrix.shape[0])[programme.rows["level"][self.job]]
         found: FloatArray = self.speed * programme.row_upper[programme.rows["job_time"][self.job]] + self.gap * own
         return found
+
+
+def told_apart(data: Given) -> Given:
+    """The data with speeds of a job that are closer than `CLOSE` made equal, to the fastest of them (ours).
+
+    Who has which of them would settle who of the others has a GPU, but no solver tells them apart. The data itself
+    where there are none, or they differ by rounding.
+    """
+    owner = np.repeat(np.concatenate([np.arange(len(data.jobs)), data.pairs.ravel()]), len(data.types))
+    speed = np.concatenate([data.speed.ravel(), data.pair_speed.ravel()])
+    order = np.lexsort((speed, owner))
+    ordered, alike = speed[order], owner[order][1:] == owner[order][:-1]
+    faster, gap = ordered[1:], np.diff(ordered)
+    close = alike & (ordered[:-1] > 0) & (gap < CLOSE * faster)
+    if not (close & (gap > SAME * faster)).any():
+        return data
+    for at in np.flatnonzero(close)[::-1].tolist():
+        ordered[at] = ordered[at + 1]
+    speed[order] = ordered
+    alone, pairs = np.split(speed, [data.speed.size])
+    return replace(data, speed=alone.reshape(data.speed.shape), pair_speed=pairs.reshape(data.pair_speed.shape))
 
 
 def near_speeds(data: AllocationInstance) -> NearSpeeds:
@@ -510,8 +540,16 @@ class _Phases:
     def _check(self, price: FloatArray, gap: float, stuck: BoolArray) -> None:
         """Add what the levels may be off by after a phase, and refuse them where that is more than `SURE`.
 
-        No level can rise beyond what the prices say: all of them together by `gap`, and by what the levels of before
-        are off by times their prices. stuck: (jobs,) whose levels can rise by `gap` over their price at most.
+        Why no level is too low by more: a phase's rows times their prices, added up, say of all levels that are
+        possible (weak duality) `price . levels <= price . self.level + gap`, where gap is the programme's value less
+        that of the rise, and what columns may add that are priced too low. Let the exact levels before the phase be
+        within `unsure` of ours: then those to come gain at most `gap + price . unsure`, `price . pace` for each unit
+        that the course is followed further; and who is stuck rises by gap over its price at most.
+        Why none is too high: the programme's shares reach them, with limits overstepped by `OVERSTEPPED`. That the
+        exact levels, where they differ by `unsure`, leave as much is not proven where a job has just stopped at the
+        edge between two types, where its price is another on either side. Held to exact fractions in draws, also of
+        jobs that all stop there (powers of two as speeds, weights and GPUs).
+        stuck: (jobs,) whose levels can rise by `gap` over their price at most.
         """
         pace = self.rule.weights(self.done) / self.data.gang
         unsure = self.unsure + EPSILON * self.level
@@ -543,7 +581,10 @@ class _Phases:
             if not (stuck.any() or (risen > RISE * cap).any()):
                 raise SolverFailedError(NAME, "a phase of water filling without a bottleneck", "at least one")
         if len(self.near_jobs):
-            self._check(price, gap, stuck & (price > 0))
+            most = np.where(np.isfinite(programme.upper), programme.upper * self.unit, 1.0)
+            most[programme.columns["left"]] = self.data.count[self.near.job]
+            most[programme.columns["step"]] = 0.0  # its price is the rises' sum
+            self._check(price, gap + float(np.maximum(point.reduced, 0.0) @ most), stuck & (price > 0))
         self.done |= stuck
         self.closed |= closed
 

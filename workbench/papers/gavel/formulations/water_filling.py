@@ -12,7 +12,7 @@ s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m       (2)  
 This is one iteration: it raises the levels t_m, all 0 at first, of the jobs R whose weight w^job_m is above 0. Then t_m
 grows by w^job_m t / z_m, the jobs that are bottlenecked (`gavel.bottleneck`) lose their weight for good, and so on
 until every job is bottlenecked. C_m, J_a and P_m are those of `gavel.max_min_fairness`.
-(ours): the paper maximises a minimum; t makes it linear.
+(ours): the paper maximises a minimum; t makes it linear. Speeds of a job that differ by less than 1e-8 count as equal.
 (erratum): the paper takes for t_m, and for the floor, the throughput of the last iteration's allocation. That one has
 slack and depends on the vertex which the solver returned: weights 3, 1, 1, 1 on 3 GPUs would end at (1, 1, .67, .33) or
 (1, .33, .67, 1). t_m is the level that the policy granted, and the end is (1, .67, .67, .67), always. The final levels
@@ -44,7 +44,14 @@ import numpy as np
 from workbench.base.errors import InputError, Words
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge
-from workbench.papers.gavel.algorithms.water_filling_phases import NAME, NEAR, RisingRule, near_speeds, phases
+from workbench.papers.gavel.algorithms.water_filling_phases import (
+    NAME,
+    NEAR,
+    RisingRule,
+    near_speeds,
+    phases,
+    told_apart,
+)
 from workbench.papers.gavel.formulations import bottleneck
 from workbench.papers.gavel.formulations.allocation import (
     NOTHING_MORE,
@@ -493,7 +500,7 @@ class WaterFilling(IteratedFilling[AllocationInstance]):
 
     def known(self, data: AllocationInstance, knobs: Knobs) -> HierarchicalInstance:
         """Every job an entity of its own."""
-        return HierarchicalInstance.single(seen(data, knobs))
+        return HierarchicalInstance.single(told_apart(seen(data, knobs)))
 
 
 class Hierarchical(IteratedFilling[HierarchicalInstance]):
@@ -512,7 +519,7 @@ class Hierarchical(IteratedFilling[HierarchicalInstance]):
 
     def known(self, data: HierarchicalInstance, knobs: Knobs) -> HierarchicalInstance:
         """The data as the policy sees them: every type's speeds, or GPUs of one kind."""
-        return data if knobs.get("heterogeneity_aware", True) else without_types(data)
+        return told_apart(data if knobs.get("heterogeneity_aware", True) else without_types(data))
 
     def spread(self, data: HierarchicalInstance, shares: FloatArray, knobs: Knobs) -> FloatArray:
         """Shares of GPUs of one kind are spread over the types."""
