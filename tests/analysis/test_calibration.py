@@ -37,6 +37,8 @@ def test_a_log_whose_rules_are_known_is_calibrated(tmp_path: Path) -> None:
     assert (found.waits["simulated_s"] - found.waits["recorded_s"]).abs().max() <= 60
     assert found.held_back.median_error < 0.1 and found.held_back.rank_correlation == pytest.approx(1)
     assert all(rival.median_error > 0.3 for rival in found.rivals.values())
+    hours = found.waits["eligible_s"] // 3600
+    assert found.waits["hour"].tolist() == ((8 + hours) % 24).tolist(), "of the day: the log begins at 8"
     users = found.by("user").set_index("user")
     assert users.loc["a", "recorded_mean_s"] > 3 * users.loc["b", "recorded_mean_s"], "whom the limit holds back"
     assert set(found.waits["part"]) == {-1, 0, 1, 2, 3, 4} and len(found.unexplained()) == 0

@@ -100,27 +100,27 @@ def other_jobs_said(scenario: Scenario) -> str:
     )
 
 
-def varied(scenario: Scenario, bootstrap: bool) -> str:
-    """What varies between the pairs, in words."""
+def varied(scenario: Scenario, bootstrap: bool, chance: str = SEED) -> str:
+    """What varies between the pairs, in words; chance: what else than the jobs."""
     if not bootstrap:
-        return f"{SEED}; the jobs are the same in every run"
+        return f"{chance}; the jobs are the same in every run"
     blocks = _blocks(scenario)
     if not blocks:
         few = f"all jobs come within less than {FEWEST} hours, too short a log to draw parts of it"
-        return f"{SEED}; the jobs are the same in every run, as {few}"
+        return f"{chance}; the jobs are the same in every run, as {few}"
     return (
-        f"the jobs, and with them {SEED}. The first pair has the log itself, which is what is shown; the others have "
+        f"the jobs, and with them {chance}. The first pair has the log itself, which is what is shown; the others have "
         f"draws of it: its {blocks}, some twice, some not at all, each with all of its jobs, so that "
         "a user's jobs and arrays in it stay together"
     )
 
 
-def left_out(scenario: Scenario, bootstrap: bool) -> str:
-    """What the intervals are about and what they leave out, in words."""
+def left_out(scenario: Scenario, bootstrap: bool, chance: str = SEED) -> str:
+    """What the intervals are about and what they leave out, in words; chance: as in `varied`."""
     rest = "how users react to a change, and errors of the speeds and run times"
     blocks = _blocks(scenario) if bootstrap else ""
     if not blocks:
-        return f"The intervals are about chance with these very jobs ({SEED}); they leave out other jobs, {rest}."
+        return f"The intervals are about chance with these very jobs ({chance}); they leave out other jobs, {rest}."
     cut = "" if block_s(scenario) == DAY_S else "what takes longer than an hour to come or go (the log has few days), "
     few = f" So few {blocks.split()[1]} make them too narrow." if int(blocks.split()[0]) < MANY else ""
     return f"The intervals are about other draws of this log's {blocks}; they leave out {cut}other months, {rest}.{few}"

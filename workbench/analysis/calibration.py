@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -422,12 +423,14 @@ def _at_once(times_s: FloatArray, amount: FloatArray) -> tuple[FloatArray, Float
 def _recorded(scenario: Scenario) -> pd.DataFrame:
     """The jobs whose wait the log has; those that ran at the begin had none in it."""
     found = []
+    begins = datetime.fromisoformat(scenario.begins) if scenario.begins else datetime.min
+    since_s = begins.hour * 3600 + begins.minute * 60 + begins.second
     for job in scenario.jobs:
         facts = job.attributes
         start_s, eligible_s = (facts.get(name) for name in ("start_s", "eligible_s"))
         if isinstance(start_s, (int, float)) and isinstance(eligible_s, (int, float)) and start_s >= 0:
             submit_s = float(facts.get("submit_s", eligible_s))
-            partition, hour = str(facts.get("partition", "")), int(max(eligible_s, 0.0) // 3600 % 24)
+            partition, hour = str(facts.get("partition", "")), int((since_s + eligible_s) // 3600 % 24)
             waits = (float(eligible_s), max(float(start_s) - eligible_s, 0.0), float(eligible_s) - submit_s)
             found.append((job.name, partition, str(facts.get("account", "")), job.user or "", job.gpus, hour, *waits))
     columns = ["job", "partition", "account", "user", "size", "hour", "eligible_s", "recorded_s", "held_s"]

@@ -37,7 +37,8 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser.add_argument("--change", metavar="CHANGE", action="append", default=[], help=help)
     help = "as --change 'policy NAME'; FILE.py:NAME is one that a file of yours declares, also if the run was under it"
     parser.add_argument("--scheduler", metavar="NAME", type=a_scheduler, help=help)
-    parser.add_argument("--seeds", metavar="0:3", type=seeds, help="one pair of runs for each; default: the run's")
+    help = "one pair of runs for each; default: the run's, under slurm as many as calibrate has phases"
+    parser.add_argument("--seeds", metavar="0:3", type=seeds, help=help)
     help = "draw the log anew, by days, for each pair but the first (default: only the seed differs)"
     parser.add_argument("--bootstrap", action="store_true", default=None, help=help)
     help = "of the confidence intervals, default 0.95"
@@ -103,13 +104,14 @@ def _tell_if_other(run: Run, found: WhatIf) -> None:
 def _changed(run: Run, changes: Sequence[str], given: Mapping[str, Any]) -> WhatIf:
     """The what-if about a saved run; given: the other arguments of `what_if`."""
     from workbench.analysis.whatif import Configuration, parse_change, what_if
+    from workbench.analysis.whatif.ask import usual_seeds
     from workbench.simulation.run import OWN
 
     if run.belief == OWN:
         raise InputError("RUN", Words("a belief of the session that made it"), "a run with a belief by name")
     if run.charge_decisions is not None:
         raise InputError("RUN", Words("decisions that take time"), "a run whose decisions take none")
-    options = {"seeds": [run.seed], **given}
+    options = {"seeds": usual_seeds(run.scenario, run.scheduler, run.seed), **given}
     runs = (1 + len(changes)) * len(options["seeds"]) * (1 + len(options.get("demand", ())))
     options.setdefault("processes", paying(len(run.scenario.jobs), runs))
     today = Configuration(run.scenario, run.scheduler, run.knobs)

@@ -10,9 +10,11 @@ import pytest
 import workbench
 from workbench.analysis import metrics
 from workbench.analysis.whatif import Configuration, DensityTo, LoadTo, NodesBy, SeveralChanges, parse_change
+from workbench.analysis.whatif.ask import ask
 from workbench.analysis.whatif.report import wait_tables
 from workbench.analysis.whatif.site_changes import chosen, date_of
 from workbench.base.errors import InputError, ScenarioError
+from workbench.baselines.mechanisms.slurm.site import read_site
 from workbench.scenario.scenario import Scenario
 from workbench.session.many_runs import RunRequest
 from workbench.simulation.run import Run
@@ -74,7 +76,7 @@ def test_nodes_by_name_list_wildcard_and_attribute(text: str, nodes: list[str]) 
 
 
 def test_six_pairs_of_one_log_are_two_runs_side_by_side_each_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slurm draws nothing: seeds make no other run. Both sides are with the processes at once."""
+    """A scheduler that draws nothing: seeds make no other run. Both sides are with the processes at once."""
     asked, measured = list[tuple[int, int]](), list[int]()
 
     def made(requests: Sequence[RunRequest], make: Any, *, processes: int = 1, **_: Any) -> Any:
@@ -87,10 +89,35 @@ def test_six_pairs_of_one_log_are_two_runs_side_by_side_each_measured_once(monke
 
     monkeypatch.setattr("workbench.session.many_runs.outcomes", made)
     monkeypatch.setattr("workbench.analysis.whatif.tables.summary", counted)
-    found = workbench.what_if(site(), "slurm", "without rack=r1", seeds=range(6), processes=2)
+    found = workbench.what_if(site(), "fifo", "without rack=r1", seeds=range(6), processes=2)
     assert [pair for pair in asked if pair[0]] == [(2, 2)] and measured == [0, 0]
     assert len(found.runs[1]) == 6 and found.conclusions
     assert measured == [0, 0], "nor for other demand, of which there is none"
+
+
+def test_in_each_pair_slurms_clocks_run_at_another_time_the_same_on_both_sides() -> None:
+    """No file tells when, and waits depend on it: what one phase says of a change may be its chance alone."""
+
+    def phases(**more: Any) -> list[list[float]]:
+        changes = ["without rack=r1", "set config bf_interval=60"]
+        question = ask(site(), "slurm", changes, **more)
+        parts = [(each.knobs.get("phase_s", 0.0), each.scenario) for each in question.requests()]
+        intervals = [read_site(scenario).settings["bf_interval"] for _, scenario in parts]
+        found = [phase_s / interval for (phase_s, _), interval in zip(parts, intervals, strict=True)]
+        assert sorted({*intervals}) == [10, 60]
+        return [found[i : i + len(question.seeds)] for i in range(0, len(found), len(question.seeds))]
+
+    eight = [0, 1 / 2, 1 / 4, 3 / 4, 1 / 8, 5 / 8, 3 / 8, 7 / 8]
+    assert phases() == [eight] * 3, "as many as calibrate has"
+    assert phases(seeds=[4, 7, 1]) == [eight[:3]] * 3 and phases(seeds=[3]) == [[0]] * 3
+    assert phases(knobs={"phase_s": 5.0}, seeds=range(2)) == [[1 / 2] * 2, [1 / 2] * 2, [1 / 12] * 2]
+    found = workbench.what_if(site(), "slurm", "without rack=r1")
+    said = "\n".join(found.conclusions)
+    assert "over 8 pairs" in said and "8 pairs of runs: when Slurm's clocks run, which no file tells, the seed" in said
+    assert "about chance with these very jobs (when Slurm's clocks run" in said
+    waits = found.waits.set_index("by").loc["all", "before_total_s"]
+    each = [workbench.simulate(site(), "slurm", {"phase_s": 10 * part}).jobs["waited_s"].sum() for part in eight]
+    assert len({*each}) > 1 and waits == pytest.approx(sum(each) / 8)
 
 
 def test_a_scheduler_that_knows_no_partitions_or_limits_is_not_praised_for_it() -> None:
@@ -195,7 +222,9 @@ def test_several_changes_at_once_and_times_of_the_log_move_with_their_jobs() -> 
         ("set qos normal MaxJobsPU=few", "expected a number from 0, or none"),
         ("set qos normal MaxWall=soon", "minutes or "),
         ("set config PriorityMaxAge=x", "seconds or "),
-        ("set partition q MaxTime=120", "days-"),
+        ("set partition q MaxTime=soon", "minutes or "),
+        ("without rack=r3", "rack may be r1 and r2"),
+        ("without switch=s1", "no node says its switch"),
         ("density 120 and nowhere", "begins with one of"),
     ],
 )
@@ -253,3 +282,20 @@ def test_another_policy_for_one_partition() -> None:
         assert began["p0"] == 0
     with pytest.raises(InputError, match="one of fifo, shortest, smallest, or none"):
         parse_change("set partition q Policy=srtf")
+
+
+def test_names_are_taken_as_sacctmgr_and_slurm_conf_spell_them() -> None:
+    """In any capitals, long or short; a bare number is minutes."""
+    spelt = {
+        "set QOS Normal maxtresperuser=gres/gpu=4": "set qos normal MaxTRESPU=gres/gpu=4",
+        "set config PriorityWeightFairshare=5": "set config PriorityWeightFairShare=5",
+        "set partition Q MaxTime=2": "set partition q MaxTime=00:02:00",
+    }
+    parts = [{"name": f"partition {name}", "attributes": {"kind": "partition", "name": name}} for name in "pq"]
+    names = {"config site": CONFIG, "qos normal": {"kind": "qos", "name": "normal"}}
+    known = site(entities=[*parts, *({"name": name, "attributes": each} for name, each in names.items())])
+    for theirs, ours in spelt.items():
+        one, other = (read_site(after(text, known)) for text in (theirs, ours))
+        assert (one.qos, one.partitions, one.settings) == (other.qos, other.partitions, other.settings)
+    assert read_site(after("set config PriorityWeightFairshare=5", known)).settings["PriorityWeightFairShare"] == 5
+    assert read_site(after("set partition Q MaxTime=2", known)).partitions["q"].longest_s == 120

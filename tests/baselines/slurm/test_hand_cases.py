@@ -90,6 +90,8 @@ def test_3_a_limit_of_a_user_in_a_qos_binds() -> None:
     found = starts(scenario)
     assert found["a"] == 0 and 1 <= found["c"] <= 3 and 100 <= found["b"] <= 103
     assert starts(scenario, limits=False)["b"] <= 3
+    nobodys = site_of(job("a", 0, 100, 4, 100, user=None), job("b", 1, 100, 4, 100, user=None), entities=(qos,))
+    assert starts(nobodys)["b"] <= 3, "jobs that name no user are not one user's"
     told = "MaxTRESPU of QOS normal for its user ada: 4 of 4 GPUs are taken, and it asks for 1"
     alone = site_of(job("a", 0, 100, 4, 100), job("b", 1, 100, 1, 100), entities=(qos,))
     assert why(alone, "b", 50) == f"QOSMaxGRESPerUser ({told}): a limit, not lack of GPUs"

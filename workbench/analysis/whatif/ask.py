@@ -7,7 +7,7 @@ elsewhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.bootstrap import block_s, check_bootstrap, drawn, varied
+from workbench.analysis.bootstrap import SEED, block_s, check_bootstrap, drawn, varied
+from workbench.analysis.calibration import usual_phases
 from workbench.analysis.metrics import summary
 from workbench.analysis.metrics.confidence import LEVEL
 from workbench.analysis.metrics.paired import check_level
@@ -28,6 +29,8 @@ from workbench.analysis.whatif.site_changes import SeveralChanges
 from workbench.analysis.whatif.tables import difference_table, job_table, of_each, wait_table
 from workbench.analysis.whatif.words import conclusions, freer, surprising
 from workbench.base.errors import NOTHING, InputError, ScenarioError, WorkbenchError, counted
+from workbench.baselines.mechanisms.slurm.site import read_site
+from workbench.baselines.slurm import Slurm
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.estimators.registry import belief_of_all
@@ -36,7 +39,7 @@ from workbench.session.many_runs import Outcome, RunRequest, check_processes, ch
 from workbench.session.registry import find_scheduler
 from workbench.simulation.run import Run
 
-TODAY = "today"
+TODAY, SLURM = "today", Slurm.name
 MANY_JOBS = 5000
 
 
@@ -114,7 +117,8 @@ class WhatIfQuestion:
         sides = []
         for change in self.sides:
             changed = {key: self._changed(change, draw) for key, draw in distinct.items()}  # once, for runs alike
-            sides += [(changed[id(draw)], seed) for seed, draw in zip(self.seeds, self.draws, strict=True)]
+            pairs = enumerate(zip(self.seeds, self.draws, strict=True))
+            sides += [(in_phase(changed[id(draw)], number), seed) for number, (seed, draw) in pairs]
         belief = belief_of_all([find_scheduler(side.scheduler) for side, _ in sides], self.belief)
         return [
             RunRequest(
@@ -131,6 +135,24 @@ class WhatIfQuestion:
         """What a run of `requests` is, in words."""
         side, seed = divmod(number, len(self.seeds))
         return f"{self.labels[side]}, seed {self.seeds[seed]}"
+
+
+def in_phase(side: Configuration, pair: int) -> Configuration:
+    """The same with Slurm's clocks as in one of the pairs, unless they are set: no file tells when they run."""
+    if side.scheduler != SLURM or side.knobs.get("phase_s"):
+        return side
+    phase_s = read_site(side.scenario).settings["bf_interval"] * part_of(pair)
+    return replace(side, knobs={**side.knobs, "phase_s": phase_s}) if phase_s else side
+
+
+def part_of(number: int) -> float:
+    """0, 1/2, 1/4, 3/4, 1/8 ...: of as many as a power of two, evenly spaced (van der Corput)."""
+    return sum(0.5 ** (place + 1) for place in range(number.bit_length()) if number >> place & 1)
+
+
+def usual_seeds(scenario: Scenario, scheduler: str, seed: int) -> tuple[int, ...]:
+    """Of the pairs where nobody says how many: one; under Slurm one for each phase of its clocks (`calibrate`)."""
+    return tuple(range(seed, seed + (usual_phases(len(scenario.jobs)) if scheduler == SLURM else 1)))
 
 
 def _detail(side: Configuration) -> int | None:
@@ -195,7 +217,13 @@ class WhatIf:
     @property
     def varied(self) -> str:
         """What varies between the pairs, in words."""
-        return varied(self.question.today.scenario, self.question.bootstrap)
+        return varied(self.question.today.scenario, self.question.bootstrap, self.chance)
+
+    @property
+    def chance(self) -> str:
+        """What varies between the pairs beside the jobs, in words."""
+        of_phases = any(len({run.knobs.get("phase_s") for run in runs}) > 1 for runs in self.runs)
+        return f"when Slurm's clocks run, which no file tells, {SEED}" if of_phases else SEED
 
     def report(self, path: str | Path, *, force: bool = False) -> None:
         """Write a self-contained HTML page of one sheet to mail; raises InputError if the file exists."""
@@ -234,11 +262,12 @@ def what_if(
 
     change: a `Change` or its text (`nodes v100=+8`; `help(workbench.analysis.whatif.changes)` lists all), or several,
     each of which is compared with today; knobs: of today's scheduler; seeds: one pair of runs for each, default the
-    scenario's; bootstrap: draw the log anew, by days, for each pair but the first (`workbench.analysis.bootstrap`),
-    else the seed alone differs between them; level: of the confidence intervals; belief: of both sides, as for
-    `workbench.compare`; until_s: as for `workbench.simulate`; demand: both sides also with so many percent of the jobs
-    in the same time, as (110, 125); processes: how many; on_run: called with the number of
-    runs made and of all.
+    scenario's, under Slurm as many as `calibrate` has phases; bootstrap: draw the log anew, by days, for each pair but
+    the first (`workbench.analysis.bootstrap`), else the seed alone differs between them. In each pair Slurm's clocks
+    run at another part of their intervals, as no file tells when they do, unless `phase_s` is set (and not 0).
+    level: of the confidence intervals; belief: of both sides, as for `workbench.compare`; until_s: as for
+    `workbench.simulate`; demand: both sides also with so many percent of the jobs in the same time, as (110, 125);
+    processes: how many; on_run: called with the number of runs made and of all.
 
     Raises InputError and ScenarioError for what cannot be changed or run, and the error of the first run that failed.
     """
@@ -288,7 +317,7 @@ def ask(
     if not isinstance(given, Iterable):
         raise InputError("change", change, "a change, as nodes v100=+8, or a list of them")
     changes = tuple(one if isinstance(one, Change) else parse_change(one) for one in given)
-    chosen = (scenario.seed,) if seeds is None else checked_seeds(seeds)
+    chosen = usual_seeds(scenario, today.scheduler, scenario.seed) if seeds is None else checked_seeds(seeds)
     return WhatIfQuestion(today, changes, chosen, bootstrap, level, belief, until_s, tuple(demand))
 
 

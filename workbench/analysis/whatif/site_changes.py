@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
@@ -41,6 +41,16 @@ SET = {
     "user": ("Share", *TRES_LIMITS, *COUNT_LIMITS, "MaxWall"),
 }
 """What can be set, by kind of entity; `workbench.baselines.mechanisms.slurm.site` reads it."""
+LONG = {
+    "MaxTRESPerUser": "MaxTRESPU",
+    "MaxTRESPerAccount": "MaxTRESPA",
+    "MaxTRESPerJob": "MaxTRES",
+    "MaxJobsPerUser": "MaxJobsPU",
+    "MaxJobsPerAccount": "MaxJobsPA",
+    "MaxWallDurationPerJob": "MaxWall",
+    "FairShare": "Share",
+}
+"""What sacctmgr takes too for some of them; it looks at no capitals."""
 RESOURCES = "resources that the scheduler slurm counts, as gres/gpu=16,cpu=64 (also mem, node, billing, gres/gpu:TYPE)"
 NUMBER, SPAN = "a number from 0", "[days-]hours:minutes:seconds"
 MINUTES, SECONDS = f"minutes or {SPAN}", f"seconds or {SPAN}"
@@ -54,7 +64,6 @@ VALUES: dict[str, Callable[[str], bool]] = {
         )
     ),
     NUMBER: lambda text: (value := number(text)) is not None and value >= 0,
-    SPAN: lambda text: seconds(text) is not None,
     **dict.fromkeys((MINUTES, SECONDS), lambda text: number(text) is not None or seconds(text) is not None),
     POLICY: lambda text: text in POLICIES,
     NAME: bool,
@@ -66,9 +75,12 @@ def _expected(name: str) -> str:
     """What a setting's value is to be."""
     if name in TRES_LIMITS:
         return RESOURCES
-    if name in ("MaxTime", "DefaultTime"):
-        return SPAN
-    known = {"MaxWall": MINUTES, "Policy": POLICY, "QoS": NAME, **dict.fromkeys(DURATIONS, SECONDS)}
+    known = {
+        **dict.fromkeys(("MaxTime", "DefaultTime", "MaxWall"), MINUTES),
+        "Policy": POLICY,
+        "QoS": NAME,
+        **dict.fromkeys(DURATIONS, SECONDS),
+    }
     return known.get(name, NUMBER)
 
 
@@ -191,18 +203,14 @@ class SiteSettingTo(Change):
                 "set", self._rest(), f"a scheduler that reads {key}, as slurm; {before.scheduler} does not"
             )
         names = [each.name for each in scenario.entities]
-        if not (found := {name for name in names if self._is(name)}):
+        of = self.of.lower()
+        found = {name for name in names if _is(self.of, name)} or {name for name in names if _is(of, name.lower())}
+        if not found:
             kind = self.of.partition(" ")[0]
             there = listed((name for name in names if name.startswith(f"{kind} ")), 8) or "none"
             raise InputError("set", self.of, f"an entity of the scenario: {there}")
         entities = [self._with(each, key) if each.name in found else each for each in scenario.entities]
         return replace(before, scenario=scenario.replace(entities=entities, recorded=None))
-
-    def _is(self, name: str) -> bool:
-        user = self.of.startswith("user ") and " of " not in self.of
-        return name == self.of or (self.of == "config" and name.startswith("config ")) or (
-            user and name.startswith(f"{self.of} of ")
-        )  # fmt: skip
 
     def _with(self, entity: Entity, key: str) -> Entity:
         attributes = dict(entity.attributes)
@@ -230,7 +238,11 @@ class SiteSettingTo(Change):
     def parsed(cls, rest: str) -> Change:
         left, value = pair("set", rest, cls.example)
         of, _, name = left.rpartition(" ")
-        return cls(of.strip(), name, value)
+        kind, blank, which = of.strip().partition(" ")
+        kind = kind.lower()
+        known = {each.lower(): each for each in SET.get(kind, ())}
+        known |= {each.lower(): short for each, short in LONG.items() if short in known.values()}
+        return cls(f"{kind}{blank}{which}", known.get(name.lower(), name), value)
 
 
 @dataclass(frozen=True)
@@ -269,9 +281,20 @@ def chosen(scenario: Scenario, text: str) -> list[str]:
     machines = scenario.cluster.machines
     for pattern in patterns or [text]:
         if not patterns or not any(_is_one(node, pattern) for node in machines):
-            names = listed((node.name for node in machines), 6)
-            raise InputError("nodes", pattern, f"nodes of the cluster, as {NODES}; there are {names}")
+            raise InputError("nodes", pattern, f"nodes of the cluster, as {NODES}; {_there(machines, pattern)}")
     return [node.name for node in machines if any(_is_one(node, pattern) for pattern in patterns)]
+
+
+def _there(machines: Sequence[Node], pattern: str) -> str:
+    """What could have been meant: values of the attribute that a pattern names, else nodes."""
+    key, equals, _ = pattern.partition("=")
+    if not equals:
+        return f"there are {listed((node.name for node in machines), 6)}"
+    said = (str(node.attributes.get(PLURAL.get(key, key), "")) for node in machines)
+    values = dict.fromkeys(part for text in said for part in text.split(",") if part)
+    if values:
+        return f"{key} may be {listed(values, 6)}"
+    return f"no node says its {key}" + (" (scontrol show topology does)" if key == "rack" else "")
 
 
 def _is_one(node: Node, pattern: str) -> bool:
@@ -307,6 +330,12 @@ def date_of(scenario: Scenario, at_s: float) -> str:
     if scenario.begins is None or not math.isfinite(at_s):
         return ""
     return f"{datetime.fromisoformat(scenario.begins) + timedelta(seconds=at_s):%Y-%m-%d %H:%M}"
+
+
+def _is(of: str, name: str) -> bool:
+    """Whether an entity is meant."""
+    user = of.startswith("user ") and " of " not in of
+    return name == of or (of == "config" and name.startswith("config ")) or (user and name.startswith(f"{of} of "))
 
 
 def _plain(text: str) -> float | str:

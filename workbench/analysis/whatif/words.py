@@ -272,7 +272,7 @@ def _caveats(found: WhatIf) -> list[str]:
     if count > 1 and not found.question.bootstrap and (found.differences["pairs"] == 1).all():
         notes.append("All seeds gave equal runs: nothing random plays a part here. `bootstrap` varies the jobs.")
     if found.differences["low"].notna().any():
-        notes.append(left_out(found.question.today.scenario, found.question.bootstrap))
+        notes.append(left_out(found.question.today.scenario, found.question.bootstrap, found.chance))
     elif count == 2 and found.question.of_draws:
         notes.append("One draw of the log: there is no interval. From three seeds on there is one.")
     if count == 1:

@@ -24,7 +24,9 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -60,7 +62,7 @@ from workbench.scenario.traces.timed import (
     name_problem,
     time_problem,
 )
-from workbench.scenario.traces.trace_file import TraceCut, account, read_any, read_table, source_name
+from workbench.scenario.traces.trace_file import EPOCH, TraceCut, account, read_any, read_table, source_name
 
 FORMAT = "sacct"
 COLUMNS = ("JobID", "Submit", "State")
@@ -113,6 +115,8 @@ ENDED = (
 GOING_ON = ("COMPLETING", "CONFIGURING", "RESIZING", "RUNNING", "STOPPED", "SUSPENDED")
 WAITING = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD")
 APART = "no GPUs, in a partition without any: its part of fair share and of limits is not counted"
+GAP_S = 30 * 86400.0
+"""From this on a time without submissions and starts is told."""
 TICK_S = 60.0
 """Seconds past its limit for which Slurm may let a job run: it looks twice a minute (KillWait, OverTimeLimit aside)."""
 _JOB = re.compile(r"(\d+)_(\d+|\[(.*?)(?:%(\d+))?\])", re.ASCII)
@@ -363,7 +367,9 @@ def _times(log: _Log, cells: Mapping[str, str], submitted_s: float, duration_s: 
     found = {"submit_s": submitted_s, "eligible_s": max(eligible_s or submitted_s, submitted_s)}
     if start_s is not None:
         found["start_s"] = start_s
-        end_s = start_s + duration_s if end_s is None else end_s
+        jumped = end_s is not None and end_s < start_s + duration_s - TICK_S
+        log.odd["ends early"] += jumped
+        end_s = start_s + duration_s if end_s is None or jumped else end_s
     return found if end_s is None else {**found, "end_s": end_s}
 
 
@@ -551,6 +557,15 @@ def _on_cpus(row: TimedRow) -> TimedRow:
     return replace(row, gpus=max(int(float(row.facts.get("cpus", 1.0))), 1), ran_on=(CPU,))
 
 
+def _gaps(rows: Sequence[TimedRow]) -> Iterator[str]:
+    """Where nothing was submitted and nothing began for long: by a clock that jumped a log may last for years."""
+    times_s = sorted({at_s for row in rows for name in ("submit_s", "start_s") if (at_s := row.times.get(name))})
+    for before_s, after_s in pairwise(times_s):
+        if after_s - before_s > GAP_S:
+            since, until = (f"{EPOCH + timedelta(seconds=at_s):%Y-%m-%d %H:%M}" for at_s in (before_s, after_s))
+            yield f"no job was submitted or began from {since} to {until}: two logs, or a clock that jumped?"
+
+
 def _notes_of(log: _Log, site: Site, rows: Sequence[TimedRow]) -> Iterator[str]:
     """What an operator should know of the log."""
     going = sum(row.facts["state"] in GOING_ON for row in rows)
@@ -565,9 +580,12 @@ def _notes_of(log: _Log, site: Site, rows: Sequence[TimedRow]) -> Iterator[str]:
         (sum(map(bool, kinds)), "job", f"waited {otherwise}"),
         (log.odd["earlier attempts"], "earlier attempt", "of requeued jobs, each a job of its own that ran as it did"),
         (log.odd["start before eligible"], "job", "started before they were eligible (a clock jumped): waited 0 s"),
+        (log.odd["ends early"], "job", "ended sooner than their run time allows (a clock jumped): it counts, not End"),
+        (sum(not row.user for row in rows), "job", "of nobody: no limit of a user holds them, and no share is theirs"),
         (log.odd["over limit"], "job", "ran over a minute longer than their time limit, kept as they ran"),
     )
     yield from (f"{counted(some, noun)} {text}" for some, noun, text in counts if some)
+    yield from _gaps(rows)
     if unread := [f"{column} ({some})" for column, some in log.unread.items() if some]:
         yield f"cells that cannot be read, as if they were empty: {listed(unread)}"
     if len(log.zoned) > 1:

@@ -288,6 +288,8 @@ class Site:
 
     def _table(self, text: str) -> bool:
         columns, rows = table(text)
+        if "JOBID" in columns:  # a log, or squeue's
+            return False
         if columns & {"NODELIST", "HOSTNAMES"}:
             for row in rows:
                 self._sinfo_row(row)

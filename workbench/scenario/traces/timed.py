@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.errors import InputError, counted
+from workbench.base.units import format_duration
 from workbench.scenario.cluster import Cluster
 from workbench.scenario.frozen import MOST_GPUS, MOST_S
 from workbench.scenario.job import RewardStep
@@ -323,7 +324,8 @@ def _set_going(
     data["running"] = running
     waiting = sum(row.arrival_s < begin_s for row in kept) - len(ran)
     if cut_off is not None:
-        yield f"the log begins in mid-life, {cut_off:.15g} s after its first submission: no job ended before"
+        after = format_duration(cut_off, parts=2)
+        yield f"the log begins in mid-life, {after} after its first submission: no job ended before"
     if ran or waiting:
         yield f"at the begin {counted(len(ran), 'job')} ran, part of their run time behind them, and {waiting} waited"
     if guessed:

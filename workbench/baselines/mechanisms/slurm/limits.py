@@ -302,10 +302,12 @@ def _of_qos(limits: Caps, qos: str, ask: Ask) -> Iterator[Limit]:
     yield from _tres(limits, "GrpTRES", name, "QOSGrp{}")
     yield from _jobs(limits, "GrpJobs", name, "QOSGrpJobsLimit")
     yield from _tres(limits, "GrpTRESRunMins", name, "QOSGrp{}RunMinutes")
-    yield from _tres(limits, "MaxTRESPU", user, "QOSMax{}PerUser")
-    yield from _jobs(limits, "MaxJobsPU", user, "QOSMaxJobsPerUserLimit")
-    yield from _tres(limits, "MaxTRESPA", account, "QOSMax{}PerAccount")
-    yield from _jobs(limits, "MaxJobsPA", account, "MaxJobsPerAccount")
+    if ask.user:  # jobs that name none are nobody's together
+        yield from _tres(limits, "MaxTRESPU", user, "QOSMax{}PerUser")
+        yield from _jobs(limits, "MaxJobsPU", user, "QOSMaxJobsPerUserLimit")
+    if ask.account:
+        yield from _tres(limits, "MaxTRESPA", account, "QOSMax{}PerAccount")
+        yield from _jobs(limits, "MaxJobsPA", account, "MaxJobsPerAccount")
     yield from _of_a_job(limits, name, "QOS")
 
 

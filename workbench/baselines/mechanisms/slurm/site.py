@@ -405,7 +405,7 @@ def _listed(record: Mapping[str, Any], name: str) -> list[str]:
 
 
 def _partition(record: Mapping[str, Any]) -> Partition:
-    longest, default = (seconds(str(record.get(name, ""))) for name in ("MaxTime", "DefaultTime"))
+    longest, default = (_span_s(record.get(name, "")) for name in ("MaxTime", "DefaultTime"))
     qos = str(record.get("QoS", ""))
     tier, factor = (float(record.get(name, 1.0)) for name in ("PriorityTier", "PriorityJobFactor"))
     policy = str(record.get("Policy", ""))
@@ -413,6 +413,11 @@ def _partition(record: Mapping[str, Any]) -> Partition:
         raise InputError(f"partition {record['name']}: Policy", policy, f"one of {', '.join(POLICIES)}")
     longest_s, default_s = longest or math.inf, default or longest or math.inf
     return Partition(str(record["name"]), tier, factor, longest_s, default_s, qos, policy)
+
+
+def _span_s(value: float | str) -> float | None:
+    """A number, which is of minutes (as slurm.conf may have it), or `[D-]HH:MM:SS`."""
+    return value * 60.0 if isinstance(value, (int, float)) else seconds(value)
 
 
 def limits_of(record: Mapping[str, Any]) -> Caps:
@@ -424,7 +429,7 @@ def limits_of(record: Mapping[str, Any]) -> Caps:
     }
     jobs = {name: float(dict(record)[name]) for name in COUNT_LIMITS if name in dict(record)}
     wall = dict(record).get("MaxWall", math.inf)
-    wall_s = wall * 60.0 if isinstance(wall, (int, float)) else seconds(wall)
+    wall_s = _span_s(wall)
     if wall_s is None:
         raise InputError(
             f"{record['kind']} {record['name']}: MaxWall", wall, "minutes, or [days-]hours:minutes:seconds"
