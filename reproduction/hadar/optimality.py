@@ -35,11 +35,9 @@ import numpy as np
 import pandas as pd
 
 from workbench.base.errors import InputError
-from workbench.papers.hadar.algorithms import selection
 from workbench.papers.hadar.algorithms.prices import PriceBounds, price, price_bounds
 from workbench.papers.hadar.formulations.dual import Dual
 from workbench.papers.hadar.formulations.offline import Offline, SlotPlan
-from workbench.papers.hadar.formulations.round import HadarRound, RoundInstance
 from workbench.papers.hadar.formulations.schedules import HadarSchedules, ScheduleInstance, gangs, plan_of
 from workbench.papers.hadar.instance import ROUNDING, HadarInstance, fastest_free, slots_of, speed_of
 from workbench.scenario.throughput import FloatArray
@@ -208,17 +206,6 @@ def admit_in_order(data: ScheduleInstance, bounds: PriceBounds) -> SlotPlan:
 def _fits(data: ScheduleInstance, at: int, held: IntArray) -> bool:
     one = data.schedules[at]
     return bool((held[list(one.slots)] + np.array(one.workers) <= data.instance.capacity).all())
-
-
-def by_every_method(data: RoundInstance, solver: Solver | None = None) -> dict[str, float]:
-    """The sum of payoffs by method: the first two are equal, the third is no less than they, the last no more."""
-    made_whole = selection.relaxed(data.problem, solver)
-    return {
-        "mixed-integer programme": float(HadarRound().run(data, {"relaxed": False}, solver).objective or 0.0),
-        "dynamic programme": selection.exact(data.problem).objective,
-        "linear programme": float(made_whole.bound or 0.0),
-        "linear programme, made whole": made_whole.objective,
-    }
 
 
 def duality(data: ScheduleInstance, solver: Solver | None = None) -> dict[str, float]:

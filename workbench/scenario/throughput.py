@@ -273,9 +273,7 @@ class Throughputs:
                 return found
         return None
 
-    def pair_on_nodes(
-        self, model: str, with_model: str, placed: Mapping[str, int], *, node_speeds: bool = True
-    ) -> tuple[float, float] | None:
+    def pair_on_nodes(self, model: str, with_model: str, placed: Mapping[str, int]) -> tuple[float, float] | None:
         """Steps/s of both members of a pair on `{node: GPUs}`, each at its slowest node; None if they may not share."""
         gpus, nodes = sum(placed.values()), len(placed)
         slowest = (math.inf, math.inf)
@@ -285,6 +283,5 @@ class Throughputs:
             rates = self.pair_row(model, with_model, node.accelerator, gpus, word)
             if rates is None:
                 return None
-            speed = node.speed if node_speeds else 1.0
-            slowest = (min(slowest[0], rates[0] * speed), min(slowest[1], rates[1] * speed))
+            slowest = (min(slowest[0], rates[0] * node.speed), min(slowest[1], rates[1] * node.speed))
         return slowest if placed else None

@@ -22,7 +22,7 @@ from workbench.papers.chronus.algorithms.terms import (
 )
 from workbench.papers.chronus.formulations.leases import LeaseSelection
 from workbench.papers.chronus.instance import ChronusInstance, from_snapshot
-from workbench.scenario.rewards import attained_share, weighted_miss_rate
+from workbench.scenario.rewards import attained_share, soft, strict, weighted_miss_rate
 from workbench.session.api import snapshot_at
 
 KNOBS = LeaseSelection().settle({})
@@ -58,12 +58,12 @@ def test_four_best_effort_leases_in_an_slo_lease():
 
 
 def test_rewards_fall_in_steps_and_the_deadline_itself_counts():
-    soft = Reward.soft(1000.0)
-    assert [soft.of(s) for s in (0, 1000, 1000.5, 1100, 1200, 1500, 1501, math.inf)] == [
+    falling = Reward(soft(1000.0))
+    assert [falling.of(s) for s in (0, 1000, 1000.5, 1100, 1200, 1500, 1501, math.inf)] == [
         *(100, 100, 80, 80, 50, 20, 1, 1)
     ]
-    strict = Reward.strict(1000.0)
-    assert (strict.of(1000), strict.of(1000.1), strict.highest) == (100, 1, 100)
+    one = Reward(strict(1000.0))
+    assert (one.of(1000), one.of(1000.1), one.highest) == (100, 1, 100)
     assert (Reward().of(0), Reward().of(1e9), Reward().highest) == (1, 1, 1)
 
 

@@ -25,17 +25,18 @@ from workbench.papers.chronus.formulations import master
 from workbench.papers.chronus.formulations.leases import LeaseSelection, build
 from workbench.papers.chronus.formulations.master import Master
 from workbench.papers.chronus.instance import ChronusInstance
+from workbench.scenario.rewards import soft, strict
 from workbench.scheduling.solvers import InfeasibleError, Solver, solve_matrix, solve_model
 
 
-def crowd(jobs: int, seed: int, gpus: int = 768, soft: float = 0.67) -> ChronusInstance:
+def crowd(jobs: int, seed: int, gpus: int = 768, softly: float = 0.67) -> ChronusInstance:
     """Jobs in mid-life with the deadlines of section 4.1 on nodes of 8 GPUs; gangs and runtimes are ours."""
     rng = np.random.default_rng(seed)
     asked = []
     for gang in rng.choice([1, 2, 4, 8, 16, 32, 64], jobs, p=[0.3, 0.1, 0.1, 0.2, 0.15, 0.1, 0.05]).tolist():
         runtime_s = float(np.exp(rng.normal(np.log(3 * 3600), 0.8)).clip(600, 24 * 3600))
         first_s = runtime_s * rng.uniform(1.2, 2.0)
-        reward = Reward.soft(first_s) if rng.random() < soft else Reward.strict(first_s)
+        reward = Reward((soft if rng.random() < softly else strict)(first_s))
         done = rng.uniform(0.0, 0.6)
         spent_s = runtime_s * done * rng.uniform(1.0, 1.2)
         steps = [(int(deadline_s - spent_s), worth) for deadline_s, worth in reward.steps]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import altair as alt
 import numpy as np
 import pandas as pd
@@ -152,19 +150,15 @@ def logical_clusters(
     *,
     gpus: int,
     end_s: float,
-    width_s: float = 0.0,
-    colours: Mapping[str, str] | None = None,
     title: str = "GPUs of the logical clusters",
     subtitle: str = "",
-    y_title: str = "GPUs",
-    height: float = 280,
 ) -> Drawing:
     """Draw clusters stacked over time, with a line at all GPUs that there are.
 
-    sizes: columns time_s, cluster, gpus (from then on); one that has no row at a time keeps its size. width_s: of bins,
-    if these are means; with more than `MOST_POINTS` times exact means over equal bins are drawn.
+    sizes: columns time_s, cluster, gpus (from then on); one that has no row at a time keeps its size. With
+    more than `MOST_POINTS` times exact means over equal bins are drawn.
     """
-    look = {**COLOURS, **(colours or {})}
+    look = COLOURS
     names = list(present(look, sizes["cluster"]))
     names += [name for name in dict.fromkeys(sizes["cluster"]) if name not in look]
     shades = [look.get(name, theme.PALETTE[i % len(theme.PALETTE)]) for i, name in enumerate(names)]
@@ -177,7 +171,7 @@ def logical_clusters(
             x=time_axis(unit),
             y=alt.Y(
                 "low:Q",
-                title=y_title,
+                title="GPUs",
                 scale=alt.Scale(domain=[0, gpus], nice=False),
                 axis=alt.Axis(tickMinStep=1, format=",~r"),
             ),
@@ -206,8 +200,8 @@ def logical_clusters(
         table=sizes.reset_index(drop=True),
         label=f"{title} over time, stacked: {', '.join(names)}.",
         title=title,
-        subtitle="; ".join(filter(None, [subtitle, bin_note(max(width_s, thinned_s))])),
-        height=height,
+        subtitle="; ".join(filter(None, [subtitle, bin_note(thinned_s)])),
+        height=280,
     )
 
 

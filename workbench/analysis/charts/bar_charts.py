@@ -401,7 +401,7 @@ def before_after(
     looks = [theme.GRID, *theme.series_look(series[1:])[0]]
     # Room for the names also in a font that is wider than the one that the picture was made with.
     names_px = min(NAME_PX, max((theme.text_px(label) for label in labels), default=0.0))
-    base_marks, middle = marks("bars"), alt.value(alt.ExprRef("(datum.y0 + datum.y1) / 2"))
+    base_marks, middle = marks("bars"), _middle()
     scale = alt.Scale(domainMin=0, domainMax=_end(bars), nice=False, padding=0)
     x = alt.X("percent:Q", title="In % of today", scale=scale, axis=alt.Axis(tickCount=6))
     layers = [
@@ -469,7 +469,7 @@ def _end(bars: pd.DataFrame) -> alt.ExprRef:
 
 
 @unchecked
-def job_changes(jobs: pd.DataFrame, *, title: str = "Job by job", height: float = 240) -> Drawing:
+def job_changes(jobs: pd.DataFrame, *, title: str = "Job by job") -> Drawing:
     """Draw by how much later (above 0) or sooner each job is done, from the one that gains most to the one that loses
     most.
 
@@ -531,6 +531,6 @@ def job_changes(jobs: pd.DataFrame, *, title: str = "Job by job", height: float 
         label=f"{title}: difference in completion time of each job.",
         title=title,
         subtitle=f"{len(shown):,} of {len(ordered):,} jobs drawn, at equal steps" if every > 1 else "",
-        height=height,
+        height=240,
         params={"selected": None},
     )

@@ -48,9 +48,9 @@ def row_scale(rows: int) -> alt.Scale:
     return alt.Scale(domain=[0, max(rows, 1)], nice=False, reverse=True)
 
 
-def middle(row: str = "datum.row") -> Any:
+def middle() -> Any:
     """The middle of a row, on an axis of `row_scale`."""
-    return alt.value(alt.ExprRef(f"scale('y', {row} + 0.5)"))
+    return alt.value(alt.ExprRef("scale('y', datum.row + 0.5)"))
 
 
 def present(looks: Mapping[str, Look], kinds: Iterable[str]) -> dict[str, Look]:

@@ -139,7 +139,7 @@ def speed_errors(logs: Mapping[str, pd.DataFrame], *, title: str = "Error of bel
     )
 
 
-def price_curve(table: pd.DataFrame, *, height: float = 280) -> Drawing:
+def price_curve(table: pd.DataFrame) -> Drawing:
     """Draw the price of each type against how many of its GPUs are held, on a logarithmic axis.
 
     table: columns type, held, price.
@@ -154,7 +154,7 @@ def price_curve(table: pd.DataFrame, *, height: float = 280) -> Drawing:
         log_y=True,
         whole_x=True,
         colours=colours,
-        height=height,
+        height=280,
     )
 
 

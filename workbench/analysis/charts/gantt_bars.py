@@ -318,14 +318,14 @@ def _put_together(bars: pd.DataFrame, first: Ints) -> pd.DataFrame:
     return found.sort_values("start_s", kind="stable").reset_index(drop=True)
 
 
-def thinned_marks(marks: pd.DataFrame, span_s: float, row_px: float, most: int = MOST_MARKS) -> pd.DataFrame:
-    """Of marks of preemption on one row of pixels the first in each piece of time, so that at most `most` are left.
+def thinned_marks(marks: pd.DataFrame, span_s: float, row_px: float) -> pd.DataFrame:
+    """Of marks of preemption on one row of pixels the first in each piece of time, at most `MOST_MARKS` of them.
 
     The pieces are the shortest that are enough, as with bars; other marks stay.
     """
     lost = marks[marks["mark"] == "preempted"]
     row, piece_s, kept = (lost["y0"] * row_px).floordiv(1), span_s / WIDEST_PX, lost
-    while len(kept) > most and piece_s <= span_s:
+    while len(kept) > MOST_MARKS and piece_s <= span_s:
         kept = lost[~pd.DataFrame({"piece": (lost["time_s"] / piece_s).floordiv(1), "row": row}).duplicated()]
         piece_s *= 2
     return pd.concat([kept, marks[marks["mark"] != "preempted"]], ignore_index=True) if kept is not lost else marks

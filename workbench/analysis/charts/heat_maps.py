@@ -17,9 +17,7 @@ from workbench.simulation.schema import GAIN_OF
 
 
 @unchecked
-def heat_map(
-    frame: pd.DataFrame, *, title: str, row_title: str, column_title: str, value_title: str, height: float = 560
-) -> Drawing:
+def heat_map(frame: pd.DataFrame, *, title: str, row_title: str, column_title: str, value_title: str) -> Drawing:
     """Draw a square for each (row, column): frame has the columns row, column, value; missing values are black."""
     rows, columns = list(dict.fromkeys(frame["row"])), list(dict.fromkeys(frame["column"]))
     sides = {
@@ -52,7 +50,7 @@ def heat_map(
         label=f"{title}: {value_title} for each {row_title} and {column_title}.",
         title=title,
         subtitle="black: cannot run" if frame["value"].isna().any() else "",
-        height=height,
+        height=560,
     )
 
 
@@ -78,7 +76,6 @@ def allocation(
     units: Sequence[str] | None = None,
     accelerators: Sequence[str] | None = None,
     selected: str | None = None,
-    max_height: float = MOST_HEIGHT_PX,
     title: str = "Allocation: share of time",
 ) -> Drawing:
     """Draw the shares of one decision (`shares_at`), zeros included.
@@ -91,7 +88,7 @@ def allocation(
     kinds = [_worker_type(*place) for place in zip(shares["accelerator"], shares["placement"], strict=True)]
     columns = list(dict.fromkeys([*(accelerators or []), *kinds]))
     given = {(u, kind): s for u, kind, s in zip(shares["unit"], kinds, shares["share"], strict=True)}
-    cell_px = min(ROW_PX, max_height / max(len(rows), 1))
+    cell_px = min(ROW_PX, MOST_HEIGHT_PX / max(len(rows), 1))
     every = max(1, math.ceil((theme.LABEL_PX + 1) / cell_px))
     cells = [
         (unit, *_jobs_of(unit), accelerator, i, j, float(given.get((unit, accelerator), 0.0)))

@@ -32,7 +32,6 @@ def reward_curves(
     done_s: Mapping[str, float] | None = None,
     miss_reward: float = LOWEST,
     title: str = "Reward by completion time",
-    height: float = 260,
 ) -> Drawing:
     """Draw the reward of each job, or kind of job, as a step line over its completion time after arrival.
 
@@ -52,7 +51,7 @@ def reward_curves(
         points.assign(x=points["time_s"].astype(float) / unit.seconds),
         x_title=f"Completion after arrival ({unit.name})",
         title=title,
-        height=height,
+        height=260,
     )
     return drawing
 
@@ -63,7 +62,6 @@ def reward_classes(
     done_s: Mapping[str, float] | None = None,
     miss_reward: float = LOWEST,
     title: str = "Rewards of the jobs, by class",
-    height: float = 260,
 ) -> Drawing:
     """Draw one line for each shape of reward among jobs: time counts in multiples of a job's first deadline.
 
@@ -97,7 +95,7 @@ def reward_classes(
         x_title="Completion after arrival (multiples of the first deadline)",
         title=title,
         subtitle="; ".join(notes),
-        height=height,
+        height=260,
     )
 
 

@@ -92,7 +92,7 @@ def frontier(
 
 
 @unchecked
-def agreement(jobs: pd.DataFrame, quantiles: pd.DataFrame, *, title: str, said: str, height: float = 320) -> Drawing:
+def agreement(jobs: pd.DataFrame, quantiles: pd.DataFrame, *, title: str, said: str) -> Drawing:
     """Draw simulated against recorded waits: a point a job, a line through the quantiles of each partition, and where
     both are equal.
 
@@ -129,7 +129,7 @@ def agreement(jobs: pd.DataFrame, quantiles: pd.DataFrame, *, title: str, said: 
         label=f"{title}: simulated against recorded waits of {len(jobs)} jobs in {', '.join(names)}.",
         title=title,
         subtitle=f"dashed: as recorded; {said}",
-        height=height,
+        height=320,
     )
 
 

@@ -69,11 +69,11 @@ def held_gpus(
     return table.astype({"accelerator": "str"}), width
 
 
-def time_axis(unit: theme.TimeUnit, field: str = "t:Q", title: str = "Time") -> alt.X:
+def time_axis(unit: theme.TimeUnit) -> alt.X:
     """The x axis of time from 0 in a unit that the title states."""
     return alt.X(
-        field,
-        title=f"{title} ({unit.name})",
+        "t:Q",
+        title=f"Time ({unit.name})",
         scale=alt.Scale(nice=False, zero=True),
         axis=alt.Axis(grid=False, format=",~r", tickCount=alt.ExprRef("max(2, min(12, width / 80))")),
     )
@@ -252,9 +252,7 @@ def price_course(signals: pd.DataFrame) -> pd.DataFrame:
 
 
 @unchecked
-def prices(
-    signals: pd.DataFrame, *, cluster: Cluster, end_s: float, inset_px: float = 0.0, height: float = 220
-) -> Drawing:
+def prices(signals: pd.DataFrame, *, cluster: Cluster, end_s: float, inset_px: float = 0.0) -> Drawing:
     """Draw what a GPU of each type costs, on a logarithmic axis: a price holds from its decision to the next one.
 
     signals: as a run has them; inset_px: pixels that the chart has less on each side than the Gantt chart by GPU, up to
@@ -274,7 +272,7 @@ def prices(
         colours=theme.type_colours(cluster.types),
         left_px=left_px(cluster) - inset_px,
         title="Price of a GPU",
-        height=height,
+        height=220,
     )
     drawing.chart.padding = {**PADDING_PX, "right": max(0.0, PADDING_PX["right"] - inset_px)}
     return drawing
@@ -287,7 +285,7 @@ MOST_TIMES = 400
 
 
 @unchecked
-def signals(table: pd.DataFrame, jobs: pd.DataFrame, *, end_s: float, height: float = 280) -> Drawing:
+def signals(table: pd.DataFrame, jobs: pd.DataFrame, *, end_s: float) -> Drawing:
     """Draw recorded numbers as step lines, one for each job and signal.
 
     table: columns signal, job, time_s, value, each in force until the job's next one, its end or `end_s`. Several
@@ -328,7 +326,7 @@ def signals(table: pd.DataFrame, jobs: pd.DataFrame, *, end_s: float, height: fl
         table=table.reset_index(drop=True),
         label=f"{spoken} of each job over time.",
         title=f"What the scheduler went by: {spoken}",
-        height=height,
+        height=280,
         params={"selected": None},
     )
 

@@ -19,12 +19,12 @@ from workbench.simulation.run import Run
 Present = Literal["life", "arrival"]
 
 
-def per_job(run: Run, present: Present = "life", *, intervals: Intervals | None = None) -> pd.DataFrame:
+def per_job(run: Run, present: Present = "life") -> pd.DataFrame:
     """One row per job in the scenario's order; columns, units and definitions: `PER_JOB`, then the jobs' attributes.
 
     Raises InputError for what is no run; see `measures_of_jobs`.
     """
-    found = measures_of_jobs(run, present, intervals=intervals)
+    found = measures_of_jobs(run, present)
     facts = [job.attributes for job in run.scenario.jobs]
     for name in dict.fromkeys(chain.from_iterable(facts)):
         found[f"attributes.{name}"] = [each.get(name) for each in facts]

@@ -101,12 +101,12 @@ def conflict_rows(
     return sorted(_needed(asked, [], False, every)), not asked.unsure
 
 
-def conflict_of(model: pyo.ConcreteModel, solver: Solver | None = None, limit_s: float = LIMIT_S) -> Conflict | None:
+def conflict_of(model: pyo.ConcreteModel, solver: Solver | None = None) -> Conflict | None:
     """The same for a Pyomo model, with the names of its constraints; None for one that has a point."""
     from workbench.scheduling.solvers.compile import compile_model
 
     compiled = compile_model(model)
-    found = conflict_rows(compiled.programme, solver, limit_s)
+    found = conflict_rows(compiled.programme, solver)
     if found is None:
         return None
     numbers, minimal = found

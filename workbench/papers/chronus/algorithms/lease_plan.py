@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from workbench.papers.chronus.algorithms.terms import Choice
-from workbench.papers.chronus.instance import ChronusInstance, Leases
+from workbench.papers.chronus.instance import NAME, ChronusInstance, Leases
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Result
 from workbench.scheduling.decision import BoolArray, IntArray
@@ -39,7 +39,7 @@ class LeasePlan:
 
     instance: ChronusInstance
     has: BoolArray
-    owner: str = "chronus.leases"
+    owner: str = NAME
 
     def __post_init__(self) -> None:
         data = self.instance
@@ -188,7 +188,7 @@ class LeasePlan:
         return {**found, "cannot_meet": stuck} if stuck else found
 
 
-def of_leases(instance: ChronusInstance, leases: Leases, owner: str = "chronus.leases") -> LeasePlan:
+def of_leases(instance: ChronusInstance, leases: Leases) -> LeasePlan:
     """The plan in which jobs have these leases, those not named none."""
     at = {name: row for row, name in enumerate(instance.jobs)}
     row = np.repeat(np.array([at[name] for name in leases], dtype=np.int64), _counts(leases.values()))
@@ -197,11 +197,11 @@ def of_leases(instance: ChronusInstance, leases: Leases, owner: str = "chronus.l
     if wrong.any():
         name = instance.jobs[row[np.argmax(wrong)]]
         raise SolverFailedError(
-            owner, f"leases {list(leases[name])} of job {name}", f"leases from 1 to {instance.leases}"
+            NAME, f"leases {list(leases[name])} of job {name}", f"leases from 1 to {instance.leases}"
         )
     has = np.zeros((len(instance.jobs), instance.leases), dtype=bool)
     has[row, lease - 1] = True
-    return LeasePlan(instance, has, owner)
+    return LeasePlan(instance, has, NAME)
 
 
 def _counts(leases: Iterable[Sequence[int]]) -> IntArray:
@@ -259,7 +259,7 @@ def still_holds(instance: ChronusInstance, leases: Leases) -> LeasePlan | None:
     return None if instance.guaranteed[others].any() else LeasePlan(instance, has)
 
 
-def nothing(instance: ChronusInstance, owner: str = "chronus.leases") -> LeasePlan:
+def nothing(instance: ChronusInstance, owner: str = NAME) -> LeasePlan:
     """The plan in which no job has a lease; raises SolverFailedError if one is guaranteed."""
     return LeasePlan(instance, np.zeros((len(instance.jobs), instance.leases), dtype=bool), owner)
 

@@ -29,7 +29,7 @@ import numpy.typing as npt
 from workbench.base.errors import InputError
 from workbench.papers.chronus.algorithms.consolidation import in_pieces, pieces, powers, round_up
 from workbench.papers.chronus.knobs import MOST_S
-from workbench.scenario.rewards import HIGHEST, LOWEST, SOFT_STEPS, Steps
+from workbench.scenario.rewards import HIGHEST, LOWEST, Steps
 from workbench.scheduling.decision import BoolArray, IntArray
 
 
@@ -135,16 +135,6 @@ class Reward:
         for deadline_s, _ in self.steps:
             if deadline_s <= 0:
                 raise InputError(f"{self.owner}, deadline", deadline_s, "a number of seconds after the arrival, > 0")
-
-    @classmethod
-    def strict(cls, deadline_s: float, highest: float = HIGHEST, lowest: float = LOWEST) -> Reward:
-        """One deadline; after it the lowest reward."""
-        return cls(((deadline_s, highest),), lowest)
-
-    @classmethod
-    def soft(cls, first_s: float, lowest: float = LOWEST) -> Reward:
-        """Section 4.1: deadlines at 1, 1.1, 1.2 and 1.5 times the first one, worth 100, 80, 50 and 20."""
-        return cls(tuple((first_s * factor, reward) for factor, reward in SOFT_STEPS), lowest)
 
     @property
     def highest(self) -> float:

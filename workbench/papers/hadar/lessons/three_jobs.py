@@ -11,7 +11,7 @@ import itertools
 from workbench.papers.hadar.formulations.offline import Offline
 from workbench.papers.hadar.formulations.utility import Utility
 from workbench.papers.hadar.instance import HadarInstance
-from workbench.scheduling.solvers import InfeasibleError, Solver
+from workbench.scheduling.solvers import InfeasibleError
 
 CAPACITY, GANGS, WORK = (2, 3, 1), (3, 2, 2), (80.0, 30.0, 50.0)
 RATES = ((40.0, 20.0, 30.0), (5.0, 15.0, 5.0), (10.0, 2.0, 20.0))
@@ -22,16 +22,16 @@ def three_jobs(slots: int, utility: str | Utility = "neg_jct") -> HadarInstance:
     return HadarInstance.made(CAPACITY, slots, (0, 0, 0), GANGS, WORK, RATES, utility)
 
 
-def completed_within(slots: int, solver: Solver | None = None) -> int:
+def completed_within(slots: int) -> int:
     """How many of the three jobs can complete within so many slots."""
-    return round(Offline().run(three_jobs(slots, "count"), {}, solver).objective or 0.0)
+    return round(Offline().run(three_jobs(slots, "count"), {}).objective or 0.0)
 
 
-def fewest_slots(solver: Solver | None = None) -> int:
+def fewest_slots() -> int:
     """The fewest slots within which all three can complete."""
     for slots in itertools.count(1):
         try:
-            Offline().run(three_jobs(slots, "count"), {"require_all": True}, solver)
+            Offline().run(three_jobs(slots, "count"), {"require_all": True})
         except InfeasibleError:
             continue
         return slots

@@ -26,7 +26,6 @@ from workbench.papers.hare.knobs import ROUND_KNOBS
 from workbench.scheduling.contract import Formulation
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers import Solver
 
 MOST_GPUS = 8
 ROUNDS, TASKS, GPUS = (1, 1, 2), (2, 2, 2), 3
@@ -65,9 +64,9 @@ def dedicated(instance: HareInstance) -> TaskSchedule:
     return min(every, key=lambda schedule: schedule.objective)
 
 
-def interleaved(instance: HareInstance, solver: Solver | None = None) -> TaskSchedule:
+def interleaved(instance: HareInstance) -> TaskSchedule:
     """(c): the best schedule, and of those the one that ends first."""
-    found = Exact().run(instance, {"then_makespan": True}, solver).values
+    found = Exact().run(instance, {"then_makespan": True}).values
     at = {gpu.name: number for number, gpu in enumerate(instance.gpus)}
     gpu = [at[task["gpu"]] for task in found["tasks"]]
     return TaskSchedule(instance, np.array(gpu), np.array([task["start_s"] for task in found["tasks"]])).check(

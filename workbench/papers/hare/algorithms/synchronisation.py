@@ -222,14 +222,14 @@ def _free_now(free: FloatArray, ready_s: float, both: FloatArray, most: int) -> 
 
 
 def schedules(
-    instance: HareInstance, start_s: FloatArray | None = None, more_work: float = 0.0, *, scale_fixed: bool = True
+    instance: HareInstance, more_work: float = 0.0, *, scale_fixed: bool = True
 ) -> Mapping[str, TaskSchedule | AdaptiveSchedule]:
-    """The schedule of each way, from the same starts x^ (tasks,) of a relaxation; None: the fluid ones.
+    """The schedule of each way, from the same starts: those of the fluid relaxation.
 
     scale_fixed: that way, too. Raises InputError for a job with more tasks in a round than GPUs that can run it, which
     cannot be scale-fixed (`together.enough`).
     """
-    begin = fluid_start_s(instance) if start_s is None else start_s
+    begin = fluid_start_s(instance)
     found: dict[str, TaskSchedule | AdaptiveSchedule] = {"relaxed": algorithm_1(instance, begin)}
     if scale_fixed:
         found["scale_fixed"] = place_together(instance, safe_order(instance, middle_s(instance, begin)))

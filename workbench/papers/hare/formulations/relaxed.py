@@ -53,7 +53,7 @@ from workbench.papers.hare.knobs import CUTS, ROUND_KNOBS, TANGENTS, WHOLE
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.modelling import pyo
-from workbench.scheduling.solvers import Solver, solve_model
+from workbench.scheduling.solvers import solve_model
 
 NAME = "hare.relaxation"
 MOST_PAIRS = 20_000
@@ -215,11 +215,11 @@ def read_relaxed(model: pyo.ConcreteModel, data: HareInstance, bound: float | No
     )
 
 
-def relax(data: HareInstance, *, whole: bool = False, cuts: bool = True, solver: Solver | None = None) -> Relaxed:
+def relax(data: HareInstance, *, whole: bool = False, cuts: bool = True) -> Relaxed:
     """Solve the relaxation in units that suit it (`Units`): what Algorithm 1 begins with."""
     units = units_of(data)
     model = build(units.instance(data), whole=whole, cuts=cuts)
-    found = read_relaxed(model, data, solve_model(model, solver).bound)
+    found = read_relaxed(model, data, solve_model(model).bound)
     return Relaxed(
         found.bound * units.worth, found.start_s * units.time_s, found.completion_s * units.time_s, found.assigned
     )
