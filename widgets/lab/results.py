@@ -28,7 +28,7 @@ from widgets.work.work import Workplace
 from workbench.analysis import metrics
 from workbench.base.errors import counted
 from workbench.base.labels import head_of
-from workbench.base.units import format_duration
+from workbench.base.units import clock
 from workbench.scheduling.estimators.registry import DEFAULT
 from workbench.simulation.run import Run
 from workbench.simulation.schema import TABLES
@@ -331,7 +331,7 @@ class Results:
         gpu = drawings().gpu_at(self._run, picked["y"]) if self._by.value == "By GPU" else ""
         here = SlotAtTime(self._run, gpu, at_s).now if gpu else None
         self.select(job or (str(here["job"]) or None if here is not None else None))  # a line may stand on the bar
-        self._show_job("" if here is None else f"{gpu} from {_time(here['start_s'])} to {_time(here['end_s'])}")
+        self._show_job("" if here is None else f"{gpu} from {clock(here['start_s'])} to {clock(here['end_s'])}")
         job = self._selected or ""
         self.explained.look_at(job, gpu, at_s)
         if gpu and not job:
@@ -544,15 +544,15 @@ class Results:
         jobs = self._run.jobs
         row = next(iter(jobs[jobs["job"] == self._selected].to_dict("records")))
         unfinished = pd.isna(row["finish_s"])
-        took = "not finished" if unfinished else f"took {_time(row['finish_s'] - row['arrival_s'])}"
+        took = "not finished" if unfinished else f"took {clock(row['finish_s'] - row['arrival_s'])}"
         facts = [
             *filter(None, [here]),
             str(row["model"]),
             counted(row["gpus"], "GPU"),
-            f"arrived at {_time(row['arrival_s'])}",
+            f"arrived at {clock(row['arrival_s'])}",
             took,
         ]
-        facts += [f"without GPUs for {_time(row['waited_s'])}", f"lost its GPUs {counted(row['preemptions'], 'time')}"]
+        facts += [f"without GPUs for {clock(row['waited_s'])}", f"lost its GPUs {counted(row['preemptions'], 'time')}"]
         facts += [f"moved {counted(row['moves'], 'time')}"]
         self._job.value = f"<p><b>{html.escape(self._selected)}</b>: {html.escape(', '.join(facts))}.</p>"
 
@@ -574,7 +574,7 @@ class Results:
         lit = self._lit.rows(frame)
         frame = frame.drop(columns=[name for name in frame if len(frame) and (frame[name].astype(str) == "").all()])
         times = [name for name in times if name in frame]
-        frame = frame.assign(**{name: [_time(each) for each in frame[name]] for name in times})
+        frame = frame.assign(**{name: [clock(each) for each in frame[name]] for name in times})
         text = html_table(frame.rename(columns=heads), meanings, lit=lit)
         self._table.value = f"<p class='wb-note'>{html.escape(note)}</p>" + text
 
@@ -584,7 +584,3 @@ def drawings() -> ModuleType:
     with quick_imports():
         from widgets.lab import drawings as found
     return found
-
-
-def _time(seconds: float) -> str:
-    return format_duration(float(seconds), parts=2)

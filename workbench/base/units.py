@@ -95,6 +95,11 @@ def format_duration(seconds: float, *, parts: int | None = None) -> str:
     return sign + " ".join(words)
 
 
+def clock(seconds: float) -> str:
+    """A time as people say it: its two largest units."""
+    return format_duration(float(seconds), parts=2)
+
+
 def _rounded(amount: Decimal, parts: int) -> Decimal:
     """Round to the smallest of the `parts` units that will be shown; under a minute, to three significant digits."""
     sizes = [size for _, size in _UNITS_SHOWN] + [1]

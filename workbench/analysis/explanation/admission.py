@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workbench.base.errors import InputError
-from workbench.base.units import format_duration
+from workbench.base.units import clock
 from workbench.scenario.rewards import Steps
 from workbench.session.api import snapshot_at
 from workbench.session.registry import find_study
@@ -91,8 +91,8 @@ def sentences(run: Run, found: Mapping[str, Any]) -> tuple[str, ...]:
         lines.append("With all leases planned anew it would have been guaranteed; this way of planning does not try.")
     asked, first = verdict_s(run, job), float(found["start_s"])
     lines.append(
-        f"The verdict was given {_clock(asked - arrival_s)} after the arrival, from which its deadlines count; "
-        f"its leases of {_clock(found['lease_s'])} could begin {_clock(first - arrival_s)} after the arrival."
+        f"The verdict was given {clock(asked - arrival_s)} after the arrival, from which its deadlines count; "
+        f"its leases of {clock(found['lease_s'])} could begin {clock(first - arrival_s)} after the arrival."
     )
     if not found["guaranteed"]:
         lines.append(_earliest(found["earliest_s"], arrival_s, last_s))
@@ -108,8 +108,8 @@ def _earliest(earliest_s: float | None, arrival_s: float, last_s: float) -> str:
     if earliest_s is None:
         return "No deadline would do: the cluster never has its GPUs."
     return (
-        f"The earliest deadline that would be accepted: {_clock(earliest_s - arrival_s)} after its arrival "
-        f"(its last one is {_clock(last_s)})."
+        f"The earliest deadline that would be accepted: {clock(earliest_s - arrival_s)} after its arrival "
+        f"(its last one is {clock(last_s)})."
     )
 
 
@@ -127,10 +127,6 @@ def rewards_of(run: Run, job: str) -> Steps:
 def arrival_of(run: Run, job: str) -> float:
     """When a job arrives, in seconds."""
     return float(run.jobs.set_index("job")["arrival_s"][job])
-
-
-def _clock(seconds: float) -> str:
-    return format_duration(float(seconds), parts=2)
 
 
 def _sentence(text: str) -> str:

@@ -14,6 +14,7 @@ from workbench.analysis.rows.stated import called, solved
 from workbench.base.errors import InputError
 from workbench.base.labels import listed
 from workbench.base.rounding import short_number
+from workbench.base.units import clock
 from workbench.scenario.cluster import Node
 from workbench.session.registry import carried_by, find_explainer, scheduler_of
 from workbench.simulation.job_at_time import HOLDS, TIE, Comes, Explained, JobAtTime, Order
@@ -75,7 +76,7 @@ def _composed(job_at: JobAtTime) -> dict[str, Any]:
         binding = course.undecided(job_at) or binding or (CAPACITY if short else otherwise)
     said = job_at.said
     if said is not None and not any(s.endswith((f": {said.text}.", f"({said.text}).")) for s in sentences):
-        sentences.append(f"The scheduler's reason, given at {course.clock(said.at_s)}: {said.text}.")
+        sentences.append(f"The scheduler's reason, given at {clock(said.at_s)}: {said.text}.")
     sentences += [sentence for sentence in explained.sentences if sentence not in sentences]
     if explained.order is not None:
         sentences += _place(job_at, explained.order)
@@ -127,8 +128,8 @@ def _place(job_at: JobAtTime, order: Order) -> list[str]:
     if place is None:
         return []
     value, unit = order.values[job_at.job], f" {order.unit}" if order.unit else ""
-    shown = course.clock(value) if order.unit == "s" else f"{short_number(value)}{unit}"
-    when = "" if job_at.call is None or order.at_s >= job_at.call.time_s else f", as of {course.clock(order.at_s)}"
+    shown = clock(value) if order.unit == "s" else f"{short_number(value)}{unit}"
+    when = "" if job_at.call is None or order.at_s >= job_at.call.time_s else f", as of {clock(order.at_s)}"
     number = order.says or (shown if math.isfinite(value) else "infinite")
     equal = [name for name in order.values if name != job_at.job and order.equal(name, job_at.job)]
     tied = f", the same as {listed(equal)}" if equal else ""
@@ -178,7 +179,7 @@ def not_faster(run: Run, job: str, at: float) -> NotFaster:
     Raises InputError for a job or a time that the run does not have.
     """
     job_at = replace(JobAtTime(run, job, at), elastic=is_elastic(run), mixed=is_mixed(run))
-    when = course.clock(job_at.at_s)
+    when = clock(job_at.at_s)
     if job_at.state not in HOLDS and job_at.state != "waiting":
         return NotFaster(course.headline(job_at))
     workers, every = run.scenario.cluster.workers, run.scenario.cluster.machines

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from workbench.base.errors import counted
 from workbench.base.labels import listed
-from workbench.base.units import format_duration
+from workbench.base.units import clock
 from workbench.simulation.job_at_time import HOLDS, Fact, JobAtTime, State
 
 DOES: Mapping[State, str] = {
@@ -176,8 +176,3 @@ def facts(job_at: JobAtTime) -> list[Fact]:
     if job_at.call is not None:
         found.append(Fact("last decision", job_at.call.time_s, f"s ({job_at.call.cause})"))
     return found
-
-
-def clock(seconds: float) -> str:
-    """A time for people."""
-    return format_duration(float(seconds), parts=2)

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from workbench.base.card import folded
-from workbench.base.units import format_duration
+from workbench.base.units import clock
 from workbench.simulation.job_at_time import Comes, Fact, State
 
 MOST_SHOWN = 12
@@ -88,7 +88,7 @@ class Explanation:
         more = [self.order[:1].upper() + self.order[1:], "Comes"] if valued else []
         rows = []
         for one in self.competitors[:MOST_SHOWN]:
-            row = [one.job, one.role, one.gpus, _clock(one.since_s), _clock(one.until_s)]
+            row = [one.job, one.role, one.gpus, clock(one.since_s), clock(one.until_s)]
             rows.append([*row, _shown(one.value), COMES[one.comes]] if valued else row)
         return pd.DataFrame(rows, columns=["Job", "Then", "GPUs", "Since", "Until", *more], dtype=str)
 
@@ -129,7 +129,7 @@ def _finite(value: Any) -> Any:
 def _as_read(value: float | str, unit: str) -> tuple[str, str]:
     """A value and its unit, seconds as people say them; a unit may say more in brackets: `s (round)`."""
     if not isinstance(value, str) and unit.partition(" (")[0] == "s":
-        return _clock(value), unit.removeprefix("s").strip()
+        return clock(value), unit.removeprefix("s").strip()
     return _shown(value), unit
 
 
@@ -142,10 +142,6 @@ def _shown(value: float | str) -> str:
     if math.isinf(value):
         return "\u221e" if value > 0 else "-\u221e"
     return f"{value:,.0f}" if value == round(value) or abs(value) >= 1e4 else f"{value:.4g}"
-
-
-def _clock(seconds: float) -> str:
-    return format_duration(seconds, parts=2)
 
 
 def _aligned(table: pd.DataFrame) -> list[str]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from workbench.base.errors import InputError
 from workbench.base.rounding import short_number
-from workbench.base.units import format_duration
+from workbench.base.units import clock
 from workbench.papers.chronus.algorithms.admission import admit
 from workbench.papers.chronus.algorithms.cycle import BEST_EFFORT
 from workbench.papers.chronus.algorithms.guarantees import Claims, steps_from, worth_meeting
@@ -142,7 +142,7 @@ def explain(job_at: JobAtTime) -> Explained:
     verdicts, said = job_at.events("verdict"), job_at.said
     for event in verdicts:
         if said is None or event["reason"] != said.text:
-            sentences.append(f"Verdict at {_clock(event['time_s'])}: {event['reason']}.")
+            sentences.append(f"Verdict at {clock(event['time_s'])}: {event['reason']}.")
     binding = BINDING.get(said.code, "") if said is not None else ""
     if said is not None and said.code == "first_lease" and _was_put_off(job_at):
         binding = BINDING["later_lease"]
@@ -158,7 +158,7 @@ def _links(job_at: JobAtTime, facts: tuple[Fact, ...], binding: str) -> tuple[Li
     """The job's promise, its leases, and where it was placed."""
     verdicts = job_at.events("verdict")
     when = tuple(Fact("verdict given at", float(event["time_s"]), "s") for event in verdicts[-1:])
-    given = f"at {_clock(verdicts[-1]['time_s'])}: {verdicts[-1]['reason']}" if verdicts else "none yet"
+    given = f"at {clock(verdicts[-1]['time_s'])}: {verdicts[-1]['reason']}" if verdicts else "none yet"
     planned = [fact for fact in facts if fact.name in LEASES]
     listed = ", ".join(f"{fact.name} {_shown(fact)}" for fact in planned) or "none planned"
     return (
@@ -174,11 +174,7 @@ def _links(job_at: JobAtTime, facts: tuple[Fact, ...], binding: str) -> tuple[Li
 
 def _shown(fact: Fact) -> str:
     value = float(fact.value)
-    return _clock(value) if fact.unit == "s" else short_number(value)
-
-
-def _clock(seconds: float) -> str:
-    return format_duration(float(seconds), parts=2)
+    return clock(value) if fact.unit == "s" else short_number(value)
 
 
 LEASES = ("remaining run time", "leases planned", "next lease from the decision on")
