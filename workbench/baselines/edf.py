@@ -20,7 +20,7 @@ from workbench.baselines.mechanisms.line import Rule
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.baselines.mechanisms.slo import due_s, holds, places
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
+from workbench.scheduling.contract import Knobs, Memory
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.declared_room import Room
 from workbench.scheduling.knob import Knob
@@ -40,16 +40,13 @@ MISSED = Knob(
 )
 
 
-class Edf(Scheduler):
+class Edf(line_decision.InLine):
     """In the order of deadlines; only best-effort jobs are preempted."""
 
     name = "edf"
     title = "Earliest deadline first"
     knobs = (ROUND_S, AWARE, MISSED)
     uses = frozenset({"arrival_s", "steps", "gpus", "rewards"})
-
-    def timing(self, knobs: Knobs) -> Timing:
-        return line_decision.timing(knobs)
 
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator

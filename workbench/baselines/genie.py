@@ -28,7 +28,7 @@ from workbench.baselines.mechanisms.explain import by_order
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.baselines.mechanisms.slo import due_s, places
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
+from workbench.scheduling.contract import Knobs, Memory
 from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason
 from workbench.scheduling.declared_room import Room
 from workbench.scheduling.placement import Gpus, Request, place, runs_spread
@@ -57,16 +57,13 @@ class Ways(NamedTuple):
         return found
 
 
-class Genie(Scheduler):
+class Genie(line_decision.InLine):
     """Least laxity first, elastic, not preemptive."""
 
     name = "genie"
     title = "GENIE: elastic jobs by least laxity"
     knobs = (ROUND_S,)
     uses = frozenset({"arrival_s", "steps", "gpus", "gpu_choices", "rewards"})
-
-    def timing(self, knobs: Knobs) -> Timing:
-        return line_decision.timing(knobs)
 
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator

@@ -16,7 +16,7 @@ from workbench.baselines.mechanisms.explain import by_signal
 from workbench.baselines.mechanisms.line import Rule
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
+from workbench.scheduling.contract import Knobs, Memory
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.declared_room import Room
 from workbench.scheduling.knob import Knob
@@ -29,7 +29,7 @@ AWARE = line_decision.aware(
 )
 
 
-class Las(Scheduler):
+class Las(line_decision.InLine):
     """Preemptive, in rounds."""
 
     name = "las"
@@ -39,9 +39,6 @@ class Las(Scheduler):
         AWARE,
     )
     uses = frozenset({"arrival_s", "steps", "gpus", "attained_s"})
-
-    def timing(self, knobs: Knobs) -> Timing:
-        return line_decision.timing(knobs)
 
     def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
         return line_decision.start(scenario, knobs)

@@ -16,7 +16,7 @@ from workbench.baselines.mechanisms.line import Rule
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import job_orders
-from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
+from workbench.scheduling.contract import Knobs, Memory
 from workbench.scheduling.decision import Decision, IntArray
 from workbench.scheduling.declared_room import Room
 from workbench.scheduling.reference_shares import equal_share
@@ -25,16 +25,13 @@ from workbench.scheduling.snapshot import Snapshot
 RULE = Rule(preemptive=False, blocking=False, aware=False, steady=True)
 
 
-class SchedHomo(Scheduler):
+class SchedHomo(line_decision.InLine):
     """Not preemptive, and the fast GPUs are worth no more to it than the slow ones."""
 
     name = "sched_homo"
     title = "Sched_Homo (weighted shortest job first on mean speeds)"
     knobs = (line_decision.ROUND_S,)
     uses = frozenset({"arrival_s", "steps", "gpus", "weight"})
-
-    def timing(self, knobs: Knobs) -> Timing:
-        return line_decision.timing(knobs)
 
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator

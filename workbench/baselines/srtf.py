@@ -16,7 +16,7 @@ from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import job_orders
-from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
+from workbench.scheduling.contract import Knobs, Memory
 from workbench.scheduling.decision import Decision, IntArray
 from workbench.scheduling.declared_room import Room
 from workbench.scheduling.reference_shares import equal_share
@@ -30,7 +30,7 @@ AWARE = line_decision.aware(
 )
 
 
-class Srtf(Scheduler):
+class Srtf(line_decision.InLine):
     """Preemptive; a running job's remaining time only falls, and with it what a move would save it.
 
     So between arrivals and completions nothing changes.
@@ -39,9 +39,6 @@ class Srtf(Scheduler):
     name = "srtf"
     title = "Shortest remaining time first"
     knobs = (line_decision.ROUND_S, AWARE)
-
-    def timing(self, knobs: Knobs) -> Timing:
-        return line_decision.timing(knobs)
 
     def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
         return line_decision.start(scenario, knobs)

@@ -31,7 +31,7 @@ from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.baselines.mechanisms.slo import holds, places
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
+from workbench.scheduling.contract import Knobs, Memory
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.declared_room import Room
 from workbench.scheduling.job_orders import seconds
@@ -75,15 +75,12 @@ class ThemisMemory:
     since: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
 
-class Themis(Scheduler):
+class Themis(line_decision.InLine):
     """Leases by finish-time fairness; preemptive, in rounds, heterogeneity-unaware."""
 
     name = "themis"
     title = "Themis: finish-time fairness"
     knobs = (ROUND_S, FAIRNESS)
-
-    def timing(self, knobs: Knobs) -> Timing:
-        return line_decision.timing(knobs)
 
     def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
         return ThemisMemory()

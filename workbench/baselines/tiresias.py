@@ -38,7 +38,7 @@ from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import job_orders
-from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
+from workbench.scheduling.contract import Knobs, Memory
 from workbench.scheduling.decision import Decision, IntArray
 from workbench.scheduling.declared_room import Room
 from workbench.scheduling.knob import Knob
@@ -94,7 +94,7 @@ class TiresiasMemory:
     services_gpu_s: FloatArray
 
 
-class Tiresias(Scheduler):
+class Tiresias(line_decision.InLine):
     """Two queues; heterogeneity-unaware, preemptive, in rounds."""
 
     name = "tiresias"
@@ -106,9 +106,6 @@ class Tiresias(Scheduler):
         PROMOTE,
     )
     uses = frozenset({"arrival_s", "steps", "gpus", "attained_s"})
-
-    def timing(self, knobs: Knobs) -> Timing:
-        return line_decision.timing(knobs)
 
     def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
         known = services_gpu_s(scenario) if knobs["rank"] == "gittins" else np.zeros(0)

@@ -31,7 +31,7 @@ from workbench.baselines.mechanisms.proportion import in_proportion
 from workbench.baselines.mechanisms.trial import Trial
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
+from workbench.scheduling.contract import Knobs, Memory
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.declared_room import Room
 from workbench.scheduling.knob import Knob
@@ -70,7 +70,7 @@ class QueueQuotas:
     gpus: tuple[int, ...]
 
 
-class YarnCs(Scheduler):
+class YarnCs(line_decision.InLine):
     """First in, first out within quotas; nobody moves."""
 
     name = "yarn_cs"
@@ -82,9 +82,6 @@ class YarnCs(Scheduler):
         """Entities and deadlines only where they make the queues."""
         idle = {"one": {"entity", "rewards"}, "entities": {"rewards"}, "slo": {"entity"}}[knobs["queues"]]
         return self.uses - idle
-
-    def timing(self, knobs: Knobs) -> Timing:
-        return line_decision.timing(knobs)
 
     def start(self, scenario: Scenario, knobs: Knobs) -> Memory:
         """Raises InputError for quotas beyond the cluster, and for a job that its queue's quota has no room for."""

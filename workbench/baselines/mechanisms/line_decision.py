@@ -17,7 +17,7 @@ from workbench.baselines.mechanisms.restarts import Restarts
 from workbench.baselines.mechanisms.trial import Trial
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling import job_orders
-from workbench.scheduling.contract import Timing
+from workbench.scheduling.contract import Knobs, Scheduler, Timing
 from workbench.scheduling.decision import GOES_ON, Assignment, Cause, Decision, Reason, Unit
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
@@ -46,6 +46,13 @@ def aware(help: str) -> Knob:
 def timing(knobs: Mapping[str, Any]) -> Timing:
     """Rounds, or every arrival, completion and change of a node."""
     return Timing(knobs["round_s"]) if knobs["round_s"] > 0 else Timing(None, EVENTS)
+
+
+class InLine(Scheduler):
+    """A scheduler of one line, asked in rounds or at events as its knob `round_s` says."""
+
+    def timing(self, knobs: Knobs) -> Timing:
+        return timing(knobs)
 
 
 def start(scenario: Scenario, knobs: Mapping[str, Any]) -> Restarts | None:
