@@ -5,10 +5,7 @@ The programme is written from the paper, dense, without the code that it tests.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +14,6 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from tests.cases.gavel import fairness_data
 from workbench.papers.gavel.algorithms import equal_jobs
 from workbench.papers.gavel.formulations.allocation import DividedTime, ShareFormulation
 from workbench.papers.gavel.formulations.finish_time_fairness import FinishTimeInstance
@@ -88,13 +84,6 @@ def merged(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 MERGED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-
-
-def reference(shared: Path, file: str) -> Iterator[tuple[Mapping[str, Any], AllocationInstance]]:
-    """The authors' instances in a file, and their data without weights, which sums do not read."""
-    for case in json.loads((shared / "cases/gavel" / file).read_text())["instances"]:
-        data = fairness_data(case)
-        yield case, replace(data, weight=np.ones(len(data.jobs)))
 
 
 def plain(data: SloInstance) -> AllocationInstance:
@@ -276,20 +265,6 @@ def isolated(data: SloInstance, aware: bool = True) -> FloatArray:
         owned = data.workers / len(data.jobs) / data.gang[m]
         found.append(best @ owned / max(1.0, owned.sum()))
     return np.array(found)
-
-
-def instance(case: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of an allocation's data, of one of the authors' instances."""
-    types, jobs = tuple(case["worker_types"]), case["jobs"]
-    fields = (
-        tuple(str(job["id"]) for job in jobs),
-        types,
-        [[job["throughputs"][name] for name in types] for job in jobs],
-        [job["priority_weight"] for job in jobs],
-        [job["scale_factor"] for job in jobs],
-        [case["cluster_spec"][name] for name in types],
-    )
-    return dict(zip(PLAIN, fields, strict=True), steps=[job["num_steps_remaining"] for job in jobs])
 
 
 def better(data: AllocationInstance, shares: FloatArray) -> tuple[float, FloatArray]:

@@ -1,7 +1,6 @@
 """Finish-time fairness: by hand, independent optima, the search, its memory, properties, both solvers, golden model."""
 
 import dataclasses
-import json
 
 import numpy as np
 import pyomo.environ as pyo
@@ -31,7 +30,6 @@ from workbench.papers.gavel.formulations.finish_time_fairness import (
     FinishTimeFairness,
     FinishTimeInstance,
     IsolatedAccount,
-    IsolatedTime,
     build,
 )
 from workbench.papers.gavel.instance import seen
@@ -282,28 +280,6 @@ def test_golden_model_of_two_jobs(same_as_golden):
     """a: 20 s old, 10 s by itself done, 100 steps; by itself 2 steps/s, so it needs 100 / (1.5 x 60 - 20) steps/s."""
     data = finish_data(TWO, [20.0, 0.0], [10.0, 0.0])
     same_as_golden(build(data.at(largest=1.5)), "finish_time_fairness_two_jobs.lp")
-
-
-def test_reference_cases_on_both_solvers_and_as_a_matrix(shared):
-    """The authors' instances, and the second call 1920 s later with its isolated time so far."""
-    calls = 0
-    for case in json.loads((shared / "cases/gavel/finish_time_fairness.json").read_text())["instances"]:
-        elapsed_s = [job["time_since_start"] for job in case["jobs"]]
-        data = FinishTimeInstance(**instance(case), elapsed_s=elapsed_s, isolated_s=np.zeros(len(elapsed_s)))
-        assert data.isolated == pytest.approx(case["isolated_throughput"], rel=1e-12)
-        solve_all(POLICY, data, {}, allocate, case["exact"]["objective"])
-        second = case.get("second_call")
-        if second is None:
-            continue
-        calls += 1
-        steps = np.array([second["num_steps_remaining"][job] for job in data.jobs], dtype=float)
-        past = IsolatedTime().after(data.jobs, data.isolated_s, data.steps, data.isolated)
-        isolated_s = past.until_now(data.jobs, steps)
-        assert isolated_s == pytest.approx(second["cumulative_isolated_time"], rel=1e-12)
-        elapsed_s = [second["time_since_start"][job] for job in data.jobs]
-        later = dataclasses.replace(data, steps=steps, elapsed_s=elapsed_s, isolated_s=isolated_s)
-        solve_all(POLICY, later, {}, allocate, second["exact"]["objective"])
-    assert calls >= 3
 
 
 def test_isolated_time_grows_by_the_isolated_throughput_then_in_force():

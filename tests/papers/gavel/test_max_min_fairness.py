@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases.gavel import fairness_data
 from tests.papers.gavel.support import MERGED, by_assembly, fairest, keeps_the_limits, merged  # noqa: F401
 from workbench.base.errors import InputError
 from workbench.papers.gavel.algorithms.equal_jobs import merge
@@ -246,28 +247,6 @@ def test_golden_model_of_two_jobs(aware, same_as_golden):
     same_as_golden(GAVEL.build(TWO, {"heterogeneity_aware": aware}), f"max_min_fairness_two_jobs{agnostic}.lp")
 
 
-def instances(shared, file):
-    """The authors' instances and their data."""
-    for case in json.loads((shared / "cases" / "gavel" / f"{file}.json").read_text())["instances"]:
-        types = tuple(case["worker_types"])
-        speed = [[job["throughputs"][kind] for kind in types] for job in case["jobs"]]
-        weight = [job["priority_weight"] for job in case["jobs"]]
-        gang = [job["scale_factor"] for job in case["jobs"]]
-        names = tuple(str(job["id"]) for job in case["jobs"])
-        data = AllocationInstance(names, types, speed, weight, gang, [case["cluster_spec"][kind] for kind in types])
-        yield case, data
-
-
-@pytest.mark.parametrize(("file", "aware"), [("las", True), ("las_agnostic", False)])
-def test_reference_cases_on_both_solvers_and_as_a_matrix(shared, file, aware):
-    """The authors' instances; objectives to 1e-6 relative."""
-    for case, data in instances(shared, file):
-        expected = pytest.approx(case["exact"]["objective"], rel=1e-6)
-        assert GAVEL.run(data, {"heterogeneity_aware": aware}, Solver("glpk")).objective == expected
-        assert allocate(view(data, aware)).solved.objective == expected
-        assert allocate(view(data, aware), {"optimum": "interior"}).solved.objective == expected
-
-
 @given(seed=st.integers(0, 10**6))
 def test_the_middle_of_the_optima_does_not_depend_on_the_order_of_the_jobs(seed):
     rng = np.random.default_rng(seed)
@@ -296,7 +275,8 @@ def test_the_interior_is_nearer_to_the_authors_allocations(shared):
     """
     apart = {"vertex": [], "interior": []}
     for file, aware in (("las", True), ("las_agnostic", False)):
-        for case, data in instances(shared, file):
+        for case in json.loads((shared / "cases/gavel" / f"{file}.json").read_text())["instances"]:
+            data = fairness_data(case)
             theirs = np.array([[case["gavel"]["allocation"][name][kind] for kind in data.types] for name in data.jobs])
             for optimum, found in apart.items():
                 found.append(np.abs(allocate(view(data, aware), {"optimum": optimum}).shares - theirs).mean())

@@ -117,11 +117,6 @@ def test_golden_model_of_two_jobs(same_as_golden):
     same_as_golden(POLICY.build(plain(TWO), {"normalised": True}), "max_throughput_two_jobs.lp")
 
 
-def test_reference_cases_on_glpk_and_as_a_matrix(shared):
-    for case, data in reference(shared, "max_total_throughput.json"):
-        solve_all(POLICY, data, {}, allocate, case["exact"]["objective"])
-
-
 def test_the_scheduler_gives_the_fastest_job_the_fastest_type():
     scenario = make({"a": ("fast", 1), "b": ("slow", 1)}, [{}, {}], {"fast": 3.0, "slow": 1.0})
     scheduler = find_scheduler("gavel.max_throughput")

@@ -1,7 +1,6 @@
 """Water filling on one level and over entities: by hand, against an independent one, every way to solve it, Pareto."""
 
 import dataclasses
-import json
 from fractions import Fraction
 
 import numpy as np
@@ -560,19 +559,3 @@ def test_a_result_below_its_levels_is_refused():
     model.step.set_value(5.0)
     with pytest.raises(SolverFailedError, match="below its level"):
         WATER.read(model, data, {})
-
-
-def test_reference_levels_of_the_authors_instances(shared):
-    """Their single-level instances; the matrix. `tests/run_cases.py` runs all of them with every method."""
-    for case in json.loads((shared / "cases/gavel/water_filling_single_level.json").read_text())["instances"]:
-        types = tuple(case["worker_types"])
-        data = AllocationInstance(
-            tuple(str(job["id"]) for job in case["jobs"]),
-            types,
-            [[job["throughputs"][kind] for kind in types] for job in case["jobs"]],
-            [job["priority_weight"] for job in case["jobs"]],
-            [job["scale_factor"] for job in case["jobs"]],
-            [case["cluster_spec"][kind] for kind in types],
-        )
-        found = allocate(HierarchicalInstance.single(data)).by_job["levels"]
-        assert found == pytest.approx(case["exact"]["normalized_effective_throughput"], abs=1e-4)
