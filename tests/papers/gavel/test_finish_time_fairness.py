@@ -17,7 +17,6 @@ from tests.papers.gavel.support import (  # noqa: F401
     by_assembly,
     dense,
     finish_data,
-    instance,
     isolated,
     keeps_the_limits,
     merged,

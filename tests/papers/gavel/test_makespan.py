@@ -17,7 +17,6 @@ from tests.papers.gavel.support import (  # noqa: F401
     TWO,
     by_assembly,
     dense,
-    instance,
     isolated,
     merged,
     random_data,

@@ -19,7 +19,6 @@ from tests.papers.gavel.support import (  # noqa: F401
     merged,
     plain,
     random_data,
-    reference,
     solve_all,
     table,
 )
