@@ -115,7 +115,7 @@ def build(data: ThreeSigmaInstance) -> pyo.ConcreteModel:
     def capacity(m, j, t):
         if (j, t) not in m.holding:
             return pyo.Constraint.Skip
-        used = (m.gpus[i, j, s] * m.hold[i, j, s, t] * m.start[i, j, s] for i, j, s in m.holding[j, t])
+        used = (m.gpus[key] * m.hold[(*key, t)] * m.start[key] for key in m.holding[j, t])
         return pyo.quicksum(used) <= m.free_gpus[j, t]
 
     return m
@@ -123,26 +123,28 @@ def build(data: ThreeSigmaInstance) -> pyo.ConcreteModel:
 
 def add_numbers(m: pyo.ConcreteModel, data: ThreeSigmaInstance) -> None:
     """What the parameters are of, and the rules look up: the options of each job and type, and who holds GPUs when."""
-    keys = [data.key(option) for option in range(len(data.job))]
+    numbers = zip(data.job.tolist(), data.kind.tolist(), data.slot.tolist(), strict=True)
+    keys = [(data.jobs[job], data.types[kind], slot) for job, kind, slot in numbers]
     m.slots = data.free_gpus.shape[1]
     m.worths, m.gangs = (dict(zip(keys, each.tolist(), strict=True)) for each in (data.value, data.gpus))
     m.left = dict(zip(product(data.types, range(m.slots)), data.free_gpus.ravel().tolist(), strict=True))
-    held = zip(np.argwhere(data.hold > 0).tolist(), data.hold[data.hold > 0].tolist(), strict=True)
-    m.chances = {(*keys[option], t): chance for (option, t), chance in held}
-    m.held[:] = m.chances
     m.of_type = {j: list(dict.fromkeys(key[1:] for key in keys if key[1] == j)) for j in data.types}
-    m.of_job, m.holding = {}, {}
+    m.of_job, m.holding, m.chances = {}, {}, {}
     for key in keys:
         m.of_job.setdefault(key[0], []).append(key)
-    for job, kind, slot, t in m.chances:
-        m.holding.setdefault((kind, t), []).append((job, kind, slot))
+    option, slot = np.nonzero(data.hold > 0)
+    for at, t, chance in zip(option.tolist(), slot.tolist(), data.hold[option, slot].tolist(), strict=True):
+        key = keys[at]
+        m.chances[(*key, t)] = chance
+        m.holding.setdefault((key[1], t), []).append(key)
+    m.held[:] = m.chances
 
 
 def restate(m: pyo.ConcreteModel, data: ThreeSigmaInstance) -> None:
     """Let the model of another cycle, of as many slots of the same types, state this one."""
     from workbench.scheduling.solvers.compile import renewed
 
-    before = m.worths
+    before, had = m.worths, m.of_job
     add_numbers(m, data)
     for key in before.keys() - m.worths.keys():
         del m.start[key]
@@ -153,7 +155,8 @@ def restate(m: pyo.ConcreteModel, data: ThreeSigmaInstance) -> None:
         renumber(part, numbers)
     for key in [key for key in m.worths if key not in before]:
         m.start[key].stale = True  # Pyomo makes a member that is missing
-    renewed(m.expected_value, m.one_start, m.capacity)
+    renewed(m.expected_value, m.capacity)
+    renewed(m.one_start, same={job for job in data.jobs if m.of_job.get(job) == had.get(job)})
 
 
 def assemble(data: ThreeSigmaInstance) -> Programme:
@@ -184,7 +187,7 @@ def assemble(data: ThreeSigmaInstance) -> Programme:
     )
 
 
-_mine = threading.local()  # model: that of the cycle before
+_mine = threading.local()  # model: that of the cycle before; compiled: what it came to
 
 
 def _stated(data: ThreeSigmaInstance) -> pyo.ConcreteModel:
@@ -206,7 +209,10 @@ def choose(
     from workbench.scheduling.solvers.compile import built
 
     if stated:
-        model, compiled = built(lambda: _stated(data), start=True)
+        last = vars(_mine).pop("compiled", None)
+        model, compiled = built(lambda: _stated(data), start=True, last=last)
+        if not looked_at():
+            _mine.compiled = compiled
         how = solver or Solver()
         found = answer(model, compiled, how, lambda programme: solve_matrix(programme, how))
     else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import gc
 import math
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -168,13 +168,17 @@ def again(change: Callable[[], None], model: pyo.ConcreteModel, compiled: Compil
         return replace(compiled, programme=replace(before, **_rows(model, found, position)), found=found)
 
 
-def renewed(*parts: pyo.Constraint | pyo.Objective) -> None:
-    """Make constraints and objectives anew by their rules, with the numbers that their sets and parameters have now."""
+def renewed(*parts: pyo.Constraint | pyo.Objective, same: Container[Any] = ()) -> None:
+    """Make constraints and objectives anew by their rules, with the numbers that their sets and parameters have now;
+    same: indices at which nothing has changed, which stay as they are."""
     for part in parts:
         rule, block = part.rule, part.parent_block()
         before, skip = dict(part._data), pyo.Constraint.Skip  # `items` goes by a set that may have lost some of them
         for index in part.index_set():
-            row, found = before.pop(index, None), rule(block, index)
+            row = before.pop(index, None)
+            if index in same:
+                continue
+            found = rule(block, index)
             if row is not None and found is not skip:
                 row.set_value(found)
             elif row is not None or found is not skip:  # Pyomo looks for a row to take away
@@ -466,8 +470,7 @@ def _added(parts: Any, reader: Reader) -> _Scaled | None:
         kind = part.__class__
         if kind is MonomialTermExpression or kind in VARIABLES:
             alone = kind in VARIABLES
-            value: Any = 1.0 if alone else part.args[0]
-            variable = part if alone else part.args[1]
+            value, variable = (1.0, part) if alone else part.args
             if value.__class__ not in NUMBERS:
                 value = _number(value)
             if value is None or variable.fixed:
