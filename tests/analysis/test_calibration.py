@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -32,13 +33,15 @@ def log(folder: Path, *, known: bool, jobs: int = 150) -> Scenario:
 
 def test_a_log_whose_rules_are_known_is_calibrated(tmp_path: Path) -> None:
     """Waits are the log's, but for the scheduler's pace (the log's own starts at once)."""
-    found = workbench.calibrate(log(tmp_path, known=True), phases=1)
+    scenario = log(tmp_path, known=True)
+    found = workbench.calibrate(scenario, phases=1)
     assert found.verdict == "calibrated" and found.reasons == []
     assert (found.waits["simulated_s"] - found.waits["recorded_s"]).abs().max() <= 60
     assert found.held_back.median_error < 0.1 and found.held_back.rank_correlation == pytest.approx(1)
     assert all(rival.median_error > 0.3 for rival in found.rivals.values())
-    hours = found.waits["eligible_s"] // 3600
-    assert found.waits["hour"].tolist() == ((8 + hours) % 24).tolist(), "of the day: the log begins at 8"
+    begins = datetime.fromisoformat(str(scenario.begins))
+    hours = [(begins + timedelta(seconds=at_s)).hour for at_s in found.waits["eligible_s"]]
+    assert found.waits["hour"].tolist() == hours and 8 <= hours[0] < 10, "of the day, not since the begin"
     users = found.by("user").set_index("user")
     assert users.loc["a", "recorded_mean_s"] > 3 * users.loc["b", "recorded_mean_s"], "whom the limit holds back"
     assert set(found.waits["part"]) == {-1, 0, 1, 2, 3, 4} and len(found.unexplained()) == 0
@@ -71,6 +74,8 @@ def test_the_noise_floor_stands_beside_an_error(tmp_path: Path) -> None:
 def test_a_log_whose_limits_are_hidden_is_indicative(tmp_path: Path) -> None:
     found = workbench.calibrate(log(tmp_path, known=False), phases=1)
     assert found.verdict == "indicative" and "the held-back error of partition medians is" in found.reasons[0]
+    told = "user a in QOS normal has up to 16 GPUs at once, in the log never more than 8: a limit that no file tells?"
+    assert [why for why in found.reasons if "at once" in why] == [told]
     assert set(found.unexplained()["user"]) == {"a"}, "those whom the limit held back"
 
 

@@ -11,11 +11,11 @@ the median wait of the day before by partition and size, the mean wait; and plai
 
 Only an answer that is nearer than each rival is called calibrated: held-back error of partition medians at most 30 %,
 rank correlation over users' mean waits at least .6, no rival that is as good in both, and (ours) no account with many
-jobs whose mean wait is off by more than a factor of 2, and none with many that, itself or by one of its users, for a
-twentieth of the time has more GPUs or jobs at once than it ever had in the log. Those are what limits count (GrpTRES,
-GrpJobs, MaxTRESPU, MaxJobs ...): where one binds, the log never goes beyond it, and a run that does not know it stays
-beyond for as long as there are jobs; where none does, a run is beyond the log's peak as shortly as peaks last. A limit
-that hardly binds cannot be seen so, nor one that is shared by accounts.
+jobs whose mean wait is off by more than a factor of 2, and no account or QOS with many that, itself or by one of its
+users, for a twentieth of the time has more GPUs or jobs at once than it ever had in the log. Those are what limits
+count (GrpTRES, GrpJobs, MaxTRESPU, MaxJobs ...): where one binds, the log never goes beyond it, and a run that does not
+know it stays beyond for as long as there are jobs; where none does, a run is beyond the log's peak as shortly as peaks
+last. A limit that hardly binds cannot be seen so, nor one that accounts of a tree share.
 
 A change of the real cluster inside the log (nodes that came, were down or drained, or reserved, for a time) is an
 experiment that was really made: what it did to the waits in its partitions, against as long a time before, recorded and
@@ -70,7 +70,9 @@ MOST_EXPERIMENTS, MOST_POINTS = 5, 1500
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 NOTE = "Calibration: "
 TITLE = {"yesterday": "yesterday's median", "fifo": "first come, first served", "mean": "recorded mean"}
-PEAKS = ["account", "user", "what", "recorded", "simulated", "beyond"]
+PEAKS = ["group", "user", "what", "recorded", "simulated", "beyond"]
+HELD = {"account": "account", "qos": "QOS"}
+"""By what limits hold jobs, and their users' in it: attributes of jobs, and the words for them."""
 GROUPS = ("partition", "account", "user", "size", "hour")
 
 Verdict = Literal["calibrated", "indicative"]
@@ -107,7 +109,7 @@ class Calibration:
     run and rival; submit to eligible); part: 1 to 4 held back, 0 the first, -1 warm-up and tail; runs: the columns
     of runs that were averaged; pace_s: how often the schedulers look, the slower one; refused: jobs that could
     never start, left out; beyond: those that ran although a limit of the files does not let them, not held to it;
-    experiments: changes of the real cluster inside the log (`experiments_of`); peaks: of accounts, and
+    experiments: changes of the real cluster inside the log (`experiments_of`); peaks: of accounts and QOS, and
     their users, with many jobs the most GPUs and jobs at once, recorded and simulated, and for which part of the time
     it is more than recorded; phases: of Slurm's clocks, of each run (`phase_s`); nodes: by which rule they were chosen
     in the log (empty: Slurm's), and the part of starts in which it and Slurm's were right."""
@@ -151,8 +153,9 @@ class Calibration:
         for account, real, said in self._far_accounts():
             found.append(f"the mean wait of account {account} is {_time(said)}, recorded {_time(real)}")
         most = self.peaks[self.peaks["beyond"] > MOST_BEYOND].sort_values("beyond", ascending=False, kind="stable")
-        for peak in most.drop_duplicates("account").to_dict("records"):  # who is beyond for longest, first
-            who = f"user {peak['user']} in account {peak['account']}" if peak["user"] else f"account {peak['account']}"
+        most = most.drop_duplicates("group")  # who is beyond for longest, first, and nobody twice
+        for peak in most[(most["user"] == "") | ~most["user"].duplicated()].to_dict("records"):
+            who = f"user {peak['user']} in {peak['group']}" if peak["user"] else peak["group"]
             here = f"{who} has up to {peak['simulated']:g} {peak['what']} at once, in the log never more than"
             found.append(f"{here} {peak['recorded']:g}: a limit that no file tells?")
         as_good = [TITLE[name] for name, rival in self.rivals.items() if rival.as_good_as(fit)]
@@ -390,12 +393,12 @@ def _with_rule(scenario: Scenario, rule: str) -> Scenario:
 def _peaks(scenario: Scenario, runs: list[pd.DataFrame]) -> pd.DataFrame:
     """`Calibration.peaks`; runs: the tables `jobs` of some."""
     jobs = [job for job in scenario.jobs if job.model != f"recorded on {CPU}"]
-    kept = [job for job in jobs if {"start_s", "end_s", "account"} <= {*job.attributes}]
+    kept = [job for job in jobs if {"start_s", "end_s"} <= {*job.attributes}]
     groups: dict[tuple[str, str], list[int]] = {}
     for i, job in enumerate(kept):
-        account = str(job.attributes["account"])
-        for group in {(account, ""), (account, job.user or "")}:
-            groups.setdefault(group, []).append(i)
+        for name in [f"{word} {job.attributes[key]}" for key, word in HELD.items() if key in job.attributes]:
+            for user in {"", job.user or ""}:
+                groups.setdefault((name, user), []).append(i)
     amounts = {"GPUs": np.array([float(job.gpus) for job in kept]), "jobs": np.ones(len(kept))}
     recorded = np.array([(job.attributes["start_s"], job.attributes["end_s"]) for job in kept], float).reshape(-1, 2)
     names = [job.name for job in kept]

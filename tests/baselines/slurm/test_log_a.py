@@ -152,3 +152,19 @@ def test_waits_are_as_they_were(scenario: Scenario) -> None:
     assert all(found.held_back.mean_error < rival.mean_error for rival in found.rivals.values())
     assert found.held_back.rank_correlation > 0.85
     assert found.by("partition").set_index("partition").loc["debug", "simulated_mean_s"] < 12
+
+
+def test_a_limit_of_a_whole_qos_that_no_file_tells_is_named(scenario: Scenario) -> None:
+    """QOS long may have 16 GPUs, a user of QOS normal 24: hidden, both are found with their numbers."""
+    hidden = {"GrpTRES", "MaxTRESPU"}
+    entities = [
+        {**dict(each), "attributes": {name: value for name, value in each.attributes.items() if name not in hidden}}
+        if each.name.startswith("qos ")
+        else each
+        for each in scenario.entities
+    ]
+    reasons = workbench.calibrate(scenario.replace(entities=entities), phases=1).reasons
+    beyond = {why.partition(" has up to ")[0]: why for why in reasons if "at once, in the log never more than" in why}
+    assert beyond.keys() == {"user ada in QOS normal", "QOS long"}
+    for who, most in (("user ada in QOS normal", 24), ("QOS long", 16)):
+        assert f"GPUs at once, in the log never more than {most}: a limit that no file tells?" in beyond[who]
