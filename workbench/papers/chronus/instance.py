@@ -21,7 +21,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import pairwise
 
 import numpy as np
 
@@ -71,6 +71,7 @@ class ChronusInstance:
     of its deadlines; reserved_s: seconds of each lease kept for resuming; start_s: when the plan begins; previous: the
     last plan in leases of this one, if there is one. pools: of nodes; pool_of: the pool of each column of limits;
     options: what jobs may run as, None if all have one option, in the only pool; chosen: (jobs,) the options in force.
+    step_numbers: (steps x 2) D_pi and V_pi of all jobs.
     Raises InputError naming job and field: names that repeat, numbers missing, not whole or out of range, deadlines
     before the arrival, rewards that increase with time or are below the reward of a miss.
     """
@@ -93,6 +94,7 @@ class ChronusInstance:
     pool_of: tuple[int, ...] = ()
     options: JobOptions | None = None
     chosen: IntArray | None = None
+    step_numbers: FloatArray = field(init=False)
 
     def __post_init__(self) -> None:
         check_lengths(self.lease_s, self.reserved_s)
@@ -114,7 +116,8 @@ class ChronusInstance:
         aimless = [row for row, steps in enumerate(self.steps) if guaranteed[row] and not steps]
         if aimless:
             raise InputError(f"job {self.jobs[aimless[0]]}, steps", [], "a deadline, as it is guaranteed")
-        check_plan_steps(self.jobs, self.steps, self.arrival_s, self.miss_reward)
+        numbers = check_plan_steps(self.jobs, self.steps, self.arrival_s, self.miss_reward)
+        object.__setattr__(self, "step_numbers", fixed(numbers))
 
     def _take(self, name: str, shape: tuple[int, ...], least: int | None) -> None:
         """Make a field a read-only array of that shape, its numbers checked."""
@@ -293,11 +296,6 @@ class ChronusInstance:
     def step_job(self) -> IntArray:
         """(steps,) the job of each."""
         return fixed(np.repeat(np.arange(len(self.jobs)), np.diff(self.job_step)))
-
-    @cached_property
-    def step_numbers(self) -> FloatArray:
-        """(steps x 2) D_pi and V_pi."""
-        return np.array(list(chain.from_iterable(self.steps)), dtype=float).reshape(-1, 2)
 
     @cached_property
     def step_by(self) -> IntArray:

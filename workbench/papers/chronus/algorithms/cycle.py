@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,7 @@ class Cycle:
         self._before = tuple(promises)
         self._promises = [own.at(self._start_s, self._slo_s) for own in promises]
         self._left = self._steps_ahead()
+        self._left_on: dict[int, dict[str, float]] = {}  # seconds, by type
         self._solver = planning.solver_of(knobs)
         self._solutions: list[SolveReport] = []
         self._verdicts: dict[str, Verdict] = {}
@@ -110,7 +112,11 @@ class Cycle:
 
     def _left_s(self, names: Sequence[str], kind: int) -> tuple[float, ...]:
         """Seconds left on a type when the next SLO lease begins, as estimated."""
-        return tuple(self._left.item(self._at[name]) / self._known[name].speeds[kind] for name in names)
+        found = self._left_on.setdefault(kind, {})
+        for name in names:
+            if name not in found:
+                found[name] = self._left.item(self._at[name]) / self._known[name].speeds[kind]
+        return tuple(map(found.__getitem__, names))
 
     def _claims(self, names: Sequence[str], kind: int) -> Claims:
         gpus = self._snapshot.jobs.gpus[[self._at[name] for name in names]].tolist()
@@ -496,18 +502,13 @@ class Cycle:
     def _lease_reason(self, name: str, own: Sequence[int]) -> Reason:
         """Why a guaranteed job has its lease now, or not; own: its leases from the next boundary on."""
         if name in self._placed:
-            text = f"an SLO lease, and {counted(len(own) - 1, 'lease')} to come: the plan meets a deadline"
-            return Reason("slo_lease", text, {"leases": float(len(own))})
+            return _has_lease(len(own))
         if name in self._snapshot.leases:
-            last = "" if own else "last "
-            text = f"runs on its {last}SLO lease until {self._snapshot.leases[name].until_s:g} s"
-            return Reason("slo_lease", text, {"leases": float(len(own))})
+            return _runs_on(len(own), self._snapshot.leases[name].until_s)
         if self._slo and own and own[0] == 1:
             return Reason("lease_lost", "its SLO lease is lost: no nodes hold its gang as it has to be placed")
         if own:
-            wait_s = self._start_s + (own[0] - 1) * self._slo_s - self._now_s
-            text = f"guaranteed: the plan has its next lease in {wait_s:g} s"
-            return Reason("first_lease" if own[0] == 1 else "later_lease", text, {"lease": float(own[0])})
+            return _has_next(own[0], self._start_s + (own[0] - 1) * self._slo_s - self._now_s)
         text = f"its SLO lease is lost: it is planned again at {self._start_s:g} s"
         return Reason("lease_later", text)
 
@@ -566,9 +567,27 @@ class Cycle:
 
     def _remaining_s(self, names: Sequence[str]) -> FloatArray:
         """(names,) seconds left on the fastest type as estimated; nan for jobs that are not profiled yet."""
-        left = [self._snapshot.jobs.steps_left.item(self._at[name]) for name in names]
+        left = self._snapshot.jobs.steps_left[[self._at[name] for name in names]].tolist()
         best = [max(self._known[name].speeds) if name in self._known else 0.0 for name in names]
         return np.array([steps / speed if speed > 0 else np.nan for steps, speed in zip(left, best, strict=True)])
+
+
+@lru_cache(10_000)
+def _has_lease(leases: int) -> Reason:
+    text = f"an SLO lease, and {counted(leases - 1, 'lease')} to come: the plan meets a deadline"
+    return Reason("slo_lease", text, {"leases": float(leases)})
+
+
+@lru_cache(10_000)
+def _runs_on(leases: int, until_s: float) -> Reason:
+    text = f"runs on its {'' if leases else 'last '}SLO lease until {until_s:g} s"
+    return Reason("slo_lease", text, {"leases": float(leases)})
+
+
+@lru_cache(10_000)
+def _has_next(lease: int, wait_s: float) -> Reason:
+    text = f"guaranteed: the plan has its next lease in {wait_s:g} s"
+    return Reason("first_lease" if lease == 1 else "later_lease", text, {"lease": float(lease)})
 
 
 def _fastest_first(speeds: Sequence[float]) -> list[int]:

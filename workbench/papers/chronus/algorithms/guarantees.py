@@ -123,6 +123,8 @@ class Claims:
 
 def worth_meeting(rewards: Steps | None, miss_reward: float) -> Steps:
     """The deadlines of a job that are worth more than a miss; none for best effort."""
+    if rewards and rewards[-1][1] > miss_reward:  # rewards do not rise
+        return rewards
     return tuple((deadline_s, reward) for deadline_s, reward in rewards or () if reward > miss_reward)
 
 
@@ -189,10 +191,10 @@ class Admissions:
 
     def _needs(self, rows: IntArray) -> IntArray:
         """(leases x sizes) what of some jobs has to run in the first leases, if they meet their last deadlines."""
-        data, first = self._data, np.arange(1, self._data.leases + 1)
-        outside = np.maximum(0, data.last[rows, None] - np.maximum(first, data.first[rows, None] - 1))
-        inside: IntArray = np.maximum(0, data.needed[rows, None] - outside).T @ data.held[rows]
-        return inside
+        data, first = self._data, np.arange(1.0, self._data.leases + 1)
+        last, before, needed = (each[rows, None].astype(float) for each in (data.last, data.first - 1, data.needed))
+        inside = np.maximum(0.0, needed - np.maximum(0.0, last - np.maximum(first, before)))
+        return (inside.T @ data.held[rows].astype(float)).astype(np.int64)  # whole numbers: floats multiply faster
 
     @property
     def has_admitted(self) -> bool:

@@ -106,10 +106,7 @@ class LeasePlan:
     @cached_property
     def left(self) -> IntArray:
         """(leases x sizes) GPUs that no job has."""
-        row, column = self._spots
-        left = np.array(self.instance.free)
-        np.subtract.at(left, column, self.instance.held[row])
-        return left
+        return _left(self.instance, *self._spots)
 
     @cached_property
     def shifted_left(self) -> LeasePlan:
@@ -208,6 +205,12 @@ def _counts(leases: Iterable[Sequence[int]]) -> IntArray:
     return np.array(list(map(len, leases)), dtype=np.int64)
 
 
+def _left(instance: ChronusInstance, row: IntArray, lease: IntArray) -> IntArray:
+    """(leases x sizes) GPUs that are left if jobs have these leases, row and column of each."""
+    taken = [np.bincount(lease, gpus[row], instance.leases) for gpus in instance.held.T]
+    return instance.free - np.array(taken, dtype=np.int64).reshape(len(taken), -1).T
+
+
 def leases_in(jobs: Sequence[str], has: BoolArray) -> dict[str, tuple[int, ...]]:
     """The leases, from 1, of the jobs that have some; has: (jobs x leases)."""
     row, column = np.nonzero(has)
@@ -234,15 +237,15 @@ def kept_of(instance: ChronusInstance, leases: Leases) -> tuple[BoolArray, IntAr
     count = _counts(own)
     row = np.repeat(np.arange(len(own)), count)
     lease = np.array(list(chain.from_iterable(own)), dtype=np.int64) - 1
-    lease = lease[np.lexsort((lease, row))]
+    if (lease[1:] <= lease[:-1])[row[1:] == row[:-1]].any():
+        lease = lease[np.lexsort((lease, row))]
     early = np.arange(len(row)) - (np.cumsum(count) - count)[row] < data.needed[row]
     row, lease = row[early], lease[early]
     fine = count >= data.needed
     fine[row[(lease < data.first[row] - 1) | (lease >= np.minimum(data.last, data.leases)[row])]] = False
     has = np.zeros((len(own), data.leases), dtype=bool)
     has[row[fine[row]], lease[fine[row]]] = True
-    left = np.array(data.free)
-    np.subtract.at(left, lease[fine[row]], data.held[row[fine[row]]])
+    left = _left(data, row[fine[row]], lease[fine[row]])
     if (left < 0).any():  # not all fit: one after the other
         left = np.array(data.free)
         for job in np.argsort(~data.guaranteed, kind="stable").tolist():

@@ -30,6 +30,7 @@ from workbench.base.errors import InputError
 from workbench.papers.chronus.algorithms.consolidation import in_pieces, pieces, powers, round_up
 from workbench.papers.chronus.knobs import MOST_S
 from workbench.scenario.rewards import HIGHEST, LOWEST, Steps
+from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import BoolArray, IntArray
 
 
@@ -164,9 +165,15 @@ def check_steps(owner: str, steps: Iterable[Sequence[float]], lowest: float) -> 
         raise InputError(f"{owner}, reward", worth, f"at least the reward of a miss, {lowest:g}")
 
 
-def check_plan_steps(jobs: Sequence[str], steps: Sequence[Steps], arrival_s: IntArray, lowest: float) -> None:
-    """Raise InputError for steps that are none of a plan: deadlines in whole seconds, none before the arrival."""
-    if not _are_right(steps, arrival_s, lowest):
+def check_plan_steps(jobs: Sequence[str], steps: Sequence[Steps], arrival_s: IntArray, lowest: float) -> FloatArray:
+    """(steps x 2) the steps of all jobs; raises InputError for steps that are none of a plan: deadlines in whole
+    seconds, none before the arrival."""
+    if not math.isfinite(lowest) or set(map(len, chain.from_iterable(steps))) - {2}:
+        found, right = np.zeros((0, 2)), False
+    else:
+        found = np.array(list(chain.from_iterable(steps)), dtype=float).reshape(-1, 2)
+        right = _are_right(np.array(list(map(len, steps)), dtype=np.int64), found, arrival_s, lowest)
+    if not right:  # a look at each tells which are wrong
         for name, arrival, own in zip(jobs, arrival_s.tolist(), steps, strict=True):
             check_steps(f"job {name}", own, lowest)
             for deadline, _ in own:
@@ -174,14 +181,13 @@ def check_plan_steps(jobs: Sequence[str], steps: Sequence[Steps], arrival_s: Int
                     raise InputError(f"job {name}, deadline", deadline, "whole seconds")
                 if arrival > 0 and deadline < arrival:
                     raise InputError(f"job {name}, deadline", deadline, f"one after the arrival at {arrival} s")
+    return found
 
 
-def _are_right(steps: Sequence[Steps], arrival_s: IntArray, lowest: float) -> bool:
-    """Whether the steps of all jobs are; if not, a look at each tells which are wrong."""
-    if not math.isfinite(lowest) or set(map(len, chain.from_iterable(steps))) - {2}:
-        return False
-    deadline_s, worth = np.array(list(chain.from_iterable(steps)), dtype=float).reshape(-1, 2).T
-    job = np.repeat(np.arange(len(steps)), np.array(list(map(len, steps)), dtype=np.int64))
+def _are_right(count: IntArray, steps: FloatArray, arrival_s: IntArray, lowest: float) -> bool:
+    """Whether all steps are; count: how many each job has."""
+    deadline_s, worth = steps.T
+    job = np.repeat(np.arange(len(count)), count)
     wrong = ~np.isfinite(worth) | (worth < lowest) | ~np.isfinite(deadline_s)
     wrong |= (deadline_s != np.rint(deadline_s)) | ((arrival_s[job] > 0) & (deadline_s < arrival_s[job]))
     wrong[1:] |= (job[1:] == job[:-1]) & ((np.diff(deadline_s) <= 0) | (np.diff(worth) > 0))
