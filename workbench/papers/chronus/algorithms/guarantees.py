@@ -40,6 +40,7 @@ from workbench.papers.chronus.algorithms.terms import (
 from workbench.papers.chronus.formulations.leases_with_options import variables
 from workbench.papers.chronus.instance import ChronusInstance, Leases
 from workbench.scenario.rewards import Steps
+from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs
 from workbench.scheduling.decision import BoolArray, IntArray, Reason
 from workbench.scheduling.solvers import Solver
@@ -194,7 +195,8 @@ class Admissions:
         data, first = self._data, np.arange(1.0, self._data.leases + 1)
         last, before, needed = (each[rows, None].astype(float) for each in (data.last, data.first - 1, data.needed))
         inside = np.maximum(0.0, needed - np.maximum(0.0, last - np.maximum(first, before)))
-        return (inside.T @ data.held[rows].astype(float)).astype(np.int64)  # whole numbers: floats multiply faster
+        found: FloatArray = inside.T @ data.held[rows].astype(float)  # whole numbers, which multiply faster as floats
+        return found.astype(np.int64)
 
     @property
     def has_admitted(self) -> bool:
