@@ -310,7 +310,8 @@ class _OnDask(Executor):
     def submit(self, make: Callable[..., Made], request: RunRequest, /) -> Future[Made]:  # type: ignore[override]
         """Make what `make` makes of a request."""
         if self._last[0] is not request.scenario:
-            self._last = request.scenario, self._client.scatter(request.scenario, broadcast=True)
+            # under a name of its own: by its contents it might be what the cluster is just forgetting of a sweep before
+            self._last = request.scenario, self._client.scatter(request.scenario, broadcast=True, hash=False)
         found: Future[Made] = self._executor.submit(_make_there, make, self._last[1], *request.rest())
         return found
 

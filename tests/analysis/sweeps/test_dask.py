@@ -45,6 +45,15 @@ def test_the_result_is_the_same_and_the_cluster_stays(tmp_path, address):
         assert len(client.nthreads()) == 2
 
 
+def test_each_sweep_sends_the_scenario_under_a_name_of_its_own(address):
+    names = set()
+    for _ in range(2):
+        with many_runs.executor_at(address) as (executor, _):
+            executor.submit(many_runs.attempt, many_runs.RunRequest(SMALL, "fifo", {}, 0)).result()
+            names.add(executor._last[1].key)
+    assert len(names) == 2
+
+
 def test_nobody_at_an_address(monkeypatch):
     monkeypatch.setattr(many_runs, "ANSWER_S", 0.5)
     with pytest.raises(InputError, match=r"dask tcp://127\.0\.0\.1:9: got .*answers"):
