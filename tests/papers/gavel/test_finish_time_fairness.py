@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq, linprog
 
 from tests.baselines.mechanisms.support import look, make
-from tests.papers.gavel.support import (  # noqa: F401
-    MERGED,
+from tests.papers.gavel.support import (
     PAPER,
     TWO,
     by_assembly,
@@ -19,7 +18,6 @@ from tests.papers.gavel.support import (  # noqa: F401
     finish_data,
     isolated,
     keeps_the_limits,
-    merged,
     random_data,
     solve_all,
     table,
@@ -171,18 +169,6 @@ def test_units_of_time_and_of_steps_and_weights_do_not_matter(seed, factor):
     assert allocate(smaller, {}).solved.objective == expected
     heavier = dataclasses.replace(data, weight=np.arange(1.0, len(data.jobs) + 1))
     assert allocate(heavier, {}).solved.objective == expected
-
-
-@pytest.mark.usefixtures("merged")
-@MERGED
-@given(seed=SEEDS)
-def test_equal_jobs_get_equal_shares(seed):
-    data = finish_data(random_data(seed, pairs=False))
-    found = allocate(data, {}).shares
-    keys = [(*row, gang, n) for row, gang, n in zip(data.speed, data.gang, data.steps, strict=True)]
-    for key in set(keys):
-        rows = found[[other == key for other in keys]]
-        assert np.abs(rows - rows[0]).max() == 0
 
 
 @AWARE

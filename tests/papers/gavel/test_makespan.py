@@ -10,15 +10,13 @@ from scipy.optimize import linprog
 
 import workbench
 from tests.baselines.mechanisms.support import look, make
-from tests.papers.gavel.support import (  # noqa: F401
+from tests.papers.gavel.support import (
     DATA,
-    MERGED,
     PAPER,
     TWO,
     by_assembly,
     dense,
     isolated,
-    merged,
     random_data,
     solve_all,
     stepped,
@@ -204,19 +202,6 @@ def test_a_solver_that_loses_a_tiny_share_is_told_of():
     data = StepsInstance(("a", "b"), ("x",), [[1], [1]], [1, 1], [1, 1], [1], steps=[1e9, 1e-6])
     with pytest.raises(SolverFailedError, match=r"gavel\.makespan, glpk.*no time for b.*a share for every job"):
         POLICY.run(data, {"method": "bisection"}, Solver("glpk"))
-
-
-@pytest.mark.usefixtures("merged")
-@MERGED
-@given(seed=st.integers(0, 2**32 - 1))
-def test_equal_jobs_get_equal_shares(seed):
-    data = stepped(random_data(seed, pairs=False))
-    data = dataclasses.replace(data, weight=np.ones(len(data.jobs)))
-    found = allocate(data, {}).shares
-    keys = [(*row, gang, n) for row, gang, n in zip(data.speed, data.gang, data.steps, strict=True)]
-    for key in set(keys):
-        rows = found[[other == key for other in keys]]
-        assert np.abs(rows - rows[0]).max() == 0
 
 
 def test_no_time_at_all_has_no_shares():

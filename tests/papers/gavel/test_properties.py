@@ -12,7 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import look, make
-from tests.papers.gavel.support import DATA, TWO, by_assembly, finish_data, plain, priced, random_data, stepped
+from tests.papers.gavel.support import (  # noqa: F401
+    DATA,
+    MERGED,
+    TWO,
+    by_assembly,
+    finish_data,
+    merged,
+    plain,
+    priced,
+    random_data,
+    stepped,
+)
 from workbench.papers.gavel.formulations import fifo as first_come
 from workbench.papers.gavel.formulations.allocation import DividedTime
 from workbench.papers.gavel.formulations.finish_time_fairness import FinishTimeFairness
@@ -93,6 +104,20 @@ def test_on_one_type_of_accelerator_the_agnostic_policy_is_the_aware_one(policy:
     assert agnostic.solved.objective == pytest.approx(aware.solved.objective, rel=1e-5)
     for name, numbers_by_job in aware.by_job.items():
         assert agnostic.by_job[name] == pytest.approx(numbers_by_job, rel=1e-3, abs=1e-3), name
+
+
+@pytest.mark.parametrize("policy", [makespan, finish_time])
+@pytest.mark.usefixtures("merged")
+@MERGED
+@given(seed=st.integers(0, 2**32 - 1))
+def test_equal_jobs_get_equal_shares(policy: Policy, seed: int) -> None:
+    data = random_data(seed, pairs=False)
+    data = dataclasses.replace(data, weight=np.ones(len(data.jobs)))
+    found = policy(data, {}).shares
+    keys = [(*row, gang, n) for row, gang, n in zip(data.speed, data.gang, data.steps, strict=True)]
+    for key in set(keys):
+        rows = found[[other == key for other in keys]]
+        assert np.abs(rows - rows[0]).max() == 0
 
 
 @given(data=DATA)

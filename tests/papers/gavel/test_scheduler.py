@@ -122,12 +122,6 @@ def assigned(
     return {(number, node.rsplit("-", 1)[0], gpus) for number, node, gpus in found}
 
 
-def test_the_tiny_simulation_with_our_own_shares(log: dict[str, Any], tiny: Scenario) -> None:
-    run = simulate(tiny, find_scheduler("gavel.max_min_fairness"), {"preset": "authors"})
-    assert jct(run).mean() == pytest.approx(log["avg_jct"], rel=0.02)
-    assert run.end_s == pytest.approx(log["makespan"], rel=0.02)
-
-
 def test_the_first_round_that_differs_has_other_shares_of_the_same_objective(
     shared: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
