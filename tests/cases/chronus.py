@@ -9,7 +9,7 @@ from workbench.papers.chronus.algorithms.consolidation import consolidated, is_f
 from workbench.papers.chronus.algorithms.terms import AskedJob, check_lease, leases_before, leases_needed
 from workbench.papers.chronus.formulations.leases import LeaseSelection
 from workbench.papers.chronus.instance import ChronusInstance
-from workbench.scenario.rewards import attained_share, weighted_miss_rate
+from workbench.scenario.rewards import attained_share
 from workbench.scheduling.contract import Result
 from workbench.scheduling.solvers import InfeasibleError
 
@@ -138,7 +138,7 @@ def miss_rate(case: Case, header: Case) -> dict[str, Any]:
     """1 minus (9) as printed, for each list of rewards."""
     stated, expected = case["instance"], case["expect"]["values"]
     span = (float(stated.get("min", 1)), float(stated.get("max", 100)))
-    got = [weighted_miss_rate(rewards, *span) for rewards in stated["rewards"]]
+    got = [1 - attained_share(rewards, *span) for rewards in stated["rewards"]]
     ok = len(got) == len(expected) and all(_near(a, b, 1e-9) for a, b in zip(expected, got, strict=True))
     return {
         "ok": ok,

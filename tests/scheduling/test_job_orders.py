@@ -12,16 +12,6 @@ from workbench.scheduling import job_orders
 JOBS = [{"steps": 300}, {"steps": 100}, {"steps": 200, "gpus": 2}]
 
 
-def test_orders_by_hand() -> None:
-    snapshot = look(make({"a": ("t", 4)}, JOBS), left={"j1": 90.0, "j0": 50.0}, attained={"j0": 5.0, "j2": 1.0})
-    jobs = snapshot.jobs
-    speed = snapshot.belief.speeds(jobs)[:, 0]
-    assert job_orders.fifo(jobs).tolist() == [0, 1, 2]
-    assert job_orders.sjf(jobs, speed).tolist() == [1, 2, 0]  # 300, 100, 200/2 s: equal keys in job order
-    assert job_orders.srtf(jobs, speed).tolist() == [0, 1, 2]  # 50, 90, 100 s
-    assert job_orders.las(jobs).tolist() == [1, 2, 0]
-
-
 def test_equal_within_the_tolerance_means_job_order() -> None:
     assert job_orders.by(np.array([1.0, 1.0 - 1e-12, 0.5])).tolist() == [2, 0, 1]
     assert job_orders.by(np.array([1e6 + 1e-4, 1e6])).tolist() == [0, 1]

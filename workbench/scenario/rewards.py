@@ -21,6 +21,8 @@ Steps = tuple[tuple[float, float], ...]
 def attained_share(rewards: npt.ArrayLike, lowest: float = LOWEST, highest: float = HIGHEST) -> float:
     """(9) as printed: the mean of (reward - lowest) / (highest - lowest) over the jobs with an SLO; nan without jobs.
 
+    (erratum) That is the share of the reward that is attained; the rate of misses, wDMR, is 1 minus it, which is how
+    the paper's figures are to be read.
     Raises InputError for a range that is empty and for rewards outside it.
     """
     if not (math.isfinite(lowest) and math.isfinite(highest) and lowest < highest):
@@ -30,15 +32,6 @@ def attained_share(rewards: npt.ArrayLike, lowest: float = LOWEST, highest: floa
     if outside.any():
         raise InputError("rewards", float(values[outside][0]), f"numbers from {lowest:g} to {highest:g}")
     return float(((values - lowest) / (highest - lowest)).mean()) if values.size else math.nan
-
-
-def weighted_miss_rate(rewards: npt.ArrayLike, lowest: float = LOWEST, highest: float = HIGHEST) -> float:
-    """wDMR: 0 if every job has the highest reward, 1 if all miss; nan without jobs.
-
-    (erratum) (9) as printed is the share of the reward that is attained, `attained_share`; the rate of misses is 1
-    minus it, which is how the paper's figures are to be read.
-    """
-    return 1.0 - attained_share(rewards, lowest, highest)
 
 
 def strict(first_s: float) -> Steps:

@@ -1,4 +1,4 @@
-"""Orders in which jobs are served. Each returns rows of a JobView, the first to be served first.
+"""The order in which jobs are served: rows of a JobView, the first to be served first.
 
 A JobView is in the order of (arrival, position), so equal keys are served in that order. Keys count as equal where
 neighbours in sorted order differ by at most TOLERANCE, relative to their size (to 1 for smaller ones).
@@ -28,26 +28,6 @@ def by(keys: FloatArray) -> IntArray:
         return order
     group = np.concatenate([[0], np.cumsum(step)])
     return order[np.lexsort((order, group))]
-
-
-def fifo(jobs: JobView) -> IntArray:
-    """First in, first out."""
-    return np.arange(len(jobs))
-
-
-def sjf(jobs: JobView, speed: FloatArray) -> IntArray:
-    """Shortest job first: its whole run time at `speed` (jobs,) steps/s."""
-    return by(seconds(np.array([job.steps for job in jobs.jobs], dtype=float), speed))
-
-
-def srtf(jobs: JobView, speed: FloatArray) -> IntArray:
-    """Shortest remaining time first, at `speed` (jobs,) steps/s."""
-    return by(seconds(jobs.steps_left, speed))
-
-
-def las(jobs: JobView) -> IntArray:
-    """Least attained service first, in GPU-seconds."""
-    return by(jobs.attained_s)
 
 
 def seconds(steps: FloatArray, speed: FloatArray) -> FloatArray:

@@ -13,7 +13,7 @@ from workbench.papers.chronus.algorithms.consolidation import in_pieces, is_frie
 from workbench.papers.chronus.algorithms.terms import (
     AskedJob,
     LeaseTerms,
-    Reward,
+    check_steps,
     first_lease,
     leases_before,
     leases_needed,
@@ -22,7 +22,7 @@ from workbench.papers.chronus.algorithms.terms import (
 )
 from workbench.papers.chronus.formulations.leases import LeaseSelection
 from workbench.papers.chronus.instance import ChronusInstance, from_snapshot
-from workbench.scenario.rewards import attained_share, soft, strict, weighted_miss_rate
+from workbench.scenario.rewards import LOWEST, attained_share
 from workbench.session.api import snapshot_at
 
 KNOBS = LeaseSelection().settle({})
@@ -57,21 +57,9 @@ def test_four_best_effort_leases_in_an_slo_lease():
     assert LeaseTerms().ratio == 4 and LeaseTerms(300, 300).ratio == 1
 
 
-def test_rewards_fall_in_steps_and_the_deadline_itself_counts():
-    falling = Reward(soft(1000.0))
-    assert [falling.of(s) for s in (0, 1000, 1000.5, 1100, 1200, 1500, 1501, math.inf)] == [
-        *(100, 100, 80, 80, 50, 20, 1, 1)
-    ]
-    one = Reward(strict(1000.0))
-    assert (one.of(1000), one.of(1000.1), one.highest) == (100, 1, 100)
-    assert (Reward().of(0), Reward().of(1e9), Reward().highest) == (1, 1, 1)
-
-
 @pytest.mark.parametrize(
     ("steps", "complaint"),
     [
-        (((-5.0, 100.0),), "rewards, deadline: got -5.0; expected a number of seconds after the arrival"),
-        (((0.0, 100.0),), "rewards, deadline: got 0.0"),
         (((10.0, 50.0), (20.0, 80.0)), "rewards, reward: got 80.0; expected rewards that do not increase with time"),
         (((20.0, 80.0), (20.0, 50.0)), "expected deadlines that rise: above 20 s"),
         (((20.0, 0.5),), "rewards, reward: got 0.5; expected at least the reward of a miss, 1"),
@@ -81,18 +69,18 @@ def test_rewards_fall_in_steps_and_the_deadline_itself_counts():
 )
 def test_rewards_that_cannot_be(steps, complaint):
     with pytest.raises(InputError, match=complaint):
-        Reward(steps)
+        check_steps("rewards", steps, LOWEST)
 
 
 def test_the_miss_rate_is_one_minus_what_is_printed():
-    assert weighted_miss_rate([100, 100]) == 0 and attained_share([100, 100]) == 1
-    assert weighted_miss_rate([1, 1]) == 1
-    assert weighted_miss_rate([100, 80, 1]) == pytest.approx(1 - (99 + 79) / 99 / 3)
-    assert math.isnan(weighted_miss_rate([]))
+    """As a run's measure is, see test_slo.py."""
+    assert attained_share([100, 100]) == 1 and attained_share([1, 1]) == 0
+    assert attained_share([100, 80, 1]) == pytest.approx((99 + 79) / 99 / 3)
+    assert math.isnan(attained_share([]))
     with pytest.raises(InputError, match=r"rewards: got 120.0; expected numbers from 1 to 100"):
-        weighted_miss_rate([120])
+        attained_share([120])
     with pytest.raises(InputError, match="range of rewards"):
-        weighted_miss_rate([5], 5, 5)
+        attained_share([5], 5, 5)
 
 
 def test_gangs_are_rounded_up_to_friendly_ones():

@@ -20,7 +20,7 @@ from workbench.papers.chronus.algorithms.lease_plan import (
     of_leases,
     swapped,
 )
-from workbench.papers.chronus.algorithms.terms import AskedJob, Reward
+from workbench.papers.chronus.algorithms.terms import AskedJob
 from workbench.papers.chronus.formulations import master
 from workbench.papers.chronus.formulations.leases import LeaseSelection, build
 from workbench.papers.chronus.formulations.master import Master
@@ -36,10 +36,10 @@ def crowd(jobs: int, seed: int, gpus: int = 768, softly: float = 0.67) -> Chronu
     for gang in rng.choice([1, 2, 4, 8, 16, 32, 64], jobs, p=[0.3, 0.1, 0.1, 0.2, 0.15, 0.1, 0.05]).tolist():
         runtime_s = float(np.exp(rng.normal(np.log(3 * 3600), 0.8)).clip(600, 24 * 3600))
         first_s = runtime_s * rng.uniform(1.2, 2.0)
-        reward = Reward((soft if rng.random() < softly else strict)(first_s))
+        rewards = (soft if rng.random() < softly else strict)(first_s)
         done = rng.uniform(0.0, 0.6)
         spent_s = runtime_s * done * rng.uniform(1.0, 1.2)
-        steps = [(int(deadline_s - spent_s), worth) for deadline_s, worth in reward.steps]
+        steps = [(int(deadline_s - spent_s), worth) for deadline_s, worth in rewards]
         asked.append(AskedJob(gang, int(runtime_s * (1 - done)) + 1, steps))
     return ChronusInstance.made(gpus, 1200, asked, node_gpus=8)
 

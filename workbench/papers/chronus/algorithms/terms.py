@@ -119,34 +119,6 @@ def next_boundary(now_s: float, lease_s: int) -> float:
     return float(max(0, int(leases_needed(seconds_up(now_s), lease_s))) * lease_s)
 
 
-@dataclass(frozen=True, slots=True)
-class Reward:
-    """steps: `(deadline in s after arrival, reward)`, none for best effort; lowest: the reward after the last deadline.
-
-    Raises InputError, naming `owner`, for deadlines that are not after the arrival or do not rise, and for rewards that
-    increase with time, that are below the lowest one, or are not finite.
-    """
-
-    steps: Steps = ()
-    lowest: float = LOWEST
-    owner: str = "rewards"
-
-    def __post_init__(self) -> None:
-        check_steps(self.owner, self.steps, self.lowest)
-        for deadline_s, _ in self.steps:
-            if deadline_s <= 0:
-                raise InputError(f"{self.owner}, deadline", deadline_s, "a number of seconds after the arrival, > 0")
-
-    @property
-    def highest(self) -> float:
-        """The reward of the first deadline, the lowest one without any."""
-        return self.steps[0][1] if self.steps else self.lowest
-
-    def of(self, completion_s: float) -> float:
-        """The reward of completing so many seconds after the arrival; infinite: never."""
-        return next((reward for deadline_s, reward in self.steps if completion_s <= deadline_s), self.lowest)
-
-
 def check_steps(owner: str, steps: Iterable[Sequence[float]], lowest: float) -> None:
     """Raise InputError for steps that are no falling reward: deadlines rise, rewards do not, none is below `lowest`."""
     if not math.isfinite(lowest):

@@ -17,8 +17,8 @@ The batch of a GPU stays as it is, so the global batch grows with the gang, and 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple, get_args
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -170,28 +170,6 @@ def _ratio(server: Server, job: Job, belief: Belief) -> float:
 
 
 Rule = Literal["linear", "square_root"]
-
-
-def learning_rates(sizes: Iterable[int], given: Mapping[int, float], rule: Rule = "linear") -> dict[int, float]:
-    """The learning rate of each size of a requirement set, from those a user gave.
-
-    given: `{GPUs: rate}` of every size, taken as they are, or of one size, scaled by the rule. Raises InputError for
-    anything between, rates that are not above 0, and sizes or rules that there are not.
-    """
-    wanted = list(sizes)
-    for size, rate in given.items():
-        if size not in wanted:
-            raise InputError("learning rates", size, f"a size of the requirement set, one of {wanted}")
-        if not (math.isfinite(rate) and rate > 0):
-            raise InputError(f"learning rates, {size} GPUs", rate, "a finite number > 0")
-    if rule not in get_args(Rule):
-        raise InputError("learning rates, rule", rule, "one of " + ", ".join(get_args(Rule)))
-    if set(given) == set(wanted):
-        return {size: float(given[size]) for size in wanted}
-    if len(given) != 1:
-        raise InputError("learning rates", sorted(given), f"a rate of one size, or of all {len(wanted)}")
-    [(reference, rate)] = given.items()
-    return {size: scaled(rate, reference, size, rule) for size in wanted}
 
 
 def scaled(rate: float, reference_gpus: int, gpus: int, rule: Rule = "linear") -> float:
