@@ -19,7 +19,8 @@ def slurm_month(bootstrap: bool) -> Callable[[int], Work]:
     """A benchmark of so many jobs, which the tests' own scheduler has scheduled: 30,000 in 30 days on 2,000 GPUs.
 
     With fewer jobs there are fewer nodes and days: a decision a minute while somebody waits costs the same then.
-    bootstrap: whether pairs differ in their days, which makes twelve runs; by seed, as Slurm draws nothing, two.
+    bootstrap: whether pairs differ in their days, which makes twelve runs; by seed, as of so many jobs Slurm's clocks
+    run in one phase, two.
     """
 
     def prepare(jobs: int) -> Work:

@@ -95,7 +95,7 @@ def test_six_pairs_of_one_log_are_two_runs_side_by_side_each_measured_once(monke
     assert measured == [0, 0], "nor for other demand, of which there is none"
 
 
-def test_in_each_pair_slurms_clocks_run_at_another_time_the_same_on_both_sides() -> None:
+def test_in_each_pair_slurms_clocks_run_at_another_time_the_same_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     """No file tells when, and waits depend on it: what one phase says of a change may be its chance alone."""
 
     def phases(**more: Any) -> list[list[float]]:
@@ -118,6 +118,12 @@ def test_in_each_pair_slurms_clocks_run_at_another_time_the_same_on_both_sides()
     waits = found.waits.set_index("by").loc["all", "before_total_s"]
     each = [workbench.simulate(site(), "slurm", {"phase_s": 10 * part}).jobs["waited_s"].sum() for part in eight]
     assert len({*each}) > 1 and waits == pytest.approx(sum(each) / 8)
+    set_ = workbench.what_if(site(), "slurm", "without rack=r1", {"phase_s": 5.0}, seeds=range(2))
+    assert any(
+        "nothing random plays a part here, and Slurm's clocks run in one phase" in text for text in set_.conclusions
+    )
+    monkeypatch.setattr("workbench.analysis.calibration.PHASES", {})
+    assert phases() == [[0]] * 3 and phases(seeds=range(2)) == [[0, 0]] * 3, "of very many jobs, as calibrate has it"
 
 
 def test_a_scheduler_that_knows_no_partitions_or_limits_is_not_praised_for_it() -> None:

@@ -305,6 +305,19 @@ def test_nodes_that_came_later_take_nothing_before(tmp_path: Path) -> None:
     assert [(each.node, each.from_s, each.to_s) for each in scenario.core.faults.list] == [("a2", 0, 300)]
 
 
+def test_what_a_log_and_its_site_leave_unsaid_is_told(tmp_path: Path) -> None:
+    """Columns, rules of the site, and the cut last line of a table."""
+    text = dump(Ran("1", 0, 0, 60))
+    _, report = read(tmp_path, text)
+    assert not any("says nothing of" in note for note in report.notes)
+    bare = text.replace("|Partition|", "|No|").replace("|SubmitLine", "|Never").replace("|Eligible|", "|Nor|")
+    limits = "Account|User|Share|GrpTRES\nbio||10|gres/gpu=24\nchem||1"
+    _, report = read(tmp_path, bare, limits=limits)
+    told = "\n".join(report.notes)
+    assert "the log says nothing of Eligible, Partition and SubmitLine (dependencies" in told
+    assert "1 line of limits left out, not as long as its header" in told and "no file says what limits" not in told
+
+
 def test_limits_are_those_of_the_logs_own_cluster(tmp_path: Path) -> None:
     """sacctmgr lists all clusters of its database."""
     limits = "Cluster|Account|User|Share|GrpTRES\nx|bio||1|gres/gpu=24\ny|bio||1|gres/gpu=8\n"
@@ -344,6 +357,7 @@ def test_bad_rows_are_counted_and_told_never_fatal(tmp_path: Path) -> None:
         "columns instead of 22 (line 11)",
         "1 job ended sooner than their run time allows (a clock jumped)",
         "1 job of nobody: no limit of a user holds them",
+        "no file says what limits, priorities and backfill are (--limits, --config): under slurm no limit holds",
         "no job was submitted or began from 2024-03-04 08:11 to 2025-06-10 07:06: two logs, or a clock that jumped?",
         "1 line not in UTF-8, read as Latin-1",
         "1 job started before they were eligible",

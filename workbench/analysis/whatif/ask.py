@@ -138,8 +138,9 @@ class WhatIfQuestion:
 
 
 def in_phase(side: Configuration, pair: int) -> Configuration:
-    """The same with Slurm's clocks as in one of the pairs, unless they are set: no file tells when they run."""
-    if side.scheduler != SLURM or side.knobs.get("phase_s"):
+    """The same with Slurm's clocks as in one of the pairs, as no file tells when they run; not where they are set, nor
+    of so many jobs that `calibrate` has one phase too."""
+    if side.scheduler != SLURM or side.knobs.get("phase_s") or usual_phases(len(side.scenario.jobs)) == 1:
         return side
     phase_s = read_site(side.scenario).settings["bf_interval"] * part_of(pair)
     return replace(side, knobs={**side.knobs, "phase_s": phase_s}) if phase_s else side
@@ -264,7 +265,8 @@ def what_if(
     each of which is compared with today; knobs: of today's scheduler; seeds: one pair of runs for each, default the
     scenario's, under Slurm as many as `calibrate` has phases; bootstrap: draw the log anew, by days, for each pair but
     the first (`workbench.analysis.bootstrap`), else the seed alone differs between them. In each pair Slurm's clocks
-    run at another part of their intervals, as no file tells when they do, unless `phase_s` is set (and not 0).
+    run at another part of their intervals, as no file tells when they do, unless `phase_s` is set (and not 0) or there
+    are more than 15,000 jobs.
     level: of the confidence intervals; belief: of both sides, as for `workbench.compare`; until_s: as for
     `workbench.simulate`; demand: both sides also with so many percent of the jobs in the same time, as (110, 125);
     processes: how many; on_run: called with the number of runs made and of all.

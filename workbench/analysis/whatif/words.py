@@ -15,6 +15,7 @@ from workbench.base.errors import counted
 from workbench.base.labels import listed, unit_beside, with_unit
 from workbench.base.units import format_duration
 from workbench.baselines.mechanisms.slurm.site import COUNT_LIMITS, TRES_LIMITS
+from workbench.baselines.slurm import Slurm
 from workbench.scenario.cluster import Cluster
 from workbench.scenario.faults import Faults
 from workbench.scenario.scenario import Scenario
@@ -50,6 +51,7 @@ RULES = {
     "CPUs and memory": ("nodes.attributes.cpus", "nodes.attributes.memory_mb"),
 }
 """Of a site, by the attributes that say them: what a scheduler that does not read these does not hold jobs to."""
+SLURM = Slurm.name
 MOST_USERS, MOST_REASONS = 12, 4
 SHORTER, RISE = 0.01, 0.1
 """From which part of a time less capacity does not shorten it, and from which share the GPUs lost do not explain a rise
@@ -270,7 +272,10 @@ def _caveats(found: WhatIf) -> list[str]:
     count = len(found.question.seeds)
     notes = [f"What varies between {counted(count, 'pair')} of runs: {found.varied}."] if count > 1 else []
     if count > 1 and not found.question.bootstrap and (found.differences["pairs"] == 1).all():
-        notes.append("All seeds gave equal runs: nothing random plays a part here. `bootstrap` varies the jobs.")
+        clocks = ", and Slurm's clocks run in one phase" if found.question.today.scheduler == SLURM else ""
+        notes.append(
+            f"All seeds gave equal runs: nothing random plays a part here{clocks}. `bootstrap` varies the jobs."
+        )
     if found.differences["low"].notna().any():
         notes.append(left_out(found.question.today.scenario, found.question.bootstrap, found.chance))
     elif count == 2 and found.question.of_draws:

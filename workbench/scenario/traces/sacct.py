@@ -71,24 +71,12 @@ SPAN = ("Start", "End")
 TEXTS = {"Partition": "partition", "Account": "account", "QOS": "qos", "Reason": "reason", "Constraints": "features"}
 """Columns that are attributes of jobs as they stand."""
 OPTIONAL = (
-    *TRES,
-    "Elapsed",
-    "ElapsedRaw",
-    *SPAN,
-    "User",
-    "Eligible",
-    "Timelimit",
-    "TimelimitRaw",
-    "NNodes",
-    "NodeList",
-    "AllocCPUS",
-    "ReqMem",
-    "Reservation",
-    "Priority",
-    "Flags",
-    "SubmitLine",
-    *TEXTS,
+    *(*TRES, "Elapsed", "ElapsedRaw", *SPAN, "User", "Eligible", "Timelimit", "TimelimitRaw", "NNodes", "NodeList"),
+    *("AllocCPUS", "ReqMem", "Reservation", "Priority", "Flags", "SubmitLine", *TEXTS),
 )
+TOLD = {name: name for name in ("Start", "Eligible", "User", "Account", "Partition", "QOS", "NodeList")}
+TOLD |= {"SubmitLine": "SubmitLine (dependencies, --nice, --nodelist)"}
+"""Columns without which waits, limits or dependencies are not known, in words."""
 COMMAND = (
     "JobID,User,Account,Partition,QOS,Submit,Eligible,Start,End,Elapsed,Timelimit,State,Reason,NNodes,NodeList,"
     "AllocTRES,ReqTRES,Constraints,Reservation,Priority,Flags,SubmitLine"
@@ -100,17 +88,8 @@ TRACE = (
 )
 DATES = "is no time of 1990 to 2099 that sacct prints (YYYY-MM-DDTHH:MM:SS, with or without a zone, or seconds)"
 ENDED = (
-    "COMPLETED",
-    "BOOT_FAIL",
-    "CANCELLED",
-    "DEADLINE",
-    "FAILED",
-    "NODE_FAIL",
-    "OUT_OF_MEMORY",
-    "PREEMPTED",
-    "REQUEUED",
-    "REVOKED",
-    "TIMEOUT",
+    *("COMPLETED", "BOOT_FAIL", "CANCELLED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED"),
+    *("REQUEUED", "REVOKED", "TIMEOUT"),
 )
 GOING_ON = ("COMPLETING", "CONFIGURING", "RESIZING", "RUNNING", "STOPPED", "SUSPENDED")
 WAITING = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD")
@@ -143,6 +122,7 @@ class _Log:
     notes: list[str] = field(default_factory=list)
     odd: Counter[str] = field(default_factory=Counter)
     unread: Counter[str] = field(default_factory=Counter)
+    told: set[str] = field(default_factory=set)
 
     def read(self, cells: Mapping[str, str], column: str, reader: Callable[[str], Found | None]) -> Found | None:
         """What a cell says; nothing, which is counted by its column, where it says something that nobody can read."""
@@ -310,7 +290,8 @@ def _json_cells(job: Any) -> dict[str, str]:
         "Flags": "SchedBackfill" if "BACKFILL" in flags else "SchedMain" if "STARTED_ON_SCHED" in flags else "",
         "AllocTRES": resources(job["tres"].get("allocated")),
         "ReqTRES": resources(job["tres"].get("requested")),
-        "SubmitLine": str(job.get("submit_line") or (f"--array=0%{most}" if most not in ("", "0") else "")),
+        "SubmitLine": str(job.get("submit_line") or ""),
+        "Throttle": f"--array=0%{most}" if most not in ("", "0") else "",
     }
 
 
@@ -340,6 +321,7 @@ def _row(log: _Log, line: int, cells: Mapping[str, str]) -> TimedRow | str:
     if isinstance(duration_s, str):
         return duration_s
     log.zoned.add(is_zoned(cells["Submit"]))
+    log.told.update(column for column in TOLD if cells.get(column))
     gpus = gpu_count("number of GPUs", float(sum(kinds.values()))) if kinds else 0
     if isinstance(gpus, str):
         return gpus
@@ -391,7 +373,7 @@ def _facts(cells: Mapping[str, str], log: _Log, known: Mapping[str, float | None
     asked = [kind for kind in _kinds(cells.get("ReqTRES", "")) if kind != "gpu"]
     found["asked"] = ",".join(asked)
     found["billing"] = known.get("billing")
-    command = cells.get("SubmitLine", "").partition("--wrap")[0]
+    command = cells.get("SubmitLine", "").partition("--wrap")[0] or cells.get("Throttle", "")
     if tasks := _TASKS.search(command):
         found["tasks_per_node"] = float(tasks[1])
     found |= {name: match[1] for name, option in _OPTIONS.items() if (match := option.search(command))}
@@ -586,6 +568,13 @@ def _notes_of(log: _Log, site: Site, rows: Sequence[TimedRow]) -> Iterator[str]:
     )
     yield from (f"{counted(some, noun)} {text}" for some, noun, text in counts if some)
     yield from _gaps(rows)
+    if lacking := [words for column, words in TOLD.items() if column not in log.told]:
+        yield f"the log says nothing of {listed(lacking, len(lacking))}"
+    if not any(kind in ("qos", "account", "user", "config") for kind, *_ in site.entries):
+        yield (
+            "no file says what limits, priorities and backfill are (--limits, --config): under slurm no limit holds, "
+            "and first come is first served"
+        )
     if unread := [f"{column} ({some})" for column, some in log.unread.items() if some]:
         yield f"cells that cannot be read, as if they were empty: {listed(unread)}"
     if len(log.zoned) > 1:

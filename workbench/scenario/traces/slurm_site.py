@@ -252,6 +252,9 @@ class Site:
         found = self._json(text) if text.lstrip().startswith("{") else self._table(text) or self._records(text)
         if not found:
             raise InputError(source_name(path), Words("nothing that can be read"), EXPECTED)
+        columns, rows = table(text)
+        if columns and (cut := sum("|" in line for line in text.splitlines()) - 1 - len(rows)) > 0:
+            self.notes.append(f"{counted(cut, 'line')} of {Path(path).name} left out, not as long as its header")
 
     def _entry(self, kind: str, *names: str) -> dict[str, Any]:
         return self.entries.setdefault((kind, *names), {})
