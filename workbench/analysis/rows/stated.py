@@ -67,7 +67,6 @@ class SolvedStatement:
     solver: Solver
     at_s: float | None = None
     note: str = ""
-    several: int = 1
     unit: str = ""
 
     @cached_property
@@ -293,7 +292,7 @@ def _last(name: str, models: Sequence[SolvedModel], objective: float | None, not
         of_all = "all of them" if len(models) > 1 else "the answer"
         notes.append(f"this programme comes to {short_number(value, 6)}, {of_all} to {short_number(objective, 6)}")
     said = "; ".join([*notes, *([note] if note else [])])
-    return SolvedStatement(name, None, model, compiled, point, solver, note=said, several=len(models))
+    return SolvedStatement(name, None, model, compiled, point, solver, note=said)
 
 
 def unsolved(problem: StatedProblem) -> SolvedStatement:
