@@ -195,21 +195,30 @@ class Evidence:
 
     def _by_scale(self) -> str:
         """Of each exhibit that is kept at several scales its claims side by side, for a page."""
-        found = [(row["id"], by_scale(row)) for row in self.rows if row["other_scales"]]
-        return "".join(f"<p>{name}, by scale</p>{as_html(table)}" for name, table in found)
+        made = ""
+        for row in self.rows:
+            if row["other_scales"]:
+                scales = [f"{each['settings']}: {each['scale']}" for each in kept_sizes(row)]
+                made += f"<p>{html.escape('. '.join([row['id'] + ' by scale', *scales]))}</p>{as_html(by_scale(row))}"
+        return made
+
+
+def kept_sizes(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What is kept of a row at every size, those with the same data side by side."""
+    kept = (*row["other_scales"], row["built_in_data"], row["authors_data"])
+    return sorted((each for each in kept if each), key=lambda each: str(each["settings"]))
 
 
 def by_scale(row: Mapping[str, Any]) -> pd.DataFrame:
     """A line for each claim of a row, with what was found at every size that is kept: mean, interval, seeds."""
-    kept = [each for each in (*row["other_scales"], row["built_in_data"], row["authors_data"]) if each]
     lines: dict[str, dict[str, str]] = {}
-    for each in sorted(kept, key=lambda shown: shown["settings"]):
+    for each in kept_sizes(row):
         for claim in each["claims"]:
             ends = [short_number(math.nan if end is None else end) for end in (claim["low"], claim["high"])]
             mean = short_number(math.nan if claim["ours"] is None else claim["ours"])
             text = f"{mean} ({' to '.join(ends)}; {claim['outcome']})" if ends[0] != ends[1] else mean
             made = lines.setdefault(claim["measure"], {"measure": claim["measure"], "claim": claim["claim"]})
-            made[f"{each['scale']}, {each['settings']}, seeds: {each['seeds']}"] = text
+            made[f"{each['settings']}, seeds: {each['seeds']}"] = text
     return pd.DataFrame(lines.values()).fillna("")
 
 

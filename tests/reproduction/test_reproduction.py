@@ -248,6 +248,9 @@ def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it
             lines = row["gap"]["lines"]
             assert [line["cause"] for line in lines].count("unexplained") == len({line["measure"] for line in lines})
             assert row["gap"]["seeds"] and row["gap"]["commit"] and "+" not in row["gap"]["commit"], row["id"]
+            parts = {line["cause"] for line in lines if not line["cause"].startswith("paper")}
+            also = {"ours", "interaction", "with all", "unexplained"}
+            assert parts == also | set(causes.GAPS[row["id"]].fields), row["id"]
         if row["verdict"] in table.UNLIKE:  # its causes are parted or can be, or a sentence says why not
             assert (row["gap"] is None) == (row["no_gap"] != ""), row["id"]
             assert row["id"] in causes.GAPS or row["no_gap"] == causes.NOT_PARTED[row["id"]], row["id"]
@@ -274,7 +277,12 @@ def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it
             "contradicted",
             "undecided",
         }
-        assert "<table>" in page._repr_html_()
+        shown = page._repr_html_()
+        assert "<table>" in shown
+        for row in page.rows:
+            assert (f"{row['id']} by scale" in shown) == bool(row["other_scales"]), row["id"]
+            claims = [claim["measure"] for each in row["other_scales"] for claim in each["claims"]]
+            assert not claims or set(claims) <= set(table.by_scale(row)["measure"])
 
 
 @pytest.mark.parametrize("name", ["gavel.fig1b", "gavel.fig15", "hare.lemma2"])
