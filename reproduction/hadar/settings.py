@@ -134,9 +134,8 @@ def length_scale(size: HadarSize) -> str:
 
 
 def _scale(jobs: int, nodes: int) -> str:
-    return (
-        f"{jobs} jobs on {12 * nodes} GPUs; the paper 480 on 60, with as many jobs for each GPU: smaller, as many seeds"
-    )
+    made = f"{jobs} jobs on {12 * nodes} GPUs; the paper 480 on 60"
+    return made if jobs == 480 else f"{made}, with as many jobs for each GPU: smaller, as many seeds"
 
 
 def nodes_scale(size: HadarSize) -> str:
