@@ -111,7 +111,7 @@ def _trace(*measures: str, rivals: Fields | None = None) -> Causes:
         "scale: 24 GPUs and 160 jobs": {"jobs": 160, "nodes": 2, "round_jobs": 160, "round_nodes": 2},
         **(rivals or {}),
     }
-    return Causes("middle", {"jobs": 80, "nodes": 1, "seed": 0}, measures, fields)
+    return Causes("middle", {"jobs": 80, "nodes": 1, "seed": 0, "seeds": range(1)}, measures, fields)
 
 
 def _rounds(*measures: str, others: Fields | None = None, **base: Any) -> Causes:
