@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from types import FrameType
 
 from workbench.base.blame import line_of
+from workbench.base.collector import seldom_collected
 from workbench.base.errors import InputError, Words, WorkbenchError, why
 from workbench.base.text import on_one_line
 from workbench.cli import calibrate, compute, describe, explain, lessons, make, new_paper, report, sweep, verify
@@ -30,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
     as_json = "--json" in argv
-    with _Interrupts() as interrupts:
+    with _Interrupts() as interrupts, seldom_collected():
         code = _guarded(argv, as_json)
     if interrupts.came and code != INTERRUPTED:
         # Some library took Ctrl-C for an error of its own.

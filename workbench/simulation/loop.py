@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Set
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from workbench.base.collector import seldom_collected
 from workbench.base.errors import InputError, WorkbenchError
 from workbench.base.round_times import boundary_after, boundary_from, is_tie
 from workbench.scenario.scenario import Scenario
@@ -97,25 +96,6 @@ class Stalled(WorkbenchError):
     """Jobs wait, nothing runs, and nothing will happen that could change it."""
 
     status = "stalled"
-
-
-NEW_OBJECTS = 200_000
-"""Objects made and kept before the collector looks for cycles among them (Python's default is 700)."""
-
-
-@contextmanager
-def seldom_collected() -> Iterator[None]:
-    """Collect cycles seldom: a run records much, which is kept, and would be searched again and again.
-
-    What is not part of a cycle is freed at once as always. The setting is that of the whole process.
-    """
-    before = gc.get_threshold()
-    if before[0] > 0:  # at 0 nothing is ever collected
-        gc.set_threshold(max(NEW_OBJECTS, before[0]), *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 @seldom_collected()
