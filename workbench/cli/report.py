@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.base.errors import InputError, Words
 from workbench.cli.arguments import Commands, Parser, add_command, add_force
 from workbench.cli.inputs import PROCESSES, a_scheduler, check_targets, number, paying, require_jobs, seeds, whole
-from workbench.cli.output import Answer, say
+from workbench.cli.output import Answer, aligned, say
 
 if TYPE_CHECKING:
     from workbench.analysis.whatif import WhatIf
@@ -75,9 +75,9 @@ def report(args: argparse.Namespace) -> Answer:
         found = _changed(run, changes, given)
         found.report(args.output, force=args.force)
         _tell_if_other(run, found)
-        said = found.conclusions
+        said = [*found.conclusions, *_waits(found)]
         tables = {name: getattr(found, name).to_dict("records") for name in ("differences", "waits", "demand")}
-        data |= {"changes": changes, **tables, "conclusions": said}
+        data |= {"changes": changes, **tables, "conclusions": found.conclusions}
         data["warnings"] = found.warnings
     elif given:
         expected = f"a change to compare with, as --change '{CHANGE}'"
@@ -89,6 +89,19 @@ def report(args: argparse.Namespace) -> Answer:
     size = Path(args.output).stat().st_size
     data["bytes"] = size
     return Answer(data, lambda: "\n".join([*said, f"written to {args.output} ({size / 1024:.0f} KB)"]))
+
+
+def _waits(found: WhatIf) -> list[str]:
+    """Waits by partition and user as a table for each change; nothing for one group of jobs alone."""
+    from workbench.analysis.whatif.words import WAIT_HEADS, trust, waited
+
+    word = trust(found.question.today.scenario)
+    pairs = [(change, waited(found, change)) for change in found.question.changes]
+    return [
+        f"\nWaits, with {change.words}{f' ({word})' if word else ''}:\n{aligned(WAIT_HEADS, rows)}\n"
+        for change, rows in pairs
+        if rows
+    ]
 
 
 def _tell_if_other(run: Run, found: WhatIf) -> None:

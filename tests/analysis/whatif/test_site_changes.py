@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from workbench.analysis.whatif.report import wait_tables
 from workbench.analysis.whatif.site_changes import chosen, date_of
 from workbench.base.errors import InputError, ScenarioError
 from workbench.baselines.mechanisms.slurm.site import read_site
+from workbench.cli import main
 from workbench.scenario.scenario import Scenario
 from workbench.session.many_runs import RunRequest
 from workbench.simulation.run import Run
@@ -159,6 +161,20 @@ def test_a_rack_that_goes_makes_others_wait_and_who_has_no_other_is_refused() ->
     assert refused["q0"] == "refused" and (refused.drop("q0") == "").all()
     gone = workbench.explain(found.runs[2][0], "q0", 50.0)
     assert "no nodes of partition q that are large enough for it" in gone.text()
+
+
+def test_the_command_prints_waits_by_partition_and_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    workbench.simulate(site(), "slurm").save(tmp_path / "run")
+    asked = ["report", str(tmp_path / "run"), "--change", "without rack=r1", "--seeds", "0:2"]
+    assert main([*asked, "-o", str(tmp_path / "a.html")]) == 0
+    head, *rows = capsys.readouterr().out.partition("Waits, with rack=r1 gone (not calibrated):\n")[2].splitlines()
+    assert head.startswith("Wait of") and "Median today  Median changed  95th percentile today" in head
+    assert [row.split("  ")[0] for row in rows[:5]] == [
+        "all jobs",
+        *(f"partition {name}" for name in "pq"),
+        "user ada",
+        "user bob",
+    ]
 
 
 def test_an_outage_is_added_to_todays_and_lengthens_waits() -> None:
