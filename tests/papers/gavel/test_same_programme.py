@@ -77,15 +77,17 @@ def test_a_model_that_takes_on_the_numbers_of_the_next_step_states_them(data):
 def test_a_model_after_jobs_ended_and_came_keeps_the_parts_of_those_that_stay(name, seed):
     told = CASES[name][0](random_data(seed, pairs=False))
     formulation, jobs = workbench.find_formulation(f"gavel.{name}"), len(told.jobs)
-    assume(jobs > 1)
+    assume(jobs > 2)
     scaled = {"objective": "ratio"} if name == "min_cost" else {}
     settled = {**formulation.settle(scaled), "model": "pyomo"}
     slower = told.with_numbers(speed=0.5 * told.speed)
     turns = [
         (told.only(range(jobs - 1)), False),
         (told.only(range(1, jobs)), True),
-        (told, False),  # the one that came is the first
+        (told, True),  # the one that came is the first
         (slower, True),
+        (slower.with_numbers(gang=told.gang * np.where(np.arange(jobs), 1.0, 3.0)), True),  # one is stated anew
+        (told.only(range(jobs - 1, -1, -1)), True),  # in another order
         (slower.with_numbers(gang=3.0 * told.gang), False),
     ]
     vars(allocation._mine).pop("last", None)

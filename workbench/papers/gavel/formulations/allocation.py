@@ -135,8 +135,8 @@ MOST_SERVED = 50
 def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
     """The model before, in what `lay_out` states without jobs that ended and with those that came; None if it cannot.
 
-    Only without pairs, where shares are scaled alike, and if the jobs that stay come first and have the same numbers;
-    their speeds may be others.
+    Only without pairs, and where shares are scaled alike. A job whose numbers are others, but for its speeds, is taken
+    out and stated anew; where that is most of them, all are.
     """
     from workbench.scheduling.solvers.compile import renewed
 
@@ -146,33 +146,36 @@ def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
         return None
     if old.units != old.jobs or data.units != data.jobs:
         return None
+    if (old.types, old.accelerators) != (data.types, data.accelerators):
+        return None
+    if not np.array_equal(old.accelerator_of, data.accelerator_of):
+        return None
     place = {job: row for row, job in enumerate(data.jobs)}
     stay = [row for row, job in enumerate(old.jobs) if job in place]
-    same = [
-        (old.types, old.accelerators) == (data.types, data.accelerators),
-        np.array_equal(old.accelerator_of, data.accelerator_of),
-    ]
-    same.append(data.jobs[: len(stay)] == tuple(old.jobs[row] for row in stay))
+    now = [place[old.jobs[row]] for row in stay]
+    anew = np.zeros(len(stay), dtype=bool)
     for each in ("limit", "count", "gang", "can_run"):
-        same.append(np.array_equal(getattr(old, each)[stay], getattr(data, each)[: len(stay)]))
-    if not all(same):
+        differs = getattr(old, each)[stay] != getattr(data, each)[now]
+        anew |= differs.any(axis=1) if differs.ndim > 1 else differs
+    stays = {old.jobs[stay[at]] for at in np.flatnonzero(~anew).tolist()}
+    if 2 * len(stays) < len(data.jobs):
         return None
     m.name, m.data = name, data
-    gone = {id(m.share[job, kind]) for job in old.jobs if job not in place for kind in old.types}
-    for job in old.jobs:
-        if job not in place:
-            for kind in old.types:
-                del m.share[job, kind], m.most[job, kind]
-                m.speeds.pop((job, job, kind), None)
-                m.can_run.discard((job, kind))
-            del m.throughput[job], m.job_time[job], m.count[job], m.inside[job], m.gangs[job]
-            m.JOBS.remove(job)
-            m.COMBINATIONS.remove(job)
-    other = np.flatnonzero((old.speed[stay] != data.speed[: len(stay)]).any(axis=1))
-    came = data.jobs[len(stay) :]
-    m.JOBS.update(came)
-    m.COMBINATIONS.update(came)
-    add_numbers(m, data, np.append(other, np.arange(len(stay), len(data.jobs))))
+    out, came = ([job for job in each.jobs if job not in stays] for each in (old, data))
+    gone = {id(m.share[job, kind]) for job in out for kind in old.types}
+    for job in out:
+        for kind in old.types:
+            del m.share[job, kind], m.most[job, kind]
+            m.speeds.pop((job, job, kind), None)
+            m.can_run.discard((job, kind))
+        del m.throughput[job], m.job_time[job], m.count[job], m.inside[job], m.gangs[job]
+    if old.jobs != data.jobs:
+        for part in (m.JOBS, m.COMBINATIONS):
+            part.clear()
+            part.update(data.jobs)
+    differs = (old.speed[stay] != data.speed[now]).any(axis=1) & ~anew
+    other = np.array(now, dtype=np.int64)[differs]
+    add_numbers(m, data, np.append(other, np.array([place[job] for job in came], dtype=np.int64)))
     renumber(m.speed, m.speeds)
     renumber(m.gang, m.gangs)
     renumber(m.workers, dict(zip(data.accelerators, data.workers.tolist(), strict=True)))
