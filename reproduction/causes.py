@@ -324,7 +324,7 @@ NO_BASELINE: Mapping[str, str] = {
     "hops.fig15": ITSELF,
 }
 """Of each gap without a cause `baseline: ...` why."""
-UNKNOWN = "A number that is missing is unknown: a line never finishes a measured job at that load, or none is of the kind"
+UNKNOWN = "What is missing is unknown: a line never finishes a measured job at that load, or none is of the kind"
 
 
 def said(name: str, found: pd.DataFrame) -> str:
