@@ -11,10 +11,13 @@ from tests.browser_support import (
     Server,
     browser_test,
     comes_true,
+    open_notebook,
+    run_all_cells,
     run_notebook,
     shot,
     soon,
     wait_for_text,
+    write_notebook,
 )
 from tests.load import at_most
 
@@ -85,6 +88,27 @@ echo = ui.HTML("").add_class("t-echo")
 readable.observe(lambda c: setattr(echo, "value", f"row {c.new}"), "selected")
 ui.VBox([big.add_class("t-big"), readable.add_class("t-readable"), echo])
 """
+
+TOLD_LATER = """
+from IPython.display import display
+from widgets.parts.status_line import StatusLine
+line = StatusLine(text="before").add_class("t-line")
+late = VegaView().add_class("t-late")
+display(ui.VBox([line, late, table.add_class("t-table")]))
+line.text, table.caption = "told later", "Jobs told later"
+late.show(chart, {"bars": bars(40)})
+"""
+# Anywidget's two seconds for the program of a widget are over before any program is there.
+SLOW = """() => {
+    const timeout = AbortSignal.timeout;
+    AbortSignal.timeout = (ms) => {
+        if (ms !== 2000) return timeout.call(AbortSignal, ms);
+        const late = new AbortController();
+        queueMicrotask(() => late.abort());
+        return late.signal;
+    };
+    window.quick = () => (AbortSignal.timeout = timeout);
+}"""
 
 
 IN_ROW = "row => document.activeElement.cell?.line.position === row"
@@ -326,3 +350,21 @@ def test_chart_and_table(page: Page, lab_server: Server, problems: Problems) -> 
     recover_and_reveal(page)
     make_room(page)
     many_rows_and_reading(page)
+
+
+@browser_test
+def test_what_the_kernel_tells_a_page_that_is_slow_to_load_widgets_arrives(
+    page: Page, lab_server: Server, problems: Problems
+) -> None:
+    open_notebook(page, lab_server, write_notebook(lab_server, "slow.ipynb", SETUP + TABLE + TOLD_LATER))
+    page.evaluate(SLOW)
+    try:
+        run_all_cells(page)
+        wait_for_text(page, ".t-line", "told later")
+        comes_true(page, "() => document.querySelector('.t-late')?.dataset.rows === '40'")
+        wait_for_text(page, ".t-table", "Jobs told later")
+        page.fill(cell(page, 1, "GPUs"), "many")
+        page.press(cell(page, 1, "GPUs"), "Enter")
+        wait_for_text(page, ".t-table .wb-cell-error", "not a whole number")
+    finally:
+        page.evaluate("quick()")

@@ -229,4 +229,4 @@ function render({ model, el }) {
   };
 }
 
-export default { render };
+export default heard({ render });

@@ -12,7 +12,7 @@ import anywidget
 import ipywidgets as w
 import traitlets
 
-from widgets.parts.assets import STYLE
+from widgets.parts.assets import STYLE, program
 from workbench.base.units import format_duration
 from workbench.scenario.rewards import HIGHEST, LOWEST, Steps, soft, strict
 from workbench.scenario.scenario import Scenario
@@ -35,7 +35,7 @@ class RewardCurve(anywidget.AnyWidget):
     rewards; done_s: when the job was done, 0 for never.
     """
 
-    _esm = Path(__file__).parent / "reward_editor.js"
+    _esm = program(Path(__file__).parent / "reward_editor.js")
     _css = STYLE
 
     job = traitlets.Unicode("").tag(sync=True)

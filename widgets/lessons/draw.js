@@ -125,4 +125,4 @@ function render({ model, el }) {
   return () => names.forEach((name) => model.off(`change:${name}`, show));
 }
 
-export default { render };
+export default heard({ render });

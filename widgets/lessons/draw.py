@@ -11,7 +11,7 @@ import ipywidgets as w
 import traitlets
 from IPython.display import display
 
-from widgets.parts.assets import STYLE
+from widgets.parts.assets import STYLE, program
 from workbench.analysis.charts.theme import job_colours
 from workbench.base.errors import InputError
 
@@ -40,7 +40,7 @@ class ByHand(Protocol):
 class Board(anywidget.AnyWidget):
     """The page's part: what can be put where, what has been, and what is said of it. All text is text."""
 
-    _esm = Path(__file__).parent / "draw.js"
+    _esm = program(Path(__file__).parent / "draw.js")
     _css = STYLE
 
     lanes = traitlets.List(traitlets.Unicode()).tag(sync=True)

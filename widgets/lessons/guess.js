@@ -108,4 +108,4 @@ function render({ model, el }) {
   return () => model.off("change:state", show);
 }
 
-export default { render };
+export default heard({ render });

@@ -13,7 +13,7 @@ import traitlets
 from IPython.display import HTML, display
 
 from widgets.lessons.prose import ASKS, box, prose
-from widgets.parts.assets import STYLE
+from widgets.parts.assets import STYLE, program
 from widgets.parts.picture import Picture
 from workbench.base.errors import InputError, WorkbenchError
 from workbench.base.rounding import short_number
@@ -25,7 +25,7 @@ WITHIN = 0.1
 class GuessBox(anywidget.AnyWidget):
     """The choices, the number or the order that is guessed, and what the run says to it. All text is text."""
 
-    _esm = Path(__file__).parent / "guess.js"
+    _esm = program(Path(__file__).parent / "guess.js")
     _css = STYLE
 
     kind = traitlets.Enum(["choice", "number", "order"]).tag(sync=True)

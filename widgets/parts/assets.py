@@ -28,13 +28,17 @@ VEGA_LITE = "6.4"
 """The Vega-Lite in the bundle: the newest that Altair 6 writes for."""
 
 _EXPORTS = "export { vegaEmbed as embed };"
-_IDLE_ESM = "export default { render() {} };"
+
+
+def program(path: Path) -> str:
+    """What a page runs for a widget: the file, whose widget is `heard(...)`, below what defines that."""
+    return (Path(__file__).parent / "heard.js").read_text(encoding="utf-8") + path.read_text(encoding="utf-8")
 
 
 class VegaPrograms(anywidget.AnyWidget):
     """Hidden widget that carries the Vega programs to the page: `code` is gzip-compressed JavaScript."""
 
-    _esm = _IDLE_ESM
+    _esm = "export default { render() {} };"
     code = traitlets.Bytes().tag(sync=True)
     digest = traitlets.Unicode().tag(sync=True)
 

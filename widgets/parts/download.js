@@ -14,4 +14,4 @@ function render({ model }) {
   return () => model.off("msg:custom", give);
 }
 
-export default { render };
+export default heard({ render });

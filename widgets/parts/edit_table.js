@@ -559,7 +559,7 @@ class TableView {
 
 export default () => {
   let grid;
-  return {
+  return heard({
     initialize({ model }) {
       grid = new Grid(model);
     },
@@ -577,5 +577,5 @@ export default () => {
         el.replaceChildren();
       };
     },
-  };
+  });
 };

@@ -16,7 +16,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from widgets.parts.assets import STYLE
+from widgets.parts.assets import STYLE, program
 from widgets.parts.columns import EditColumn, describe, parse_clipboard
 from workbench.base.errors import counted
 
@@ -41,7 +41,7 @@ class EditTable(anywidget.AnyWidget):
     button called `follow`; editing a row asks for nothing.
     """
 
-    _esm = Path(__file__).parent / "edit_table.js"
+    _esm = program(Path(__file__).parent / "edit_table.js")
     _css = STYLE
 
     columns = traitlets.List(traitlets.Instance(EditColumn), help="What the columns are.")

@@ -11,6 +11,7 @@ import anywidget
 import ipywidgets as w
 import traitlets
 
+from widgets.parts.assets import program
 from workbench.base.errors import counted
 
 
@@ -22,7 +23,7 @@ def on_dashboard() -> bool:
 class Download(anywidget.AnyWidget):
     """Sends files to the page, which saves them as downloads; it must be on the page, and takes no room there."""
 
-    _esm = Path(__file__).parent / "download.js"
+    _esm = program(Path(__file__).parent / "download.js")
 
     def __init__(self) -> None:
         super().__init__(layout=w.Layout(width="0", height="0", margin="0"))
@@ -44,7 +45,7 @@ class Upload(anywidget.AnyWidget):
     why. The page itself refuses what is larger than `MOST_BYTES` in all; expected: what to do with such a file instead.
     """
 
-    _esm = Path(__file__).parent / "upload.js"
+    _esm = program(Path(__file__).parent / "upload.js")
 
     label = traitlets.Unicode("").tag(sync=True)
     hint = traitlets.Unicode("", help="Shown on hover.").tag(sync=True)

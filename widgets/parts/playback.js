@@ -149,4 +149,4 @@ function render({ model, el }) {
   };
 }
 
-export default { initialize, render };
+export default heard({ initialize, render });

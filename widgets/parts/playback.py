@@ -15,7 +15,7 @@ import ipywidgets as w
 import numpy as np
 import traitlets
 
-from widgets.parts.assets import STYLE
+from widgets.parts.assets import STYLE, program
 from widgets.parts.vega_view import VegaView
 from workbench.analysis.metrics.rounds import moments_s
 from workbench.base.units import format_duration
@@ -43,7 +43,7 @@ class Playback(anywidget.AnyWidget):
     presented: space plays and pauses, left and right go a round back or on, Home and End to the first and the last.
     """
 
-    _esm = Path(__file__).parent / "playback.js"
+    _esm = program(Path(__file__).parent / "playback.js")
     _css = STYLE
 
     number = traitlets.Int(0, help="Index of the round that is shown.").tag(sync=True)

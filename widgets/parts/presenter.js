@@ -165,4 +165,4 @@ function moveTooltip(parent) {
   if (tooltip) parent.append(tooltip);
 }
 
-export default { render };
+export default heard({ render });

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import anywidget
 import traitlets
 
-from widgets.parts.assets import STYLE
+from widgets.parts.assets import STYLE, program
 
 
 class Panel(NamedTuple):
@@ -28,7 +28,7 @@ class PresenterBar(anywidget.AnyWidget):
     in an element of class `wb-lab`, which is what fills the window.
     """
 
-    _esm = Path(__file__).parent / "presenter.js"
+    _esm = program(Path(__file__).parent / "presenter.js")
     _css = STYLE
 
     on = traitlets.Bool(False, help="Whether the lab is being presented.").tag(sync=True)

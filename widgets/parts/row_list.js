@@ -62,4 +62,4 @@ function render({ model, el }) {
   return () => model.off(null, null);
 }
 
-export default { render };
+export default heard({ render });

@@ -8,7 +8,7 @@ from pathlib import Path
 import anywidget
 import traitlets
 
-from widgets.parts.assets import STYLE
+from widgets.parts.assets import STYLE, program
 
 
 class RowList(anywidget.AnyWidget):
@@ -18,7 +18,7 @@ class RowList(anywidget.AnyWidget):
     numbers of rows that are pointed out.
     """
 
-    _esm = Path(__file__).parent / "row_list.js"
+    _esm = program(Path(__file__).parent / "row_list.js")
     _css = STYLE
 
     heads = traitlets.List(traitlets.Unicode()).tag(sync=True)

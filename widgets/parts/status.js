@@ -16,4 +16,4 @@ function render({ model, el }) {
   return () => model.off(null, show);
 }
 
-export default { render };
+export default heard({ render });

@@ -7,11 +7,13 @@ from pathlib import Path
 import anywidget
 import traitlets
 
+from widgets.parts.assets import program
+
 
 class StatusLine(anywidget.AnyWidget):
     """One line of words, read out when it changes. tone: `bad`, `note` or nothing; state: for whoever looks it up."""
 
-    _esm = Path(__file__).parent / "status.js"
+    _esm = program(Path(__file__).parent / "status.js")
 
     text = traitlets.Unicode("").tag(sync=True)
     tone = traitlets.Unicode("").tag(sync=True)

@@ -34,4 +34,4 @@ function render({ model, el }) {
   el.append(button, input);
 }
 
-export default { render };
+export default heard({ render });

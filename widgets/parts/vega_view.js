@@ -537,4 +537,4 @@ function render({ model, el }) {
   return () => chart.dispose();
 }
 
-export default { render };
+export default heard({ render });
