@@ -8,7 +8,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import ipywidgets as w
 import pandas as pd
@@ -17,6 +17,7 @@ from widgets.editors.mistakes import refusal
 from widgets.lab.lit import Lit
 from widgets.lab.words import NO_ROW, TRYING, decisive_html, titled
 from widgets.parts.chart_page import ROWS_SHOWN
+from widgets.parts.one_of import OneOf
 from widgets.parts.row_list import RowList
 from widgets.work.thread import aside
 from workbench.analysis.chain import DecisiveRow, decisive_row
@@ -105,7 +106,8 @@ class RowsPanel:
         self._what.add_class("wb-row-what")
         self._what.observe(lambda _: self._on_what(), "value")
         # A slider for each number, over a list: one whose ends move says the number that it is pushed to.
-        self._right, self._slides = _slider([0.0], 0.0, RIGHT), w.Box()
+        self._right, self._slides = _slider([0.0], RIGHT), OneOf()
+        self._sliders: dict[tuple[tuple[float, ...], str], w.SelectionSlider] = {}
         self._value = 0.0
         self._number = w.Text(continuous_update=False, layout={"width": "5em"}, tooltip="Any number can be typed")
         self._number.add_class("wb-row-number")
@@ -312,17 +314,22 @@ class RowsPanel:
         """Bring slider and switch to what they are for, and ask."""
         if edit is None:
             return
-        before, self._right = self._right, _slider(_offered(edit), edit.before, str(self._what.value))
-        self._right.observe(lambda change: self._take(change["new"]), "value")
-        self._slides.children = [self._right]
-        before.unobserve_all("value")
-        for part in (before.style, before.layout, before):
-            part.close()
-        self._quiet = True
+        key = offered, name = tuple(_offered(edit)), str(self._what.value)
+        if key not in self._sliders:
+            self._sliders[key] = _slider(offered, name)
+            self._sliders[key].observe(self._on_slid, "value")
+        self._quiet, self._right = True, self._sliders[key]
+        self._right.value = edit.before
+        self._slides.show(self._right)
         self._value, self._number.value = edit.before, _written(edit.before)
         self._on.value, self._on.disabled = edit.after is not None, isinstance(edit, NumberEdit)
         self._quiet = False
         self._on_change()
+
+    def _on_slid(self, change: Any) -> None:
+        """A number was chosen, unless from a slider that is out of sight by now."""
+        if change["owner"] is self._right:
+            self._take(change["new"])
 
     def _on_typed(self) -> None:
         """A number was typed: any, also beyond the ends of the slider, which goes to the nearest of its own."""
@@ -436,11 +443,10 @@ def cell(edit: Edit, run: Run) -> str:
     return "\n".join(["from widgets import CompareLab", edit.code(), "", *lines, ""])
 
 
-def _slider(numbers: Sequence[float], value: float, name: str) -> w.SelectionSlider:
+def _slider(numbers: Sequence[float], name: str) -> w.SelectionSlider:
     """One over these; name: for a screen reader."""
     found = w.SelectionSlider(
         options=[(_written(number), number) for number in numbers],
-        value=value,
         description=name,
         readout=False,
         continuous_update=True,

@@ -176,10 +176,11 @@ def test_a_number_of_a_row_is_dragged_and_the_cell_says_the_same(monkeypatch: py
     numbers = [number for _, number in panel._right.options]
     assert (panel._right.value, panel._number.value, panel._on.disabled) == (1.0, "1", True)
     assert (numbers[0], numbers[-1]) == (0.05, 2.0)
-    closed = panel._right
-    for name in (RIGHT, "weight (game)"):
-        panel._what.value = name
-        closed.value = closed.options[0][1]  # what a page says of a slider that is no longer there
+    away = panel._right
+    panel._what.value = RIGHT
+    away.value = away.options[0][1]  # what a page says of a slider that is out of sight by now
+    panel._what.value = "weight (game)"
+    assert panel._right is away and away.value == 1.0
     assert not looked and panel._said.value == ""
     panel._number.value = "two"
     assert not looked and "expected a number, got &#x27;two&#x27;" in panel._said.value
