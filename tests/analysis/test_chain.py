@@ -47,7 +47,7 @@ def test_the_row_that_decides_where_a_job_runs_is_a_cause_of_its_chain() -> None
     found = module.decisive_row(run_of(FAIR), "game", 2700.0)
     assert found is not None and found.row == "job_time[game]" and found.text.startswith(f"{found.row}, ")
     assert workbench.chain(run_of(FAIR), "slow-0/0", 2700.0).causes[0] == found.row
-    then = "game would run on 1 v100 of fast-0, and nobody would have slow-0/0"
+    then = "game would run on 1 v100 of fast-0, and nobody would have slow-0/0 (k80)"
     assert found.text.endswith(f"(left out: {then})"), "what the job itself would get"
     other = module.decisive_row(run_of(FAIR), "translation", 2700.0)
     assert other is not None and other.row == "", "without a row it may have the other slot: it stays where it is"

@@ -79,7 +79,7 @@ class Hand:
 def who_holds(hand: Hand) -> None:
     """Who has the K80 at 45 min, and since when?"""
     hand.point(45, K80)
-    wait_for_text(hand.page, ".wb-job", "game: slow-0/0 from 42 min to 48 min, A3C, 1 GPU")
+    wait_for_text(hand.page, ".wb-job", "game: slow-0/0 .k80. from 42 min to 48 min, A3C, 1 GPU")
     hand.open("Why")
     wait_for_text(hand.page, ".wb-explain-told", "At 45 min game runs on 1 k80 of slow-0, since 42 min")
 

@@ -331,7 +331,7 @@ class Results:
         gpu = drawings().gpu_at(self._run, picked["y"]) if self._by.value == "By GPU" else ""
         here = SlotAtTime(self._run, gpu, at_s).now if gpu else None
         self.select(job or (str(here["job"]) or None if here is not None else None))  # a line may stand on the bar
-        self._show_job("" if here is None else f"{gpu} from {clock(here['start_s'])} to {clock(here['end_s'])}")
+        self._show_job(_held(here) if here is not None else "")
         job = self._selected or ""
         self.explained.look_at(job, gpu, at_s)
         if gpu and not job:
@@ -543,12 +543,13 @@ class Results:
             return
         jobs = self._run.jobs
         row = next(iter(jobs[jobs["job"] == self._selected].to_dict("records")))
+        most = max(next(job.gpu_choices for job in self._run.scenario.jobs if job.name == self._selected) or (0,))
         unfinished = pd.isna(row["finish_s"])
         took = "not finished" if unfinished else f"took {clock(row['finish_s'] - row['arrival_s'])}"
         facts = [
             *filter(None, [here]),
             str(row["model"]),
-            counted(row["gpus"], "GPU"),
+            counted(row["gpus"], "GPU") + (f", elastic up to {most}" if most > row["gpus"] else ""),
             f"arrived at {clock(row['arrival_s'])}",
             took,
         ]
@@ -584,3 +585,8 @@ def drawings() -> ModuleType:
     with quick_imports():
         from widgets.lab import drawings as found
     return found
+
+
+def _held(interval: Mapping[str, Any]) -> str:
+    where = f"{interval['node']}/{interval['slot']} ({interval['accelerator']})"
+    return f"{where} from {clock(interval['start_s'])} to {clock(interval['end_s'])}"

@@ -403,9 +403,9 @@ class RowsPanel:
             elif answer.run.timeline.equals(run.timeline):
                 binds = isinstance(edit, RowEdit) and self._binds()
                 lines.append("In the whole run no bar moves: binding, not decisive." if binds else "No bar moves.")
-            more = f"<details><summary>{STAYS} What moves</summary><p>{html.escape(moves)}</p></details>"
-            shown = "".join(f"<p>{html.escape(line)}</p>" for line in lines)
-            self._said.value = shown + (more if moves else f"<p>{STAYS}</p>")
+            more = f"<details><summary>Its numbers that change</summary><p>{html.escape(moves)}</p></details>"
+            first, *rest = (f"<p>{html.escape(line)}</p>" for line in lines)
+            self._said.value = first + (more if moves else "") + "".join(rest) + f"<p>{STAYS}</p>"
             if not isinstance(answer.run, WorkbenchError):
                 self._is_edited = True
                 self._edited(answer.run, run, f"In every decision: {edit.words}.")

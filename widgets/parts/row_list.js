@@ -26,7 +26,14 @@ function render({ model, el }) {
     body.rows[at]?.focus({ preventScroll: true }); // whoever goes by keyboard stays where they were
   }
 
+  // What stays in sight above the list does not cover the row that is picked.
+  const above = new ResizeObserver(([{ target }]) => {
+    el.style.setProperty("--wb-above", `${target.offsetHeight}px`);
+    table.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+  });
+
   function mark() {
+    if (el.previousElementSibling) above.observe(el.previousElementSibling);
     const [picked, marked] = [model.get("picked"), new Set(model.get("marked"))];
     table.setAttribute("aria-label", model.get("label"));
     [...table.tBodies[0].rows].forEach((row, number) => {
@@ -59,7 +66,10 @@ function render({ model, el }) {
   model.on("change:rows change:heads change:numbers", fill);
   model.on("change:picked change:marked change:label", mark);
   fill();
-  return () => model.off(null, null);
+  return () => {
+    above.disconnect();
+    model.off(null, null);
+  };
 }
 
 export default heard({ render });

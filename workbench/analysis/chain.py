@@ -397,7 +397,7 @@ class _Question:
         says = f"{self._about} would {'be done' if job_at.state == 'finished' else does}"
         if slot.has(self._about) or (self._job and not was):
             return says
-        return f"{says}, and {slot.unit or 'nobody'} would have {slot.gpu}"
+        return f"{says}, and {slot.unit or 'nobody'} would have {slot.gpu} ({slot.accelerator})"
 
     def _with(self, statement: SolvedStatement, row: str, by: float) -> SlotAtTime | None:
         """The GPU if, from the decision on, a row is relaxed, and all else stays as near as it can.

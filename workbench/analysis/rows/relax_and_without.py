@@ -92,10 +92,8 @@ class RowChange:
             return f"{none} (before: {_number(self.before)})."
         if not self.changes:
             return f"{self.aim} stays {_number(self.before)}."
-        more = "more" if self.after > self.before else "less"
         better = "better" if (self.after > self.before) == (self.sense == "max") else "worse"
-        by = _number(abs(self.after - self.before))
-        return f"{self.aim} is {_number(self.after)} in place of {_number(self.before)}, {by} {more} ({better})."
+        return f"{self.aim} goes from {_number(self.before)} to {_number(self.after)}, which is {better}."
 
     def _others(self) -> list[str]:
         if not self.moved:

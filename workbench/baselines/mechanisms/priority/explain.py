@@ -127,7 +127,7 @@ def _reasoned(
         what = "rounds had there" if _by_rounds(job_at) else "part of the time received"
         facts.append(Fact(what, received))
     limits = _limits(job_at, shares, taken)
-    sentences = [_shares_in_words(job_at, shares, block), _rule(job_at)]
+    sentences = [_shares_in_words(job_at, shares, block), *_why_slower(job_at, shares, taken), _rule(job_at)]
     if limits:
         sentences.append(f"Limits that the shares meet: {'; '.join(limits)}.")
     if not shares and job_at.state == "waiting":
@@ -193,6 +193,20 @@ def _shares_in_words(job_at: JobAtTime, shares: Mapping[str, float], block: pd.D
     if _older(job_at, block):
         return f"It has no share of time yet: the shares in force, of {_clock(block)}, are from before it came."
     return "The policy gives it no share of time."
+
+
+def _why_slower(job_at: JobAtTime, shares: Mapping[str, float], taken: Mapping[str, float]) -> list[str]:
+    """Why a job has time of a type on which it is slower: all of the faster ones is given out."""
+    speeds, had = job_at.usable, [kind for kind, share in shares.items() if share > FULL]
+    best = max(speeds.values(), default=0.0)
+    faster = [kind for kind, speed in speeds.items() if _same(speed, best) and kind in taken]
+    slower = [kind for kind in had if speeds.get(kind, best) < best and not _same(speeds[kind], best)]
+    if not slower or not faster or any(taken[kind] < job_at.up[kind] * (1 - FULL) for kind in faster):
+        return []
+    return [
+        f"Why time on {listed(slower)}, where it is slower: what it gets is speed times share of time, added up over "
+        f"types, and all time on {listed(faster)} is given out."
+    ]
 
 
 def _older(job_at: JobAtTime, block: pd.DataFrame) -> bool:
