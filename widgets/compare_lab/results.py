@@ -199,13 +199,14 @@ class CompareResults:
 
     def _stack_up(self, outcomes: Outcomes) -> None:
         """A place for each Gantt, in the order of the list, whichever run ends first."""
-        for label in outcomes.labels:
+        for place, label in enumerate(outcomes.labels):
             if label not in self._gantts:
                 page = self._gantts[label] = ChartPage(
                     f"Gantt of {label}", f"gantt-{re.sub(r'[^a-z0-9]+', '-', label)}"
                 )
                 page.view.on_job(self.select)
-        self._stack.children = [self._gantts[label].box for label in outcomes.labels]
+            self._gantts[label].box.layout.order = str(place)
+        self._stack.children = [page.box for page in self._gantts.values()]
 
     def _follow(self) -> None:
         """A Gantt for each run with the seed that is shown, and playback over the rounds of all."""
@@ -225,7 +226,6 @@ class CompareResults:
         wanted = (self._version, self._by.value, self._own_axes.value)
         if not self._runs() or self._setting_up or self._drawn.get(name) == wanted:
             return
-        self._drawn[name] = wanted
         draw = {
             "Schedule": self._draw_gantts,
             "Why": self._difference.draw,
@@ -234,6 +234,7 @@ class CompareResults:
         }.get(name)
         if draw is not None:
             draw()
+        self._drawn[name] = wanted
 
     def _show_tools(self) -> None:
         """Numbers and export below each Gantt, or more of them in sight."""
@@ -250,7 +251,6 @@ class CompareResults:
             if self._drawn_gantts.get(label) == wanted:
                 keyed |= self._keys[label]
                 continue
-            self._drawn_gantts[label] = wanted
             drawing = charts.gantt(
                 run.timeline,
                 run.jobs,
@@ -266,6 +266,7 @@ class CompareResults:
             self._keys[label] = frozenset(drawing.data["key"]["text"])
             keyed |= self._keys[label]
             self._gantts[label].show(drawing, self._selected)
+            self._drawn_gantts[label] = wanted
         self._show_job()
 
     def _draw_charts(self) -> None:
