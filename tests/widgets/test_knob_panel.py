@@ -45,8 +45,8 @@ def some_values(knob: Knob) -> list[Value]:
 def test_defaults_are_shown_and_read_back(scheduler: Scheduler) -> None:
     made, changes = panel(scheduler)
     assert made.values() == scheduler.settle({}) and changes == []
-    shown = len(made.main.children) + len(made.rest.children)
-    assert shown == max(len(scheduler.knobs), len(made.main.children) + 1)
+    assert {*made.main.children, *made.rest.children} - {made._none} == {c.box for c in made._controls.values()}
+    assert (made._none.layout.display is None) == (len(made.main.children) == len(scheduler.knobs))
 
 
 @every
@@ -164,9 +164,12 @@ def test_a_preset_sets_the_others() -> None:
     assert changes == [1] and made.values() == scheduler.settle({"preset": name})
 
 
-def test_controls_of_the_scheduler_before_are_closed() -> None:
+def test_controls_of_schedulers_before_stay_out_of_sight_and_are_used_again() -> None:
     first, second = schedulers()[:2]
     made, _ = panel(first)
+    made.show(second)
+    in_sight = {child for box in (made.main, made.rest) for child in box.children if child.layout.display is None}
+    assert in_sight - {made._none} == {control.box for control in made._controls.values()}
     kept = len(widget._instances)
     for _ in range(5):
         made.show(second)

@@ -72,24 +72,27 @@ class KnobPanel:
         self._none = w.HTML("<p class='wb-note'>No further knobs.</p>")
         self._changed = changed
         self._controls: dict[str, Control] = {}
+        self._made: dict[int, tuple[Knobbed, dict[str, Control]]] = {}
         self._quiet = False
+        self.rest.children = [self._none]
 
     def show(self, scheduler: Knobbed, given: Mapping[str, Any] | None = None) -> None:
         """Offer a scheduler's knobs, set as given, the others to their defaults."""
         values = scheduler.settle(given or {})
         if scheduler is not self.scheduler:
             self.scheduler = scheduler
-            old, self._controls = (
-                self._controls,
-                {knob.name: Control(knob, self._on_change) for knob in self._in_sight(scheduler)},
-            )
-            main = [control.box for control in self._controls.values() if control.main]
-            self.main.children = main
-            self.rest.children = [c.box for c in self._controls.values() if not c.main] or [self._none]
             for control in self._controls.values():
+                control.box.layout.display = "none"  # it stays in the page: see `OneOf`
+            if id(scheduler) not in self._made:
+                made = {knob.name: Control(knob, self._on_change) for knob in self._in_sight(scheduler)}
+                self._made[id(scheduler)] = scheduler, made
+                self.main.children += tuple(control.box for control in made.values() if control.main)
+                self.rest.children += tuple(control.box for control in made.values() if not control.main)
+            self._controls = self._made[id(scheduler)][1]
+            for control in self._controls.values():
+                control.box.layout.display = None
                 control.live(self._live)
-            for control in old.values():
-                control.close()
+            self._none.layout.display = None if all(control.main for control in self._controls.values()) else "none"
         self.set(values)
 
     def live(self, live: bool) -> None:
@@ -242,14 +245,6 @@ class Control:
             return False
         self._error.value = ""
         return True
-
-    def close(self) -> None:
-        """Take its widgets off the page and out of the kernel."""
-        for widget in (self.widget, self.slider, self._error, self.box):
-            if widget is not None:
-                for part in (getattr(widget, "style", None), widget.layout, widget):
-                    if isinstance(part, w.Widget):
-                        part.close()
 
 
 def _control(knob: Knob) -> Any:

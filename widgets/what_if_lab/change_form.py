@@ -10,6 +10,7 @@ import ipywidgets as w
 from widgets.editors.knob_panel import Control
 from widgets.editors.scheduler_choice import short_titles
 from widgets.editors.setting_history import QuietControls
+from widgets.parts.one_of import OneOf
 from workbench.analysis.whatif import (
     Change,
     DensityTo,
@@ -61,7 +62,8 @@ class ChangeForm:
         self.policy = _field(w.Dropdown, "Scheduler", "Which takes the place of today's", options=short_titles())
         self.with_knobs = _field(w.Text, "With knobs", "Those that differ from its defaults: round_s=720", value="")
         self.knob_name = _field(w.Dropdown, "Knob", "Of today's scheduler", options=[""])
-        self.knob_box = w.VBox()
+        self.knob_box, self._no_knob = OneOf(), w.Box()
+        self._controls: dict[tuple[str, str], Control] = {}
         self.restart = _field(w.Text, "Restart costs", "Seconds, or as 2 min", value="1 min")
         self.load = _field(w.FloatText, "Times as fast", "Every arrival is divided by it", value=1.25, step=0.05)
         self.density = _field(w.FloatText, "Jobs (%)", "Above 0, at most 200", value=120.0, step=10.0)
@@ -74,7 +76,7 @@ class ChangeForm:
             kind.kind: _field(w.Text, label, f"As {kind.example}", value="", placeholder=kind.example)
             for kind, label in ((NodesWithout, "Gone"), (OutageOf, "Down"), (SiteSettingTo, "Set"))
         }
-        self._parts = {
+        parts_of: dict[str, list[w.Widget]] = {
             **{kind: [text] for kind, text in self._texts.items()},
             NodesBy.kind: [self.type, self.count, self.gpus],
             SchedulerTo.kind: [self.policy, self.with_knobs],
@@ -84,10 +86,10 @@ class ChangeForm:
             DensityTo.kind: [self.density],
             FaultsTo.kind: [self.mtbf, self.mttr, self.outages],
         }
-        self._rows = w.VBox()
+        self._rows, self._boxes = OneOf(), {kind: w.VBox(parts) for kind, parts in parts_of.items()}
         self.box = w.VBox([self.kind, self._rows])
         self.type.observe(lambda _: self._on_type(), "value")  # before what is set is told
-        for parts in self._parts.values():
+        for parts in parts_of.values():
             for part in parts:
                 if part is not self.knob_box:
                     part.observe(lambda _: self._tell(), "value")
@@ -143,7 +145,7 @@ class ChangeForm:
     def show(self, change: Change) -> None:
         """Put a change into the controls; raises InputError for one that they cannot show."""
         with self._quiet():
-            if change.kind in self._parts:
+            if change.kind in self._boxes:
                 self.kind.value = change.kind
             if isinstance(change, NodesBy):
                 self.type.value, self.count.value = change.accelerator, change.count
@@ -177,14 +179,15 @@ class ChangeForm:
 
     def _show_knob(self) -> None:
         """The control of the knob that is chosen, set to what it is today."""
-        old, name = self._knob, str(self.knob_name.value or "")
+        name = str(self.knob_name.value or "")
         knob = next((knob for knob in find_scheduler(self._knob_of).knobs if knob.name == name), None)
-        self._knob = None if knob is None else Control(knob, lambda _: self._tell())
-        if self._knob is not None and name in (today := self._knobs_today()):
-            self._knob.set(today[name])
-        self.knob_box.children = [] if self._knob is None else [self._knob.box]
-        if old is not None:
-            old.close()
+        key = self._knob_of, name
+        if knob is not None and key not in self._controls:
+            self._controls[key] = Control(knob, lambda _: self._tell())
+        self._knob = self._controls.get(key)
+        if knob is not None and self._knob is not None:
+            self._knob.set(self._knobs_today().get(name, knob.default))
+        self.knob_box.show(self._no_knob if self._knob is None else self._knob.box)
 
     def _on_type(self) -> None:
         """A new node has as many GPUs as the first one of the type."""
@@ -202,7 +205,7 @@ class ChangeForm:
         self._lay_out()
 
     def _lay_out(self) -> None:
-        self._rows.children = self._parts[str(self.kind.value)]
+        self._rows.show(self._boxes[str(self.kind.value)])
         self._tell()
 
     def _tell(self) -> None:
