@@ -94,6 +94,11 @@ ANSWERED = """async given => {{
     late.catch(() => null); // afterwards it is no error of the page
     return Promise.race([typeof asked === "function" ? asked(given) : asked, late]);
 }}"""
+# Has the page tell of what went wrong in its kernel outside cells, which nobody sees otherwise.
+LISTEN = """() => window.jupyterapp.shell.currentWidget.sessionContext.iopubMessage.connect((_, {header, content}) => {
+    if (header.msg_type === "stream" && content.text.includes("Traceback")) console.error("kernel:", content.text);
+})"""
+ABOUT_CHARTS = (PROJECT / "tests" / "about_charts.js").read_text(encoding="utf-8")
 # Whether a chart has drawn rows of data, and its canvas has pixels of several colours.
 DRAWN = """selector => {
     const chart = document.querySelector(selector), canvas = chart?.querySelector("canvas");
@@ -390,6 +395,7 @@ def open_notebook(page: Page, server: Server, path: str) -> None:
         page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
         comes_true(page, IDLE)
         page.evaluate("window.jupyterapp.shell.collapseLeft()")
+        page.evaluate(LISTEN)
     else:
         page.wait_for_selector("#rendered_cells", state="visible")
         comes_true(page, f"!document.querySelector('{TO_COME}')")
@@ -480,8 +486,11 @@ def see_chart(page: Page, chart: str, view: str, label: str) -> None:
     lists = page.locator(".wb-chart-which:visible")
     lists.locator("option").get_by_text(chart, exact=True).wait_for(state="attached")  # a new run has a list of its own
     lists.locator("select").select_option(label=chart)
-    page.locator(f".wb-view-{view}").wait_for()
-    drawn(page, view, label)
+    try:
+        page.locator(f".wb-view-{view}").wait_for()
+        drawn(page, view, label)
+    except (PlaywrightTimeout, AssertionError) as late:
+        raise AssertionError(f"{chart} is not seen; {answered(page, ABOUT_CHARTS)}") from late
     page.locator(f".wb-view-{view} canvas").scroll_into_view_if_needed()
 
 

@@ -77,7 +77,7 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     page.mouse.down()
     page.mouse.move(box["x"] - 30, box["y"] + box["height"] / 2, steps=4)
     wait_for_text(
-        page, ".wb-rows", "In this decision: With .no more GPUs .* .capacity.v100.. <= .* of 2: .*worst_job. is"
+        page, ".wb-rows", "In this decision: With .no more GPUs .* .capacity.v100.. <= .* of 2: .*worst_job. goes from"
     )
     wait_for_text(page, ".wb-gains", "pays?; on average")
     page.mouse.up()
