@@ -14,11 +14,14 @@ _views = [each for each in _made.values() if type(each).__name__ == "VegaView"]
 _told = [(each.options, each.value, each.layout.display) for each in _lists]
 _told += [(each._dom_classes, len(each._spec), each.error) for each in _views]`;
   const kernel = window.jupyterapp?.shell.currentWidget.sessionContext.session.kernel;
-  const reply = await kernel?.requestExecute({ code, silent: true, user_expressions: { told: "_told" } }).done;
-  const frame = await new Promise((resolve) => {
-    requestAnimationFrame(() => resolve("drawn"));
-    setTimeout(resolve, 3000, "none within 3 s");
-  });
+  const within = (ms, asked) => Promise.race([asked, new Promise((resolve) => setTimeout(resolve, ms, `none in ${ms} ms`))]);
+  const asked = kernel?.requestExecute({ code, silent: true, user_expressions: { told: "_told" } });
+  const reply = await within(10_000, asked?.done);
+  if (typeof reply === "string") {
+    await kernel.interrupt(); // it says where it was
+    await within(3000, asked.done);
+  }
+  const frame = await within(3000, new Promise((resolve) => requestAnimationFrame(() => resolve("drawn"))));
   const lists = [...document.querySelectorAll(".wb-chart-which select")];
   const charts = [...document.querySelectorAll(".wb-page-charts .wb-chart")];
   return JSON.stringify({
@@ -26,6 +29,7 @@ _told += [(each._dom_classes, len(each._spec), each.error) for each in _views]`;
     lists: lists.map((list) => `${list.value}, ${near(list)}`),
     charts: charts.map((chart) => [{ ...chart.dataset }, ...chain(chart)]),
     frame: `${frame}${document.hidden ? ", in the background" : ""}`,
-    kernel: reply?.content.user_expressions?.told?.data?.["text/plain"] ?? reply?.content,
+    kernel: reply?.content?.user_expressions?.told?.data?.["text/plain"] ?? reply?.content ?? reply,
+    wrong: window.wrongInKernel,
   }, null, 1);
 }

@@ -96,7 +96,9 @@ ANSWERED = """async given => {{
 }}"""
 # Has the page tell of what went wrong in its kernel outside cells, which nobody sees otherwise.
 LISTEN = """() => window.jupyterapp.shell.currentWidget.sessionContext.iopubMessage.connect((_, {header, content}) => {
-    if (header.msg_type === "stream" && content.text.includes("Traceback")) console.error("kernel:", content.text);
+    if (header.msg_type !== "stream" || !content.text.includes("Traceback")) return;
+    (window.wrongInKernel ??= []).push(content.text);
+    console.error("kernel:", content.text);
 })"""
 ABOUT_CHARTS = (PROJECT / "tests" / "about_charts.js").read_text(encoding="utf-8")
 # Whether a chart has drawn rows of data, and its canvas has pixels of several colours.
