@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 GANTT_PX = 240.0
 """Most height of one Gantt: several are to be seen at once."""
+NOTHING = "Nothing is compared yet: Compare runs each scheduler of the list, and what they do stands here."
 VARY = (
     "Runs each (in Set-up) says how many runs every scheduler makes, and what they differ in; a point is their mean, "
     "with its spread."
@@ -168,12 +169,11 @@ class CompareResults:
         for box in (self._played, self._difference.box, self._charts):
             box.layout.display = None if there else "none"
         self._trade_off.box.layout.display = None if self._found is not None else "none"
-        if there or self._outcomes is None:
-            self._none.value = ""  # before the first comparison the status says what to press
-        else:
+        said = "" if there else NOTHING
+        if not there and self._outcomes is not None:
             self._job.value = ""
-            which = self._titled("No run to show yet")
-            self._none.value = f"<p class='wb-note'>{which}; the page Measures says how each scheduler stands.</p>"
+            said = f"{self._titled('No run to show yet')}; the page Measures says how each scheduler stands."
+        self._none.value = f"<p class='wb-note'>{said}</p>" if said else ""
 
     def _runs(self) -> dict[str, Run]:
         return {} if self._outcomes is None else self._outcomes.runs_of(int(self._seed.value))
