@@ -543,7 +543,8 @@ class Results:
             return
         jobs = self._run.jobs
         row = next(iter(jobs[jobs["job"] == self._selected].to_dict("records")))
-        most = max(next(job.gpu_choices for job in self._run.scenario.jobs if job.name == self._selected) or (0,))
+        spec = next(job for job in self._run.scenario.jobs if job.name == self._selected)
+        most = max(spec.gpu_choices or (0,))
         unfinished = pd.isna(row["finish_s"])
         took = "not finished" if unfinished else f"took {clock(row['finish_s'] - row['arrival_s'])}"
         facts = [
