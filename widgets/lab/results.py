@@ -577,6 +577,8 @@ class Results:
         frame = frame.drop(columns=[name for name in frame if len(frame) and (frame[name].astype(str) == "").all()])
         times = [name for name in times if name in frame]
         frame = frame.assign(**{name: [clock(each) for each in frame[name]] for name in times})
+        if "model" in frame:  # last: it is wide, and what it would push aside is asked for more
+            frame = frame.drop(columns="model").assign(model=frame["model"])
         text = html_table(frame.rename(columns=heads), meanings, lit=lit)
         self._table.value = f"<p class='wb-note'>{html.escape(note)}</p>" + text
 

@@ -40,7 +40,8 @@ STEPS = 20
 number of the model. The field beside it takes any number."""
 MORE = 4
 """To what more than a whole number its slider goes, at least."""
-PICK = "Pick a row: what it is about lights up; its right side or a number in it can be dragged, or it is switched off."
+PICK = "Pick a row to see what it is about and to change it"
+PICKED = "What a picked row is about lights up; its right side or a number in it can be dragged, or it is switched off."
 MOVES = " What moves: "
 """Where a text of a change begins to say which variables do: folded, so that the rest is seen at once."""
 STAYS = "The rows below have the numbers of the decision as it was."
@@ -539,12 +540,13 @@ def _head(table: pd.DataFrame, run: Run, at_s: float, job: str | None, weights: 
     about, (made_s, until_s) = table.attrs, _in_force(table, run)
     when, at, until = (format_duration(time_s, parts=2) for time_s in (made_s, at_s, until_s))
     holds = f"still holds at {at}, until {until}" if made_s < at_s < until_s else f"in force until {until}"
-    marked = f" {'' if job is None else f'Marked: the rows of {job}. '}{ANOTHER}"
+    marked = "" if job is None else f"; marked: the rows of {job}"
     weighed = f" A job's weight is a number in its row {weights}." if weights else ""
     objective = f"{short_number(float(about['objective']))} {about['unit'].removeprefix('1')}".strip()
     what = titled(f"{about['formulation']}, objective {objective}", about["formulation"])
     said = html.escape(f"Rows with numbers, decided at {when}, {holds} ({what})")
-    return f"<h4>{said}</h4><p class='wb-note'>{html.escape(f'{PICK}{weighed} {READ}{marked}')}</p>"
+    more = html.escape(f"{PICKED}{weighed} {READ} {ANOTHER}")
+    return f"<h4>{said}</h4><details><summary>{html.escape(PICK + marked)}</summary><p>{more}</p></details>"
 
 
 def _in_force(table: pd.DataFrame, run: Run) -> tuple[float, float]:
