@@ -108,8 +108,9 @@ least = policies.best()
 assert not least.loc["max_min_fairness", ["mean_jct_s", "makespan_s", "cost_usd", "slo_violations"]].any()
 assert abs(mine.objective - result.objective) < 1e-6  # until the model is changed
 assert stays("my_fairness", scenario) == {"time", "workers_of", "no_better", "cap"}  # the same rows
-told = [level.judged(answer, 6) for answer in (0.74, 0.7407, 0.741, 0.6, 2 / 3)]
-assert [right for right, _ in told] == [False, True, True, False, False] and "Nearly" in told[0][1]
+told = [level.judged(answer, 6) for answer in (0.74, 0.7407, 0.741, 0.6, 2 / 3, 0.8)]
+assert [right for right, _ in told] == [False, True, True, False, False, False]
+assert "Nearly" in told[0][1] and "ruler" in told[-1][1] and abs(2 / 3 - capped.answer()) > capped.within
 """,
     "02_hadar": """
 assert fewest.guess("6") and tight.guess("1, 0, 0, 0") and lowest.guess("Gavel, shortest") and broken.guess(1000)
@@ -269,7 +270,8 @@ assert by_type[["dual", "one_more"]].idxmax().tolist() == ["v100"] * 2
 assert by_type[["dual_per_usd", "one_more_per_usd"]].idxmax().tolist() == ["k80"] * 2
 ends_h = bought["last job ends (h)"].tolist()
 assert ends_h[1] < ends_h[2] < ends_h[0] and set(bought.index[1:]) == {"2 V100, 1 K80", "1 V100, 2 K80"}
-assert jobs[0]["moves"].sum() == 0 and srtf_h < 0.4 * fifo_h  # first in, first out leaves a job where it began
+assert jobs[0][["moves", "preemptions"]].to_numpy().sum() == 0  # first in, first out leaves a job where it began
+assert 0 < stopped < moved and srtf_h < 0.4 * fifo_h
 ran_s = [each["finish_s"] - each["arrival_s"] - each["waited_s"] for each in jobs]
 gained = (jobs[0]["waited_s"].mean() - jobs[1]["waited_s"].mean(), ran_s[0].mean() - ran_s[1].mean())
 assert gained[1] > 4 * gained[0] > 0 and 2 * waits < fell and 2 * fell > later.sum() == 63
@@ -326,6 +328,7 @@ begins = [360 * n for n in range(int(wait["finish_s"] // 360)) if not (
     (spells["job"] == "plain") & (spells["start_s"] <= 360 * n + 10) & (spells["end_s"] > 360 * n + 10)).any()]
 used = [((spells["start_s"] <= at + 10) & (spells["end_s"] > at + 10)).sum() for at in begins]
 assert len(begins) == 15 and sum(gpus < 8 for gpus in used) == 7  # another's turn, or too few of a type
+assert 0.5 < share < 0.55 and 1.1 < had_h < 1.3 and not readers.judged([*papers[:1], "hadar", "hare"], "weight")[0]
 moves = runs["hadar"].jobs.set_index("job")["moves"]
 assert set(moves.index[moves > 0]) == {"elastic", "soft", "late"} and moves.sum() == 4
 fastest = max(row.steps_per_s for row in scenario.throughputs if (row.model, row.gpus) == (scenario.jobs[0].model, 4))
