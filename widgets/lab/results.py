@@ -550,7 +550,7 @@ class Results:
         facts = [
             *filter(None, [here]),
             str(row["model"]),
-            counted(row["gpus"], "GPU") + (f", elastic up to {most}" if most > row["gpus"] else ""),
+            counted(row["gpus"], "GPU") + (f" (elastic: may have {most})" if most > row["gpus"] else ""),
             f"arrived at {clock(row['arrival_s'])}",
             took,
         ]
