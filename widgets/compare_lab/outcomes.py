@@ -62,6 +62,11 @@ class Outcomes:
         self.failures: dict[int, WorkbenchError] = {}
 
     @property
+    def waits(self) -> bool:
+        """Whether a case is still to come."""
+        return not self.over and len(self.runs) + len(self.failures) < len(self.cases)
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """The schedulers' labels, in order."""
         return tuple(dict.fromkeys(case.label for case in self.cases))

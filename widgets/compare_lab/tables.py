@@ -22,6 +22,7 @@ from workbench.analysis.metrics.confidence import LEVEL
 from workbench.analysis.metrics.declared import MAIN
 from workbench.analysis.metrics.summary import shown, with_known
 from workbench.analysis.whatif.words import amount
+from workbench.base.errors import counted
 from workbench.base.labels import listed, unit_beside, with_unit
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
@@ -63,7 +64,7 @@ def measures_table(outcomes: Outcomes, found: Comparison | None, against: str | 
         heads = [_measure(name, scale.unit) for name, scale in zip(names, scales, strict=True)]
         for label in means.index:
             columns[label] = [
-                _cell(float(means[name][label]), beside, bool(best[name][label]), name, scale)
+                _cell(float(means[name][label]), beside, bool(best[name][label]) and not outcomes.waits, name, scale)
                 for name, scale in zip(names, scales, strict=True)
                 for beside in [_beside(float(spread[name][label]) / scale.per, pairs.get((str(label), name), ""))]
             ]
@@ -87,7 +88,12 @@ BEST = ("mean_jct_s", "makespan_s", "max_finish_time_fairness", "weighted_miss_r
 
 
 def best_line(outcomes: Outcomes, found: Comparison | None) -> str:
-    """Who is best in what, on the mean of the seeds, in one line, as HTML; empty for one scheduler."""
+    """Who is best in what, on the mean of the seeds, in one line, as HTML; empty for one scheduler. While runs are to come
+    only how many there are: who is best of them may not be the best of all.
+    """
+    far = f"{len(outcomes.runs)} of {counted(len(outcomes.cases), 'run')}"
+    if outcomes.waits:
+        return f"<p>{far} so far.</p>" if outcomes.runs else ""
     names = [name for name in BEST if name in measures_shown(found)]
     if found is None or not names or len(found.labels) < 2:
         return ""
@@ -100,7 +106,8 @@ def best_line(outcomes: Outcomes, found: Comparison | None) -> str:
             titles = html.escape(listed(map(outcomes.titled, mine)))
             way = "highest" if metric(name).better == "higher" else "lowest"
             parts.append(f"{html.escape(metric(name).label)} is {way} with <b>{titles}</b> ({value})")
-    return f"<p>{'; '.join(parts)}. The page Measures has all.</p>" if parts else ""
+    of = "" if len(outcomes.runs) == len(outcomes.cases) else f"Of {far}: "
+    return f"<p>{of}{'; '.join(parts)}. The page Measures has all.</p>" if parts else ""
 
 
 class _Scale(NamedTuple):

@@ -170,13 +170,18 @@ class ExplainPage:
                 self._answer.value = self._why(run, about, at_s)
                 self._shown = wanted
                 self._otherwise.forget()
-                self._otherwise.offer(bool(self._job_at(at_s)))
+                self._offer(self._job_at(at_s), at_s)
                 self._try_rows()
         except (ValueError, InputError) as error:
             expected = error.expected if isinstance(error, InputError) else f"{EXPECTED}: {error}"
             self._said.tone, self._said.text = "bad", f"Expected {expected}"
         else:
             self._said.tone, self._said.text = "note", self._moved
+
+    def _offer(self, job: str, at_s: float) -> None:
+        """Offer the questions that a job has at a time; empty: there is none to ask about."""
+        waits = bool(job) and self._run is not None and JobAtTime(self._run, job, at_s).state == "waiting"
+        self._otherwise.offer(bool(job), waits)
 
     def _why(self, run: Run, about: About, at_s: float) -> str:
         if isinstance(about, str):
@@ -377,10 +382,10 @@ class OtherwiseRow:
         self._kind.options = kinds
         self._kind.value = before if before in kinds else kinds[0]
 
-    def offer(self, there: bool) -> None:
-        """Offer the questions, or not: there is no job to ask about."""
+    def offer(self, there: bool, waits: bool) -> None:
+        """Offer the questions, or not: there is no job to ask about; what would make it run, only of one that waits."""
         for each in (*self.asks, self.told, self.again):
-            each.layout.display = None if there else "none"
+            each.layout.display = None if there and (waits or each is not self._now) else "none"
 
     def forget(self) -> None:
         """Another job, time or run is looked at: stop, and show no answer."""

@@ -18,6 +18,7 @@ from widgets.lab.before_after import BeforeAfter
 from widgets.lab.explain_page import ExplainPage
 from widgets.lab.lit import Lit
 from widgets.lab.trials import Trials
+from widgets.lab.words import held
 from widgets.parts.chart_page import ROWS_SHOWN, ChartPage
 from widgets.parts.html_table import html_table
 from widgets.parts.one_of import OneOf
@@ -331,7 +332,7 @@ class Results:
         gpu = drawings().gpu_at(self._run, picked["y"]) if self._by.value == "By GPU" else ""
         here = SlotAtTime(self._run, gpu, at_s).now if gpu else None
         self.select(job or (str(here["job"]) or None if here is not None else None))  # a line may stand on the bar
-        self._show_job(_held(here) if here is not None else "")
+        self._show_job(held(self._run, gpu, at_s) if here is not None else "")
         job = self._selected or ""
         self.explained.look_at(job, gpu, at_s)
         if gpu and not job:
@@ -550,12 +551,12 @@ class Results:
         facts = [
             *filter(None, [here]),
             str(row["model"]),
-            counted(row["gpus"], "GPU") + (f" (elastic: may have {most})" if most > row["gpus"] else ""),
+            "asks for " + counted(row["gpus"], "GPU") + (f" (elastic: may have {most})" if most > row["gpus"] else ""),
             f"arrived at {clock(row['arrival_s'])}",
             took,
         ]
         facts += [f"without GPUs for {clock(row['waited_s'])}", f"lost its GPUs {counted(row['preemptions'], 'time')}"]
-        facts += [f"moved {counted(row['moves'], 'time')}"]
+        facts += [f"moved without a pause {counted(row['moves'], 'time')}"]
         self._job.value = f"<p><b>{html.escape(self._selected)}</b>: {html.escape(', '.join(facts))}.</p>"
 
     def _show_table(self) -> None:
@@ -588,8 +589,3 @@ def drawings() -> ModuleType:
     with quick_imports():
         from widgets.lab import drawings as found
     return found
-
-
-def _held(interval: Mapping[str, Any]) -> str:
-    where = f"{interval['node']}/{interval['slot']} ({interval['accelerator']})"
-    return f"{where} from {clock(interval['start_s'])} to {clock(interval['end_s'])}"

@@ -10,11 +10,13 @@ from typing import Any
 from workbench.analysis.metrics.rounds import who_decided
 from workbench.base.errors import counted
 from workbench.base.rounding import short_number
+from workbench.base.units import clock
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.session.read_and_ignored import ignored
 from workbench.session.registry import find_scheduler, formulations
 from workbench.simulation.run import Run
+from workbench.simulation.slot_at_time import SlotAtTime
 
 WORSE = {"optimal": 0, "feasible": 1, "time_limit": 3}
 """How far a solution's status is from the best; 2: any other, of an own scheduler."""
@@ -127,3 +129,16 @@ def first_cost(tried: Mapping[str, Any]) -> str:
 def _seconds(seconds: float) -> str:
     """To a hundredth at most, as nobody reads a wall time closer: the status is one line."""
     return f"{seconds:.2f} s" if seconds < 10 else f"{short_number(seconds)} s"
+
+
+def held(run: Run, gpu: str, at_s: float) -> str:
+    """Who holds a GPU then, with the restart before it."""
+    slot = SlotAtTime(run, gpu, at_s)
+    now = slot.now
+    assert now is not None
+    before = SlotAtTime(run, gpu, math.nextafter(now["start_s"], 0.0)).now if now["start_s"] > 0 else None
+    restarts = before is not None and before["kind"] in ("restart", "switch") and before["unit"] == now["unit"]
+    start_s = before["start_s"] if before is not None and restarts else now["start_s"]
+    until = f" ({before['kind']} until {clock(now['start_s'])})" if before is not None and restarts else ""
+    many = f", one of {now['gpus']} GPUs," if now["gpus"] > 1 else ""
+    return f"{gpu} ({slot.accelerator}){many} from {clock(start_s)}{until} to {clock(now['end_s'])}"

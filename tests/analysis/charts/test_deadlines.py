@@ -65,7 +65,7 @@ def test_of_a_run_deadlines_are_met_missed_later_or_still_to_come() -> None:
         "never": ["deadline missed", "not reached yet", "not reached yet"],
         "out": ["deadline missed"] * 3,
     }
-    assert table.texts["Reward"] == ["100", "50", "", "missed"]
+    assert table.texts["Reward"] == ["100", "50", "", "none"]
     assert table.deadlines["at"].tolist()[:3] == [110.0, 210.0, 310.0], "deadlines count from the arrival"
 
 

@@ -113,7 +113,11 @@ def test_runs_appear_as_they_end_and_are_those_of_compare(waiter: Waiter) -> Non
     waiter.end(1)
     assert lab.status.startswith("Comparing: 1 of 3 runs") and len(in_sight(lab)) == 1
     assert "waiting" in lab._results._measures.value
-    waiter.end(0, 2, done=True)
+    waiter.end(0)
+    page = lab._results
+    page.refresh()
+    assert page._best.value == "<p>2 of 3 runs so far.</p>" and "aria-label='best'" not in page._measures.value
+    waiter.end(2, done=True)
     assert lab.state == "done" and lab.status.startswith("Done: 3 schedulers, 3 runs")
     expected = workbench.compare("preset:start_here", THREE)
     assert lab.comparison.runs == expected.runs and lab.comparison.cases == expected.cases

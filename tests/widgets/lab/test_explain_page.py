@@ -178,6 +178,7 @@ def test_why_not_on_faster_gpus_and_what_would_make_it_run_now(work: Waiter, mon
         "game is not on v100, 2 times as fast for it: it had had nothing of its share of k80 since 30 min, when shares"
         in said
     )
+    assert page._otherwise._now.layout.display == "none", "it runs"
     assert said.startswith("<h4>Why not on faster GPUs?</h4><p>At 45 min game is not on v100")
     assert "With all as it was before the decision of 30 min, which computes shares of time anew, no weight" in said
     assert said.endswith("would bring game there.</p><p>" + explain_page.IN_ALL + "</p>"), "as the page Model shows"
@@ -187,6 +188,7 @@ def test_why_not_on_faster_gpus_and_what_would_make_it_run_now(work: Waiter, mon
     assert "faster" not in said, "the former answer is gone"
     page._job.value = "vision"
     page._at.value = "45 min"
+    assert page._otherwise._now.layout.display is None
     page._otherwise._now.click()
     assert "with a weight of 1.97 in place of 1" in page._otherwise._answer.value
 

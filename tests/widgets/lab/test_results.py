@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 import widgets
+import workbench
 from tests.widgets.lab.support import Waiter, jobs, look_at
 from widgets import GavelLab, HadarLab
 from widgets.lab.results import CHARTS, PICTURE
+from widgets.lab.words import held
 from workbench.base.units import format_duration
 
 LABS = {
@@ -215,3 +217,11 @@ def test_received_of_one_job_is_a_part_of_received_of_all(work: Waiter) -> None:
     results.select(job)
     part = whole[whole["unit"] == job].reset_index(drop=True)
     assert len(part) and page.drawing.table.equals(part)
+
+
+def test_a_bar_is_told_with_its_restart_and_what_the_job_holds_there() -> None:
+    """Hops gives speech one GPU at first, and after a pause two, of which the bar is one."""
+    run = workbench.simulate("preset:hops_example", "hops")
+    told = "fast-0/1 (rtx3090), one of 2 GPUs, from 15 min (restart until 15 min 10 s) to 20 min 14 s"
+    assert held(run, "fast-0/1", 1060.0) == told
+    assert held(run, "slow-0/1", 500.0) == "slow-0/1 (rtx3090) from 5 min 25 s to 10 min"

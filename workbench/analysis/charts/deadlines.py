@@ -166,7 +166,7 @@ def run_leases(
         values = [float(reward) for _, reward in steps]
         rows += [(job, arrival_s + at, how, value) for at, how, value in zip(by, outcomes, values, strict=True)]
         met = [value for how, value in zip(outcomes, values, strict=True) if how == HIT]
-        worth.append(f"{met[0]:g}" if met else "missed" if over and steps else "")
+        worth.append(f"{met[0]:g}" if met else "none" if over and steps else "")
     texts: dict[str, Sequence[str]] = {"GPUs": [str(count) for count in known["gpus"]]}
     texts[REWARD] = worth
     until = known["finish_s"].fillna(end_s)
