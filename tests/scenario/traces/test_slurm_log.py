@@ -165,6 +165,7 @@ def test_a_log_cut_out_of_a_longer_one_begins_in_mid_life_by_itself(tmp_path: Pa
     }
     assert scenario.jobs[0].steps_done == first
     assert len(scenario.jobs) == len(jobs), "all but the one that ended then, and x"
+    assert [(each.reason, each.count) for each in report.dropped] == [("over before the log begins", 1)]
     whole_scenario, report = read(tmp_path, dump(*whole))
     assert not whole_scenario.running and not any("mid-life" in note for note in report.notes)
 

@@ -38,6 +38,7 @@ from workbench.scenario.traces.synthetic import SCHEDULERS as SCHEDULERS_OF_TYPE
 from workbench.scenario.traces.synthetic import FloatArray, Workload
 from workbench.scenario.traces.trace_file import (
     EPOCH,
+    OUTSIDE,
     TraceCut,
     account,
     in_window,
@@ -54,6 +55,8 @@ ANY = "recorded"
 """The model of jobs that run as recorded on any type; `recorded on T` is that of those that ran on T."""
 NOT_GPUS = ("cpu", "shard")
 """Types on which no job runs that does not name them."""
+BEFORE = "over before the log begins"
+"""Why a row is left out where nobody asked for a window; by a clock that jumped one may stand so."""
 FEW = 20
 """Of arrivals: no rate follows from fewer."""
 SCHEDULERS: tuple[dict[str, Any], ...] = (
@@ -248,7 +251,8 @@ def assemble(
         begin_s = cut_off if cut_off is not None else 0.0 if recorded and first else _first(rows)
     early = [row for row in rows if recorded is not None and row.goes_on(begin_s)]
     lines = {row.line for row in early}
-    later = in_window([row for row in rows if row.line not in lines], begin_s, cut.to_s, drops)
+    before = BEFORE if cut.from_s is None else OUTSIDE
+    later = in_window([row for row in rows if row.line not in lines], begin_s, cut.to_s, drops, before)
     able = list(_fitting([*early, *later], work, drops))
     kept = sampled(able, cut.sample, cut.seed, drops)
     report = account(called, format, kept, drops)

@@ -43,6 +43,7 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _MOMENT = re.compile(r"(199|20\d)\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d", re.ASCII)
 EPOCH = datetime(1990, 1, 1)
 """The first time that `timestamp` reads: an earlier one is a clock that was not set."""
+OUTSIDE = "arrives outside the window"
 
 
 def read_text(path: str | Path, expected: str) -> str:
@@ -260,10 +261,14 @@ def draw_sample(count: int, sample: int | None, seed: int) -> list[int]:
     return sorted(np.random.default_rng(seed).choice(count, size=sample, replace=False).tolist())
 
 
-def in_window(rows: Sequence[Row], from_s: float | None, to_s: float | None, drops: Drops) -> list[Row]:
-    """The rows that arrive from `from_s` (included) to `to_s` (excluded); the others go to `drops`."""
+def in_window(
+    rows: Sequence[Row], from_s: float | None, to_s: float | None, drops: Drops, before: str = OUTSIDE
+) -> list[Row]:
+    """The rows that arrive from `from_s` (included) to `to_s` (excluded); the others go to `drops`, those before
+    `from_s` with a reason of their own."""
     low, high = from_s or 0.0, math.inf if to_s is None else to_s
-    drops.add_all("arrives outside the window", (row.line for row in rows if not low <= row.arrival_s < high))
+    drops.add_all(before, (row.line for row in rows if row.arrival_s < low))
+    drops.add_all(OUTSIDE, (row.line for row in rows if row.arrival_s >= high))
     return [row for row in rows if low <= row.arrival_s < high]
 
 
