@@ -14,6 +14,7 @@ from workbench.analysis.whatif import Configuration, DensityTo, LoadTo, NodesBy,
 from workbench.analysis.whatif.ask import ask
 from workbench.analysis.whatif.report import wait_tables
 from workbench.analysis.whatif.site_changes import chosen, date_of
+from workbench.analysis.whatif.words import OF_CALIBRATION
 from workbench.base.errors import InputError, ScenarioError
 from workbench.baselines.mechanisms.slurm.site import read_site
 from workbench.cli import main
@@ -120,7 +121,9 @@ def test_in_each_pair_slurms_clocks_run_at_another_time_the_same_on_both_sides(m
     waits = found.waits.set_index("by").loc["all", "before_total_s"]
     each = [workbench.simulate(site(), "slurm", {"phase_s": 10 * part}).jobs["waited_s"].sum() for part in eight]
     assert len({*each}) > 1 and waits == pytest.approx(sum(each) / 8)
-    set_ = workbench.what_if(site(), "slurm", "without rack=r1", {"phase_s": 5.0}, seeds=range(2))
+    known = site(notes=["Calibration: calibrated"])
+    set_ = workbench.what_if(known, "slurm", "without rack=r1", {"phase_s": 5.0}, seeds=range(2))
+    assert OF_CALIBRATION in set_.conclusions and OF_CALIBRATION not in found.conclusions
     assert any(
         "nothing random plays a part here, and Slurm's clocks run in one phase" in text for text in set_.conclusions
     )

@@ -52,6 +52,11 @@ RULES = {
 }
 """Of a site, by the attributes that say them: what a scheduler that does not read these does not hold jobs to."""
 SLURM = Slurm.name
+OF_CALIBRATION = (
+    "Today's mean wait may differ from the calibration's: here a wait begins when the log had a job eligible, there "
+    "not before the jobs on which it depends have ended in the run and its array's throttle lets it; and the phases of "
+    "Slurm's clocks are those of the pairs."
+)
 MOST_USERS, MOST_REASONS = 12, 4
 SHORTER, RISE = 0.01, 0.1
 """From which part of a time less capacity does not shorten it, and from which share the GPUs lost do not explain a rise
@@ -271,6 +276,9 @@ def _caveats(found: WhatIf) -> list[str]:
     """What varied, and what the numbers cannot say."""
     count = len(found.question.seeds)
     notes = [f"What varies between {counted(count, 'pair')} of runs: {found.varied}."] if count > 1 else []
+    today = found.question.today
+    if today.scheduler == SLURM and any(note.startswith(NOTE) for note in today.scenario.notes):
+        notes.append(OF_CALIBRATION)
     if count > 1 and not found.question.bootstrap and (found.differences["pairs"] == 1).all():
         clocks = ", and Slurm's clocks run in one phase" if found.question.today.scheduler == SLURM else ""
         notes.append(
