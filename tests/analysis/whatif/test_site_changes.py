@@ -129,6 +129,10 @@ def test_in_each_pair_slurms_clocks_run_at_another_time_the_same_on_both_sides(m
     )
     monkeypatch.setattr("workbench.analysis.calibration.PHASES", {})
     assert phases() == [[0]] * 3 and phases(seeds=range(2)) == [[0, 0]] * 3, "of very many jobs, as calibrate has it"
+    given = site().to_dict()
+    days = [{**job, "arrival_s": 20_000.0 * i} for i, job in enumerate(given["jobs"])]
+    found = ask(site(jobs=days), "slurm", "without rack=r1", seeds=range(3), bootstrap=True).requests()
+    assert [each.knobs.get("phase_s", 0.0) for each in found] == 2 * [0, 5, 2.5], "draws are runs of their own anyway"
 
 
 def test_a_scheduler_that_knows_no_partitions_or_limits_is_not_praised_for_it() -> None:

@@ -118,7 +118,7 @@ class WhatIfQuestion:
         for change in self.sides:
             changed = {key: self._changed(change, draw) for key, draw in distinct.items()}  # once, for runs alike
             pairs = enumerate(zip(self.seeds, self.draws, strict=True))
-            sides += [(in_phase(changed[id(draw)], number), seed) for number, (seed, draw) in pairs]
+            sides += [(self._in_phase(changed[id(draw)], number), seed) for number, (seed, draw) in pairs]
         belief = belief_of_all([find_scheduler(side.scheduler) for side, _ in sides], self.belief)
         return [
             RunRequest(
@@ -131,19 +131,19 @@ class WhatIfQuestion:
         base = Configuration(draw, self.today.scheduler, self.today.knobs)
         return base if change is None else change.applied(base)
 
+    def _in_phase(self, side: Configuration, pair: int) -> Configuration:
+        """The same with Slurm's clocks as in one of the pairs, as no file tells when they run; not where they are set,
+        nor, unless pairs have other jobs anyway, of so many jobs that `calibrate` has one phase too."""
+        one = usual_phases(len(side.scenario.jobs)) == 1 and not self.of_draws
+        if one or side.scheduler != SLURM or side.knobs.get("phase_s"):
+            return side
+        phase_s = read_site(side.scenario).settings["bf_interval"] * part_of(pair)
+        return replace(side, knobs={**side.knobs, "phase_s": phase_s}) if phase_s else side
+
     def said(self, number: int) -> str:
         """What a run of `requests` is, in words."""
         side, seed = divmod(number, len(self.seeds))
         return f"{self.labels[side]}, seed {self.seeds[seed]}"
-
-
-def in_phase(side: Configuration, pair: int) -> Configuration:
-    """The same with Slurm's clocks as in one of the pairs, as no file tells when they run; not where they are set, nor
-    of so many jobs that `calibrate` has one phase too."""
-    if side.scheduler != SLURM or side.knobs.get("phase_s") or usual_phases(len(side.scenario.jobs)) == 1:
-        return side
-    phase_s = read_site(side.scenario).settings["bf_interval"] * part_of(pair)
-    return replace(side, knobs={**side.knobs, "phase_s": phase_s}) if phase_s else side
 
 
 def part_of(number: int) -> float:
@@ -265,8 +265,8 @@ def what_if(
     each of which is compared with today; knobs: of today's scheduler; seeds: one pair of runs for each, default the
     scenario's, under Slurm as many as `calibrate` has phases; bootstrap: draw the log anew, by days, for each pair but
     the first (`workbench.analysis.bootstrap`), else the seed alone differs between them. In each pair Slurm's clocks
-    run at another part of their intervals, as no file tells when they do, unless `phase_s` is set (and not 0) or there
-    are more than 15,000 jobs.
+    run at another part of their intervals, as no file tells when they do, unless `phase_s` is set (and not 0), or of
+    more than 15,000 jobs the seed alone differs.
     level: of the confidence intervals; belief: of both sides, as for `workbench.compare`; until_s: as for
     `workbench.simulate`; demand: both sides also with so many percent of the jobs in the same time, as (110, 125);
     processes: how many; on_run: called with the number of runs made and of all.
