@@ -65,10 +65,16 @@ class AnswerPages:
             self._said.value = "<p class='wb-note'>Set what is to be different, and press Run.</p>"
             self._table.value = "<p class='wb-note'>No answer yet: press Run.</p>"
             return
-        first, *others = found.conclusions
-        more = "".join(f"<li>{html.escape(sentence)}</li>" for sentence in others)
+        first, *others = map(html.escape, found.conclusions)  # a warning, the calibration, or the answer itself
+        answer = next((sentence for sentence in others if sentence.startswith("With ")), "")
+        if not first.startswith("With ") and answer:
+            others.remove(answer)
+            first = f"{first}</p><p><b>{answer}</b>"
+        else:
+            first = f"<b>{first}</b>"
+        more = "".join(f"<li>{sentence}</li>" for sentence in others)
         folded = f"<details><summary>{counted(len(others), 'more sentence')}</summary><ul>{more}</ul></details>"
-        self._said.value = f"<div class='wb-conclusions'><p><b>{html.escape(first)}</b></p>{folded}</div>"
+        self._said.value = f"<div class='wb-conclusions'><p>{first}</p>{folded}</div>"
         waits = waited(found, found.question.changes[0])
         more = html_table(pd.DataFrame(waits, columns=[*WAIT_HEADS]), scrolls=False) if waits else ""
         self._table.value = html_table(paired_frame(found), scrolls=False) + more

@@ -518,3 +518,7 @@ def test_a_log_is_calibrated_beside_todays_scheduler(panel: WhatIfLab, tmp_path:
     assert html.escape(page.found.note()) not in panel._about.value, "it stands beside the button already"
     panel.set("fifo")
     assert panel.scenario.notes[0] == page.found.note(), "it stands on every later answer"
+    panel.run()
+    panel._many.answer()
+    lead = panel._pages._said.value.partition("<details>")[0]
+    assert html.escape(page.found.note()) in lead and "<b>With " in lead, "and hides none"
