@@ -88,8 +88,8 @@ BEST = ("mean_jct_s", "makespan_s", "max_finish_time_fairness", "weighted_miss_r
 
 
 def best_line(outcomes: Outcomes, found: Comparison | None) -> str:
-    """Who is best in what, on the mean of the seeds, in one line, as HTML; empty for one scheduler. While runs are to come
-    only how many there are: who is best of them may not be the best of all.
+    """Who is best in what, on the mean of the seeds, in one line, as HTML; empty for one scheduler. While runs are to
+    come only how many there are: who is best of them may not be the best of all.
     """
     far = f"{len(outcomes.runs)} of {counted(len(outcomes.cases), 'run')}"
     if outcomes.waits:
