@@ -45,6 +45,7 @@ class BeforeAfter:
         self._lit = Lit()
         self._took = pd.DataFrame()
         self._since_s = 0.0
+        self._is_edit = False
         self._changed = changed
         self.said, self.short, self.measures, self.jobs = w.HTML(), w.HTML(), w.HTML(), w.HTML()
         self.short.add_class("wb-short")
@@ -62,7 +63,7 @@ class BeforeAfter:
 
     def run(self, run: Run, before: Run | None = None) -> None:
         """The run that is shown from now on, against `before`, the pinned one, or the one that rested before it."""
-        now_s = time.monotonic()
+        now_s, self._is_edit = time.monotonic(), before is not None
         if before is not None and not self.pin.value:
             self._before = before
         elif not self.pin.value and (self._before is None or now_s - self._since_s >= REST_S):
@@ -101,7 +102,9 @@ class BeforeAfter:
             self._changed()
 
     def _against(self, run: Run, before: Run) -> str:
-        """The run that is compared with, by what was otherwise in it."""
+        """The run that is compared with, by what was otherwise in it; of a changed row the note beside it says that."""
+        if self._is_edit and not self.pin.value:
+            return "the run before this change"
         which, was = "the pinned run" if self.pin.value else "the run before", otherwise(run, before)
         return f"{which} ({was})" if was else which
 

@@ -119,6 +119,10 @@ class ExplainPage:
             return self._played_s or 0.0
         return longest_wait_s(self._run, self.job) if self._played_s is None else self._played_s
 
+    def stay(self) -> None:
+        """The time that is explained stays in the next run, as one that was asked for does."""
+        self._asked_s = self.moment_s
+
     def look_at(self, job: str, gpu: str, at_s: float) -> None:
         """Explain a job, where there is none (empty) a GPU, at a time that was clicked on a GPU (empty: on none)."""
         run = self._run

@@ -273,8 +273,9 @@ class Results:
         self._look_at(run, None, "")
 
     def look_at(self, run: Run, before: Run | None, words: str) -> None:
-        """Look at what a run would be otherwise, in these words, against what it is; playback stays where it is."""
+        """Look at what a run would be otherwise, in these words, against what it is; playback and its time stay."""
         self._tried = False
+        self.explained.stay()
         self._look_at(run, before, words, keep=True)
 
     def _look_at(self, run: Run, before: Run | None, words: str, keep: bool = False) -> None:

@@ -27,6 +27,7 @@ from widgets.lab.words import first_cost
 from widgets.parts.assets import vega_bundle
 from widgets.work.kernel import KernelWork
 from workbench.analysis import metrics
+from workbench.analysis.explanation.compose import longest_wait_s
 from workbench.base.errors import InputError
 from workbench.scenario.presets import preset
 from workbench.session.registry import find_formulation
@@ -93,7 +94,10 @@ def change_a_row(lab: GavelLab) -> None:
     assert results._gantt.view.params["gpus"] == ["v100"] and [each for _, each in rows._right.options][
         :: 2 * STEPS
     ] == [0.0, 4.0]
+    moment_s = results.explained.moment_s
     rows._right.value = 1.0
+    assert results.explained.moment_s == moment_s != longest_wait_s(results._run, results.explained.job or "")
+    assert results.compared.said.value.startswith("<p><span class='wb-note'>Against the run before this change:</span>")
     there = "&quot;no more GPUs of a type than there are&quot; (capacity[v100])"
     assert f"In this decision: With {there} &lt;= 1 in place of 2: " in rows._said.value
     assert "pay" in results.compared.said.value and results.compared.before is before
