@@ -13,7 +13,6 @@ import pandas as pd
 
 from widgets.compare_lab.outcomes import Outcomes
 from widgets.editors.mistakes import refusal
-from widgets.lab.results import drawings
 from widgets.lab.words import PROPERTIES
 from widgets.lab.words import titled as in_titles
 from workbench.analysis.comparison import Comparison, best_of
@@ -60,13 +59,13 @@ def measures_table(outcomes: Outcomes, found: Comparison | None, against: str | 
     if found is not None and names:
         means, spread, pairs = found.mean()[names], found.spread(), _pairs(found, against)
         best = best_of(means)
-        scales = [_scale(name, float(means[name].abs().max())) for name in names]
+        scales = [*map(_scale, names)]
         heads = [_measure(name, scale.unit) for name, scale in zip(names, scales, strict=True)]
         for label in means.index:
             columns[label] = [
                 _cell(float(means[name][label]), beside, bool(best[name][label]) and not outcomes.waits, name, scale)
                 for name, scale in zip(names, scales, strict=True)
-                for beside in [_beside(float(spread[name][label]) / scale.per, pairs.get((str(label), name), ""))]
+                for beside in [_beside(float(spread[name][label]), scale, pairs.get((str(label), name), ""))]
             ]
     named = (_named(label, outcomes.titled) for label in outcomes.labels)
     head = "".join(f"<th scope='col' class='wb-right-aligned'>{name}</th>" for name in named)
@@ -111,18 +110,24 @@ def best_line(outcomes: Outcomes, found: Comparison | None) -> str:
 
 
 class _Scale(NamedTuple):
-    """How the values of a measure are written: in parts of `per`, with the unit in the head of the row."""
+    """How the values of a measure are written: in parts of `per`, with the unit in the head of the row; times in words,
+    as everywhere.
+    """
 
     per: float
     unit: str
+    is_time: bool = False
+
+    def text(self, value: float) -> str:
+        """A value."""
+        return amount(value, "s") if self.is_time else short_number(value / self.per)
 
 
-def _scale(name: str, largest: float) -> _Scale:
-    """In numbers as short as can be read; largest: of the values."""
+def _scale(name: str) -> _Scale:
+    """In numbers as short as can be read."""
     found = metric(name)
     if found.unit == "s":
-        unit = drawings().charts.theme.time_unit(largest)
-        return _Scale(unit.seconds, unit.name)
+        return _Scale(1.0, "", is_time=True)
     if found.unit == "GPU-s":
         return _Scale(3600.0, "GPU h")
     if found.unit == "share":
@@ -138,9 +143,9 @@ def _measure(name: str, unit: str) -> str:
     return f"<span class='wb-meaning' title='{meaning}'>{html.escape(found.label)}</span>{behind}"
 
 
-def _beside(deviation: float, pair: str) -> str:
+def _beside(deviation: float, scale: _Scale, pair: str) -> str:
     """What stands below a mean, as HTML: the standard deviation (NaN: of one run), and `pair` of `_pairs`."""
-    lines = ["" if math.isnan(deviation) else f"&plusmn;&nbsp;{short_number(deviation)}", pair]
+    lines = ["" if math.isnan(deviation) else f"&plusmn;&nbsp;{scale.text(deviation)}", pair]
     return "<br>".join(filter(None, lines))
 
 
@@ -164,7 +169,7 @@ def _cell(value: float, beside: str, best: bool, name: str, scale: _Scale) -> st
     """A value, with all its digits as people read them on hover; beside: HTML that stands below it."""
     if math.isnan(value):
         return f"<td class='wb-right-aligned wb-note wb-missing-value'>{metric(name).missing}</td>"
-    text = short_number(value / scale.per)
+    text = scale.text(value)
     beside = f"<div class='wb-note'>{beside}</div>" if beside else ""
     full = html.escape(with_unit(*shown(value, metric(name).unit)), quote=True)
     if best:

@@ -19,8 +19,8 @@ from widgets.editors.core_panel import SHARING
 from widgets.editors.scheduler_choice import short_titles
 from widgets.work.work import Message
 from workbench.analysis.charts.theme import time_unit
+from workbench.analysis.whatif.words import amount
 from workbench.base.errors import InputError
-from workbench.base.rounding import short_number
 from workbench.scenario.scenario import Scenario
 from workbench.session.many_runs import RunRequest, attempt
 from workbench.simulation.run import Run
@@ -294,8 +294,8 @@ def test_several_seeds_give_means_and_paired_ratios(waiter: Waiter) -> None:
     pair = lab.comparison.paired().set_index("measure").loc["mean_jct_s"]
     said = f"&times;&nbsp;{pair.ratio:.2f} ({pair.ratio_low:.2f} to {pair.ratio_high:.2f})"
     assert said in lab._results._measures.value and "Holm" in lab._results._measures.value
-    deviation_h = lab.comparison.spread()["mean_jct_s"]["srtf"] / 3600
-    assert f"&plusmn;&nbsp;{short_number(deviation_h)}" in lab._results._measures.value
+    deviation_s = lab.comparison.spread()["mean_jct_s"]["srtf"]
+    assert f"&plusmn;&nbsp;{amount(deviation_s, 's')}" in lab._results._measures.value
     assert list(lab._results._seed.options) == [0, 1, 2]
     first = lab._results._gantts["fifo"].drawing
     lab._results._seed.value = 2
