@@ -552,12 +552,13 @@ class Results:
         facts = [
             *filter(None, [here]),
             str(row["model"]),
-            "asks for " + counted(row["gpus"], "GPU") + (f" (elastic: may have {most})" if most > row["gpus"] else ""),
+            counted(row["gpus"], "GPU") + (f" (elastic: may have {most})" if most > row["gpus"] else ""),
             f"arrived at {clock(row['arrival_s'])}",
             took,
         ]
         facts += [f"without GPUs for {clock(row['waited_s'])}", f"lost its GPUs {counted(row['preemptions'], 'time')}"]
-        facts += [f"moved without a pause {counted(row['moves'], 'time')}"]
+        if row["moves"]:  # without a pause: a job may change its GPUs over a pause too
+            facts += [f"moved {counted(row['moves'], 'time')}"]
         self._job.value = f"<p><b>{html.escape(self._selected)}</b>: {html.escape(', '.join(facts))}.</p>"
 
     def _show_table(self) -> None:
