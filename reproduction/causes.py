@@ -114,11 +114,7 @@ def _rounds(*measures: str, others: Fields | None = None, **base: Any) -> Causes
 
 def _testbed(*measures: str) -> Causes:
     """Of a figure of Hare on its testbed: into how many rounds jobs are cut, how many jobs there are, the others."""
-    fields: Fields = {
-        **ROUNDS,
-        "setting: twice as many jobs": {"testbed_jobs": 48},
-        **STRONGER,
-    }
+    fields: Fields = {**ROUNDS, "setting: twice as many jobs": {"testbed_jobs": 48}, **STRONGER}
     return Causes("full", {"seeds": range(10)}, measures, fields)
 
 
@@ -181,11 +177,7 @@ GAPS: Mapping[str, Causes] = {
         "small",
         {"seeds": range(2)},
         ("*",),
-        {
-            **SPEEDS,
-            "setting: half as many jobs a day": {"cost_per_day": 4.0},
-            **WIDER,
-        },
+        {**SPEEDS, "setting: half as many jobs a day": {"cost_per_day": 4.0}, **WIDER},
     ),
     "gavel.fig11": Causes(
         "full",
@@ -202,15 +194,7 @@ GAPS: Mapping[str, Causes] = {
     "gavel.fig16": _load("single", 1.0, 1.5, FIFO_RIVALS),
     "gavel.fig17": _load("single", 2.0, 2.5, FTF_RIVALS),
     "gavel.fig18": _load("multiple", 0.5, 1.0, FIFO_RIVALS),
-    "gavel.fig19": Causes(
-        "small",
-        {"seeds": range(1)},
-        ("makespan*",),
-        {
-            **SPEEDS,
-            **WIDER,
-        },
-    ),
+    "gavel.fig19": Causes("small", {"seeds": range(1)}, ("makespan*",), {**SPEEDS, **WIDER}),
     "gavel.fig20": _load("multiple", 1.0, 1.6),
     "chronus.fig6a": _chronus(("profiling delay, mean, dynamic", "wDMR, dynamic*")),
     "chronus.fig6b": _chronus(("longest profiling delay*",)),

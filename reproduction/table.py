@@ -31,8 +31,10 @@ BUILT_IN = ("full", "middle", "small")
 """Sizes with built-in data, the largest first; tiny is for tests."""
 
 
-def rows(results: KeptResults | None = None) -> list[dict[str, Any]]:
+def rows(results: KeptResults | None = None, paper: str = "") -> list[dict[str, Any]]:
     """One row for each exhibit, as JSON has it: paper, what we get on the authors' data and on built-in data, verdict.
+
+    paper: only the exhibits of this one.
 
     The verdict is that on the authors' data where there is one, and of built-in data at the largest size of which there
     are `FEWEST` seeds. interval: of the first claim there, null above or below where it has no end. outcomes: how many
@@ -40,7 +42,7 @@ def rows(results: KeptResults | None = None) -> list[dict[str, Any]]:
     `MOST` seeds. other_scales: what is kept at sizes beside these.
     """
     kept = results or KeptResults()
-    return [_row(name, exhibit, kept) for name, exhibit in exhibits().items()]
+    return [_row(name, exhibit, kept) for name, exhibit in exhibits().items() if paper in ("", name.split(".")[0])]
 
 
 def _row(name: str, exhibit: Exhibit, results: KeptResults) -> dict[str, Any]:
@@ -157,7 +159,7 @@ class Evidence:
 
     def __init__(self, paper: str, results: KeptResults | None = None) -> None:
         self.paper = paper
-        self.rows = [row for row in rows(results) if row["id"].split(".")[0] == paper]
+        self.rows = rows(results, paper)
 
     @property
     def table(self) -> pd.DataFrame:
