@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import subprocess
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
 
@@ -94,3 +95,15 @@ def test_names_of_an_older_commit_are_read_as_todays(
     monkeypatch.setattr(golden.subprocess, "run", saved)
     found = golden.tables_of(tmp_path, "start_here", renames)
     assert found == {("start_here", "las", "decisions"): {"decision": ["1"], "time_s": ["2"]}}
+
+
+def test_a_preset_that_an_older_commit_has_not_is_named_and_left_out(
+    golden: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key, new = ("start_here", "las", "jobs"), ("hops_example", "las", "jobs")
+    table = {"job": ["a"]}
+    monkeypatch.setattr(golden, "tree_of", lambda commit: nullcontext(Path()))
+    monkeypatch.setattr(golden, "PRESETS", ("start_here", "hops_example"))
+    monkeypatch.setattr(golden, "runs", lambda trees, presets: [{key: table}, {key: table, new: table}])
+    assert golden.main(["--against", "abc"]) == 0
+    assert capsys.readouterr().out == "hops_example: not in abc, not compared\n1 of 1 tables are equal\n"

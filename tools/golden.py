@@ -42,10 +42,15 @@ Key = tuple[str, str, str]
 
 
 def run_all(preset: str, folder: Path) -> None:
-    """Save a run of every scheduler in a folder of its name. Runs inside either tree: public names only."""
+    """Save a run of every scheduler in a folder of its name; none of a preset that the tree has not.
+
+    Runs inside either tree: public names only."""
     import workbench
 
-    scenario = workbench.preset(preset)
+    try:
+        scenario = workbench.preset(preset)
+    except workbench.WorkbenchError:
+        return
     for scheduler in workbench.schedulers():
         into = folder / scheduler.name
         try:
@@ -163,7 +168,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.against:
         with tree_of(asked.against) as tree:
             old, new = runs((tree, ROOT), presets)
-        told = {key: difference(old.get(key), new.get(key), key[2] == GAINS) for key in {**old, **new}}
+        without = [preset for preset in presets if not any(key[0] == preset for key in old)]
+        print(
+            *(f"{preset}: not in {asked.against}, not compared" for preset in without),
+            sep="\n",
+            end="\n" * bool(without),
+        )
+        both = [key for key in {**old, **new} if key[0] not in without]
+        told = {key: difference(old.get(key), new.get(key), key[2] == GAINS) for key in both}
     else:
         now = {key: digest(key, table) for key, table in runs((ROOT,), presets)[0].items()}
         if asked.write:
