@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pyomo.environ as pyo
 import pytest
 from hypothesis import given as with_random
 from hypothesis import strategies as st
@@ -104,10 +106,17 @@ def test_the_statement_says_the_same(data: ThreeSigmaInstance) -> None:
 @with_random(SHAPES.flatmap(lambda shape: st.lists(instances(shape), min_size=2, max_size=3)))
 def test_the_model_of_a_cycle_takes_on_the_numbers_of_the_next(cycles: list[ThreeSigmaInstance]) -> None:
     model = build(cycles[0])
-    for data in cycles[1:]:
-        restate(model, data)
-        assert difference(model, assemble(data)) is None
-        assert len(model.start) == len(data.job) and sorted(model.hold) == sorted(build(data).hold)
+    options = ("job", "kind", "slot", "gpus", "value", "hold")
+    for each in cycles[1:]:
+        fewer = replace(each, **{name: getattr(each, name)[1:] for name in options})
+        for data in (fewer, each, replace(each, free_gpus=each.free_gpus + 1.0)):
+            takes_on(model, data)
+
+
+def takes_on(model: pyo.ConcreteModel, data: ThreeSigmaInstance) -> None:
+    restate(model, data)
+    assert difference(model, assemble(data)) is None
+    assert len(model.start) == len(data.job) and sorted(model.hold) == sorted(build(data).hold)
 
 
 def two_jobs() -> ThreeSigmaInstance:

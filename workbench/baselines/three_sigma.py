@@ -31,7 +31,8 @@ import threading
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from itertools import product
+from itertools import compress, product
+from typing import Any
 
 import numpy as np
 
@@ -86,10 +87,17 @@ OPTIONS = """i,o | options of each job: type, slot of its start
 O_j | those of type j | | of_type"""
 
 
+Key = tuple[str, str, int]
+"""An option: its job, its type, the slot of its start."""
+
+Slot = tuple[str, int]
+"""A type and a slot of time."""
+
+
 def build(data: ThreeSigmaInstance) -> pyo.ConcreteModel:
     """Return the unsolved MILP."""
     m = pyo.ConcreteModel(NAME)
-    m.held = []
+    m.held, m.terms, m.data = [], {}, data
     add_numbers(m, data)
     m.JOBS = pyo.Set(initialize=data.jobs, doc="i | jobs")
     m.TYPES = pyo.Set(initialize=data.types, doc="j | accelerator types")
@@ -144,7 +152,7 @@ def restate(m: pyo.ConcreteModel, data: ThreeSigmaInstance) -> None:
     """Let the model of another cycle, of as many slots of the same types, state this one."""
     from workbench.scheduling.solvers.compile import renewed
 
-    before, had = m.worths, m.of_job
+    before, had, holding, left = m.worths, m.of_job, m.holding, m.left
     add_numbers(m, data)
     for key in before.keys() - m.worths.keys():
         del m.start[key]
@@ -155,8 +163,40 @@ def restate(m: pyo.ConcreteModel, data: ThreeSigmaInstance) -> None:
         renumber(part, numbers)
     for key in [key for key in m.worths if key not in before]:
         m.start[key].stale = True  # Pyomo makes a member that is missing
-    renewed(m.expected_value, m.capacity)
+    renewed(m.expected_value)
     renewed(m.one_start, same={job for job in data.jobs if m.of_job.get(job) == had.get(job)})
+    place, keys, last = {key: at for at, key in enumerate(before)}, list(m.worths), m.data
+    now = [at for at, key in enumerate(keys) if key in place]
+    then = [place[keys[at]] for at in now]
+    same = (data.gpus[now] == last.gpus[then]) & (data.hold[now] == last.hold[then]).all(axis=1)
+    m.data = data
+    _refill(m, {keys[at] for at in compress(now, same.tolist())}, holding, left)
+
+
+def _refill(m: Any, stay: set[Key], holding: Mapping[Slot, list[Key]], left: Mapping[Slot, float]) -> None:
+    """Make `capacity` anew as its rule does, which need not be asked for the terms that stay, nor rows of only these.
+
+    stay: options that hold what they held; holding, left: those of the cycle before.
+    """
+    from pyomo.core.expr import LinearExpression
+
+    for at in holding.keys() - m.holding.keys():
+        del m.capacity[at]
+    for at, keys in m.holding.items():
+        before = m.terms.get(at, [])
+        known = dict(zip(holding.get(at, ()), before, strict=False))
+        terms = [
+            known[key] if key in stay and key in known else m.gpus[key] * m.hold[*key, at[1]] * m.start[key]
+            for key in keys
+        ]
+        if at in holding and left[at] == m.left[at] and list(map(id, terms)) == list(map(id, before)):
+            continue
+        m.terms[at] = terms
+        if at in holding:
+            m.capacity[at].set_value(LinearExpression(terms) <= m.left[at])
+        else:
+            m.capacity.add(at, LinearExpression(terms) <= m.left[at])
+    m.terms = {at: m.terms[at] for at in m.holding}
 
 
 def assemble(data: ThreeSigmaInstance) -> Programme:

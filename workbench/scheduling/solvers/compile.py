@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, count, repeat
+from itertools import chain, compress, count, repeat
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -40,6 +40,8 @@ from pyomo.repn.linear import LinearRepnVisitor
 from pyomo.repn.util import VarRecorder, categorize_valid_components
 
 from workbench.base.errors import InputError
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers.errors import InfeasibleError, SolverFailedError
 from workbench.scheduling.solvers.programme import Columns, Point, Positions, Programme
@@ -160,12 +162,14 @@ def again(change: Callable[[], None], model: pyo.ConcreteModel, compiled: Compil
     with _nothing_collected():
         change()
         sums = {id(row.relation): row.sum for row in compiled.found}
-        found = list(_constraints(model, compiled.reader, sums))
-        position, before = compiled.position, compiled.programme
-        used = _used(row.sum for row in found)
-        if len(used) != len(position) or not used <= position.keys():
+        parts = _parts(model, pyo.Constraint)
+        found = list(_constraints(model, parts, compiled.reader, sums))
+        before, position = compiled.programme, compiled.position
+        entries = _entries(found, position)
+        if entries is None or not (entries.used(len(position)) | (before.cost != 0)).all():
             return compile_model(model)  # other columns
-        return replace(compiled, programme=replace(before, **_rows(model, found, position)), found=found)
+        programme = replace(before, **_rows(parts, found, entries, len(position)))
+        return replace(compiled, programme=programme, found=found)
 
 
 def renewed(*parts: pyo.Constraint | pyo.Objective, same: Container[Any] = ()) -> None:
@@ -203,15 +207,29 @@ def compile_model(model: pyo.ConcreteModel, start: bool = False, last: Compiled 
         reader = Reader(None if last is None else last.reader)
         value = _Sum({}, 0.0) if objective is None else _linear(model, objective, objective.expr, reader)
         rows = {} if last is None else {id(row.relation): row for row in last.found}
-        found = list(_constraints(model, reader, rows=rows))
+        parts = _parts(model, pyo.Constraint)
+        found = list(_constraints(model, parts, reader, rows=rows))
         reader.before = {}
     except (InvalidConstraintError, ValueError) as error:
         text = " ".join(str(error).split())
         is_value = "non-finite" in text or "value is currently" in text
         raise SolverFailedError(model.name, text, VALUES if is_value else EXPECTED) from error
     variables = _parts(model, pyo.Var)
-    columns = _columns(variables, [value, *(row.sum for row in found)], reader.variables)
+    every = list(chain.from_iterable(variables.values()))
+    numbered = _numbered(every)
+    entries = _entries(found, numbered)
+    if entries is None or not value.terms.keys() <= numbered.keys():  # some of a deactivated or foreign block
+        if last is not None:
+            return compile_model(model, start)  # which meets them all
+        every += [variable for at, variable in reader.variables.items() if at not in numbered]
+        numbered = _numbered(every)
+        entries = _entries(found, numbered)
+        assert entries is not None
+    used = entries.used(len(every))
+    used[[numbered[at] for at in value.terms]] = True
+    columns = list(compress(every, used.tolist()))
     position = _numbered(columns)
+    entries = replace(entries, column=(np.cumsum(used) - 1)[entries.column])
     cost = np.zeros(len(columns))
     cost[[position[at] for at in value.terms]] = list(value.terms.values())
     values = [variable.value for variable in columns] if start else []
@@ -224,7 +242,7 @@ def compile_model(model: pyo.ConcreteModel, start: bool = False, last: Compiled 
         columns=_positions(variables, position),
         made_by="model",
         **_domains(columns, last),
-        **_rows(model, found, position),
+        **_rows(parts, found, entries, len(columns)),
     )
     return Compiled(programme, columns, objective, found, position, reader)
 
@@ -248,18 +266,39 @@ def _domains(columns: list[Any], last: Compiled | None) -> dict[str, Any]:
     return old
 
 
-def _rows(model: pyo.ConcreteModel, found: list[_Row], position: Mapping[int, int]) -> dict[str, Any]:
-    """What a programme says of its rows; position: of each column, by the `id` of its variable."""
+@dataclass(frozen=True, eq=False)
+class _Entries:
+    """The coefficients of rows, row by row: how many each has, and of each its column and its value."""
+
+    sizes: IntArray
+    column: IntArray
+    value: FloatArray
+
+    def used(self, columns: int) -> BoolArray:
+        """(columns,) whether some row has each."""
+        found: BoolArray = np.bincount(self.column, minlength=columns) > 0
+        return found
+
+
+def _entries(found: list[_Row], numbered: Mapping[int, int]) -> _Entries | None:
+    """Those of rows; numbered: the columns, by the `id` of their variables; None where there is one of another."""
     terms = [row.sum.terms for row in found]
     sizes = np.fromiter(map(len, terms), dtype=np.int64, count=len(terms))
-    entries = int(sizes.sum())
-    column = np.fromiter(map(position.__getitem__, chain.from_iterable(terms)), dtype=np.int64, count=entries)
-    value = np.fromiter(chain.from_iterable(map(dict.values, terms)), dtype=float, count=entries)
+    count = int(sizes.sum())
+    try:
+        column = np.fromiter(map(numbered.__getitem__, chain.from_iterable(terms)), dtype=np.int64, count=count)
+    except KeyError:
+        return None
+    return _Entries(sizes, column, np.fromiter(chain.from_iterable(map(dict.values, terms)), dtype=float, count=count))
+
+
+def _rows(parts: Mapping[str, list[Any]], found: list[_Row], entries: _Entries, columns: int) -> dict[str, Any]:
+    """What a programme says of its rows; parts: all constraints of the model."""
     return {
-        "matrix": Columns.by_rows(sizes, column, value, len(position)),
+        "matrix": Columns.by_rows(entries.sizes, entries.column, entries.value, columns),
         "row_lower": _limits([row.low for row in found], -math.inf),
         "row_upper": _limits([row.high for row in found], math.inf),
-        "rows": _positions(_parts(model, pyo.Constraint), _numbered(row.constraint for row in found)),
+        "rows": _positions(parts, _numbered(row.constraint for row in found)),
     }
 
 
@@ -324,10 +363,18 @@ def _objective(model: pyo.ConcreteModel) -> Any | None:
 
 
 def _constraints(
-    model: pyo.ConcreteModel, reader: Reader, sums: Mapping[int, _Sum] = NOTHING, rows: Mapping[int, _Row] = NOTHING
+    model: pyo.ConcreteModel,
+    parts: Mapping[str, list[Any]],
+    reader: Reader,
+    sums: Mapping[int, _Sum] = NOTHING,
+    rows: Mapping[int, _Row] = NOTHING,
 ) -> Iterator[_Row]:
-    """Each constraint that has a limit; rows, and sums whose limits may be others: known, by the relation's `id`."""
-    for constraint in model.component_data_objects(pyo.Constraint, active=True, sort=ORDER):
+    """Each constraint that has a limit; parts: all of the model; rows, and sums whose limits may be others: known, by
+    the relation's `id`."""
+    active = (part.name for part in model.component_objects(pyo.Constraint, active=True, sort=ORDER))
+    for constraint in chain.from_iterable(map(parts.__getitem__, active)):
+        if not constraint.active:
+            continue
         relation = constraint.expr
         at = id(relation)
         if at in rows:
@@ -487,22 +534,6 @@ def _added(parts: Any, reader: Reader) -> _Scaled | None:
         for at, value in more.items():
             terms[at] = terms[at] + factor * value if at in terms else factor * value
     return 1.0, terms, constant
-
-
-def _columns(parts: Mapping[str, list[Any]], sums: list[_Sum], known: dict[int, Any]) -> list[Any]:
-    """The variables of the sums: those the model declares in its order, then any of a deactivated or foreign block."""
-    used = _used(sums)
-    every = list(chain.from_iterable(parts.values()))
-    declared = {at: variable for at, variable in zip(map(id, every), every, strict=True) if at in used}
-    if len(declared) < len(used):
-        mentioned = (at for part in sums for at in part.terms)
-        declared.update((at, known[at]) for at in mentioned if at not in declared)
-    return list(declared.values())
-
-
-def _used(sums: Iterable[_Sum]) -> set[int]:
-    """The variables in some sums, by their `id`."""
-    return set().union(*(part.terms for part in sums))
 
 
 def _limits(values: list[float | None], absent: float) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -179,10 +179,9 @@ def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
     renumber(m.speed, m.speeds)
     renumber(m.gang, m.gangs)
     renumber(m.workers, dict(zip(data.accelerators, data.workers.tolist(), strict=True)))
-    for row in other.tolist():  # Pyomo makes a member that is missing
-        del m.throughput[data.jobs[row]]
-        m.throughput[data.jobs[row]]
-    for job in came:
+    for row in other.tolist():
+        _other_speeds(m, data.jobs[row])
+    for job in came:  # Pyomo makes a member that is missing
         for kind in data.types:
             m.share[job, kind]
         m.throughput[job], m.job_time[job]
@@ -191,6 +190,16 @@ def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
     elif gone or came:
         _refill(m, gone, came)
     return m
+
+
+def _other_speeds(m: Any, job: str) -> None:
+    """Make the `throughput` of a job with other speeds anew as its rule does, in a quarter of the time."""
+    from pyomo.core.expr import LinearExpression, MonomialTermExpression
+
+    ways = [kind for kind in m.TYPES if (job, kind) in m.can_run]
+    terms = [MonomialTermExpression((m.speeds[job, job, kind], m.share[job, kind])) for kind in ways]
+    del m.throughput[job]
+    m.throughput.add(job, LinearExpression(terms))
 
 
 def _refill(m: Any, gone: set[int], came: Sequence[str]) -> None:
