@@ -71,14 +71,13 @@ def test_a_model_that_takes_on_the_numbers_of_the_next_step_states_them(data):
         assert other is not models[0]
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name, scaled", [*((name, {}) for name in CASES), ("min_cost", {"objective": "ratio"})])
 @settings(max_examples=3)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_a_model_after_jobs_ended_and_came_keeps_the_parts_of_those_that_stay(name, seed):
+def test_a_model_after_jobs_ended_and_came_keeps_the_parts_of_those_that_stay(name, scaled, seed):
     told = CASES[name][0](random_data(seed, pairs=False))
     formulation, jobs = workbench.find_formulation(f"gavel.{name}"), len(told.jobs)
     assume(jobs > 2)
-    scaled = {"objective": "ratio"} if name == "min_cost" else {}
     settled = {**formulation.settle(scaled), "model": "pyomo"}
     slower = told.with_numbers(speed=0.5 * told.speed)
     turns = [

@@ -280,7 +280,15 @@ def test_sums_are_to_the_bit_those_of_pyomos_own_walk():
             left, right = relation.args
             quick = LinearRepnVisitor({}, var_recorder=VarRecorder({}, None)).walk_expression(left - right)
             expected = {at: value for at, value in quick.linear.items() if value}, quick.constant
-            assert compiling._of_two_sides(relation, compiling.Reader(), None) == (low, 0, expected), str(relation)
+            assert compiling._of_relation(relation, compiling.Reader(), None) == (low, 0, expected), str(relation)
+    m.row = pyo.Constraint(expr=m.y <= 1)
+    for one, number in itertools.product(known, (0.5, 2, math.inf)):
+        for relation in (one <= number, one >= number, one == number):
+            m.row.set_value(relation)
+            low, body, high = m.row.to_bounded_expression()
+            expected = (low, high, compiling._linear(m, m.y, body, compiling.Reader()))
+            found = compiling._of_relation(relation, compiling.Reader(), None)
+            assert found == ((None, None, None) if math.isinf(number) else expected), str(relation)
     m.unset = pyo.Param(mutable=True, within=pyo.Any)
     unknown = [*others[:2], m.y / m.z, 0 * m.sum, m.y * m.y, m.empty, m.unset * m.y, m.unset + m.y]
     assert not any(compiling._scaled(expression, compiling.Reader()) for expression in unknown)

@@ -191,6 +191,12 @@ def renewed(*parts: pyo.Constraint | pyo.Objective, same: Container[Any] = ()) -
             del part[index]
 
 
+def linear(terms: Iterable[tuple[float, Any]]) -> LinearExpression:
+    """The sum of numbers times variables that a rule would come to, in a quarter of the time: Pyomo's operators look
+    at what they are given."""
+    return LinearExpression([MonomialTermExpression(each) for each in terms])
+
+
 def compile_model(model: pyo.ConcreteModel, start: bool = False, last: Compiled | None = None) -> Compiled:
     """The programme of a linear model: one row per active constraint that mentions a variable that is not fixed.
 
@@ -380,7 +386,7 @@ def _constraints(
         if at in rows:
             yield rows[at]
             continue
-        low, high, part = _of_two_sides(relation, reader, sums.get(at))
+        low, high, part = _of_relation(relation, reader, sums.get(at))
         if part is None:
             low, body, high = constraint.to_bounded_expression(evaluate_bounds=True)
             if low is None and high is None:
@@ -396,16 +402,27 @@ def _constraints(
             raise InfeasibleError(model.name, f"constraint {constraint.name} holds no free variable and does not hold")
 
 
-def _of_two_sides(relation: Any, reader: Reader, known: _Sum | None) -> tuple[float | None, float | None, _Sum | None]:
-    """Limits and sum, unless it is known, of a relation both of whose sides have variables, left less right; no sum
-    for any other."""
+def _of_relation(relation: Any, reader: Reader, known: _Sum | None) -> tuple[float | None, float | None, _Sum | None]:
+    """Limits and sum, unless it is known, of a relation of a sum to a number or to another sum, which is taken from it;
+    no sum for any other."""
     kind = relation.__class__
     if kind is not InequalityExpression and kind is not EqualityExpression:
         return None, None, None
     left, right = relation.args
-    if left.__class__ in CONSTANTS or right.__class__ in CONSTANTS:
+    equal, number = kind is EqualityExpression, None
+    if right.__class__ in NUMBERS:
+        body, number = left, right
+        low, high = (number if equal else None), number
+    elif left.__class__ in NUMBERS:
+        body, number = right, left
+        low, high = number, (number if equal else None)
+    elif left.__class__ in CONSTANTS or right.__class__ in CONSTANTS:
         return None, None, None
-    return None if kind is InequalityExpression else 0.0, 0.0, known or _read(_less(left, right, reader))
+    if number is None:
+        return 0.0 if equal else None, 0.0, known or _read(_less(left, right, reader))
+    if not math.isfinite(number):
+        return None, None, None
+    return low, high, known or _read(_scaled(body, reader))
 
 
 def _linear(model: pyo.ConcreteModel, part: Any, expression: Any, reader: Reader) -> _Sum:
@@ -482,6 +499,18 @@ def _scaled(part: Any, reader: Reader) -> _Scaled | None:
     return known[1]
 
 
+def _known_product(part: ProductExpression, reader: Reader) -> _Scaled | None:
+    """`_scaled` of a number times a named expression that is known, None for any other: the same, sooner."""
+    number, other = part.args
+    at = id(other)
+    found = reader.named.get(at) or reader.before.get(at)
+    if found is None or number.__class__ is not float or not number:
+        return None
+    reader.named[at] = found
+    factor, terms, constant = found[1]
+    return factor * number, terms, constant
+
+
 def _number(part: Any) -> Any:
     """What a number, a parameter or an expression of these comes to; None for anything else, and without a value."""
     kind = part.__class__
@@ -526,7 +555,8 @@ def _added(parts: Any, reader: Reader) -> _Scaled | None:
             reader.variables[at] = variable
             terms[at] = terms[at] + value if at in terms else value
             continue
-        found = _scaled(part, reader)
+        found = _known_product(part, reader) if kind is ProductExpression else None
+        found = found or _scaled(part, reader)
         if found is None:
             return None
         factor, more, other = found

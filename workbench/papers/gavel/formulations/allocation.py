@@ -138,7 +138,7 @@ def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
     Only without pairs, and where shares are scaled alike. A job whose numbers are others, but for its speeds, is taken
     out and stated anew; where that is most of them, all are.
     """
-    from workbench.scheduling.solvers.compile import renewed
+    from workbench.scheduling.solvers.compile import linear, renewed
 
     m: Any = vars(_mine).pop("before", None)
     old = getattr(m, "data", None)
@@ -179,8 +179,11 @@ def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
     renumber(m.speed, m.speeds)
     renumber(m.gang, m.gangs)
     renumber(m.workers, dict(zip(data.accelerators, data.workers.tolist(), strict=True)))
-    for row in other.tolist():
-        _other_speeds(m, data.jobs[row])
+    for row in other.tolist():  # as the rule does
+        job, kinds = data.jobs[row], np.flatnonzero(data.can_run[row]).tolist()
+        del m.throughput[job]
+        ways = ((job, data.types[kind]) for kind in kinds)
+        m.throughput.add(job, linear((m.speeds[job, *way], m.share[way]) for way in ways))
     for job in came:  # Pyomo makes a member that is missing
         for kind in data.types:
             m.share[job, kind]
@@ -190,16 +193,6 @@ def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
     elif gone or came:
         _refill(m, gone, came)
     return m
-
-
-def _other_speeds(m: Any, job: str) -> None:
-    """Make the `throughput` of a job with other speeds anew as its rule does, in a quarter of the time."""
-    from pyomo.core.expr import LinearExpression, MonomialTermExpression
-
-    ways = [kind for kind in m.TYPES if (job, kind) in m.can_run]
-    terms = [MonomialTermExpression((m.speeds[job, job, kind], m.share[job, kind])) for kind in ways]
-    del m.throughput[job]
-    m.throughput.add(job, LinearExpression(terms))
 
 
 def _refill(m: Any, gone: set[int], came: Sequence[str]) -> None:

@@ -33,7 +33,7 @@ from workbench.papers.gavel.formulations.allocation_assembly import Assembly
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
-from workbench.scheduling.modelling import parameter, pyo
+from workbench.scheduling.modelling import parameter, pyo, renumber
 from workbench.scheduling.solvers import Programme
 
 NAME = "gavel.max_throughput"
@@ -66,6 +66,14 @@ def build(data: AllocationInstance, value: FloatArray) -> pyo.ConcreteModel:
     return m
 
 
+def restate(m: pyo.ConcreteModel, data: AllocationInstance, value: FloatArray) -> None:
+    """Let the model of other jobs, which `kept` has replaced, state these."""
+    from workbench.scheduling.solvers.compile import renewed
+
+    renumber(m.value, data.column(value))
+    renewed(m.total_throughput)
+
+
 def assemble(data: AllocationInstance, value: FloatArray) -> Programme:
     """The same programme as arrays."""
     rows = Assembly(data)
@@ -77,6 +85,7 @@ class MaxThroughput(ShareFormulation[AllocationInstance]):
 
     name = NAME
     instance = AllocationInstance
+    restates_all = True
     title = "Gavel: maximum total throughput"
     reading = (
         "The objective is the sum of the jobs' steps/s; with normalised, of their normalized_throughput. "
@@ -93,6 +102,11 @@ class MaxThroughput(ShareFormulation[AllocationInstance]):
         """The unsolved model."""
         known = seen(data, knobs)
         return build(known, value(known, knobs))
+
+    def restate(self, model: pyo.ConcreteModel, data: AllocationInstance, knobs: Knobs) -> None:
+        """For other jobs."""
+        known = seen(data, knobs)
+        restate(model, known, value(known, knobs))
 
     def assemble(self, data: AllocationInstance, knobs: Knobs) -> Programme:
         """The same programme as arrays."""

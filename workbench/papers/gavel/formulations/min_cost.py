@@ -49,7 +49,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.decision import IntArray
 from workbench.scheduling.knob import Knob
-from workbench.scheduling.modelling import parameter, pyo
+from workbench.scheduling.modelling import parameter, pyo, renumber
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Columns, Programme, Solver
 
@@ -132,6 +132,20 @@ def build(data: PricedInstance, value: FloatArray) -> pyo.ConcreteModel:
         )
 
     return m
+
+
+def restate(m: pyo.ConcreteModel, data: PricedInstance, value: FloatArray) -> None:
+    """Let the model of other jobs, of the sum or of the ratio, which `kept` has replaced, state these."""
+    from workbench.scheduling.solvers.compile import linear, renewed
+
+    worths, prices = data.column(value), dict(zip(data.types, data.type_price.tolist(), strict=True))
+    renumber(m.value, worths)
+    renumber(m.price, prices)
+    if m.scales:
+        return renewed(m.throughput_to_cost, m.cost)
+    ways = ((*way, steps_per_s) for way, steps_per_s in m.speeds.items())
+    terms = ((worths[job] / prices[kind] * steps_per_s, m.share[unit, kind]) for job, unit, kind, steps_per_s in ways)
+    m.throughput_per_dollar.set_value(linear(terms))
 
 
 def assemble(data: PricedInstance, value: FloatArray, floor: FloatArray, name: str = "gavel_min_cost") -> Programme:
@@ -292,6 +306,7 @@ class MinCost(CostFormulation[PricedInstance]):
 
     name = NAME
     instance = PricedInstance
+    restates_all = True
     title = "Gavel: minimum cost"
     reading = (
         "The objective is the sum over jobs and types of share x steps/s / the price of one GPU of the type per hour; "
@@ -311,6 +326,11 @@ class MinCost(CostFormulation[PricedInstance]):
         known = seen(data, knobs)
         found = value(known, knobs)
         return build_ratio(known, found, np.zeros(len(data.jobs))) if by_ratio(knobs) else build(known, found)
+
+    def restate(self, model: pyo.ConcreteModel, data: PricedInstance, knobs: Knobs) -> None:
+        """For other jobs."""
+        known = seen(data, knobs)
+        restate(model, known, value(known, knobs))
 
     def assemble(self, data: PricedInstance, knobs: Knobs) -> Programme:
         """The same programme as arrays."""
