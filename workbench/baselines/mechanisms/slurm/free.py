@@ -207,18 +207,23 @@ class FreeNow:
         cut = run & self.heads & ~first
         return run & ((cut & -cut) - 1) if cut else run
 
-    def after(self, ends: Sequence[Sequence[RunningJob]]) -> tuple[Rows, Rows, Rows]:
-        """GPUs, CPUs and memory free at each place (times x places): now, and once each of some lots of jobs, one after
-        the other, has ended too."""
-        size, lots = len(self.order), [held.takes for lot in ends for held in lot]
+    def after(self, ends: Sequence[Sequence[RunningJob]], first: int, upto: int) -> tuple[Rows, Rows, Rows]:
+        """GPUs, CPUs and memory free at each place from `first` to before `upto` (times x places): now, and once each
+        of some lots of jobs, one after the other, has ended too."""
+        size, lots = upto - first, [held.takes for lot in ends for held in lot]
         rows = [np.zeros((len(ends) + 1, size)) for _ in range(3)]
         if lots:
             taken = np.concatenate(lots)
             times = np.repeat(np.arange(1, len(ends) + 1), [sum([len(held.takes) for held in lot]) for lot in ends])
-            at = times * size + taken[:, 0].astype(np.intp)
+            places = taken[:, 0].astype(np.intp) - first
+            if size < len(self.order):
+                here = (places >= 0) & (places < size)
+                taken, times, places = taken[here], times[here], places[here]
+            at = times * size + places
             for row, given in zip(rows, taken.T[1:], strict=True):
                 row += np.bincount(at, given, row.size).reshape(row.shape)
-        rows[0][0], rows[1][0], rows[2][0] = self.gpus, self.cpus, self.memory_mb
+        for row, now in zip(rows, (self.gpus, self.cpus, self.memory_mb), strict=True):
+            row[0] = now[first:upto]
         gpus, cpus, memory_mb = (row.cumsum(axis=0) for row in rows)
         return gpus, cpus, memory_mb
 
@@ -325,12 +330,16 @@ class Kept:
 
 class FreeLater:
     """What is free on the nodes `able` at times that follow each other: beside what runs, of which it only grows, and
-    beside what is kept for others. times: of each row of what is free (times,)."""
+    beside what is kept for others. times: when each of some lots of jobs has ended, after now (times,)."""
 
-    def __init__(self, times: Sequence[float], rows: tuple[Rows, Rows, Rows], able: int, free_now: FreeNow, kept: Kept):
-        self._times, self._rows, self.able, self._now, self._kept = times, rows, able, free_now, kept
+    def __init__(
+        self, times: Sequence[float], ends: Sequence[Sequence[RunningJob]], able: int, free_now: FreeNow, kept: Kept
+    ):
+        self._times, self.able, self._now, self._kept = times, able, free_now, kept
+        self._first = (able & -able).bit_length() - 1
+        self._rows = free_now.after(ends, self._first, able.bit_length())
         self._known: dict[tuple[float, ...], tuple[list[int], list[int]]] = {}
-        self._lists: dict[int, list[float]] = {}
+        self._lists: dict[int, tuple[list[float], list[float]]] = {}
         self._frees = sorted([*times, *(to_s for to_s, nodes in kept.ends if nodes & able)])
 
     def frees(self, at_s: float, nodes: int) -> None:
@@ -354,10 +363,9 @@ class FreeLater:
             row = bisect_right(self._times, at_s) - 1
             free = self._kept.open(fits[row] & ~barred(at_s), nodes, at_s, at_s + ask.limit_s)
             if free.bit_count() >= nodes:
-                gpus = self._rows[0]
                 few = bisect_left(fits, nodes, enough, row, key=lambda bits: (bits & free).bit_count())
                 for first in range(few, row + 1):
-                    if found := self._now.chosen(ask, each, fits[first] & free, gpus[first], self._cpus(first)):
+                    if found := self._now.chosen(ask, each, fits[first] & free, *self._at(first)):
                         return at_s, found
         return None
 
@@ -376,10 +384,11 @@ class FreeLater:
         """When next something becomes free."""
         return next(iter(self._frees[bisect_right(self._frees, after_s) :]), math.inf)
 
-    def _cpus(self, row: int) -> list[float]:
-        """The free CPUs of each node at a time."""
+    def _at(self, row: int) -> tuple[list[float], list[float]]:
+        """The free GPUs and CPUs of each place at a time; none of places before the first."""
         if row not in self._lists:
-            self._lists[row] = self._rows[1][row].tolist()
+            gpus, cpus = ([0.0] * self._first + rows[row].tolist() for rows in self._rows[:2])
+            self._lists[row] = gpus, cpus
         return self._lists[row]
 
     def _fitting(self, each: int, cpus: float, memory_mb: float) -> tuple[list[int], list[int]]:
@@ -388,6 +397,6 @@ class FreeLater:
         if key not in self._known:
             gpus, free_cpus, memory = self._rows
             fits = (gpus >= each) & (free_cpus >= cpus - SLACK) & (memory >= memory_mb - SLACK)
-            found = [row & self.able for row in bits(fits)]
+            found = [row << self._first & self.able for row in bits(fits)]
             self._known[key] = found, [row.bit_count() for row in found]
         return self._known[key]

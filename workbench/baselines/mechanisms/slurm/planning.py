@@ -61,12 +61,10 @@ class IdleCycle:
 
 @dataclass(slots=True)
 class PassOutcome:
-    """What a pass came to: who starts where, why the others wait, when those that were planned are to start, and
-    where the next cycle may come to the same."""
+    """What a pass came to: who starts where, why the others wait, and where the next cycle may come to the same."""
 
     starts: dict[str, Gpus] = field(default_factory=dict)
     reasons: dict[str, Reason] = field(default_factory=dict)
-    later: dict[str, tuple[float, Gpus]] = field(default_factory=dict)
     idle: dict[str, IdleCycle] = field(default_factory=dict)
 
 
@@ -257,21 +255,24 @@ class SchedulingPass:
             left = live[part]
             if left[0] is ask:
                 left.popleft()
-            if not (plan.starts and self.ledger.reason(ask)):
+            keeps = self._keeps(ask, kept)
+            if (keeps or ask.name in could) and not (plan.starts and self.ledger.reason(ask)):
                 like = before.setdefault(ask.shape, [])  # it starts no earlier than shorter ones before it
                 from_s = max((at_s for limit_s, at_s in like if limit_s <= ask.limit_s), default=self.now_s)
-                found = self._earliest(ask, part, from_s, last_s)
-                like.append((ask.limit_s, found[0] if found else math.inf))
-                if found is None:
-                    beyond = True
-                elif found[0] <= self.now_s:
-                    self.start(ask, found[1], plan)
-                elif self._keeps(ask, kept):
-                    plan.later[ask.name] = found
-                    nodes = self._on(found[1])
-                    until_s = self._planned[part].keep(*self._slot(found[0], ask.limit_s), nodes)
+                at_s = math.nextafter(self.now_s, math.inf)
+                if from_s <= self.now_s and ask.name in could and (gpus := self._now(ask, part)):
+                    at_s = self.now_s
+                    self.start(ask, gpus, plan)
+                elif keeps and (found := self._earliest(ask, part, from_s, last_s)):
+                    at_s, gpus = found
+                    kept.update([ask.partition, f"array {ask.array}"])
+                    nodes = self._on(gpus)
+                    until_s = self._planned[part].keep(*self._slot(at_s, ask.limit_s), nodes)
                     for later in self._later.values():
                         later.frees(until_s, nodes)
+                elif keeps:
+                    at_s, beyond = math.inf, True
+                like.append((ask.limit_s, at_s))
             while left and not self._still_could(left[-1], part):
                 left.pop()
             if not left:
@@ -282,22 +283,26 @@ class SchedulingPass:
 
     def _keeps(self, ask: Ask, kept: Counter[str]) -> bool:
         """Whether nodes are kept for a job that can start later. kept: for how many, by partition and array."""
-        settings, array = self.site.settings, f"array {ask.array}"
-        most = settings["bf_job_part_count_reserve"] or math.inf
-        if kept[ask.partition] >= most or (ask.array and kept[array] >= settings["bf_max_job_array_resv"]):
+        settings = self.site.settings
+        if kept[ask.partition] >= (settings["bf_job_part_count_reserve"] or math.inf):
             return False
-        if ask.qos in self.site.no_reserve or self.now_s - ask.since_s < settings["bf_min_age_reserve"]:
+        if ask.array and kept[f"array {ask.array}"] >= settings["bf_max_job_array_resv"]:
             return False
-        kept.update([ask.partition, array])
-        return True
+        return ask.qos not in self.site.no_reserve and self.now_s - ask.since_s >= settings["bf_min_age_reserve"]
 
     def _still_could(self, ask: Ask, part: int) -> bool:
         """Whether one who could start has room beside what was planned and started since; once not, never again."""
-        if self.ledger.reason(ask):
-            return False
-        nodes, barred = max(ask.nodes, 1), self._barred_now(ask)
-        free = self.free_now.fits(ask) & self.able[ask.kind] & ~barred
-        return self._planned[part].open(free, nodes, self.now_s, self.now_s + ask.limit_s).bit_count() >= nodes
+        return not self.ledger.reason(ask) and self._open_now(ask, part).bit_count() >= max(ask.nodes, 1)
+
+    def _open_now(self, ask: Ask, part: int) -> int:
+        """The nodes with room for a job's part of one that nobody before it needs within its limit; all of them only
+        where they are enough."""
+        free = self.free_now.fits(ask) & self.able[ask.kind] & ~self._barred_now(ask)
+        return self._planned[part].open(free, max(ask.nodes, 1), self.now_s, self.now_s + ask.limit_s)
+
+    def _now(self, ask: Ask, part: int) -> Gpus | None:
+        """The nodes of a job that starts now; None where it cannot."""
+        return self.free_now.put(ask, self._open_now(ask, part))
 
     def _barred_now(self, ask: Ask) -> int:
         return self.barred(ask, self.now_s) if self.kept or ask.reservation else 0
@@ -371,7 +376,7 @@ class SchedulingPass:
             while done < len(ends) and ends[done].until_s > until_s:
                 window_s = window_s + linear_s if linear_s else 2.0 * window_s
                 until_s += window_s
-        return FreeLater(times, self.free_now.after(lots), able, self.free_now, planned)
+        return FreeLater(times, lots, able, self.free_now, planned)
 
 
 @lru_cache(maxsize=4096)
