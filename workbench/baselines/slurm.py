@@ -22,7 +22,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import takewhile
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,13 +34,19 @@ from workbench.baselines.mechanisms.slurm.limits import Ledger
 from workbench.baselines.mechanisms.slurm.planning import (
     IdleCycle,
     PassOutcome,
-    Place,
     Reserved,
     SchedulingPass,
     in_order,
-    place,
 )
-from workbench.baselines.mechanisms.slurm.priority import Standing, User, decayed, fair_shares, priorities, standing
+from workbench.baselines.mechanisms.slurm.priority import (
+    Standing,
+    User,
+    decayed,
+    fair_shares,
+    place,
+    priorities,
+    standing,
+)
 from workbench.baselines.mechanisms.slurm.site import ENTITY, JOB, NODE, Ask, SlurmSite, read_site
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
@@ -81,7 +87,7 @@ class SlurmMemory:
     steady: dict[User, tuple[int, float]] = field(default_factory=dict)
     priority: Mapping[str, float] = field(default_factory=dict)
     queue: Sequence[Ask] = ()
-    places: Sequence[Place] = ()
+    places: Sequence[int] = ()
     after: Sequence[Ask] = ()
     up: NDArray[np.bool_] | None = None
     able: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
@@ -233,7 +239,7 @@ def _leave(memory: SlurmMemory, asks: Sequence[Ask]) -> None:
     memory.queue, memory.places = [*memory.queue], [*memory.places]
     memory.priority, memory.last_reasons = dict(memory.priority), dict(memory.last_reasons)
     for ask in asks:
-        at = bisect_left(memory.places, place(ask, memory.priority[ask.name]))
+        at = bisect_left(memory.places, place(memory.priority[ask.name], memory.stand[ask.name]))
         del memory.queue[at], memory.places[at]
         del memory.priority[ask.name]
         memory.last_reasons.pop(ask.name, None)
@@ -357,13 +363,15 @@ def _line_up(
     new = sorted((*memory.queue, *came), key=COMES) if calculated else [ask for ask in came if ask.name not in known]
     found = priorities(site, new, memory.fair, memory.calculated_s, memory.stand)
     memory.priority = priority = {**known, **found}
-    asks = new if calculated else came
-    pairs = sorted([(place(ask, priority[ask.name]), ask) for ask in asks], key=itemgetter(0))
+    stand = memory.stand
+    at_place = {place(priority[ask.name], stand[ask.name]): ask for ask in (new if calculated else came)}
+    places = sorted(at_place)
     if calculated or not memory.queue:
-        memory.places, memory.queue = [each for each, _ in pairs], [ask for _, ask in pairs]
+        memory.places, memory.queue = places, [at_place[each] for each in places]
     else:
         memory.places, memory.queue = [*memory.places], [*memory.queue]
-        for each, ask in pairs:
+        for each in places:
+            ask = at_place[each]
             at = bisect_left(memory.places, each)
             memory.places.insert(at, each)
             memory.queue.insert(at, ask)

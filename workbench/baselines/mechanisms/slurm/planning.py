@@ -40,7 +40,6 @@ SHARED = "nodes required for it are reserved for jobs in higher priority partiti
 
 Shape = str | tuple[str, float]
 """Of a job (`Ask.shape`), with its limit where reservations tell by that."""
-Place = tuple[bool, float, int, tuple[float, int, int], str]
 Reserved = tuple[int, float, float, str]
 """What a reservation keeps: nodes, from, to, its name."""
 
@@ -129,16 +128,18 @@ class SchedulingPass:
         """One pass of the main scheduler over at most so many jobs; of reasons, those that are new."""
         plan, closed, blocked = PassOutcome(), dict[str, Reason](), 0
         ledger, said, reasons = self.ledger, self.said, plan.reasons
+        group, told = ledger.group, dict[str, Reason]()  # why nobody more of a group starts in this pass
         for ask in self._first(depth):
-            reason = ledger.held.get(ledger.group[ask.name], UNKNOWN)
-            if reason is UNKNOWN:
-                reason = ledger.reason(ask)
-            reason = reason or closed.get(ask.partition)
+            its = group[ask.name]
+            reason = told.get(its)
+            if reason is None and (reason := ledger.reason(ask) or closed.get(ask.partition)):
+                told[its] = reason
             if reason is None:
                 barred = self.barred(ask, self.now_s)
                 gpus = self._place(ask, barred | blocked)
                 if gpus is not None:
                     self.start(ask, gpus, plan)
+                    told.clear()
                     continue
                 reason = self._why_not(ask, barred)
                 if not ask.reservation:
@@ -387,11 +388,6 @@ def _behind(name: str) -> Reason:
 @lru_cache(maxsize=4096)
 def _not_free(gpus: int, what: str, nodes: int) -> Reason:
     return Reason("Resources", f"{gpus} {what}{f' on {nodes} nodes' if nodes > 1 else ''} are not free at once")
-
-
-def place(ask: Ask, priority: float) -> Place:
-    """What orders the queue: partition tier, priority, who was submitted first; jobs of reservations before all."""
-    return (not ask.reservation, -ask.tier, -int(priority), ask.number, ask.name)
 
 
 def in_order(site: SlurmSite, queue: Sequence[Ask]) -> Sequence[Ask]:

@@ -33,15 +33,19 @@ from workbench.baselines.mechanisms.slurm.site import Ask, SlurmSite
 
 User = tuple[str, str]
 """A user in an account."""
+PRIORITY, TIER = 32, 128
+"""Bits of a place in the queue below those of a priority, of a partition's tier."""
 
 
 class Standing(NamedTuple):
-    """The parts of a priority that time does not change, as `sprio -l` has them."""
+    """The parts of a priority that time does not change, as `sprio -l` has them; turn: what orders the queue beside
+    priority: jobs of reservations before all, by partition tier, then (below 2^32) who was submitted first."""
 
     job_size: float
     partition: float
     qos: float
     tres: float
+    turn: int
 
 
 def kept_after(site: SlurmSite, span_s: float) -> float:
@@ -138,8 +142,10 @@ def _used(site: SlurmSite, usage: Mapping[User, float]) -> dict[str | User, floa
 
 
 def standing(site: SlurmSite) -> dict[str, Standing]:
-    """What of each job's priority time does not change."""
-    weight = site.settings
+    """What of each job's place in the queue time does not change."""
+    weight, asks = site.settings, site.asks.values()
+    tiers = {tier: i for i, tier in enumerate(sorted({_before_priority(ask) for ask in asks}))}
+    ranks = {ask.name: i for i, ask in enumerate(sorted(asks, key=lambda ask: (ask.number, ask.name)))}
     factor = max((each.factor for each in site.partitions.values()), default=1.0) or 1.0
     qos = max(site.qos_priority.values(), default=0.0) or 1.0
     nodes, cpus = site.all_nodes, site.all_cpus
@@ -147,10 +153,10 @@ def standing(site: SlurmSite) -> dict[str, Standing]:
         (name, partition): float(site.tres[name][site.machines_of(partition)].sum())
         for name in site.tres_weight
         if name in site.tres
-        for partition in {ask.partition for ask in site.asks.values()}
+        for partition in {ask.partition for ask in asks}
     }
     found = {}
-    for ask in site.asks.values():
+    for ask in asks:
         partition = site.partitions.get(ask.partition)
         size = (ask.tres["node"] / nodes + (ask.tres["cpu"] / cpus if cpus < float("inf") else 0.0)) / 2
         found[ask.name] = Standing(
@@ -162,8 +168,13 @@ def standing(site: SlurmSite) -> dict[str, Standing]:
                 for (name, of), there in has.items()
                 if of == ask.partition and 0 < there < math.inf
             ),
+            (tiers[_before_priority(ask)] << TIER) + ranks[ask.name],
         )
     return found
+
+
+def _before_priority(ask: Ask) -> tuple[bool, float]:
+    return not ask.reservation, -ask.tier
 
 
 def changing(
@@ -172,8 +183,16 @@ def changing(
     """The parts of each job's priority that time changes: age, fair share."""
     of_age, of_share = site.settings["PriorityWeightAge"], site.settings["PriorityWeightFairShare"]
     longest_s = max(site.settings["PriorityMaxAge"], 1.0)
+    full_s = now_s - longest_s
     return [
-        (of_age * min(max(now_s - ask.since_s, 0.0) / longest_s, 1.0), of_share * fair.get(ask.who, 0.0))
+        (
+            0.0
+            if ask.since_s >= now_s
+            else of_age
+            if ask.since_s <= full_s
+            else of_age * ((now_s - ask.since_s) / longest_s),
+            of_share * fair.get(ask.who, 0.0),
+        )
         for ask in asks
     ]
 
@@ -186,6 +205,11 @@ def priorities(
         return dict.fromkeys([ask.name for ask in asks], 0.0)
     found = {}
     for ask, (age, share) in zip(asks, changing(site, asks, fair, now_s), strict=True):
-        size, partition, qos, tres = stand[ask.name]
+        size, partition, qos, tres, _ = stand[ask.name]
         found[ask.name] = age + share + size + partition + qos + tres - ask.nice
     return found
+
+
+def place(priority: float, stand: Standing) -> int:
+    """What orders the queue: the smaller, the earlier."""
+    return stand.turn - (int(priority) << PRIORITY)
