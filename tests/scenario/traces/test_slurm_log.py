@@ -457,3 +457,9 @@ def test_a_reservation_is_known_when_nobody_begins_into_it_any_more(tmp_path: Pa
     (kept,) = (each.attributes for each in scenario.entities if each.attributes["kind"] == "reservation")
     assert (kept["start_s"], kept["end_s"], kept["known_s"]) == (1800, 5400, 0)
     assert "jobs of reservations that no file tells of, as if they named none: lost (1)" in report.notes
+    rows = "Name|TimeStart|TimeEnd|NodeNames|Flags\ncourse|2024-03-04T08:30:00|2024-03-04T09:30:00|a1|\n"
+    rows += "old|2024-03-04T08:00:00|2024-03-04T08:10:00||\n"
+    same, report = read(tmp_path, "\n".join(map("|".join, lines)) + "\n", config=rows)
+    (same_kept,) = (each.attributes for each in same.entities if each.attributes["kind"] == "reservation")
+    assert same_kept.items() <= kept.items() and same_kept["Nodes"] == "a1", "as sacctmgr tells of it, once over"
+    assert "reservations without the nodes that they kept (NodeNames), so they keep none: old" in report.notes

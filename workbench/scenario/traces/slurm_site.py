@@ -8,6 +8,7 @@ Any of the files may be any of these; what a file is, is seen from its text:
     sacctmgr -P show assoc (tree), sacctmgr -P show qos                limits and shares
     sshare -a -l -P                                                    usage so far
     sacctmgr -P show event                                             nodes that were down, drained or not there yet
+    sacctmgr -P show reservation format=Name,Start,End,NodeNames,Flags   reservations, those that are over too
 
 A node with GPUs of several types (MIG slices, shards), or one where jobs without GPUs ran beside, stands in the
 scenario as several: `n1` for its first type, `n1/1g.10gb` and `n1/cpu` beside it (ours). Slots of `cpu` are CPUs.
@@ -46,8 +47,8 @@ from workbench.scenario.traces.trace_file import number, read_any, source_name
 CPU = "cpu"
 """The type whose slots are CPUs."""
 EXPECTED = (
-    "what sinfo, scontrol show nodes|partitions|config|reservation|topology, sacctmgr -P show assoc|qos|event or "
-    "sshare -a -l -P prints, or slurm.conf"
+    "what sinfo, scontrol show nodes|partitions|config|reservation|topology, sacctmgr -P show assoc|qos|event|"
+    "reservation or sshare -a -l -P prints, or slurm.conf"
 )
 NO_RESERVATIONS = "No reservations in the system"
 """What `scontrol show reservation` prints instead of nothing."""
@@ -230,7 +231,8 @@ class NodeFacts:
 class Site:
     """All that the files say; moments in seconds from `trace_file.EPOCH`. entries: of entities, by kind and name;
     associations: those of accounts and users, by cluster; listed: from, to, and the nodes that the cluster had;
-    ignored: settings that the scheduler slurm does not go by, and whose."""
+    nowhere: reservations of which a file does not say the nodes; ignored: settings that the scheduler slurm does not go
+    by, and whose."""
 
     nodes: dict[str, NodeFacts] = field(default_factory=dict)
     entries: dict[tuple[str, ...], dict[str, Any]] = field(default_factory=dict)
@@ -238,6 +240,7 @@ class Site:
     listed: list[tuple[float, float, tuple[str, ...]]] = field(default_factory=list)
     associations: dict[str, dict[tuple[str, ...], dict[str, Any]]] = field(default_factory=dict)
     reservations: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
+    nowhere: list[tuple[str, str]] = field(default_factory=list)
     zoned: set[bool] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
     ignored: dict[str, list[str]] = field(default_factory=dict)
@@ -299,6 +302,8 @@ class Site:
         elif {"TIMESTART", "NODENAME"} <= columns:
             for row in rows:
                 self._event(row)
+        elif {"NAME", "TIMESTART", "TIMEEND"} <= columns:
+            self._reservations(rows)
         elif "RAWUSAGE" in columns:
             self._accounts(rows, SHARES)
         elif {"ACCOUNT", "USER"} <= columns and columns & {"SHARE", "GRPTRES", "MAXJOBS"}:
@@ -311,6 +316,22 @@ class Site:
         else:
             return False
         return True
+
+    def _reservations(self, rows: Sequence[Mapping[str, str]]) -> None:
+        """As `sacctmgr show reservation` has them; without their nodes they keep none."""
+        for row in rows:
+            record = {"reservationname": row["NAME"], "starttime": row["TIMESTART"], "endtime": row["TIMEEND"]}
+            record |= {"nodes": first_of(row, "NODENAMES", "NODES") or "", "flags": row.get("FLAGS", "")}
+            self._reservation(record)
+
+    def _reservation(self, record: dict[str, str]) -> None:
+        """One reservation, in the words of `scontrol`."""
+        key = record["reservationname"], record.get("starttime", "")
+        if hosts(given(record.get("nodes")) or ""):
+            self.reservations[key] = record
+        else:
+            self.nowhere.append(key)
+        self._flags(record.get("flags", ""), RESERVATION_FLAGS, f"reservation {key[0]}")
 
     def _sinfo_row(self, row: Mapping[str, str]) -> None:
         partition = (first_of(row, "PARTITION") or "").rstrip("*")
@@ -358,8 +379,7 @@ class Site:
                 for name in hosts(record["nodename"]):
                     self._node(name, record, partitions)
             elif "reservationname" in record:
-                self.reservations[record["reservationname"], record.get("starttime", "")] = record
-                self._flags(record.get("flags", ""), RESERVATION_FLAGS, f"reservation {record['reservationname']}")
+                self._reservation(record)
             elif "partitionname" in record:
                 self._partition(record)
             elif "nodes" in record and not record.get("switches"):
@@ -417,6 +437,10 @@ class Site:
         for name in ("", *known):
             for key, facts in self.associations.get(name, {}).items():
                 self._entry(*key).update(facts)
+        if lost := [name for name, start in dict.fromkeys(self.nowhere) if (name, start) not in self.reservations]:
+            self.notes.append(
+                f"reservations without the nodes that they kept (NodeNames), so they keep none: {listed(lost, 5)}"
+            )
         if self.ignored:
             said = [f"{text} ({listed(dict.fromkeys(whose), 3)})" if whose else text
                     for text, whose in self.ignored.items()]  # fmt: skip

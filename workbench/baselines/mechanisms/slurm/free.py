@@ -162,7 +162,7 @@ class FreeNow:
         free = self.fits(ask) & able
         return self.chosen(ask, _each(ask), free, self.gpus, self.cpus)
 
-    def chosen(self, ask: Ask, each: int, free: int, gpus: Sequence[int], cpus: Sequence[float]) -> Gpus | None:
+    def chosen(self, ask: Ask, each: int, free: int, gpus: Sequence[float], cpus: Sequence[float]) -> Gpus | None:
         """The nodes that a job gets, of those where it fits. gpus, cpus: free ones at each place."""
         nodes = max(ask.nodes, 1)
         if free.bit_count() < nodes:
@@ -222,8 +222,11 @@ class FreeNow:
             at = times * size + places
             for row, given in zip(rows, taken.T[1:], strict=True):
                 row += np.bincount(at, given, row.size).reshape(row.shape)
-        for row, now in zip(rows, (self.gpus, self.cpus, self.memory_mb), strict=True):
-            row[0] = now[first:upto]
+        rows[0][0], rows[1][0], rows[2][0] = (
+            self.gpus[first:upto],
+            self.cpus[first:upto],
+            self.memory_mb[first:upto],
+        )
         gpus, cpus, memory_mb = (row.cumsum(axis=0) for row in rows)
         return gpus, cpus, memory_mb
 
@@ -278,7 +281,7 @@ def _each(ask: Ask) -> int:
     return ask.gpus // ask.nodes if ask.nodes and ask.gpus % ask.nodes == 0 else 1
 
 
-def _filled(gpus: int, nodes: int, order: Sequence[int], free: Sequence[int], at: Iterable[int]) -> Gpus | None:
+def _filled(gpus: int, nodes: int, order: Sequence[int], free: Sequence[float], at: Iterable[int]) -> Gpus | None:
     """GPUs of the first nodes on; where their number is given at least one of each."""
     found: Gpus = {}
     left = gpus
