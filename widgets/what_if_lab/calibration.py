@@ -14,6 +14,7 @@ from widgets.parts.status_line import StatusLine
 from widgets.work.question import Question
 from widgets.work.work import Message
 from workbench.analysis.calibration import NOTE, Calibration, is_recorded
+from workbench.analysis.whatif.site_changes import date_of
 from workbench.base.errors import WorkbenchError
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
@@ -55,6 +56,7 @@ class CalibrationPage:
         self.box = w.VBox([row, self.said])
         self._told, self._chart, self._rest = w.HTML(), ChartPage("the waits", "waits"), w.HTML()
         self.page = w.VBox([self._told, self._chart.box, self._rest])
+        self.page.add_class("wb-calibration")
         self._show(None)
 
     def offer(self, scenario: Scenario) -> None:
@@ -105,16 +107,17 @@ class CalibrationPage:
         self._told.value = f"<p>{html.escape(found.note())}</p>" + html_table(table, scrolls=False)
         self._chart.show(found.drawing(), None)
         fit = f"<p>{html.escape(told)}</p>" if (told := found.told_fit()) else ""
-        self._rest.value = fit + _changes(found) + _unexplained(found)
+        self._rest.value = fit + _changes(found, self._scenario()) + _unexplained(found)
 
     def _say(self, tone: str, text: str) -> None:
         with self.said.hold_sync():
             self.said.tone, self.said.text = tone, text
 
 
-def _changes(found: Calibration) -> str:
+def _changes(found: Calibration, scenario: Scenario) -> str:
     """What changes of the real cluster did to the waits, recorded and simulated."""
-    told = "".join(f"<li>{html.escape(text)}</li>" for text in found.told_experiments())
+    said = found.told_experiments(lambda at_s: date_of(scenario, at_s) or format_duration(at_s, parts=2))
+    told = "".join(f"<li>{html.escape(text)}</li>" for text in said)
     return f"<p>Changes of the cluster inside the log:</p><ul>{told}</ul>" if told else ""
 
 

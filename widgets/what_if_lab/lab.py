@@ -112,6 +112,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         self._report.on_click(lambda _: self.report())
         self._download = Download()
         self._pages = AnswerPages()
+        self._led = False  # whether calibration opened the page that is open
         self._vary, self._varied = VaryPage(self._to_vary, self._work), ThreadWork()
         bar = SolveBar(self.run, self.cancel, "Run", "Run today and the change, pair by pair")
         super().__init__("What if", bar, more=[self._report, self._download])
@@ -267,7 +268,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
 
     def _on_page(self) -> None:
         """Another page is open."""
-        page = PAGES[self.pages.selected_index or 0]
+        page, self._led = PAGES[self.pages.selected_index or 0], False
         self._pages.draw(page)
         if page == "Vary":
             self._vary.opened()
@@ -302,6 +303,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         """The verdict is the scenario's first note from now on: it stands on every later answer."""
         self._open(scenario, str(self._today.value), self._today_knobs())
         self.pages.selected_index = PAGES.index("Why")
+        self._led = True
 
     def _reset(self) -> None:
         self._open(self._start, *self._start_with)
@@ -413,7 +415,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         self._summary = f"Done: {counted(setting.pairs, 'pair')} of runs, today and with {setting.change.words}."
         self._pages.show(answer)
         self._report.disabled = False
-        if PAGES[self.pages.selected_index or 0] in ("Model", "Vary"):
+        if self._led or PAGES[self.pages.selected_index or 0] in ("Model", "Vary"):
             self.pages.selected_index = 0
         self._on_page()
         self._frame.presenter.refresh()

@@ -522,3 +522,4 @@ def test_a_log_is_calibrated_beside_todays_scheduler(panel: WhatIfLab, tmp_path:
     panel._many.answer()
     lead = panel._pages._said.value.partition("<details>")[0]
     assert html.escape(page.found.note()) in lead and "<b>With " in lead, "and hides none"
+    assert panel.pages.titles[panel.pages.selected_index] == "Schedule", "where the answer stands"
