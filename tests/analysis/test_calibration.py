@@ -106,14 +106,14 @@ def test_a_log_without_waits_is_refused() -> None:
         workbench.calibrate("preset:start_here")
 
 
-def test_six_days_of_a_site_with_its_limits_known_and_hidden(tmp_path: Path) -> None:
-    """1,200 jobs in four partitions under EASY backfill of the tests' own; of account lang most are over its limit. An
+def test_four_days_of_a_site_with_its_limits_known_and_hidden(tmp_path: Path) -> None:
+    """700 jobs in four partitions under EASY backfill of the tests' own; of account lang most are over its limit. An
     account whose limit is hidden, GrpTRES or its users' MaxJobs, has more GPUs, or a user more jobs, at once than ever
     in the log; with all limits known that lasts for nobody."""
     most_jobs = {"robo": 4}
-    jobs = schedule(demand(1200, 6, 30, 0.9, 5), 30, most_jobs)
+    jobs = schedule(demand(700, 4, 30, 0.9, 3), 30, most_jobs)
     verdicts = {}
-    for hidden, beyond in {"": "", "lang": "account lang", "bio": "account bio", "robo": "user robo6"}.items():
+    for hidden, beyond in {"": "", "lang": "account lang", "bio": "account bio", "robo": "user robo4"}.items():
         files = written(tmp_path, jobs, 30, frozenset({hidden}), most_jobs)
         scenario = convert("sacct", files.pop("log")[0], **files)[0]
         found = workbench.calibrate(scenario, phases=1 if hidden else None)
