@@ -94,13 +94,15 @@ WATCH = """([handle, chart]) => {
 
 
 class LabTimes(NamedTuple):
-    """What a lab did. p50_s, p95_s: from key to picture; pictures: that a drag showed; stale: of older values."""
+    """What a lab did. p50_s, p95_s: from key to picture; pictures: that a drag showed, of so many `others` that the
+    slider has beside the first; stale: of older values."""
 
     lab: str
     moves: int
     p50_s: float
     p95_s: float
     pictures: int
+    others: int
     stale: int
     budget_s: float = BUDGET_S
 
@@ -140,7 +142,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(json.dumps({"labs": [each._asdict() for each in found], "stale": sum(each.stale for each in found)}))
     else:
         for each in found:
-            print("{:8} {:4} moves  p50 {:.3f} s  p95 {:.3f} s  {:3} pictures  {} stale".format(*each[:6]))
+            print("{:8} {:4} moves  p50 {:.3f} s  p95 {:.3f} s  {:3} of {:2} pictures  {} stale".format(*each[:7]))
     return 0 if all(each.good for each in found) else 1
 
 
@@ -154,24 +156,24 @@ def measured(page: Page, server: Server, lab: LabMoves, moves: int) -> LabTimes:
     handle = page.locator(HANDLE.format(lab.knob)).first
     page.evaluate(WATCH, [HANDLE.format(lab.knob), CHART])
     handle.focus()
+    first, last = (float(handle.get_attribute(f"aria-value{end}") or 0) for end in ("min", "max"))
     taken, key = [], "ArrowRight"
     for _ in range(moves):
-        before, stood = _notes(page), handle.get_attribute("aria-valuenow")
+        before, stands = _notes(page), float(handle.get_attribute("aria-valuenow") or 0)
+        key = {last: "ArrowLeft", first: "ArrowRight"}.get(stands, key)
         page.keyboard.press(key)
-        if handle.get_attribute("aria-valuenow") == stood:  # the slider's end
-            key = "ArrowLeft" if key == "ArrowRight" else "ArrowRight"
-            continue
         page.wait_for_function("n => wbNotes.drawn.length > n", arg=len(before["drawn"]))
         now = _notes(page)
         taken.append((now["drawn"][len(before["drawn"])][0] - now["keys"][len(before["keys"])]) / 1000)
     pictures, stale = _dragged(page, lab)
-    ranked = sorted(taken)
+    others, ranked = round(last - first), sorted(taken)
     return LabTimes(
         lab.name,
         len(ranked),
         round(ranked[len(ranked) // 2], 4),
         round(ranked[min(len(ranked) - 1, int(0.95 * len(ranked)))], 4),
         pictures,
+        others,
         stale,
         lab.budget_s,
     )
@@ -196,7 +198,7 @@ def _in_class(page: Page, server: Server, beside: Sequence[int], moves: int) -> 
             answered(page, CLOSE)
             seen = [_run(each, "(turned, drawn)") for each in others] if student else []
             memory = f"{sum(taken) / max(1, len(taken)):.0f} MB each, {sum(taken):.0f} in all"
-            times = "p50 {:.3f} s, p95 {:.3f} s, {} pictures in a drag, {} stale".format(*found[2:6])
+            times = "p50 {:.3f} s, p95 {:.3f} s, {} of {} pictures in a drag, {} stale".format(*found[2:7])
             print(f"{number} others {how}: {times}; {memory} {' '.join(seen)}", flush=True)
         for each in others:
             _run(each, "task.cancel()")

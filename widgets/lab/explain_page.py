@@ -72,7 +72,8 @@ class ExplainPage:
         self._said, self._answer = StatusLine(), w.HTML()
         self._answer.add_class("wb-verdict")
         self._answer.add_class("wb-explain-told")
-        self._otherwise = OtherwiseRow(work, self._question, self._asked_of)
+        self._waits: tuple[str, float] | None = None
+        self._otherwise = OtherwiseRow(work, self._question, self._asked_of, self._waiting)
         row = w.HBox([self._job, self._at, *self._otherwise.asks, self._said])
         row.add_class("wb-tools")
         self.box = w.VBox([row, self._otherwise.told, self._answer, self._otherwise.again])
@@ -184,8 +185,32 @@ class ExplainPage:
 
     def _offer(self, job: str, at_s: float) -> None:
         """Offer the questions that a job has at a time; empty: there is none to ask about."""
-        waits = bool(job) and self._run is not None and JobAtTime(self._run, job, at_s).state == "waiting"
-        self._otherwise.offer(bool(job), waits)
+        self._waits, now = self._waiter(job, at_s), NOW.format("it", "now")
+        if self._waits is not None and not job:
+            now = NOW.format(self._waits[0], "now")
+        elif self._waits is not None and self._waits[1] != at_s:
+            now = NOW.format("it", f"at {format_duration(self._waits[1], parts=2)}, when it waited longest")
+        self._otherwise.offer(bool(job), "" if self._waits is None else now)
+
+    def _waiter(self, job: str, at_s: float) -> tuple[str, float] | None:
+        """Which waiting is asked about: the job's then, or its longest; of an idle GPU that of the first who waits."""
+        run = self._run
+        if run is None or self._job.value == DECISION or (not job and len(run.jobs) > MOST_TRIED):
+            return None
+        tried = [(job, at_s), (job, longest_wait_s(run, job))] if job else [(each, at_s) for each in run.jobs["job"]]
+        return next(((each, then_s) for each, then_s in tried if JobAtTime(run, each, then_s).state == "waiting"), None)
+
+    def _waiting(self) -> tuple[Run, str, float]:
+        """Whose waiting is asked about, and when, which is the page's time from then on."""
+        run, waits = self._run, self._waits
+        if run is None or waits is None:
+            raise InputError("job", None, "a job that waits")
+        if self.job == waits[0] and parse_duration(self._at.value) != waits[1]:
+            self._asked_s = waits[1]
+            self._set_time(waits[1])
+            self.opened()
+            self._typed()
+        return run, *waits
 
     def _why(self, run: Run, about: About, at_s: float) -> str:
         if isinstance(about, str):
@@ -335,6 +360,7 @@ def pages() -> ModuleType:
     return found
 
 
+NOW = "What would make {} run {}?"
 MOST_TRIED = 100
 """Of a run with more jobs it would take long to try what would bring a job there."""
 IN_ALL = "In all decisions of the run it may: the page Model has the numbers of its rows to move."
@@ -347,7 +373,7 @@ class OtherwiseRow:
     the buttons of what is simulated anew.
 
     work: who works for a scheduler of that name; question: for one more node of a type, or for the job alone (None);
-    asked_of: the run, job and time that are chosen.
+    asked_of: the run, job and time that are chosen; waiting: those of the waiting that is asked about.
     """
 
     def __init__(
@@ -355,13 +381,14 @@ class OtherwiseRow:
         work: Callable[[str], Workplace],
         question: Callable[[str | None], CounterfactualQuestion],
         asked_of: Callable[[], tuple[Run, str, float]],
+        waiting: Callable[[], tuple[Run, str, float]],
     ) -> None:
-        self._work, self._question, self._asked_of = work, question, asked_of
+        self._work, self._question, self._asked_of, self._waiting = work, question, asked_of, waiting
         self._asked: CounterfactualQuestion | None = None
         self._heading = ""
         self._number = 0
         self._faster = _button("Why not on faster GPUs?", "faster", self.ask_faster)
-        self._now = _button("What would make it run now?", "now", self.ask_now)
+        self._now = _button(NOW.format("it", "now"), "now", self.ask_now)
         self._alone = _button("Without the other jobs?", "alone", lambda: self.ask(None))
         self._more = _button("With one more node?", "more", lambda: self.ask(self._kind.value))
         self._more.tooltip = "Of as many GPUs as the job asks for, from the time above on; simulated again"
@@ -386,10 +413,14 @@ class OtherwiseRow:
         self._kind.options = kinds
         self._kind.value = before if before in kinds else kinds[0]
 
-    def offer(self, there: bool, waits: bool) -> None:
-        """Offer the questions, or not: there is no job to ask about; what would make it run, only of one that waits."""
-        for each in (*self.asks, self.told, self.again):
-            each.layout.display = None if there and (waits or each is not self._now) else "none"
+    def offer(self, there: bool, now: str) -> None:
+        """Offer the questions that there are. there: there is a job to ask about; now: what would make one run, in
+        words, empty: none waits."""
+        several = len(self._kind.options) > 1
+        self._now.description = now
+        offered = {self._faster: there and several, self._now: now, self.told: there or now, self.again: there}
+        for each, is_offered in offered.items():
+            each.layout.display = None if is_offered else "none"
 
     def forget(self) -> None:
         """Another job, time or run is looked at: stop, and show no answer."""
@@ -401,7 +432,7 @@ class OtherwiseRow:
 
     def ask_faster(self) -> None:
         """Say why the job is on no faster GPUs, and then what would bring it there."""
-        asked = self._begin(self._faster)
+        asked = self._begin(self._faster, self._asked_of)
         if asked is None:
             return
         run, job, at_s = asked
@@ -412,29 +443,27 @@ class OtherwiseRow:
 
     def ask_now(self) -> None:
         """Find out what would make a job that waits run now, on the type on which it is fastest of those that do."""
-        asked = self._begin(self._now)
+        asked = self._begin(self._now, self._waiting)
         if asked is None:
             return
         run, job, at_s = asked
         job_at = JobAtTime(run, job, at_s)
-        if job_at.state != "waiting":
-            self._tell(explain(run, job, at_s).summary)
-            return
         kinds = [kind for kind in job_at.usable if kind not in job_at.too_small]
         kinds.sort(key=lambda kind: -job_at.usable[kind])
         slots = {kind: [f"{node.name}/{slot}" for node in run.scenario.cluster.machines if node.accelerator == kind
                         for slot in range(node.gpus)] for kind in kinds}  # fmt: skip
         self._try(run, job, at_s, [slots[kind] for kind in kinds])
 
-    def _begin(self, button: w.Button) -> tuple[Run, str, float] | None:
+    def _begin(self, button: w.Button, asked_of: Callable[[], tuple[Run, str, float]]) -> tuple[Run, str, float] | None:
         """What is asked about, now that nobody waits for another answer; None, said, if that cannot be."""
         self.forget()
-        self._heading = button.description
         try:
-            return self._asked_of()
+            asked = asked_of()
         except (InputError, ValueError) as error:
             self._refuse(error)
             return None
+        self._heading = button.description
+        return asked
 
     def _try(self, run: Run, job: str, at_s: float, among: Sequence[Sequence[str]], begun: str = "") -> None:
         """Try aside what would bring a job onto a GPU of the first of these sets that it can be brought onto.

@@ -17,10 +17,10 @@ from widgets.lab.admission_page import AdmissionPage
 from widgets.lab.before_after import BeforeAfter
 from widgets.lab.explain_page import ExplainPage
 from widgets.lab.lit import Lit
+from widgets.lab.run_table import RunTable
 from widgets.lab.trials import Trials
 from widgets.lab.words import held
-from widgets.parts.chart_page import ROWS_SHOWN, ChartPage
-from widgets.parts.html_table import html_table
+from widgets.parts.chart_page import ChartPage
 from widgets.parts.one_of import OneOf
 from widgets.parts.playback import Playback, rounds_of
 from widgets.parts.startup import quick_imports
@@ -28,11 +28,9 @@ from widgets.work.pace import LaterSteps
 from widgets.work.work import Workplace
 from workbench.analysis import metrics
 from workbench.base.errors import counted
-from workbench.base.labels import head_of
 from workbench.base.units import clock
 from workbench.scheduling.estimators.registry import DEFAULT
 from workbench.simulation.run import Run
-from workbench.simulation.schema import TABLES
 from workbench.simulation.slot_at_time import SlotAtTime
 
 if TYPE_CHECKING:
@@ -142,7 +140,7 @@ class Results:
             "Measures": self._draw_chart,
             **{page: opened for page, (_, opened) in own.items()},
         }
-        numbers = w.HBox([self.compared.short, w.VBox([self._which, self._table])])
+        numbers = w.HBox([self.compared.short, self._table.box])
         numbers.add_class("wb-beside")
         boxes: dict[str, w.Widget] = {
             "Schedule": w.VBox([numbers, *about]),
@@ -190,12 +188,7 @@ class Results:
     def _make_charts(self) -> None:
         self._pages: dict[str, ChartPage] = {}
         self._boxes: dict[str, w.Widget] = {PICTURE: self._gantt.tools}
-        names = [(f"{table.name}: {table.meaning}", table.name) for table in TABLES]
-        self._which = w.Dropdown(options=names, value="jobs", description="Table", layout=w.Layout(width="97%"))
-        self._which.add_class("wb-which")
-        self._which.observe(lambda _: self._draw_page(), "value")
-        self._table = w.HTML()
-        self._table.add_class("wb-tables")
+        self._table = RunTable(lambda: self._draw_page())
         self._signal = w.Dropdown(options=[TOGETHER], description="Signal", layout=w.Layout(width="20em"))
         self._signal.add_class("wb-signal")
         self._signal.observe(lambda _: self._draw_page(), "value")
@@ -562,28 +555,8 @@ class Results:
         self._job.value = f"<p><b>{html.escape(self._selected)}</b>: {html.escape(', '.join(facts))}.</p>"
 
     def _show_table(self) -> None:
-        if self._run is None:
-            return
-        name = str(self._which.value)
-        frame = self._run.table(name)
-        if self._selected is not None and "job" in frame.columns:
-            frame = frame[frame["job"] == self._selected]
-        note = counted(len(frame), "row") + (f", the first {ROWS_SHOWN} shown" if len(frame) > ROWS_SHOWN else "")
-        note += f" (only {self._selected})" if self._selected is not None and "job" in frame.columns else ""
-        columns = next(table.columns for table in TABLES if table.name == name)
-        times = [c.name for c in columns if c.unit == "s"]
-        heads = {c.name: head_of(c.name, c.unit).removesuffix(" (s)") for c in columns}
-        units = {c.name: f" ({c.unit})" if c.unit and c.name not in times else "" for c in columns}
-        meanings = {heads[c.name]: f"{c.meaning}{units[c.name]}" for c in columns}
-        frame = frame.head(ROWS_SHOWN)
-        lit = self._lit.rows(frame)
-        frame = frame.drop(columns=[name for name in frame if len(frame) and (frame[name].astype(str) == "").all()])
-        times = [name for name in times if name in frame]
-        frame = frame.assign(**{name: [clock(each) for each in frame[name]] for name in times})
-        if "model" in frame:  # last: it is wide, and what it would push aside is asked for more
-            frame = frame.drop(columns="model").assign(model=frame["model"])
-        text = html_table(frame.rename(columns=heads), meanings, lit=lit)
-        self._table.value = f"<p class='wb-note'>{html.escape(note)}</p>" + text
+        if self._run is not None:
+            self._table.show(self._run, self._selected, self._lit)
 
 
 def drawings() -> ModuleType:

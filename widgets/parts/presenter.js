@@ -3,6 +3,7 @@
 // themselves by `data-magnify` (vega_view.js). It also tells when a slider of the lab is taken hold of: `drag`.
 
 const [MAGNIFY, WIDTH, HEIGHT] = [1.5, 1280, 720]; // in a window of that size; in a larger one by as much more: lab.css
+const GOES_ON_MS = 500;
 const TYPING = "input, select, textarea, .wb-chart";
 const NAMELESS = ":is(.noUi-handle, select[title], input[title]):not([aria-label], [aria-labelledby])";
 const HANDLED = `${TYPING}, [role=slider], [contenteditable]`; // where arrows are the control's own, also in a scene
@@ -114,10 +115,15 @@ function render({ model, el }) {
     else if (event.key === "Escape" && !event.target.closest?.(TYPING)) act(event, () => set("on", false));
   }
 
-  // What follows belongs to one drag, or one key that is held, until something else is pressed.
+  // What follows belongs to one drag, or to keys in quick succession, until something else is pressed. Said for each of
+  // these keys it would have to reach the kernel before the slider's value, which takes as long as a small run.
+  let [touched, touchedAt] = [null, 0];
   function held(event) {
-    const slider = event.target.closest?.(".noUi-target");
-    const drag = slider && lab()?.contains(slider) ? (event.repeat ? model.get("drag") : Date.now()) : 0;
+    const found = event.target.closest?.(".noUi-target");
+    const slider = found && lab()?.contains(found) ? found : null;
+    const goesOn = event.type === "keydown" && slider === touched && event.timeStamp - touchedAt < GOES_ON_MS;
+    [touched, touchedAt] = [slider, event.timeStamp];
+    const drag = slider ? (goesOn ? model.get("drag") : Date.now()) : 0;
     if (drag !== model.get("drag")) set("drag", drag);
   }
 

@@ -147,7 +147,7 @@ JOBS = Table(
         ),
         Column("restarts", "times that it paid for a restart or move", "", "int"),
         Column("preemptions", "times that it lost its GPUs before completion", "", "int"),
-        Column("moves", "times that a new assignment put it on other GPUs", "", "int"),
+        Column("moves", "times that a new assignment put it on other GPUs without a pause", "", "int"),
         Column("renewals", "times that an assignment was renewed on the same GPUs", "", "int"),
         Column("verdict", "guaranteed, best_effort or refused; empty if the scheduler gives none"),
     ),

@@ -178,19 +178,27 @@ def test_why_not_on_faster_gpus_and_what_would_make_it_run_now(work: Waiter, mon
         "game is not on v100, 2 times as fast for it: it had had nothing of its share of k80 since 30 min, when shares"
         in said
     )
-    assert page._otherwise._now.layout.display == "none", "it runs"
     assert said.startswith("<h4>Why not on faster GPUs?</h4><p>At 45 min game is not on v100")
     assert "With all as it was before the decision of 30 min, which computes shares of time anew, no weight" in said
     assert said.endswith("would bring game there.</p><p>" + explain_page.IN_ALL + "</p>"), "as the page Model shows"
-    page._otherwise._now.click()
-    said = page._otherwise._answer.value
-    assert said.startswith("<h4>What would make it run now?</h4><p>") and "game runs on 1 k80 of slow-0" in said
-    assert "faster" not in said, "the former answer is gone"
     page._job.value = "vision"
     page._at.value = "45 min"
-    assert page._otherwise._now.layout.display is None
-    page._otherwise._now.click()
+    now = page._otherwise._now
+    now.click()
+    said = page._otherwise._answer.value
+    assert said.startswith("<h4>What would make it run now?</h4>") and "with a weight of 1.97 in place of 1" in said
+    assert "faster" not in said, "the former answer is gone"
+    page._at.value = "1 min"
+    assert now.description == "What would make it run at 42 min, when it waited longest?", "it runs"
+    now.click()
+    assert page._at.value == "42 min" and now.description == "What would make it run now?"
+    assert page._otherwise._answer.value.startswith("<h4>What would make it run now?</h4>")
+    page._job.value = ("gpu", "fast-0/1")
+    page._at.value = "45 min"
+    assert now.description == "What would make vision run now?", "the GPU is idle"
+    now.click()
     assert "with a weight of 1.97 in place of 1" in page._otherwise._answer.value
+    assert page._job.value == ("gpu", "fast-0/1")
 
 
 def test_a_decision_is_told_step_by_step(work: Waiter) -> None:

@@ -95,10 +95,10 @@ def test_tags_in_a_file_are_text_on_the_page(work: Waiter) -> None:
             lab._results._job.value,
             lab._results.compared.measures.value,
         ]
-        shown += [lab._results._table.value, lab._scenario.also.value]
+        shown += [lab._results._table.text.value, lab._scenario.also.value]
         for name in (*PAGES, *titles(lab)):
             lab._results.open(name)
-            shown.append(lab._results._table.value)
+            shown.append(lab._results._table.text.value)
         assert not any("<img" in text for text in shown)
 
 

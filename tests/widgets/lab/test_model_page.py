@@ -122,14 +122,14 @@ def test_what_a_row_is_about_lights_up_in_picture_and_tables(work: Waiter, monke
     assert results._lit.rows(timeline) == mine.index.tolist()
     made = lab.run.decisions["time_s"]
     assert results._lit.rows(lab.run.decisions) == made[(made >= 1800) & (made < 5760)].index.tolist()
-    results._which.value = "timeline"
-    assert "wb-lit" in results._table.value
+    results._table.which.value = "timeline"
+    assert "wb-lit" in results._table.text.value
     panel._list.picked = rows.index("(3) capacity[k80]")
     kinds = lab._scenario.editors.tables["cluster.accelerators"]
     assert [kinds.rows[at]["name"] for at in kinds.lit] == ["k80"]
     panel._list.picked = -1
     assert results._gantt.view.params["rounds"] is None and not kinds.lit and not lab._scenario.jobs.lit
-    assert "wb-lit" not in results.compared.jobs.value + results._table.value
+    assert "wb-lit" not in results.compared.jobs.value + results._table.text.value
 
 
 @pytest.mark.usefixtures("work")

@@ -98,6 +98,19 @@ def test_numbers_and_exports_of_every_chart(work: Waiter, folder: Path) -> None:
         assert (folder / f"gantt-1.{suffix}").stat().st_size > 1000
 
 
+def test_the_table_has_first_the_columns_that_matter(work: Waiter) -> None:
+    lab = GavelLab("start_here")
+    lab.solve()
+    work.answer()
+    table = lab._results._table
+    lab._results.open("Schedule")
+    assert ">Finish<" in table.text.value and not any(f">{head}<" in table.text.value for head in ("Steps", "Weight"))
+    table.all.value = True
+    assert all(f">{column}<" in table.text.value for column in ("Finish", "Steps", "Weight", "Model"))
+    table.which.value, table.all.value = "events", False
+    assert table.all.layout.display == "none", "it has few"
+
+
 def test_playback_shows_less_and_then_all_again(work: Waiter) -> None:
     lab = GavelLab()
     lab.solve()

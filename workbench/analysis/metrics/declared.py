@@ -70,7 +70,7 @@ PER_JOB = Table(
         ),
         Column("preemptions", "times that it lost its GPUs before completion", "", "int"),
         Column("restarts", "times that it paid for a restart or move", "", "int"),
-        Column("moves", "times that a new assignment put it on other GPUs", "", "int"),
+        Column("moves", "times that a new assignment put it on other GPUs without a pause", "", "int"),
         Column("cost_usd", "GPU-hours held x price of the type, a pair's half to each", "USD", "float"),
         Column("attained_s", "GPU-seconds held, before the scenario included", "GPU-s", "float"),
         Column(
