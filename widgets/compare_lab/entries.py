@@ -38,31 +38,34 @@ class SchedulerList:
 
     def show(self, entries: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
         """Show these schedulers; raises InputError for one there is not, and for a knob that it does not take."""
-        old, self._rows = self._rows, [self._row(name, knobs) for name, knobs in entries]
-        self._place()
-        for was, row in zip(old, self._rows, strict=False):
-            row.knobs.value = was.knobs.value and was.name == row.name
-        for row in old:
-            row.close()
+        old, rows = self._rows, []
+        for place, (name, knobs) in enumerate(entries):
+            was = old[place] if place < len(old) else None
+            if was is not None and was.says(name, knobs):
+                rows.append(was)  # who is about to click there finds it as it was
+                continue
+            row = self._row(name, knobs)
+            row.knobs.value = was is not None and was.knobs.value and was.name == row.name
+            rows.append(row)
+        self._rows, gone = rows, [each for each in self._list.children if each not in [row.box for row in rows]]
+        self._list.children = [row.box for row in rows]
+        for box in gone:
+            box.close()
 
     def _row(self, name: str, knobs: Mapping[str, Any]) -> _Row:
         return _Row(name, knobs, self._changed, self._on_remove)
-
-    def _place(self) -> None:
-        self._list.children = [row.box for row in self._rows]
 
     def _on_add(self) -> None:
         """One that is not there yet."""
         there = {row.name for row in self._rows}
         free = next((found.name for found in schedulers() if found.name not in there), schedulers()[0].name)
         self._rows.append(self._row(free, {}))
-        self._place()
+        self._list.children = (*self._list.children, self._rows[-1].box)
         self._changed()
 
     def _on_remove(self, row: _Row) -> None:
         self._rows.remove(row)
-        self._place()
-        row.close()
+        row.box.layout.display = "none"  # taken out it would have those below it drawn anew, where clicks get lost
         self._changed()
 
 
@@ -105,9 +108,12 @@ class _Row:
         values = self._settled if self._panel is None else self._panel.values()
         return self.name, changed_knobs(find_scheduler(self.name), values)
 
-    def close(self) -> None:
-        """Take it off the page."""
-        self.box.close()
+    def says(self, name: str, knobs: Mapping[str, Any]) -> bool:
+        """Whether it is of this scheduler with these knobs."""
+        try:
+            return self.entry == (name, changed_knobs(find_scheduler(name), find_scheduler(name).settle(knobs)))
+        except InputError:
+            return False
 
     def _on_choice(self) -> None:
         found = find_scheduler(self.name)

@@ -123,8 +123,8 @@ class BeforeAfter:
         now = self._of[id(run)]
         short = [name for name in SHORT if not math.isnan(now[name])]
         spelt = measures_table(was, now, short).replace({"Measure": SPELT})
-        self.short.value = html_table(spelt, scrolls=False)
-        self.measures.value = html_table(measures_table(was, now), scrolls=False)
+        self.short.value = html_table(spelt, scrolls=False, hints=_meant(now, short))
+        self.measures.value = html_table(measures_table(was, now), scrolls=False, hints=_meant(now))
         self._took = jobs_table(run, differences)
         self.light(self._lit)
 
@@ -178,6 +178,11 @@ def measures_table(before: Summary | None, now: Summary, names: Sequence[str] | 
         same = math.isclose(now[name], before[name], rel_tol=ROUNDING, abs_tol=ROUNDING)
         rows.append((of.label, was, is_now, "" if same else change_of(now[name] - before[name], unit)))
     return pd.DataFrame(rows, columns=["Measure", "Before", "Now", "Difference"])
+
+
+def _meant(now: Summary, names: Sequence[str] | None = None) -> list[str]:
+    """The definitions of these measures."""
+    return [metric(name).definition for name in metrics.table(now, names)["metric"]]
 
 
 def jobs_table(run: Run, differences: pd.DataFrame | None) -> pd.DataFrame:

@@ -96,7 +96,7 @@ class RowsPanel:
         self._job: str | None = None
         self._marked: tuple[int, float, str | None] | None = None
         self._head, self._decisive, self._notes, self._said = w.HTML(), w.HTML(), w.HTML(), w.HTML()
-        self._list = RowList(label="Rows with numbers")
+        self._list = RowList(meanings=MEANINGS, label="Rows with numbers")
         self._list.observe(lambda _: self._on_pick(), "picked")
         self._make_tray()
         self.box = w.VBox([self._decisive, self._head, self._tray, self._list, self._notes])
@@ -516,6 +516,15 @@ def _texts(found: FoundRows) -> tuple[list[str], list[list[str]]]:
     return heads, [cells[count if number is None else number] for number in found.order]
 
 
+MEANINGS = {
+    "Slack": "How far the row is from being met with equality: 0 for one that binds",
+    "Dual": "What the objective would gain by one unit more on the row's right side, as long as the same rows bind",
+    "Price of relaxed": "The dual of the same problem without whole numbers, which itself has none",
+    "Binds": "Whether the row is met with equality, so that it may hold something back",
+    "epigraph": "To make the smallest of several numbers as large as can be, the number t is maximised; a row for each "
+    "of them keeps t from rising above it",
+}
+"""What the words of the list mean, on hover."""
 NOTHING = 1e-9
 """What is nearer to 0 than this is what solvers leave of 0."""
 

@@ -29,7 +29,7 @@ class RunTable:
     def __init__(self, asked: Callable[[], None]) -> None:
         names = [(f"{table.name}: {table.meaning}", table.name) for table in TABLES]
         self.which = w.Dropdown(options=names, value="jobs", description="Table", layout=w.Layout(flex="1 1 0"))
-        self.which.layout.width = "auto"
+        self.which.layout.width, self.which.layout.min_width = "auto", "0"
         self.which.add_class("wb-which")
         self.all = w.ToggleButton(description="All columns", layout=w.Layout(width="auto", flex="0 0 auto"))
         self.all.tooltip = "Show every column of the table, also those that few people ask for"

@@ -35,11 +35,13 @@ def html_table(
     scrolls: bool = True,
     rows: Sequence[str] | None = None,
     lit: Collection[int] = (),
+    hints: Sequence[str] = (),
 ) -> str:
     """A table with escaped text and rounded numbers, numbers to the right.
 
     meanings: of columns, shown on hover; scrolls: a long table scrolls in a box of its own; rows: a class of each row
-    that can be pointed at, also by the keyboard (empty: none); lit: rows that are pointed out.
+    that can be pointed at, also by the keyboard (empty: none); lit: rows that are pointed out; hints: what the first
+    cell of each row means, shown on hover.
     """
     number = [pd.api.types.is_numeric_dtype(column) for _, column in frame.items()]
 
@@ -53,7 +55,9 @@ def html_table(
     def row(at: int, values: Sequence[object], name: str) -> str:
         cells = zip(values, number, strict=True)
         begin = f"<tr class='{name}' tabindex='0'>" if name else "<tr class='wb-lit'>" if at in lit else "<tr>"
-        return begin + "".join(f"<td class='{_align(right)}'>{cell(value)}</td>" for value, right in cells) + "</tr>"
+        hint = f" title='{html.escape(hints[at], quote=True)}'" if hints else ""
+        texts = [f"<td class='{_align(right)}'>{cell(value)}</td>" for value, right in cells]
+        return begin + "".join(texts).replace("<td", f"<td{hint}", 1) + "</tr>"
 
     def head(name: str, right: bool) -> str:
         meaning = (meanings or {}).get(name, "")

@@ -12,6 +12,8 @@ function render({ model, el }) {
     found.textContent = text;
     found.className = column >= model.get("numbers") ? "wb-right-aligned" : "wb-left-aligned";
     if (tag === "th") found.scope = "col";
+    const word = Object.keys(model.get("meanings")).find((each) => (tag === "th" ? text === each : !column && text.includes(each)));
+    if (word) found.title = model.get("meanings")[word];
     return found;
   };
 

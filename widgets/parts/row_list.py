@@ -15,7 +15,7 @@ class RowList(anywidget.AnyWidget):
     """Rows of texts; a click, or Enter after the arrow keys, picks one, and again lets it go.
 
     heads: of the columns, those from `numbers` on stand to the right; picked: the number of a row, -1 for none; marked:
-    numbers of rows that are pointed out.
+    numbers of rows that are pointed out; meanings: of heads, and of words in the first column, shown on hover.
     """
 
     _esm = program(Path(__file__).parent / "row_list.js")
@@ -25,6 +25,7 @@ class RowList(anywidget.AnyWidget):
     rows = traitlets.List(traitlets.List(traitlets.Unicode()), help="A text for each column.").tag(sync=True)
     numbers = traitlets.Int(0).tag(sync=True)
     label = traitlets.Unicode("Rows", help="What a screen reader calls it.").tag(sync=True)
+    meanings = traitlets.Dict(value_trait=traitlets.Unicode()).tag(sync=True)
     picked = traitlets.Int(-1).tag(sync=True)
     marked = traitlets.List(traitlets.Int()).tag(sync=True)
 

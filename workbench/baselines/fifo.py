@@ -84,7 +84,7 @@ class Fifo(LineScheduler):
     """In the order of arrival; not preemptive, so nobody moves to a faster type."""
 
     name = "fifo"
-    title = "First in, first out (jobs keep their GPUs)"
+    title = "First in, first out (usual, jobs keep their GPUs)"
     knobs = (PRESET, AWARE, BLOCKING, line_decision.ROUND_S, THROUGH, SPACE_SHARING, BACKFILL)
     uses = LineScheduler.uses | {LIMIT_S}
     leftovers = "none"

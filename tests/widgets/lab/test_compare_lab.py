@@ -26,7 +26,7 @@ from workbench.session.many_runs import RunRequest, attempt
 from workbench.simulation.run import Run
 
 THREE = ["fifo", "las", "srtf"]
-FIFO = "Jobs keep their GPUs: first in, first out"
+FIFO = "Usual: first in, first out"
 
 
 class Waiter:

@@ -19,6 +19,7 @@ from workbench.analysis.charts.drawing import (
     Marks,
     begun,
     drawn,
+    ghosts,
     marks,
     message,
     message_layer,
@@ -112,12 +113,12 @@ def outlines_of(before: Drawing | None, bars: pd.DataFrame, names: Sequence[str]
     return pd.DataFrame(left, columns=list(OUTLINED))
 
 
-def outline_layer(per: float, opacity: Any, low: float = 0.14, high: float = 0.86) -> Layer:
+def outline_layers(per: float, opacity: Any, low: float = 0.14, high: float = 0.86) -> list[Layer]:
     """Where another run differed: thin outlines in the colour of what was there, from `low` to `high` of a row.
 
     per: seconds of the unit of the axis.
     """
-    return (
+    found = (
         marks("before")
         .transform_filter(begun("start_s"))
         .transform_calculate(
@@ -126,12 +127,8 @@ def outline_layer(per: float, opacity: Any, low: float = 0.14, high: float = 0.8
             y0=f"datum.row + {low:g}",
             y1=f"datum.row + {high:g}",
         )
-        .mark_rect(filled=False, strokeWidth=1.6, strokeDash=[4, 2], clip=True, tooltip=None)
-        .encode(
-            x=alt.X("x0:Q"), x2="x1:Q", y=alt.Y("y0:Q"), y2="y1:Q",
-            stroke=alt.Stroke("fill:N", scale=None), strokeOpacity=opacity,
-        )
-    )  # fmt: skip
+    )
+    return ghosts(found, opacity, x=alt.X("x0:Q"), x2="x1:Q", y=alt.Y("y0:Q"), y2="y1:Q")
 
 
 def row_texts(names: Sequence[str], columns: Columns) -> dict[str, pd.DataFrame]:

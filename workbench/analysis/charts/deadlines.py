@@ -14,7 +14,7 @@ import pandas as pd
 
 from workbench.analysis.charts import theme
 from workbench.analysis.charts.bars_in_rows import (
-    outline_layer,
+    outline_layers,
     outlines_of,
     present,
     row_bars,
@@ -269,7 +269,7 @@ def _chart(
         *_boundaries(),
         _life_layer(unit.seconds, opacity),
         _bar_layer(bars, unit, opacity),
-        outline_layer(unit.seconds, opacity),
+        *outline_layers(unit.seconds, opacity),
         _mark_layer(marked, unit, still_open, opacity),
         lit_rounds(unit.seconds),
         playhead(unit.seconds),

@@ -211,6 +211,19 @@ SHOWN = "isValid(until) ? datum.{0} <= until : true"
 """Whether something at a time is shown: a format that takes the column."""
 
 
+def ghosts(chart: Marks, opacity: Any, **where: Any) -> list[Layer]:
+    """Thin outlines of rectangles in the colour `fill`, on lines of paper, so that they are seen on bars of that colour
+    too."""
+    looks: list[dict[str, Any]] = [{"strokeWidth": 3.2}, {"strokeWidth": 1.6, "strokeDash": [4, 2]}]
+    strokes = (alt.value(theme.PAPER), alt.Stroke("fill:N", scale=None))
+    return [
+        chart.mark_rect(filled=False, clip=True, tooltip=None, **look).encode(
+            **where, stroke=stroke, strokeOpacity=opacity
+        )
+        for look, stroke in zip(looks, strokes, strict=True)
+    ]
+
+
 def begun(column: str = "start_s") -> str:
     """Whether what begins at a time is shown; what begins just now has no length yet."""
     return f"isValid(until) ? datum.{column} < until : true"

@@ -15,6 +15,7 @@ from workbench.analysis.charts.drawing import (
     Layer,
     Marks,
     begun,
+    ghosts,
     lit_rounds,
     marks,
     message_layer,
@@ -85,7 +86,7 @@ def layers(frame: Frame, margin: Margin | None, left_px: float) -> Sequence[Laye
         _rounds(frame),
         *life,
         _bars(frame),
-        _before(frame),
+        *_before(frame),
         _lines(frame),
         _bar_labels(frame),
         *_marks(frame),
@@ -170,21 +171,15 @@ def _rounds(frame: Frame) -> Layer:
     )
 
 
-def _before(frame: Frame) -> Layer:
+def _before(frame: Frame) -> list[Layer]:
     """Where another run differed: thin outlines in the colour of what was there."""
-    return (
-        marks("before")
-        .transform_filter(begun())
-        .mark_rect(filled=False, strokeWidth=1.6, strokeDash=[4, 2], clip=True, tooltip=None)
-        .encode(
-            x=_x("datum.start_s", frame),
-            x2=_x(so_far("end_s"), frame),
-            y=_y("datum.y0"),
-            y2=_y("datum.y1"),
-            stroke=alt.Stroke("fill:N", scale=None),
-            strokeOpacity=_opacity(),
-        )
-    )
+    where = {
+        "x": _x("datum.start_s", frame),
+        "x2": _x(so_far("end_s"), frame),
+        "y": _y("datum.y0"),
+        "y2": _y("datum.y1"),
+    }
+    return ghosts(marks("before").transform_filter(begun()), _opacity(), **where)
 
 
 def _life_line(frame: Frame) -> Layer:

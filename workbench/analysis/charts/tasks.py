@@ -20,7 +20,7 @@ import pandas as pd
 
 from workbench.analysis.charts import theme
 from workbench.analysis.charts.bars_in_rows import (
-    outline_layer,
+    outline_layers,
     outlines_of,
     row_layers,
     row_px,
@@ -468,5 +468,5 @@ def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded:
         )
     )
     played = [lit_rounds(unit.seconds), playhead(unit.seconds)]
-    ghost = outline_layer(unit.seconds, opacity, 0.06, 0.76)
-    return [axes, computing, synchronising, ghost, barrier, name, waits, *played, *row_layers(alt.value(1))]
+    ghost = outline_layers(unit.seconds, opacity, 0.06, 0.76)
+    return [axes, computing, synchronising, *ghost, barrier, name, waits, *played, *row_layers(alt.value(1))]

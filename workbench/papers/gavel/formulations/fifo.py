@@ -85,7 +85,7 @@ class FirstInFirstOut(ShareFormulation[AllocationInstance]):
     name = NAME
     instance = AllocationInstance
     restates_all = True
-    title = "Gavel: first in, first out (Gavel's: shares of time)"
+    title = "Gavel: first in, first out (Gavel's, shares of time)"
     reading = (
         "The objective is the sum over the jobs of place x steps/s / those on the job's fastest type alone; place is "
         "the number of jobs for the first to arrive and 1 for the last. "
