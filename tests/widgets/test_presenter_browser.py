@@ -144,6 +144,7 @@ def plays_by_keys(page: Page) -> None:
     expect(slider).to_have_value("0")
     page.keyboard.press("ArrowRight")
     expect(slider).to_have_value("1")
+    expect(page.locator(".wb-play-time")).to_have_text("up to 12 min")  # the kernel has it: nothing comes late
     page.locator(".wb-present-on").focus()
     page.keyboard.press("Home")
     expect(slider).to_have_value("1")

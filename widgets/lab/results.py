@@ -112,12 +112,13 @@ class Results:
         self.admission = AdmissionPage(rewarded)
         self.explained = ExplainPage(self.select, self._on_typed, work)
         self._run: Run | None = None
+        self._measured: tuple[Run, metrics.Summary] | None = None
         self._selected: str | None = None
         self._lit = Lit()
         self._mind: list[str] = []
         self._words = ""
         self._tried = True
-        steps = (self._measure, self._tell_pages, self._offer_charts, self._draw_page, told)
+        steps = (self._measure, self._tell, self._tell_pages, self._offer_charts, self._draw_page, told)
         self._later = LaterSteps(steps, failed)
         self._setting_up = False
         self._shown = 0
@@ -287,12 +288,21 @@ class Results:
         self._later.ask()
 
     def _measure(self) -> None:
-        """The run's numbers, and what to mind of it."""
+        """The run's numbers, once."""
         run = self._run
         assert run is not None
+        if self._measured is not None and self._measured[0] is run:
+            return
         measures = metrics.summary(run)
+        self._measured = run, measures
         if self._tried:
             self._trials.add(run, measures, self._belief)
+
+    def _tell(self) -> None:
+        """The numbers in sight, and what to mind of the run."""
+        self._measure()  # another run may have come since
+        assert self._measured is not None
+        measures = self._measured[1]
         self.compared.show(measures)
         self._mind = [
             *([self._words] if self._words else []),

@@ -264,7 +264,8 @@ def outlines(before: Drawing | None, rows: pd.DataFrame, bars: pd.DataFrame) -> 
 
 
 def _outlined(bars: pd.DataFrame) -> Iterable[tuple[Any, ...]]:
-    return zip(*lists_of(bars.round({"y0": 6, "y1": 6}), *OUTLINES), strict=True)
+    places = [np.round(bars[name].to_numpy(float), 6).tolist() for name in ("y0", "y1")]
+    return zip(*lists_of(bars, "job", "start_s", "end_s"), *places, *lists_of(bars, "fill"), strict=True)
 
 
 def _with_nodes(bars: pd.DataFrame, old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:

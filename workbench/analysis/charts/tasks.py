@@ -11,6 +11,7 @@ it found there: a dot its model, still in memory (a hit), a cross not (a miss), 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -204,14 +205,20 @@ def task_rows(timeline: pd.DataFrame, cluster: Cluster) -> tuple[pd.DataFrame, l
 def barriers(bars: pd.DataFrame) -> pd.DataFrame:
     """When each round has synchronised: columns job, round, time_s, last (its job's last round), and from `low` to
     `high` the rows of its tasks and of the next round's. bars: rows of `tasks` with the number of their `row`."""
-    rounds = bars.groupby(["job", "round"], sort=False)
-    ends = rounds.agg(time_s=("synchronised_s", "max"), low=("row", "min"), high=("row", "max")).reset_index()
-    ends = ends.sort_values(["job", "round"], kind="stable").reset_index(drop=True)
-    following = ends.groupby("job")[["low", "high"]].shift(-1)
-    ends["last"] = following["low"].isna()
-    ends["low"] = following["low"].fillna(ends["low"]).clip(upper=ends["low"]).astype(int)
-    ends["high"] = following["high"].fillna(ends["high"]).clip(lower=ends["high"]).astype(int) + 1
-    return ends
+    found: dict[tuple[str, int], tuple[float, int, int]] = {}
+    columns = (bars[name].tolist() for name in ("job", "round", "synchronised_s", "row"))
+    for job, number, time_s, row in zip(*columns, strict=True):
+        until_s, low, high = found.get((job, number), (time_s, row, row))
+        found[job, number] = max(until_s, time_s), min(low, row), max(high, row)
+    rows = []
+    keys = sorted(found)
+    for key, after in itertools.zip_longest(keys, keys[1:]):
+        time_s, low, high = found[key]
+        last = after is None or after[0] != key[0]
+        if not last:
+            low, high = min(low, found[after][1]), max(high, found[after][2])
+        rows.append((*key, time_s, low, high + 1, last))
+    return pd.DataFrame(rows, columns=["job", "round", "time_s", "low", "high", "last"])
 
 
 def links(bars: pd.DataFrame) -> pd.DataFrame:
