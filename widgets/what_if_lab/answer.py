@@ -124,5 +124,7 @@ class AnswerPages:
 
 
 def paired_frame(found: WhatIf) -> pd.DataFrame:
-    """Every measure before and after as people read it."""
-    return pd.DataFrame(map(compared, rows_of(found.differences)), columns=heads(found.question.level))
+    """Every measure before and after as people read it; where there is no interval, without the columns about it."""
+    frame = pd.DataFrame(map(compared, rows_of(found.differences)), columns=heads(found.question.level))
+    *plain, interval, _ = frame.columns
+    return frame[plain] if (frame[interval] == "").all() else frame
