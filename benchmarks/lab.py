@@ -1,10 +1,11 @@
 """How long from a slider to the picture, in a real Chromium on a JupyterLab of its own.
 
 `python -m benchmarks.lab [--moves N] [--json]` opens each paper's lab on a small preset and moves its slider N times,
-by the keyboard, each move when the picture of the one before is there; then it drags with the pointer for a second.
-Of each lab it tells the median and the 95th percentile of the seconds from key to changed picture, the pictures that a
-drag showed, and how many of them were of an older value than the picture before them, or last of another value than
-the slider's. Exit code 1 if one was, or a budget is missed.
+by the keyboard, each move when the picture of the one before is there and to another value: at its ends it turns round.
+Then it drags with the pointer for a second. Of each lab it tells the median and the 95th percentile of the seconds from
+key to changed picture, the pictures that a drag showed (at most one for each other value that the slider has: Chronus's
+lease has twelve usual lengths), and how many of them were of an older value than the picture before them, or last of
+another value than the slider's. Exit code 1 if one was, or a budget is missed.
 
 `--beside 0 4 19` does it for the first lab beside so many other kernels on the server, as in a class: each has run
 lesson 01 whole and still has its widgets. First they rest, then each has its lab's knob set every five to fifteen

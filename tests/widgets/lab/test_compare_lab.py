@@ -441,6 +441,9 @@ def test_the_list_can_be_edited_by_hand(waiter: Waiter) -> None:
     assert lab.state == "invalid" and "once" in lab.status
     lab._list._on_remove(lab._list._rows[2])
     assert lab.state == "edited"
+    boxes = lab._list._list.children  # those beside what is gone, or as it was, stay: a click on them is not lost
+    lab._list.show(lab._list.entries)
+    assert boxes[2].layout.display == "none" and lab._list._list.children == boxes[:2]
     lab._list.show([])
     lab._on_change()
     assert lab.state == "invalid" and "at least one" in lab.status
