@@ -99,14 +99,24 @@ def test_3_a_limit_of_a_user_in_a_qos_binds() -> None:
 
 
 def test_4_a_limit_of_an_account_counts_the_accounts_below() -> None:
+    """bio (a: 4 GPUs) and chem (b: 3) share the 6 of life; phys (c: 2) stands beside, and with them under the 7 of root,
+    of which a and c have 6: d, of phys, with 2 must wait for a, with 1 not."""
     entities = (
-        {"kind": "account", "name": "bio", "account": "bio", "parent": "life"},
+        {"kind": "account", "name": "root", "account": "root", "GrpTRES": "gres/gpu=7"},
         {"kind": "account", "name": "life", "account": "life", "parent": "root", "GrpTRES": "gres/gpu=6"},
+        *({"kind": "account", "name": name, "account": name, "parent": "life"} for name in ("bio", "chem")),
+        {"kind": "account", "name": "phys", "account": "phys", "parent": "root"},
     )
-    scenario = site_of(job("a", 0, 100, 4, 100), job("b", 1, 100, 3, 100), entities=entities)
+    jobs = [job("a", 0, 100, 4, 100), job("b", 1, 100, 3, 100), job("c", 2, 300, 2, 300), job("d", 3, 100, 2, 100)]
+    for each, account in zip(jobs, ("bio", "chem", "phys", "phys"), strict=True):
+        each["attributes"]["account"] = account
+    scenario = site_of(*jobs, entities=entities)
     found = starts(scenario)
-    assert found["a"] == 0 and 100 <= found["b"] <= 103
+    assert found["a"] == 0 and 100 <= found["b"] <= 103 and found["c"] <= 5 and found["d"] >= 100, found
     assert why(scenario, "b", 50).startswith("AssocGrpGRES (GrpTRES of its account life: 4 of 6 GPUs are taken")
+    assert why(scenario, "d", 50).startswith("AssocGrpGRES (GrpTRES of its account root: 6 of 7 GPUs are taken")
+    jobs[3]["gpus"] = 1
+    assert starts(site_of(*jobs, entities=entities))["d"] <= 10
 
 
 def test_of_limits_of_one_name_the_first_holds() -> None:
