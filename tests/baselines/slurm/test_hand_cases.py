@@ -99,8 +99,8 @@ def test_3_a_limit_of_a_user_in_a_qos_binds() -> None:
 
 
 def test_4_a_limit_of_an_account_counts_the_accounts_below() -> None:
-    """bio (a: 4 GPUs) and chem (b: 3) share the 6 of life; phys (c: 2) stands beside, and with them under the 7 of root,
-    of which a and c have 6: d, of phys, with 2 must wait for a, with 1 not."""
+    """bio (a: 4 GPUs) and chem (b: 3) share the 6 of life; phys (c: 2) stands beside, with them under the 7 of root, of
+    which a and c have 6: d, of phys, with 2 must wait for a, with 1 not."""
     entities = (
         {"kind": "account", "name": "root", "account": "root", "GrpTRES": "gres/gpu=7"},
         {"kind": "account", "name": "life", "account": "life", "parent": "root", "GrpTRES": "gres/gpu=6"},

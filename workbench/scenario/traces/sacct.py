@@ -335,9 +335,12 @@ def _row(log: _Log, line: int, cells: Mapping[str, str]) -> TimedRow | str:
     arrival_s = min(times["eligible_s"], times.get("start_s", times["eligible_s"]))
     log.odd["start before eligible"] += times["eligible_s"] > arrival_s
     facts = _facts(cells, log, known)
+    where = tuple(log.read(cells, "NodeList", lambda text: hosts(given(text) or "")) or ())
+    if where and facts.get("nodes", len(where)) != len(where):
+        log.odd["nodes"] += 1
+        facts["nodes"] = float(len(where))
     log.odd["over limit"] += duration_s > float(facts.get("limit_s", duration_s)) + TICK_S
     ran_on = tuple(kind for kind in kinds if kind != "gpu")
-    where = tuple(log.read(cells, "NodeList", lambda text: hosts(given(text) or "")) or ())
     ended = ENDED[0] if state in GOING_ON else state
     told = ran_on, ended, times, where, facts
     return TimedRow(line, f"job-{job}", None, gpus, arrival_s, duration_s, user, None, *told)
@@ -347,6 +350,7 @@ def _times(log: _Log, cells: Mapping[str, str], submitted_s: float, duration_s: 
     """When it was submitted and eligible, and when it ran."""
     eligible_s, start_s, end_s = (log.read(cells, name, timestamp) for name in ("Eligible", *SPAN))
     found = {"submit_s": submitted_s, "eligible_s": max(eligible_s or submitted_s, submitted_s)}
+    log.odd.update(name for name, at_s in (("Eligible", eligible_s), ("Start", start_s)) if at_s is None)
     if start_s is not None:
         found["start_s"] = start_s
         jumped = end_s is not None and end_s < start_s + duration_s - TICK_S
@@ -563,6 +567,9 @@ def _notes_of(log: _Log, site: Site, rows: Sequence[TimedRow]) -> Iterator[str]:
         (log.odd["earlier attempts"], "earlier attempt", "of requeued jobs, each a job of its own that ran as it did"),
         (log.odd["start before eligible"], "job", "started before they were eligible (a clock jumped): waited 0 s"),
         (log.odd["ends early"], "job", "ended sooner than their run time allows (a clock jumped): it counts, not End"),
+        (log.odd["Start"] * ("Start" in log.told), "job", "began nobody knows when: there is no wait to compare"),
+        (log.odd["Eligible"] * ("Eligible" in log.told), "job", "eligible nobody knows when: since submission"),
+        (log.odd["nodes"], "job", "with another number of nodes in NNodes than in NodeList, which counts"),
         (sum(not row.user for row in rows), "job", "of nobody: no limit of a user holds them, and no share is theirs"),
         (log.odd["over limit"], "job", "ran over a minute longer than their time limit, kept as they ran"),
     )
