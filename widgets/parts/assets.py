@@ -2,8 +2,8 @@
 
 The bundle made by vl-convert (Vega, Vega-Lite, Vega-Embed: 0.9 MB of JavaScript) needs no internet. Anywidget sends
 `_esm` with every widget and loads it anew for each, so a page with ten charts would carry it ten times. Here it
-travels once per kernel, compressed (0.3 MB), as the state of one hidden widget, and a page loads it once: every
-chart refers to that widget, and `vega_view.js` keeps the loaded programs by their digest.
+travels once per kernel, compressed (0.3 MB), as the state of one hidden widget, and a page loads it once, as soon as it
+knows that widget: every chart refers to it, and `vega_programs.js` keeps the loaded programs by their digest.
 """
 
 from __future__ import annotations
@@ -27,6 +27,9 @@ STYLE = Path(__file__).parent / "style.css"
 VEGA_LITE = "6.4"
 """The Vega-Lite in the bundle: the newest that Altair 6 writes for."""
 
+VEGA = (Path(__file__).parent / "vega_programs.js").read_text(encoding="utf-8")
+"""What stands above the programs of a chart and of the hidden widget: how a page loads Vega once."""
+
 _EXPORTS = "export { vegaEmbed as embed };"
 
 
@@ -38,7 +41,7 @@ def program(path: Path) -> str:
 class VegaPrograms(anywidget.AnyWidget):
     """Hidden widget that carries the Vega programs to the page: `code` is gzip-compressed JavaScript."""
 
-    _esm = "export default { render() {} };"
+    _esm = VEGA + "export default { initialize({ model }) { vegaPrograms(model); }, render() {} };"
     code = traitlets.Bytes().tag(sync=True)
     digest = traitlets.Unicode().tag(sync=True)
 

@@ -1,7 +1,8 @@
 """What is done as widgets are loaded: a shorter wait for the first chart, and errors in words on a dashboard.
 
-As an extension of IPython it imports what every lab needs, and then starts the labs' process, while its reader has not
-yet come to the first cell: so do the kernels of `make lab` (tools/jupyter/kernels). Elsewhere the first lab does.
+As an extension of IPython it imports what every lab needs, then starts the labs' process and has the page load Vega,
+while its reader has not yet come to the first cell: so do the kernels of `make lab` (tools/jupyter/kernels). Elsewhere
+the first lab does.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from workbench.base.errors import WorkbenchError
 
 OF_EVERY_LAB = ("widgets.lab.lab", "widgets.lab.drawings", "widgets.lessons.guess")
 PROCESS = "widgets.work.process"
+PROGRAMS = "widgets.parts.assets"
 
 
 @contextlib.contextmanager
@@ -47,6 +49,7 @@ def load_ipython_extension(shell: Any) -> None:
 
         rooms()
     importlib.import_module(PROCESS).process_work()
+    importlib.import_module(PROGRAMS).vega_programs()
 
 
 def show_errors_in_words() -> None:

@@ -11,45 +11,6 @@ const CLICK_SLACK_PX = 4;
 const FLAT_PX = 8;
 const NO_ROWS = /^Infinite extent for field/;
 
-// ---- the Vega programs, loaded once per page whatever the number of charts and notebooks ----
-
-function loadedPrograms() {
-  return (globalThis[Symbol.for("workbench.vega")] ??= new Map());
-}
-
-async function vegaPrograms(model) {
-  const id = String(model.get("_programs")).replace(/^IPY_MODEL_/, "");
-  const carrier = await model.widget_manager.get_model(id);
-  const digest = carrier.get("digest");
-  const loaded = loadedPrograms();
-  if (!loaded.has(digest)) {
-    const loading = importCompressed(carrier.get("code"));
-    loading.catch(() => loaded.delete(digest));
-    loaded.set(digest, loading);
-  }
-  return loaded.get(digest);
-}
-
-async function importCompressed(code) {
-  const stream = new Blob([code]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const source = await new Response(stream).blob();
-  const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
-  try {
-    const { embed } = await import(/* webpackIgnore: true */ /* @vite-ignore */ url);
-    return { embed, View: await viewClass(embed) };
-  } finally {
-    URL.revokeObjectURL(url);
-  }
-}
-
-// The bundle gives out Vega-Embed only: Vega's own class is that of an empty chart.
-async function viewClass(embed) {
-  const empty = await embed(document.createElement("div"), { width: 0, height: 0 }, { mode: "vega", actions: false });
-  const { constructor } = empty.view;
-  empty.finalize();
-  return constructor;
-}
-
 // ---- columns to rows ----
 
 function typed(view, ArrayType) {
@@ -177,7 +138,8 @@ class ChartBox {
   }
 
   async embed(spec) {
-    const programs = await vegaPrograms(this.model);
+    const carrier = String(this.model.get("_programs")).replace(/^IPY_MODEL_/, "");
+    const programs = await vegaPrograms(await this.model.widget_manager.get_model(carrier));
     if (this.disposed) return null;
     const tables = this.tables();
     const of = this.model.get("of");

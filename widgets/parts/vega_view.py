@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 import traitlets
 
-from widgets.parts.assets import STYLE, program, vega_programs
+from widgets.parts.assets import STYLE, VEGA, program, vega_programs
 
 Spec = dict[str, Any]
 EncodedColumn = dict[str, Any]
@@ -47,7 +47,7 @@ class VegaView(anywidget.AnyWidget):
     its scales shows, and what one with a `zoom` that is not has marked: linked, the one is an overview of the other.
     """
 
-    _esm = program(Path(__file__).parent / "vega_view.js")
+    _esm = VEGA + program(Path(__file__).parent / "vega_view.js")
     _css = STYLE
 
     picked = traitlets.Dict(help="Fields of the mark last clicked; empty when empty space was.").tag(sync=True)

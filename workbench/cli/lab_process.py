@@ -68,9 +68,9 @@ if TYPE_CHECKING:
 
 Tell = Callable[[Mapping[str, Any]], None]
 Answer = TypeVar("Answer")
-HERE_S = 1.0
-"""So long small runs of many are made here, in turn: processes need as long to begin. One that takes longer is begun
-anew there."""
+HERE_S = 2.0
+"""So long small runs of many are made here, in turn: two processes need half of it to begin, and then half of the time.
+One that takes longer is begun anew there."""
 HERE_JOBS = 300
 """A run of more jobs is not small."""
 
