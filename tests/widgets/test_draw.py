@@ -70,5 +70,8 @@ def test_drawing_and_the_papers_answer() -> None:
     assert asked == ["asked"] and not draw.board.answers
     draw.put([(4, 0, 0), (6, 0, 0)])
     assert list(draw.board.broken) == ["0", "1"] and draw.board.said == []
-    with pytest.raises(InputError, match="of the board"):
-        draw.put([(0, 1, 8)])
+    for wrong in ([(0, 1, 8)], [(0, 0)], [(0, 0, 0.5)], "abc", [(True, 0, 0)]):
+        with pytest.raises(InputError, match="of the board"):
+            draw.put(wrong)
+    with pytest.raises(InputError, match="each piece once"):
+        draw.put([(0, 0, 0), (0, 1, 0)])

@@ -105,7 +105,12 @@ def test_a_guess_comes_before_its_answer() -> None:
     assert guess.guess("b") is False and runs == ["ran"], "the first one counts"
     number = Guess("How long?", lambda: 10.0, unit="min", within=2)
     assert number.guess(11.9) and number.box.said == ["You said: 11.9 min. The run says: 10 min."]
+    for value in ("abc", "0,5", None, float("nan"), [1]):
+        with pytest.raises(InputError, match="a number, as"):
+            Guess("How long?", lambda: 10.0).guess(value)
     order = Guess("In which order?", lambda: ["b", "a"], order=["a", "b"])
+    with pytest.raises(InputError, match="all of a, b"):
+        order.guess(5)
     assert order.guess(["b", "a"]) and order.box.state == "right"
     assert not Guess("How long?", lambda: 10.0, unit="min").guess(11.1)
 

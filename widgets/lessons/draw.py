@@ -82,11 +82,19 @@ class Draw:
 
     def put(self, placed: Sequence[Placed]) -> None:
         """Draw this in the place of what is drawn; raises InputError for what does not fit on the board."""
-        for piece, lane, at in placed:
-            fits = 0 <= piece < len(self.problem.pieces) and 0 <= lane < len(self.problem.lanes) and at >= 0
-            if not fits or at + self.problem.lengths[piece][lane] > self.problem.columns:
-                raise InputError("Draw", [piece, lane, at], "a piece, a lane and a column of the board")
+        for each in placed:
+            if not self._fits(each):
+                raise InputError("Draw", each, "a piece, a lane and a column of the board, as (0, 0, 0)")
+        if self.problem.once and len({piece for piece, *_ in placed}) < len(placed):
+            raise InputError("Draw", list(placed), "each piece once")
         self.board.placed = [list(each) for each in placed]
+
+    def _fits(self, each: Any) -> bool:
+        if not isinstance(each, list | tuple) or len(each) != 3 or not all(type(number) is int for number in each):
+            return False
+        piece, lane, at = each
+        there = 0 <= piece < len(self.problem.pieces) and 0 <= lane < len(self.problem.lanes) and at >= 0
+        return there and at + self.problem.lengths[piece][lane] <= self.problem.columns
 
     def _judge(self) -> None:
         broken, said = self.problem.judge(self.placed)

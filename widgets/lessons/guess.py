@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -126,10 +128,13 @@ class Guess:
         options = list(self.box.options)
         if self.box.kind == "choice" and value in options:
             return value
-        if self.box.kind == "order" and sorted(map(str, value)) == sorted(options):
+        if self.box.kind == "order" and isinstance(value, list | tuple) and sorted(map(str, value)) == sorted(options):
             return [str(each) for each in value]
         if self.box.kind == "number":
-            return float(value)
+            with contextlib.suppress(TypeError, ValueError):
+                if math.isfinite(number := float(value)):
+                    return number
+            raise InputError("Guess", value, "a number, as 0.5")
         raise InputError("Guess", value, f"{'one of' if self.box.kind == 'choice' else 'all of'} {', '.join(options)}")
 
     def _is_right(self) -> bool:
