@@ -163,9 +163,11 @@ def test_a_kernel_of_make_lab_has_imported_what_the_first_lab_needs() -> None:
     code = f"""
 import sys, {extension}
 {extension}.load_ipython_extension(None)
-from widgets.parts import assets
+from ipywidgets import Widget
+from widgets.parts.assets import VegaPrograms, vega_programs
 from widgets.work import process
-assert process._process_work is not None and assets._programs is not None
+(early,) = (each for each in Widget.get_manager_state()["state"].values() if each["state"].get("digest"))
+assert process._process_work is not None and vega_programs().digest == early["state"]["digest"]
 before = set(sys.modules)
 from widgets import Exercise, GanttView, GavelLab, Guess
 assert GavelLab("start_here").run is not None

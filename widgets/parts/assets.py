@@ -53,9 +53,18 @@ def vega_programs() -> VegaPrograms:
     """Return this kernel's `VegaPrograms`, made when first asked for and made again after `Widget.close_all()`."""
     global _programs
     if _programs is None or _programs.comm is None:
-        code = vega_bundle()
-        _programs = VegaPrograms(code=code, digest=hashlib.sha256(code).hexdigest()[:16])
+        _programs = carrier()
     return _programs
+
+
+def carrier() -> VegaPrograms:
+    """A new widget that has a page load the programs, if it has not yet.
+
+    One that is made before a page is there is for that alone: the page does not know it at once, and a chart that
+    referred to it could fail.
+    """
+    code = vega_bundle()
+    return VegaPrograms(code=code, digest=hashlib.sha256(code).hexdigest()[:16])
 
 
 @cache

@@ -49,7 +49,7 @@ def load_ipython_extension(shell: Any) -> None:
 
         rooms()
     importlib.import_module(PROCESS).process_work()
-    importlib.import_module(PROGRAMS).vega_programs()
+    importlib.import_module(PROGRAMS).carrier()
 
 
 def show_errors_in_words() -> None:
