@@ -94,7 +94,7 @@ class Draw:
             return False
         piece, lane, at = each
         there = 0 <= piece < len(self.problem.pieces) and 0 <= lane < len(self.problem.lanes) and at >= 0
-        return there and at + self.problem.lengths[piece][lane] <= self.problem.columns
+        return bool(there and at + self.problem.lengths[piece][lane] <= self.problem.columns)
 
     def _judge(self) -> None:
         broken, said = self.problem.judge(self.placed)
