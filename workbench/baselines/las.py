@@ -48,7 +48,7 @@ class Las(line_decision.InLine):
     ) -> tuple[Decision, Memory]:
         jobs = snapshot.jobs
         rule = Rule(preemptive=True, blocking=False, aware=knobs["heterogeneity_aware"], steady=False)
-        signals = {"attained_s": PerJob(jobs.names, jobs.attained_s)}
+        signals = {"attained_s": PerJob(lambda: jobs.names, jobs.attained_s)}
         return line_decision.serve(snapshot, lambda rows: jobs.attained_s[rows], rule, signals, memory), memory
 
 

@@ -45,7 +45,7 @@ class SchedHomo(line_decision.InLine):
             found: FloatArray = job_orders.seconds(jobs.steps_left[rows], speed) / jobs.weight[rows]
             return found
 
-        signals = {"weighted_time_s": PerJob(jobs.names, lambda: urgency(np.arange(len(jobs))))}
+        signals = {"weighted_time_s": PerJob(lambda: jobs.names, lambda: urgency(np.arange(len(jobs))))}
         return line_decision.serve(snapshot, urgency, RULE, signals), memory
 
 

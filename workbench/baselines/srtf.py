@@ -52,15 +52,17 @@ class Srtf(line_decision.InLine):
             return job_orders.seconds(jobs.steps_left[rows], reference_speed(snapshot, rows, aware))
 
         rule = Rule(preemptive=True, blocking=False, aware=aware, steady=True)
-        signals = {"remaining_s": PerJob(jobs.names, lambda: remaining_s(np.arange(len(jobs))))}
+        signals = {"remaining_s": PerJob(lambda: jobs.names, lambda: remaining_s(np.arange(len(jobs))))}
         return line_decision.serve(snapshot, remaining_s, rule, signals, memory), memory
 
 
 def reference_speed(snapshot: Snapshot, rows: IntArray, aware: bool) -> FloatArray:
     """(rows,) steps/s of some jobs on their fastest type, or the mean over the types weighted by their workers."""
     speed = snapshot.belief.speeds(job_orders.take(snapshot.jobs, rows))
+    if aware:
+        return speed.max(axis=1, initial=0.0)
     reference: FloatArray = speed @ equal_share(list(snapshot.cluster.workers.values()))
-    return speed.max(axis=1, initial=0.0) if aware else reference
+    return reference
 
 
 ROOM = Room(

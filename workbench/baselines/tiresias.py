@@ -121,8 +121,8 @@ class Tiresias(line_decision.InLine):
         behind = fallen(service, knobs["threshold_gpu_s"])
         place = _places(snapshot, courses, memory.services_gpu_s, service, behind, knobs)
         signals = {
-            "attained_s": PerJob(jobs.names, jobs.attained_s),
-            "queue": PerJob(jobs.names, (1 + behind).astype(np.float64)),
+            "attained_s": PerJob(lambda: jobs.names, jobs.attained_s),
+            "queue": PerJob(lambda: jobs.names, (1 + behind).astype(np.float64)),
         }
         decision = line_decision.serve(snapshot, lambda rows: place[rows], RULE, signals)
         return decision, TiresiasMemory(courses, memory.services_gpu_s)

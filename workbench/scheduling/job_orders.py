@@ -23,8 +23,9 @@ def by(keys: FloatArray) -> IntArray:
     order = np.argsort(keys, kind="stable")
     ranked = keys[order]
     with np.errstate(invalid="ignore"):  # infinity minus itself is no number, and no step either
-        step = np.diff(ranked) > TOLERANCE * np.maximum(1.0, np.abs(ranked[:-1]))
-    if step.all():
+        further = ranked[1:] - ranked[:-1]
+        step = further > TOLERANCE * np.maximum(1.0, np.abs(ranked[:-1]))
+    if not (further[~step] > 0).any():  # those that count as equal are, and a stable sort leaves them in job order
         return order
     group = np.concatenate([[0], np.cumsum(step)])
     return order[np.lexsort((order, group))]

@@ -94,8 +94,8 @@ class Checker:
             self.fail(now_s, None, answer, "a pair (Decision, memory)")
         return answer[0], answer[1]
 
-    def types(self, decision: Decision, now_s: float) -> None:
-        """Every part of a decision is of its declared type."""
+    def types(self, decision: Decision, now_s: float, *, in_detail: bool) -> None:
+        """Every part of a decision is of its declared type; signals are looked at where they are recorded."""
         if tuple(map(type, parts_of(decision))) != USUAL_PARTS:
             for name, kinds, expected in PARTS:
                 if not isinstance(getattr(decision, name), kinds):
@@ -121,18 +121,18 @@ class Checker:
                 self.fail(now_s, None, task, "a Task(job, round, number, steps, together, width)")
             if not isinstance(task.together, (bool, np.bool_)):
                 self.fail(now_s, None, task, "together true or false")
-        if decision.why or decision.signals or decision.solved is not None or decision.shares is not None:
+        if in_detail and decision.signals:
+            self._check_signals(decision.signals, now_s)
+        if decision.why or decision.solved is not None or decision.shares is not None:
             self.recorded(decision, now_s)
         if decision.next_s is not None and not _is_number(decision.next_s):
             self.fail(now_s, None, f"next_s {decision.next_s!r}", "a time after now, or None")
 
-    def recorded(self, decision: Decision, now_s: float) -> None:
-        """What is recorded and not executed: signals, shares, the report and reasons."""
-
+    def _check_signals(self, signals: Mapping[str, Mapping[str, float]], now_s: float) -> None:
         def fail(where: str, value: object, limit: str) -> NoReturn:
             self.fail(now_s, None, FoundValue(where, value), limit)
 
-        for signal, values in decision.signals.items():
+        for signal, values in signals.items():
             if not is_name(signal):
                 fail("the name of a signal,", signal, NAME)
             if not isinstance(values, Mapping):
@@ -144,6 +144,13 @@ class Checker:
                 for job, value in values.items():
                     if not _is_number(value):
                         fail(f"signals[{signal!r}][{job!r}]", value, "a number (NaN where there is none)")
+
+    def recorded(self, decision: Decision, now_s: float) -> None:
+        """What else is recorded and not executed: shares, the report and reasons."""
+
+        def fail(where: str, value: object, limit: str) -> NoReturn:
+            self.fail(now_s, None, FoundValue(where, value), limit)
+
         if decision.shares is not None and decision.shares is not self._shares:
             self._check_shares(decision.shares, fail)
             self._shares = decision.shares
@@ -201,9 +208,9 @@ class Checker:
         if not _is_number(a.tail_s):
             self.fail(now_s, a.unit, f"tail_s {a.tail_s!r}", "a number of seconds")
 
-    def shape(self, decision: Decision, now_s: float) -> None:
-        """Each unit once, ends in the future, and sensible numbers."""
-        self.types(decision, now_s)
+    def shape(self, decision: Decision, now_s: float, *, in_detail: bool) -> None:
+        """Each unit once, ends in the future, and sensible numbers; in_detail: it will be recorded so."""
+        self.types(decision, now_s, in_detail=in_detail)
         seen: set[Unit] = set()
         for a in decision.assign:
             if a.unit in seen:

@@ -276,7 +276,7 @@ class State:
 
     def apply(self, decision: Decision, cause: Cause) -> None:
         """Carry out a decision; raises InvalidDecision if it breaks a limit, before anything has changed."""
-        self.checker.shape(decision, self.now_s)
+        self.checker.shape(decision, self.now_s, in_detail=self.recorder.in_detail)
         d, changed = decision, False
         if d.assign or d.preempt or d.verdicts or d.sequences is not None or self.leasing.ended:
             changed = self._carry_out(decision)

@@ -85,8 +85,9 @@ def push(
     A victim may be chosen again, for the same or other GPUs, when its own turn comes.
     """
     snapshot = trial.snapshot
-    at, gangs = snapshot.jobs.at, snapshot.jobs.gpus.tolist()
-    runs = {at[str(unit)]: (trial.free_gpus.kind_of(gpus), gpus) for unit, gpus in held.items()}
+    jobs, kind_of, gangs = trial.jobs, trial.free_gpus.kind_of, snapshot.jobs.gpus.tolist()
+    holding = [(row, held.get(jobs[row].name)) for row in np.flatnonzero(snapshot.jobs.held).tolist()]
+    runs = {row: (kind_of(gpus), gpus) for row, gpus in holding if gpus is not None}
     line = in_line(sorted([*waiting, *runs]), keys)
     behind: list[list[tuple[int, Gpus]]] = [[] for _ in trial.left]  # who runs on each type, from here on in the line
     for row in line:

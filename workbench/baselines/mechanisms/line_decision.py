@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -62,17 +62,40 @@ def start(scenario: Scenario, knobs: Mapping[str, Any]) -> Restarts | None:
 
 @dataclass
 class _Plan:
-    """Who will hold which GPUs, and the GPUs free beside them.
+    """Who is to hold other GPUs than before, and the GPUs free beside all.
 
-    held: without those whose leases nobody can change; waited: rows of those who hold none before;
-    fresh: those who get GPUs at their turn in line; victims: those who had to make room (they may be fresh again).
+    given: GPUs of who had no lease beyond now, or made room and has some again; waited: rows of who waits at first or
+    makes room; changes: whether leases may be changed; victims: GPUs of those who had to make room (they may be fresh
+    again), by row; gone: whose leases end; fresh: those who get GPUs at their turn in line.
     """
 
-    held: dict[Unit, Gpus]
+    snapshot: Snapshot
+    given: dict[Unit, Gpus]
     free_gpus: FreeGpus
     waited: Sequence[int]
+    changes: bool
+    victims: dict[str, Gpus] = field(default_factory=dict)
+    gone: frozenset[Unit] = frozenset()
     fresh: set[str] = field(default_factory=set)
-    victims: set[str] = field(default_factory=set)
+
+    @property
+    def leases(self) -> Mapping[Unit, Assignment]:
+        """Those that may be changed."""
+        return self.snapshot.leases if self.changes else {}
+
+    def held(self) -> dict[Unit, Gpus]:
+        """GPUs of everybody who is to hold some."""
+        return {unit: a.gpus for unit, a in self.leases.items() if unit not in self.victims} | self.given
+
+    def waiting(self) -> Sequence[int]:
+        """Rows of those who have none by the plan."""
+        jobs = self.snapshot.jobs.now
+        return [row for row in self.waited if jobs[row].name not in self.given] if self.given else self.waited
+
+    def assign(self) -> tuple[Assignment, ...]:
+        """To those who are to hold GPUs that they do not hold anyway."""
+        back = [unit for unit in self.victims if unit not in self.gone and unit in self.leases]
+        return tuple([Assignment(unit, gpus, math.inf) for unit, gpus in self.given.items() if unit not in back])
 
 
 def serve(
@@ -100,18 +123,17 @@ def serve(
     if not (rule.preemptive or moves or snapshot.ended):
         return _started(snapshot, waiting, keys, rule, signals, choose)
     staying, free_gpus = kept(snapshot)
-    leases = snapshot.leases if rule.preemptive or moves else {}  # nobody else's change
-    plan = _Plan({unit: lease.gpus for unit, lease in leases.items()} | staying, free_gpus, waiting)
-    _admit(snapshot, keys, rule, plan, choose)
-    moved = restarts is not None and moves and _move(snapshot, keys, rule, plan, restarts.by_gang)
-    gone = frozenset([unit for unit, lease in leases.items() if plan.held.get(unit) != lease.gpus])
-    given = [(unit, gpus) for unit, gpus in plan.held.items() if unit not in leases or unit in gone]
+    if snapshot.ended:
+        waiting = sorted({*waiting, *(snapshot.jobs.at[str(unit)] for unit in snapshot.ended)})
+    plan = _Plan(snapshot, staying, free_gpus, waiting, rule.preemptive or moves)
+    _admit(plan, keys, rule, choose)
+    moved = restarts is not None and moves and _move(plan, keys, rule, restarts.by_gang)
     return Decision(
-        assign=tuple([Assignment(unit, gpus, math.inf) for unit, gpus in given]),
-        preempt=gone,
+        assign=plan.assign(),
+        preempt=plan.gone,
         signals=signals,
-        why=_reasons(snapshot, plan, gone),
-        next_s=math.inf if (rule.steady and not moved) or not _waiting(snapshot, plan) else None,
+        why=_reasons(plan),
+        next_s=math.inf if (rule.steady and not moved) or not plan.waiting() else None,
     )
 
 
@@ -168,60 +190,51 @@ def kept(snapshot: Snapshot) -> tuple[dict[Unit, Gpus], FreeGpus]:
     }, free_gpus
 
 
-def _waiting(snapshot: Snapshot, plan: _Plan) -> Sequence[int]:
-    """Rows of those who have none by the plan."""
-    jobs, rows = snapshot.jobs, plan.waited
-    if plan.victims or snapshot.ended:
-        rows = sorted({*rows, *(jobs.at[str(unit)] for unit in (*plan.victims, *snapshot.ended))})
-    if not plan.held:
-        return rows
-    here = jobs.now
-    return [row for row in rows if here[row].name not in plan.held]
-
-
-def _admit(snapshot: Snapshot, keys: Keys, rule: Rule, plan: _Plan, choose: Choose) -> None:
+def _admit(plan: _Plan, keys: Keys, rule: Rule, choose: Choose) -> None:
     """Give GPUs to those who wait, and take them from those who must make room."""
-    waiting = _waiting(snapshot, plan)
+    snapshot, waiting = plan.snapshot, plan.waiting()
     if not waiting:
         return
     trial = Trial(snapshot, plan.free_gpus)
-    jobs = trial.jobs
-    chosen, victims = choose(in_line(waiting, keys), rule, trial), list[int]()
-    if rule.preemptive and plan.held and len(chosen) < len(waiting):
-        trial = Trial(snapshot, kept(snapshot)[1])
-        chosen, victims = push(waiting, keys, rule, trial, plan.held)
-    had = {jobs[row].name: plan.held.pop(jobs[row].name) for row in victims}
+    chosen = choose(in_line(waiting, keys), rule, trial)
+    if rule.preemptive and len(chosen) < len(waiting) and (plan.leases or plan.given):
+        trial, held, jobs = Trial(snapshot, kept(snapshot)[1]), plan.held(), trial.jobs
+        chosen, rows = push(waiting, keys, rule, trial, held)
+        plan.victims = {jobs[row].name: held[jobs[row].name] for row in rows}
+        plan.given = {unit: gpus for unit, gpus in plan.given.items() if unit not in plan.victims}
+        plan.waited = sorted({*plan.waited, *rows})
+    had = plan.victims
     placed, plan.free_gpus = _together(snapshot, chosen, trial, had, anew=trial.free_gpus is not plan.free_gpus)
-    plan.held |= placed
-    plan.victims.update(had)
+    plan.given |= placed
+    plan.gone = frozenset([name for name, gpus in had.items() if placed.get(name) != gpus and name in plan.leases])
     plan.fresh.update([str(unit) for unit, gpus in placed.items() if had.get(str(unit)) != gpus])
 
 
-def _move(snapshot: Snapshot, keys: Keys, rule: Rule, plan: _Plan, restart_s: Mapping[int, float]) -> bool:
+def _move(plan: _Plan, keys: Keys, rule: Rule, restart_s: Mapping[int, float]) -> bool:
     """Move jobs to faster types, and let those who wait fill the gaps; returns whether anybody moved."""
-    if not move_up(snapshot, keys, plan.held, plan.free_gpus, restart_s):
+    held, leases = plan.held(), plan.leases
+    if not move_up(plan.snapshot, keys, held, plan.free_gpus, restart_s):
         return False
-    trial = Trial(snapshot, plan.free_gpus)
-    fill(in_line(_waiting(snapshot, plan), keys), rule, trial)
-    plan.held |= trial.placed
+    trial = Trial(plan.snapshot, plan.free_gpus)
+    fill(in_line(plan.waiting(), keys), rule, trial)
+    held |= trial.placed
     plan.fresh.update(map(str, trial.placed))
+    plan.gone = frozenset([unit for unit, lease in leases.items() if held.get(unit) != lease.gpus])
+    again = plan.gone | plan.victims.keys()
+    plan.given = {unit: gpus for unit, gpus in held.items() if unit not in leases or unit in again}
     return True
 
 
-def _reasons(snapshot: Snapshot, plan: _Plan, gone: Set[Unit]) -> dict[str, Reason]:
+def _reasons(plan: _Plan) -> dict[str, Reason]:
     """Reasons for those who start, move or lose their GPUs."""
-    overtaken = Reason("overtaken", "jobs before it in line took its GPUs")
-    why = {}
-    if plan.victims:
-        why = {name: overtaken for name in snapshot.jobs.names if name in plan.victims and name in gone}
-    for unit, gpus in plan.held.items():
+    overtaken, types = Reason("overtaken", "jobs before it in line took its GPUs"), plan.snapshot.types
+    why = {name: overtaken for name in plan.victims if name in plan.gone}
+    for unit, gpus in plan.given.items():
         name = str(unit)
-        if name not in plan.fresh and name not in gone:
-            continue
-        kind = snapshot.types[plan.free_gpus.kind_of(gpus)]
         if name in plan.fresh:
-            why[name] = _next_in_line(sum(gpus.values()), kind)
-        else:
+            why[name] = _next_in_line(sum(gpus.values()), types[plan.free_gpus.kind_of(gpus)])
+        elif name in plan.gone:
+            kind = types[plan.free_gpus.kind_of(gpus)]
             why[name] = Reason("faster_type", f"done sooner on {kind}", {"type": kind})
     return why
 

@@ -11,12 +11,17 @@ from workbench.scenario.throughput import FloatArray
 class PerJob(Mapping[str, float]):
     """`{job: number}` over two columns of equal length; for `Decision.signals`, recorded only now and then.
 
-    values: the column, or a function that works it out when it is first read.
+    names, values: the columns, or functions that work them out when they are first read.
     """
 
-    def __init__(self, names: Sequence[str], values: FloatArray | Callable[[], FloatArray]) -> None:
-        self._names = names
-        self._given = values
+    def __init__(
+        self, names: Sequence[str] | Callable[[], Sequence[str]], values: FloatArray | Callable[[], FloatArray]
+    ) -> None:
+        self._named, self._given = names, values
+
+    @cached_property
+    def _names(self) -> Sequence[str]:
+        return self._named() if callable(self._named) else self._named
 
     @cached_property
     def _values(self) -> list[float]:

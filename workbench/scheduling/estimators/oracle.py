@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +14,8 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray, Placement
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.snapshot import JobView
+
+MODEL = attrgetter("model")
 
 
 def preferred(speed: Sequence[float], aware: bool) -> list[int]:
@@ -31,18 +34,20 @@ class Oracle:
 
     def __init__(self, scenario: Scenario) -> None:
         self._table = scenario.table
-        self._numbers: dict[tuple[str, int, Placement], int] = {}
+        self._numbers: dict[Placement, dict[tuple[str, int], int]] = {}
         self._rows: FloatArray = np.zeros((0, len(scenario.cluster.types)))
         self._preferred: dict[tuple[str, int, bool], list[int]] = {}
 
     def speeds(self, jobs: JobView, placement: Placement = "consolidated") -> FloatArray:
         """(jobs x types) steps/s of each job's gang on one type."""
-        keys = [(job.model, gpus, placement) for job, gpus in zip(jobs.jobs, jobs.gpus.tolist(), strict=True)]
+        known, gangs = self._numbers.setdefault(placement, {}), jobs.gpus.tolist()
         try:
-            numbers = [self._numbers[key] for key in keys]
+            numbers = [*map(known.__getitem__, zip(map(MODEL, jobs.jobs), gangs, strict=True))]
         except KeyError:
-            self._look_up([key for key in dict.fromkeys(keys) if key not in self._numbers])
-            numbers = [self._numbers[key] for key in keys]
+            for model, gpus in dict.fromkeys(zip(map(MODEL, jobs.jobs), gangs, strict=True)):
+                if (model, gpus) not in known:
+                    self._look_up(model, gpus, placement)
+            return self.speeds(jobs, placement)
         return self._rows[np.array(numbers, dtype=np.int64)]
 
     def kinds_for(self, job: Job, aware: bool) -> list[int]:
@@ -54,11 +59,10 @@ class Oracle:
             found = self._preferred[key] = preferred(speed, aware)
         return found
 
-    def _look_up(self, keys: Sequence[tuple[str, int, Placement]]) -> None:
-        """Add rows of the table for models and gangs that nobody has asked for."""
-        for model, gpus, placement in keys:
-            self._numbers[model, gpus, placement] = len(self._rows)
-            self._rows = np.concatenate([self._rows, self._table.matrix([model], [gpus], placement)])
+    def _look_up(self, model: str, gpus: int, placement: Placement) -> None:
+        """Add the row of the table for a model and a gang that nobody has asked for."""
+        self._numbers[placement][model, gpus] = len(self._rows)
+        self._rows = np.concatenate([self._rows, self._table.matrix([model], [gpus], placement)])
 
     def steps_per_s(
         self,
