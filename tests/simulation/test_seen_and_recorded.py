@@ -12,6 +12,7 @@ import pytest
 
 from tests.simulation.hand import EMPTY, RESTART_10, A, B, played, spans, two_nodes
 from tests.simulation.support import Scripted, give, greedy, make, row, script
+from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Assignment, Decision, Reason, Shares
 from workbench.scheduling.snapshot import Snapshot
@@ -212,16 +213,23 @@ def test_observers_are_told_of_each_decision() -> None:
 
 
 def test_detail_limits_what_is_recorded_and_nothing_else() -> None:
+    asked: list[float] = []
+
     def answer(snapshot: Snapshot) -> Decision:
+        def priority() -> Any:
+            asked.append(snapshot.now_s)
+            return np.array([snapshot.now_s])
+
         return Decision(
             assign=(Assignment("j0", A, snapshot.now_s + 60.0),),
-            signals={"priority": {"j0": snapshot.now_s}},
+            signals={"priority": PerJob(("j0",), priority)},
             shares=Shares(("j0",), snapshot.types, np.array([[min(1.0, 0.1 + snapshot.now_s)]])),
             solved=SolveReport("optimal", 1.0),
         )
 
     whole, part, none = (simulate(two_nodes([{"steps": 300.0}]), Scripted(answer), detail=d) for d in (None, 2, 0))
     assert (len(whole.signals), len(part.signals), len(none.signals)) == (5, 2, 0)
+    assert asked == [0.0, 60.0, 120.0, 180.0, 240.0, 0.0, 60.0]  # signals that are not recorded are not worked out
     assert (len(whole.shares), len(part.shares), len(none.shares)) == (2, 2, 0)  # recorded when they change
     assert whole.timeline.equals(none.timeline) and whole.jobs.equals(part.jobs)
     assert len(none.decisions) == 5 and (whole.events.event == "renew").sum() == 4

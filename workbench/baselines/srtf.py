@@ -59,9 +59,8 @@ class Srtf(line_decision.InLine):
 def reference_speed(snapshot: Snapshot, rows: IntArray, aware: bool) -> FloatArray:
     """(rows,) steps/s of some jobs on their fastest type, or the mean over the types weighted by their workers."""
     speed = snapshot.belief.speeds(job_orders.take(snapshot.jobs, rows))
-    if aware:
-        return speed.max(axis=1, initial=0.0)
-    reference: FloatArray = speed @ equal_share(list(snapshot.cluster.workers.values()))
+    share = equal_share([*snapshot.cluster.workers.values()]) if not aware else None
+    reference: FloatArray = speed.max(axis=1, initial=0.0) if share is None else speed @ share
     return reference
 
 

@@ -20,12 +20,12 @@ TOLERANCE = 1e-9
 
 def by(keys: FloatArray) -> IntArray:
     """Rows with the smallest key first; equal keys in job order, infinite ones last."""
-    order = np.argsort(keys, kind="stable")
+    order = keys.argsort(kind="stable")
     ranked = keys[order]
     with np.errstate(invalid="ignore"):  # infinity minus itself is no number, and no step either
         further = ranked[1:] - ranked[:-1]
         step = further > TOLERANCE * np.maximum(1.0, np.abs(ranked[:-1]))
-    if not (further[~step] > 0).any():  # those that count as equal are, and a stable sort leaves them in job order
+    if step.all() or not (further[~step] > 0).any():  # a stable sort leaves those that are equal in job order
         return order
     group = np.concatenate([[0], np.cumsum(step)])
     return order[np.lexsort((order, group))]

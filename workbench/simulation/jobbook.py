@@ -160,12 +160,9 @@ class JobBook:
 
     def run_by(self, now_s: float) -> FloatArray:
         """Steps that the active jobs have done by now since they were last set going: a straight line in time."""
-        found = np.zeros(len(self.active()))
-        at = np.flatnonzero(self.held[self.active()])
-        ranks = self.active()[at]
+        ranks = self.active()  # rate and cap of who holds nothing are 0
         steps = self.rate[ranks] * np.maximum(now_s - self.ready_s[ranks], 0.0)
-        found[at] = np.where(now_s >= self.stop_s[ranks], self.cap[ranks], steps)
-        return found
+        return np.where(now_s >= self.stop_s[ranks], self.cap[ranks], steps)
 
     def witnessed(self, from_s: float, to_s: float) -> bool:
         """Whether the one who did so last has done a part of a step between two times."""

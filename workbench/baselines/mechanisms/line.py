@@ -46,10 +46,11 @@ def by_arrival(rows: IntArray) -> FloatArray:
 
 def in_line(rows: Sequence[int], keys: Keys) -> Sequence[int]:
     """Rows, given in ascending order, in the order in which they are served."""
-    if keys is by_arrival:
+    if keys is by_arrival or len(rows) < 2:
         return rows
-    chosen = np.asarray(rows, dtype=np.int64)
-    return [int(row) for row in chosen[job_orders.by(keys(chosen))]] if len(chosen) > 1 else rows
+    chosen = np.array(rows, dtype=np.int64)
+    served: list[int] = chosen[job_orders.by(keys(chosen))].tolist()
+    return served
 
 
 def fill(
@@ -86,19 +87,27 @@ def push(
     """
     snapshot = trial.snapshot
     jobs, kind_of, gangs = trial.jobs, trial.free_gpus.kind_of, snapshot.jobs.gpus.tolist()
-    holding = [(row, held.get(jobs[row].name)) for row in np.flatnonzero(snapshot.jobs.held).tolist()]
-    runs = {row: (kind_of(gpus), gpus) for row, gpus in holding if gpus is not None}
+    runs: dict[int, tuple[int, Gpus]] = {}
+    for row in np.flatnonzero(snapshot.jobs.held).tolist():
+        gpus = held.get(jobs[row].name)
+        if gpus is not None:
+            runs[row] = kind_of(gpus) if len(trial.left) > 1 else 0, gpus
     line = in_line(sorted([*waiting, *runs]), keys)
     behind: list[list[tuple[int, Gpus]]] = [[] for _ in trial.left]  # who runs on each type, from here on in the line
+    count = [0] * len(behind)
     for row in line:
         if row in runs:
-            behind[runs[row][0]].append((row, runs[row][1]))
+            kind, gpus = runs[row]
+            behind[kind].append((row, gpus))
+            count[kind] += gangs[row]
     passed = [0] * len(behind)
-    count = [sum(gangs[row] for row, _ in those) for those in behind]
     kinds = Preferences(trial, line, rule.aware)
     chosen: list[tuple[int, int]] = []
     victims: set[int] = set()
+    turns = len(waiting)  # of who is still to be served
     for spot, row in enumerate(line):
+        if not turns:
+            break
         if row in runs and row not in victims:
             kind = runs[row][0]
             passed[kind] += 1
@@ -106,6 +115,7 @@ def push(
             continue
         if not any(trial.left) and not any(count):
             break
+        turns -= 1
         had = runs[row][1] if row in runs else None
         found = next((k for k in kinds.of(spot) if trial.take(row, k, had)), None)
         if found is not None:
@@ -118,6 +128,7 @@ def push(
             if made_room:
                 gone = [behind[kind].pop()[0] for _ in range(made_room)]
                 victims.update(gone)
+                turns += made_room
                 count[kind] -= sum(gangs[victim] for victim in gone)
                 chosen.append((row, kind))
                 break

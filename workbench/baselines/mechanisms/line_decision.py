@@ -171,9 +171,13 @@ def _together(
     free_gpus = kept(snapshot)[1]
     for gpus in had.values():
         free_gpus.lend(gpus)
-    gangs = [(trial.jobs[row], kind) for row, kind in chosen]
-    requests = [Request(each.name, kind, each.gpus, had.get(each.name)) for each, kind in gangs]
-    placed = place(requests, free_gpus, keep_first=True, accept=runs_spread(snapshot))
+    gangs = {trial.jobs[row].name: (trial.jobs[row], kind) for row, kind in chosen}
+    requests = [Request(name, kind, each.gpus, had.get(name)) for name, (each, kind) in gangs.items()]
+
+    def runs(unit: Unit, gpus: Gpus) -> bool:
+        return snapshot.belief.on_nodes(gangs[str(unit)][0], gpus) > 0
+
+    placed = place(requests, free_gpus, keep_first=True, accept=runs)
     return (placed, free_gpus) if len(placed) == len(chosen) else (trial.placed, trial.free_gpus)
 
 
