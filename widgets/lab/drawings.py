@@ -200,7 +200,7 @@ def _leases(look: ChartContext) -> Drawing:
     table = charts.run_leases(run.timeline, run.jobs, rewards, end_s=run.end_s, broken_s=metrics.broken_s(run))
     without = sum(not each for each in rewards.values())
     lease = run.knobs.get("slo_lease_s")
-    notes = ["SLO lease: GPU time promised for a deadline (guaranteed); spot: what is left"] if lease else []
+    notes = ["guaranteed: on SLO leases, promised; spot: on what is left"] if lease else []
     notes += [f"{counted(without, 'job')} {'has' if without == 1 else 'have'} no deadline"] if without else []
     said = "; ".join(notes)
     return charts.lease_gantt(table, lease=lease, end=run.end_s, axis_s=look.axis_s, subtitle=said, before=look.before)

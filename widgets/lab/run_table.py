@@ -17,10 +17,12 @@ from workbench.simulation.run import Run
 from workbench.simulation.schema import TABLES
 
 FIRST: Mapping[str, Sequence[str]] = {
-    "jobs": ("job", "gpus", "weight", "arrival_s", "first_start_s", "finish_s", "waited_s", "preemptions", "verdict"),
-    "decisions": ("decision", "time_s", "cause", "waiting_jobs", "busy_gpus", "status", "objective", "made_by"),
+    "jobs": ("job", "gpus", "weight", "arrival_s", "finish_s", "waited_s", "verdict", "preemptions"),
+    "decisions": ("time_s", "cause", "waiting_jobs", "busy_gpus", "made_by", "objective"),
 }
-"""The columns of wide tables that are shown until all are asked for; others have all."""
+"""The columns of wide tables of which FIT are shown until all are asked for; others have all."""
+FIT = 6
+"""As many as fit beside the measures where a list of files is open, too."""
 
 
 class RunTable:
@@ -62,7 +64,7 @@ class RunTable:
         self.all.layout.display = None if first else "none"
         if first and not self.all.value:
             said = [name for name in first if name in frame and (name != "weight" or whole[name].nunique() > 1)]
-            frame = frame[said]
+            frame = frame[said[:FIT]]
         times = [name for name in times if name in frame]
         frame = frame.assign(**{name: [clock(each) for each in frame[name]] for name in times})
         if "model" in frame:  # last: it is wide, and what it would push aside is asked for more
