@@ -301,6 +301,21 @@ def test_a_type_that_is_hardly_slower(seed, size, apart):
     assert (data.normalised(inside.shares) >= exact(data) - 1e-6).all()
 
 
+@pytest.mark.parametrize("gap", [2**-8, 2**-20])
+def test_what_is_possible_and_nowhere_much_too_low_may_still_be_much_too_high(gap):
+    """At the edge between two types: a is faster by a hair on the GPU that b needs, and has all of the other one.
+
+    When a is at 1, b is at 3/4. Of the quarter that is left a takes nearly all, and gains a quarter of the gap. Would a
+    stop at 1 instead, b could have that quarter: that (1, 1) can be reached, and is too low by no more than the gap,
+    does not say by how much it is too high.
+    """
+    data = AllocationInstance(("a", "b"), ("s", "f"), [[1, 1 + gap], [0, 1]], [4, 3], [1, 1], [1, 1], fair=[1, 1])
+    single = HierarchicalInstance.single(data)
+    risen = 1 + gap / (4 + 3 * gap)
+    assert exact(single) == pytest.approx([risen, 0.75 * risen], abs=1e-15)
+    assert allocate(single).by_job["levels"] == pytest.approx(exact(single), abs=1e-9)
+
+
 def near_powers_of_two(apart):
     """Jobs 1 to 2 ** -18 apart in speed on two types of 3 and 1 GPUs, in two entities, the second a queue."""
     speed = [[1 - apart[0], 1], [2, 1], [1 - apart[1], 1], [1 - apart[2], 1], [4, 4 * (1 - 2**-20)]]
@@ -335,7 +350,7 @@ def test_levels_that_rounding_may_have_moved_are_refused(monkeypatch):
     monkeypatch.setattr(water_filling_phases, "SURE", 1e-10)
     with pytest.raises(SolverFailedError, match="of j7 that differ by 4e-07 only: levels that may be off by"):
         allocate(data)
-    with pytest.raises(SolverFailedError, match=r"of j2 that differ by 2e-07 only: .*; or bottleneck=prices"):
+    with pytest.raises(SolverFailedError, match=r"of j2 that differ by 2e-07 only: .*; or knob bottleneck=prices, which"):
         ENTITIES.run(with_a_type_that_is_hardly_slower(2600, *LARGE), {"bottleneck": "test"})
 
 

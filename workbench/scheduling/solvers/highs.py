@@ -314,7 +314,10 @@ def _point(highs: Any, highspy: Any, programme: Programme, solver: Solver, solve
         if timed_out or state == states.kSolutionLimit:
             limit = f"{solver.time_limit_s:g} s" if timed_out else f"{solver.node_limit} nodes"
             raise TimeLimitError(programme.name, limit)
-        raise SolverFailedError(programme.name, f"HiGHS stopped: {highs.modelStatusToString(state)}", "a solution")
+        said = f"HiGHS stopped: {highs.modelStatusToString(state)}"
+        if state == states.kOptimal:
+            said = f"a best point that oversteps a limit by {info.max_primal_infeasibility:.0e}"
+        raise SolverFailedError(programme.name, said, "a solution")
     if state not in (states.kOptimal, states.kTimeLimit, states.kSolutionLimit, states.kInterrupt):
         raise SolverFailedError(programme.name, f"HiGHS stopped: {highs.modelStatusToString(state)}", "a solution")
     solution = highs.getSolution()

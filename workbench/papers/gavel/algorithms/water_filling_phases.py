@@ -545,10 +545,11 @@ class _Phases:
         that of the rise, and what columns may add that are priced too low. Let the exact levels before the phase be
         within `unsure` of ours: then those to come gain at most `gap + price . unsure`, `price . pace` for each unit
         that the course is followed further; and who is stuck rises by gap over its price at most.
-        Why none is too high: the programme's shares reach them, with limits overstepped by `OVERSTEPPED`. That the
-        exact levels, where they differ by `unsure`, leave as much is not proven where a job has just stopped at the
-        edge between two types, where its price is another on either side. Held to exact fractions in draws, also of
-        jobs that all stop there (powers of two as speeds, weights and GPUs).
+        What too high a level costs: the programme's shares reach all levels at once, with limits overstepped by
+        `OVERSTEPPED`, so that who has more than the exact level takes no more than `unsure` from anybody. How much more
+        that may be does not follow: a job that has just stopped at the edge between two types may lose a millionth of
+        its level, and another gain a quarter of a GPU (a test has that case). Held to exact fractions in draws, most of
+        which have a job within 1e-12 to 1 of such an edge.
         stuck: (jobs,) whose levels can rise by `gap` over their price at most.
         """
         pace = self.rule.weights(self.done) / self.data.gang

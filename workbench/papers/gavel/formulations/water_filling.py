@@ -472,7 +472,7 @@ def nearly_as_fast(data: HierarchicalInstance, how: str, error: SolveError) -> S
         return None
     gap = near.gap / near.speed
     got = f"two speeds of {data.jobs[near.job[gap.argmin()]]} that differ by {gap.min():.0e} only: {error.value}"
-    instead = "" if how == "prices" else f"; or {BOTTLENECK.name}=prices"
+    instead = "" if how == "prices" else f"; or knob {BOTTLENECK.name}=prices, which solves nearly all of these"
     return SolverFailedError(NAME, Words(got), f"speeds that are equal or differ by {NEAR:g} at least{instead}")
 
 
