@@ -3,6 +3,7 @@
 import copy
 import inspect
 import json
+import linecache
 import math
 import pickle
 
@@ -85,3 +86,18 @@ def test_json_has_scalars_as_they_are(value, plain):
     assert found == plain and type(found) is type(plain)
     assert json.loads(json.dumps(error.as_json(), allow_nan=False)) == error.as_json()
     assert str(error) == f"here: got {shorten(value)}; expected something else"
+
+
+def test_a_notebook_shows_the_lines_of_its_cells_and_the_sentence():
+    """No frame of ours stands between them; a cell's line is `__main__`'s."""
+    source = "def row():\n    return int('two')\ntry:\n    row()\nexcept ValueError as error:\n"
+    source += "    raise InputError('job a', 'two', 'a number') from error\n"
+    linecache.cache["<cell>"] = (len(source), None, source.splitlines(keepends=True), "<cell>")
+    with pytest.raises(InputError) as told:
+        exec(compile(source, "<cell>", "exec"), {"__name__": "__main__", "InputError": InputError})
+    lines = [
+        "line 6: raise InputError('job a', 'two', 'a number') from error",
+        "line 4: row()",
+        "line 2: return int('two')",
+    ]
+    assert told.value._render_traceback_() == [*lines, "InputError: job a: got 'two'; expected a number"]

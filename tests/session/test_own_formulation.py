@@ -25,7 +25,7 @@ from workbench.papers.hadar.formulations.round import HadarRound, RoundInstance
 from workbench.papers.hare.instance import HareInstance
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Formulation
-from workbench.scheduling.solvers import InfeasibleError, SolverFailedError
+from workbench.scheduling.solvers import InfeasibleError, SolverFailedError, UnboundedError
 from workbench.scheduling.solvers.compile import compile_model
 from workbench.session.registry import is_own
 from workbench.testing import ContractError, check
@@ -341,6 +341,27 @@ def a_rule_without_index(m: Any, data: Any) -> None:
     m.most = pyo.Constraint(m.JOBS, rule=lambda m: m.level <= 1)
 
 
+def a_rule_without_return(m: Any, data: Any) -> None:
+    @m.Constraint()
+    def most(m: Any) -> None:
+        m.level <= 1  # noqa: B015
+
+
+def a_text(m: Any, data: Any) -> None:
+    @m.Constraint()
+    def most(m: Any) -> Any:
+        return m.level <= "1"
+
+
+def divides_by_zero(m: Any, data: Any) -> None:
+    m.half = pyo.Constraint(expr=m.level <= 1 / 0)
+
+
+def for_ever(m: Any, data: Any) -> None:
+    m.worst_job.deactivate()
+    m.most = pyo.Objective(expr=m.level)
+
+
 WRONG = [
     (
         another_model,
@@ -357,7 +378,7 @@ WRONG = [
     (
         no_variable,
         InputError,
-        r"trivial Boolean \(True\) instead of .*True\. Error thrown for Constraint 'always'; expected",
+        r"trivial Boolean \(True\) instead of .*Constraint 'always'; expected a relation with a variable in it",
     ),
     (too_much, SolverFailedError, "mine: got 'workers in use: .*expected at most 1"),
     (no_number, SolverFailedError, r"mine: got 'the number nan in cap\[.*\]'; expected a finite number for every"),
@@ -365,7 +386,11 @@ WRONG = [
     (no_value, SolverFailedError, r"mine: got .*Param value \(cap\).*; expected a finite number for every parameter"),
     (too_large, SolverFailedError, r"mine: got 'a coefficient of 1e\+300 in most'; expected coefficients below"),
     (branches_on_a_variable, InputError, "mine: got Cannot convert .* to bool.; expected no `if`, `max`, `min`"),
-    (a_rule_without_index, InputError, "mine: got Constraint 'most': Cannot initialize multiple indices"),
+    (a_rule_without_index, InputError, "mine: got Constraint 'most': Cannot .* def row\\(m, job\\)"),
+    (a_rule_without_return, InputError, r"mine: got Constraint 'most': rule returned None.; expected a relation after"),
+    (a_text, InputError, r"mine: got TypeError: '<=' not .* \(line \d+ of most\); expected numbers where"),
+    (divides_by_zero, InputError, r"mine: got ZeroDivisionError: .* \(line \d+ of divides_by_zero\); expected a fun"),
+    (for_ever, UnboundedError, "mine: got 'the objective has no finite optimum; it is minimised'"),
 ]
 
 
@@ -381,6 +406,30 @@ def test_what_cannot_be_is_told_in_one_sentence(
     assert not caplog.records
 
 
+def test_parts_that_would_be_lost_are_told_when_they_are_declared() -> None:
+    """Pyomo says nothing of a decorator without brackets, and keeps the last of two parts of one name."""
+
+    def no_brackets(m: Any, data: Any) -> None:
+        @m.Constraint
+        def most(m: Any) -> Any:
+            return m.level <= 1
+
+    def twice(m: Any, data: Any) -> None:
+        m.most = pyo.Constraint(expr=m.level <= 1)
+
+        @m.Constraint()
+        def most(m: Any) -> Any:
+            return m.level <= 2
+
+    for change, says in (
+        (no_brackets, r"got @m\.Constraint over most; expected @m\.Constraint\(\) or"),
+        (twice, r"got two parts called m\.most; expected another name"),
+    ):
+        with pytest.raises(InputError, match=says):
+            declare(change)
+    assert not is_own("mine")
+
+
 def test_a_run_is_explained_by_the_definition_that_made_it() -> None:
     """Also once its cell has been changed and run again; where that definition is gone, it is said."""
     declare(capped(0.2))
@@ -391,12 +440,6 @@ def test_a_run_is_explained_by_the_definition_that_made_it() -> None:
         assert found.loc[found["part"] == "cap", "right"].tolist() == [part]
     with pytest.raises(InputError, match="got a run of mine as this session does not define it; expected one made"):
         workbench.rows(replace(old, code="another"), at=0.0)
-
-
-def test_a_mistake_of_pythons_own_stays_one() -> None:
-    declare(lambda m, data: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        workbench.solve(five_equal_jobs(), "mine")
 
 
 def test_where_an_algorithm_decides() -> None:

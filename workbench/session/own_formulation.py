@@ -7,11 +7,13 @@ rows that cannot hold together), or when the answer breaks a limit that the pape
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import copy
 import inspect
 import logging
 import re
+import textwrap
 import traceback
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
@@ -19,10 +21,9 @@ from pathlib import Path
 from typing import Any
 
 import pyomo
-from pyomo.common.errors import PyomoException
 
 from workbench.base.code_digest import digest
-from workbench.base.errors import InputError, Words, one_of
+from workbench.base.errors import InputError, Words, WorkbenchError, mistake, one_of
 from workbench.base.text import on_one_line
 from workbench.scheduling import notation
 from workbench.scheduling.contract import Data, Formulation, Knobs, Result
@@ -34,6 +35,7 @@ from workbench.scheduling.solvers import (
     Programme,
     Solver,
     SolverFailedError,
+    UnboundedError,
     explained,
     solve_matrix,
 )
@@ -81,6 +83,9 @@ class OwnFormulation(Formulation[Data]):
             return self._run(data, knobs, solver)
         except InfeasibleError as error:
             raise explained(error, self.build(data, knobs), solver) from error
+        except UnboundedError as error:
+            way = "maximised" if objective_of(self.build(data, knobs), self.name).sense == pyo.maximize else "minimised"
+            raise UnboundedError(self.name, f"; it is {way}") from error
 
     def attempt(self, data: Data, knobs: Knobs, solver: Solver | None = None) -> Result | None:
         """The same, None where it is infeasible, without asking which rows are in conflict."""
@@ -134,6 +139,7 @@ class OwnFormulation(Formulation[Data]):
 def changed(name: str, base: Formulation[Any], change: Change) -> Formulation[Any]:
     """The base under a new name, with its model changed by the function after it has been built."""
     _require_arguments(name, change, "mine(m, data), which changes the model m", 2)
+    _require_own_names(name, change)
     kind = type(base)
 
     def build(self: Any, data: Any, knobs: Knobs) -> pyo.ConcreteModel:
@@ -165,7 +171,7 @@ class NewModel(OwnFormulation[Any]):
         return self.mechanism.data(snapshot, knobs)
 
     def build(self, data: Any, knobs: Knobs) -> pyo.ConcreteModel:
-        with pyomo_mistakes(self.name), quiet():
+        with mistakes(self.name), quiet():
             model = self.written(data)
         _checked(self.name, model, own_objective=True)
         expected = " ".join((self.mechanism.__doc__ or "").split(".")[0].split())
@@ -198,7 +204,7 @@ def subclassed(name: str, kind: type[Formulation[Any]]) -> Formulation[Any]:
     reads = any(part in vars(kind) for part in ("read", "found", "report"))
 
     def build(self: Any, data: Any, knobs: Knobs) -> pyo.ConcreteModel:
-        with pyomo_mistakes(name), quiet():
+        with mistakes(name), quiet():
             model = kind.build(self, data, knobs)
         return _checked(name, model, not reads)
 
@@ -236,12 +242,41 @@ def _require_arguments(name: str, function: Any, expected: str, count: int) -> N
         raise InputError(where, Words(got), expected) from None
 
 
+def _require_own_names(name: str, change: Any) -> None:
+    """Raise InputError for a decorator of Pyomo's without brackets, which declares nothing, and for two parts of one
+    name, of which Pyomo keeps the last; where the source is kept."""
+    try:
+        (function,) = ast.parse(textwrap.dedent(inspect.getsource(change))).body
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return
+    if not isinstance(function, ast.FunctionDef) or not function.args.args:
+        return
+    model, found = function.args.args[0].arg, set[str]()
+
+    def of_model(each: ast.expr) -> bool:
+        return isinstance(each, ast.Attribute) and isinstance(each.value, ast.Name) and each.value.id == model
+
+    for each in function.body:
+        parts = set[str]()
+        if isinstance(each, ast.Assign) and isinstance(each.value, ast.Call):
+            parts = {ast.unparse(target) for target in each.targets if of_model(target)}
+        elif isinstance(each, ast.FunctionDef) and each.decorator_list:
+            said, parts = ast.unparse(each.decorator_list[0]), {f"{model}.{each.name}"}
+            if of_model(each.decorator_list[0]):
+                got = Words(f"@{said} over {each.name}")
+                raise InputError(f"formulation {name}", got, f"@{said}() or @{said}(m.JOBS), with brackets")
+        if parts & found:
+            got = Words(f"two parts called {', '.join(sorted(parts & found))}")
+            raise InputError(f"formulation {name}", got, "another name for one of them")
+        found |= parts
+
+
 # --- The model as it was changed --------------------------------------------------------------------------------------
 
 
 def _apply(name: str, change: Change, model: pyo.ConcreteModel, data: Any) -> None:
-    """Change the model; what Pyomo refuses is told in one sentence, other mistakes are the function's own."""
-    with pyomo_mistakes(name, model), quiet():
+    """Change the model; its mistakes are told in one sentence."""
+    with mistakes(name, model), quiet():
         found = change(model, data)
     if found is not None and found is not model:
         got = Words(f"a function that returns {type(found).__name__}")
@@ -261,16 +296,18 @@ def quiet() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def pyomo_mistakes(name: str, model: pyo.ConcreteModel | None = None) -> Iterator[None]:
-    """Raise InputError for what Pyomo refuses."""
+def mistakes(name: str, model: pyo.ConcreteModel | None = None) -> Iterator[None]:
+    """Raise InputError for what Pyomo refuses, and for what Python does, there with the line."""
     try:
         yield
-    except (AttributeError, LookupError, ValueError, TypeError, RuntimeError, PyomoException) as error:
-        if not _is_of_pyomo(error):
-            raise
+    except WorkbenchError:
+        raise
+    except Exception as error:
         text = str(error.args[0]) if error.args else type(error).__name__
-        text = text.partition("\nThis error is usually")[0]
-        got = Words(on_one_line(" ".join(text.split())))
+        got = mistake(error)
+        if _is_of_pyomo(error):
+            text = " ".join(re.split("\nThis error is usually|\n *Constraint rules must", text)[0].split())
+            got = Words(on_one_line(text))
         raise InputError(f"formulation {name}", got, _expected(text, error, model)) from error
 
 
@@ -280,8 +317,20 @@ def _is_of_pyomo(error: BaseException) -> bool:
     return bool(frames) and Path(frames[-1].filename).is_relative_to(Path(pyomo.__file__).parent)
 
 
+EXPECTED = (
+    ("to bool", "no `if`, `max`, `min` or `in` over variables: rules branch on numbers, the rest is a constraint"),
+    ("rule returned None", "a relation after `return`, or pyo.Constraint.Skip where there is no row"),
+    ("trivial Boolean", "a relation with a variable in it, or pyo.Constraint.Skip where there is no row"),
+    ("strict inequality", "<=, >= or =="),
+    ("single expression|positional argument", "a rule of the model and one index: def row(m, job)"),
+    ("non-numeric type", "numbers, parameters and variables in a row, not other rows"),
+    ("'(str|NoneType|list)'|multiply sequence", "numbers where a row has numbers, without quotes or brackets"),
+)
+"""What would have been right, by what an error says."""
+
+
 def _expected(text: str, error: BaseException, model: pyo.ConcreteModel | None) -> str:
-    """What would have been right: a part that there is, or an index that the part has."""
+    """What would have been right: a part that there is, an index that the part has, or one of `EXPECTED`."""
     missing = re.search(r"has no attribute '(.*?)'", text)
     if isinstance(error, AttributeError) and missing and model is not None:
         parts = [part.local_name for part in model.component_objects(descend_into=False) if part.doc]
@@ -291,9 +340,8 @@ def _expected(text: str, error: BaseException, model: pyo.ConcreteModel | None) 
     if isinstance(error, KeyError) and part is not None:
         known = f"one of the {len(part):,} indices of {part.local_name}, such as {next(iter(part), None)!r}"
         return f"{known}; a job that has finished is in no model (`if job in m.JOBS`, or a rule over m.JOBS)"
-    if "to bool" in text:
-        return "no `if`, `max`, `min` or `in` over variables: rules branch on numbers, the rest is a constraint"
-    return "a linear model that Pyomo can build"
+    otherwise = "a linear model that Pyomo can build" if _is_of_pyomo(error) else "a function that Python can run"
+    return next((expected for said, expected in EXPECTED if re.search(said, text)), otherwise)
 
 
 def _checked(name: str, model: Any, own_objective: bool) -> pyo.ConcreteModel:

@@ -30,8 +30,9 @@ class UnboundedError(SolveError):
 
     status = "unbounded"
 
-    def __init__(self, name: str) -> None:
-        super().__init__(name, "the objective has no finite optimum", "an objective that the constraints bound")
+    def __init__(self, name: str, detail: str = "") -> None:
+        got = f"the objective has no finite optimum{detail}"
+        super().__init__(name, got, "an objective that the constraints bound")
 
 
 class TimeLimitError(SolveError):
