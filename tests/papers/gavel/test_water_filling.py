@@ -316,6 +316,16 @@ def test_what_is_possible_and_nowhere_much_too_low_may_still_be_much_too_high(ga
     assert allocate(single).by_job["levels"] == pytest.approx(exact(single), abs=1e-9)
 
 
+def test_who_stops_by_a_test_that_counts_no_small_rise_may_be_too_low_and_is_refused():
+    """Found by drawing: a was 4.2e-5 too low beside jobs with near speeds, and the bound said 5e-11."""
+    speed = [[1, 1.000114, 1.00011858], [1, 1.00000944, 1.00000946], [1, 1.00000015, 1.00022961], [0, 1, 1.00011353]]
+    speed += [[1, 0, 0]]
+    names, types = tuple("abcde"), ("s", "f", "t")
+    data = AllocationInstance(names, types, speed, [1, 1, 1, 2.000016, 1], [1] * 5, [4, 2, 2])
+    with pytest.raises(SolverFailedError, match=r"of b that differ by 2e-08 only: levels that may be off by 0\.0001;"):
+        allocate(HierarchicalInstance.single(data))
+
+
 def near_powers_of_two(apart):
     """Jobs 1 to 2 ** -18 apart in speed on two types of 3 and 1 GPUs, in two entities, the second a queue."""
     speed = [[1 - apart[0], 1], [2, 1], [1 - apart[1], 1], [1 - apart[2], 1], [4, 4 * (1 - 2**-20)]]

@@ -544,7 +544,8 @@ class _Phases:
         possible (weak duality) `price . levels <= price . self.level + gap`, where gap is the programme's value less
         that of the rise, and what columns may add that are priced too low. Let the exact levels before the phase be
         within `unsure` of ours: then those to come gain at most `gap + price . unsure`, `price . pace` for each unit
-        that the course is followed further; and who is stuck rises by gap over its price at most.
+        that the course is followed further; and who is stuck rises by gap over its price at most, or, where the test of
+        `gavel.bottleneck` says so, by its margin there.
         What too high a level costs: the programme's shares reach all levels at once, with limits overstepped by
         `OVERSTEPPED`, so that who has more than the exact level takes no more than `unsure` from anybody. How much more
         that may be does not follow: a job that has just stopped at the edge between two types may lose a millionth of
@@ -578,7 +579,9 @@ class _Phases:
         if not (stuck.any() or closed.any() or reached.any()):
             stuck = ~self.done & (SLACK * worth > left)
         if not (stuck.any() or closed.any() or reached.any()):
-            stuck = self.test(self.now.at(level=self.level, active=self.rule.weights(self.done)))
+            now = self.now.at(level=self.level, active=self.rule.weights(self.done))
+            stuck = self.test(now)
+            self.unsure[stuck] += now.margin[stuck]  # a rise below it does not count there
             if not (stuck.any() or (risen > RISE * cap).any()):
                 raise SolverFailedError(NAME, "a phase of water filling without a bottleneck", "at least one")
         if len(self.near_jobs):
