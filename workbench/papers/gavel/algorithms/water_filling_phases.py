@@ -544,13 +544,12 @@ class _Phases:
         possible (weak duality) `price . levels <= price . self.level + gap`, where gap is the programme's value less
         that of the rise, and what columns may add that are priced too low. Let the exact levels before the phase be
         within `unsure` of ours: then those to come gain at most `gap + price . unsure`, `price . pace` for each unit
-        that the course is followed further; and who is stuck rises by gap over its price at most, or, where the test of
-        `gavel.bottleneck` says so, by its margin there.
-        What too high a level costs: the programme's shares reach all levels at once, with limits overstepped by
-        `OVERSTEPPED`, so that who has more than the exact level takes no more than `unsure` from anybody. How much more
-        that may be does not follow: a job that has just stopped at the edge between two types may lose a millionth of
-        its level, and another gain a quarter of a GPU (a test has that case). Held to exact fractions in draws, most of
-        which have a job within 1e-12 to 1 of such an edge.
+        that the course is followed further; and who is stuck rises by gap over its price at most, or by the test's
+        margin.
+        What too high a level costs: the shares reach all levels at once, limits overstepped by `OVERSTEPPED`, so who has
+        more than the exact level takes no more than `unsure` from anybody. How much more that is does not follow: at
+        the edge between two types a job may lose a millionth, and another gain a quarter of a GPU (a test has that
+        case). Held to exact fractions in draws at such edges.
         stuck: (jobs,) whose levels can rise by `gap` over their price at most.
         """
         pace = self.rule.weights(self.done) / self.data.gang
@@ -579,8 +578,7 @@ class _Phases:
         if not (stuck.any() or closed.any() or reached.any()):
             stuck = ~self.done & (SLACK * worth > left)
         if not (stuck.any() or closed.any() or reached.any()):
-            now = self.now.at(level=self.level, active=self.rule.weights(self.done))
-            stuck = self.test(now)
+            stuck = self.test(now := self.now.at(level=self.level, active=self.rule.weights(self.done)))
             self.unsure[stuck] += now.margin[stuck]  # a rise below it does not count there
             if not (stuck.any() or (risen > RISE * cap).any()):
                 raise SolverFailedError(NAME, "a phase of water filling without a bottleneck", "at least one")
