@@ -546,10 +546,9 @@ class _Phases:
         within `unsure` of ours: then those to come gain at most `gap + price . unsure`, `price . pace` for each unit
         that the course is followed further; and who is stuck rises by gap over its price at most, or by the test's
         margin.
-        What too high a level costs: the shares reach all levels at once, limits overstepped by `OVERSTEPPED`, so who has
-        more than the exact level takes no more than `unsure` from anybody. How much more that is does not follow: at
-        the edge between two types a job may lose a millionth, and another gain a quarter of a GPU (a test has that
-        case). Held to exact fractions in draws at such edges.
+        What too high a level costs: shares reach all levels at once, limits overstepped by `OVERSTEPPED`, so who has
+        more than the exact level takes no more than `unsure` from anybody. How much that is does not follow: at the
+        edge between two types a job may lose a millionth, another gain a quarter of a GPU, as a test's case does.
         stuck: (jobs,) whose levels can rise by `gap` over their price at most.
         """
         pace = self.rule.weights(self.done) / self.data.gang
