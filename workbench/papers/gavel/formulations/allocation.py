@@ -7,7 +7,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from itertools import product
+from itertools import compress, product
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
@@ -175,15 +175,16 @@ def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
             part.update(data.jobs)
     differs = (old.speed[stay] != data.speed[now]).any(axis=1) & ~anew
     other = np.array(now, dtype=np.int64)[differs]
-    add_numbers(m, data, np.append(other, np.array([place[job] for job in came], dtype=np.int64)))
+    add_numbers(m, data, np.array([place[job] for job in came], dtype=np.int64))
+    rows = [(data.jobs[row], data.speed[row].tolist(), data.can_run[row].tolist()) for row in other.tolist()]
+    ways_of = {job: dict(compress(zip(data.types, speed, strict=True), able)) for job, speed, able in rows}
+    m.speeds.update(((job, job, kind), each) for job, speed in ways_of.items() for kind, each in speed.items())
     renumber(m.speed, m.speeds)
     renumber(m.gang, m.gangs)
     renumber(m.workers, dict(zip(data.accelerators, data.workers.tolist(), strict=True)))
-    for row in other.tolist():  # as the rule does
-        job, kinds = data.jobs[row], np.flatnonzero(data.can_run[row]).tolist()
+    for job, speed in ways_of.items():  # as the rule does
         del m.throughput[job]
-        ways = ((job, data.types[kind]) for kind in kinds)
-        m.throughput.add(job, linear((m.speeds[job, *way], m.share[way]) for way in ways))
+        m.throughput.add(job, linear((each, m.share[job, kind]) for kind, each in speed.items()))
     for job in came:  # Pyomo makes a member that is missing
         for kind in data.types:
             m.share[job, kind]
