@@ -19,10 +19,9 @@ with which the two do most, as long as that is more than 1.5 of what one does al
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -30,13 +29,14 @@ import pandas as pd
 from workbench.base.errors import InputError
 from workbench.base.labels import listed
 from workbench.baselines.mechanisms import line_decision
-from workbench.baselines.mechanisms.backfill import LIMIT, by_limit, by_speed, easy, require_limits
+from workbench.baselines.mechanisms.backfill import LIMIT, Lasts, easy, require_limits
 from workbench.baselines.mechanisms.explain import arrival, by_order, verb
 from workbench.baselines.mechanisms.line import Rule, by_arrival, fill
 from workbench.baselines.mechanisms.line_scheduler import PRESET, THROUGH, LineScheduler, in_rounds
 from workbench.baselines.mechanisms.priority import PolicyAnswer
 from workbench.baselines.mechanisms.priority.explain import NoShare, explainer
 from workbench.baselines.mechanisms.share_scheduler import require_sharing
+from workbench.baselines.mechanisms.trial import Trial
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Timing
 from workbench.scheduling.decision import Decision, Shares, Unit
@@ -72,7 +72,6 @@ RULES = {
     for aware in (False, True)
     for blocking in (False, True)
 }
-LASTS = {"speeds": by_speed, "limits": by_limit}
 MUCH = 1.5
 """What the normalised speeds of a pair must sum to at least, strictly (code: `packing_threshold`)."""
 
@@ -111,21 +110,28 @@ class Fifo(LineScheduler):
             require_limits(scenario)
         return super().start(scenario, knobs)
 
-    def serve(self, snapshot: Snapshot, knobs: Knobs, rng: np.random.Generator) -> Decision:
-        aware, backfill = bool(knobs["heterogeneity_aware"]), knobs["backfill"]
-        rule = RULES[aware, bool(knobs["blocking"])]
-        if backfill == "none":
-            choose = fill if aware else partial(fill, draw=rng)
-            return line_decision.serve(snapshot, by_arrival, rule, {}, choose=choose)
+    def decide(
+        self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
+    ) -> tuple[Decision, Memory]:
+        if knobs["backfill"] == "none":
+            return super().decide(snapshot, memory, knobs, rng)
+        lasts = Lasts(snapshot, memory, by_limits=knobs["backfill"] == "limits")
         signals: dict[str, dict[str, float]] = {}  # none where nobody is to start: such a decision need not be read
 
-        def choose_easy(rows: Any, rule: Rule, trial: Any) -> list[tuple[int, int]]:
-            chosen, reserved = easy(rows, rule, trial, LASTS[str(backfill)])
+        def choose(rows: Sequence[int], rule: Rule, trial: Trial) -> list[tuple[int, int]]:
+            chosen, reserved = easy(rows, rule, trial, lasts)
+            lasts.starts([row for row, _ in chosen])
             if reserved is not None and reserved.shadow_s < math.inf:
                 signals["shadow_s"] = {snapshot.jobs.now[reserved.row].name: reserved.shadow_s}
             return chosen
 
-        return line_decision.serve(snapshot, by_arrival, rule, signals, choose=choose_easy)
+        decision = line_decision.serve(snapshot, by_arrival, RULES[True, True], signals, choose=choose)
+        return decision, lasts.running
+
+    def serve(self, snapshot: Snapshot, knobs: Knobs, rng: np.random.Generator) -> Decision:
+        aware = bool(knobs["heterogeneity_aware"])
+        choose = fill if aware else partial(fill, draw=rng)
+        return line_decision.serve(snapshot, by_arrival, RULES[aware, bool(knobs["blocking"])], {}, choose=choose)
 
     def shares(self, snapshot: Snapshot, knobs: Knobs, memory: Memory, rng: np.random.Generator) -> PolicyAnswer:
         return greedy(snapshot, knobs, memory, rng)

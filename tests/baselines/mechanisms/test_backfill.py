@@ -104,6 +104,16 @@ def test_the_first_job_is_promised_the_type_on_which_it_can_start_soonest() -> N
     assert shadows(run)[0] == (0.0, "j2", 40.0) and starts(run) == [0, 0, 40, 0, 50]
 
 
+def test_who_comes_back_elsewhere_after_a_fault_is_expected_to_last_as_long_as_there() -> None:
+    """At 50 s a fails and j1 ends: j0 starts anew on b, half as fast, until 250 s, and j3 is to have its GPUs then."""
+    nodes = [{"name": "a", "accelerator": "v100", "gpus": 6}, {"name": "b", "accelerator": "k80", "gpus": 4}]
+    data = world([job(4, 100), job(3, 25), job(4, 1000, 10), job(4, 50, 70)], nodes).to_dict()
+    data["throughputs"] = [row | {"steps_per_s": 0.5 if row["accelerator"] == "k80" else 1.0}
+                           for row in data["throughputs"]]  # fmt: skip
+    data["core"] = {"faults": {"list": [{"node": "a-0", "from_s": 50.0, "to_s": 60.0}]}}
+    assert shadows(ran(Scenario.from_dict(data), "speeds")) == [(10.0, "j2", 50.0), (70.0, "j3", 250.0)]
+
+
 def test_a_waiting_job_is_told_whom_it_would_delay() -> None:
     run = ran(world([job(3, 100), job(4, 50), job(1, 110)]), "speeds")
     told = explain(run, "j2", 50.0).text()

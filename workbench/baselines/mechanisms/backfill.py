@@ -13,8 +13,8 @@ predictability, workloads, and user runtime estimates in scheduling the IBM SP2 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from heapq import heapify, heappop
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -25,34 +25,83 @@ from workbench.baselines.mechanisms.line import Preferences, Rule, fill
 from workbench.baselines.mechanisms.trial import Trial
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.decision import IntArray, Unit
+from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.placement import FreeGpus, Gpus
 from workbench.scheduling.snapshot import Snapshot
 
 LIMIT = "limit_s"
 """The attribute of a job in which its user says how long it will run at most."""
-Lasts = Callable[[Snapshot, Sequence[int], Sequence[Gpus]], list[float]]
-"""Seconds for which the jobs of some rows are expected to hold these GPUs from now on, each its own."""
 
 
-def by_speed(snapshot: Snapshot, rows: Sequence[int], gpus: Sequence[Gpus]) -> list[float]:
-    """By their steps left and their believed speeds there."""
-    jobs, speed = snapshot.jobs.now, snapshot.belief.on_nodes
-    speeds = [speed(jobs[row], those) for row, those in zip(rows, gpus, strict=True)]
-    left = snapshot.jobs.steps_left[rows].tolist()
-    return [steps / rate if rate > 0 else math.inf for steps, rate in zip(left, speeds, strict=True)]
+@dataclass(frozen=True)
+class Paces:
+    """Those who ran when it was last asked how long everybody lasts, as far as it stays: memory for the next time.
+
+    units: that hold GPUs; position: in the scenario's list; steps_per_s there as believed; limit_s, NaN where the speed
+    counts.
+    """
+
+    units: frozenset[Unit]
+    position: IntArray
+    steps_per_s: FloatArray
+    limit_s: FloatArray
 
 
-def by_limit(snapshot: Snapshot, rows: Sequence[int], gpus: Sequence[Gpus]) -> list[float]:
-    """What is left of their limits, 0 s where they have run for longer; without a limit by the speed."""
-    jobs, found = snapshot.jobs, []
-    for row, those in zip(rows, gpus, strict=True):
-        limit_s = jobs.now[row].attributes.get(LIMIT)
+class Lasts:
+    """Seconds for which jobs are expected to hold their GPUs from now on: by their steps left and their believed speeds
+    there, or by what is left of their limits (0 s where they have run for longer), where they have some.
+
+    running: what was found before; it is replaced by what is found now.
+    """
+
+    def __init__(self, snapshot: Snapshot, running: Paces | None, *, by_limits: bool) -> None:
+        self.snapshot, self.by_limits = snapshot, by_limits
+        self.running = running if type(snapshot.belief).on_nodes is Oracle.on_nodes else None  # others may learn
+
+    def one(self, row: int, gpus: Gpus) -> float:
+        """Of one job on these GPUs."""
+        jobs, (speed, limit_s) = self.snapshot.jobs, self._known(row, gpus)
+        if math.isnan(limit_s):
+            return jobs.steps_left.item(row) / speed if speed > 0 else math.inf
+        return max(limit_s - jobs.attained_s.item(row) / jobs.gpus.item(row), 0.0)
+
+    def all(self, rows: IntArray, gpus: Callable[[int], Gpus]) -> FloatArray:
+        """Of all who run, each on its own: asked of those who did not run before."""
+        jobs, units = self.snapshot.jobs, frozenset([*self.snapshot.leases, *self.snapshot.ended])
+        position = jobs.position[rows]
+        values = np.full((2, len(rows)), np.nan)
+        new: Sequence[int] = range(len(rows))
+        if self.running is not None and self.running.units:
+            order = self.running.position.argsort()
+            spots = order.take(self.running.position.searchsorted(position, sorter=order), mode="clip")
+            old = self.running.position[spots] == position
+            values[:, old] = self.running.steps_per_s[spots[old]], self.running.limit_s[spots[old]]
+            new = np.flatnonzero(~old).tolist()
+        for spot in new:
+            row = rows.item(spot)
+            values[:, spot] = self._known(row, gpus(row))
+        self.running = Paces(units, position, *values)
+        (speed, limit_s), seconds = values, np.full(len(rows), math.inf)
+        np.divide(jobs.steps_left[rows], speed, out=seconds, where=speed > 0)
+        if self.by_limits:
+            limited = np.maximum(limit_s - jobs.attained_s[rows] / jobs.gpus[rows], 0.0)
+            seconds = np.where(np.isnan(limit_s), seconds, limited)
+        return seconds
+
+    def starts(self, rows: Sequence[int]) -> None:
+        """Forget everybody if one of those who start ran before: it has come back after a fault, perhaps elsewhere."""
+        jobs = self.snapshot.jobs.now
+        if self.running is not None and not self.running.units.isdisjoint([jobs[row].name for row in rows]):
+            self.running = None
+
+    def _known(self, row: int, gpus: Gpus) -> tuple[float, float]:
+        job = self.snapshot.jobs.now[row]
+        limit_s = job.attributes.get(LIMIT) if self.by_limits else None
         if limit_s is None:
-            found += by_speed(snapshot, [row], [those])
-        else:
-            run_s = jobs.attained_s.item(row) / jobs.gpus.item(row)
-            found.append(max(_seconds(jobs.now[row], limit_s) - run_s, 0.0))
-    return found
+            return self.snapshot.belief.on_nodes(job, gpus), math.nan
+        return math.nan, _seconds(job, limit_s)
 
 
 def require_limits(scenario: Scenario) -> None:
@@ -67,8 +116,8 @@ def _seconds(job: Job, limit_s: float | str) -> float:
     return float(limit_s)
 
 
-_End = tuple[float, int]
-"""When GPUs are expected to come free, and their number among those that are held."""
+_End = tuple[float, Gpus]
+"""When GPUs are expected to come free, and which."""
 
 
 class Reservation(NamedTuple):
@@ -114,42 +163,50 @@ def _reserve(row: int, kinds: Sequence[int], trial: Trial, lasts: Lasts, started
 
     started: rows of those who start now.
     """
-    snapshot, jobs, now_s = trial.snapshot, trial.jobs, trial.snapshot.now_s
-    leases = {**snapshot.leases, **snapshot.ended}
-    rows = [*np.flatnonzero(snapshot.jobs.held).tolist(), *started]
-    gpus = [leases[jobs[row].name].gpus for row in rows[: len(rows) - len(started)]]
-    gpus += [trial.placed[jobs[row].name] for row in started]
-    seconds = lasts(snapshot, rows, gpus)
-    ends: list[list[_End]] = [[] for _ in trial.left]
-    if len(ends) == 1:
-        ends[0] = [(now_s + each, number) for number, each in enumerate(seconds)]
-    else:
-        for number, (those, each) in enumerate(zip(gpus, seconds, strict=True)):
-            ends[trial.free_gpus.kind_of(those)].append((now_s + each, number))
-    found = [_soonest(row, kind, ends[kind], gpus, trial) for kind in kinds]
+    snapshot, jobs = trial.snapshot, trial.jobs
+
+    def held(row: int) -> Gpus:
+        name = jobs[row].name
+        return (leases.get(name) or snapshot.ended[name]).gpus
+
+    leases, rows = snapshot.leases, snapshot.jobs.held.nonzero()[0]
+    running, placed = rows.tolist(), [trial.placed[jobs[row].name] for row in started]
+    seconds = [*lasts.all(rows, held).tolist(), *map(lasts.one, started, placed)]
+
+    def gpus(number: int) -> Gpus:
+        return held(running[number]) if number < len(running) else placed[number - len(running)]
+
+    ends_s = snapshot.now_s + np.array(seconds)
+    order: list[int] = ends_s.argsort(kind="stable").tolist()
+
+    def ends(kind: int) -> Iterator[_End]:
+        """The ends on a type, in the order of time: few of them are asked for."""
+        for number in order:
+            those = gpus(number)
+            if trial.free_gpus.kind_of(those) == kind:
+                yield ends_s.item(number), those
+
+    found = [_soonest(row, kind, ends(kind), trial) for kind in kinds]
     return min(found, key=lambda reservation: reservation.shadow_s)
 
 
-def _soonest(row: int, kind: int, ends: list[_End], gpus: Sequence[Gpus], trial: Trial) -> Reservation:
-    """When a job can start on a type; infinity if it cannot, as too many of its nodes are down. `ends` are used up."""
-    free_gpus = trial.free_gpus.copy()
-    heapify(ends)  # few of them are asked for
-    while ends:
-        end_s, number = heappop(ends)
-        free_gpus.lend(gpus[number])
-        together = ends and ends[0][0] <= end_s * (1 + TIE)
-        if not together and trial.fits(row, kind, free_gpus):
+def _soonest(row: int, kind: int, ends: Iterator[_End], trial: Trial) -> Reservation:
+    """When a job can start on a type; infinity if it cannot, as too many of its nodes are down."""
+    free_gpus, end_s = trial.free_gpus.copy(), math.inf
+    for next_s, gpus in ends:
+        if next_s > end_s * (1 + TIE) and trial.fits(row, kind, free_gpus):  # with all that end together
             return Reservation(row, kind, end_s, free_gpus)
-    return Reservation(row, kind, math.inf, free_gpus)
+        free_gpus.lend(gpus)
+        end_s = next_s
+    return Reservation(row, kind, end_s if trial.fits(row, kind, free_gpus) else math.inf, free_gpus)
 
 
 def _passes(row: int, kind: int, trial: Trial, reserved: Reservation, lasts: Lasts) -> bool:
     """Start a job on a type if it fits and does not delay the first one; returns whether it does."""
     if not trial.take(row, kind):
         return False
-    snapshot = trial.snapshot
     gpus = trial.placed[trial.jobs[row].name]
-    if kind != reserved.kind or snapshot.now_s + lasts(snapshot, [row], [gpus])[0] <= reserved.shadow_s * (1 + TIE):
+    if kind != reserved.kind or trial.snapshot.now_s + lasts.one(row, gpus) <= reserved.shadow_s * (1 + TIE):
         return True
     if reserved.free_gpus.keep(kind, sum(gpus.values()), gpus):
         if trial.fits(reserved.row, kind, reserved.free_gpus):
