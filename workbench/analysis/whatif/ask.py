@@ -29,7 +29,7 @@ from workbench.analysis.whatif.site_changes import SeveralChanges
 from workbench.analysis.whatif.tables import difference_table, job_table, of_each, wait_table
 from workbench.analysis.whatif.words import conclusions, freer, surprising
 from workbench.base.errors import NOTHING, InputError, ScenarioError, WorkbenchError, counted
-from workbench.baselines.mechanisms.slurm.site import read_site
+from workbench.baselines.mechanisms.slurm.site import read_settings
 from workbench.baselines.slurm import Slurm
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
@@ -137,7 +137,7 @@ class WhatIfQuestion:
         one = usual_phases(len(side.scenario.jobs)) == 1 and not self.of_draws
         if one or side.scheduler != SLURM or side.knobs.get("phase_s"):
             return side
-        phase_s = read_site(side.scenario).settings["bf_interval"] * part_of(pair)
+        phase_s = read_settings(side.scenario)["bf_interval"] * part_of(pair)
         return replace(side, knobs={**side.knobs, "phase_s": phase_s}) if phase_s else side
 
     def said(self, number: int) -> str:

@@ -383,6 +383,12 @@ def _with_features(words: list[str], features: Mapping[int, Set[str]]) -> Machin
     return found
 
 
+def read_settings(scenario: Scenario) -> dict[str, float]:
+    """The `settings` of a scenario's site, without a look at its jobs."""
+    facts = (entity.attributes for entity in scenario.entities)
+    return _settings(next((each for each in facts if each.get("kind") == "config"), {}))
+
+
 def _settings(config: Mapping[str, Any]) -> dict[str, float]:
     found = dict(DEFAULTS)
     for name in DEFAULTS:
