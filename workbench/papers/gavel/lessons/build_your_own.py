@@ -44,7 +44,7 @@ def _gpus(m: Any, kind: Any) -> Any:
 
 MISTAKES: dict[str, dict[str, Rule]] = {
     "job_time": {
-        "A job has one hour in an hour, on however many GPUs it is.": lambda m, job: _time(m, job) <= m.gang[job],
+        "A job runs for one hour at most, on however many GPUs it is.": lambda m, job: _time(m, job) <= m.gang[job],
         "The row is about a job's time. Its GPUs do not count here.": lambda m, job: m.gang[job] * _time(m, job) <= 1,
         "This way a job must run all of the time. A job is allowed to wait.": lambda m, job: _time(m, job) == 1,
         "Turn the sign: your row asks for more than all of the time.": lambda m, job: _time(m, job) >= 1,
