@@ -40,14 +40,15 @@ class Oracle:
 
     def speeds(self, jobs: JobView, placement: Placement = "consolidated") -> FloatArray:
         """(jobs x types) steps/s of each job's gang on one type."""
-        known, gangs = self._numbers.setdefault(placement, {}), jobs.gpus.tolist()
+        known = self._numbers.setdefault(placement, {})
+        keys = [*zip(map(MODEL, jobs.jobs), jobs.gpus.tolist(), strict=True)]
         try:
-            numbers = [*map(known.__getitem__, zip(map(MODEL, jobs.jobs), gangs, strict=True))]
+            numbers = [*map(known.__getitem__, keys)]
         except KeyError:
-            for model, gpus in dict.fromkeys(zip(map(MODEL, jobs.jobs), gangs, strict=True)):
+            for model, gpus in dict.fromkeys(keys):
                 if (model, gpus) not in known:
                     self._look_up(model, gpus, placement)
-            return self.speeds(jobs, placement)
+            numbers = [*map(known.__getitem__, keys)]
         return self._rows[np.array(numbers, dtype=np.int64)]
 
     def kinds_for(self, job: Job, aware: bool) -> list[int]:
