@@ -267,6 +267,13 @@ def durations_and_numbers(page: Page) -> None:
     expect(page.locator(rate)).to_have_value("0.3333333333333333")  # editing shows every digit
     page.keyboard.press("ArrowDown")
     expect(page.locator(rate)).to_have_value("0.333333")
+    gpus = cell(page, 3, "GPUs")
+    for number in ("2", "3"):  # in the last row Enter stays: a click and a number replace what was sent
+        page.click(gpus)
+        page.keyboard.type(number)
+        page.keyboard.press("Enter")
+        wait_for_text(page, ".t-said", "valid True")
+        expect(page.locator(gpus)).to_have_value(number)
 
 
 def paste_and_undo(page: Page) -> None:

@@ -174,9 +174,16 @@ class Cell {
   }
 
   focused() {
+    this.sent = false;
     if (this.dirty || this.input.type !== "text") return;
     this.setInput(true);
     this.input.select();
+  }
+
+  // What is typed next takes the place of what was sent, as it did when the cell was entered; then a click sets the caret.
+  clickedAgain() {
+    this.sent = false;
+    if (!this.dirty) this.input.select?.();
   }
 
   blurred() {
@@ -200,6 +207,7 @@ class Cell {
 
   commit() {
     if (!this.dirty) return;
+    this.sent = true;
     this.known = this.text;
     this.edit = this.table.grid.nextEdit();
     const { line, column, edit, text } = this;
@@ -479,6 +487,7 @@ class TableView {
 
   clicked(line, target) {
     this.choose(line);
+    if (target.cell?.sent) target.cell.clickedAgain();
     if (line && target === line.th) this.followRow(line.number);
     if (target.classList.contains("wb-cell-error")) target.closest("td").querySelector("input, select").focus();
   }
