@@ -363,7 +363,7 @@ def pages() -> ModuleType:
 NOW = "What would make {} run {}?"
 MOST_TRIED = 100
 """Of a run with more jobs it would take long to try what would bring a job there."""
-IN_ALL = "In all decisions of the run it may: the page Model has the numbers of its rows to move."
+IN_ALL = "A row moved in all decisions of the run may: drag its number on the page Model."
 
 
 class OtherwiseRow:

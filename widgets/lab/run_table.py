@@ -67,6 +67,8 @@ class RunTable:
             frame = frame[said[:FIT]]
         times = [name for name in times if name in frame]
         frame = frame.assign(**{name: [clock(each) for each in frame[name]] for name in times})
+        if "verdict" in frame:
+            frame = frame.assign(verdict=frame["verdict"].str.replace("_", " "))
         if "model" in frame:  # last: it is wide, and what it would push aside is asked for more
             frame = frame.drop(columns="model").assign(model=frame["model"])
         text = html_table(frame.rename(columns=heads), meanings, lit=lit_rows)

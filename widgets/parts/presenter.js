@@ -22,7 +22,9 @@ function render({ model, el }) {
   place.setAttribute("role", "status");
   const bar = document.createElement("div");
   bar.className = "wb-present-bar";
-  bar.append(back, which, on, place, leave);
+  const keys = document.createElement("span");
+  keys.className = "wb-present-keys";
+  bar.append(back, which, on, place, keys, leave);
   el.append(begin, bar);
 
   const lab = () => el.closest(".wb-lab");
@@ -57,6 +59,12 @@ function render({ model, el }) {
     if (event.detail > 0) lab()?.focus();
   }
 
+  // Where a playback is seen arrows are its own, but in a scene.
+  function turns() {
+    const plays = [...(lab()?.querySelectorAll(".wb-playback") ?? [])].some((each) => each.checkVisibility());
+    return !plays || model.get("kinds")[model.get("number")] === "scene";
+  }
+
   function show() {
     const presenting = model.get("on");
     const [number, titles, kinds] = ["number", "titles", "kinds"].map((name) => model.get(name));
@@ -72,6 +80,7 @@ function render({ model, el }) {
     if (presenting !== root.classList.contains("wb-presenting")) (presenting ? fill : restore)(root);
     if (presenting) root.dataset.panel = kinds[number] ?? "";
     if (presenting) root.scrollTop = 0;
+    keys.textContent = kinds[number] === "scene" ? "keys ← →" : "keys Page Up, Page Down";
   }
 
   function magnify() {
@@ -109,7 +118,7 @@ function render({ model, el }) {
       if (event.altKey && event.code === "KeyP" && lab()?.contains(event.target)) act(event, () => set("on", true));
       return;
     }
-    const arrows = model.get("kinds")[model.get("number")] === "scene" && !event.target.closest?.(HANDLED);
+    const arrows = turns() && !event.target.closest?.(HANDLED);
     if (event.key === "PageDown" || (arrows && event.key === "ArrowRight")) act(event, () => go(1));
     else if (event.key === "PageUp" || (arrows && event.key === "ArrowLeft")) act(event, () => go(-1));
     else if (event.key === "Escape" && !event.target.closest?.(TYPING)) act(event, () => set("on", false));

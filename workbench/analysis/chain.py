@@ -279,7 +279,7 @@ def _summary(
         return f"{where} is down at {when}."
     first = next(iter(_decisive(rows)), None)
     shares = "" if question is None or slot.job or not question.divides else f"the shares of time of {question.made}"
-    about = f", for {shares} and not for who is there now" if shares else ""
+    about = f" for {shares}, not for who is there now" if shares else ""
     decisive = f"; decisive{about}: {_in_words(first)}" if first else ""
     if rows and not first and not any(row.verdict == "binding, not tried" for row in rows):
         decisive = "; no single row is decisive"

@@ -40,10 +40,10 @@ class BoundsPage:
         self._missing = w.HTML()
         self.page = ChartPage("bounds", "bounds")
         text = w.HTML(
-            "<p class='wb-note'>Light bars are lower bounds: no schedule of these jobs is below any of them. Dark bars "
-            "are schedules. What lies between the best bound (the dashed line) and the lowest schedule is not known: "
-            "the bound may be weak, or the schedule. The objective is the sum of weight x completion time, with all "
-            "jobs known ahead and free switches. The page Model solves the problem itself.</p>"
+            "<p class='wb-note'>No schedule of these jobs is below any of the lower bounds. What lies between the best "
+            "bound (the dashed line) and the lowest schedule is not known: the bound may be weak, or the schedule. The "
+            "objective is the sum of weight x completion time, with all jobs known ahead and free switches. The page "
+            "Model solves the problem itself.</p>"
         )
         self.box = two_columns([self.rounds, text, self._missing], [self.page.box], self._said)
 
