@@ -14,7 +14,7 @@ from widgets.parts.html_table import html_table
 from widgets.parts.playback import Playback, rounds_of
 from workbench.analysis.whatif import WhatIf
 from workbench.analysis.whatif.tables import rows_of
-from workbench.analysis.whatif.words import WAIT_HEADS, compared, heads, waited
+from workbench.analysis.whatif.words import WAIT_HEADS, compared, heads, of_jobs, waited
 from workbench.base.errors import counted
 
 if TYPE_CHECKING:
@@ -72,10 +72,14 @@ class AnswerPages:
             first = f"{first}</p><p><b>{answer}</b>"
         else:
             first = f"<b>{first}</b>"
+        change = found.question.changes[0]
+        of_all = of_jobs(found, change)
+        others = [each for each in others if each != html.escape(f"With {change.words}: {of_all}")]
+        first += f"</p><p>{html.escape(of_all)}"
         more = "".join(f"<li>{sentence}</li>" for sentence in others)
         folded = f"<details><summary>{counted(len(others), 'more sentence')}</summary><ul>{more}</ul></details>"
         self._said.value = f"<div class='wb-conclusions'><p>{first}</p>{folded}</div>"
-        waits = waited(found, found.question.changes[0])
+        waits = waited(found, change)
         more = html_table(pd.DataFrame(waits, columns=[*WAIT_HEADS]), scrolls=False) if waits else ""
         self._table.value = html_table(paired_frame(found), scrolls=False) + more
         self.draw("Measures")  # it stands for the answer in a saved notebook

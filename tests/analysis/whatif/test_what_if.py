@@ -15,6 +15,7 @@ from workbench.analysis.whatif import NodesBy, ask, concluded, what_if
 from workbench.analysis.whatif.tables import rows_of, sooner_and_later
 from workbench.analysis.whatif.words import change_of, usd_per_hour, verdict
 from workbench.base.errors import InputError, ScenarioError, Words, WorkbenchError
+from workbench.base.units import format_duration
 from workbench.session.many_runs import RunRequest, do
 from workbench.simulation.loop import Observer
 from workbench.simulation.run import Run
@@ -128,6 +129,10 @@ def test_sentences_say_what_the_table_says() -> None:
     assert "95 % interval" in said and "over 4 pairs" in said
     sooner = sooner_and_later(found.jobs)[0]
     assert f"{sooner} of {len(of_hours().jobs)} jobs are done sooner" in " ".join(found.conclusions)
+    most = found.jobs.loc[found.jobs["difference_s"].idxmin()]
+    assert f"same time. {most['job']} ({format_duration(-most['difference_s'], parts=2)} sooner)" in " ".join(
+        found.conclusions
+    )
     today = usd_per_hour(of_hours().cluster)
     assert any(f"cost {today + 4 * 2.48:.2f} USD/h, today {today:.2f}" in text for text in found.conclusions)
 

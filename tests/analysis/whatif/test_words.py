@@ -81,6 +81,13 @@ def test_jobs_that_are_not_drawn_are_counted_in_words() -> None:
     assert "1,179 of 2,357 jobs drawn" in subtitle and "2th" not in subtitle
 
 
+def test_few_jobs_are_named_below_their_bars() -> None:
+    change = {"before_s": [1.0, 1.0], "after_s": [2.0, 0.5], "difference_s": [1.0, -0.5]}
+    drawing = job_changes(pd.DataFrame({"job": ["vision", '"] <b>'], **change}))
+    texts = {unescape(text) for text in re.findall(r">([^<>]+)</text>", to_svg(drawing, width=400))}
+    assert {"vision", '"] <b>'} <= texts
+
+
 def test_the_names_of_measures_have_room_in_a_wider_font_than_the_picture_was_made_with() -> None:
     """The plot begins behind 22 bold letters of DejaVu Sans at 14 px: 172 px as Chromium draws them, and 10 more."""
     row = ("c", "99th percentile of JCT", 1.0, 2.0, 0.5, 1.5, "2", "1")

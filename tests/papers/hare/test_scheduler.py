@@ -195,6 +195,15 @@ def test_the_reason_says_how_a_job_was_planned() -> None:
     json.dumps(plain(memory))
 
 
+def test_a_job_is_planned_from_where_its_first_task_to_start_is() -> None:
+    """In Fig. 1 a task of J2 starts at 1.5 s, before the one of the smaller number."""
+    run = simulate("preset:hare_example", "hare")
+    starts = run.timeline.groupby("job")["start_s"].min()
+    said = run.reasons.set_index("job")["text"]
+    for job, start_s in starts.items():
+        assert f"by the plan from {start_s:.3g} s" in said[job]
+
+
 def test_the_paper_s_relaxation_orders_the_tasks_of_small_problems_and_says_its_bound() -> None:
     scenario = make({"n": ("t", 1)}, [{"steps": 40}, {"steps": 60, "weight": 3.0}, {"steps": 10}])
     run = simulate(scenario, "hare", steps_per_round=1000, relaxation="hare_sched_rl", **FREE)

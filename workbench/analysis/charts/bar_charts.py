@@ -4,6 +4,7 @@ before and after a change, with what it did to each job.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -355,8 +356,8 @@ def _ratio_text(scheduler: str, ratio: float, value: float, unit: str) -> str:
 CHANGE_PX, CHANGE_GAP_PX, NAME_PX = 22.0, 18.0, 220.0
 TEXT_GAP_PX, LEAST_PX = 6.0, 10.0
 """From a bar to its text; and what is left for the longest bar where the plot is hardly wider than a text."""
-MOST_JOBS = 1500
-"""Of more jobs every k-th is drawn."""
+MOST_JOBS, MOST_NAMED, MOST_ACROSS = 1500, 24, 6
+"""Of more jobs every k-th is drawn; so many are named below their bars, and so many of these upright."""
 SOONER, LATER = theme.PALETTE[0], theme.PALETTE[3]
 TODAY = "today"
 
@@ -481,6 +482,11 @@ def job_changes(jobs: pd.DataFrame, *, title: str = "Job by job") -> Drawing:
     largest = float(ordered["difference_s"].abs().max()) if len(ordered) else 0.0
     unit = theme.time_unit(largest)
     rank = np.arange(len(ordered))
+    axis: dict[str, Any] = {"tickMinStep": 1, "format": "d"}
+    if len(ordered) <= MOST_NAMED:
+        named = f"{json.dumps(ordered['job'].astype(str).tolist())}[floor(datum.value)]"
+        axis = {"values": (rank + 0.5).tolist(), "labelExpr": named, "ticks": False, "labelLimit": 90}
+        axis["labelAngle"] = 0 if len(ordered) <= MOST_ACROSS else -40
     shown = pd.DataFrame(
         {
             "job": ordered["job"].astype("str"),
@@ -499,7 +505,7 @@ def job_changes(jobs: pd.DataFrame, *, title: str = "Job by job") -> Drawing:
                 "from:Q",
                 title="Jobs, by the difference",
                 scale=alt.Scale(nice=False),
-                axis=alt.Axis(grid=False, tickMinStep=1, format="d"),
+                axis=alt.Axis(grid=False, **axis),
             ),
             x2="to:Q",
             y=alt.Y("difference:Q", title=f"Difference in JCT ({unit.name})"),

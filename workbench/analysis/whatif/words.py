@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from workbench.analysis.bootstrap import left_out
 from workbench.analysis.calibration import NOTE
 from workbench.analysis.metrics.summary import shown
+from workbench.analysis.metrics.two_runs import completions_of, gains
 from workbench.analysis.whatif.site_changes import date_of
 from workbench.analysis.whatif.tables import Difference, Waits, rows_of, sooner_and_later
 from workbench.base.errors import counted
 from workbench.base.labels import listed, unit_beside, with_unit
-from workbench.base.units import format_duration
 from workbench.baselines.mechanisms.slurm.site import COUNT_LIMITS, TRES_LIMITS
 from workbench.baselines.slurm import Slurm
 from workbench.scenario.cluster import Cluster
@@ -201,7 +201,7 @@ def conclusions(found: WhatIf) -> list[str]:
             if row.measure in SAID and not (row.measure in COUNTS and row.difference == 0):
                 said.append(f"With {change.words}: {_sentence(row, found)}{_dates(found, row)}")
         said += [f"With {change.words}: {text}" for text in _refused(found.runs[0][0], found.runs[number + 1][0])]
-        said.append(f"With {change.words}: {_jobs(found, change.text)}")
+        said.append(f"With {change.words}: {of_jobs(found, change)}")
         said += _rent(found.question.today.scenario.cluster, found.runs[number + 1][0].scenario.cluster)
     for percent, _, words, *both in found.demand.itertuples(index=False, name=None):
         as_today, then = (amount(each, "s") for each in both)
@@ -238,14 +238,15 @@ def _dates(found: WhatIf, row: Difference) -> str:
     return f" The last job ends at {becomes}, today at {was}." if row.measure == "makespan_s" and was else ""
 
 
-def _jobs(found: WhatIf, change: str) -> str:
-    jobs = found.jobs[found.jobs["change"] == change]
+def of_jobs(found: WhatIf, change: Change) -> str:
+    """How many jobs are done sooner and later, who gains and who pays."""
+    jobs = found.jobs[found.jobs["change"] == change.text]
     sooner, later, same = sooner_and_later(jobs)
-    text = f"{sooner} of {counted(len(jobs), 'job')} are done sooner, {later} later, {same} at the same time"
-    if not later:
-        return f"{text}."
-    most, loser = max(zip(jobs["difference_s"].tolist(), jobs["job"].tolist(), strict=True))
-    return f"{text}; {loser} loses most, {format_duration(most, parts=2)}."
+    text = f"{sooner} of {counted(len(jobs), 'job')} are done sooner, {later} later, {same} at the same time."
+    if not sooner + later:
+        return text
+    times_s = (jobs[name].to_numpy(float) for name in ("before_s", "after_s"))
+    return f"{text} {gains(completions_of(jobs['job'].tolist(), *times_s))}"
 
 
 def _refused(today: Run, changed: Run) -> list[str]:

@@ -51,6 +51,13 @@ TOLERANCE = 1e-9
 """Part of the time on the clock by which a task may start too early: sums of seconds are rounded."""
 
 
+def first_to_start(job: IntArray, start_s: FloatArray) -> IntArray:
+    """(jobs,) the task of each job that starts first, of equal ones the first. job, start_s: of each task (tasks,)."""
+    order = np.lexsort((start_s, job))
+    found: IntArray = order[np.unique(job[order], return_index=True)[1]]
+    return found
+
+
 class InvalidSchedule(WorkbenchError):
     """A schedule that breaks a limit of Hare_Sched."""
 
@@ -175,9 +182,8 @@ class TaskSchedule(Completions):
 
     @property
     def first_task(self) -> IntArray:
-        """(jobs,) the number of each job's first task."""
-        found: IntArray = self.instance.round_task[self.instance.job_round[:-1]]
-        return found
+        """(jobs,) the number of each job's task that starts first."""
+        return first_to_start(self.instance.task_job, self.start_s)
 
     def rows(self) -> list[TaskRow]:
         """Every task, in the order of their numbers."""

@@ -32,7 +32,7 @@ import numpy as np
 
 from workbench.base.errors import InputError, counted
 from workbench.papers.hare.algorithms.list_schedule import algorithm_1, fluid_start_s, middle_s, safe_order
-from workbench.papers.hare.algorithms.schedule import Completions, TaskRow, TaskSchedule
+from workbench.papers.hare.algorithms.schedule import Completions, TaskRow, TaskSchedule, first_to_start
 from workbench.papers.hare.instance import HareInstance
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import IntArray, Task
@@ -121,9 +121,8 @@ class AdaptiveSchedule(Completions):
 
     @property
     def first_task(self) -> IntArray:
-        """(jobs,) the number of each job's first task."""
-        found: IntArray = np.unique(self.job, return_index=True)[1]
-        return found
+        """(jobs,) the number of each job's task that starts first."""
+        return first_to_start(self.job, self.start_s)
 
     def rows(self) -> list[TaskRow]:
         """Every task, as `TaskSchedule.rows` gives them."""
