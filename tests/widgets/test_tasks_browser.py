@@ -117,6 +117,7 @@ def not_faster(hand: Hand) -> None:
     """Why is `game` not on the faster type?"""
     hand.point(45, K80)
     hand.open("Why")
+    wait_for_text(hand.page, ".wb-explain-told b", "game")  # nobody asks before the page is about the bar
     hand.click(".wb-explain-faster")
     wait_for_text(hand.page, ".wb-explain-otherwise", "game is not on v100, 2 times as fast for it: .*its turn came")
 
