@@ -12,7 +12,8 @@ from ipywidgets.widgets.widget import _instances as _made
 _lists = [each for each in _made.values() if "wb-chart-which" in getattr(each, "_dom_classes", ())]
 _views = [each for each in _made.values() if type(each).__name__ == "VegaView"]
 _told = [(each.options, each.value, each.layout.display) for each in _lists]
-_told += [(each._dom_classes, len(each._spec), each.error) for each in _views]`;
+_told += [(each._dom_classes, len(each._spec), each.error) for each in _views]
+_told += [[one.layout.display for one in each.children] for each in _made.values() if type(each).__name__ == "OneOf"]`;
   const kernel = window.jupyterapp?.shell.currentWidget.sessionContext.session.kernel;
   const within = (ms, asked) => Promise.race([asked, new Promise((resolve) => setTimeout(resolve, ms, `none in ${ms} ms`))]);
   const asked = kernel?.requestExecute({ code, silent: true, user_expressions: { told: "_told" } });

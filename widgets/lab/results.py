@@ -518,10 +518,8 @@ class Results:
         """Draw the chart that is chosen on the page Measures."""
         if self._run is None:
             return
-        name = ""
-        while name != self._chart.value:  # JupyterLab may tell of a choice in another thread, while this is at it
-            name = str(self._chart.value)
-            self._charts.show(self._chart_box(name))
+        name = str(self._chart.value)
+        self._charts.show(self._chart_box(name))
         if name not in self._pages:
             return
         job = self._selected if name in OF_JOB else None

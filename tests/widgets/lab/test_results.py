@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 
-import ipywidgets as w
 import pytest
 
 import widgets
@@ -42,28 +40,6 @@ def test_one_selection_for_charts_and_tables(work: Waiter) -> None:
     jobs(lab).followed(3)
     assert lab._results._gantt.view.selected is None and "did not run" in jobs(lab).message
     lab._results._gantt.view.picked = {}
-
-
-def test_a_chart_chosen_in_another_thread_while_one_is_brought_in_sight_is_shown(
-    work: Waiter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """JupyterLab has what a person does heard in a thread of its own, beside the steps after a run."""
-    lab = GavelLab()
-    lab.solve()
-    work.answer()
-    look_at(lab, "JCT")
-    results, show = lab._results, lab._results._charts.show
-
-    def interrupted(shown: w.DOMWidget) -> None:
-        monkeypatch.undo()
-        heard = threading.Thread(target=results._chart.set_trait, args=("value", "Queue"))
-        heard.start()
-        heard.join()
-        show(shown)
-
-    monkeypatch.setattr(results._charts, "show", interrupted)
-    results._draw_page()
-    assert results._chart.value == "Queue" and results._charts.shown is results._boxes["Queue"]
 
 
 def test_a_warning_of_the_run_stands_below_its_gantt_chart(work: Waiter) -> None:
