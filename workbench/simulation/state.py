@@ -9,8 +9,6 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
-import numpy as np
-
 from workbench.base.round_times import TIE, is_tie
 from workbench.scenario.cluster import Cluster
 from workbench.scenario.scenario import Scenario
@@ -86,7 +84,7 @@ class State:
 
     def steps_left(self) -> FloatArray:
         """Steps left now of the active jobs."""
-        return np.maximum(self.book.left[self.book.active()] - self.leasing.done(self.now_s), 0.0)
+        return (self.book.left[self.book.active()] - self.leasing.done(self.now_s)).clip(min=0.0)
 
     def snapshot(self, cause: Cause, *, future: bool = False) -> Snapshot:
         """What the scheduler may see now."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from workbench.baselines.mechanisms.trial import Trial
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import job_orders
-from workbench.scheduling.decision import IntArray
+from workbench.scheduling.decision import IntArray, Unit
 from workbench.scheduling.estimators.oracle import Oracle, preferred
 from workbench.scheduling.placement import Gpus
 
@@ -79,24 +79,25 @@ def fill(
 
 
 def push(
-    waiting: Sequence[int], keys: Keys, rule: Rule, trial: Trial, held: Callable[[str], Gpus]
+    waiting: Sequence[int], keys: Keys, rule: Rule, trial: Trial, held: Mapping[Unit, Gpus]
 ) -> tuple[list[tuple[int, int]], list[int]]:
     """The same with pre-emption: (row, type) of those who get GPUs, and the rows of those who lose theirs.
 
     A victim may be chosen again, for the same or other GPUs, when its own turn comes.
     """
     snapshot = trial.snapshot
-    jobs, kind_of, gangs, waits = trial.jobs, trial.free_gpus.kind_of, snapshot.jobs.gpus.tolist(), {*waiting}
-    line = in_line(sorted({*waiting, *snapshot.jobs.held.nonzero()[0].tolist()}), keys)
-    line = line[next(spot for spot, row in enumerate(line) if row in waits) :]  # nobody takes from those before
+    jobs, kind_of, gangs = trial.jobs, trial.free_gpus.kind_of, snapshot.jobs.gpus.tolist()
     runs: dict[int, tuple[int, Gpus]] = {}
+    for row in np.flatnonzero(snapshot.jobs.held).tolist():
+        gpus = held.get(jobs[row].name)
+        if gpus is not None:
+            runs[row] = kind_of(gpus) if len(trial.left) > 1 else 0, gpus
+    line = in_line(sorted([*waiting, *runs]), keys)
     behind: list[list[tuple[int, Gpus]]] = [[] for _ in trial.left]  # who runs on each type, from here on in the line
     count = [0] * len(behind)
     for row in line:
-        if row not in waits:
-            gpus = held(jobs[row].name)
-            kind = kind_of(gpus) if len(behind) > 1 else 0
-            runs[row] = kind, gpus
+        if row in runs:
+            kind, gpus = runs[row]
             behind[kind].append((row, gpus))
             count[kind] += gangs[row]
     passed = [0] * len(behind)

@@ -87,11 +87,6 @@ class _Plan:
         """GPUs of everybody who is to hold some."""
         return {unit: a.gpus for unit, a in self.leases.items() if unit not in self.victims} | self.given
 
-    def gpus_of(self, name: str) -> Gpus:
-        """GPUs of who is to hold some, before anybody makes room."""
-        given = self.given.get(name)
-        return self.leases[name].gpus if given is None else given
-
     def waiting(self) -> Sequence[int]:
         """Rows of those who have none by the plan."""
         jobs = self.snapshot.jobs.now
@@ -207,9 +202,9 @@ def _admit(plan: _Plan, keys: Keys, rule: Rule, choose: Choose) -> None:
     trial = Trial(snapshot, plan.free_gpus)
     chosen = choose(in_line(waiting, keys), rule, trial)
     if rule.preemptive and len(chosen) < len(waiting) and (plan.leases or plan.given):
-        trial, jobs = Trial(snapshot, kept(snapshot)[1]), trial.jobs
-        chosen, rows = push(waiting, keys, rule, trial, plan.gpus_of)
-        plan.victims = {jobs[row].name: plan.gpus_of(jobs[row].name) for row in rows}
+        trial, held, jobs = Trial(snapshot, kept(snapshot)[1]), plan.held(), trial.jobs
+        chosen, rows = push(waiting, keys, rule, trial, held)
+        plan.victims = {jobs[row].name: held[jobs[row].name] for row in rows}
         plan.given = {unit: gpus for unit, gpus in plan.given.items() if unit not in plan.victims}
         plan.waited = sorted({*plan.waited, *rows})
     had = plan.victims
