@@ -1,5 +1,5 @@
-"""`python -m reproduction run gavel.fig8 --size full`: computes exhibits and keeps the results; `table` shows all, and
-`gap gavel.fig20` what each cause of a difference is worth."""
+"""`python -m reproduction run gavel.fig8 --size full`: computes exhibits and keeps the results; `check` computes a part
+of what is kept anew, `table` shows all, and `gap gavel.fig20` what each cause of a difference is worth."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reproduction.causes import GAPS, gap, said, seeds_of
 from reproduction.exhibits import findings, verdict
 from reproduction.registry import chosen, exhibits, size_name
 from reproduction.results import FOLDER, KeptResults, commit
-from reproduction.runner import MOST, Cell, cpu_s, run, wanted
+from reproduction.runner import MOST, Cell, compute, cpu_s, kept_cells, otherwise, run, wanted
 from reproduction.table import counts, rows, told_outcomes, told_seeds
 from workbench.base.errors import InputError, WorkbenchError, counted
 from workbench.cli.output import aligned, say, short
@@ -35,7 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m reproduction", description=__doc__)
-    actions = parser.add_subparsers(required=True, metavar="run, table or gap")
+    actions = parser.add_subparsers(required=True, metavar="run, check, table or gap")
     run_it = actions.add_parser("run", help="compute what is not finished, and keep it; finished seeds are not redone")
     run_it.add_argument("names", nargs="*", metavar="EXHIBIT", help="gavel.fig8, or a paper: gavel; default: all")
     run_it.add_argument(
@@ -46,13 +46,16 @@ def _parser() -> argparse.ArgumentParser:
     run_it.add_argument("--seeds", type=int, default=MOST, help=f"at most so many, 1 to {MOST}; default: {MOST}")
     run_it.add_argument("--processes", type=int, default=2, help="how many; default: 2")
     run_it.set_defaults(action=_run)
+    check = actions.add_parser("check", help="compute one seed of each kept result anew: does it come out the same?")
+    check.add_argument("names", nargs="*", metavar="EXHIBIT", help="as of run; default: all")
+    check.set_defaults(action=_check)
     show = actions.add_parser("table", help="all exhibits with verdict, evidence and command")
     show.add_argument("--json", action="store_true", help="with every claim, its interval and outcome")
     show.set_defaults(action=_table)
     why = actions.add_parser("gap", help="how much each cause moves a measure that is not the paper's")
     why.add_argument("names", nargs="+", metavar="EXHIBIT", choices=list(GAPS), help=" or ".join(GAPS))
     why.set_defaults(action=_gap)
-    for each in (run_it, show, why):
+    for each in (run_it, check, show, why):
         each.add_argument("--out", type=Path, default=FOLDER, help="where results are kept; default: the project's")
     return parser
 
@@ -75,6 +78,19 @@ def _run(args: argparse.Namespace) -> int:
     for name in names:
         sys.stdout.write(_shown(name, size, results))
     return 0
+
+
+def _check(args: argparse.Namespace) -> int:
+    """Exit code 1 if something comes out otherwise; what does not is noted with the commit of today."""
+    results, at, wrong = KeptResults(args.out), commit(), 0
+    for cell in (cell for name in chosen(tuple(args.names)) for cell in kept_cells(name, results)):
+        kept = results.read(cell.name).query("size == @cell.size and seed == @cell.seed")
+        found = otherwise(kept, compute(cell))
+        wrong += bool(found)
+        results.note(cell.name, cell.size, cell.commit, "" if found else at)
+        told = "; ".join([f"{len(found)} of {len(kept)} measures differ", *found]) if found else "the same"
+        sys.stdout.write(f"{cell.name}, size {cell.size}, seed {cell.seed}, commit {cell.commit}: {told}\n")
+    return 1 if wrong else 0
 
 
 def _shown(name: str, size: str, results: KeptResults) -> str:

@@ -19,6 +19,7 @@ FOLDER = Path(__file__).parent / "results"
 COLUMNS = ("size", "seed", "measure", "unit", "paper", "ours", "cpu_s", "commit")
 """cpu_s: of the seed's whole figure (runs that it shares with one computed before in the same process are not counted
 again); commit: `+` behind it where files had been changed."""
+NOTES = ("name", "size", "commit", "at")
 KEY = ["size", "seed"]
 KINDS = {"size": str, "seed": int, "measure": str, "unit": str, "paper": float, "ours": float, "cpu_s": float}
 
@@ -68,6 +69,19 @@ class KeptResults:
         )
         self.folder.mkdir(parents=True, exist_ok=True)
         write_text(self._path(f"gap.{name}"), text)
+
+    def notes(self) -> pd.DataFrame:
+        """name, size, commit of what is kept, and at: the commit at which one of its seeds came out the same again."""
+        path = self._path("checked")
+        return pd.read_csv(path, dtype=str) if path.exists() else pd.DataFrame(columns=list(NOTES), dtype=str)
+
+    def note(self, name: str, size: str, commit: str, at: str) -> None:
+        """That it did at a commit, or, at none, that it did not."""
+        known = self.notes()
+        others = known[~known[list(NOTES[:3])].eq([name, size, commit]).all(axis=1)]
+        rows = pd.concat([others, pd.DataFrame([(name, size, commit, at)] if at else [], columns=list(NOTES))])
+        text = rows.sort_values(list(NOTES)).to_csv(index=False, lineterminator="\n")
+        write_text(self._path("checked"), text, force=True)
 
     def _path(self, name: str) -> Path:
         return self.folder / f"{name}.csv"

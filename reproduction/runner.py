@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from reproduction.exhibits import Exhibit, findings
@@ -17,6 +19,9 @@ from workbench.base.processes import in_processes
 FEWEST, MOST = 3, 30
 WIDTH = 0.05
 """ours: seeds are added until the interval of each claim reaches no further than this share of its mean, or `MOST`."""
+
+DIGITS = 1e-5
+"""Share of a number that `KeptResults` rounds away, twice over."""
 
 
 class Cell(NamedTuple):
@@ -67,6 +72,23 @@ def wanted(name: str, size: str, results: KeptResults, most: int = MOST) -> list
 def _narrow(exhibit: Exhibit, kept: pd.DataFrame, size: str) -> bool:
     found = findings(exhibit, kept[kept["size"] == size])
     return all(each.high - each.low <= 2 * WIDTH * abs(each.ours) for each in found if each.seeds)
+
+
+def kept_cells(name: str, results: KeptResults) -> list[Cell]:
+    """Of what is kept of an exhibit the seed that took least, for each size and commit; none of a machine's times."""
+    kept = results.read(name).sort_values(["cpu_s", "seed"], kind="stable").drop_duplicates(["size", "commit"])
+    columns = zip(*(kept[column].tolist() for column in ("size", "seed", "commit")), strict=True)
+    return [] if exhibits()[name].timed else [Cell(name, *row) for row in columns]
+
+
+def otherwise(kept: pd.DataFrame, again: pd.DataFrame) -> list[str]:
+    """Measures of a seed that are not the same again, beyond the digits that are kept, as sentences."""
+    was, now = (rows.set_index("measure")["ours"] for rows in (kept, again))
+    return [
+        f"{measure}: kept {was.get(measure, math.nan):g}, now {now.get(measure, math.nan):g}"
+        for measure in was.index.union(now.index, sort=False)
+        if not np.isclose(was.get(measure, math.inf), now.get(measure, -math.inf), rtol=DIGITS, atol=0, equal_nan=True)
+    ]
 
 
 def at_seed(size: Any, seed: int) -> Any:

@@ -65,6 +65,7 @@ def _row(name: str, exhibit: Exhibit, results: KeptResults) -> dict[str, Any]:
         "interval",
         "command",
         "commit",
+        "again",
         "machine_s",
         "belief",
     )
@@ -107,7 +108,8 @@ def machine_s(name: str, size: str, results: KeptResults) -> float:
 
 
 def _at(name: str, exhibit: Exhibit, results: KeptResults, size: str) -> dict[str, Any]:
-    """What is known at a size. more: seeds that are wanted still and what they would take by those that are there."""
+    """What is known at a size. more: seeds that are wanted still and what they would take by those that are there;
+    again: the commit at which `check` had a seed of each of `commit` come out the same."""
     table = results.read(name)
     cells = table[table["size"] == size]
     found, seeds = findings(exhibit, cells), sorted(set(cells["seed"].tolist()))
@@ -115,6 +117,8 @@ def _at(name: str, exhibit: Exhibit, results: KeptResults, size: str) -> dict[st
     first = found[0] if found else None
     spent_s = machine_s(name, size, results)
     more = MOST - len(seeds) if wanted(name, size, results) else 0
+    commits = list(dict.fromkeys(cells["commit"].tolist()))
+    again = results.notes().query("name == @name and size == @size").set_index("commit")["at"].to_dict()
     alike = len(seeds) > 1 and bool((cells.groupby("measure")["ours"].nunique(dropna=False) == 1).all())
     return {
         "verdict": verdict(exhibit, found),
@@ -125,7 +129,8 @@ def _at(name: str, exhibit: Exhibit, results: KeptResults, size: str) -> dict[st
         "belief": exhibit.belief,
         "interval": None if first is None else [_known(first.low), _known(first.high)],
         "command": f"python -m reproduction run {name} --size {size}{told} --out build/reproduction",
-        "commit": ", ".join(dict.fromkeys(cells["commit"].tolist())),
+        "commit": ", ".join(commits),
+        "again": ", ".join(dict.fromkeys(again[of] for of in commits)) if set(commits) <= set(again) else None,
         "machine_s": spent_s,
         "more": {"seeds": more, "machine_s": round(more * spent_s / len(seeds))} if more else None,
         "claims": [{key: _known(value) for key, value in each._asdict().items()} for each in found],

@@ -27,7 +27,7 @@ from reproduction.line import Line, rivalled
 from reproduction.registry import VARIABLE, Reproduction, reproductions, size_name
 from reproduction.registry import exhibits as known
 from reproduction.results import COLUMNS as KEPT
-from reproduction.results import KeptResults
+from reproduction.results import KeptResults, commit
 from reproduction.runner import Cell
 from workbench.base.errors import InputError
 from workbench.scheduling.estimators.oracle import Oracle
@@ -286,10 +286,25 @@ def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it
 
 
 @pytest.mark.parametrize("name", ["gavel.fig1b", "gavel.fig15", "hare.lemma2"])
-def test_what_is_kept_is_found_again(name: str) -> None:
-    kept, again = KeptResults().read(name).query("size == 'full'"), runner.compute(Cell(name, "full", 0, ""))
-    assert kept["measure"].tolist() == again["measure"].tolist()
-    assert kept["ours"].tolist() == pytest.approx(again["ours"].tolist(), rel=1e-5)
+def test_what_is_kept_is_found_again_and_what_differs_is_told(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = KeptResults().read(name).query("size == 'full'")
+    same, other = KeptResults(tmp_path / "same"), KeptResults(tmp_path / "other")
+    same.add(name, kept)
+    other.add(name, kept.assign(ours=1.0001 * kept["ours"]))
+    other.note(name, "full", kept["commit"].iloc[0], "found once")
+    assert main(["check", name, "--out", str(same.folder)]) == 0
+    assert ": the same\n" in capsys.readouterr().out and same.notes()["at"].tolist() == [commit()]
+    assert next(row for row in table.rows(same) if row["id"] == name)["again"] == commit()
+    assert main(["check", name, "--out", str(other.folder)]) == 1
+    assert " measures differ; " in capsys.readouterr().out and other.notes().empty
+    assert next(row for row in table.rows(other) if row["id"] == name)["again"] is None
+
+
+def test_a_measure_that_is_new_or_gone_differs() -> None:
+    was, now = cells({"a": [1.0], "b": [math.nan], "c": [2.0]}), cells({"b": [math.nan], "c": [2.00001], "d": [1.0]})
+    assert runner.otherwise(was, now) == ["a: kept 1, now nan", "d: kept nan, now 1"]
 
 
 @pytest.mark.parametrize(("name", "seed"), [("hare.fig13", 101), ("hare.fig13", 102), ("gavel.fig11", 101)])
