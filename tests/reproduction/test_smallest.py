@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from reproduction.chronus.guarantee import broken
-from reproduction.hadar.theorem2 import theorem2_sides
-from reproduction.hare.lemma_2 import lemma_2_instances, lemma_2_sides, relaxed_starts
-from reproduction.hops.starving import waits
+from reproduction import PaperFigure
+from reproduction.chronus.guarantee import broken, guarantee
+from reproduction.hadar.theorem2 import theorem2, theorem2_sides
+from reproduction.hare.lemma_2 import lemma_2, lemma_2_instances, lemma_2_sides, relaxed_starts
+from reproduction.hops.starving import starving, waits
 from reproduction.smallest import one_gpu
 from workbench.papers.hare.formulations.relaxed import Relaxation
 from workbench.papers.hare.instance import HareInstance
 from workbench.session.api import simulate
+
+
+@pytest.mark.parametrize("search", [lemma_2, theorem2, starving, guarantee])
+def test_the_page_on_the_papers_has_what_the_search_finds(search: Callable[[Any], PaperFigure]) -> None:
+    first, *_, held = search(None).rows
+    page = (Path(__file__).resolve().parents[2] / "docs" / "papers.md").read_text(encoding="utf-8")
+    assert f"| {first.why.removesuffix('.')} | {held.ours:g} |" in page
 
 
 def test_lemma_2_fails_for_three_jobs_on_one_gpu_and_for_no_fewer() -> None:
