@@ -66,6 +66,23 @@ LOOKED_UP = {"pairing": "looked_up"}
 GANDIVA = Line("agnostic with Gandiva's packing", "gandiva", LOOKED_UP)
 FTF_RIVALS = _rivals("Themis's leases for its programme", Line("agnostic", "themis", {"round_s": 360.0}))
 FIFO_RIVALS = _rivals("who fits passes", Line("agnostic", "fifo", {"blocking": False}))
+COST_RIVALS = _rivals(
+    "throughputs in multiples of each job's own",
+    Line("throughput", "gavel.max_throughput", {"normalised": True}),
+)
+TRACE_RIVALS = _rivals(
+    "Gavel's policy for the makespan, Tiresias by Gittins's index, who fits passes in YARN-CS",
+    Line("Gavel", "gavel.makespan"),
+    Line("Tiresias", "tiresias", {"rank": "gittins"}),
+    Line("YARN-CS", "yarn_cs", {"blocking": False}),
+)
+SIX_RIVALS = _rivals(
+    "Themis as Gavel's programme, Tiresias by Gittins's index, who is late last in EDF, YARN-CS lends its quotas",
+    Line("Themis", "gavel.finish_time_fairness", BLIND),
+    Line("Tiresias", "tiresias", {"rank": "gittins"}),
+    Line("EDF", "edf", {"missed": "best_effort"}),
+    Line("YARN-CS", "yarn_cs", {"elastic": True}),
+)
 NODES_RIVALS = _rivals("Gavel's policy for the makespan", Line("Gavel", "gavel.makespan"))
 HARE_LEAST = "weighted JCT, best of the others / Hare, least*"
 STRONGER = _baseline("who fits passes in Gavel_FIFO, Sched_Homo takes the fastest GPUs", {"stronger": True})
@@ -93,11 +110,12 @@ def _nodes(*measures: str, rivals: Fields | None = None) -> Causes:
     return Causes("full", {}, measures, fields)
 
 
-def _trace(*measures: str) -> Causes:
-    """Of a figure of Hadar on many jobs: what schedulers are told, and the scale."""
+def _trace(*measures: str, rivals: Fields | None = None) -> Causes:
+    """Of a figure of Hadar on many jobs: what schedulers are told, the scale, and baselines."""
     fields: Fields = {
         "belief: speeds learned by three layers": {"belief": "layered"},
         "scale: 24 GPUs and 160 jobs": {"jobs": 160, "nodes": 2, "round_jobs": 160, "round_nodes": 2},
+        **(rivals or {}),
     }
     return Causes("middle", {"jobs": 80, "nodes": 1, "seed": 0, "seeds": range(1)}, measures, fields)
 
@@ -145,6 +163,7 @@ def _chronus(measures: tuple[str, ...], size: str = "full", **base: Any) -> Caus
 FIG_9: Fields = {
     **CODED,
     "setting: as many jobs a day as in Table 1": {"clusters": (("H", 5, 25, 1.0), ("P", 4, 40, 1.0))},
+    **SIX_RIVALS,
 }
 GAPS: Mapping[str, Causes] = {
     "gavel.tab3": Causes(
@@ -177,7 +196,7 @@ GAPS: Mapping[str, Causes] = {
         "small",
         {"seeds": range(2)},
         ("*",),
-        {**SPEEDS, "setting: half as many jobs a day": {"cost_per_day": 4.0}, **WIDER},
+        {**SPEEDS, "setting: half as many jobs a day": {"cost_per_day": 4.0}, **WIDER, **COST_RIVALS},
     ),
     "gavel.fig11": Causes(
         "full",
@@ -216,7 +235,7 @@ GAPS: Mapping[str, Causes] = {
         ("JCT of best effort, *", "wDMR, best of the six - *, least over all points"),
         FIG_9,
     ),
-    "hadar.fig4": _trace("TTD, * / Hadar", "median, * / Hadar"),
+    "hadar.fig4": _trace("TTD, * / Hadar", "median, * / Hadar", rivals=TRACE_RIVALS),
     "hadar.rounds": _trace("rounds that change an allocation, Hadar"),
     "hadar.length": _trace("* JCT, rounds of 1 min 30 s*"),
     "hadar.fig8": _nodes("CRU, * mean over mixes", rivals=NODES_RIVALS),
@@ -287,11 +306,7 @@ IN_TAB3 = "Its baselines are varied in gavel.tab3"
 NO_BASELINE: Mapping[str, str] = {
     "gavel.fig9": IN_TAB3,
     "gavel.fig19": IN_TAB3,
-    "hadar.fig4": "Gavel's policy is varied in hadar.fig8; other forms of Tiresias and YARN-CS were not run",
-    "chronus.fig9ab": "Other forms of Tiresias, Themis, EDF and YARN-CS were not run",
-    "chronus.fig9cf": "Other forms of Tiresias, Themis, EDF and YARN-CS were not run",
     "gavel.fig11": "A static partition by weights has no second form",
-    "gavel.cost": "Its baseline in another form, throughputs over each job's fastest, was not run",
     "gavel.fig14": ITSELF,
     "gavel.fig20": "Max-min fairness with one speed for all types, which cancels: the baseline has no second form",
     **dict.fromkeys((f"chronus.fig{number}" for number in ("6a", "6b", "6d", "7a", "7b", "7c", "8b")), ITSELF),
