@@ -8,7 +8,7 @@ Public names are loaded when first used, as in `workbench`: the process that wil
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from widgets.parts.startup import quick_imports, show_errors_in_words
+from widgets.parts.startup import hear_in_one_thread, quick_imports, show_errors_in_words
 
 if TYPE_CHECKING:
     from widgets.compare_lab import CompareLab as CompareLab
@@ -51,6 +51,7 @@ __all__ = [
     "WhatIfLab",
 ]
 
+hear_in_one_thread()
 show_errors_in_words()
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import psutil
 import pytest
+from jupyter_client.manager import start_new_kernel
 
 import workbench
 from tests.widgets.lab.support import until
@@ -324,3 +325,41 @@ print([name for name in ("scipy.stats", "altair", "jsonschema") if name in sys.m
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     said = found.stdout.split("\n")  # an import asks for the name more than once
     assert len(said) >= 3 and (said[0], said[-2]) == ("[]", "[]")
+
+
+# A widget that is told by a page to be something else, and a comm that the page has opened itself.
+HEARING = """
+import threading, ipywidgets, widgets
+heard = []
+def hear(_):
+    heard.append(threading.current_thread() is threading.main_thread())
+box = ipywidgets.IntText()
+box.observe(hear, "value")
+get_ipython().kernel.comm_manager.register_target("page", lambda comm, _: (hear(_), comm.on_msg(hear)))
+"""
+
+
+def test_what_a_page_says_is_heard_in_one_thread() -> None:
+    """However JupyterLab asks: from its second message on a widget would be heard in the thread of a subshell."""
+    _, client = start_new_kernel()
+    try:
+        control = client.control_channel
+        control.send(client.session.msg("create_subshell_request"))
+        subshell = control.get_msg(timeout=60)["content"]["subshell_id"]
+        asked = client.execute_interactive(HEARING, user_expressions={"id": "box.model_id"})["content"]
+        box = asked["user_expressions"]["id"]["data"]["text/plain"].strip("'")
+        updates = [{"method": "update", "state": {"value": value}} for value in (1, 2, 3)]
+        said = [("comm_msg", {"comm_id": box, "data": data}) for data in updates]
+        said += [("comm_open", {"comm_id": "its", "target_name": "page", "data": {}})]
+        said += [("comm_msg", {"comm_id": "its", "data": {}})]
+        for kind, content in said:
+            message = client.session.msg(kind, content)
+            message["header"]["subshell_id"] = subshell
+            client.shell_channel.send(message)
+            while (idle := client.get_iopub_msg(timeout=60))["content"].get("execution_state") != "idle":
+                pass
+            assert idle["parent_header"]["msg_id"] == message["header"]["msg_id"]
+        told = client.execute_interactive("", user_expressions={"heard": "heard"})["content"]
+        assert told["user_expressions"]["heard"]["data"]["text/plain"] == str([True] * len(said))
+    finally:
+        client.shutdown()

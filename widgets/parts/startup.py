@@ -1,4 +1,5 @@
-"""What is done as widgets are loaded: a shorter wait for the first chart, and errors in words on a dashboard.
+"""What is done as widgets are loaded: a shorter wait for the first chart, one thread for all that pages say, and errors
+in words on a dashboard.
 
 As an extension of IPython it imports what every lab needs, then starts the labs' process and has the page load Vega,
 while its reader has not yet come to the first cell: so do the kernels of `make lab` (tools/jupyter/kernels). Elsewhere
@@ -7,12 +8,14 @@ the first lab does.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import html
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from widgets.parts.files import on_dashboard
@@ -50,6 +53,35 @@ def load_ipython_extension(shell: Any) -> None:
         rooms()
     importlib.import_module(PROCESS).process_work()
     importlib.import_module(PROGRAMS).carrier()
+
+
+def hear_in_one_thread() -> None:
+    """From now on what pages say to widgets is heard on the kernel's own event loop, where cells run and answers come.
+
+    JupyterLab (4.6) sends it to a subshell, a thread with a loop of its own, and ipykernel (7.4) hears it there once a
+    widget has been told something because of such a message: two threads would then draw in the same lab.
+    """
+    with contextlib.suppress(ImportError):
+        from IPython.core.getipython import get_ipython
+
+        kernel = getattr(get_ipython(), "kernel", None)
+        handlers = getattr(kernel, "shell_handlers", {})
+        for kind in {"comm_open", "comm_msg", "comm_close"} & handlers.keys():
+            handlers[kind] = partial(_hear, kernel, handlers[kind])
+
+
+async def _hear(kernel: Any, handle: Callable[..., None], stream: Any, ident: Any, message: dict[str, Any]) -> None:
+    """Handle a message on the kernel's loop, as one that names no subshell: by that name answers to it are routed."""
+    message["header"].pop("subshell_id", None)
+
+    async def heard() -> None:
+        handle(stream, ident, message)
+
+    loop = kernel.io_loop.asyncio_loop
+    if asyncio.get_running_loop() is loop:
+        await heard()
+    else:
+        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(heard(), loop))
 
 
 def show_errors_in_words() -> None:
