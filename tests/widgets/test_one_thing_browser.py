@@ -46,7 +46,7 @@ def pointed_out(page: Page) -> set[str]:
 def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, problems: Problems) -> None:
     run_notebook(page, lab_server, "one_thing.ipynb", CELL, "")
     solve_first(page)
-    page.locator(f"{GANTT} svg").wait_for()
+    page.locator(f"{GANTT}[data-draws] svg").wait_for()
     x, y, height = page.evaluate(PLACE, 45)
     page.mouse.click(x, y + height / 2)
     said = wait_for_text(page, ".wb-explain-told", "fast-0/1 .*idle at 45 min.*Rows that .*Share.*Rank.*Placement")
@@ -81,9 +81,14 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     )
     wait_for_text(page, ".wb-gains", "pays?; on average")
     page.mouse.up()
-    right = float(page.locator(".wb-row-number input").input_value())
-    expect(page.locator(".wb-outdated")).to_contain_text(f"In every decision: capacity[v100] <= {right:g} in place")
-    wait_for_text(page, ".wb-rows", f"In this decision: With .* .capacity.v100.. <= {right:g} in place")
+
+    def of_the_last_value() -> None:
+        right = f"{float(page.locator('.wb-row-number input').input_value()):g}"
+        assert f"In every decision: capacity[v100] <= {right} in place" in page.locator(".wb-outdated").inner_text()
+        said = page.locator(".wb-rows").first.text_content() or ""
+        assert re.search(rf"In this decision: With .* .capacity.v100.. <= {re.escape(right)} in place", said, re.DOTALL)
+
+    soon(page, of_the_last_value)
     scene(page, "one-thing-dragged", GANTT)
 
     page.locator(".wb-row-as-code").click()

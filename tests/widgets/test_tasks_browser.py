@@ -159,7 +159,7 @@ def test_eight_questions_take_three_clicks_each(page: Page, lab_server: Server, 
         if took:
             run_all_cells(page)  # another lab
         solve_first(page)
-        page.locator(f"{GANTT} svg").wait_for()
+        page.locator(f"{GANTT}[data-draws] svg").wait_for()
         for task in tasks:
             if task is not tasks[0]:
                 open_page(page, "Schedule")
