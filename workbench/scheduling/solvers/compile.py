@@ -245,7 +245,7 @@ def compile_model(model: pyo.ConcreteModel, start: bool = False, last: Compiled 
         offset=value.constant,
         start=_limits(values, math.nan) if start else None,
         name=model.name,
-        columns=_positions(variables, position),
+        columns=_positions(variables, used),
         made_by="model",
         **_domains(columns, last),
         **_rows(parts, found, entries, len(columns)),
@@ -304,7 +304,7 @@ def _rows(parts: Mapping[str, list[Any]], found: list[_Row], entries: _Entries, 
         "matrix": Columns.by_rows(entries.sizes, entries.column, entries.value, columns),
         "row_lower": _limits([row.low for row in found], -math.inf),
         "row_upper": _limits([row.high for row in found], math.inf),
-        "rows": _positions(parts, _numbered(row.constraint for row in found)),
+        "rows": _positions(parts, _are_rows(parts, found)),
     }
 
 
@@ -324,9 +324,22 @@ def _numbered(found: Iterable[Any]) -> dict[int, int]:
     return dict(zip(map(id, found), count(), strict=False))
 
 
-def _positions(parts: Mapping[str, list[Any]], numbered: Mapping[int, int]) -> Positions:
-    """Where what is in parts is among those numbered, -1 if it is not."""
-    return {name: _places(part, numbered) for name, part in parts.items()}
+def _positions(parts: Mapping[str, list[Any]], used: BoolArray) -> Positions:
+    """Where what is in parts is among that of it which is used, -1 if it is not; used: part after part."""
+    place, start, found = np.where(used, np.cumsum(used) - 1, -1), 0, {}
+    for name, part in parts.items():
+        found[name] = place[start : start + len(part)]
+        start += len(part)
+    return found
+
+
+def _are_rows(parts: Mapping[str, list[Any]], found: list[_Row]) -> BoolArray:
+    """Which constraints of a model are among the rows found, which are in the same order."""
+    count = sum(map(len, parts.values()))
+    if count == len(found):
+        return np.ones(count, dtype=bool)
+    rows = {id(row.constraint) for row in found}
+    return np.fromiter((id(each) in rows for each in chain.from_iterable(parts.values())), dtype=bool, count=count)
 
 
 def _places(found: list[Any], numbered: Mapping[int, int]) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -409,18 +422,16 @@ def _of_relation(relation: Any, reader: Reader, known: _Sum | None) -> tuple[flo
     if kind is not InequalityExpression and kind is not EqualityExpression:
         return None, None, None
     left, right = relation.args
-    equal, number = kind is EqualityExpression, None
-    if right.__class__ in NUMBERS:
-        body, number = left, right
+    equal = kind is EqualityExpression
+    if right.__class__ in CONSTANTS:
+        body, number = left, _number(right)
         low, high = (number if equal else None), number
-    elif left.__class__ in NUMBERS:
-        body, number = right, left
+    elif left.__class__ in CONSTANTS:
+        body, number = right, _number(left)
         low, high = number, (number if equal else None)
-    elif left.__class__ in CONSTANTS or right.__class__ in CONSTANTS:
-        return None, None, None
-    if number is None:
+    else:
         return 0.0 if equal else None, 0.0, known or _read(_less(left, right, reader))
-    if not math.isfinite(number):
+    if number is None or not math.isfinite(number):
         return None, None, None
     return low, high, known or _read(_scaled(body, reader))
 

@@ -37,6 +37,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import compress
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -197,9 +198,8 @@ class HierarchicalInstance(AllocationInstance):
 def build(data: LevelInstance, name: str = "gavel_water_filling") -> pyo.ConcreteModel:
     """Return the unsolved linear programme of one iteration."""
     m = lay_out(name, data)
-    active, level = data.column(data.active), data.column(data.level)
-    m.job_weight = pyo.Param(m.JOBS, initialize=active, mutable=True, within=pyo.Any, doc=JOB_WEIGHT)
-    m.level = pyo.Param(m.JOBS, initialize=level, mutable=True, within=pyo.Any, doc="t_m | level reached so far | 1")
+    m.job_weight = parameter(m.JOBS, numbers=data.column(data.active), doc=JOB_WEIGHT)
+    m.level = parameter(m.JOBS, numbers=data.column(data.level), doc="t_m | level reached so far | 1")
     m.equal = parameter(m.JOBS, numbers=data.column(data.equal), doc="P_m | throughput under an equal share | steps/s")
     m.RISING = pyo.Set(initialize=rising(data), doc="R | jobs whose weight is above 0")
     m.step = pyo.Var(bounds=(0, None), doc="(ours) t | smallest rise per weight | 1")
@@ -217,7 +217,7 @@ def build(data: LevelInstance, name: str = "gavel_water_filling") -> pyo.Concret
     def floor(m, job):
         return m.throughput[job] / m.equal[job] >= m.level[job]
 
-    m.floors_of = m.data
+    m.stated = data, m.data
     return m
 
 
@@ -230,19 +230,18 @@ def restate(m: pyo.ConcreteModel, data: LevelInstance) -> None:
     """Let the model of an iteration state another one, also of jobs that `kept` has replaced."""
     from workbench.scheduling.solvers.compile import renewed
 
-    others = m.floors_of is not m.data
-    if others:
-        m.job_weight.clear()
-        m.level.clear()
-        renumber(m.equal, data.column(data.equal))
-    m.job_weight.store_values(data.column(data.active))
-    m.level.store_values(data.column(data.level))
+    (before, of), m.stated = m.stated, (data, m.data)
+    renumber(m.job_weight, data.column(data.active))
     m.RISING.clear()
     m.RISING.update(rising(data))
+    same = of is m.data  # but for levels and weights
+    if not same:
+        renumber(m.equal, data.column(data.equal))
+    if not (same and np.array_equal(before.level, data.level)):
+        renumber(m.level, data.column(data.level))
+        stays = (before.level == data.level).tolist() if same else ()
+        renewed(m.floor, same=set(compress(data.jobs, stays)))
     renewed(m.rise)
-    if others:
-        renewed(m.floor)
-        m.floors_of = m.data
 
 
 def assemble(data: LevelInstance, name: str = "gavel_water_filling") -> Programme:
