@@ -88,12 +88,12 @@ _Scaled = tuple[float, dict[int, float], float]
 
 class Reader:
     """What finds sums. variables: those met, by their `id`; visitor: Pyomo's own; named: `_scaled` of the named
-    expressions met, by their `id`, with which the expression itself is kept; before: those of a model before, some of
-    whose expressions may be here."""
+    expressions met, by their `id`, with the expression itself, which is kept, and what it stood for; before: those of a
+    model before, some of whose expressions may be here."""
 
     def __init__(self, before: Reader | None = None) -> None:
         self.variables: dict[int, Any] = {}
-        self.named: dict[int, tuple[Any, _Scaled]] = {}
+        self.named: dict[int, tuple[Any, Any, _Scaled]] = {}
         self.before = {} if before is None else before.named
 
     @cached_property
@@ -499,15 +499,15 @@ def _scaled(part: Any, reader: Reader) -> _Scaled | None:
         return _added((part,), reader)
     if kind not in NAMED:
         return None
-    at = id(part)
+    at, stands_for = id(part), part.arg(0)
     known = reader.named.get(at) or reader.before.get(at)
-    if known is None:
-        sum_ = _scaled(part.expr, reader)
+    if known is None or known[1] is not stands_for:
+        sum_ = _scaled(stands_for, reader)
         if sum_ is None:
             return None
-        known = part, sum_
+        known = part, stands_for, sum_
     reader.named[at] = known
-    return known[1]
+    return known[2]
 
 
 def _known_product(part: ProductExpression, reader: Reader) -> _Scaled | None:
@@ -515,10 +515,10 @@ def _known_product(part: ProductExpression, reader: Reader) -> _Scaled | None:
     number, other = part.args
     at = id(other)
     found = reader.named.get(at) or reader.before.get(at)
-    if found is None or number.__class__ is not float or not number:
+    if found is None or found[1] is not other.arg(0) or number.__class__ is not float or not number:
         return None
     reader.named[at] = found
-    factor, terms, constant = found[1]
+    factor, terms, constant = found[2]
     return factor * number, terms, constant
 
 

@@ -95,6 +95,7 @@ def lay_out(name: str, data: AllocationInstance, **scales: pyo.Var) -> pyo.Concr
         return used <= m.workers[name] * whole
 
     m.data, m.scales, m.served = data, tuple(scales), 0
+    m.before, m.unchanged = data, np.zeros((2, 0), dtype=np.int64)  # see `unchanged`
     m.stays = {part.local_name for part in m.component_objects()}
     return m
 
@@ -160,7 +161,7 @@ def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
     stays = {old.jobs[stay[at]] for at in np.flatnonzero(~anew).tolist()}
     if 2 * len(stays) < len(data.jobs):
         return None
-    m.name, m.data = name, data
+    m.name, m.data, m.before = name, data, old
     out, came = ([job for job in each.jobs if job not in stays] for each in (old, data))
     gone = {id(m.share[job, kind]) for job in out for kind in old.types}
     for job in out:
@@ -175,6 +176,7 @@ def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
             part.update(data.jobs)
     differs = (old.speed[stay] != data.speed[now]).any(axis=1) & ~anew
     other = np.array(now, dtype=np.int64)[differs]
+    m.unchanged = np.array([stay, now], dtype=np.int64)[:, ~(anew | differs)]
     add_numbers(m, data, np.array([place[job] for job in came], dtype=np.int64))
     rows = [(data.jobs[row], data.speed[row].tolist(), data.can_run[row].tolist()) for row in other.tolist()]
     ways_of = {job: dict(compress(zip(data.types, speed, strict=True), able)) for job, speed, able in rows}
@@ -183,8 +185,7 @@ def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
     renumber(m.gang, m.gangs)
     renumber(m.workers, dict(zip(data.accelerators, data.workers.tolist(), strict=True)))
     for job, speed in ways_of.items():  # as the rule does
-        del m.throughput[job]
-        m.throughput.add(job, linear((each, m.share[job, kind]) for kind, each in speed.items()))
+        m.throughput[job].set_value(linear((each, m.share[job, kind]) for kind, each in speed.items()))
     for job in came:  # Pyomo makes a member that is missing
         for kind in data.types:
             m.share[job, kind]
@@ -194,6 +195,16 @@ def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
     elif gone or came:
         _refill(m, gone, came)
     return m
+
+
+def unchanged(m: Any, *names: str) -> set[str]:
+    """Jobs in which `kept` has changed nothing, and whose numbers of these names are the same as before: a row of these
+    alone, and of nothing else that changes, stays."""
+    was, now = m.unchanged
+    for name in names:
+        same = getattr(m.before, name)[was] == getattr(m.data, name)[now]
+        was, now = was[same], now[same]
+    return {m.data.jobs[row] for row in now.tolist()}
 
 
 def _refill(m: Any, gone: set[int], came: Sequence[str]) -> None:

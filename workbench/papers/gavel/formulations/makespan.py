@@ -35,6 +35,7 @@ from workbench.papers.gavel.formulations.allocation import (
     ShareFormulation,
     feasible,
     lay_out,
+    unchanged,
     values,
 )
 from workbench.papers.gavel.formulations.allocation_assembly import Assembly, Variable
@@ -286,7 +287,7 @@ class Makespan(ShareFormulation[StepsInstance]):
         renumber(model.steps, known.column(known.steps))
         if _bisects(knobs):
             model.makespan.set_value(tried(known))
-        renewed(model.finished)
+        renewed(model.finished, same=() if _bisects(knobs) else unchanged(model, "steps"))
 
     def assemble(self, data: StepsInstance, knobs: Knobs) -> Programme:
         """The same programme as arrays."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge
-from workbench.papers.gavel.formulations.allocation import ShareFormulation, lay_out
+from workbench.papers.gavel.formulations.allocation import ShareFormulation, lay_out, unchanged
 from workbench.papers.gavel.formulations.allocation_assembly import Assembly, Variable
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.throughput import FloatArray
@@ -93,7 +93,7 @@ class MaxMinFairness(ShareFormulation[AllocationInstance]):
         known = seen(data, knobs)
         renumber(model.weight, known.column(known.weight))
         renumber(model.equal, known.column(known.equal))
-        renewed(model.epigraph)
+        renewed(model.epigraph, same=unchanged(model, "weight", "equal"))
 
     def assemble(self, data: AllocationInstance, knobs: Knobs) -> Programme:
         """The same programme as arrays."""
