@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from workbench.analysis.explanation import Explanation as Explanation
     from workbench.analysis.explanation import explain as explain
     from workbench.analysis.explanation import one_more as one_more
-    from workbench.analysis.metrics import summary as summary
+    from workbench.analysis.metrics.summary import summary as summary
     from workbench.analysis.rows import RowChange as RowChange
     from workbench.analysis.rows import relax as relax
     from workbench.analysis.rows import rows as rows
@@ -125,7 +125,7 @@ _MODULES = {
         ("analysis.whatif.marginal", "marginal_values"),
         ("analysis.sweeps", "sweep"),
         ("session.api", "Run"),
-        ("analysis.metrics", "summary"),
+        ("analysis.metrics.summary", "summary"),
         ("analysis.explanation", "explain Explanation one_more"),
         ("analysis.exact", "exact ExactAnswer"),
         ("analysis.calibration", "calibrate Calibration"),

@@ -146,6 +146,8 @@ def solve(args: argparse.Namespace) -> Answer:
     if left_out:
         say(f"left out, as arriving after {at_s:g} s: {counted(left_out, 'job')}")
     _say_lacking(scenario, [(args.formulation, settled)])
+    for text in result.warnings:
+        say(f"warning: {text}")
     jobs = [job.name for job in scenario.jobs]
     values, empty = _without_empty_pairs(result.values, jobs)
     known = {field.name: getattr(result, field.name) for field in fields(result)}

@@ -76,7 +76,7 @@ class Result(SolveReport):
 
     objective: recomputed from the values, not the solver's word; values: `allocation {job: {type: share}}` and the
     like; iterations: what each pass of an iterating algorithm said; problem: what `workbench.solve` solved, for
-    `workbench.rows` (kept in memory only).
+    `workbench.rows` (kept in memory only); warnings: sentences on what is most likely not meant.
     """
 
     sense: str
@@ -84,6 +84,7 @@ class Result(SolveReport):
     values: Mapping[str, Any]
     iterations: tuple[Mapping[str, Any], ...] = ()
     problem: StatedProblem | None = field(default=None, compare=False)
+    warnings: tuple[str, ...] = ()
 
     def headline(self) -> str:
         """Status and objective in a line."""
@@ -100,7 +101,8 @@ class Result(SolveReport):
         rows = [(name, short_number(value, 6)) for name, value in limits.items() if value is not None]
         times = f"{format_duration(self.build_s, parts=1)} to build, {format_duration(self.solve_s, parts=1)} to solve"
         rows += [("Solver", f"{self.solver}, {times}"), ("Values", ", ".join(self.values))]
-        return card(f"Result: {self.headline()}", rows) + self._shares()
+        mind = [f"Warning: {text}" for text in self.warnings]
+        return card(f"Result: {self.headline()}", rows, mind=mind) + self._shares()
 
     def _shares(self) -> str:
         """The first shares of time, as HTML; empty without any."""

@@ -332,11 +332,16 @@ def scheduler_of(run: Run) -> Scheduler:
     """
     if not run.code:
         return find_scheduler(run.scheduler)
-    for found in reversed(_DEFINED[run.scheduler]):
-        if found.code() == run.code:
-            return found
+    found = definition_of(run)
+    if found is not None:
+        return found
     got = Words(f"a run of {run.scheduler} as this session does not define it")
     raise InputError("run", got, f"one made since the cell of {run.scheduler} was run; simulate it again")
+
+
+def definition_of(run: Run) -> Scheduler | None:
+    """The own scheduler that a run was made by, as this session defined it then; None if it did not."""
+    return next((found for found in reversed(_DEFINED[run.scheduler]) if found.code() == run.code), None)
 
 
 def scheduler_named(name: str) -> Scheduler | None:

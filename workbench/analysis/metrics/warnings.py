@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
 from workbench.base.errors import counted
 from workbench.base.labels import listed
 from workbench.base.units import format_duration
+from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
+from workbench.session.registry import definition_of
 from workbench.simulation.intervals import Intervals, is_refused, left_s, over_s
 from workbench.simulation.run import Run
 
@@ -67,7 +71,18 @@ def refused(run: Run) -> tuple[str, ...]:
 
 def warnings_of(run: Run, intervals: Intervals | None = None) -> tuple[str, ...]:
     """All sentences on a run, none where there is nothing to say; intervals: the run's, where there already."""
-    return (*beyond_the_log(run, intervals), *short_of_a_round(run), *refused(run), *strayed(run))
+    return (*beyond_the_log(run, intervals), *short_of_a_round(run), *refused(run), *strayed(run), *slips(run))
+
+
+def slips(run: Run) -> tuple[str, ...]:
+    """What is most likely not meant in a session's own formulation, by which a run went."""
+    decided_by = definition_of(run) if run.code else None
+    mine: Any = None if decided_by is None else decided_by.instead
+    if mine is None:
+        return ()
+    none = isinstance(decided_by, ShareScheduler) and run.shares.empty and run.detail is None and len(run.decisions) > 0
+    idle = f"{mine.name}: no job ever had a share, the best by its objective is to run nothing; what ran was left over."
+    return (*mine.doubts, *([idle] if none else []))
 
 
 ROUNDS = 2.0
