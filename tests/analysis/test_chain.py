@@ -45,10 +45,20 @@ def first_scene() -> Chain:
 def test_the_row_that_decides_where_a_job_runs_is_a_cause_of_its_chain() -> None:
     """Of a job that runs; where the job is not there, and where rules decide, there is none."""
     found = module.decisive_row(run_of(FAIR), "game", 2700.0)
-    assert found is not None and found.row == "job_time[game]" and found.text.startswith(f"{found.row}, ")
+    assert found is not None and found.row == "job_time[game]" and found.text.startswith(f"{found.row} (")
     assert workbench.chain(run_of(FAIR), "slow-0/0", 2700.0).causes[0] == found.row
     then = "game would run on 1 v100 of fast-0, and nobody would have slow-0/0 (k80)"
-    assert found.text.endswith(f"(left out: {then})"), "what the job itself would get"
+    done, others = found.text.split(
+        f": taken away, and the problem solved again, {then}. Tried the same way, each alone, "
+    )
+    assert done.endswith("(a job runs at most all of the time, alone or in a pair)"), "what the job itself would get"
+    verdicts = {row.row: row.verdict for row in found.rows}
+    also, none = others.split(" would change it too; ")
+    assert {verdicts[name] for name in also.replace(" and ", ", ").split(", ")} == {"cause"}
+    assert none == "epigraph[game] would change nothing (binding, not decisive)"
+    assert verdicts["epigraph[game]"] == "binding, not decisive"
+    of_gpu = module.decisive_row(run_of(FAIR), "", 2700.0, "fast-0/1")
+    assert of_gpu is not None and of_gpu.text in first_scene().links[0].text, "in the words of its chain"
     other = module.decisive_row(run_of(FAIR), "translation", 2700.0)
     assert other is not None and other.row == "", "without a row it may have the other slot: it stays where it is"
     assert other.text.endswith("translation stays on 1 v100 of fast-0")
@@ -61,9 +71,10 @@ def test_the_row_that_keeps_a_job_waiting_would_let_it_run() -> None:
     run = run_of(FAIR)
     found = module.decisive_row(run, "vision", 972.0)
     assert found is not None and found.row == "job_time[game]"
-    assert found.text.endswith(": vision would run on 2 v100 of fast-0)")
+    assert "taken away, and the problem solved again, vision would run on 2 v100 of fast-0. Tried" in found.text
     none = module.decisive_row(workbench.simulate("preset:hops_example", "hops"), "language", 677.0)
-    assert none == ("", "no single row: whichever is loosened or left out, language still waits")
+    assert none is not None and none.row == ""
+    assert none.text == "no single row: whichever is taken away, and the problem solved again, language still waits"
 
 
 def test_the_v100_that_stands_idle_at_45_min() -> None:
@@ -73,12 +84,12 @@ def test_the_v100_that_stands_idle_at_45_min() -> None:
         "fast-0/1 (v100) is idle at 45 min: vision needs 2 GPUs of v100 at once, and 1 is left; "
         "game runs on slow-0 (k80), as it had had nothing of its share of k80 since 30 min, when shares "
         "were computed anew, so its turn came there first; "
-        "translation runs on fast-0 (v100); decisive for the shares of time of 30 min, not for who is there now: "
-        "no more GPUs of a type than there are (v100)."
+        "translation runs on fast-0 (v100); decisive: no more GPUs of a type than there are (v100), when shares of "
+        "time were computed at 30 min."
     )
     assert [link.step for link in found.links] == ["rows", *LINKS[FAIR]]
-    told = found.links[0].text.partition("Decisive: ")[2].split(". Left out altogether, each would change it too: ")
-    assert ["; " in part for part in told] == [False, True], "one row is decisive, which the sentence names too"
+    told = found.links[0].text.partition("Decisive: ")[2]
+    assert told.startswith("capacity[v100] (no more GPUs of a type than there are): taken away, and the problem solved")
     facts = {fact.name: fact.value for link in found.links for fact in link.facts}
     assert facts["share of game on k80"] == pytest.approx(1 / 3)
     assert facts["priority of game on k80"] == np.inf
@@ -144,7 +155,7 @@ def test_a_row_that_changes_nothing_is_not_decisive() -> None:
     assert verdicts["job_time[translation]"] == "binding, not decisive"
     assert "job_time[translation]" not in found.causes and found.job == "translation"
     text = next(link.text for link in found.links if link.step == "rows")
-    assert "Binding, not decisive: job_time[translation]" in text
+    assert "job_time[translation] would change nothing (binding, not decisive)" in text
 
 
 @pytest.mark.parametrize("scheduler", sorted(LINKS))

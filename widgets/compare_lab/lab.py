@@ -207,11 +207,10 @@ class CompareLab(LabShell[CompareSetting]):
     # Presenting ------------------------------------------------------------------------------------------------------
 
     def _panels(self) -> list[Panel]:
-        results = panels_of(self._results.pages, "result") if self._outcomes is not None else []
-        return panels_of(self._tabs, "editors") + results
+        return panels_of(self._results.pages)
 
     def _keep(self) -> Callable[[], None]:
-        return kept_open(self._tabs, self._results.pages)
+        return kept_open(self._results.pages)
 
     def _seen(self) -> tuple[Sequence[Drawing], str]:
         return self._results.seen

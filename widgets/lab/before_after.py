@@ -26,10 +26,13 @@ REST_S = 1.0
 """A run that was in sight for so long is what the next is compared with: a slider's way is compared with its start."""
 SHORT = ("mean_jct_s", "makespan_s", "weighted_miss_rate", "mean_wait_s", "utilisation", "preemptions")
 """The measures beside the picture, those of them that the run has."""
+MOVED = ("restarts", "moves")
+"""Measures that stand at the end where there are some: what checkpoints and migrations a schedule takes."""
 SPELT = {"Mean JCT": "Mean completion time (JCT)"}
+PIN, BEFORE = "Pin this run", "Before"
 ROUNDING = 1e-9
 """Measures that differ by less, or by such a part, are equal."""
-NONE = "Change something: the run before stays as thin outlines."
+NONE = "Change something: the run before stays as thin outlines. Pin this run to compare all later ones with it."
 
 
 class BeforeAfter:
@@ -50,7 +53,7 @@ class BeforeAfter:
         self.said, self.short, self.measures, self.jobs = w.HTML(), w.HTML(), w.HTML(), w.HTML()
         self.short.add_class("wb-short")
         self.said.add_class("wb-gains")
-        self.pin = w.ToggleButton(description="Pin", icon="thumb-tack", layout=w.Layout(width="6em", flex="0 0 auto"))
+        self.pin = w.ToggleButton(description=PIN, icon="thumb-tack", layout=w.Layout(width="auto", flex="0 0 auto"))
         self.pin.tooltip = "Compare with this run until it is let go, not with the run before"
         self.pin.add_class("wb-pin")
         self.pin.observe(lambda change: self._on_pin(change["new"]), "value")
@@ -95,7 +98,7 @@ class BeforeAfter:
 
     def _on_pin(self, pinned: bool) -> None:
         """The run in sight becomes what others are compared with."""
-        self.pin.description = "Pinned" if pinned else "Pin"
+        self.pin.description = "Pinned" if pinned else PIN
         if pinned and self._run is not None:
             self._before = self._run
             self._tell()
@@ -122,10 +125,16 @@ class BeforeAfter:
         was = None if before is None else self._of[id(before)]
         now = self._of[id(run)]
         short = [name for name in SHORT if not math.isnan(now[name])]
-        spelt = measures_table(was, now, short).replace({"Measure": SPELT})
+        head = {BEFORE: "Pinned run" if self.pin.value else "Run before"}
+        spelt = measures_table(was, now, short).replace({"Measure": SPELT}).rename(columns=head)
+        names = [
+            *metrics.with_known(metrics.HEADLINE, [now]),
+            *(name for name in MOVED if now[name] or (was or now)[name]),
+        ]
         self.short.value = html_table(spelt, scrolls=False, hints=_meant(now, short))
-        self.measures.value = html_table(measures_table(was, now), scrolls=False, hints=_meant(now))
-        self._took = jobs_table(run, differences)
+        every = measures_table(was, now, names).rename(columns=head)
+        self.measures.value = html_table(every, scrolls=False, hints=_meant(now, names))
+        self._took = jobs_table(run, differences).rename(columns=head)
         self.light(self._lit)
 
     def light(self, lit: Lit) -> None:
@@ -177,10 +186,10 @@ def measures_table(before: Summary | None, now: Summary, names: Sequence[str] | 
         is_now = str(value) if math.isnan(now[name]) else amount(now[name], unit)
         same = math.isclose(now[name], before[name], rel_tol=ROUNDING, abs_tol=ROUNDING)
         rows.append((of.label, was, is_now, "" if same else change_of(now[name] - before[name], unit)))
-    return pd.DataFrame(rows, columns=["Measure", "Before", "Now", "Difference"])
+    return pd.DataFrame(rows, columns=["Measure", BEFORE, "Now", "Difference"])
 
 
-def _meant(now: Summary, names: Sequence[str] | None = None) -> list[str]:
+def _meant(now: Summary, names: Sequence[str]) -> list[str]:
     """The definitions of these measures."""
     return [metric(name).definition for name in metrics.table(now, names)["metric"]]
 
@@ -195,7 +204,7 @@ def jobs_table(run: Run, differences: pd.DataFrame | None) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "Job": names,
-            "Before": [_time(each) for each in differences["before_s"]],
+            BEFORE: [_time(each) for each in differences["before_s"]],
             "Now": [_time(each) for each in differences["after_s"]],
             "Difference": ["" if which == "same" else change_of(by_s, "s") for which, by_s in changes],
         }

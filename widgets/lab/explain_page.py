@@ -13,6 +13,7 @@ import ipywidgets as w
 
 from widgets.editors.mistakes import refusal
 from widgets.editors.setting_history import jsonable
+from widgets.lab.lit import About
 from widgets.lab.words import NO_ROW, TRYING, decisive_html
 from widgets.parts.startup import quick_imports
 from widgets.parts.status_line import StatusLine
@@ -36,9 +37,7 @@ GUARANTEED = "guaranteed"
 """The verdict about which nobody asks; a job with another one is explained first."""
 MOST_GPUS = 128
 """Of larger clusters those GPUs can be chosen that were clicked."""
-About = str | tuple[str, str]
-"""A job by its name, a GPU, `("gpu", "node/slot")`, or `DECISION`."""
-DECISION = ("decision", "")
+DECISION: About = ("decision", "")
 """What was decided last, step by step."""
 
 
@@ -46,11 +45,16 @@ class ExplainPage:
     """Follows the selected job and playback; at the end of a run it opens where the job's longest wait began. A time
     that a person has asked for stays, in the next run too, until playback is moved.
 
-    picked: told which job was chosen here; typed: called when a time was; work: who works for a scheduler of that name.
+    picked: told which job was chosen here; typed: called when a time was; work: who works for a scheduler of that name;
+    weighed: told another weight of a job, which is to be tried.
     """
 
     def __init__(
-        self, picked: Callable[[str], None], typed: Callable[[], None], work: Callable[[str], Workplace]
+        self,
+        picked: Callable[[str], None],
+        typed: Callable[[], None],
+        work: Callable[[str], Workplace],
+        weighed: Callable[[str, float], None],
     ) -> None:
         self._picked, self._typed = picked, typed
         self._unit, self._moved = "s", ""
@@ -73,7 +77,7 @@ class ExplainPage:
         self._answer.add_class("wb-verdict")
         self._answer.add_class("wb-explain-told")
         self._waits: tuple[str, float] | None = None
-        self._otherwise = OtherwiseRow(work, self._question, self._asked_of, self._waiting)
+        self._otherwise = OtherwiseRow(work, self._question, self._asked_of, self._waiting, weighed)
         row = w.HBox([self._job, self._at, *self._otherwise.asks, self._said])
         row.add_class("wb-tools")
         self.box = w.VBox([row, self._otherwise.told, self._answer, self._otherwise.again])
@@ -102,6 +106,11 @@ class ExplainPage:
     def job(self) -> str | None:
         """The job that is chosen; None without a run, and where a GPU is."""
         return self._job.value if isinstance(self._job.value, str) else None
+
+    @property
+    def about(self) -> About | None:
+        """The job or GPU that is chosen; None without a run, and where a decision is."""
+        return None if self._job.value == DECISION else self._job.value
 
     @property
     def moment_s(self) -> float:
@@ -190,7 +199,8 @@ class ExplainPage:
             now = NOW.format(self._waits[0], "now")
         elif self._waits is not None and self._waits[1] != at_s:
             now = NOW.format("it", f"at {format_duration(self._waits[1], parts=2)}, when it waited longest")
-        self._otherwise.offer(bool(job), "" if self._waits is None else now)
+        faster = bool(self._run is not None and job and not_faster(self._run, job, at_s).gpus)
+        self._otherwise.offer(bool(job), faster, "" if self._waits is None else now)
 
     def _waiter(self, job: str, at_s: float) -> tuple[str, float] | None:
         """Which waiting is asked about: the job's then, or its longest; of an idle GPU that of the first who waits."""
@@ -373,7 +383,8 @@ class OtherwiseRow:
     the buttons of what is simulated anew.
 
     work: who works for a scheduler of that name; question: for one more node of a type, or for the job alone (None);
-    asked_of: the run, job and time that are chosen; waiting: those of the waiting that is asked about.
+    asked_of: the run, job and time that are chosen; waiting: those of the waiting that is asked about; weighed: told
+    the weight of a job that is to be tried.
     """
 
     def __init__(
@@ -382,8 +393,10 @@ class OtherwiseRow:
         question: Callable[[str | None], CounterfactualQuestion],
         asked_of: Callable[[], tuple[Run, str, float]],
         waiting: Callable[[], tuple[Run, str, float]],
+        weighed: Callable[[str, float], None],
     ) -> None:
         self._work, self._question, self._asked_of, self._waiting = work, question, asked_of, waiting
+        self._weighed, self._weight = weighed, ("", 1.0)
         self._asked: CounterfactualQuestion | None = None
         self._heading = ""
         self._number = 0
@@ -404,7 +417,10 @@ class OtherwiseRow:
         self.asks = (self._faster, self._now)
         self.again = w.HBox([self._alone, self._more, self._kind, self._cancel])
         self.again.add_class("wb-tools")
-        self.told = w.VBox([self._said, self._answer])
+        self._try_it = _button("", "try", lambda: self._weighed(*self._weight))
+        self._try_it.tooltip = "Sets the weight in the table of jobs, for the whole run; Undo takes it back"
+        self._try_it.layout.display = "none"
+        self.told = w.VBox([self._said, self._answer, self._try_it])
 
     def show_run(self, run: Run) -> None:
         """Offer the types of another run; what was asked of the run before is no longer wanted."""
@@ -413,12 +429,11 @@ class OtherwiseRow:
         self._kind.options = kinds
         self._kind.value = before if before in kinds else kinds[0]
 
-    def offer(self, there: bool, now: str) -> None:
-        """Offer the questions that there are. there: there is a job to ask about; now: what would make one run, in
-        words, empty: none waits."""
-        several = len(self._kind.options) > 1
+    def offer(self, there: bool, faster: bool, now: str) -> None:
+        """Offer the questions that there are. there: there is a job to ask about; faster: it could be on faster GPUs;
+        now: what would make one run, in words, empty: none waits."""
         self._now.description = now
-        offered = {self._faster: there and several, self._now: now, self.told: there or now, self.again: there}
+        offered = {self._faster: faster, self._now: now, self.told: there or now, self.again: there}
         for each, is_offered in offered.items():
             each.layout.display = None if is_offered else "none"
 
@@ -426,7 +441,7 @@ class OtherwiseRow:
         """Another job, time or run is looked at: stop, and show no answer."""
         self._number += 1
         self.cancel()
-        self._asked, self._answer.value = None, ""
+        self._asked, self._answer.value, self._try_it.layout.display = None, "", "none"
         self._wait(False)
         self._say("", "")
 
@@ -498,6 +513,10 @@ class OtherwiseRow:
             return
         self._say("", "")
         self._tell(begun, found.otherwise, IN_ALL if not found.brings and of_rows else "")
+        if found.weight is not None:
+            self._weight = found.asked, found.weight
+            self._try_it.description = f"Try it: weight {found.weight:g} for {found.asked} in the whole run"
+            self._try_it.layout.display = None
 
     def _tell(self, *sentences: str) -> None:
         """The answer to the question that was asked last, which is its heading."""

@@ -16,6 +16,7 @@ import ipywidgets as w
 import pandas as pd
 
 from widgets.editors.mistakes import refusal
+from widgets.lab.lit import About
 from widgets.lab.rows_panel import Light, RowsPanel
 from widgets.lab.steps import steps
 from widgets.lab.words import titled
@@ -49,7 +50,7 @@ class FormulationPage:
         light: Light,
         edited: Callable[[Run, Run | None, str], None],
     ) -> None:
-        self._route, self._steps, self._found = w.HTML(), w.HTML(), w.HTML()
+        self._route, self._steps, self._found, self._states = w.HTML(), w.HTML(), w.HTML(), w.HTML()
         self._exact_of: object = None
         self._solved: SolvedStatement | None = None
         self._exact = w.Button(description="Solve the exact problem", layout={"width": "16em"})
@@ -70,7 +71,10 @@ class FormulationPage:
         decided = w.HBox([self._steps, w.VBox([self._exact, self._found])])
         decided.add_class("wb-decided")
         self.box = w.VBox(
-            [self._route, decided, self.rows.box, self._which, self._statement, self._symbols, self._rest]
+            [
+                *(self._route, decided, self.rows.box, self._states, self._which),
+                *(self._statement, self._symbols, self._rest),
+            ]
         )
         self.box.add_class("wb-formulation")
         self.stale = True
@@ -95,16 +99,19 @@ class FormulationPage:
         self._quiet = False
 
     def decides(self, scheduler: Scheduler, knobs: Mapping[str, Any]) -> None:
-        """Say what decides; the exact problem is offered where one is stated for the algorithm."""
+        """Say what decides, above the statement if that does; the exact problem is offered where one is stated for the
+        algorithm."""
         route = scheduler.route(knobs)
-        self._route.value = f"<p class='wb-note'>{html.escape(titled(route.sentence, route.formulation))}</p>"
+        said = f"<p class='wb-note'>{html.escape(titled(route.sentence, route.formulation))}</p>"
+        by_rule = route.kind == "algorithm"
+        self._route.value, self._states.value = (said, "") if by_rule else ("", said)
         self._exact.layout.display = None if type(scheduler).exact is not Scheduler.exact else "none"
 
-    def show_run(self, run: Run, at_s: float, job: str | None) -> None:
+    def show_run(self, run: Run, at_s: float, about: About | None) -> None:
         """Show what the decision in force at a time of a run was made of: an algorithm's steps, a programme's rows,
         those of a job marked."""
         self._steps.value = steps(run, at_s)
-        self.rows.show(run, at_s, job)
+        self.rows.show(run, at_s, about)
 
     def forget(self) -> None:
         """What was solved is of other jobs or knobs than those set now."""

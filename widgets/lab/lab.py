@@ -232,6 +232,8 @@ class Lab(LabShell[LabSetting]):
             self._bar.box,
             told=self._frame.presenter.refresh,
             failed=self._not_drawn,
+            let_go=self._formulation.rows.let_go,
+            weighed=self._weighed,
         )
         knobs = w.VBox([self._knobs.rest, panel.core.box, panel.belief.box, panel.also])
         tabs = {**panel.tabs, "Knobs": knobs}
@@ -247,7 +249,7 @@ class Lab(LabShell[LabSetting]):
         if self._scenes:
             titles = [f"{number}. {scene.says}" for number, scene in enumerate(self._scenes, 1)]
             return [Panel(title, "scene", partial(self._enter, number)) for number, title in enumerate(titles)]
-        return [*panels_of(self._results.pages, "result"), *panels_of(self._tabs, "editors", self._open_drawer)]
+        return panels_of(self._results.pages)
 
     def _enter(self, number: int) -> None:
         """Show a scene; what it and those before it set is set when it is come to, not when a run of it ends."""
@@ -263,19 +265,15 @@ class Lab(LabShell[LabSetting]):
         value_html = self._results.compared.measure_html(scene.number) if scene.number else ""
         self._said.value = f"<p>{html.escape(scene.says)}</p><p class='wb-scene-number'>{value_html}</p>"
 
-    def _open_drawer(self) -> None:
-        self._frame.setup.value = True
-
     def _keep(self) -> Callable[[], None]:
-        rows, drawer = kept_open(self._tabs, self._results.pages), self._frame.setup.value
+        opened = kept_open(self._results.pages)
         self._before_scenes = before = self._frame.history.present if self._scenes else None
 
         def restore() -> None:
             self._scene = None
             if before is not None:
                 self._go_to(before)
-            rows()
-            self._frame.setup.value = drawer
+            opened()
 
         return restore
 
@@ -406,6 +404,11 @@ class Lab(LabShell[LabSetting]):
         """A person follows a row of the jobs."""
         ran = None if self._run is None else set(self._run.jobs["job"])
         self._scenario.follow(index, self._results, ran, "Solve")
+
+    def _weighed(self, job: str, weight: float) -> None:
+        """A job is to have another weight, as by an edit of its row."""
+        names = [row.get("name") for row in self._scenario.jobs.rows]
+        self._scenario.jobs.edit(names.index(job), "weight", f"{weight:g}")
 
     def _followed(self, job: str | None) -> None:
         """A job is selected in the results."""

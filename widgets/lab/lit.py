@@ -7,13 +7,17 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+About = str | tuple[str, str]
+"""What is asked about: a job by its name, or a GPU, `("gpu", "node/slot")`."""
+
 
 class Lit(NamedTuple):
-    """jobs: None for those of the selected one; gpus: types and nodes; rounds_s: from and to."""
+    """jobs: None for those of the selected one; gpus: types and nodes; rounds_s: from and to; name: of what it is."""
 
     jobs: Sequence[str] | None = None
     gpus: Sequence[str] = ()
     rounds_s: tuple[float, float] | None = None
+    name: str = ""
 
     def rows(self, frame: pd.DataFrame) -> list[int]:
         """The rows of a table of a run that are about one of the jobs, GPUs or, where they name none, rounds: of what

@@ -16,7 +16,7 @@ from widgets.editors.setting_history import jsonable
 from widgets.lab.admission_page import AdmissionPage
 from widgets.lab.before_after import BeforeAfter
 from widgets.lab.explain_page import ExplainPage
-from widgets.lab.lit import Lit
+from widgets.lab.lit import About, Lit
 from widgets.lab.run_table import RunTable
 from widgets.lab.trials import Trials
 from widgets.lab.words import held
@@ -78,7 +78,7 @@ HINTS = {
     "Tasks": "Each task, and the barriers of rounds",
     "Leases": "The leases of each job, and its deadlines",
 }
-CLICK = "Click a bar: Model and Why are about its job then. Or click an empty place by GPU to ask why nobody has it."
+CLICK = "Click a bar, or an empty place, to ask why: who has the GPU then, or why nobody."
 TOGETHER, FEW = "all on one axis", 2
 """How to see all signals at once, which is how up to so many of one magnitude are shown at first."""
 
@@ -91,7 +91,8 @@ class Results:
     work: who works for a scheduler of that name; picture: as rooms declare it; about: what the page Schedule ends
     with; own: the pages that are the lab's own, each with what is called when somebody looks at it; beside: what stands
     beside the names of the pages; told: called when a run's numbers stand beside its picture, which comes first;
-    failed: told what went wrong with them.
+    failed: told what went wrong with them; let_go: called when what a row is about is to be pointed out no more;
+    weighed: told another weight of a job, which a person wants to try.
     """
 
     def __init__(
@@ -105,12 +106,14 @@ class Results:
         beside: w.Widget,
         told: Callable[[], None],
         failed: Callable[[Exception], None],
+        let_go: Callable[[], None],
+        weighed: Callable[[str, float], None],
     ) -> None:
-        self._picked = picked
+        self._picked, self._row_let_go = picked, let_go
         self._picture = PICTURES.get(picture, "By GPU")
         self.rewards = RewardEditor(rewarded, self.select)
         self.admission = AdmissionPage(rewarded)
-        self.explained = ExplainPage(self.select, self._on_typed, work)
+        self.explained = ExplainPage(self.select, self._on_typed, work, weighed)
         self._run: Run | None = None
         self._measured: tuple[Run, metrics.Summary] | None = None
         self._selected: str | None = None
@@ -167,8 +170,6 @@ class Results:
         self._by.add_class("wb-by")
         self._by.observe(lambda _: self._draw_picture(), "value")
         self.playback = Playback([self._gantt.view, self.admission.page.view], self._on_time)
-        self._tools = w.HBox([self._by, self.playback, self.compared.pin])
-        self._tools.add_class("wb-tools")
         self._find = w.Combobox(placeholder="Find a job", continuous_update=False, layout=w.Layout(width="9em"))
         self._find.add_class("wb-find")
         self._find.observe(lambda _: self._found(), "value")
@@ -176,10 +177,14 @@ class Results:
         self._colour.add_class("wb-colour")
         self._colour.observe(lambda _: self._draw_picture(), "value")
         self._many = w.HBox([self._find, self._colour], layout=w.Layout(display="none"))
-        self._tools.children = [*self._tools.children[:2], self._many, self.compared.pin]
+        self._tools = w.HBox([self._by, self.playback, self._many])
+        self._tools.add_class("wb-tools")
         picture = w.VBox([self._gantt.picture])
         picture.add_class("wb-picture")
-        said = w.HBox([self.compared.said, self._note, self._job])
+        self._shaded = w.Button(icon="times", tooltip="Let it go", layout={"width": "auto", "display": "none"})
+        self._shaded.add_class("wb-shaded")
+        self._shaded.on_click(lambda _: self._let_go())
+        said = w.HBox([self.compared.pin, self.compared.said, self._shaded, self._note, self._job])
         said.add_class("wb-said")
         stage = w.VBox([self._tools, picture, said])
         stage.add_class("wb-stage")
@@ -339,8 +344,8 @@ class Results:
         self._show_job(held(self._run, gpu, at_s) if here is not None else "")
         job = self._selected or ""
         self.explained.look_at(job, gpu, at_s)
-        if gpu and not job:
-            self.open("Why")  # an idle GPU: there is no job to follow
+        if (job or gpu) and self.opened != "Model":  # which is about it too
+            self.open("Why")
         self._draw_page()
 
     @property
@@ -349,9 +354,9 @@ class Results:
         return self._selected
 
     @property
-    def about(self) -> str | None:
-        """The job that the page Why is about, which is the selected one if there is one."""
-        return self._selected or self.explained.job
+    def about(self) -> About | None:
+        """What the page Why is about: a job, the selected one if there is one, or a GPU."""
+        return self.explained.about or self._selected
 
     def select(self, job: str | None) -> None:
         """Select a job of the run everywhere, or nothing."""
@@ -388,7 +393,15 @@ class Results:
         lit = self._lit
         rounds = None if lit.rounds_s is None else list(lit.rounds_s)
         self._gantt.view.params = {**self._gantt.view.params, "gpus": list(lit.gpus) or None, "rounds": rounds}
+        self._shaded.description = f"Pointed out: {lit.name}"
+        self._shaded.layout.display = "none" if lit.jobs is None else None
         self.compared.light(lit)
+
+    def _let_go(self) -> None:
+        """Point out nothing."""
+        self._find.value = ""
+        self._row_let_go()
+        self.light(Lit())
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -450,7 +463,7 @@ class Results:
             self.light(Lit())
             self.select(None if not text else text if text in names else found[0])
         else:
-            self.light(Lit(found or None))
+            self.light(Lit(found or None, name=f"jobs with {text} in the name"))
             many = f"{len(found)} jobs have" if found else "No job has"
             self._job.value = f"<p class='wb-note'>{many} {html.escape(text)} in the name.</p>"
 

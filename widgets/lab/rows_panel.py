@@ -14,13 +14,13 @@ import ipywidgets as w
 import pandas as pd
 
 from widgets.editors.mistakes import refusal
-from widgets.lab.lit import Lit
+from widgets.lab.lit import About, Lit
 from widgets.lab.words import NO_ROW, TRYING, decisive_html, titled
 from widgets.parts.chart_page import ROWS_SHOWN
 from widgets.parts.one_of import OneOf
 from widgets.parts.row_list import RowList
 from widgets.work.thread import aside
-from workbench.analysis.chain import DecisiveRow, decisive_row
+from workbench.analysis.chain import DecisiveRow, TriedRow, decisive_row
 from workbench.analysis.rows.edit import Edit, NumberEdit, RowEdit, gpus_of, jobs_of, numbers_of
 from workbench.analysis.rows.relax_and_without import RowChange
 from workbench.analysis.rows.slack_and_duals import rows_of
@@ -40,7 +40,7 @@ STEPS = 20
 number of the model. The field beside it takes any number."""
 MORE = 4
 """To what more than a whole number its slider goes, at least."""
-PICK = "Pick a row to see what it is about and to change it"
+PICK = "pick one to see what it is about and to change it"
 PICKED = "What a picked row is about lights up; its right side or a number in it can be dragged, or it is switched off."
 MOVES = " What moves: "
 """Where a text of a change begins to say which variables do: folded, so that the rest is seen at once."""
@@ -93,8 +93,8 @@ class RowsPanel:
         self._solving = False
         self._quiet = False
         self._is_edited = False
-        self._job: str | None = None
-        self._marked: tuple[int, float, str | None] | None = None
+        self._about: About | None = None
+        self._marked: tuple[int, float, About | None] | None = None
         self._head, self._decisive, self._notes, self._said = w.HTML(), w.HTML(), w.HTML(), w.HTML()
         self._list = RowList(meanings=MEANINGS, label="Rows with numbers")
         self._list.observe(lambda _: self._on_pick(), "picked")
@@ -133,13 +133,13 @@ class RowsPanel:
 
     # Rows ------------------------------------------------------------------------------------------------------------
 
-    def show(self, run: Run, at_s: float, job: str | None = None) -> None:
+    def show(self, run: Run, at_s: float, about: About | None = None) -> None:
         """Show the rows of the decision in force at a time of a run, solved again aside, those of a job marked; the
         newest question counts."""
-        before, same_job, self._job = self._of, job == self._job, job
+        before, same, self._about = self._of, about == self._about, about
         if before is not None and before[0] is run and before[1] == at_s:
-            if not same_job:
-                self.mark(job)
+            if not same:
+                self.mark(about)
             return
         if before is not None and before[0] is run and self._is_edited:
             return  # the decision whose row is another stays
@@ -158,7 +158,7 @@ class RowsPanel:
         self._rowing = False
         if self._of is not None and self._of is not wanted:
             newest, self._of = self._of, None
-            self.show(*newest, self._job)
+            self.show(*newest, self._about)
         elif isinstance(found, WorkbenchError):
             none = found.where.startswith("rows of ")
             self._say(UNSOLVED if none else f"No rows with numbers: {refusal(found)}.")
@@ -181,18 +181,19 @@ class RowsPanel:
         self._notes.value = _notes(found.table)
         self._list.show(*_texts(found), numbers=3, picked=at)
         self._quiet = False
-        self.mark(self._job)
+        self.mark(self._about)
         if at < 0 and picked:
             self._let_go()
 
-    def mark(self, job: str | None) -> None:
-        """Point out the rows of a job."""
-        self._job = job
+    def mark(self, about: About | None) -> None:
+        """Point out the rows of a job; of a job or a GPU also the one that decides."""
+        self._about = about
         found, of = self._found, self._of
-        if found is None or of is None or self._marked == (id(found), of[1], job):
+        if found is None or of is None or self._marked == (id(found), of[1], about):
             return
-        self._marked = (id(found), of[1], job)
+        self._marked = (id(found), of[1], about)
         run, at_s = of
+        job = about if isinstance(about, str) else None
         self._head.value = _head(found.table, run, at_s, job, found.weights)
         self._list.rows = _texts(found)[1]
         self._try_rows()
@@ -202,43 +203,40 @@ class RowsPanel:
         ]  # fmt: skip
 
     def _try_rows(self) -> None:
-        """Find out aside which of the rows decides where the job runs, or that it waits."""
-        of, job = self._of, self._job
+        """Find out aside which of the rows decides where the job runs, or that it waits; or who has the GPU."""
+        of, about = self._of, self._about
         self._decisive.value = ""
-        if of is None or job is None or self._is_edited:
+        if of is None or about is None or self._is_edited:
             return
         run, at_s = of
+        job, gpu = (about, "") if isinstance(about, str) else ("", about[1])
         when = format_duration(at_s, parts=2)
-        if JobAtTime(run, job, at_s).state not in (*HOLDS, "waiting"):
+        if job and JobAtTime(run, job, at_s).state not in (*HOLDS, "waiting"):
             self._decisive.value = decisive_html(f"{job} is not there at {when}", "")
             return
-        about = f" for {job} at {when}"
-        self._decisive.value = decisive_html(TRYING, about)
+        where = f" for {job or gpu} at {when}"
+        self._decisive.value = decisive_html(TRYING, where)
 
         def hear(found: DecisiveRow | WorkbenchError | None) -> None:
-            if self._of != of or self._job != job or self._found is None:
+            if self._of != of or self._about != about or self._found is None:
                 return
             if isinstance(found, WorkbenchError):
-                self._decisive.value = decisive_html(refusal(found), about)
+                self._decisive.value = decisive_html(refusal(found), where)
                 return
-            self._decisive.value = decisive_html(NO_ROW if found is None else found.text, about)
+            self._decisive.value = decisive_html(NO_ROW if found is None else found.text, where)
             if found is not None:
-                self._say_where(found.row, f"yes, decides {job} here")
+                self._say_which(self._found, found.rows, f"yes, decides {job or gpu} here")
 
-        aside(lambda: decisive_row(run, job, at_s), hear)
+        aside(lambda: decisive_row(run, job, at_s, gpu), hear)
 
-    def _say_where(self, decisive: str, said: str) -> None:
-        """Say in the constraint of that name that it is decisive."""
-        found = self._found
-        if found is None or not decisive:
-            return
-        statement, count = found.statement, len(found.statement.compiled.rows)
-        here = [
-            number is not None and statement.names[number] == decisive and int(statement.limits.owner[number]) < count
-            for number in found.order
-        ]
+    def _say_which(self, found: FoundRows, tried: Sequence[TriedRow], decides: str) -> None:
+        """Say in each constraint that was tried whether it is decisive."""
+        words = {"cause": decides, "binding, not decisive": "yes, not decisive"}
+        said = {row.row: words.get(row.verdict, "yes, not tried") for row in tried}
+        names, owner, count = found.statement.names, found.statement.limits.owner, len(found.statement.compiled.rows)
+        here = ["" if n is None or int(owner[n]) >= count else said.get(names[n], "") for n in found.order]
         self._list.rows = [
-            [*texts[:-1], said if is_it else texts[-1]] for is_it, texts in zip(here, self._list.rows, strict=True)
+            [*texts[:-1], which or texts[-1]] for which, texts in zip(here, self._list.rows, strict=True)
         ]
 
     # One row ---------------------------------------------------------------------------------------------------------
@@ -270,8 +268,9 @@ class RowsPanel:
             return
         statement, run = found.statement, self._of[0]
         rounds_s = _in_force(found.table, run)
-        self._light(Lit(jobs_of(statement, number, run), gpus_of(statement, number, run), rounds_s))
-        self._which.value = f"<b>{html.escape(statement.names[number])}</b> {html.escape(statement.says(number))}"
+        name = statement.names[number]
+        self._light(Lit(jobs_of(statement, number, run), gpus_of(statement, number, run), rounds_s, name))
+        self._which.value = f"<b>{html.escape(name)}</b> {html.escape(statement.says(number))}"
         self._offer(numbers_of(statement, number))
         self._tray.layout.display = None
         self._set(self._as_it_is())
@@ -288,6 +287,10 @@ class RowsPanel:
         """The slider is for another number: what was changed before is as it was."""
         if not self._quiet:
             self._set(self._as_it_is())
+
+    def let_go(self) -> None:
+        """No row is picked, as if it had been clicked again: one that was changed is as it was."""
+        self._list.picked = -1
 
     def _let_go(self) -> None:
         """No row is picked."""
@@ -544,8 +547,8 @@ def _weights(statement: SolvedStatement) -> str:
 
 
 def _head(table: pd.DataFrame, run: Run, at_s: float, job: str | None, weights: str) -> str:
-    """What decision the rows are of, that it holds at the time asked for and until when, in which a weight stands, and
-    which are marked."""
+    """What decision the rows are of, that it holds at the time asked for and until when, and which are marked; folded,
+    how to read and change them, and in which a weight stands."""
     about, (made_s, until_s) = table.attrs, _in_force(table, run)
     when, at, until = (format_duration(time_s, parts=2) for time_s in (made_s, at_s, until_s))
     holds = f"still holds at {at}, until {until}" if made_s < at_s < until_s else f"in force until {until}"
@@ -553,9 +556,10 @@ def _head(table: pd.DataFrame, run: Run, at_s: float, job: str | None, weights: 
     weighed = f" A job's weight is a number in its row {weights}." if weights else ""
     objective = f"{short_number(float(about['objective']))} {about['unit'].removeprefix('1')}".strip()
     what = titled(f"{about['formulation']}, objective {objective}", about["formulation"])
-    said = html.escape(f"Rows with numbers, decided at {when}, {holds} ({what})")
-    more = html.escape(f"{PICKED}{weighed} {READ} {ANOTHER}")
-    return f"<h4>{said}</h4><details><summary>{html.escape(PICK + marked)}</summary><p>{more}</p></details>"
+    said = html.escape(f"Rows with numbers, decided at {when}, {holds}")
+    more = html.escape(f"{what}. {PICKED}{weighed} {READ} {ANOTHER}")
+    pick = html.escape(f": {PICK}{marked}")
+    return f"<details><summary><b>{said}</b>{pick}</summary><p>{more}</p></details>"
 
 
 def _in_force(table: pd.DataFrame, run: Run) -> tuple[float, float]:

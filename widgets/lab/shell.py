@@ -293,25 +293,18 @@ def tabs_of(pages: Mapping[str, w.Widget], name: str) -> w.Tab:
     return tabs
 
 
-def panels_of(tabs: w.Tab, kind: str, front: Callable[[], None] = lambda: None) -> list[Panel]:
-    """A panel for each tab. kind: as `Panel` has it; front: brings the row of tabs itself in sight."""
-
-    def show(number: int) -> None:
-        front()
-        tabs.selected_index = number
-
-    return [Panel(title, kind, partial(show, number)) for number, title in enumerate(tabs.titles)]
+def panels_of(pages: w.Tab) -> list[Panel]:
+    """A panel for each page."""
+    return [Panel(title, "result", partial(_open, pages, number)) for number, title in enumerate(pages.titles)]
 
 
-def kept_open(*rows: w.Tab) -> Callable[[], None]:
-    """What opens the tabs again that are open now."""
-    numbers = [tabs.selected_index for tabs in rows]
+def kept_open(pages: w.Tab) -> Callable[[], None]:
+    """What opens the page again that is open now."""
+    return partial(_open, pages, pages.selected_index)
 
-    def restore() -> None:
-        for tabs, number in zip(rows, numbers, strict=True):
-            tabs.selected_index = number
 
-    return restore
+def _open(pages: w.Tab, number: int | None) -> None:
+    pages.selected_index = number
 
 
 def _tool(text: str, icon: str, tooltip: str, act: Callable[[], None]) -> Any:

@@ -96,7 +96,7 @@ def _of_job(run: Run, job: str) -> tuple[list[Piece], float, float]:
     end_s = run.end_s if math.isnan(row["finish_s"]) else float(row["finish_s"])
     line = run.timeline[run.timeline["kind"] != "sync"]
     held = line[(line["job"] == job) | (line["with_job"] == job)]
-    colour = theme.job_colours(run.jobs["job"]).get(job, theme.MUTED)
+    by_type = theme.type_colours(run.scenario.cluster.types)
     changes: dict[float, Counter[str]] = {}
     for start, stop, kind in held[["start_s", "end_s", "accelerator"]].itertuples(index=False, name=None):
         changes.setdefault(start, Counter())[kind] += 1
@@ -107,7 +107,7 @@ def _of_job(run: Run, job: str) -> tuple[list[Piece], float, float]:
         has = {kind: count for kind, count in now.most_common() if count > 0}
         if has and stop - start > 1e-6:
             what = ", ".join(f"{kind} × {count}" for kind, count in has.items())
-            found.append(Piece(start, stop, what, colour))
+            found.append(Piece(start, stop, what, by_type[next(iter(has))]))
     return _joined(found), float(row["arrival_s"]), end_s
 
 

@@ -35,11 +35,12 @@ PROPERTIES: Mapping[str, str] = {
     "cluster.network_gbps": "Network",
 }
 """Properties in the words of the tables; others are named as in a scenario's file."""
-TRYING, NO_ROW = "each row that is met is being left out, to see what changes", "none to show"
+TRYING, NO_ROW = "each row that binds is being taken away, to see what changes", "none to show"
 """Said in the place of the decisive row until rows have been tried, so that nothing moves then; and without one."""
 DECISIVE = (
-    "The row that changes this very decision, all before as it was, when it is loosened a little or left out. A dual "
-    "tells what the objective gains: that of another row may be larger, and who runs where stays as it is."
+    "The row without which somebody else would run here, found by trying: each row that binds is loosened a little or "
+    "taken away, and the problem solved again, all before as it was. A dual does not tell: it is what the objective "
+    "gains, and of two rows with the same dual one may move this bar and the other none."
 )
 SOLVED = ("model", "assembly")
 """Who made a decision by solving a problem."""

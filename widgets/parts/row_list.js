@@ -59,10 +59,11 @@ function render({ model, el }) {
   table.addEventListener("keydown", (event) => {
     const number = numberOf(event.target);
     const to = { ArrowDown: number + 1, ArrowUp: number - 1, Home: 0, End: table.tBodies[0].rows.length - 1 }[event.key];
-    if (number < 0 || (to === undefined && event.key !== "Enter")) return;
+    const lets = event.key === "Escape" && model.get("picked") >= 0;
+    if (number < 0 || (to === undefined && event.key !== "Enter" && !lets)) return;
     event.preventDefault();
     event.stopPropagation();
-    if (to === undefined) pick(number);
+    if (to === undefined) pick(lets ? model.get("picked") : number);
     else table.tBodies[0].rows[to]?.focus();
   });
   model.on("change:rows change:heads change:numbers", fill);

@@ -285,7 +285,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         return self._varied if is_own(scheduler) else process_work()
 
     def _panels(self) -> list[Panel]:
-        return [Panel("Question", "editors", lambda: None), *panels_of(self.pages, "result")]
+        return [Panel("Question", "editors", lambda: None), *panels_of(self.pages)]
 
     def _keep(self) -> Callable[[], None]:
         return kept_open(self.pages)

@@ -73,7 +73,7 @@ class Chain:
     """Why a GPU has the job it has at a time, or none (`job` empty): links with their numbers, and one sentence.
 
     rows: of the programme behind it that are met; otherwise: what would make `asked` run there, empty if not asked;
-    solves: how often that was decided anew.
+    solves: how often that was decided anew; weight: of `asked` that would, None where that is something else.
     """
 
     scheduler: str
@@ -87,6 +87,7 @@ class Chain:
     rows: tuple[TriedRow, ...]
     otherwise: str
     solves: int
+    weight: float | None
 
     @property
     def causes(self) -> tuple[str, ...]:
@@ -154,29 +155,36 @@ def chain(
     question = _Question(slot, belief) if again and about and not slot.is_down else None
     rows = () if question is None else tuple(question.rows(asked))
     otherwise, solves = ("", 0) if question is None or not asked else question.otherwise(asked)
-    first = () if question is None else _rows_links(question, rows)
+    first = () if question is None else _rows_links(question, slot, rows)
     links = (*first, *told.links)
     return Chain(
         run.scheduler, slot.gpu, slot.accelerator, slot.at_s, slot.job, asked,
         _summary(slot, asked, told, rows, question), links, rows, otherwise, solves,
+        None if question is None else question.weight,
     )  # fmt: skip
 
 
 class DecisiveRow(NamedTuple):
-    """row: the constraint by its name, empty where no single row decides; text: the same in words, with what would be
-    otherwise."""
+    """row: the constraint by its name, empty where no single row decides; text: in words what was done to it and what
+    would be otherwise, and that the others change nothing; rows: all that are met."""
 
     row: str
     text: str
+    rows: tuple[TriedRow, ...]
 
 
-def decisive_row(run: Run, job: str, at: float) -> DecisiveRow | None:
+def decisive_row(run: Run, job: str, at: float, gpu: str = "") -> DecisiveRow | None:
     """The row of the solved problem that decides where a job is at `at` seconds: that it would have other GPUs or none,
-    or if it waits would run, were the row relaxed or left out.
+    or if it waits would run, were the row relaxed or left out. gpu: with no job, the row that decides who has a GPU.
 
     None where the job is not there, where no problem was solved and where no row can be tried. Simulates the run again
     up to then for each row that is met, at most `2 * MOST_ROWS` times. Raises as `chain` does.
     """
+    if not job:
+        slot = SlotAtTime(run, gpu, at)
+        asked = _asked(slot, None)
+        there = bool(slot.job or asked) and not slot.is_down
+        return _first_of(tuple(_Question(slot, None).rows(asked)), _still(slot)) if there else None
     job_at = JobAtTime(run, job, at)
     if job_at.state not in (*HOLDS, "waiting"):
         return None
@@ -191,13 +199,30 @@ def decisive_row(run: Run, job: str, at: float) -> DecisiveRow | None:
 
 
 def _first_of(rows: tuple[TriedRow, ...], still: str) -> DecisiveRow | None:
-    """The first decisive row, in words; or that there is no single one, and what is then."""
+    """The first decisive row: what was done to it, what changed, and what the others that are met do; or that no single
+    row decides. still: what is as it was then."""
     first = next(iter(_decisive(rows)), None)
-    if first is not None:
-        return DecisiveRow(first.row, _told(first))
-    tried = [row for row in rows if row.verdict == "binding, not decisive"]
-    among = "" if len(tried) == len(rows) else f" of the {len(tried)} that were tried"
-    return DecisiveRow("", f"no single row{among}: whichever is loosened or left out, {still}") if tried else None
+    tried = [row.row for row in rows if row.verdict == "binding, not decisive"]
+    if first is None:
+        among = "" if len(tried) == len(rows) else f" of the {len(tried)} that were tried"
+        text = f"no single row{among}: whichever is taken away, and the problem solved again, {still}"
+        return DecisiveRow("", text, rows) if tried else None
+    says = f" ({first.says})" if first.says else ""
+    found = [f"{first.row}{says}: {_how(first)}, and the problem solved again, {first.becomes}"]
+    also = [row.row for row in rows if row.verdict == "cause" and row is not first]
+    others = [f"{listed(also)} would change it too"] if also else []
+    others += [f"{listed(tried)} would change nothing (binding, not decisive)"] if tried else []
+    found += [f"Tried the same way, each alone, {'; '.join(others)}"] if others else []
+    return DecisiveRow(first.row, ". ".join(found), rows)
+
+
+def _how(row: TriedRow) -> str:
+    """What was done to a row."""
+    return "taken away" if row.what == "without it" else row.what.replace("relaxed", "loosened")
+
+
+def _still(slot: SlotAtTime) -> str:
+    return f"{slot.gpu} ({slot.accelerator}) {f'still has {slot.unit}' if slot.unit else 'is still idle'}"
 
 
 def _asked(slot: SlotAtTime, job: str | None) -> str:
@@ -236,22 +261,14 @@ def explained(job_at: JobAtTime) -> Explained:
     )
 
 
-def _rows_links(question: _Question, rows: tuple[TriedRow, ...]) -> tuple[Link, ...]:
+def _rows_links(question: _Question, slot: SlotAtTime, rows: tuple[TriedRow, ...]) -> tuple[Link, ...]:
     """The rows that are met, with what trying them came to; none where an algorithm decides."""
     if not rows:
         return (Link("rows", f"None to show: {question.without_rows}."),) if question.without_rows else ()
-    parts = []
-    decisive, shown = _decisive(rows), rows[:MOST_ROWS]
-    groups = {
-        "Decisive": [row for row in shown if row in decisive],
-        "Left out altogether, each would change it too": [
-            row for row in shown if row.verdict == "cause" and row not in decisive
-        ],
-        "Binding, not decisive": [row for row in shown if row.verdict == "binding, not decisive"],
-        "Binding, not tried": [row for row in shown if row.verdict == "binding, not tried"],
-    }
-    for said, mine in groups.items():
-        parts += [f"{said}: {'; '.join(_told(row) if row in decisive else row.row for row in mine)}"] if mine else []
+    found = _first_of(rows, _still(slot))
+    parts = [] if found is None else [f"Decisive: {found.text}"]
+    untried = [row.row for row in rows[:MOST_ROWS] if row.verdict == "binding, not tried"]
+    parts += [f"Binding, not tried: {'; '.join(untried)}"] if untried else []
     parts += [f"{counted(len(rows) - MOST_ROWS, 'row')} more, not tried"] if len(rows) > MOST_ROWS else []
     why = f" None was tried: {question.without_rows}." if question.without_rows else ""
     text = f"Rows that are met in the problem solved at {question.made}. {'. '.join(parts)}.{why}"
@@ -264,12 +281,6 @@ def _decisive(rows: tuple[TriedRow, ...]) -> list[TriedRow]:
     return [row for row in causes if row.what != "without it"] or causes[:1]
 
 
-def _told(row: TriedRow) -> str:
-    """A row by its name, what it says, and what would be otherwise."""
-    named, how = f"{row.row}{f', {row.says}' if row.says else ''}", row.what.replace("without it", "left out")
-    return f"{named} ({how}: {row.becomes})"
-
-
 def _summary(
     slot: SlotAtTime, asked: str, explained: Explained, rows: tuple[TriedRow, ...], question: _Question | None
 ) -> str:
@@ -278,9 +289,10 @@ def _summary(
     if slot.is_down:
         return f"{where} is down at {when}."
     first = next(iter(_decisive(rows)), None)
-    shares = "" if question is None or slot.job or not question.divides else f"the shares of time of {question.made}"
-    about = f" for {shares}, not for who is there now" if shares else ""
-    decisive = f"; decisive{about}: {_in_words(first)}" if first else ""
+    shares = (
+        "" if question is None or not question.divides else f", when shares of time were computed at {question.made}"
+    )
+    decisive = f"; decisive: {_in_words(first)}{shares}" if first else ""
     if rows and not first and not any(row.verdict == "binding, not tried" for row in rows):
         decisive = "; no single row is decisive"
     if slot.job:
@@ -328,6 +340,7 @@ class _Question:
         self.made = format_duration(0.0 if decided is None else decided.snapshot.now_s, parts=2)
         self.divides = decided is not None and decided.decision.shares is not None
         self.without_rows = ""
+        self.weight: float | None = None
 
     def _again(self, **changed: Any) -> Replay:
         return replay(self._slot.run, self._slot.at_s, belief=self._belief, **changed)
@@ -471,7 +484,9 @@ class _Question:
         then = f"{job} would have {self._slot.gpu if gpus == 1 else f'{count} {kind}'} then"
         if name == "weight":
             old = self._slot.of(job).spec.weight
-            return f"{then} with a weight of {short_number(old * factor)} in place of {old:g}"
+            step = 10.0 ** (math.floor(math.log10(old * factor)) - 2)  # as people say it, and enough
+            self.weight = float(f"{step * math.ceil(old * factor / step):.3g}")
+            return f"{then} with a weight of {self.weight:g} in place of {old:g}"
         if name == "price":
             return f"{then} had it to pay only {short_number(100 * factor)} % of the price"
         if name == "steps":

@@ -199,6 +199,20 @@ def test_why_not_on_faster_gpus_and_what_would_make_it_run_now(work: Waiter, mon
     now.click()
     assert "with a weight of 1.97 in place of 1" in page._otherwise._answer.value
     assert page._job.value == ("gpu", "fast-0/1")
+    tries = page._otherwise._try_it
+    assert tries.description == "Try it: weight 1.97 for vision in the whole run" and tries.layout.display is None
+    tries.click()
+    assert work.asked[-1][0]["scenario"]["jobs"][0]["weight"] == 1.97
+
+
+def test_nobody_is_asked_why_a_job_on_its_fastest_gpus_is_on_no_faster_ones(work: Waiter) -> None:
+    page = opened(work)._results.explained
+    page._at.value = "45 min"
+    offered = {}
+    for job in ("game", "translation"):
+        page._job.value = job
+        offered[job] = page._otherwise._faster.layout.display is None
+    assert offered == {"game": True, "translation": False}
 
 
 def test_a_decision_is_told_step_by_step(work: Waiter) -> None:
@@ -224,16 +238,16 @@ def test_what_is_being_tried_has_its_place_from_the_start(work: Waiter, monkeypa
     page.look_at("", "fast-0/1", 2700.0)
     page.opened()
     before = page._answer.value
-    assert "<ol class='wb-links'><li><b>Rows</b>: each row that is met is being left out" in before
+    assert "<ol class='wb-links'><li><b>Rows</b>: each row that binds is being taken away" in before
     late.pop()()
     after = page._answer.value
     assert "<b>Rows</b> that are met in the problem solved at 30 min" in after
-    assert after.count("<li>") == before.count("<li>") and "being left out" not in after
+    assert after.count("<li>") == before.count("<li>") and "being taken away" not in after
     page._job.value = "game"
     before = page._answer.value
-    assert ">Decisive</span>:</b> each row that is met is being left out, " in before
+    assert ">Decisive</span>:</b> each row that binds is being taken away, " in before
     late.pop()()
-    assert ">Decisive</span>:</b> job_time[game], " in page._answer.value
+    assert ">Decisive</span>:</b> job_time[game] (" in page._answer.value
     assert page._answer.value.count("<p") == before.count("<p")
 
 
@@ -250,7 +264,7 @@ def test_a_hundred_jobs_are_explained_in_a_blink(work: Waiter) -> None:
 
     run = simulate(preset("hops_512"), "gavel.max_min_fairness", until_s=7200.0)
     assert len(run.jobs) == 100
-    page = ExplainPage(lambda job: None, lambda: None, lambda scheduler: Waiter())
+    page = ExplainPage(lambda job: None, lambda: None, lambda scheduler: Waiter(), lambda job, weight: None)
     page.show_run(run)
     with at_most(0.3):
         page.opened()

@@ -150,12 +150,13 @@ def test_the_run_before_stays_as_outlines_and_a_sentence_says_who_pays(monkeypat
         and "Against the run before (Round 6 min):" in compared.said.value
         and ("gain" in said or "pay" in said)
     )
-    assert "Before" in compared.measures.value and "Before" in compared.jobs.value
+    assert "Run before" in compared.measures.value and "Run before" in compared.jobs.value
     compared.pin.value, pinned = True, lab.run
     assert seen.drawing.data["before"].empty and "Pinned" in compared.said.value
     for round_s in (600, 360):
         lab.set(round_s=round_s)
         assert compared.before is pinned
+    assert "Pinned run" in compared.measures.value and "Pinned run" in compared.short.value
     lab.open(preset("gavel_example"))
     assert compared.before is None and seen.drawing.data["before"].empty
 

@@ -67,9 +67,12 @@ def test_the_row_that_decides_where_a_job_runs_says_so(monkeypatch: pytest.Monke
     panel.show(workbench.simulate("preset:start_here", "gavel.max_min_fairness"), 2700.0)
     assert "Rows with numbers, decided at 30 min, still holds at 45 min, until " in panel._head.value
     panel.mark("game")
-    said = [row[0] for row in panel._list.rows if row[-1] == "yes, decides game here"]
-    assert said == ["(2) job_time[game]"]
-    assert ">Decisive</span> for game at 45 min:</b> job_time[game], " in panel._decisive.value
+    said = {row[0] for row in panel._list.rows if row[-1] == "yes, decides game here"}
+    assert {"(2) job_time[game]", "(3) capacity[v100]"} <= said and "(ours) epigraph[game]" not in said
+    assert [row[0] for row in panel._list.rows if row[-1] == "yes, not decisive"] == ["(ours) epigraph[game]"]
+    assert ">Decisive</span> for game at 45 min:</b> job_time[game] (" in panel._decisive.value
+    panel.mark(("gpu", "fast-0/1"))
+    assert ">Decisive</span> for fast-0/1 at 45 min:</b> capacity[v100] (" in panel._decisive.value
     panel.mark(None)
     assert {row[-1] for row in panel._list.rows} == {"yes", ""} and panel._decisive.value == ""
 
@@ -97,7 +100,7 @@ def test_a_job_that_no_row_decides_says_so_and_the_job_of_the_page_why_is_marked
     assert said("45 min").startswith("Decisive for vision at 45 min: "), "nobody has chosen it yet, but Why is about it"
     results.open("Why")
     results.explained._job.value = "game"
-    none = "no single row: whichever is loosened or left out, game still waits."
+    none = "no single row: whichever is taken away, and the problem solved again, game still waits."
     assert said("11 min") == f"Decisive for game at 11 min: {none}"
     assert said("5 min") == "Decisive: game is not there at 5 min."
 
@@ -127,7 +130,9 @@ def test_what_a_row_is_about_lights_up_in_picture_and_tables(work: Waiter, monke
     panel._list.picked = rows.index("(3) capacity[k80]")
     kinds = lab._scenario.editors.tables["cluster.accelerators"]
     assert [kinds.rows[at]["name"] for at in kinds.lit] == ["k80"]
-    panel._list.picked = -1
+    assert results._shaded.description == "Pointed out: capacity[k80]" and results._shaded.layout.display is None
+    results._shaded.click()
+    assert panel._list.picked == -1 and results._shaded.layout.display == "none"
     assert results._gantt.view.params["rounds"] is None and not kinds.lit and not lab._scenario.jobs.lit
     assert "wb-lit" not in results.compared.jobs.value + results._table.text.value
 

@@ -150,7 +150,7 @@ def variants(
         title=x_title,
         sort=values,
         scale=alt.Scale(paddingInner=0.4, paddingOuter=0.2),
-        axis=alt.Axis(labelAngle=0, grid=False, labelLimit=150),
+        axis=alt.Axis(labelAngle=0, grid=False, labelLimit=150, orient="top"),  # in sight whatever is scrolled to
     )
     bar = (
         marks("bars")

@@ -214,7 +214,7 @@ SHOWN = "isValid(until) ? datum.{0} <= until : true"
 def ghosts(chart: Marks, opacity: Any, **where: Any) -> list[Layer]:
     """Thin outlines of rectangles in the colour `fill`, on lines of paper, so that they are seen on bars of that colour
     too."""
-    looks: list[dict[str, Any]] = [{"strokeWidth": 3.2}, {"strokeWidth": 1.6, "strokeDash": [4, 2]}]
+    looks: list[dict[str, Any]] = [{"strokeWidth": 2}, {"strokeWidth": 1, "strokeDash": [4, 2]}]
     strokes = (alt.value(theme.PAPER), alt.Stroke("fill:N", scale=None))
     return [
         chart.mark_rect(filled=False, clip=True, tooltip=None, **look).encode(
