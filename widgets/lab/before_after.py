@@ -32,7 +32,7 @@ SPELT = {"Mean JCT": "Mean completion time (JCT)"}
 PIN, BEFORE = "Pin this run", "Before"
 ROUNDING = 1e-9
 """Measures that differ by less, or by such a part, are equal."""
-NONE = "Change something: the run before stays as thin outlines. Pin this run to compare all later ones with it."
+NONE = "Change something: the run before stays as thin outlines."
 
 
 class BeforeAfter:

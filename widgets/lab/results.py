@@ -78,7 +78,7 @@ HINTS = {
     "Tasks": "Each task, and the barriers of rounds",
     "Leases": "The leases of each job, and its deadlines",
 }
-CLICK = "Click a bar, or an empty place, to ask why: who has the GPU then, or why nobody."
+CLICK = "Click a bar, or an empty place, to ask why."
 TOGETHER, FEW = "all on one axis", 2
 """How to see all signals at once, which is how up to so many of one magnitude are shown at first."""
 

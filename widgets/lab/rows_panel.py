@@ -15,7 +15,7 @@ import pandas as pd
 
 from widgets.editors.mistakes import refusal
 from widgets.lab.lit import About, Lit
-from widgets.lab.words import NO_ROW, TRYING, decisive_html, titled
+from widgets.lab.words import MEANT, NO_ROW, TRYING, decisive_html, titled
 from widgets.parts.chart_page import ROWS_SHOWN
 from widgets.parts.one_of import OneOf
 from widgets.parts.row_list import RowList
@@ -524,8 +524,8 @@ MEANINGS = {
     "Dual": "What the objective would gain by one unit more on the row's right side, as long as the same rows bind",
     "Price of relaxed": "The dual of the same problem without whole numbers, which itself has none",
     "Binds": "Whether the row is met with equality, so that it may hold something back",
-    "epigraph": "To make the smallest of several numbers as large as can be, the number t is maximised; a row for each "
-    "of them keeps t from rising above it",
+    "epigraph": MEANT["epigraph"],
+    "(ours)": MEANT["(ours)"],
 }
 """What the words of the list mean, on hover."""
 NOTHING = 1e-9

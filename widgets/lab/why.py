@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from widgets.lab.words import hinted
 from widgets.parts.html_table import html_table
 from workbench.analysis.chain import Chain
 from workbench.analysis.charts import theme
@@ -34,7 +35,7 @@ class Piece(NamedTuple):
 def page_of(explanation: Explanation, run: Run) -> str:
     """A job at a time."""
     parts = [_said(explanation.summary), _strip(*_of_job(run, explanation.job), explanation.at_s)]
-    parts.append(_folded("More", "".join(f"<p>{html.escape(sentence)}</p>" for sentence in explanation.sentences)))
+    parts.append(_folded("More", "".join(f"<p>{hinted(sentence)}</p>" for sentence in explanation.sentences)))
     if explanation.competitors:
         table = html_table(explanation.shown_competitors(), scrolls=False)
         parts.append(_folded(explanation.about_competitors().rstrip(":"), table))
@@ -62,7 +63,7 @@ def page_of_decision(decision: OneDecision, run: Run) -> str:
 
 
 def _said(summary: str) -> str:
-    return f"<p><b>{html.escape(summary)}</b></p>"
+    return f"<p><b>{hinted(summary)}</b></p>"
 
 
 def _links(links: Iterable[Link]) -> str:
@@ -76,7 +77,7 @@ def _link(link: Link) -> str:
     step = link.step[:1].upper() + link.step[1:]
     begins = re.match(rf"{re.escape(step)}\w*", link.text)
     head, rest = (begins[0], link.text[begins.end() :]) if begins else (step, f": {link.text}")
-    said = f"<b>{html.escape(head)}</b>{html.escape(rest)}"
+    said = f"<b>{html.escape(head)}</b>{hinted(rest)}"
     if not link.facts:
         return said
     rows = [(name, value if isinstance(value, str) else short_number(value), unit) for name, value, unit in link.facts]

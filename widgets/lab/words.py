@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -46,10 +47,39 @@ SOLVED = ("model", "assembly")
 """Who made a decision by solving a problem."""
 
 
+MEANT: Mapping[str, str] = {
+    "epigraph": "To make the smallest of several numbers as large as can be, the number t is maximised; a row for each "
+    "of them keeps t from rising above it",
+    "lambda": "What priority counts against throughput: 0 throughput alone, infinite: the higher priority always comes first",
+    "latency ratio": "Time without GPUs / the run time that was expected: the lower, the better",
+    "reward": "What being done by a deadline is worth",
+    "rewards": "What being done by a deadline is worth",
+    "spot": "On GPUs that guaranteed leases leave over",
+    "(ours)": "Not in the paper: added here",
+}
+"""Words of the papers, and what they mean to somebody who has not read these."""
+EQUATION, OF_PAPER = re.compile(r"\(\d+\)"), "The number of the paper's equation, which the page Model has"
+WORDS = re.compile(rf"{EQUATION.pattern}|(?<!\w)(?:{'|'.join(map(re.escape, MEANT))})(?!\w)")
+
+
+def hinted(text: str) -> str:
+    """A text as HTML, with what words of the papers mean on hover, each where it stands first."""
+    said: set[str] = set()
+
+    def hint(found: re.Match[str]) -> str:
+        meant = MEANT.get(found[0], OF_PAPER)
+        if meant in said:
+            return found[0]
+        said.add(meant)
+        return f"<abbr title='{html.escape(meant, quote=True)}'>{found[0]}</abbr>"
+
+    return WORDS.sub(hint, html.escape(text))
+
+
 def decisive_html(text: str, about: str = "") -> str:
     """What is decisive, with what that means on hover and for a screen reader. about: of what, from a blank on."""
     said = f"<b><span title='{html.escape(DECISIVE, quote=True)}' tabindex='0'>Decisive</span>"
-    return f"<p class='wb-decisive'>{said}{html.escape(about)}:</b> {html.escape(text)}.</p>"
+    return f"<p class='wb-decisive'>{said}{html.escape(about)}:</b> {hinted(text)}.</p>"
 
 
 def ignored_note(scheduler: Scheduler, scenario: Scenario, belief: str, left_out: str) -> str:
