@@ -135,7 +135,7 @@ def run_now(hand: Hand) -> None:
 
 def which_is_better(hand: Hand) -> None:
     """Who gains and who pays if whoever came first has GPUs first?"""
-    hand.choose(".wb-scheduler select", "First in, first out (Gavel's, shares of time)")
+    hand.choose(".wb-scheduler select", "Gavel's: first in, first out")
     hand.sees_what_changes(simulate(SCENARIO, "gavel.fifo"))
 
 

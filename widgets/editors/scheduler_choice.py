@@ -38,12 +38,16 @@ def short_titles() -> list[tuple[str, str]]:
     def short(head: str, title: str, rule: str) -> str:
         if heads.count(head) > 1:
             return title
-        tells = title.partition(" (")[2].rstrip(")").partition(",")[0]
-        if rules.count(rule) > 1 and tells and ": " not in head:
-            return f"{tells[0].upper()}{tells[1:]}: {head[0].lower()}{head[1:]}"
-        return head
+        return _told_apart(title) or head if rules.count(rule) > 1 and ": " not in head else head
 
     return [(short(head, title, rule), name) for head, rule, (title, name) in zip(heads, rules, known, strict=True)]
+
+
+def _told_apart(title: str) -> str:
+    """A title with the first of what it adds in brackets before it, where a closed list shows it; "" without any."""
+    head, _, more = title.partition(" (")
+    tells = more.rstrip(")").partition(",")[0]
+    return f"{tells[0].upper()}{tells[1:]}: {head[0].lower()}{head[1:]}" if tells else ""
 
 
 class SchedulerChoice:
@@ -82,7 +86,12 @@ class SchedulerChoice:
             rest = rest[:1].upper() + rest[1:]
             return title if rest in taken else rest
 
-        return [(short(title), name) for title, name in known]
+        offered = [short(title) for title, _ in known]
+        heads = [title.partition(" (")[0] for title in offered]
+        return [
+            ((_told_apart(title) or title) if heads.count(head) > 1 else title, name)
+            for title, head, (_, name) in zip(offered, heads, known, strict=True)
+        ]
 
     @property
     def name(self) -> str:

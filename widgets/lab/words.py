@@ -48,9 +48,9 @@ SOLVED = ("model", "assembly")
 
 
 MEANT: Mapping[str, str] = {
-    "epigraph": "To make the smallest of several numbers as large as can be, the number t is maximised; a row for each "
-    "of them keeps t from rising above it",
-    "lambda": "What priority counts against throughput: 0 throughput alone, infinite: the higher priority always comes first",
+    "epigraph": "To make the smallest of several numbers as large as can be, t is maximised, and a row for each of "
+    "them keeps t from rising above it",
+    "lambda": "What priority counts against throughput: 0 throughput alone, infinite the higher priority always first",
     "latency ratio": "Time without GPUs / the run time that was expected: the lower, the better",
     "reward": "What being done by a deadline is worth",
     "rewards": "What being done by a deadline is worth",

@@ -105,6 +105,8 @@ class AnswerPages:
     def outdated(self, old: bool) -> None:
         """Say that the answer is to what was set before the last change."""
         self._old.value = "<p class='wb-note'>The answer to what was set before your last change.</p>" if old else ""
+        for page in (self.schedule, self.measures, self.jobs):
+            (page.add_class if old else page.remove_class)("wb-old")
 
     def _draw_schedules(self, found: WhatIf) -> None:
         """The first pair's, on one axis of time."""

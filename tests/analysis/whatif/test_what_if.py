@@ -195,7 +195,7 @@ def test_a_run_that_failed_is_named() -> None:
 
 def test_one_pair_tells_the_difference_and_judges_nothing() -> None:
     found = what_if(SMALL, "las", "nodes v100=+1")
-    assert {verdict(line) for line in rows_of(found.differences)} <= {"one pair", "equal"}
+    assert {verdict(line) for line in rows_of(found.differences)} <= {"no interval", "equal"}
     said = next(text for text in found.conclusions if "mean JCT" in text)
     assert said.endswith("in one pair of runs, which shows no interval.")
     assert "better" not in said and "worse" not in said

@@ -456,7 +456,9 @@ def before_after(
         table=frame.reset_index(drop=True),
         label=f"{title}: {', '.join(labels)} in per cent of today.",
         title=title,
-        subtitle="lines: interval of the mean difference" if with_interval else "one pair of runs: no interval",
+        subtitle="lines: interval of the mean difference"
+        if with_interval
+        else "no interval: one pair of runs, or all alike",
         height=max(len(labels), 1) * per_measure,
     )
 

@@ -40,7 +40,7 @@ SAID = (
 """Measures that sentences tell; the table has them all."""
 COUNTS = ("jobs_unfinished", "jobs_refused")
 """Told only where they change."""
-ONE_PAIR = "one pair"
+NO_INTERVAL = "no interval"
 WAIT_HEADS = (
     *("Wait of", "Jobs", "Median today", "Median changed", "95th percentile today", "95th percentile changed"),
     *("Sum today", "Sum changed"),
@@ -82,11 +82,11 @@ def interval(low: float, high: float, unit: str) -> str:
 
 
 def verdict(row: Difference) -> str:
-    """`better`, `worse`, `different`, `equal`, `not shown`; `one pair`, which has no interval: it may be chance."""
+    """`better`, `worse`, `different`, `equal`, `not shown`; `no interval`, of one pair or of pairs alike."""
     if row.difference == 0 and not (row.low < 0 or row.high > 0):
         return "equal"
     if math.isnan(row.low):
-        return ONE_PAIR
+        return NO_INTERVAL
     if row.low <= 0 <= row.high:
         return "not shown"
     if not row.better:
@@ -219,7 +219,7 @@ def _sentence(row: Difference, found: WhatIf) -> str:
         f", {100 * row.difference / row.before:+.1f} %".replace("-", "−") if row.before and row.unit != "share" else ""
     )
     moved = f"{before} to {after} ({change_of(row.difference, row.unit)}{part})"
-    if what == ONE_PAIR:
+    if what == NO_INTERVAL:
         count = len(found.question.seeds)
         alike = count > 1 and not found.question.of_draws
         pairs = (
