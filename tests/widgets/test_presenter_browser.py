@@ -231,7 +231,7 @@ def click_a_bar(page: Page) -> None:
             continue
         page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
         try:
-            page.locator(".wb-job", has_text="arrived at").wait_for(timeout=1000)
+            page.locator(".wb-explain-told b").first.wait_for(timeout=1000)
         except PlaywrightTimeout:
             continue
         page.mouse.move(box["x"] + box["width"] / 2 + 5, box["y"] + box["height"] / 2)

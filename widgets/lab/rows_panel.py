@@ -40,7 +40,7 @@ STEPS = 20
 number of the model. The field beside it takes any number."""
 MORE = 4
 """To what more than a whole number its slider goes, at least."""
-PICK = "pick one to see what it is about and to change it"
+PICK = "pick one to change it"
 PICKED = "What a picked row is about lights up; its right side or a number in it can be dragged, or it is switched off."
 MOVES = " What moves: "
 """Where a text of a change begins to say which variables do: folded, so that the rest is seen at once."""
@@ -225,13 +225,13 @@ class RowsPanel:
                 return
             self._decisive.value = decisive_html(NO_ROW if found is None else found.text, where)
             if found is not None:
-                self._say_which(self._found, found.rows, f"yes, decides {job or gpu} here")
+                self._say_which(self._found, found.rows)
 
         aside(lambda: decisive_row(run, job, at_s, gpu), hear)
 
-    def _say_which(self, found: FoundRows, tried: Sequence[TriedRow], decides: str) -> None:
+    def _say_which(self, found: FoundRows, tried: Sequence[TriedRow]) -> None:
         """Say in each constraint that was tried whether it is decisive."""
-        words = {"cause": decides, "binding, not decisive": "yes, not decisive"}
+        words = {"cause": "yes, decisive", "binding, not decisive": "yes, not decisive"}
         said = {row.row: words.get(row.verdict, "yes, not tried") for row in tried}
         names, owner, count = found.statement.names, found.statement.limits.owner, len(found.statement.compiled.rows)
         here = ["" if n is None or int(owner[n]) >= count else said.get(names[n], "") for n in found.order]

@@ -67,7 +67,7 @@ def test_the_row_that_decides_where_a_job_runs_says_so(monkeypatch: pytest.Monke
     panel.show(workbench.simulate("preset:start_here", "gavel.max_min_fairness"), 2700.0)
     assert "Rows with numbers, decided at 30 min, still holds at 45 min, until " in panel._head.value
     panel.mark("game")
-    said = {row[0] for row in panel._list.rows if row[-1] == "yes, decides game here"}
+    said = {row[0] for row in panel._list.rows if row[-1] == "yes, decisive"}
     assert {"(2) job_time[game]", "(3) capacity[v100]"} <= said and "(ours) epigraph[game]" not in said
     assert [row[0] for row in panel._list.rows if row[-1] == "yes, not decisive"] == ["(ours) epigraph[game]"]
     assert ">Decisive</span> for game at 45 min:</b> job_time[game] (" in panel._decisive.value
