@@ -50,6 +50,8 @@ AUDIT = """async lab => {
     return found.violations.filter(one => ["serious", "critical"].includes(one.impact))
         .flatMap(one => one.nodes.map(node => [one.id, node.target.join(" "), node.html.slice(0, 160)]));
 }"""
+DRAWERS = """() => [".wb-what-if", ".wb-compare"].map(lab => document.querySelector(lab + " .wb-left"))
+    .map(drawer => Math.round(100 * drawer.offsetWidth / drawer.parentElement.offsetWidth))"""
 NAMED = """lab => ![...lab.querySelectorAll(':is(.noUi-handle, select[title], input[title])')]
     .some(x => x.checkVisibility() && !x.getAttribute('aria-label') && !x.getAttribute('aria-labelledby'))"""
 """A lab names controls when it has time: one that has just come may have no name for a moment."""
@@ -72,6 +74,7 @@ def test_every_page_of_every_lab_and_the_saved_notebook_without_a_kernel(
     for number in range(len(LABS)):
         done = f"[...document.querySelectorAll('.wb-lab .wb-status')][{number}].textContent.startsWith('Done')"
         comes_true(page, done)
+    assert page.evaluate(DRAWERS) == [38, 38], "each lab's own style goes before that of all, which others have, too"
     page.add_script_tag(content=AXE)
     nameless = "() => document.querySelector('.wb-lab').append(document.createElement('button'))"
     page.evaluate(nameless)

@@ -255,7 +255,7 @@ def explained(job_at: JobAtTime) -> Explained:
     if not names or order is None:
         return replace(found, links=(choice,))
     facts = tuple(Fact(f"{order.label} of {name}", order.values[name], order.unit) for name in names)
-    ordered = ", ".join(f"{name} {short_number(order.values[name], 4)}" for name in names)
+    ordered = ", ".join(f"{name} {short_number(order.values[name])}" for name in names)
     return replace(
         found, links=(Link("order", f"By {order.label}, the {order.first} first: {ordered}.", facts), choice)
     )

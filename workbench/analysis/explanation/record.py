@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from workbench.base.card import folded
+from workbench.base.rounding import short_number
 from workbench.base.units import clock
 from workbench.simulation.job_at_time import Comes, Fact, State
 
@@ -134,14 +135,8 @@ def _as_read(value: float | str, unit: str) -> tuple[str, str]:
 
 
 def _shown(value: float | str) -> str:
-    """A number for people: whole numbers whole, others with four digits."""
-    if isinstance(value, str):
-        return value
-    if math.isnan(value):
-        return ""
-    if math.isinf(value):
-        return "\u221e" if value > 0 else "-\u221e"
-    return f"{value:,.0f}" if value == round(value) or abs(value) >= 1e4 else f"{value:.4g}"
+    """A text, or a number for people."""
+    return value if isinstance(value, str) else short_number(value)
 
 
 def _aligned(table: pd.DataFrame) -> list[str]:
