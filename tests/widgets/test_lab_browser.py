@@ -226,16 +226,19 @@ def play(page: Page) -> None:
 
 
 def select_a_job(page: Page) -> None:
-    """A click on a bar names the job under the chart, and marks its row."""
+    """A click on a bar asks why, names the job under the chart on the page Schedule, and marks its row."""
     canvas = page.locator(f"{GANTT} canvas").first
     box = canvas.bounding_box()
     assert box is not None
     for share in (0.25, 0.35, 0.45, 0.55, 0.65):
         page.mouse.click(box["x"] + box["width"] * share, box["y"] + box["height"] * 0.4)
         try:
-            page.locator(".wb-job", has_text="arrived at").wait_for(timeout=1000)  # nothing comes if no bar is there
+            told = page.locator(".wb-job", has_text="arrived at")
+            told.wait_for(state="attached", timeout=1000)  # nothing comes if no bar is there
         except PlaywrightTimeout:
             continue
+        page.locator(".wb-explain-told b").first.wait_for()
+        open_page(page, "Schedule")
         return
     page.locator(".wb-job", has_text="arrived at").wait_for()  # a busy kernel answers later
 
