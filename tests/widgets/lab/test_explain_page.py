@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -10,6 +11,7 @@ from tests.widgets.lab.support import Waiter
 from widgets import GavelLab
 from widgets.lab import explain_page
 from widgets.lab.explain_page import DECISION, ExplainPage
+from widgets.lab.words import hinted
 from workbench.analysis.explanation import longest_wait_s, one_more
 
 
@@ -127,6 +129,12 @@ def test_another_run_is_explained_anew_and_names_are_escaped(work: Waiter) -> No
     assert page._answer.value != before and "<i>" not in page._answer.value
     page._job.value = "<i>"
     assert "&lt;i&gt;" in page._answer.value
+
+
+def test_words_of_papers_say_on_hover_what_they_mean_where_they_stand_first() -> None:
+    said = hinted("rewards <i>, rewards again, spotted (11), job_time[epigraph]")
+    meant = re.findall("<abbr title='([^']+)'>([^<]+)</abbr>", said)
+    assert [word for _, word in meant] == ["rewards", "(11)", "epigraph"] and "&lt;i&gt;" in said and "<i>" not in said
 
 
 def test_one_more_node_is_simulated_aside_and_answers_below(work: Waiter) -> None:

@@ -173,6 +173,20 @@ def test_every_lab_has_the_same_five_pages_and_begins_with_its_papers_picture(na
         assert results.selected == named[0] and results._gantt.picture._overview.selected == named[0]
 
 
+def test_a_closed_list_tells_two_rules_of_one_name_apart() -> None:
+    """Twenty letters are seen where it is narrow."""
+    seen = [title[:20] for title, _ in GavelLab()._choice.widget.options]
+    assert len(set(seen)) == len(seen)
+
+
+def test_what_checkpoints_and_migrations_a_schedule_takes_is_measured(work: Waiter) -> None:
+    lab = GavelLab("start_here")
+    lab.solve()
+    work.answer()
+    lab._results.open("Measures")
+    assert lab.run.jobs["moves"].sum() > 0 and ">Moves<" in lab._results.compared.measures.value
+
+
 def test_the_allocation_opens_at_the_first_decision_with_all_jobs(work: Waiter) -> None:
     lab = GavelLab("gavel_example")
     lab.solve()

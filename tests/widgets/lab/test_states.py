@@ -12,6 +12,7 @@ from tests.load import at_most
 from tests.widgets.lab.support import Waiter, jobs
 from widgets import GavelLab, Lab
 from widgets.lab import words
+from widgets.what_if_lab.answer import AnswerPages
 from workbench.base.errors import InputError, ScenarioError
 from workbench.scenario.presets import preset
 
@@ -166,3 +167,12 @@ def test_a_lab_of_many_jobs_answers_at_once(work: Waiter) -> None:
         for i in range(5):
             jobs(lab).edit(200 + i, "steps", str(1000 + i))
     assert lab.scenario.jobs[204].steps == 1004
+
+
+def test_what_answers_what_was_set_before_is_grey_on_every_page() -> None:
+    answer = AnswerPages()
+    for old in (True, False):
+        answer.outdated(old)
+        assert [("wb-old" in page._dom_classes) for page in (answer.schedule, answer.measures, answer.jobs)] == [
+            old
+        ] * 3
