@@ -568,7 +568,7 @@ def test_it_is_presented_tab_by_tab_beginning_with_the_schedules(waiter: Waiter)
     lab = CompareLab("start_here", THREE)
     bar = lab._frame.presenter.bar
     bar.on = True
-    assert bar.titles == titles(lab), "what is set up is not presented"
+    assert bar.titles == [*titles(lab)], "what is set up is not presented"
     lab.compare()
     waiter.end_all()
     bar.on = False
