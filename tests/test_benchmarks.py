@@ -39,7 +39,8 @@ ALLOCATIONS = [
 
 
 @pytest.mark.parametrize("case", ALLOCATIONS, ids=lambda case: case.name)
-def test_an_allocation_is_measured_at_its_smallest_size(case):
+def test_an_allocation_is_measured_at_its_smallest_size(case, monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 1)  # a process costs more than its share of so little work
     assert case.prepare(min(case.budgets))()
 
 

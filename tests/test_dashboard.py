@@ -18,6 +18,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -39,7 +40,7 @@ from tests.browser_support import (
 from workbench.base.text import is_loopback
 
 SOURCE = PROJECT / "tools" / "jupyter" / "dashboard.py"
-OWN = 3
+OWN = 4
 IDLE_S = 5
 SLOW_S = 6
 """What a cell takes: longer than the server waits for an answer to a ping, which is asked every second."""
@@ -197,24 +198,29 @@ class Browser:
 def test_a_browser_that_vanishes_frees_its_place_and_one_that_answers_keeps_it(server: Server) -> None:
     """And, while that is waited for, a cell that takes longer than a ping is shown when it has run."""
     address = f"{server.url}/voila/render/one.ipynb"
-    gone = kernel_of(get(address, server.token).text)
-    vanishing = Browser(server, gone)
-    stays = kernel_of(get(address, server.token).text)
-    answering = Browser(server, stays)
-    unseen = kernel_of(get(address, server.token).text)  # nobody ever connects to it: a request is no visitor
-    full = get(address, server.token)
-    assert full.status == 503 and "You have too many pages open" in full.text, "2 places are free, but not for this one"
-    assert get(f"{server.url}/api/kernels/{unseen}", server.token, "DELETE").status == 204
-    again = get(address, server.token)
-    assert again.status == 200 and kernel_of(again.text) not in (gone, stays, unseen), "a freed place can be used"
-    unseen = kernel_of(again.text)
-    vanishing.vanish()
-    ends(server, unseen, "a request without a browser")
-    assert slow_cells(server) == ["42", "64"]
-    ends(server, gone, "a browser that is gone")
-    assert get(f"{server.url}/api/kernels/{stays}", server.token).status == 200
-    vanishing.leave()
-    answering.leave()
+    working = kernel_of(get(f"{server.url}/voila/render/slow.ipynb", server.token).text)
+    waiting = Browser(server, working)
+    with ThreadPoolExecutor() as beside:
+        shown = beside.submit(slow_cells, server, working)
+        gone = kernel_of(get(address, server.token).text)
+        vanishing = Browser(server, gone)
+        stays = kernel_of(get(address, server.token).text)
+        answering = Browser(server, stays)
+        unseen = kernel_of(get(address, server.token).text)  # nobody ever connects to it: a request is no visitor
+        full = get(address, server.token)
+        assert full.status == 503 and "You have too many pages open" in full.text, "a place is free, not for this one"
+        assert get(f"{server.url}/api/kernels/{unseen}", server.token, "DELETE").status == 204
+        again = get(address, server.token)
+        assert again.status == 200 and kernel_of(again.text) not in (gone, stays, unseen), "a freed place can be used"
+        unseen = kernel_of(again.text)
+        vanishing.vanish()
+        ends(server, unseen, "a request without a browser")
+        ends(server, gone, "a browser that is gone")
+        assert shown.result() == ["42", "64"]
+    for kernel in (stays, working):
+        assert get(f"{server.url}/api/kernels/{kernel}", server.token).status == 200
+    for browser in (vanishing, answering, waiting):
+        browser.leave()
 
 
 def ends(server: Server, kernel: str, whose: str) -> None:
@@ -224,10 +230,8 @@ def ends(server: Server, kernel: str, whose: str) -> None:
         time.sleep(0.2)
 
 
-def slow_cells(server: Server) -> list[str]:
+def slow_cells(server: Server, kernel: str) -> list[str]:
     """What the cells of the slow page print, to a browser that answers pings all the time."""
-    kernel = kernel_of(get(f"{server.url}/voila/render/slow.ipynb", server.token).text)
-    browser = Browser(server, kernel)
     cells = connected(server, f"voila/execution/{kernel}")
     cells.send(json.dumps({"action": "execute", "payload": {"kernel_id": kernel}}))
     shown: list[str] = []
@@ -236,7 +240,6 @@ def slow_cells(server: Server) -> list[str]:
         if told["action"] != "initialized":
             shown += [output["text"].strip() for output in told["payload"]["output_cell"]["outputs"]]
     cells.close()
-    browser.leave()
     return shown
 
 
