@@ -367,7 +367,10 @@ CASES = (
     Case("Hops round", {64: None, 512: 0.4, 1504: 0.7}, hops_round(), repeats=3),
     Case("Hops round, Pyomo model", {64: None, 512: 1.0, 1504: 5.0}, hops_model("aggregated"), repeats=2),
     Case(
-        "Hops round by length of the queue, 512 GPUs", {100: 1.0, 250: 1.0, 500: 1.0, 1000: 1.0, 2000: 1.0}, hops_queue
+        "Hops round by length of the queue, 512 GPUs",
+        {100: 1.0, 250: 1.0, 500: 1.0, 1000: 1.0, 2000: 1.0},
+        hops_queue,
+        repeats=2,
     ),
     Case("Hops round, lambda infinite", {64: None, 512: 1.0}, hops_round(float("inf")), repeats=1),
     Case("Hops round, printed model built", {64: None, 512: None}, hops_model("printed"), repeats=1, warm=0),
@@ -377,7 +380,7 @@ CASES = (
     Case("long run, 960 GPUs, chronus", {5000: 120.0}, chronus_run, repeats=1, warm=0),
     Case("Chronus over Philly's MIX2 trace", {30_746: 150.0}, chronus_mix2, repeats=1, warm=0, needs=(MIX2_TRACE,)),
     Case("Sia round, 512 GPUs", {100: 1.0, 500: None}, sia_round, repeats=3),
-    Case("replay, 108 GPUs, LAS", {100: None, 200: None, 400: 3.0}, replay, repeats=3, warm=0),
+    Case("replay, 108 GPUs, LAS", {100: None, 400: 3.0}, replay, repeats=2, warm=0),
     Case(
         "replay of Gavel's own trace, 108 GPUs, LAS",
         {400: 1.0},
@@ -403,6 +406,7 @@ CASES = (
         repeats=1,
         warm=0,
         elsewhere=True,
+        if_named=True,
     ),
     Case("long run, 512 GPUs, fifo", {25_000: None, 100_000: 6.0}, long_run("fifo"), repeats=1, warm=0),
     Case("long run, 512 GPUs, las", {25_000: None, 100_000: 6.0}, long_run("las"), repeats=1, warm=0),
