@@ -2,8 +2,8 @@
 
 `python -m benchmarks --only WORD...` runs the benchmarks whose name contains every WORD, also those that are left out
 without one, `--json` prints the rows as JSON. Beside each row stands the CPU time of a lean FIFO loop in the same
-process, which the machine's speed slows as much, and where there is one the figure of a peer, a constant whose origin is
-told below. Exit code 1 if a budget is missed, 2 if no benchmark has such a name.
+process, which the machine's speed slows as much, and where there is one the figure of a peer, a constant whose origin
+is told below. Exit code 1 if a budget is missed, 2 if no benchmark has such a name.
 """
 
 from __future__ import annotations
