@@ -12,8 +12,8 @@ import pytest
 import workbench
 from tests.baselines.slurm.as_recorded import faults
 from tests.scenario.traces.slurm_dumps import NODES, Ran, dump, limited, when
-from tests.scenario.traces.slurm_month import demand, schedule, written
-from workbench.analysis.calibration import usual_phases
+from tests.scenario.traces.slurm_month import Rules, demand, schedule, written
+from workbench.analysis.calibration import _fit, usual_phases
 from workbench.base.errors import InputError
 from workbench.cli import main
 from workbench.scenario.scenario import Scenario
@@ -67,8 +67,25 @@ def test_the_noise_floor_stands_beside_an_error(tmp_path: Path) -> None:
     waits = found.waits.assign(**{"run 1": 1000.0, "run 2": 1300.0})
     far = replace(found, waits=waits, held_back=replace(found.held_back, median_error=0.5))
     assert far.apart == pytest.approx(0.24)
-    assert far.reasons[0].endswith("50 %, above 30 % (24 % between two runs of ours that differ in their phase alone)")
+    assert far.reasons[0].endswith(
+        "points), above 30 % (24 % between two runs of ours that differ in their phase alone)"
+    )
     assert [usual_phases(count) for count in (4000, 4001, 15_000, 15_001)] == [8, 4, 4, 1]
+
+
+def test_a_run_far_off_moves_an_error_little_however_many_runs(tmp_path: Path) -> None:
+    """One run in eight makes all wait a day longer: of all waits together the median is a neighbour of the log's, where
+    a mean of medians is 3 h beyond; and the standard error falls with more runs."""
+    waits = workbench.calibrate(log(tmp_path, known=True), phases=1).waits
+    errors = []
+    for count in (8, 32):
+        runs = {f"run {i}": waits["recorded_s"] + 86400.0 * (i % 8 == 0) for i in range(count)}
+        errors.append(_fit(waits.assign(**runs), [*runs], 60.0))
+    assert errors[0].median_error == pytest.approx(errors[1].median_error) and 0 < errors[0].median_error < 0.3
+    assert errors[0].standard_error > 1.5 * errors[1].standard_error > 0
+    found = workbench.calibrate(log(tmp_path, known=True), phases=2)
+    far = replace(found, waits=waits.assign(**runs), runs=tuple(runs)).by("partition")
+    assert (far["simulated_median_s"] < 2 * far["recorded_median_s"]).all()
 
 
 def test_a_log_whose_limits_are_hidden_is_indicative(tmp_path: Path) -> None:
@@ -110,11 +127,11 @@ def test_four_days_of_a_site_with_its_limits_known_and_hidden(tmp_path: Path) ->
     """700 jobs in four partitions under EASY backfill of the tests' own; of account lang most are over its limit. An
     account whose limit is hidden, GrpTRES or its users' MaxJobs, has more GPUs, or a user more jobs, at once than ever
     in the log; with all limits known that lasts for nobody."""
-    most_jobs = {"robo": 4}
-    jobs = schedule(demand(700, 4, 30, 0.9, 3), 30, most_jobs)
+    rules = Rules(most_jobs={"robo": 4})
+    jobs = schedule(demand(700, 4, 30, 0.9, 3), 30, rules)
     verdicts = {}
     for hidden, beyond in {"": "", "lang": "account lang", "bio": "account bio", "robo": "user robo4"}.items():
-        files = written(tmp_path, jobs, 30, frozenset({hidden}), most_jobs)
+        files = written(tmp_path, jobs, 30, frozenset({hidden}), rules)
         scenario = convert("sacct", files.pop("log")[0], **files)[0]
         found = workbench.calibrate(scenario, phases=1 if hidden else None)
         verdicts[hidden] = found.verdict
@@ -128,6 +145,20 @@ def test_four_days_of_a_site_with_its_limits_known_and_hidden(tmp_path: Path) ->
             quantiles = found.quantiles()
             assert len(quantiles) == 4 * 6 and (quantiles.groupby("partition")["recorded_s"].diff().dropna() >= 0).all()
     assert list(verdicts.values()) == ["calibrated", *["indicative"] * 3]
+
+
+def test_a_hidden_limit_of_accounts_together_is_named(tmp_path: Path) -> None:
+    """chem, phys and vision share a GrpTRES of the account above them, science, which the files tell, or do not."""
+    rules = Rules(together={"science": ("chem", "phys", "vision")})
+    jobs = schedule(demand(700, 4, 30, 0.9, 3), 30, rules)
+    for hidden in ("", "science"):
+        files = written(tmp_path, jobs, 30, frozenset({hidden}), rules)
+        found = workbench.calibrate(convert("sacct", files.pop("log")[0], **files)[0], phases=2)
+        said = [why for why in found.reasons if "at once, in the log never more than" in why]
+        assert [why.partition(" has up to ")[0] for why in said] == (["account science"] if hidden else []), (
+            found.reasons
+        )
+        assert found.verdict == ("indicative" if hidden else "calibrated"), found.reasons
 
 
 @pytest.mark.parametrize(("jobs", "days", "nodes", "load"), [(300, 3, 20, 0.9), (400, 4, 20, 1.0), (300, 4, 12, 0.8)])

@@ -99,6 +99,23 @@ def test_nothing_happens_until_next_s_unless_something_changes() -> None:
     assert row(run, "j0").finish_s == 3000 and run.end_s == 3000
 
 
+def test_what_comes_and_ends_before_quiet_s_is_told_then() -> None:
+    """j1 ends at 20, j2 comes at 30: both told at 50; what comes and ends after that at once."""
+    lasts = [{"steps": 100.0}, {"steps": 20.0}, {"steps": 5.0, "arrival_s": 30.0}, {"steps": 5.0, "arrival_s": 70.0}]
+    told = []
+
+    def answer(snapshot: Snapshot) -> Decision:
+        told.append((snapshot.now_s, snapshot.finished))
+        free = [name for name in snapshot.jobs.names if name not in snapshot.leases]
+        assign = tuple(Assignment(name, A if name == "j0" else B, math.inf) for name in free)
+        return Decision(assign=assign, quiet_s=50.0)
+
+    scheduler = Scripted(answer, None, {"arrival", "completion"})
+    run = simulate(two_nodes(lasts), scheduler)
+    assert told == [(0, {}), (50, {"j1": 20}), (55, {"j2": 55}), (70, {}), (75, {"j3": 75})]
+    assert run.jobs["finish_s"].tolist() == [100, 20, 55, 75]
+
+
 def test_next_s_between_rounds_is_a_timer() -> None:
     scheduler = Scripted(lambda s: Decision(assign=give("j0", A).assign if s.now_s == 0 else (), next_s=s.now_s + 25.0))
     simulate(two_nodes([{"steps": 100.0}]), scheduler)

@@ -107,6 +107,7 @@ BAD: dict[str, tuple[Decision, str, str]] = {
     "refused and assigned": (both(Assignment("j2", A, 120.0), verdicts={"j2": "refused"}), "j2", "refused"),
     "asks in the past": (Decision(next_s=60.0), "", "after now"),
     "asks at no time": (Decision(next_s=float("nan")), "", "after now"),
+    "is quiet until no time": (Decision(quiet_s=float("nan")), "", "a time"),
     "unit of one": (one(("j2",), A), "", "a pair"),
     "unit of three": (one(("j0", "j1", "j2"), A), "", "a pair"),
     "unit is a number": (one(3, A), "", "a pair"),
@@ -207,6 +208,7 @@ ODD: dict[str, tuple[Any, str]] = {
     "preempt is a job": ((Decision(preempt="j0"), None), "a set of units"),  # type: ignore[arg-type]
     "preempt of a number": ((Decision(preempt=frozenset({3})), None), "a pair"),  # type: ignore[arg-type]
     "next_s is text": ((Decision(next_s="x"), None), "a time after now"),  # type: ignore[arg-type]
+    "quiet_s is text": ((Decision(quiet_s="x"), None), "a time"),  # type: ignore[arg-type]
     "verdicts is a list": ((Decision(verdicts=["j0"]), None), "{job: verdict}"),  # type: ignore[arg-type]
     "a verdict is a list": ((Decision(verdicts={"j0": []}), None), "guaranteed"),  # type: ignore[dict-item]
     "why is text": ((Decision(why={"j0": "so"}), None), "a Reason"),  # type: ignore[dict-item]

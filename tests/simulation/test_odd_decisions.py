@@ -92,7 +92,9 @@ def keyed(value: Any, build: Callable[[dict[Any, Any]], Decision], item: Any) ->
 FIELDS: dict[str, Callable[[Any], Decision]] = {
     **{
         name: lambda v, name=name: of(**{name: v})
-        for name in ("assign", "preempt", "switching", "verdicts", "shares", "signals", "solved", "why", "next_s")
+        for name in (
+            *("assign", "preempt", "switching", "verdicts", "shares", "signals", "solved", "why", "next_s", "quiet_s"),
+        )
     },
     "an assignment": lambda v: of(assign=(v,)),
     **{

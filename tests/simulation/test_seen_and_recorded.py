@@ -60,7 +60,7 @@ def test_finished_jobs_are_told_once() -> None:
         return give("j0", A) if snapshot.now_s == 0 else give("j1", A) if snapshot.now_s == 60 else EMPTY
 
     simulate(two_nodes([{"steps": 10.0}, {"steps": 100.0}]), Scripted(answer))
-    assert told == [(), ("j0",), ()]
+    assert told == [{}, {"j0": 10}, {}]
 
 
 def test_observations_are_what_was_measured_since_the_last_call() -> None:

@@ -2,20 +2,24 @@
 
 Waits are start minus eligible; from submission to eligible (holds, begin times, dependencies) is told apart. What the
 configuration says is taken and not fitted. What it does not say is one number, when within their intervals Slurm's
-clocks run (backfill, priorities): the verdict averages over it, and beside it stands what is won by fitting it on the
-parts before (`Calibration.fitted`).
+clocks run (backfill, priorities): the verdict is of the waits of runs in several phases, all together, and beside it
+stands what is won by fitting the phase on the parts before (`Calibration.fitted`). Together, as medians are of two
+minds where half of the jobs start at once: a mean of the runs' medians moved with the number of phases (ours).
 
 Judged on rolling origins: the jobs by eligible time, the first and last twentieth left out, in five equal parts; each
 of the last four is held against what was simulated, and against three rivals, of which two know the parts before it:
-the median wait of the day before by partition and size, the mean wait; and plain first come, first served.
+the median wait of the day before by partition and size, the mean wait; and plain first come, first served. Medians
+are of a partition's jobs in all of the four: in one of them they are noise on a site of a thousand jobs (ours).
 
 Only an answer that is nearer than each rival is called calibrated: held-back error of partition medians at most 30 %,
 rank correlation over users' mean waits at least .6, no rival that is as good in both, and (ours) no account with many
 jobs whose mean wait is off by more than a factor of 2, and no account or QOS with many that, itself or by one of its
 users, for a twentieth of the time has more GPUs or jobs at once than it ever had in the log. Those are what limits
-count (GrpTRES, GrpJobs, MaxTRESPU, MaxJobs ...): where one binds, the log never goes beyond it, and a run that does not
-know it stays beyond for as long as there are jobs; where none does, a run is beyond the log's peak as shortly as peaks
-last. A limit that hardly binds cannot be seen so, nor one that accounts of a tree share.
+count (GrpTRES, GrpJobs, MaxTRESPU, MaxJobs ...): where one binds, the log never goes beyond it, and a run that does
+not know it stays beyond for as long as there are jobs; where none does, a run is beyond the log's peak as shortly as
+peaks last. A fiftieth of the time is enough where the log was near its peak for long, and three times as long as the
+run near its own: at a ceiling (ours). Accounts of a tree that share one are looked at together, where a file tells
+the tree. A limit that hardly binds cannot be seen so.
 
 A change of the real cluster inside the log (nodes that came, were down or drained, or reserved, for a time) is an
 experiment that was really made: what it did to the waits in its partitions, against as long a time before, recorded and
@@ -52,11 +56,15 @@ from workbench.session.many_runs import Outcome, RunRequest, check_processes, ru
 from workbench.simulation.run import Run
 
 if TYPE_CHECKING:
+    from pandas.api.typing import SeriesGroupBy
+
     from workbench.analysis.charts import Drawing
 
 FOLDS, LEAST_WAITS = 4, 50
 MOST_ERROR, LEAST_RANK, MOST_FACTOR = 0.3, 0.6, 2.0
 LEAST_OF_GROUP, MOST_BEYOND = 50, 0.05
+NEAR, LEAST_NEAR, LONGER, MOST_BEYOND_CEILING = 0.9, 0.05, 3.0, 0.02
+"""What is near a peak, as a part of it; at a ceiling an account is so long near it in the log, and so much longer."""
 LEAST_JOBS = 5
 """Of a partition or user in a part that is held back; fewer say nothing of its median or mean."""
 MOST_REFUSED = 0.5
@@ -67,10 +75,12 @@ PHASES = {4000: 8, 15_000: 4}
 SAME_S = 3600.0
 """Nodes that go within this time of each other, and come back so, are one change."""
 MOST_EXPERIMENTS, MOST_POINTS = 5, 1500
+DRAWS = 100
+"""Of the runs, for a standard error."""
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 NOTE = "Calibration: "
 TITLE = {"yesterday": "yesterday's median", "fifo": "first come, first served", "mean": "recorded mean"}
-PEAKS = ["group", "user", "what", "recorded", "simulated", "beyond"]
+PEAKS = ["group", "user", "what", "recorded", "simulated", "beyond", "near", "simulated_near"]
 HELD = {"account": "account", "qos": "QOS"}
 """By what limits hold jobs, and their users' in it: attributes of jobs, and the words for them."""
 GROUPS = ("partition", "account", "user", "size", "hour")
@@ -80,13 +90,15 @@ Verdict = Literal["calibrated", "indicative"]
 
 @dataclass(frozen=True)
 class CalibrationFit:
-    """How near waits are on the parts held back: median over parts and partitions of |median / recorded median -
+    """How near waits are on the parts held back: median over partitions of |median of all runs / recorded median -
     1|, where a difference within `pace_s` is none, and a recorded median counts as at least that; Spearman's
-    correlation of users' mean waits (nan with fewer than three users); |mean wait / recorded mean - 1| over all."""
+    correlation of users' mean waits (nan with fewer than three users); |mean wait / recorded mean - 1| over all; the
+    standard error of the first, by draws of the runs (bootstrap; nan with one)."""
 
     median_error: float
     rank_correlation: float
     mean_error: float
+    standard_error: float
 
     def as_good_as(self, other: CalibrationFit) -> bool:
         """No worse in error and in rank; who has no rank has none to speak of."""
@@ -106,13 +118,14 @@ class FittedPhase(NamedTuple):
 @dataclass(frozen=True)
 class Calibration:
     """waits: a row per job (partition, user, size, hour, part; waits in s: recorded, simulated on average, of each
-    run and rival; submit to eligible); part: 1 to 4 held back, 0 the first, -1 warm-up and tail; runs: the columns
-    of runs that were averaged; pace_s: how often the schedulers look, the slower one; refused: jobs that could
-    never start, left out; beyond: those that ran although a limit of the files does not let them, not held to it;
-    experiments: changes of the real cluster inside the log (`experiments_of`); peaks: of accounts and QOS, and
-    their users, with many jobs the most GPUs and jobs at once, recorded and simulated, and for which part of the time
-    it is more than recorded; phases: of Slurm's clocks, of each run (`phase_s`); nodes: by which rule they were chosen
-    in the log (empty: Slurm's), and the part of starts in which it and Slurm's were right."""
+    run and rival; submit to eligible); part: 1 to 4 held back, 0 the first, -1 warm-up and tail; runs: the columns of
+    runs that were averaged; pace_s: how often the schedulers look, the slower one; refused: jobs that could never
+    start, left out; beyond: those that ran although a limit of the files does not let them, not held to it;
+    experiments: changes of the real cluster inside the log (`experiments_of`); peaks: of accounts and QOS, and their
+    users, with many jobs the most GPUs and jobs at once, recorded and simulated, for which part of the time it is
+    more than recorded, and for which it is near the most, recorded and simulated; phases: of Slurm's clocks, of each
+    run (`phase_s`); nodes: by which rule they were chosen in the log (empty: Slurm's), and the part of starts in
+    which it and Slurm's were right."""
 
     scheduler: str
     waits: pd.DataFrame
@@ -145,14 +158,17 @@ class Calibration:
         if not fit.median_error <= MOST_ERROR:
             noise = f" ({_percent(self.apart)} between two runs of ours that differ in their phase alone)"
             found.append(
-                f"the held-back error of partition medians is {_percent(fit.median_error)}, above 30 %"
+                f"the held-back error of partition medians is {_error(fit)}, above 30 %"
                 f"{noise if math.isfinite(self.apart) else ''}"
             )
         if not fit.rank_correlation >= LEAST_RANK:
             found.append(f"the rank correlation over users is {_number(fit.rank_correlation)}, below .6")
         for account, real, said in self._far_accounts():
             found.append(f"the mean wait of account {account} is {_time(said)}, recorded {_time(real)}")
-        most = self.peaks[self.peaks["beyond"] > MOST_BEYOND].sort_values("beyond", ascending=False, kind="stable")
+        peaks = self.peaks
+        ceiling = (peaks["near"] > LEAST_NEAR) & (peaks["near"] > LONGER * peaks["simulated_near"])
+        ceiling &= (peaks["user"] == "") & (peaks["beyond"] > MOST_BEYOND_CEILING)
+        most = peaks[ceiling | (peaks["beyond"] > MOST_BEYOND)].sort_values("beyond", ascending=False, kind="stable")
         most = most.drop_duplicates("group")  # who is beyond for longest, first, and nobody twice
         for peak in most[(most["user"] == "") | ~most["user"].duplicated()].to_dict("records"):
             who = f"user {peak['user']} in {peak['group']}" if peak["user"] else peak["group"]
@@ -194,28 +210,34 @@ class Calibration:
         mean, real = (_time(self.waits[name].mean()) for name in ("simulated_s", "recorded_s"))
         return (
             f"{NOTE}{self.verdict}{why}; under {self.scheduler} the mean wait is {mean}, recorded {real}; held back: "
-            f"error of partition medians {_percent(fit.median_error)}, rank correlation over users "
+            f"error of partition medians {_error(fit)}, rank correlation over users "
             f"{_number(fit.rank_correlation)}{out}."
         )
 
     def by(self, group: str) -> pd.DataFrame:
         """Per partition, account, user, size (GPUs) or hour of the day: jobs, quantiles and means of waits, of
-        several runs the mean of each."""
+        several runs those of all together."""
         if group not in GROUPS:
             raise InputError("group", group, f"one of {', '.join(GROUPS)}")
-        found = self.waits.groupby(group, sort=True)
-        table = pd.DataFrame({"jobs": found.size()})
-        for name, columns in (("recorded", ["recorded_s"]), ("simulated", [*self.runs])):
-            waits = found[columns]
-            table[f"{name}_median_s"], table[f"{name}_mean_s"] = waits.median().mean(axis=1), waits.mean().mean(axis=1)
-            table[f"{name}_p95_s"] = waits.quantile(0.95).mean(axis=1)
+        table = pd.DataFrame({"jobs": self.waits.groupby(group, sort=True).size()})
+        for name, waits in self._waits(group).items():
+            table[f"{name}_median_s"], table[f"{name}_mean_s"] = waits.median(), waits.mean()
+            table[f"{name}_p95_s"] = waits.quantile(0.95)
         return table.reset_index()
 
+    def _waits(self, group: str) -> dict[str, SeriesGroupBy[float, Any]]:
+        """By group the recorded waits, and those of all runs."""
+        columns = {"recorded": ["recorded_s"], "simulated": [*self.runs]}
+        of_all = {
+            name: pd.concat([self.waits[[group]].assign(wait_s=self.waits[each]) for each in those])
+            for name, those in columns.items()
+        }
+        return {name: rows.groupby(group, sort=True)["wait_s"] for name, rows in of_all.items()}
+
     def quantiles(self) -> pd.DataFrame:
-        """Per partition and quantile: recorded_s, and simulated_s, of several runs the mean."""
-        found = self.waits.groupby("partition")
-        columns = {"recorded_s": ["recorded_s"], "simulated_s": [*self.runs]}
-        parts = {name: found[of].quantile(np.array(QUANTILES)).mean(axis=1) for name, of in columns.items()}
+        """Per partition and quantile: recorded_s, and simulated_s, of several runs those of all together."""
+        found = self._waits("partition")
+        parts = {f"{name}_s": waits.quantile(np.array(QUANTILES)) for name, waits in found.items()}
         return pd.DataFrame(parts).rename_axis(["partition", "quantile"]).reset_index()
 
     def unexplained(self, most: int = 10) -> pd.DataFrame:
@@ -369,7 +391,7 @@ def calibrate(
         experiments_of(scenario, table),
         Ledger.of_site(site).beyond,
     )
-    peaks = _peaks(scenario, [run.jobs for run in made[:-1] if isinstance(run, Run)])
+    peaks = _peaks(scenario, site, [run.jobs for run in made[:-1] if isinstance(run, Run)])
     found = scheduler, table, tuple(waits), pace_s, fit, rivals, refused, beyond, experiments, peaks
     nodes = rule, right.get(rule, 0.0), right.get("", 0.0)
     return Calibration(*found, tuple(each["phase_s"] for each in knobs if each), nodes)
@@ -390,7 +412,7 @@ def _with_rule(scenario: Scenario, rule: str) -> Scenario:
     return Scenario.from_dict({**data, "entities": entities})
 
 
-def _peaks(scenario: Scenario, runs: list[pd.DataFrame]) -> pd.DataFrame:
+def _peaks(scenario: Scenario, site: SlurmSite, runs: list[pd.DataFrame]) -> pd.DataFrame:
     """`Calibration.peaks`; runs: the tables `jobs` of some."""
     jobs = [job for job in scenario.jobs if job.model != f"recorded on {CPU}"]
     kept = [job for job in jobs if {"start_s", "end_s"} <= {*job.attributes}]
@@ -399,6 +421,9 @@ def _peaks(scenario: Scenario, runs: list[pd.DataFrame]) -> pd.DataFrame:
         for name in [f"{word} {job.attributes[key]}" for key, word in HELD.items() if key in job.attributes]:
             for user in {"", job.user or ""}:
                 groups.setdefault((name, user), []).append(i)
+        for name in site.above.get(site.asks[job.name].account, ())[1:]:
+            if name != "root":
+                groups.setdefault((f"account {name}", ""), []).append(i)
     amounts = {"GPUs": np.array([float(job.gpus) for job in kept]), "jobs": np.ones(len(kept))}
     recorded = np.array([(job.attributes["start_s"], job.attributes["end_s"]) for job in kept], float).reshape(-1, 2)
     names = [job.name for job in kept]
@@ -406,10 +431,11 @@ def _peaks(scenario: Scenario, runs: list[pd.DataFrame]) -> pd.DataFrame:
     rows = []
     for group, its in sorted(groups.items()):
         for what, amount in amounts.items() if len(its) >= LEAST_OF_GROUP else ():
-            most = _at_once(recorded[its], amount[its])[1].max(initial=0)
-            found = [_at_once(run[its], amount[its]) for run in simulated]
-            beyond = [float(span_s[held > most].sum() / max(span_s.sum(), 1.0)) for span_s, held in found]
-            rows.append((*group, what, most, max(held.max(initial=0) for _, held in found), np.mean(beyond)))
+            log, *found = (_at_once(times_s[its], amount[its]) for times_s in (recorded, *simulated))
+            most, *peaks = (held.max(initial=0) for _, held in (log, *found))
+            beyond = np.mean([_part(run, most) for run in found])
+            near = np.mean([_part(run, NEAR * peak) for run, peak in zip(found, peaks, strict=True)])
+            rows.append((*group, what, most, max(peaks), beyond, _part(log, NEAR * most), near))
     return pd.DataFrame(rows, columns=PEAKS)
 
 
@@ -421,6 +447,12 @@ def _at_once(times_s: FloatArray, amount: FloatArray) -> tuple[FloatArray, Float
     at_s, place = np.unique(times_s[ran], return_inverse=True)
     held: FloatArray = np.bincount(place.ravel(), changes.ravel(), len(at_s)).cumsum().astype(float)
     return np.diff(at_s), held[:-1]
+
+
+def _part(at_once: tuple[FloatArray, FloatArray], most: float) -> float:
+    """For which part of the time more than so much is held."""
+    span_s, held = at_once
+    return float(span_s[held > most].sum() / max(span_s.sum(), 1.0))
 
 
 def _recorded(scenario: Scenario) -> pd.DataFrame:
@@ -546,13 +578,14 @@ def _with_rivals(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _fit(table: pd.DataFrame, columns: list[str], pace_s: float) -> CalibrationFit:
-    """How near the mean of some columns' figures is to that of the recorded waits, on the parts held back."""
+    """How near some columns' waits are to the recorded ones, on the parts held back."""
     held = table[table["part"] > 0]
-    errors = []
-    for _, rows in held.groupby(["part", "partition"]):
-        if len(rows) >= LEAST_JOBS:
-            real = rows["recorded_s"].median()
-            errors.append(max(abs(rows[columns].median().mean() - real) - pace_s, 0.0) / max(real, pace_s))
+    groups = [rows for _, rows in held.groupby("partition") if len(rows) >= LEAST_JOBS]
+    cells = [(float(rows["recorded_s"].median()), rows[columns].to_numpy()) for rows in groups]
+    error = _median_error(cells, pace_s)
+    picks = np.random.default_rng(0).integers(len(columns), size=(DRAWS, len(columns))) if len(columns) > 1 else []
+    drawn = [_median_error([(real, runs[:, pick]) for real, runs in cells], pace_s) for pick in picks]
+    standard_error = float(np.std(drawn)) if drawn else math.nan
     users = held.groupby("user").filter(lambda rows: len(rows) >= LEAST_JOBS).groupby("user")
     means = pd.DataFrame({"recorded_s": users["recorded_s"].mean(), "found_s": users[columns].mean().mean(axis=1)})
     rank = math.nan
@@ -560,7 +593,13 @@ def _fit(table: pd.DataFrame, columns: list[str], pace_s: float) -> CalibrationF
         rank = float(means["found_s"].rank().corr(means["recorded_s"].rank()))
     real = held["recorded_s"].mean()
     mean_error = abs(held[columns].mean().mean() - real) / max(real, pace_s)
-    return CalibrationFit(float(np.median(errors)) if errors else math.nan, rank, float(mean_error))
+    return CalibrationFit(error, rank, float(mean_error), standard_error)
+
+
+def _median_error(cells: Iterable[tuple[float, FloatArray]], pace_s: float) -> float:
+    """`CalibrationFit.median_error` of recorded medians and simulated waits (jobs x runs)."""
+    errors = [max(abs(float(np.median(waits)) - real) - pace_s, 0.0) / max(real, pace_s) for real, waits in cells]
+    return float(np.median(errors)) if errors else math.nan
 
 
 def _plain(values: Iterable[Any]) -> list[Any]:
@@ -574,6 +613,11 @@ def _time(seconds: float) -> str:
 
 def _percent(value: float) -> str:
     return f"{100 * value:.0f} %" if math.isfinite(value) else "unknown"
+
+
+def _error(fit: CalibrationFit) -> str:
+    known = math.isfinite(fit.standard_error)
+    return _percent(fit.median_error) + (f" (standard error {100 * fit.standard_error:.0f} points)" if known else "")
 
 
 def _number(value: float) -> str:

@@ -192,8 +192,11 @@ class Slurm(Scheduler):
         if why:
             memory.last_reasons = {**before, **why}
         next_s = _next(memory, now) if waits else None
+        quiet_s = _quiet(memory)
         refused: dict[str, Verdict] = dict.fromkeys(never, "refused")
-        return Decision(tuple(assign), verdicts=refused, signals=signals, why={**why, **never}, next_s=next_s), memory
+        return Decision(
+            tuple(assign), verdicts=refused, signals=signals, why={**why, **never}, next_s=next_s, quiet_s=quiet_s
+        ), memory
 
     @staticmethod
     def _planned(memory: SlurmMemory, now: float, due: Mapping[str, bool]) -> PassOutcome:
@@ -277,6 +280,15 @@ def _next(memory: SlurmMemory, now: float) -> float | None:
     return min((at_s for at_s in times if at_s > now), default=None)
 
 
+def _quiet(memory: SlurmMemory) -> float:
+    """Before when no pass is made whatever comes or ends, nor anything else that depends on it."""
+    settings, site = memory.site.settings, memory.site
+    times = [memory.main_s + settings["batch_sched_delay"], memory.full_s + settings["sched_interval"]]
+    times += [memory.backfill_s + settings["bf_interval"]] if site.backfills else []
+    edges = [at_s for each in site.reservations for at_s in each.edges_s if at_s > memory.last_s]
+    return min([*times, *edges, memory.calculate_s])
+
+
 def _count(snapshot: Snapshot, memory: SlurmMemory, phase_s: float) -> bool:
     """Count what ran since; at each PriorityCalcPeriod usage and shares anew (then True): news, as is a reservation."""
     now, site, ran = snapshot.now_s, memory.site, memory.ran
@@ -291,7 +303,9 @@ def _count(snapshot: Snapshot, memory: SlurmMemory, phase_s: float) -> bool:
     if ended:
         ran = dict(ran)
         for each in ended:
-            ran[each.ask.name] = ran.get(each.ask.name, 0.0) + now - max(each.since_s, memory.calculated_s)
+            name = each.ask.name
+            ended_s = snapshot.finished.get(name, now)
+            ran[name] = ran.get(name, 0.0) + ended_s - max(each.since_s, memory.calculated_s)
     if began or ended:
         _change(memory, began, ended)
     memory.ran, memory.last_s = ran, now

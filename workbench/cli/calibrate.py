@@ -59,7 +59,7 @@ def _text(found: Calibration, scenario: Scenario) -> str:
 
     lines = [found.note(), ""]
     count = len(found.runs)
-    runs = "one run" if count == 1 else f"the mean of {count} runs, Slurm's clocks elsewhere in each"
+    runs = "one run" if count == 1 else f"{count} runs together, Slurm's clocks elsewhere in each"
     held = format_duration(found.waits["held_s"].mean(), parts=2)
     lines += [f"Waits from eligible to start; simulated: {runs}. From submission to eligible: {held} on average."]
     for group in GROUPS:

@@ -179,7 +179,8 @@ class Decision:
     assign: new, renewed and moved assignments; units not named keep the leases they have, and lose those that end now.
     preempt: leases to end at once. sequences: tasks per slot (Hare), switching: what they cost (None:
     nothing). verdicts: admission. shares, signals (`{signal: {job: value}}`), solved (how it was computed; a
-    formulation's Result is one) and why are recorded, not executed. next_s: ask again at this time at the latest.
+    formulation's Result is one) and why are recorded, not executed. next_s: ask again at this time at the latest;
+    quiet_s: arrivals and completions before this time are told then, together.
     Raises InputError where assign is no tuple; all else is checked when it is answered (`InvalidDecision`).
     """
 
@@ -193,6 +194,7 @@ class Decision:
     solved: SolveReport | None = None
     why: Mapping[str, Reason] = field(default_factory=dict)
     next_s: float | None = None
+    quiet_s: float = -math.inf
 
     def __post_init__(self) -> None:
         if type(self.assign) is not tuple:

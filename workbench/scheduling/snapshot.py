@@ -293,7 +293,7 @@ class Snapshot(Lazy):
 
     types: accelerator types of the cluster; nodes: with the GPUs that are free once the leases that end now are gone;
     jobs: arrived and unfinished; leases: assignments in force beyond now; ended: assignments that end now (what a
-    renewal would repeat); finished: jobs completed since the last call; belief: speeds as believed; future: the jobs
+    renewal would repeat); finished: when jobs completed since the last call; belief: speeds as believed; future: jobs
     still to arrive, only for formulations marked offline; tasks: what runs in sequences; entities: the groups of
     users that jobs name; models: facts of models; synchronisation_s: measured seconds of one synchronisation by (model,
     type, GPUs). In `cluster`, all nodes have speed 1.
@@ -307,7 +307,7 @@ class Snapshot(Lazy):
     jobs: JobView
     leases: Mapping[Unit, Assignment]
     ended: Mapping[Unit, Assignment]
-    finished: tuple[str, ...]
+    finished: Mapping[str, float]
     belief: Belief
     future: tuple[Job, ...] = ()
 

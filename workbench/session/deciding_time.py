@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -56,7 +56,7 @@ class Remembered:
     round_s: float | None
     pending: Pending | None = None
     missed: frozenset[Cause] = frozenset()
-    finished: tuple[str, ...] = ()
+    finished: Mapping[str, float] = field(default_factory=dict)
     observations: tuple[Observation, ...] = ()
 
 
@@ -94,7 +94,7 @@ class Charged:
         later = replace(
             memory,
             missed=memory.missed | ({snapshot.cause} & set(CHANGES)),
-            finished=(*memory.finished, *snapshot.finished),
+            finished={**memory.finished, **snapshot.finished},
             observations=(*memory.observations, *snapshot.observations),
         )
         if snapshot.now_s < pending.due_s and not is_tie(snapshot.now_s, pending.due_s):
@@ -116,7 +116,7 @@ class Charged:
             snapshot = replace(
                 snapshot,
                 cause=first if snapshot.cause == "timer" else snapshot.cause,
-                finished=(*memory.finished, *snapshot.finished),
+                finished={**memory.finished, **snapshot.finished},
                 observe=lambda: seen,
             )
         snapshot.keep()  # reasons and signals may be worked out when the decision is carried out

@@ -72,7 +72,7 @@ def flow(scenario: Scenario, policy: DividingPolicy, knobs: Mapping[str, Any], b
     now_s = 0.0
     cause: Cause = "arrival"
     recorded: list[ShareRows] = []
-    finished: list[str] = []
+    finished: dict[str, float] = {}
     while book.unfinished:
         if not book.present:
             now_s = book.next_arrival_s
@@ -80,7 +80,7 @@ def flow(scenario: Scenario, policy: DividingPolicy, knobs: Mapping[str, Any], b
         book.admit(now_s)
         snapshot = _look(scenario, book, nodes, belief, now_s, cause, finished)
         divided = policy(snapshot, shown, memory)
-        memory, finished = divided.memory, []
+        memory, finished = divided.memory, {}
         rate, held = _rates(scenario, divided.shares, snapshot, truth)
         recorded.append(ShareRows.of(divided.shares, len(recorded), now_s))
         ranks = book.active()
@@ -96,13 +96,19 @@ def flow(scenario: Scenario, policy: DividingPolicy, knobs: Mapping[str, Any], b
         _book(book, ranks, rate, held, pause, now_s)
         for rank in ranks[done].tolist():
             book.leave(rank, next_s, finished=True)
-            finished.append(book.jobs[rank].name)
+            finished[book.jobs[rank].name] = next_s
         now_s, cause = next_s, "completion" if done.any() else "arrival"
     return Fluid(scenario, book.table(), share_table(recorded), now_s)
 
 
 def _look(
-    scenario: Scenario, book: JobBook, nodes: Nodes, belief: Belief, now_s: float, cause: Cause, finished: list[str]
+    scenario: Scenario,
+    book: JobBook,
+    nodes: Nodes,
+    belief: Belief,
+    now_s: float,
+    cause: Cause,
+    finished: Mapping[str, float],
 ) -> Snapshot:
     ranks = book.active()
     return Snapshot(
@@ -114,7 +120,7 @@ def _look(
         jobs=JobView.later(lambda name: book.left[ranks] if name == "steps_left" else book.column(name, now_s), {}),
         leases={},
         ended={},
-        finished=tuple(finished),
+        finished=finished,
         belief=belief,
         entities=scenario.entities,
     ).keep()

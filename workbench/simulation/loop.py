@@ -217,9 +217,12 @@ class Clock:
             if not book.present:
                 return self._wait_for_arrival(state)
             next_s = min(
-                ask_s,
                 book.next_arrival_s if self._arrivals else math.inf,
                 state.next_completion_s() if self._completions else math.inf,
+            )
+            next_s = min(
+                ask_s,
+                max(next_s, decision.quiet_s),
                 state.leasing.next_end_s if self._lease_ends else math.inf,
                 state.faults.next_s if self._faults else math.inf,
             )

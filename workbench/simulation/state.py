@@ -59,7 +59,7 @@ class State:
             "steps_left": self.steps_left,
         }
         self._happened: set[Cause] = set()
-        self._new_finished: list[str] = []
+        self._new_finished: dict[str, float] = {}
         self._start_running()
 
     def _start_running(self) -> None:
@@ -95,10 +95,10 @@ class State:
             "cause": cause,
             "jobs": JobView.later(read, {}),
             "nodes": NodeView.later(read, {**self._nodes}),
-            "finished": tuple(self._new_finished),
+            "finished": self._new_finished,
             "observe": self._observer(),
         }
-        self._new_finished.clear()
+        self._new_finished = {}
         if self.sequences.used:
             known["tasks"] = self.sequences.view()
         if not self.leasing.ended:
@@ -229,7 +229,7 @@ class State:
         leasing.holder.pop(rank, None)
         leasing.former.pop(name, None)
         self.book.leave(rank, self.now_s, finished=True)
-        self._new_finished.append(name)
+        self._new_finished[name] = self.now_s
         self._happened.add("completion")
         self.recorder.event(self.now_s, "finish", name)
 

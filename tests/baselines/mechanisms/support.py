@@ -92,7 +92,7 @@ def look(
         jobs=view,
         leases={lease.unit: lease for lease in leases},
         ended={lease.unit: lease for lease in ended},
-        finished=(),
+        finished={},
         belief=Oracle(scenario),
         entities=scenario.entities,
     )

@@ -327,8 +327,8 @@ def test_13_the_tres_part_of_a_priority() -> None:
     del record["jobs"][2]["attributes"]["asked"]
     assert standing(read_site(Scenario.from_dict(record)))["q"].tres == pytest.approx(628), "a type it did not ask for"
     run = workbench.simulate(scenario, "slurm")
-    said = run.signals[run.signals["time_s"] == 2].set_index("job")["value"]
-    assert said["p"] - said["q"] == pytest.approx(653)
+    said = run.signals[run.signals["time_s"] == 3].set_index("job")["value"]
+    assert said["p"] - said["q"] == pytest.approx(653), "told at the first pass after they came"
 
 
 def test_features_and_lists_of_nodes_bind() -> None:

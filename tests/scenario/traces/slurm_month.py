@@ -25,9 +25,28 @@ TYPES = {"a100": 0.48, "h100": 0.32, "v100": 0.2}
 ACCOUNTS = {"bio": 10, "chem": 10, "lang": 30, "phys": 15, "robo": 15, "vision": 20}
 USERS = {account: [f"{account}{i}" for i in range(1, 9)] for account in ACCOUNTS}
 CAPPED = {"lang": 1.15, "bio": 1.15}
-"""Accounts with a GrpTRES, as a multiple of what their jobs need on average."""
+"""Accounts with a GrpTRES, as a multiple of what their jobs need on average; who is above others has 1."""
 MOST_OF_USER = 0.08
 LONGEST_S = {"long": 7 * DAY_S}
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What else a site has. every_s: how often its scheduler looks at the queue; most_jobs: by account, how many of a
+    user run at once (MaxJobs); together: the accounts below another, which has a GrpTRES for all of them;
+    last: partitions whose jobs come after those of all others."""
+
+    every_s: int = 60
+    most_jobs: Mapping[str, int] = field(default_factory=dict)
+    together: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    last: tuple[str, ...] = ()
+
+    def above(self, account: str) -> str:
+        """The account above one; empty: the root."""
+        return next((name for name, below in self.together.items() if account in below), "")
+
+
+PLAIN = Rules()
 CONFIG = """\
 ClusterName = month
 AccountingStorageEnforce = associations,limits,qos
@@ -42,7 +61,7 @@ PriorityWeightFairShare = 10000
 PriorityWeightJobSize = 1000
 PriorityWeightPartition = 0
 PriorityWeightQOS = 2000
-SchedulerParameters = batch_sched_delay=60,sched_interval=60,bf_interval=60,bf_window=10080,\
+SchedulerParameters = batch_sched_delay={every_s},sched_interval={every_s},bf_interval={every_s},bf_window=10080,\
 bf_resolution=300,bf_max_job_test=1000,bf_job_part_count_reserve=1
 SchedulerType = sched/backfill
 SelectType = select/cons_tres
@@ -78,13 +97,14 @@ def kind_of(partition: str) -> str:
     return "a100" if partition == "long" else partition
 
 
-def caps(jobs: list[Asked]) -> dict[str, int]:
+def caps(jobs: list[Asked], rules: Rules = PLAIN) -> dict[str, int]:
     """The most GPUs at once of accounts that have a limit."""
-    span_s = max(job.submit_s for job in jobs)
-    need = {name: sum(job.gpus * job.run_s for job in jobs if job.account == name) / span_s for name in CAPPED}
-    return {
-        name: max(int(CAPPED[name] * need[name]), max(j.gpus for j in jobs if j.account == name)) for name in CAPPED
-    }
+    span_s, found = max(job.submit_s for job in jobs), {}
+    for name, below in {**{name: (name,) for name in CAPPED}, **rules.together}.items():
+        its = [job for job in jobs if job.account in below]
+        need = sum(job.gpus * job.run_s for job in its) / span_s
+        found[name] = max([int(CAPPED.get(name, 1.0) * need), *(job.gpus for job in its)])
+    return found
 
 
 def demand(jobs: int, days: int, nodes: int, load: float, seed: int) -> list[Asked]:
@@ -122,13 +142,14 @@ def demand(jobs: int, days: int, nodes: int, load: float, seed: int) -> list[Ask
     return found
 
 
-def schedule(jobs: list[Asked], nodes: int, most_jobs: Mapping[str, int] = {}) -> list[Asked]:
-    """Give each job its start and its nodes. most_jobs: by account, how many of a user run at once (MaxJobs)."""
+def schedule(jobs: list[Asked], nodes: int, rules: Rules = PLAIN) -> list[Asked]:
+    """Give each job its start and its nodes."""
     inside = nodes_of(nodes)
     free = {host: 8 for hosts in inside.values() for host in hosts}
     all_gpus, half_life = 8 * len(free), 7 * DAY_S
-    most = caps(jobs)
-    of_user, mine = int(MOST_OF_USER * all_gpus), dict.fromkeys(ACCOUNTS, 0)
+    most, every_s = caps(jobs, rules), rules.every_s
+    above = {account: rules.above(account) for account in ACCOUNTS}
+    of_user, mine = int(MOST_OF_USER * all_gpus), dict.fromkeys([*ACCOUNTS, *above.values()], 0)
     users: dict[tuple[str, str], int] = {}
     running = Counter[str]()
     usage, counted_s = dict.fromkeys([user for names in USERS.values() for user in names], 0.0), 0
@@ -138,13 +159,14 @@ def schedule(jobs: list[Asked], nodes: int, most_jobs: Mapping[str, int] = {}) -
     while coming < len(jobs) or queue:
         times = [jobs[coming].submit_s] if coming < len(jobs) else []
         times += [ends[0][0]] if ends else []
-        at = max(at + 60, math.ceil(min(times) / 60) * 60)
+        at = max(at + every_s, math.ceil(min(times) / every_s) * every_s)
         while ends and ends[0][0] <= at:
             _, _, job = heapq.heappop(ends)
             usage[job.user] += job.gpus * (job.start_s + job.run_s - max(counted_s, job.start_s))
             for host in job.hosts:
                 free[host] += job.gpus // len(job.hosts)
-            mine[job.account] -= job.gpus
+            for account in {job.account, above[job.account]}:
+                mine[account] -= job.gpus
             users[job.user, job.qos] -= job.gpus
             running[job.user] -= 1
         while coming < len(jobs) and jobs[coming].submit_s <= at:
@@ -157,11 +179,15 @@ def schedule(jobs: list[Asked], nodes: int, most_jobs: Mapping[str, int] = {}) -
                 usage[job.user] += job.gpus * (at - max(counted_s, job.start_s))
             total, counted_s = sum(usage.values()) or 1.0, at
             its = {account: sum(usage[user] for user in names) for account, names in USERS.items()}
+            for below in rules.together.values():
+                used_s, parts = sum(its[a] for a in below), sum(ACCOUNTS[a] for a in below)
+                its |= {a: its[a] + (used_s - its[a]) * ACCOUNTS[a] / parts for a in below}
             used = {u: usage[u] + (its[a] - usage[u]) / len(USERS[a]) for a in ACCOUNTS for u in USERS[a]}
             fair = {user: 2 ** (-used[user] / total / shares[user]) for user in usage}
         order = sorted(
             queue,
             key=lambda job: (
+                job.partition in rules.last,
                 -int(
                     1000 * min((counted_s - job.submit_s) / (7 * DAY_S), 1)
                     + 10000 * fair[job.user]
@@ -173,11 +199,11 @@ def schedule(jobs: list[Asked], nodes: int, most_jobs: Mapping[str, int] = {}) -
         )
         promised: dict[str, tuple[int, set[str]]] = {}
         for job in order:
-            if mine[job.account] + job.gpus > most.get(job.account, all_gpus):
+            if any(mine[a] + job.gpus > most.get(a, all_gpus) for a in (job.account, above[job.account])):
                 continue
             if job.qos == "normal" and users.get((job.user, job.qos), 0) + job.gpus > of_user:
                 continue
-            if running[job.user] >= most_jobs.get(job.account, len(jobs)):
+            if running[job.user] >= rules.most_jobs.get(job.account, len(jobs)):
                 continue
             each, count = min(job.gpus, 8), max(job.gpus // 8, 1)
             barred = {host for time_s, hosts in promised.values() if at + job.limit_s > time_s for host in hosts}
@@ -186,7 +212,8 @@ def schedule(jobs: list[Asked], nodes: int, most_jobs: Mapping[str, int] = {}) -
                 job.start_s, job.hosts = at, _chosen(fit, count, free)
                 for host in job.hosts:
                     free[host] -= each
-                mine[job.account] += job.gpus
+                for account in {job.account, above[job.account]}:
+                    mine[account] += job.gpus
                 users[job.user, job.qos] = users.get((job.user, job.qos), 0) + job.gpus
                 running[job.user] += 1
                 heapq.heappush(ends, (at + job.run_s, job.number, job))
@@ -247,7 +274,7 @@ def written(
     jobs: list[Asked],
     nodes: int,
     hidden: frozenset[str] = frozenset(),
-    most_jobs: Mapping[str, int] = {},
+    rules: Rules = PLAIN,
 ) -> dict[str, list[Path]]:
     """The files of the site, as `convert` takes them; hidden: accounts whose limits no file tells."""
     inside = nodes_of(nodes)
@@ -263,19 +290,29 @@ def written(
     lines = [f"NodeName={host} Gres=gpu:{kind}:8 CPUs=64 RealMemory=512000" for kind in TYPES for host in inside[kind]]
     for name, hosts in inside.items():
         lines.append(f"PartitionName={name} Nodes={','.join(hosts)} MaxTime={clock(LONGEST_S.get(name, DAY_S))}")
+        lines[-1] += f" PriorityTier={1 if name in rules.last else 5}" if rules.last else ""
     for kind in TYPES:
         racks = [inside[kind][i : i + 20] for i in range(0, len(inside[kind]), 20)]
         lines += [f"SwitchName={kind}-r{i} Level=0 Nodes={','.join(rack)}" for i, rack in enumerate(racks, start=1)]
-    most = caps(jobs)
-    assoc = ["Cluster|Account|User|Share|GrpTRES|MaxJobs", "month|root||1||"]
+    most = {name: cap for name, cap in caps(jobs, rules).items() if name not in hidden}
+    assoc = ["Cluster|Account|User|Share|GrpTRES|MaxJobs|ParentName", "month|root||1|||"]
+    for name, below in rules.together.items():
+        cap, share = f"gres/gpu={most[name]}" if name in most else "", sum(ACCOUNTS[a] for a in below)
+        assoc.append(f"month| {name}||{share}|{cap}||root")
     for account, share in ACCOUNTS.items():
-        cap = f"gres/gpu={most[account]}" if account in most and account not in hidden else ""
-        assoc.append(f"month| {account}||{share}|{cap}|")
-        count = most_jobs.get(account, "") if account not in hidden else ""
-        assoc += [f"month|  {account}|{user}|1||{count}" for user in USERS[account]]
+        cap = f"gres/gpu={most[account]}" if account in most else ""
+        assoc.append(f"month| {account}||{share}|{cap}||{rules.above(account) or 'root'}")
+        count = rules.most_jobs.get(account, "") if account not in hidden else ""
+        assoc += [f"month|  {account}|{user}|1||{count}|" for user in USERS[account]]
     qos = ["Name|Priority|GraceTime|UsageFactor|MaxTRESPU"]
     qos += [f"normal|0|00:00:00|1.000000|gres/gpu={int(MOST_OF_USER * total)}", "high|100|00:00:00|1.000000|"]
-    texts = {"sacct": rows, "nodes": lines, "assoc": assoc, "qos": qos, "config": [CONFIG]}
+    texts = {
+        "sacct": rows,
+        "nodes": lines,
+        "assoc": assoc,
+        "qos": qos,
+        "config": [CONFIG.format(every_s=rules.every_s)],
+    }
     paths = {name: folder / f"{name}.txt" for name in texts}
     for name, text in texts.items():
         paths[name].write_text("\n".join(text) + "\n")
