@@ -331,6 +331,16 @@ def test_13_the_tres_part_of_a_priority() -> None:
     assert said["p"] - said["q"] == pytest.approx(653), "told at the first pass after they came"
 
 
+def test_what_comes_and_ends_between_passes_is_told_at_the_next() -> None:
+    """The main scheduler looks at 0, and not before 3 s: b ends at 1, c and d come at 1.5 and 2; Slurm is asked at 3."""
+    jobs = [job("a", 0, 100, 1, 100), job("b", 0, 1, 7, 100)]
+    jobs += [job("c", 1.5, 50, 7, 100), job("d", 2, 50, 7, 100)]
+    run = workbench.simulate(site_of(*jobs), "slurm")
+    times_s = run.decisions["time_s"]
+    assert times_s[times_s < 4].tolist() == [0, 3]
+    assert run.jobs["first_start_s"].tolist()[:3] == [0, 0, 3]
+
+
 def test_features_and_lists_of_nodes_bind() -> None:
     """`b` asks for nvlink and waits for `a`, although m is free; so do those that name n, or exclude m. A feature that
     no node has any more binds nobody."""

@@ -566,12 +566,12 @@ def _notes_of(log: _Log, site: Site, rows: Sequence[TimedRow]) -> Iterator[str]:
         (sum(map(bool, kinds)), "job", f"waited {otherwise}"),
         (log.odd["earlier attempts"], "earlier attempt", "of requeued jobs, each a job of its own that ran as it did"),
         (log.odd["start before eligible"], "job", "started before they were eligible (a clock jumped): waited 0 s"),
-        (log.odd["ends early"], "job", "ended sooner than their run time allows (a clock jumped): it counts, not End"),
+        (log.odd["ends early"], "job", "ended sooner than the run time allows (a clock jumped): it counts, not End"),
         (log.odd["Start"] * ("Start" in log.told), "job", "began nobody knows when: there is no wait to compare"),
         (log.odd["Eligible"] * ("Eligible" in log.told), "job", "eligible nobody knows when: since submission"),
         (log.odd["nodes"], "job", "with another number of nodes in NNodes than in NodeList, which counts"),
         (sum(not row.user for row in rows), "job", "of nobody: no limit of a user holds them, and no share is theirs"),
-        (log.odd["over limit"], "job", "ran over a minute longer than their time limit, kept as they ran"),
+        (log.odd["over limit"], "job", "ran over a minute longer than the time limit, kept as they ran"),
     )
     yield from (f"{counted(some, noun)} {text}" for some, noun, text in counts if some)
     yield from _gaps(rows)
