@@ -332,7 +332,7 @@ def test_13_the_tres_part_of_a_priority() -> None:
 
 
 def test_what_comes_and_ends_between_passes_is_told_at_the_next() -> None:
-    """The main scheduler looks at 0, and not before 3 s: b ends at 1, c and d come at 1.5 and 2; Slurm is asked at 3."""
+    """The main scheduler looks at 0, then not before 3 s: b ends at 1, c and d come at 1.5 and 2, all told at 3."""
     jobs = [job("a", 0, 100, 1, 100), job("b", 0, 1, 7, 100)]
     jobs += [job("c", 1.5, 50, 7, 100), job("d", 2, 50, 7, 100)]
     run = workbench.simulate(site_of(*jobs), "slurm")

@@ -85,6 +85,7 @@ class SchedulingPass:
     inside: Mapping[str, int]
     said: Mapping[str, Reason]
     touched: int = 0
+    _free: list[Ask] | None = None  # whom no limit holds back, where the main scheduler has looked at all
     _ends: list[RunningJob] = field(default_factory=list)
     _planned: dict[int, Kept] = field(default_factory=dict)
     _later: dict[int, FreeLater] = field(default_factory=dict)
@@ -128,18 +129,20 @@ class SchedulingPass:
         """One pass of the main scheduler over at most so many jobs; of reasons, those that are new."""
         plan, closed, blocked = PassOutcome(), dict[str, Reason](), 0
         ledger, said, reasons = self.ledger, self.said, plan.reasons
-        group, told = ledger.group, dict[str, Reason]()  # why nobody more of a group starts in this pass
-        for ask in self._first(depth):
-            its = group[ask.name]
-            reason = told.get(its)
-            if reason is None and (reason := ledger.reason(ask) or closed.get(ask.partition)):
-                told[its] = reason
+        group, held, free = ledger.group, ledger.held, list[Ask]()
+        first = self._first(depth)
+        for ask in first:
+            reason = held.get(group[ask.name], UNKNOWN)
+            if reason is UNKNOWN:
+                reason = ledger.reason(ask)
+            if reason is None:
+                free.append(ask)
+                reason = closed.get(ask.partition)
             if reason is None:
                 barred = self.barred(ask, self.now_s)
                 gpus = self._place(ask, barred | blocked)
                 if gpus is not None:
                     self.start(ask, gpus, plan)
-                    told.clear()
                     continue
                 reason = self._why_not(ask, barred)
                 if not ask.reservation:
@@ -147,6 +150,7 @@ class SchedulingPass:
                     blocked |= self.inside[ask.partition]
             if said.get(ask.name) is not reason:
                 reasons[ask.name] = reason
+        self._free = free if not plan.starts and len(first) == len(self.queue) else None
         return plan
 
     def _first(self, depth: int) -> Sequence[Ask]:
@@ -178,12 +182,14 @@ class SchedulingPass:
         cycles would only be repeated."""
         ledger = self.ledger
         held, group = ledger.held, ledger.group
-        tried = self._tried()
-        free = [
-            ask
-            for ask in tried
-            if (why := held.get(group[ask.name], UNKNOWN)) is None or (why is UNKNOWN and ledger.reason(ask) is None)
-        ]
+        tried, free = self._tried(), self._free
+        if free is None or len(tried) < len(self.queue):
+            free = [
+                ask
+                for ask in tried
+                if (why := held.get(group[ask.name], UNKNOWN)) is None
+                or (why is UNKNOWN and ledger.reason(ask) is None)
+            ]
         could = self._could_start(free)
         if not could:
             return PassOutcome()
@@ -336,14 +342,16 @@ class SchedulingPass:
 
     def _could_start(self, free: Iterable[Ask]) -> dict[str, Ask]:
         """Those for whom there is room now."""
-        fits, found = dict[Shape, bool](), dict[str, Ask]()
-        for ask in free:
-            shape = (ask.shape, ask.limit_s) if self.kept else ask.shape
-            if shape not in fits:
-                fits[shape] = self.free_now.fits_now(ask, self.able[ask.kind] & ~self._barred_now(ask))
-            if fits[shape]:
-                found[ask.name] = ask
-        return found
+        by_limit = bool(self.kept)
+        shapes: dict[Shape, Ask] = {((ask.shape, ask.limit_s) if by_limit else ask.shape): ask for ask in free}
+        fits = {
+            shape
+            for shape, ask in shapes.items()
+            if self.free_now.fits_now(ask, self.able[ask.kind] & ~self._barred_now(ask))
+        }
+        if not fits:
+            return {}
+        return {ask.name: ask for ask in free if ((ask.shape, ask.limit_s) if by_limit else ask.shape) in fits}
 
     def _slot(self, at_s: float, limit_s: float) -> tuple[float, float]:
         """From when to when the nodes of a planned job are kept."""
