@@ -333,7 +333,7 @@ class Calibration:
         """The scenario with the verdict as its first note, in the place of an earlier one, and with the rule by which
         nodes were chosen."""
         notes = (self.note(), *(text for text in scenario.notes if not text.startswith(NOTE)))
-        return Scenario.from_dict({**_with_rule(scenario, self.nodes[0]).to_dict(), "notes": list(notes)})
+        return _with_rule(scenario, self.nodes[0]).replace(notes=notes)
 
     def _repr_html_(self) -> str:
         rows = [(row["partition"], row["jobs"], *map(_time, (row["recorded_mean_s"], row["simulated_mean_s"])))
@@ -399,11 +399,12 @@ def calibrate(
 
 def _with_rule(scenario: Scenario, rule: str) -> Scenario:
     """The scenario whose site chooses nodes by a rule (empty: as Slurm does)."""
+    configs = (each.attributes for each in scenario.entities if each.attributes.get("kind") == "config")
+    if rule == next(configs, {}).get("NodesChosen", ""):
+        return scenario
     data = scenario.to_dict()
     entities = [dict(each) for each in data.get("entities", [])]
     config = next((each for each in entities if each.get("attributes", {}).get("kind") == "config"), None)
-    if rule == (config["attributes"].get("NodesChosen", "") if config else ""):
-        return scenario
     if config is None:
         config = {"name": "config slurm", "attributes": {"kind": "config", "name": "slurm"}}
         entities.append(config)
@@ -569,11 +570,11 @@ def _with_rivals(table: pd.DataFrame) -> pd.DataFrame:
                 (known, ["partition"]),
             )
         ]
-        rest = known["recorded_s"].median()
+        rest, mean_s = known["recorded_s"].median(), known["recorded_s"].mean()
         for row, partition, size in asked[["partition", "size"]].itertuples():
             keys = ((partition, size), (partition, size), (partition,))
             said = (found[key] for found, key in zip(by, keys, strict=True) if key in found)
-            yesterday[row], mean[row] = next(said, rest), known["recorded_s"].mean()
+            yesterday[row], mean[row] = next(said, rest), mean_s
     return table.assign(yesterday_s=yesterday, mean_s=mean)
 
 
@@ -583,7 +584,8 @@ def _fit(table: pd.DataFrame, columns: list[str], pace_s: float) -> CalibrationF
     groups = [rows for _, rows in held.groupby("partition") if len(rows) >= LEAST_JOBS]
     cells = [(float(rows["recorded_s"].median()), rows[columns].to_numpy()) for rows in groups]
     error = _median_error(cells, pace_s)
-    picks = np.random.default_rng(0).integers(len(columns), size=(DRAWS, len(columns))) if len(columns) > 1 else []
+    draws = DRAWS if len(columns) > 1 else 0
+    picks = np.random.default_rng(0).integers(len(columns), size=(draws, len(columns)))
     drawn = [_median_error([(real, runs[:, pick]) for real, runs in cells], pace_s) for pick in picks]
     standard_error = float(np.std(drawn)) if drawn else math.nan
     users = held.groupby("user").filter(lambda rows: len(rows) >= LEAST_JOBS).groupby("user")
