@@ -13,13 +13,7 @@ are of a partition's jobs in all of the four: in one of them they are noise on a
 
 Only an answer that is nearer than each rival is called calibrated: held-back error of partition medians at most 30 %,
 rank correlation over users' mean waits at least .6, no rival that is as good in both, and (ours) no account with many
-jobs whose mean wait is off by more than a factor of 2, and no account or QOS with many that, itself or by one of its
-users, for a twentieth of the time has more GPUs or jobs at once than it ever had in the log. Those are what limits
-count (GrpTRES, GrpJobs, MaxTRESPU, MaxJobs ...): where one binds, the log never goes beyond it, and a run that does
-not know it stays beyond for as long as there are jobs; where none does, a run is beyond the log's peak as shortly as
-peaks last. A fiftieth of the time is enough where the log was near its peak for long, and three times as long as the
-run near its own: at a ceiling (ours). Accounts of a tree that share one are looked at together, where a file tells
-the tree. A limit that hardly binds cannot be seen so.
+jobs whose mean wait is off by more than a factor of 2, and no sign of a limit that no file tells (`hidden_limits`).
 
 A change of the real cluster inside the log (nodes that came, were down or drained, or reserved, for a time) is an
 experiment that was really made: what it did to the waits in its partitions, against as long a time before, recorded and
@@ -40,6 +34,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
+from workbench.analysis.hidden_limits import LEAST_OF_GROUP, PEAKS, peaks_of, told_hidden
 from workbench.base.card import card
 from workbench.base.errors import InputError, Words, WorkbenchError, counted
 from workbench.base.labels import listed
@@ -50,7 +45,6 @@ from workbench.baselines.mechanisms.slurm.site import SlurmSite, read_site
 from workbench.scenario.faults import Outage
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
-from workbench.scenario.traces.slurm_site import CPU
 from workbench.session.api import load
 from workbench.session.many_runs import Outcome, RunRequest, check_processes, run_all, told_of_arguments
 from workbench.simulation.run import Run
@@ -62,9 +56,6 @@ if TYPE_CHECKING:
 
 FOLDS, LEAST_WAITS = 4, 50
 MOST_ERROR, LEAST_RANK, MOST_FACTOR = 0.3, 0.6, 2.0
-LEAST_OF_GROUP, MOST_BEYOND = 50, 0.05
-NEAR, LEAST_NEAR, LONGER, MOST_BEYOND_CEILING = 0.9, 0.05, 3.0, 0.02
-"""What is near a peak, as a part of it; at a ceiling an account is so long near it in the log, and so much longer."""
 LEAST_JOBS = 5
 """Of a partition or user in a part that is held back; fewer say nothing of its median or mean."""
 MOST_REFUSED = 0.5
@@ -80,9 +71,6 @@ DRAWS = 100
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 NOTE = "Calibration: "
 TITLE = {"yesterday": "yesterday's median", "fifo": "first come, first served", "mean": "recorded mean"}
-PEAKS = ["group", "user", "what", "recorded", "simulated", "beyond", "near", "simulated_near"]
-HELD = {"account": "account", "qos": "QOS"}
-"""By what limits hold jobs, and their users' in it: attributes of jobs, and the words for them."""
 GROUPS = ("partition", "account", "user", "size", "hour")
 
 Verdict = Literal["calibrated", "indicative"]
@@ -165,15 +153,7 @@ class Calibration:
             found.append(f"the rank correlation over users is {_number(fit.rank_correlation)}, below .6")
         for account, real, said in self._far_accounts():
             found.append(f"the mean wait of account {account} is {_time(said)}, recorded {_time(real)}")
-        peaks = self.peaks
-        ceiling = (peaks["near"] > LEAST_NEAR) & (peaks["near"] > LONGER * peaks["simulated_near"])
-        ceiling &= (peaks["user"] == "") & (peaks["beyond"] > MOST_BEYOND_CEILING)
-        most = peaks[ceiling | (peaks["beyond"] > MOST_BEYOND)].sort_values("beyond", ascending=False, kind="stable")
-        most = most.drop_duplicates("group")  # who is beyond for longest, first, and nobody twice
-        for peak in most[(most["user"] == "") | ~most["user"].duplicated()].to_dict("records"):
-            who = f"user {peak['user']} in {peak['group']}" if peak["user"] else peak["group"]
-            here = f"{who} has up to {peak['simulated']:g} {peak['what']} at once, in the log never more than"
-            found.append(f"{here} {peak['recorded']:g}: a limit that no file tells?")
+        found += told_hidden(self.peaks)
         as_good = [TITLE[name] for name, rival in self.rivals.items() if rival.as_good_as(fit)]
         return [*found, *(f"{name} is as good" for name in as_good)]
 
@@ -391,7 +371,7 @@ def calibrate(
         experiments_of(scenario, table),
         Ledger.of_site(site).beyond,
     )
-    peaks = _peaks(scenario, site, [run.jobs for run in made[:-1] if isinstance(run, Run)])
+    peaks = peaks_of(scenario, site, [run.jobs for run in made[:-1] if isinstance(run, Run)])
     found = scheduler, table, tuple(waits), pace_s, fit, rivals, refused, beyond, experiments, peaks
     nodes = rule, right.get(rule, 0.0), right.get("", 0.0)
     return Calibration(*found, tuple(each["phase_s"] for each in knobs if each), nodes)
@@ -411,49 +391,6 @@ def _with_rule(scenario: Scenario, rule: str) -> Scenario:
     facts = {name: value for name, value in config["attributes"].items() if name != "NodesChosen"}
     config["attributes"] = facts | ({"NodesChosen": rule} if rule else {})
     return Scenario.from_dict({**data, "entities": entities})
-
-
-def _peaks(scenario: Scenario, site: SlurmSite, runs: list[pd.DataFrame]) -> pd.DataFrame:
-    """`Calibration.peaks`; runs: the tables `jobs` of some."""
-    jobs = [job for job in scenario.jobs if job.model != f"recorded on {CPU}"]
-    kept = [job for job in jobs if {"start_s", "end_s"} <= {*job.attributes}]
-    groups: dict[tuple[str, str], list[int]] = {}
-    for i, job in enumerate(kept):
-        for name in [f"{word} {job.attributes[key]}" for key, word in HELD.items() if key in job.attributes]:
-            for user in {"", job.user or ""}:
-                groups.setdefault((name, user), []).append(i)
-        for name in site.above.get(site.asks[job.name].account, ())[1:]:
-            if name != "root":
-                groups.setdefault((f"account {name}", ""), []).append(i)
-    amounts = {"GPUs": np.array([float(job.gpus) for job in kept]), "jobs": np.ones(len(kept))}
-    recorded = np.array([(job.attributes["start_s"], job.attributes["end_s"]) for job in kept], float).reshape(-1, 2)
-    names = [job.name for job in kept]
-    simulated = [run.set_index("job")[["first_start_s", "finish_s"]].reindex(names).to_numpy(float) for run in runs]
-    rows = []
-    for group, its in sorted(groups.items()):
-        for what, amount in amounts.items() if len(its) >= LEAST_OF_GROUP else ():
-            log, *found = (_at_once(times_s[its], amount[its]) for times_s in (recorded, *simulated))
-            most, *peaks = (held.max(initial=0) for _, held in (log, *found))
-            beyond = np.mean([_part(run, most) for run in found])
-            near = np.mean([_part(run, NEAR * peak) for run, peak in zip(found, peaks, strict=True)])
-            rows.append((*group, what, most, max(peaks), beyond, _part(log, NEAR * most), near))
-    return pd.DataFrame(rows, columns=PEAKS)
-
-
-def _at_once(times_s: FloatArray, amount: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """How long (s) so much is held at once, from the first start to the last end. times_s: start and end of each job
-    (jobs, 2), of one that did not run not finite."""
-    ran = np.isfinite(times_s).all(axis=1)
-    changes = np.stack([amount, -amount], axis=1)[ran]
-    at_s, place = np.unique(times_s[ran], return_inverse=True)
-    held: FloatArray = np.bincount(place.ravel(), changes.ravel(), len(at_s)).cumsum().astype(float)
-    return np.diff(at_s), held[:-1]
-
-
-def _part(at_once: tuple[FloatArray, FloatArray], most: float) -> float:
-    """For which part of the time more than so much is held."""
-    span_s, held = at_once
-    return float(span_s[held > most].sum() / max(span_s.sum(), 1.0))
 
 
 def _recorded(scenario: Scenario) -> pd.DataFrame:
