@@ -79,6 +79,8 @@ def test_in_a_lab_every_schedule_follows() -> None:
         ipywidgets.HTML(),
         lambda: None,
         no,
+        lambda: None,
+        lambda job, weight: None,
     )
     results.show(workbench.simulate(workbench.preset("start_here"), "gavel.max_min_fairness"))
     results.playback.number = 0
