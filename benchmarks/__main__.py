@@ -1,9 +1,9 @@
 """Print a table of every budget: what it costs on this machine, how that grows, and what others need for the same.
 
-`python -m benchmarks --only WORD...` runs the benchmarks whose name contains every WORD, also those that are left out
-without one, `--json` prints the rows as JSON. Beside each row stands the CPU time of a lean FIFO loop in the same
-process, which the machine's speed slows as much, and where there is one the figure of a peer, a constant whose origin
-is told below. Exit code 1 if a budget is missed, 2 if no benchmark has such a name.
+`python -m benchmarks --only WORD...` runs the benchmarks whose name contains every WORD, `--json` prints the rows as
+JSON. Beside each row stands the CPU time of a lean FIFO loop in the same process, which the machine's speed slows as
+much, and where there is one the figure of a peer, a constant whose origin is told below. Exit code 1 if a budget is
+missed, 2 if no benchmark has such a name.
 """
 
 from __future__ import annotations
@@ -36,16 +36,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     else:
         for origin in dict.fromkeys(f"{row['peer']}: {row['peer_origin']}" for row in rows if row["peer"]):
             print(origin)
-        for case in CASES:
-            if case.if_named and case not in chosen:
-                print(f"{case.name}: not measured, as it takes minutes; --only with words of its name does")
         print(f"{len(missed)} budgets missed" + (": " + ", ".join(missed) if missed else ""))
     return 1 if missed else 0
 
 
 def chosen_cases(argv: Sequence[str] | None = None) -> tuple[list[Case], bool]:
-    """The benchmarks whose name contains every word, without words those that are not measured `if_named` alone; and
-    whether JSON is asked for. Ends the program with code 2 if there is none."""
+    """The benchmarks whose name contains every word, and whether JSON is asked for; ends the program with code 2 if
+    there is none."""
     names = "benchmarks:\n" + "\n".join(f"  {case.name}" for case in CASES)
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
@@ -57,9 +54,7 @@ def chosen_cases(argv: Sequence[str] | None = None) -> tuple[list[Case], bool]:
     parser.add_argument("--only", metavar="WORD", nargs="+", default=[], help=only)
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
     given = parser.parse_args(argv)
-    chosen = [
-        case for case in CASES if all(word in case.name for word in given.only) and (given.only or not case.if_named)
-    ]
+    chosen = [case for case in CASES if all(word in case.name for word in given.only)]
     if not chosen:
         parser.error(f"no benchmark's name contains: {' '.join(given.only)}\n{names}")
     return chosen, given.json

@@ -41,8 +41,7 @@ class Case:
     it adds to both (elsewhere: by the clock, as other processes work for it); peers: by size; lean: jobs and nodes of
     the lean loop that runs beside it, by size; most_growth: how many times the CPU time of the smallest size, both in
     lean loops, the largest may need; peak_mb: what the process may take; needs: files below the folder that
-    `WORKBENCH_DATA` names, without which it cannot be measured; if_named: only where words choose it, as it takes
-    minutes and another row of the same work has the budget.
+    `WORKBENCH_DATA` names, without which it cannot be measured.
     """
 
     name: str
@@ -56,7 +55,6 @@ class Case:
     most_growth: float | None = None
     peak_mb: float = 2000.0
     elsewhere: bool = False
-    if_named: bool = False
 
     def missing(self) -> list[str]:
         """The files that are not there."""

@@ -406,7 +406,6 @@ CASES = (
         repeats=1,
         warm=0,
         elsewhere=True,
-        if_named=True,
     ),
     Case("long run, 512 GPUs, fifo", {25_000: None, 100_000: 6.0}, long_run("fifo"), repeats=1, warm=0),
     Case("long run, 512 GPUs, las", {25_000: None, 100_000: 6.0}, long_run("las"), repeats=1, warm=0),
