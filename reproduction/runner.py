@@ -87,7 +87,9 @@ def otherwise(kept: pd.DataFrame, again: pd.DataFrame) -> list[str]:
     return [
         f"{measure}: kept {was.get(measure, math.nan):g}, now {now.get(measure, math.nan):g}"
         for measure in was.index.union(now.index, sort=False)
-        if not np.isclose(was.get(measure, math.inf), now.get(measure, -math.inf), rtol=DIGITS, atol=0, equal_nan=True)
+        if measure not in was
+        or measure not in now
+        or not np.isclose(was[measure], now[measure], rtol=DIGITS, atol=0, equal_nan=True)
     ]
 
 

@@ -130,7 +130,9 @@ def _at(name: str, exhibit: Exhibit, results: KeptResults, size: str) -> dict[st
         "interval": None if first is None else [_known(first.low), _known(first.high)],
         "command": f"python -m reproduction run {name} --size {size}{told} --out build/reproduction",
         "commit": ", ".join(commits),
-        "again": ", ".join(dict.fromkeys(again[of] for of in commits)) if set(commits) <= set(again) else None,
+        "again": ", ".join(dict.fromkeys(again[of] for of in commits))
+        if commits and set(commits) <= set(again)
+        else None,
         "machine_s": spent_s,
         "more": {"seeds": more, "machine_s": round(more * spent_s / len(seeds))} if more else None,
         "claims": [{key: _known(value) for key, value in each._asdict().items()} for each in found],

@@ -49,7 +49,7 @@ def test_the_row_that_decides_where_a_job_runs_is_a_cause_of_its_chain() -> None
     assert workbench.chain(run_of(FAIR), "slow-0/0", 2700.0).causes[0] == found.row
     then = "game would run on 1 v100 of fast-0, and nobody would have slow-0/0 (k80)"
     done, others = found.text.split(
-        f": taken away, and the problem solved again, {then}. Tried the same way, each alone, "
+        f": taken away, and the problem solved again, {then}. Of the others, each tried alone, "
     )
     assert done.endswith("(a job runs at most all of the time, alone or in a pair)"), "what the job itself would get"
     verdicts = {row.row: row.verdict for row in found.rows}
@@ -71,10 +71,13 @@ def test_the_row_that_keeps_a_job_waiting_would_let_it_run() -> None:
     run = run_of(FAIR)
     found = module.decisive_row(run, "vision", 972.0)
     assert found is not None and found.row == "job_time[game]"
-    assert "taken away, and the problem solved again, vision would run on 2 v100 of fast-0. Tried" in found.text
+    assert "taken away, and the problem solved again, vision would run on 2 v100 of fast-0. Of the others" in found.text
     none = module.decisive_row(workbench.simulate("preset:hops_example", "hops"), "language", 677.0)
     assert none is not None and none.row == ""
-    assert none.text == "no single row: whichever is taken away, and the problem solved again, language still waits"
+    assert (
+        none.text
+        == "no single row: whichever is loosened or taken away, and the problem solved again, language still waits"
+    )
 
 
 def test_the_v100_that_stands_idle_at_45_min() -> None:

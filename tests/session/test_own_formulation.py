@@ -197,29 +197,6 @@ def test_a_subclass() -> None:
     assert workbench.find_scheduler("mine").title == "Half of the time at most" and isinstance(Mine(), MaxMinFairness)
 
 
-def test_a_name_that_no_index_has_is_told() -> None:
-    """Misspelt, a rule is about nobody, and nothing else would say so."""
-
-    def change(m: Any, data: Any) -> None:
-        at_most = {job: 0.3 if job in ("jbo 0", "job 4") else 0.5 for job in m.JOBS}
-
-        @m.Constraint(m.JOBS, m.TYPES, doc="(ours) a cap")
-        def cap(m: Any, job: str, kind: str) -> Any:
-            skipped = kind != "v100" or job == "job 9" or data.jobs[0] == "else"
-            return pyo.Constraint.Skip if skipped else m.share[job, kind] <= at_most[job]
-
-    declare(change)
-    texts = ["mine: its rules compare job with 'jbo 0'", "mine: its rules compare job with 'job 9'"]
-    result = workbench.solve(five_equal_jobs(), "mine")
-    assert [text.split(", and no index of its model")[0] for text in result.warnings] == texts
-    assert "Warning: mine: its rules compare job with &#x27;jbo 0&#x27;, and no index" in result._repr_html_()
-    run = workbench.simulate(five_equal_jobs(), "mine")
-    assert summary(run).warnings == result.warnings
-    declare(capped())
-    assert workbench.solve(five_equal_jobs(), "mine").warnings == ()
-    assert summary(run).warnings == result.warnings, "of the definition that made it"
-
-
 def test_an_objective_by_which_nothing_runs_is_told() -> None:
     def turned(m: Any, data: Any) -> None:
         m.worst_job.deactivate()

@@ -240,7 +240,8 @@ def select_a_job(page: Page) -> None:
         page.locator(".wb-explain-told b").first.wait_for()
         open_page(page, "Schedule")
         return
-    page.locator(".wb-job", has_text="arrived at").wait_for()  # a busy kernel answers later
+    page.locator(".wb-job", has_text="arrived at").wait_for(state="attached")  # a busy kernel answers later
+    open_page(page, "Schedule")
 
 
 def open_drawer(page: Page) -> None:

@@ -330,6 +330,8 @@ print([name for name in ("scipy.stats", "altair", "jsonschema") if name in sys.m
 # A widget that is told by a page to be something else, and a comm that the page has opened itself.
 HEARING = """
 import threading, ipywidgets, widgets
+from widgets.parts.startup import hear_in_one_thread
+hear_in_one_thread()  # as where widgets are loaded anew
 heard = []
 def hear(_):
     heard.append(threading.current_thread() is threading.main_thread())

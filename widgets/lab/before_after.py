@@ -36,7 +36,7 @@ NONE = "Change something: the run before stays as thin outlines."
 
 
 class BeforeAfter:
-    """What is compared: the button Pin, the sentence `said`, and tables of measures (a few in `short`) and of jobs.
+    """What is compared: the button `pin`, the sentence `said`, and tables of measures (a few in `short`) and of jobs.
 
     changed: called when another run is compared with.
     """
@@ -101,8 +101,8 @@ class BeforeAfter:
         self.pin.description = "Pinned" if pinned else PIN
         if pinned and self._run is not None:
             self._before = self._run
-            self._tell()
-            self._changed()
+        self._tell()
+        self._changed()
 
     def _against(self, run: Run, before: Run) -> str:
         """The run that is compared with, by what was otherwise in it; of a changed row the note beside it says that."""

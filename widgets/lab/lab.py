@@ -235,6 +235,8 @@ class Lab(LabShell[LabSetting]):
             let_go=self._formulation.rows.let_go,
             weighed=self._weighed,
         )
+        pages = self._results.pages
+        pages.observe(lambda _: self._frame.presenter.come_to(self._results.opened), "selected_index")
         knobs = w.VBox([self._knobs.rest, panel.core.box, panel.belief.box, panel.also])
         tabs = {**panel.tabs, "Knobs": knobs}
         self._tabs = tabs_of(tabs, "wb-editors")
@@ -408,7 +410,10 @@ class Lab(LabShell[LabSetting]):
     def _weighed(self, job: str, weight: float) -> None:
         """A job is to have another weight, as by an edit of its row."""
         names = [row.get("name") for row in self._scenario.jobs.rows]
-        self._scenario.jobs.edit(names.index(job), "weight", f"{weight:g}")
+        if job in names:
+            self._scenario.jobs.edit(names.index(job), "weight", f"{weight:g}")
+        else:
+            self._scenario.jobs.message = f"{job} is no longer in the table."
 
     def _followed(self, job: str | None) -> None:
         """A job is selected in the results."""

@@ -78,7 +78,8 @@ HINTS = {
     "Tasks": "Each task, and the barriers of rounds",
     "Leases": "The leases of each job, and its deadlines",
 }
-CLICK = "Click a bar, or an empty place, to ask why."
+CLICK = {True: "Click a bar, or an empty place, to ask why.", False: "Click a bar to ask why."}
+"""What is said where no job is selected, in the picture by GPU and in others."""
 TOGETHER, FEW = "all on one axis", 2
 """How to see all signals at once, which is how up to so many of one magnitude are shown at first."""
 
@@ -169,6 +170,7 @@ class Results:
         self._by.style.button_width = "5.5em"
         self._by.add_class("wb-by")
         self._by.observe(lambda _: self._draw_picture(), "value")
+        self._by.observe(lambda _: self._show_job() if self._selected is None else None, "value")
         self.playback = Playback([self._gantt.view, self.admission.page.view], self._on_time)
         self._find = w.Combobox(placeholder="Find a job", continuous_update=False, layout=w.Layout(width="9em"))
         self._find.add_class("wb-find")
@@ -176,7 +178,8 @@ class Results:
         self._colour = w.Dropdown(options=COLOURS, layout=w.Layout(width="8.5em"), tooltip="What bars are coloured by")
         self._colour.add_class("wb-colour")
         self._colour.observe(lambda _: self._draw_picture(), "value")
-        self._many = w.HBox([self._find, self._colour], layout=w.Layout(display="none"))
+        self._hits = w.HTML()
+        self._many = w.HBox([self._find, self._hits, self._colour], layout=w.Layout(display="none"))
         self._tools = w.HBox([self._by, self.playback, self._many])
         self._tools.add_class("wb-tools")
         picture = w.VBox([self._gantt.picture])
@@ -394,14 +397,15 @@ class Results:
         rounds = None if lit.rounds_s is None else list(lit.rounds_s)
         self._gantt.view.params = {**self._gantt.view.params, "gpus": list(lit.gpus) or None, "rounds": rounds}
         self._shaded.description = f"Pointed out: {lit.name}"
-        self._shaded.layout.display = "none" if lit.jobs is None else None
+        self._shaded.layout.display = "none" if lit.jobs is None or self.opened == "Why" else None
         self.compared.light(lit)
 
     def _let_go(self) -> None:
-        """Point out nothing."""
-        self._find.value = ""
+        """Point out nothing; the job that is selected stays."""
+        selected, self._find.value = self._selected, ""
         self._row_let_go()
         self.light(Lit())
+        self.select(selected)
 
     @property
     def titles(self) -> tuple[str, ...]:
@@ -456,7 +460,7 @@ class Results:
 
     def _found(self) -> None:
         """Select the job of that name, else point out those whose names have the text in them."""
-        text = str(self._find.value).strip()
+        text, self._hits.value = str(self._find.value).strip(), ""
         names = self._run.jobs["job"].tolist() if self._run is not None else []
         found = [name for name in names if text.casefold() in name.casefold()]
         if not text or text in names or len(found) == 1:
@@ -465,7 +469,7 @@ class Results:
         else:
             self.light(Lit(found or None, name=f"jobs with {text} in the name"))
             many = f"{len(found)} jobs have" if found else "No job has"
-            self._job.value = f"<p class='wb-note'>{many} {html.escape(text)} in the name.</p>"
+            self._hits.value = f"<p class='wb-note'>{many} {html.escape(text)} in the name.</p>"
 
     def _compared_drawing(self, run: Run, by: str, axis_s: float | None) -> Drawing:
         """The main picture, with the outlines of what the run is compared with."""
@@ -508,6 +512,7 @@ class Results:
         """Another page is open."""
         self._later.flush()
         self._gantt.view.selected = self._pointed
+        self._set_lit()
         self._draw_page()
 
     def _draw_page(self) -> None:
@@ -557,7 +562,9 @@ class Results:
     def _show_job(self, here: str = "") -> None:
         """One line about the selected job; here: the bar that was clicked."""
         if self._run is None or self._selected is None:
-            self._job.value = f"<p class='wb-note'>{CLICK}</p>" if self._run is not None else ""
+            self._job.value = (
+                f"<p class='wb-note'>{CLICK[self._by.value == 'By GPU']}</p>" if self._run is not None else ""
+            )
             return
         jobs = self._run.jobs
         row = next(iter(jobs[jobs["job"] == self._selected].to_dict("records")))

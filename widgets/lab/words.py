@@ -36,10 +36,10 @@ PROPERTIES: Mapping[str, str] = {
     "cluster.network_gbps": "Network",
 }
 """Properties in the words of the tables; others are named as in a scenario's file."""
-TRYING, NO_ROW = "each row that binds is being taken away, to see what changes", "none to show"
+TRYING, NO_ROW = "each row that binds is being loosened or taken away, to see what changes", "none to show"
 """Said in the place of the decisive row until rows have been tried, so that nothing moves then; and without one."""
 DECISIVE = (
-    "The row without which somebody else would run here, found by trying: each row that binds is loosened a little or "
+    "The row without which this would be otherwise, found by trying: each row that binds is loosened a little or "
     "taken away, and the problem solved again, all before as it was. A dual does not tell: it is what the objective "
     "gains, and of two rows with the same dual one may move this bar and the other none."
 )

@@ -64,6 +64,12 @@ class Presenter:
         self._panels = self._ask()
         self._offer(next((i for i, panel in enumerate(self._panels) if panel.title == shown), 0))
 
+    def come_to(self, title: str) -> None:
+        """The lab shows the panel of that title by itself."""
+        number = next((i for i, panel in enumerate(self._panels) if panel.title == title), None)
+        if self.bar.on and number is not None:
+            self.bar.number = number
+
     def _begin(self) -> None:
         self._restore = self._keep()
         self._panels = self._ask()

@@ -13,6 +13,7 @@ import contextlib
 import gc
 import html
 import importlib
+import inspect
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -70,12 +71,14 @@ def hear_in_one_thread() -> None:
             handlers[kind] = partial(_hear, kernel, handlers[kind])
 
 
-async def _hear(kernel: Any, handle: Callable[..., None], stream: Any, ident: Any, message: dict[str, Any]) -> None:
+async def _hear(kernel: Any, handle: Callable[..., Any], stream: Any, ident: Any, message: dict[str, Any]) -> None:
     """Handle a message on the kernel's loop, as one that names no subshell: by that name answers to it are routed."""
     message["header"].pop("subshell_id", None)
 
     async def heard() -> None:
-        handle(stream, ident, message)
+        found = handle(stream, ident, message)
+        if inspect.isawaitable(found):  # `widgets` was loaded anew
+            await found
 
     loop = kernel.io_loop.asyncio_loop
     if asyncio.get_running_loop() is loop:

@@ -45,8 +45,8 @@ class AnswerPages:
         self._schedules = w.VBox([tools, *(page.picture for page in self._gantts)])
         self._schedules.add_class("wb-played")
         self.schedule = w.VBox([self._old, self._said, self._schedules])
-        self.measures = w.VBox([self._table, self._measures.box])
-        self.jobs = self._jobs.box
+        self.measures = w.VBox([self._old, self._table, self._measures.box])
+        self.jobs = w.VBox([self._old, self._jobs.box])
         self.show(None)
 
     @property

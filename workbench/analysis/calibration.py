@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 FOLDS, LEAST_WAITS = 4, 50
 MOST_ERROR, LEAST_RANK, MOST_FACTOR = 0.3, 0.6, 2.0
 LEAST_JOBS = 5
-"""Of a partition or user in a part that is held back; fewer say nothing of its median or mean."""
+"""Of a partition or user in all parts that are held back; fewer say nothing of its median or mean."""
 MOST_REFUSED = 0.5
 EDGE = 0.05
 DAY_S = 86400.0
@@ -537,7 +537,7 @@ def _fit(table: pd.DataFrame, columns: list[str], pace_s: float) -> CalibrationF
 
 def _median_error(cells: Iterable[tuple[float, FloatArray]], pace_s: float) -> float:
     """`CalibrationFit.median_error` of recorded medians and simulated waits (jobs x runs)."""
-    errors = [max(abs(float(np.median(waits)) - real) - pace_s, 0.0) / max(real, pace_s) for real, waits in cells]
+    errors = [max(abs(float(np.nanmedian(waits)) - real) - pace_s, 0.0) / max(real, pace_s) for real, waits in cells]
     return float(np.median(errors)) if errors else math.nan
 
 

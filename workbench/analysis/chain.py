@@ -205,14 +205,14 @@ def _first_of(rows: tuple[TriedRow, ...], still: str) -> DecisiveRow | None:
     tried = [row.row for row in rows if row.verdict == "binding, not decisive"]
     if first is None:
         among = "" if len(tried) == len(rows) else f" of the {len(tried)} that were tried"
-        text = f"no single row{among}: whichever is taken away, and the problem solved again, {still}"
+        text = f"no single row{among}: whichever is loosened or taken away, and the problem solved again, {still}"
         return DecisiveRow("", text, rows) if tried else None
     says = f" ({first.says})" if first.says else ""
     found = [f"{first.row}{says}: {_how(first)}, and the problem solved again, {first.becomes}"]
     also = [row.row for row in rows if row.verdict == "cause" and row is not first]
     others = [f"{listed(also)} would change it too"] if also else []
     others += [f"{listed(tried)} would change nothing (binding, not decisive)"] if tried else []
-    found += [f"Tried the same way, each alone, {'; '.join(others)}"] if others else []
+    found += [f"Of the others, each tried alone, {'; '.join(others)}"] if others else []
     return DecisiveRow(first.row, ". ".join(found), rows)
 
 

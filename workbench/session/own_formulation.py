@@ -18,7 +18,6 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +57,6 @@ class OwnFormulation(Formulation[Data]):
     """The function or class that the session wrote."""
     base: Formulation[Any] | None = None
     """What it changes: a shipped formulation, or another own one; None for one that is new."""
-    unmet: dict[str, str]
-    """Text that its rules compare an index with, and that no index of any model built so far was, with that index."""
 
     def assemble(self, data: Data, knobs: Knobs) -> Programme | None:
         return None
@@ -113,13 +110,7 @@ class OwnFormulation(Formulation[Data]):
             raise InputError(f"formulation {self.name}", got, "another base: there an algorithm of the paper decides")
         shares = [share for own in found.values.get("allocation", {}).values() for share in own.values()]
         idle = f"{self.name}: no job has a share, the best by its objective ({found.sense}) is to run nothing."
-        return replace(found, warnings=(*self.doubts, *([idle] if shares and not any(shares) else [])))
-
-    @property
-    def doubts(self) -> tuple[str, ...]:
-        """What of it is most likely a slip, in sentences: a name that no index has."""
-        said = "its rules compare {} with {!r}, and no index of its model was ever called so"
-        return tuple(f"{self.name}: {said.format(index, text)}." for text, index in self.unmet.items())
+        return replace(found, warnings=(idle,)) if shares and not any(shares) else found
 
     def code(self) -> str:
         """A digest of its function or class and the values that it closes over or reads."""
@@ -167,7 +158,7 @@ def changed(name: str, base: Formulation[Any], change: Change) -> Formulation[An
         same = len(before) == len(after) and all(
             a is b for one, two in zip(before, after, strict=True) for a, b in zip(one, two, strict=True)
         )
-        return _checked(self, model, not same or getattr(model, "has_own_objective", False))
+        return _checked(name, model, not same or getattr(model, "has_own_objective", False))
 
     title = title_of(change) or f"{name}, from {base.name}"
     members = {"name": name, "title": title, "build": build, "written": staticmethod(change)}
@@ -185,7 +176,7 @@ class NewModel(OwnFormulation[Any]):
     def build(self, data: Any, knobs: Knobs) -> pyo.ConcreteModel:
         with mistakes(self.name), quiet():
             model = self.written(data)
-        _checked(self, model, own_objective=True)
+        _checked(self.name, model, own_objective=True)
         expected = " ".join((self.mechanism.__doc__ or "").split(".")[0].split())
         for part, indices in self.mechanism.variables.items():
             variable = model.component(part)
@@ -205,7 +196,7 @@ class NewModel(OwnFormulation[Any]):
 def new_model(name: str, written: Callable[[Any], Any], mechanism: type[Mechanism]) -> Formulation[Any]:
     """The formulation of a function that builds a whole model."""
     _require_arguments(name, written, "mine(data), which returns a Pyomo model", 1)
-    members = {"name": name, "title": title_of(written) or name, "knobs": mechanism.knobs, "unmet": _compared(written)}
+    members = {"name": name, "title": title_of(written) or name, "knobs": mechanism.knobs}
     kind: Any = type("Mine", (NewModel,), {**members, "written": staticmethod(written), "mechanism": mechanism})
     found: Formulation[Any] = kind()
     return found
@@ -218,7 +209,7 @@ def subclassed(name: str, kind: type[Formulation[Any]]) -> Formulation[Any]:
     def build(self: Any, data: Any, knobs: Knobs) -> pyo.ConcreteModel:
         with mistakes(name), quiet():
             model = kind.build(self, data, knobs)
-        return _checked(self, model, not reads)
+        return _checked(name, model, not reads)
 
     title = title_of(kind) or name
     shipped = next((each for each in kind.__mro__ if each.__module__.startswith("workbench.papers.")), None)
@@ -231,7 +222,6 @@ def _made(base: Formulation[Any], members: dict[str, Any]) -> Formulation[Any]:
     """A copy of the base whose class has these members."""
     kind = type(base)
     found = copy.copy(base)
-    members["unmet"] = {**getattr(base, "unmet", {}), **_compared(members["written"])}
     members["knobs"] = tuple(knob for knob in base.knobs if knob.name not in base.ways)
     bases = (kind,) if issubclass(kind, OwnFormulation) else (OwnFormulation, kind)
     found.__class__ = type(kind.__name__, bases, {**members, "__module__": kind.__module__})
@@ -255,41 +245,13 @@ def _require_arguments(name: str, function: Any, expected: str, count: int) -> N
         raise InputError(where, Words(got), expected) from None
 
 
-def _source(written: Any) -> ast.AST | None:
-    """A function or class as Python reads it; None where the source is not kept."""
-    try:
-        (found,) = ast.parse(textwrap.dedent(inspect.getsource(getattr(written, "__func__", written)))).body
-    except (OSError, TypeError, SyntaxError, ValueError):
-        return None
-    return found
-
-
-def _compared(written: Any) -> dict[str, str]:
-    """Text that rules compare an index with, by ==, != or in, and that index: an argument of a function in the function
-    after the first, or what a loop over something of a model (`m.JOBS`) takes in turn."""
-    every = list(ast.walk(found)) if (found := _source(written)) is not None else []
-    rules = [each for each in every[1:] if isinstance(each, (ast.FunctionDef, ast.Lambda))]
-    loops = [each for each in every if isinstance(each, (ast.For, ast.comprehension))]
-    names = {argument.arg for rule in rules for argument in rule.args.args[1:]}
-    for loop in loops:
-        if any(isinstance(part, ast.Attribute) for part in ast.walk(loop.iter)):
-            names |= {part.id for part in ast.walk(loop.target) if isinstance(part, ast.Name)}
-    said = {}
-    for each in every:
-        if not isinstance(each, ast.Compare) or not isinstance(each.ops[0], (ast.Eq, ast.NotEq, ast.In, ast.NotIn)):
-            continue
-        sides = [each.left, *each.comparators]
-        index = next((side.id for side in sides if isinstance(side, ast.Name) and side.id in names), None)
-        listed = [part for side in sides for part in getattr(side, "elts", [side])]
-        texts = [part.value for part in listed if isinstance(part, ast.Constant) and isinstance(part.value, str)]
-        said.update(dict.fromkeys(texts, index) if index is not None else {})
-    return said
-
-
 def _require_own_names(name: str, change: Any) -> None:
     """Raise InputError for a decorator of Pyomo's without brackets, which declares nothing, and for two parts of one
     name, of which Pyomo keeps the last; where the source is kept."""
-    function = _source(change)
+    try:
+        (function,) = ast.parse(textwrap.dedent(inspect.getsource(change))).body
+    except (OSError, TypeError, SyntaxError, ValueError):
+        return
     if not isinstance(function, ast.FunctionDef) or not function.args.args:
         return
     model, found = function.args.args[0].arg, set[str]()
@@ -385,22 +347,17 @@ def _expected(text: str, error: BaseException, model: pyo.ConcreteModel | None) 
     return next((expected for said, expected in EXPECTED if re.search(said, text)), otherwise)
 
 
-def _checked(mine: OwnFormulation[Any], model: Any, own_objective: bool) -> pyo.ConcreteModel:
+def _checked(name: str, model: Any, own_objective: bool) -> pyo.ConcreteModel:
     """The model, named as the formulation is, so that a solver's errors name it too.
 
     own_objective: whether its objective may be another than the one that the base's reader computes anew.
     """
-    name = mine.name
     if not isinstance(model, pyo.ConcreteModel):
         expected = "a pyomo ConcreteModel; `return m` ends the function" if model is None else "a pyomo ConcreteModel"
         raise InputError(f"formulation {name}", model, expected)
     objective_of(model, name)
     model.name = name
     model.has_own_objective = own_objective
-    if mine.unmet:
-        for index in chain.from_iterable(each for each in model.component_data_objects(pyo.Set) if each.isfinite()):
-            for part in index if isinstance(index, tuple) else (index,):
-                mine.unmet.pop(part, None)
     built = _BUILT.get()
     if built is not None:
         built.append(name)

@@ -162,6 +162,8 @@ def test_the_run_before_stays_as_outlines_and_a_sentence_says_who_pays(monkeypat
         lab.set(round_s=round_s)
         assert compared.before is pinned
     assert "Pinned run" in compared.measures.value and "Pinned run" in compared.short.value
+    compared.pin.value = False
+    assert "Run before" in compared.measures.value and "inned" not in compared.said.value
     lab.open(preset("gavel_example"))
     assert compared.before is None and seen.drawing.data["before"].empty
 

@@ -38,6 +38,9 @@ def test_it_begins_with_the_schedule_and_opens_the_page_of_each_panel(work: Wait
     for name in PAGES:
         go_to(lab, name)
         assert lab._results.opened == name
+    for name in PAGES:  # by the lab itself, as by a click on a bar
+        lab._results.open(name)
+        assert shown(lab) == name
 
 
 def test_leaving_opens_what_was_open(work: Waiter) -> None:

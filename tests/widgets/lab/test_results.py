@@ -167,10 +167,14 @@ def test_every_lab_has_the_same_five_pages_and_begins_with_its_papers_picture(na
     if many:
         results._colour.value, results._find.value = "outcome", "1"
         named = [job for job in lab.run.jobs["job"] if "1" in job]
-        assert results._gantt.view.selected == named and f"{len(named)} jobs have 1" in results._job.value
+        assert results._gantt.view.selected == named and f"{len(named)} jobs have 1" in results._hits.value
         assert "finished" in results._gantt.drawing.data["key"]["text"].tolist()
         results._find.value = named[0]
         assert results.selected == named[0] and results._gantt.picture._overview.selected == named[0]
+        results._find.value = "1"
+        results._shaded.click()
+        assert results.selected == named[0] and not results._find.value + results._hits.value
+        assert results._shaded.layout.display == "none"
 
 
 def test_a_closed_list_tells_two_rules_of_one_name_apart() -> None:

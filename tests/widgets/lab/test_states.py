@@ -169,10 +169,11 @@ def test_a_lab_of_many_jobs_answers_at_once(work: Waiter) -> None:
     assert lab.scenario.jobs[204].steps == 1004
 
 
-def test_what_answers_what_was_set_before_is_grey_on_every_page() -> None:
+def test_what_answers_what_was_set_before_is_grey_and_told_on_each_page_of_the_answer() -> None:
     answer = AnswerPages()
     for old in (True, False):
         answer.outdated(old)
+        assert all(page.children[0].value.startswith("<p") == old for page in (answer.measures, answer.jobs))
         assert [("wb-old" in page._dom_classes) for page in (answer.schedule, answer.measures, answer.jobs)] == [
             old
         ] * 3

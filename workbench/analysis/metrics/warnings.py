@@ -75,14 +75,14 @@ def warnings_of(run: Run, intervals: Intervals | None = None) -> tuple[str, ...]
 
 
 def slips(run: Run) -> tuple[str, ...]:
-    """What is most likely not meant in a session's own formulation, by which a run went."""
+    """What is most likely not meant: a session's own formulation by which nothing runs."""
     decided_by = definition_of(run) if run.code else None
     mine: Any = None if decided_by is None else decided_by.instead
     if mine is None:
         return ()
     none = isinstance(decided_by, ShareScheduler) and run.shares.empty and run.detail is None and len(run.decisions) > 0
     idle = f"{mine.name}: no job ever had a share, the best by its objective is to run nothing; what ran was left over."
-    return (*mine.doubts, *([idle] if none else []))
+    return (idle,) if none else ()
 
 
 ROUNDS = 2.0
