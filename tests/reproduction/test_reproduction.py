@@ -7,6 +7,7 @@ import math
 import multiprocessing
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -28,7 +29,7 @@ from reproduction.line import Line, rivalled
 from reproduction.registry import VARIABLE, Reproduction, reproductions, size_name
 from reproduction.registry import exhibits as known
 from reproduction.results import COLUMNS as KEPT
-from reproduction.results import KeptResults, commit
+from reproduction.results import FOLDER, KeptResults, commit
 from reproduction.runner import Cell
 from workbench.base.errors import InputError
 from workbench.scheduling.estimators.oracle import Oracle
@@ -239,6 +240,20 @@ def test_one_exhibit_is_run_by_its_command_kept_and_shown(tmp_path: Path, capsys
     rows = json.loads(capsys.readouterr().out)
     assert [row["id"] for row in rows] == list(known())
     assert {row["verdict"] for row in rows} == {"not run", "not computable here"}  # tiny is no evidence
+
+
+def test_what_is_kept_is_of_commits_that_there_are() -> None:
+    """A result is made anew by checking its commit out."""
+    log, shallow = (
+        subprocess.run(["git", *words], cwd=FOLDER, capture_output=True, text=True)
+        for words in (["log", "--format=%H"], ["rev-parse", "--is-shallow-repository"])
+    )
+    if shallow.stdout != "false\n":
+        pytest.skip("its history is not here")
+    tables = [pd.read_csv(path, dtype=str, keep_default_na=False) for path in FOLDER.glob("*.csv")]
+    of = {commit for each in tables for column in ("commit", "at") if column in each for commit in each[column]}
+    known = {line[:10] for line in log.stdout.split()}
+    assert of <= known, of - known
 
 
 def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it() -> None:
