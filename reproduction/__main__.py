@@ -81,14 +81,19 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _check(args: argparse.Namespace) -> int:
-    """Exit code 1 if something comes out otherwise; what does not is noted with the commit of today."""
+    """Exit code 1 if something comes out otherwise or cannot be computed, as without the authors' files; what comes out
+    the same is noted with the commit of today."""
     results, at, wrong = KeptResults(args.out), commit(), 0
     for cell in (cell for name in chosen(tuple(args.names)) for cell in kept_cells(name, results)):
         kept = results.read(cell.name).query("size == @cell.size and seed == @cell.seed")
-        found = otherwise(kept, compute(cell))
-        wrong += bool(found)
-        results.note(cell.name, cell.size, cell.commit, "" if found else at)
-        told = "; ".join([f"{len(found)} of {len(kept)} measures differ", *found]) if found else "the same"
+        try:
+            found = otherwise(kept, compute(cell))
+        except WorkbenchError as error:
+            wrong, told = wrong + 1, f"not computed: {error}"
+        else:
+            wrong += bool(found)
+            results.note(cell.name, cell.size, cell.commit, "" if found else at)
+            told = "; ".join([f"{len(found)} of {len(kept)} measures differ", *found]) if found else "the same"
         sys.stdout.write(f"{cell.name}, size {cell.size}, seed {cell.seed}, commit {cell.commit}: {told}\n")
     return 1 if wrong else 0
 

@@ -318,6 +318,19 @@ def test_what_is_kept_is_found_again_and_what_differs_is_told(
     assert next(row for row in table.rows(other) if row["id"] == name)["again"] is None
 
 
+def test_a_result_that_cannot_be_computed_hides_no_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("WORKBENCH_DATA", raising=False)
+    kept = KeptResults(tmp_path)
+    for name, of in (("gavel.fig1b", "size == 'authors'"), ("hare.lemma2", "size == 'full'")):
+        kept.add(name, KeptResults().read(name).query(of))
+    assert main(["check", "gavel.fig1b", "hare.lemma2", "--out", str(tmp_path)]) == 1
+    first, second = capsys.readouterr().out.splitlines()
+    assert "gavel.fig1b, size authors" in first and ": not computed: " in first and second.endswith(": the same")
+    assert kept.notes()["name"].tolist() == ["hare.lemma2"]
+
+
 def test_a_measure_that_is_new_or_gone_differs() -> None:
     was, now = cells({"a": [1.0], "b": [math.nan], "c": [2.0]}), cells({"b": [math.nan], "c": [2.00001], "d": [1.0]})
     assert runner.otherwise(was, now) == ["a: kept 1, now nan", "d: kept nan, now 1"]
