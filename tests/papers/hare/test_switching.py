@@ -248,6 +248,19 @@ def test_a_run_of_gangs_has_no_tasks() -> None:
         task_table(simulate(make({"n": ("t", 1)}, [{"steps": 2}]), "fifo").timeline)
 
 
+@pytest.mark.parametrize(("sync_s", "fails_s"), [(0.0, 21.0), (1.0, 34.5), (1.0, 34.75)])
+def test_a_task_of_fewer_steps_is_whole_although_the_other_of_its_round_begins_anew(
+    sync_s: float, fails_s: float
+) -> None:
+    """A round narrower than others moves tasks: 7, 7 and 7, 7 and 6, then 6 steps. The failure takes the last 7."""
+    data = make({"n": ("t", 4)}, [{"steps": 1, "gpus": 3}, {"steps": 40, "tasks_per_round": 2}]).to_dict()
+    data["throughputs"] = [{**row, "sync_s": sync_s} for row in data["throughputs"]]
+    data["core"] = {"faults": {"list": [{"node": "n-0", "from_s": fails_s, "to_s": fails_s + 1}]}}
+    knobs = {"synchronisation": "scale_adaptive", "most_rounds": 3, "switching": "custom", "switch_s": 0.5}
+    run = simulate(Scenario.from_dict(data), "hare", **knobs)
+    assert task_table(run.timeline).query("job == 'j1'")["steps"].tolist() == approx([7, 7, 7, 6, 7, 6])
+
+
 @given(
     scenario=scenarios(),
     sync_s=st.sampled_from([None, 0.3, 5.0]),

@@ -272,22 +272,25 @@ def task_table(timeline: pd.DataFrame) -> pd.DataFrame:
     with fewer tasks; one that the run's end broke off ends there, and one that had not begun to compute by then is left
     out. Raises InputError for a run without tasks.
     """
-    timeline = timeline[timeline["job"] != ""]
-    parts = task_parts(timeline["unit"])
+    of_jobs = timeline[timeline["job"] != ""]
+    parts = task_parts(of_jobs["unit"])
     if parts["job"].isna().any():
         expected = "a run in task sequences, with units `job #round.task`"
-        raise InputError("timeline", str(timeline["unit"][parts["job"].isna()].iloc[0]), expected)
-    rows = timeline.assign(round=parts["round"].astype("int64"), task=parts["task"].astype("int64"))
+        raise InputError("timeline", str(of_jobs["unit"][parts["job"].isna()].iloc[0]), expected)
+    rows = of_jobs.assign(round=parts["round"].astype("int64"), task=parts["task"].astype("int64"))
     key = ["job", "round", "task"]
     rows = rows.sort_values("start_s", kind="stable")
     ran = rows[rows["kind"] == "run"].drop_duplicates(key, keep="last")
     ran = ran[[*key, "node", "slot", "accelerator", "start_s", "end_s", "steps"]]
-    of_round = ran.groupby(["job", "round"])  # its tasks have equally many steps
-    whole = ran["steps"] >= of_round["steps"].transform("max") * (1 - 1e-9)
-    ran = ran[whole | (ran["end_s"] > of_round["start_s"].transform("max"))]
+    failed = pd.MultiIndex.from_frame(timeline.loc[timeline["kind"] == "down", ["node", "slot", "start_s"]])
+    broken = pd.MultiIndex.from_frame(ran[["node", "slot", "end_s"]]).isin(failed)
+    synchronised = rows[rows["kind"] == "sync"].drop_duplicates(key, keep="last")
+    broken &= ~pd.MultiIndex.from_frame(ran[key]).isin(pd.MultiIndex.from_frame(synchronised[key]))
+    of_round = ran.groupby(["job", "round"])
+    short = ran["steps"] < of_round["steps"].transform("max") * (1 - 1e-9)  # whole, if of fewer steps
+    ran = ran[~(broken & short) | (ran["end_s"] > of_round["start_s"].transform("max"))]
     switched = rows[rows["kind"] == "switch"].rename(columns={"end_s": "computes_s", "start_s": "switches_s"})
     switched = switched[[*key, "node", "slot", "computes_s", "switches_s"]]
-    synchronised = rows[rows["kind"] == "sync"].drop_duplicates(key, keep="last")
     synchronised = synchronised[[*key, "end_s"]].rename(columns={"end_s": "synchronised_s"})
     found = ran.merge(
         switched,
