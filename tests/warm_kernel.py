@@ -20,6 +20,7 @@ import tempfile
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from unittest import mock
 
 READY = "ready\n"
 
@@ -43,7 +44,7 @@ def serving(pages: Sequence[Path]) -> Iterator[Path]:
 
 
 def imports(page: Path) -> str:
-    """The import statements of a notebook, but of `widgets`: to ask for a lab starts a process; each has its own."""
+    """The import statements of a notebook, but of `widgets`: to ask for a lab starts a process."""
     cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
     trees = [ast.parse("".join(cell["source"])) for cell in cells if cell["cell_type"] == "code"]
     found = [node for tree in trees for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
@@ -55,11 +56,14 @@ def fork_for_each(place: str, pages: list[str]) -> None:
     from ipykernel.kernelapp import IPKernelApp
 
     import widgets
+    from widgets.work import process
 
     for page in pages:
         exec(imports(Path(page)), {})
     for module in widgets._MODULES.values():
         importlib.import_module(f"widgets.{module}")
+    with mock.patch.object(process.ProcessWork, "_start"):  # when it is asked first: the labs of most pages never ask
+        process.process_work()
     assert threading.active_count() == 1, "what is forked holds no lock"
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(place)
