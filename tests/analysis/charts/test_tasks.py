@@ -201,7 +201,9 @@ def test_a_switch_is_drawn_at_the_task_that_it_is_for() -> None:
     assert bars["switch_s"].to_dict() == {"a #0.0": 0.0, "b #0.0": 0.0, "a #0.1": 0.25, "a #1.0": 0.5}
     assert bars["found"]["a #0.1"] == "hit, 0.25 s" and bars["found"]["a #0.0"] == ""
     words = said(drawing)
-    assert words == "switches: 2 in 0.75 s, 50% hits (circle), 50% misses (cross)"
+    assert (
+        words == "switches of job: 2, 0.75 s in all, 50% with the model in memory (circle), 50% that loaded it (cross)"
+    )
     beside = said(draw(switches=SWITCHES, note="the schedule of the optimum"))
     assert beside == f"the schedule of the optimum\n{words}", "a line each where one would be too long"
     added = len(drawing.named()["layer"]) - len(draw().named()["layer"])

@@ -289,11 +289,12 @@ def _switch_notes(table: pd.DataFrame) -> list[str]:
     switched = table[table["load"] != ""]
     if switched.empty:
         return []
-    words = {"hit": "hits", "miss": "misses", "unknown": "hit or miss unknown"}
+    words = {"hit": "with the model in memory", "miss": "that loaded it", "unknown": "with memory not recorded"}
     parts = [
         f"{share:.0%} {words[load]} ({LOADS[load]})" for load in LOADS if (share := (switched["load"] == load).mean())
     ]
-    return [f"switches: {len(switched)} in {short_number(switched['switch_s'].sum())} s, {', '.join(parts)}"]
+    took = short_number(switched["switch_s"].sum())
+    return [f"switches of job: {len(switched)}, {took} s in all, {', '.join(parts)}"]
 
 
 def _lines(notes: list[str]) -> str:
