@@ -197,6 +197,11 @@ def linear(terms: Iterable[tuple[float, Any]]) -> LinearExpression:
     return LinearExpression([MonomialTermExpression(each) for each in terms])
 
 
+def weighted(parts: Iterable[tuple[float, Any]]) -> SumExpression:
+    """The same of numbers times named expressions; a part that counts for 0 is left out."""
+    return SumExpression([ProductExpression(each) for each in parts if each[0]])
+
+
 def compile_model(model: pyo.ConcreteModel, start: bool = False, last: Compiled | None = None) -> Compiled:
     """The programme of a linear model: one row per active constraint that mentions a variable that is not fixed.
 

@@ -170,10 +170,11 @@ def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
             m.speeds.pop((job, job, kind), None)
             m.can_run.discard((job, kind))
         del m.throughput[job], m.job_time[job], m.count[job], m.inside[job], m.gangs[job]
-    if old.jobs != data.jobs:
-        for part in (m.JOBS, m.COMBINATIONS):
-            part.clear()
-            part.update(data.jobs)
+    in_line = (*filter(stays.__contains__, old.jobs), *came) == data.jobs  # the sets keep the order of what comes
+    for part in (m.JOBS, m.COMBINATIONS):
+        for job in out if in_line else old.jobs:
+            part.remove(job)
+        part.update(came if in_line else data.jobs)
     differs = (old.speed[stay] != data.speed[now]).any(axis=1) & ~anew
     other = np.array(now, dtype=np.int64)[differs]
     m.unchanged = np.array([stay, now], dtype=np.int64)[:, ~(anew | differs)]
@@ -214,7 +215,9 @@ def _refill(m: Any, gone: set[int], came: Sequence[str]) -> None:
     before = {name: row.expr.args for name, row in m.capacity.items()}
     m.capacity.clear()
     for name, (used, most) in before.items():
-        terms = [term for term in used.args if id(term if term.is_variable_type() else term.args[1]) not in gone]
+        terms = list(used.args)
+        if gone:
+            terms = [term for term in terms if id(term if term.is_variable_type() else term.args[1]) not in gone]
         terms += [m.gang[job] * m.share[job, kind] for job in came for kind in m.kinds[name]]
         m.capacity.add(name, LinearExpression(terms) <= most)
 
