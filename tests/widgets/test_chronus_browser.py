@@ -14,6 +14,7 @@ from tests.browser_support import (
     browser_test,
     comes_true,
     drawn,
+    grab,
     open_page,
     run_notebook,
     see_chart,
@@ -58,11 +59,9 @@ def come_closer(page: Page) -> None:
     page.locator(".wb-by").get_by_text("By GPU").click()
     drawn(page, "gantt", "Schedule by GPU")
     comes_true(page, "() => Number(document.querySelector('.wb-overview')?.dataset.rows) > 0", why="an overview, drawn")
-    box = page.locator(".wb-overview canvas").bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + 10)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 30, steps=3)
+    overview = page.locator(".wb-overview canvas")
+    x, y = grab(page, overview, 0.4, 0.2)
+    page.mouse.move(x + 200, y + 20, steps=3)
     page.mouse.up()
     seen = "() => JSON.parse(document.querySelector('.wb-view-gantt').dataset.window ?? '{}')"
     comes_true(page, f"() => {{ const now = ({seen})(); return now.t?.[0] > 0 && now.row?.[1] - now.row[0] < 20 }}")
@@ -72,9 +71,8 @@ def come_closer(page: Page) -> None:
     comes_true(page, f"(was) => {{ const [a, b] = ({seen})().t; return b - a < was }}", 0.9 * (end - start))
     page.locator(".wb-view-gantt .wb-chart-box").press("0")
     comes_true(page, f"() => !({seen})().t")
-    page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + 20)
-    page.mouse.down()
-    page.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + 20, steps=3)
+    x, y = grab(page, overview, 0.4, 0.4)
+    page.mouse.move(x + 200, y, steps=3)
     page.mouse.up()
     comes_true(page, f"() => ({seen})().t?.[0] > 0 && !({seen})().row", why="along alone: all rows")
     page.locator(".wb-view-gantt .wb-chart-box").press("0")

@@ -7,9 +7,11 @@ from playwright.sync_api import Page, expect
 from tests.browser_support import (
     DRAWN,
     SCREEN,
+    SETTLED,
     STATUS,
     Problems,
     Server,
+    answered,
     browser_test,
     comes_true,
     run_notebook,
@@ -91,9 +93,10 @@ def own_axes(page: Page) -> None:
         return [page.locator(GANTTS).nth(number).get_attribute("data-draws") for number in range(3)]
 
     def drawn_anew() -> None:
-        assert sum(now != was for now, was in zip(draws(), before, strict=True)) == 2
+        assert sum(now != was for now, was in zip(draws(), before, strict=True)) >= 2  # the longest may be too
 
     for _ in range(2):
+        answered(page, SETTLED)
         before = draws()
         page.locator(".wb-own-axes").click()
         soon(page, drawn_anew)

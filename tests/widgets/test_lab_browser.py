@@ -29,6 +29,7 @@ from tests.browser_support import (
     answered,
     browser_test,
     comes_true,
+    grab,
     open_notebook,
     open_page,
     run_all_cells,
@@ -155,12 +156,9 @@ def drag_a_knob(page: Page) -> None:
     """The slider below it moves the value and the picture, by mouse before that is let go, and by keyboard."""
     before = shown(page)
     handle = page.locator(".wb-knob-round_s .noUi-handle")
-    box = handle.bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.mouse.down()
-    for moved_px in (20, 40):
-        page.mouse.move(box["x"] + moved_px, box["y"] + box["height"] / 2, steps=4)
+    x, y = grab(page, handle)
+    for moved_px in (10, 30):
+        page.mouse.move(x + moved_px, y, steps=4)
         before = changed(page, before)
     page.mouse.up()
     knob = page.locator(".wb-knob-round_s input")
@@ -204,13 +202,19 @@ def changed(page: Page, before: str) -> str:
     return shown(page)
 
 
+RECORD_PLAYED = """() => {
+    const told = document.querySelector(".wb-lab .wb-play-time");
+    window.seen = [];
+    new MutationObserver(() => window.seen.push(told.textContent)).observe(told, {childList: true});
+}"""
+
+
 def play(page: Page) -> None:
     """Play goes through the rounds from the beginning."""
     wait_for_text(page, ".wb-lab .wb-play-time", r"up to \d h")
+    page.evaluate(RECORD_PLAYED)
     page.locator(".wb-lab .wb-play-toggle").click()
-    wait_for_text(page, ".wb-lab .wb-play-time", "up to [1-5]?[0-9] min")
-    page.locator(".wb-lab .wb-play-toggle").click()
-    expect(page.locator(".wb-lab .wb-playback")).to_have_attribute("data-playing", "false")
+    comes_true(page, "window.seen.some(text => /up to [1-5]?[0-9] min/.test(text))", why="played from the beginning")
     page.locator(f"{GANTT} [role=figure]").focus()
     page.keyboard.press("Home")
     expect(page.locator(".wb-lab .wb-round")).to_have_value("0")
@@ -219,19 +223,18 @@ def play(page: Page) -> None:
     page.keyboard.press(" ")
     expect(page.locator(".wb-lab .wb-playback")).to_have_attribute("data-playing", "true")
     page.keyboard.press(" ")
-    track = page.locator(".wb-lab .wb-round").bounding_box()
-    assert track is not None
-    page.mouse.click(track["x"] + track["width"] - 2, track["y"] + track["height"] / 2)
+    expect(page.locator(".wb-lab .wb-playback")).to_have_attribute("data-playing", "false")
+    grab(page, page.locator(".wb-lab .wb-round"), across=0.99)
+    page.mouse.up()
     wait_for_text(page, ".wb-lab .wb-play-time", r"up to \d h")
 
 
 def select_a_job(page: Page) -> None:
     """A click on a bar asks why, names the job under the chart on the page Schedule, and marks its row."""
     canvas = page.locator(f"{GANTT} canvas").first
-    box = canvas.bounding_box()
-    assert box is not None
     for share in (0.25, 0.35, 0.45, 0.55, 0.65):
-        page.mouse.click(box["x"] + box["width"] * share, box["y"] + box["height"] * 0.4)
+        grab(page, canvas, share, 0.4)
+        page.mouse.up()
         try:
             told = page.locator(".wb-job", has_text="arrived at")
             told.wait_for(state="attached", timeout=1000)  # nothing comes if no bar is there

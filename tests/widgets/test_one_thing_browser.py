@@ -11,6 +11,7 @@ from tests.browser_support import (
     Problems,
     Server,
     browser_test,
+    grab,
     open_page,
     run_notebook,
     shot,
@@ -67,15 +68,13 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     soon(page, lambda: assert_equal(pointed_out(page), {"vision", "game", "translation"}))
     page.locator(".wb-row-list tr", has_text="(2) job_time[game]").click()
     soon(page, lambda: assert_equal(pointed_out(page), {"game"}))
+    expect(page.locator(".wb-row-tray")).to_contain_text("job_time[game]")
     row.click()
     scene(page, "one-thing-row", GANTT)
     expect(page.locator(".wb-row-tray")).to_contain_text("no more GPUs of a type than there are")
     handle = page.locator(".wb-row-right:visible .noUi-handle")
-    box = handle.bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    page.mouse.down()
-    page.mouse.move(box["x"] - 30, box["y"] + box["height"] / 2, steps=4)
+    x, y = grab(page, handle)
+    page.mouse.move(x - 40, y, steps=4)
     wait_for_text(
         page, ".wb-rows", "In this decision: With .no more GPUs .* .capacity.v100.. <= .* of 2: .*worst_job. goes from"
     )

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Literal
 
 from playwright.sync_api import Page, expect
-from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from tests.browser_support import (
     SETTLED,
@@ -17,6 +16,7 @@ from tests.browser_support import (
     answered,
     browser_test,
     comes_true,
+    grab,
     run_notebook,
     shot,
     soon,
@@ -178,15 +178,12 @@ def plays_by_keys(page: Page) -> None:
 
 def drag(page: Page, px: int) -> None:
     """What is dragged stays under the pointer although the chart is magnified; a double click puts it back."""
-    chart = page.locator(".wb-view-gantt svg.marks").bounding_box()
-    assert chart is not None
     labels = """() => Object.fromEntries([...document.querySelectorAll(".wb-view-gantt svg .role-axis-label text")]
         .map(e => [e.textContent, e.getBoundingClientRect().x]))"""
-    before, y = page.evaluate(labels), chart["y"] + 0.5 * chart["height"]
-    page.mouse.move(600, y)
-    page.mouse.down()
-    page.mouse.move(600 + px / 2, y, steps=4)
-    page.mouse.move(600 + px, y, steps=4)
+    before = page.evaluate(labels)
+    x, y = grab(page, page.locator(".wb-view-gantt svg.marks"))
+    page.mouse.move(x + px / 2, y, steps=4)
+    page.mouse.move(x + px, y, steps=4)
     page.mouse.up()
 
     def moved() -> None:
@@ -199,7 +196,7 @@ def drag(page: Page, px: int) -> None:
         assert page.evaluate(labels) == before
 
     soon(page, moved)
-    page.mouse.dblclick(600, y)
+    page.mouse.dblclick(x, y)
     soon(page, back)
 
 
@@ -221,23 +218,22 @@ def all_is_seen(page: Page, title: str) -> None:
     assert not page.evaluate(SCROLLING), f"{title}: the chart is as wide as there is room"
 
 
+BAR = """() => {
+    const bars = [...document.querySelectorAll(".wb-view-gantt svg .mark-rect path")];
+    const seen = bars.filter(bar => bar.__data__?.datum?.kind).map(bar => bar.getBoundingClientRect());
+    const wide = seen.find(place => place.width > 40 && place.height > 15);
+    return [wide.x + wide.width / 2, wide.y + wide.height / 2];
+}"""
+"""The middle of a job's bar."""
+
+
 def click_a_bar(page: Page) -> None:
     """What is under the pointer is known although the chart is magnified: the job is named, the tooltip seen."""
-    bars = page.locator(".wb-view-gantt svg .mark-rect path[aria-label], .wb-view-gantt svg .mark-rect path")
-    count = bars.count()
-    for number in range(count):
-        box = bars.nth(number).bounding_box()
-        if box is None or box["width"] < 40 or box["width"] > 900 or box["height"] < 15:
-            continue
-        page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-        try:
-            page.locator(".wb-explain-told b").first.wait_for(timeout=1000)
-        except PlaywrightTimeout:
-            continue
-        page.mouse.move(box["x"] + box["width"] / 2 + 5, box["y"] + box["height"] / 2)
-        tooltip = page.locator("#vg-tooltip-element")
-        tooltip.wait_for()
-        assert tooltip.evaluate("e => e.closest('.wb-presenting') !== null")
-        page.mouse.move(5, 5)
-        return
-    raise AssertionError("no bar could be clicked")
+    x, y = page.evaluate(BAR)
+    page.mouse.click(x, y)
+    page.locator(".wb-explain-told b").first.wait_for()
+    page.mouse.move(x + 5, y)
+    tooltip = page.locator("#vg-tooltip-element")
+    tooltip.wait_for()
+    assert tooltip.evaluate("e => e.closest('.wb-presenting') !== null")
+    page.mouse.move(5, 5)

@@ -11,6 +11,7 @@ from tests.browser_support import (
     Problems,
     Server,
     browser_test,
+    grab,
     open_page,
     run_all_cells,
     run_notebook,
@@ -62,11 +63,7 @@ class Hand:
     def drag(self, control: str, px: int) -> None:
         """Drag a slider at one go, and let go."""
         self.clicks += 1
-        box = self.page.locator(control).bounding_box()
-        assert box is not None
-        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-        self.page.mouse.move(x, y)
-        self.page.mouse.down()
+        x, y = grab(self.page, self.page.locator(control))
         self.page.mouse.move(x + px, y)
         self.page.mouse.up()
 

@@ -270,10 +270,11 @@ class RowsPanel:
         rounds_s = _in_force(found.table, run)
         name = statement.names[number]
         self._light(Lit(jobs_of(statement, number, run), gpus_of(statement, number, run), rounds_s, name))
-        self._which.value = f"<b>{html.escape(name)}</b> {html.escape(statement.says(number))}"
         self._offer(numbers_of(statement, number))
         self._tray.layout.display = None
         self._set(self._as_it_is())
+        # Named once its slider is there: before, that of another row would be dragged, and nobody would hear it.
+        self._which.value = f"<b>{html.escape(name)}</b> {html.escape(statement.says(number))}"
         self._said.value = ""
 
     def _offer(self, numbers: Sequence[NumberEdit]) -> None:

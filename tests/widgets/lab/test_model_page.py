@@ -165,6 +165,19 @@ def test_a_symbol_is_marked_where_it_stands_and_has_its_values(work: Waiter) -> 
     assert re.fullmatch(r"(\w+, \w+: [\d.e-]+(; )?){6}", share) and share in page._values.value
 
 
+def test_a_row_is_named_when_its_own_slider_is_in_sight(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who sees the name of a row drags its number, not that of the row before."""
+    monkeypatch.setattr(rows_panel, "aside", lambda work, hear: hear(work()))
+    panel = RowsPanel(lambda lit: None, lambda *edited: None, lambda statement: None)
+    panel.show(workbench.simulate("preset:start_here", "gavel.max_min_fairness"), 2700.0)
+    rights: list[object] = []
+    panel._which.observe(lambda _: rights.append(getattr(panel._slides.shown, "value", None)), "value")
+    names = [row[0] for row in panel._list.rows]
+    for row in ("(3) capacity[v100]", "(2) job_time[game]", "(3) capacity[v100]"):
+        panel._list.picked = names.index(row)
+    assert rights == [2.0, 1.0, 2.0]
+
+
 def test_a_number_of_a_row_is_dragged_and_the_cell_says_the_same(monkeypatch: pytest.MonkeyPatch, own: None) -> None:
     """The row of game's level is made of its weight, gang, speeds: a weight twice as large in every decision."""
     monkeypatch.setattr(rows_panel, "aside", lambda work, hear: hear(work()))
