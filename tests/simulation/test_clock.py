@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,7 +18,7 @@ from workbench.scheduling.contract import Knobs, Timing
 from workbench.scheduling.decision import Assignment, Decision
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.loop import Stalled, simulate
-from workbench.simulation.stop import WindowFinished
+from workbench.simulation.stop import Until, WindowFinished
 
 # Time and boundaries -------------------------------------------------------------------------------------------------
 
@@ -114,6 +115,43 @@ def test_what_comes_and_ends_before_quiet_s_is_told_then() -> None:
     run = simulate(two_nodes(lasts), scheduler)
     assert told == [(0, {}), (50, {"j1": 20}), (55, {"j2": 55}), (70, {}), (75, {"j3": 75})]
     assert run.jobs["finish_s"].tolist() == [100, 20, 55, 75]
+
+
+@pytest.mark.parametrize(
+    ("given", "told", "end_s"),
+    [
+        ({"stop": Until(40.0)}, [(0, "arrival", {})], 40),
+        ({"stop": WindowFinished(1, 1)}, [(0, "arrival", {})], 50),
+        ({"next_s": 40.0}, [(0, "arrival", {}), (40, "completion", {"j1": 20}), (50, "completion", {"j2": 45})], 100),
+        ({"next_s": 90.0}, [(0, "arrival", {}), (50, "completion", {"j1": 20}), (55, "completion", {"j2": 55})], 100),
+        (
+            {"outages": [(25.0, 35.0)]},
+            [(0, "arrival", {}), (25, "fault", {"j1": 20}), (35, "repair", {}), (50, "completion", {"j2": 40})],
+            100,
+        ),
+    ],
+    ids=["until_s", "window", "next_s before", "next_s after", "outage"],
+)
+def test_quiet_s_beside_all_else_that_asks(
+    given: dict[str, Any], told: list[tuple[float, str, dict[str, float]]], end_s: float
+) -> None:
+    """Quiet until 50: j1 ends at 20, j2 comes at 30. A time of end and next_s cut it short, a fault is told at once
+    with what ended before, a window that has finished ends the run when the quiet does."""
+    lasts = [{"steps": 100.0}, {"steps": 20.0}, {"steps": 5.0, "arrival_s": 30.0}]
+    outages = [{"node": "b-0", "from_s": from_s, "to_s": to_s} for from_s, to_s in given.get("outages", ())]
+    found = []
+
+    def answer(snapshot: Snapshot) -> Decision:
+        found.append((snapshot.now_s, snapshot.cause, snapshot.finished))
+        free = [name for name in snapshot.jobs.names if name not in snapshot.leases]
+        free = [name for name in free if name == "j0" or snapshot.nodes.up[1]]
+        assign = tuple(Assignment(name, A if name == "j0" else B, math.inf) for name in free)
+        return Decision(assign=assign, quiet_s=50.0, next_s=given.get("next_s") if snapshot.now_s == 0 else None)
+
+    scheduler = Scripted(answer, None, {"arrival", "completion", "fault", "repair"})
+    run = simulate(two_nodes(lasts, faults={"list": outages}), scheduler, stop=given.get("stop"))
+    assert found[: len(told)] == told
+    assert run.end_s == end_s and row(run, "j1").finish_s == 20
 
 
 def test_next_s_between_rounds_is_a_timer() -> None:

@@ -108,6 +108,7 @@ BAD: dict[str, tuple[Decision, str, str]] = {
     "asks in the past": (Decision(next_s=60.0), "", "after now"),
     "asks at no time": (Decision(next_s=float("nan")), "", "after now"),
     "is quiet until no time": (Decision(quiet_s=float("nan")), "", "a time"),
+    "is quiet for ever": (Decision(quiet_s=float("inf")), "", "not infinity"),
     "unit of one": (one(("j2",), A), "", "a pair"),
     "unit of three": (one(("j0", "j1", "j2"), A), "", "a pair"),
     "unit is a number": (one(3, A), "", "a pair"),

@@ -48,7 +48,10 @@ class Until:
 
 
 class WindowFinished:
-    """Ends when the jobs from number `first` to `last` (by arrival, inclusive, from 0) have finished: steady state."""
+    """Ends when the jobs from number `first` to `last` (by arrival, inclusive, from 0) have finished: steady state.
+
+    It is asked before a decision: the run ends up to a round, or a decision's `quiet_s`, after the last of them.
+    """
 
     def __init__(self, first: int, last: int) -> None:
         self.first, self.last = first, last
