@@ -64,10 +64,10 @@ class Exhibit:
 
     name: short, as `fig8`; says: the paper's claim; compute: from a size to what we get, None where that is `reason`;
     claims: what decides; seeded: whether another seed is another workload, or else the numbers are what they are;
-    timed: whether they are seconds of the machine it runs on, of which none is another's: what each claim allows is
-    then its interval; sizes: those that it is computed at, by default all of its paper; scale: of a size, against the
-    paper's; belief: what schedulers are told of speeds, by default what its paper's BELIEF says; shares: another
-    exhibit of the paper that is measured on the same runs.
+    timed: a pattern of the measures that are seconds of the machine it runs on, of which none is another's: what
+    each claim allows is then its interval; sizes: those that it is computed at, by default all of its paper; scale:
+    of a size, against the paper's; belief: what schedulers are told of speeds, by default what its paper's BELIEF
+    says; shares: another exhibit of the paper that is measured on the same runs.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Exhibit:
     compute: Callable[[Any], PaperFigure] | None = None
     claims: tuple[Claim, ...] = PRINTED
     seeded: bool = True
-    timed: bool = False
+    timed: str = ""
     reason: str = ""
     sizes: tuple[str, ...] | None = None
     scale: Callable[[Any], str] = lambda size: ""
@@ -88,7 +88,11 @@ class Exhibit:
 
     def told(self, seeds: int) -> int | str:
         """What a table says of the seeds of a result."""
-        return seeds if self.seeded else "times of a machine" if self.timed else "deterministic"
+        return seeds if self.seeded else "times of a machine" if self.timed == "*" else "deterministic"
+
+    def is_timed(self, measure: str) -> bool:
+        """Whether a measure is seconds of the machine it runs on."""
+        return fnmatchcase(measure, self.timed)
 
 
 class Finding(NamedTuple):
@@ -125,7 +129,7 @@ def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
         half = half if exhibit.seeded else 0.0
         told = f"{measure} - {claim.less}" if claim.less else measure
         outcome = judged(claim, paper, unit, mean, half)
-        ends = claim.allowed() if exhibit.timed else (mean - half, mean + half)
+        ends = claim.allowed() if exhibit.is_timed(measure) else (mean - half, mean + half)
         found.append(Finding(told, unit, claim.text(paper), paper, mean, *ends, len(ours), outcome))
     return found
 

@@ -105,7 +105,7 @@ EXHIBITS = (
         figure_7d,
         (Claim("longest plan of all", "<", 10),),
         seeded=False,
-        timed=True,
+        timed="*",
         scale=drawn_scale,
     ),
     Exhibit(

@@ -103,7 +103,7 @@ EXHIBITS = (
         figure_14,
         (Claim("plan with a gap of 1 %*", "<", 10), Claim("plans whose gap*", ">", 50)),
         seeded=False,
-        timed=True,
+        timed="*",
         scale=plan_scale,
     ),
     Exhibit(
@@ -112,6 +112,7 @@ EXHIBITS = (
         figure_15,
         (Claim("jobs in the window,*over*", "<", 1.1),),
         seeded=False,
+        timed="plan, *",
         scale=plan_scale,
     ),
     Exhibit(

@@ -331,6 +331,21 @@ def test_a_result_that_cannot_be_computed_hides_no_other(
     assert kept.notes()["name"].tolist() == ["hare.lemma2"]
 
 
+def test_a_time_of_another_machine_is_not_held_against_this_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, kept = "gavel.fig1b", KeptResults().read("gavel.fig1b").query("size == 'full'")
+    first = kept["measure"].iloc[0]
+    other = KeptResults(tmp_path)
+    other.add(name, kept.assign(ours=kept["ours"].where(kept["measure"] != first, 99.0)))
+    timed = {**known(), name: replace(known()[name], timed=first)}
+    assert main(["check", name, "--out", str(tmp_path)]) == 1
+    monkeypatch.setattr("reproduction.__main__.exhibits", lambda: timed)
+    assert main(["check", name, "--out", str(tmp_path)]) == 0
+    figure = known()["hops.fig15"]
+    assert figure.is_timed("plan, 128 GPUs, gap 1%") and not figure.is_timed("jobs in the window, of 2000")
+
+
 def test_a_measure_that_is_new_or_gone_differs() -> None:
     was, now = cells({"a": [1.0], "b": [math.nan], "c": [2.0]}), cells({"b": [math.nan], "c": [2.00001], "d": [1.0]})
     assert runner.otherwise(was, now) == ["a: kept 1, now nan", "d: kept nan, now 1"]
