@@ -65,6 +65,7 @@ def test_other_ways_to_call_sacct_are_read(tmp_path: Path, given: dict[str, str]
     with pytest.raises(InputError, match="--columns"):
         convert("sacct", tmp_path / "log", cluster=parse_cluster("a100=2x8"))
     columns = said["header"].split("|")
-    assert (
-        convert("sacct", tmp_path / "log", cluster=parse_cluster("a100=2x8"), columns=columns)[0].jobs == scenario.jobs
-    )
+    for text in (f"{row}\n{row[:20]}\n".encode(), f"{row}\n{row[:20]}\n".encode("utf-16")):
+        (tmp_path / "log").write_bytes(text)
+        found, report = convert("sacct", tmp_path / "log", cluster=parse_cluster("a100=2x8"), columns=columns)
+        assert found.jobs == scenario.jobs and [each.lines for each in report.dropped] == [(2,)]

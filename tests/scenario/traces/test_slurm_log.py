@@ -344,19 +344,24 @@ def test_bad_rows_are_counted_and_told_never_fatal(tmp_path: Path) -> None:
         row(Ran("8", 710, 710, 3600)).replace(when(4310), when(100)),
         row(Ran("9", 4 * 10**7, 4 * 10**7, 60, user="")).replace("|1|a1|", "|3|a1|"),
         row(Ran("10", 720, 720, 60)).replace(when(720), "Unknown").replace("Unknown", when(720), 1),
+        row(Ran("11", 730, 730, 60, eligible_s=30)),
+        row(Ran("12", 740, 740, 60)).replace("|100|", "|first|"),
         row(Ran("4", 30, 30, 60))[:40],
     ]
-    text = "\n".join([HEADER, *rows]).encode("latin-1")
+    text = "\n".join(["sacct: error: no usage", HEADER, *rows]).encode("latin-1")
     (tmp_path / "log").write_bytes(text)
     (tmp_path / "nodes").write_text(NODES)
     scenario, report = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"])
-    assert [job.name for job in scenario.jobs] == [f"job-{number}" for number in (1, 2, 3, 5, 6, 7, 8, 10, 9)]
+    assert [job.name for job in scenario.jobs] == [f"job-{number}" for number in (1, 2, 3, 5, 6, 7, 8, 10, 11, 12, 9)]
     assert scenario.jobs[6].attributes["end_s"] == 4310, "not before it started"
     assert scenario.jobs[2].user == "René" and scenario.jobs[3].arrival_s == 400
     told = "\n".join(map(str, (*report.dropped, *report.notes)))
     for words in (
-        "1 dropped: job id of an earlier row (line 5)",
-        "columns instead of 22 (line 12)",
+        "1 dropped: job id of an earlier row (line 6)",
+        "columns instead of 22 (line 15)",
+        "1 dropped: above the names of columns (line 1)",
+        "the last line has no end",
+        "1 job eligible before submission",
         "1 job began nobody knows when: there is no wait to compare",
         "1 job eligible nobody knows when: since submission",
         "1 job with another number of nodes in NNodes than in NodeList, which counts",
@@ -366,7 +371,7 @@ def test_bad_rows_are_counted_and_told_never_fatal(tmp_path: Path) -> None:
         "no job was submitted or began from 2024-03-04 08:12 to 2025-06-10 07:06: two logs, or a clock that jumped?",
         "1 line not in UTF-8, read as Latin-1",
         "1 job started before they were eligible",
-        "cells that cannot be read, as if they were empty: Timelimit (1) and NodeList (1)",
+        "cells that cannot be read, as if they were empty: Timelimit (1), Priority (1) and NodeList (1)",
         "1 job ran over a minute longer than the time limit",
         "partitions that the site does not have, kept where they ran: gone",
         "not in order of arrival",

@@ -14,8 +14,7 @@ ElapsedRaw, TimelimitRaw), times with zones or in seconds since 1970, and `sacct
   its run time, without suspensions. A job that still ran holds its GPUs as long as the log saw it.
 - PENDING jobs, and those that never ran, are left out: nobody knows their run time.
 
-Jobs are as recorded (see `workbench.scenario.traces.timed`); what else the row says is in their attributes. All are
-best effort.
+Jobs are as recorded (see `workbench.scenario.traces.timed`), best effort; what else the row says are attributes.
 """
 
 from __future__ import annotations
@@ -43,6 +42,7 @@ from workbench.scenario.traces.slurm_text import (
     OR,
     count,
     first_of,
+    from_header,
     given,
     gres,
     hosts,
@@ -206,7 +206,8 @@ def log_and_site(paths: Sequence[Path]) -> tuple[Path, list[Path]]:
 def _is_log(text: str) -> bool:
     """Whether it has jobs, by the names of its columns or lists."""
     head = text.lstrip()
-    return '"jobs"' in head if head.startswith("{") else COLUMNS[0] in head.partition("\n")[0].strip().split("|")
+    table = from_header(head, COLUMNS)[0].lstrip()
+    return '"jobs"' in head if head.startswith("{") else COLUMNS[0] in table.partition("\n")[0].strip().split("|")
 
 
 # The table ------------------------------------------------------------------------------------------------------------
@@ -223,9 +224,12 @@ def read_log(source: str | Path, log: _Log, columns: Sequence[str] = ()) -> Iter
     if text.lstrip().startswith("{"):
         rows: Iterable[tuple[int, Mapping[str, str]]] = _json_rows(source, text, log)
         return log.drops.sift(rows, partial(_row, log))
-    header, rows = read_table(
-        source, TRACE, COLUMNS, log.drops, "|", OPTIONAL, quoted=False, text=one_bar_a_column(text, columns)
-    )
+    if not text.endswith("\n"):
+        log.notes.append("the last line has no end: it may have been cut, and its last cell with it")
+    text, above = (text, []) if columns else from_header(text, COLUMNS)
+    log.drops.add_all("above the names of columns", above)
+    table, first = one_bar_a_column(text, columns), 0 if columns else 1  # names that the log lacks are not counted
+    header, rows = read_table(source, TRACE, COLUMNS, log.drops, "|", OPTIONAL, quoted=False, text=table, first=first)
     if not set(TRES) & set(header):
         raise InputError(source_name(source), Words(f"neither {' nor '.join(TRES[:2])}"), TRACE)
     if not {"Elapsed", "ElapsedRaw"} & set(header) and not set(SPAN) <= set(header):
@@ -269,9 +273,8 @@ def _json_cells(job: Any) -> dict[str, str]:
 
     times, array, nodes = job["time"], job.get("array") or {}, number(job.get("allocation_nodes"))
     task, most = number(array.get("task_id")), number(array["limits"]["max"]["running"]["tasks"]) if array else ""
-    name = (
-        f"{number(array['job_id'])}_{task}" if task and number(array["job_id"]) not in ("", "0") else str(job["job_id"])
-    )
+    of = number(array["job_id"]) if task else ""
+    name = number(job["job_id"]) if of in ("", "0") else f"{of}_{task}"
     flags = listed(job.get("flags"))
     moments = {"Submit": "submission", "Eligible": "eligible", "Start": "start", "End": "end"}
     return {
@@ -350,6 +353,7 @@ def _times(log: _Log, cells: Mapping[str, str], submitted_s: float, duration_s: 
     """When it was submitted and eligible, and when it ran."""
     eligible_s, start_s, end_s = (log.read(cells, name, timestamp) for name in ("Eligible", *SPAN))
     found = {"submit_s": submitted_s, "eligible_s": max(eligible_s or submitted_s, submitted_s)}
+    log.odd["eligible before submission"] += eligible_s is not None and eligible_s < submitted_s
     log.odd.update(name for name, at_s in (("Eligible", eligible_s), ("Start", start_s)) if at_s is None)
     if start_s is not None:
         found["start_s"] = start_s
@@ -365,13 +369,13 @@ def _facts(cells: Mapping[str, str], log: _Log, known: Mapping[str, float | None
     found["features"] = found["features"] and found["features"].replace(OR, "|")
     found["state"] = cells["State"].partition(" ")[0]
     limit_s = log.read(cells, "Timelimit", seconds)
-    raw = log.read(cells, "TimelimitRaw", count)
+    raw = log.read(cells, "TimelimitRaw", lambda text: seconds(text) if text.isalpha() else count(text))
     limit_s = raw * 60.0 if limit_s is None and raw is not None else limit_s
     found["limit_s"] = limit_s if limit_s is not None and limit_s < float("inf") else None
     found["nodes"] = log.read(cells, "NNodes", count) or known.get("node")
-    found["cpus"] = known.get("cpu") or count(cells.get("AllocCPUS", ""))
-    found["memory_mb"] = known.get("mem") or _memory_mb(cells.get("ReqMem", ""), found["cpus"], found["nodes"])
-    found["priority"] = count(cells.get("Priority", ""))
+    found["cpus"] = known.get("cpu") or log.read(cells, "AllocCPUS", count)
+    found["memory_mb"] = known.get("mem") or log.read(cells, "ReqMem", lambda text: _memory_mb(text, found))
+    found["priority"] = log.read(cells, "Priority", count)
     found["reservation"], found["hosts"] = (first_of(cells, name) for name in ("Reservation", "NodeList"))
     found["started_by"] = _started_by(cells.get("Flags", ""))
     asked = [kind for kind in _kinds(cells.get("ReqTRES", "")) if kind != "gpu"]
@@ -395,10 +399,10 @@ def _started_by(flags: str) -> str:
     return "main" if "SchedMain" in flags else "backfill" if "SchedBackfill" in flags else ""
 
 
-def _memory_mb(text: str, cpus: float | None, nodes: float | None) -> float | None:
+def _memory_mb(text: str, facts: Mapping[str, float | None]) -> float | None:
     """ReqMem: in all, or `4000Mc` for a CPU, `62.5Gn` for a node."""
     each = megabytes(text)
-    times = {"c": cpus, "n": nodes}.get(text[-1:], 1.0)
+    times = {"c": facts["cpus"], "n": facts["nodes"]}.get(text[-1:], 1.0)
     return None if each is None or not times else each * times
 
 
@@ -565,6 +569,7 @@ def _notes_of(log: _Log, site: Site, rows: Sequence[TimedRow]) -> Iterator[str]:
         (log.odd["partitions"], "job", "named several partitions: held to the one where they ran"),
         (sum(map(bool, kinds)), "job", f"waited {otherwise}"),
         (log.odd["earlier attempts"], "earlier attempt", "of requeued jobs, each a job of its own that ran as it did"),
+        (log.odd["eligible before submission"], "job", "eligible before submission (a clock jumped): since submission"),
         (log.odd["start before eligible"], "job", "started before they were eligible (a clock jumped): waited 0 s"),
         (log.odd["ends early"], "job", "ended sooner than the run time allows (a clock jumped): it counts, not End"),
         (log.odd["Start"] * ("Start" in log.told), "job", "began nobody knows when: there is no wait to compare"),

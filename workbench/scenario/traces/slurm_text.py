@@ -229,6 +229,14 @@ def first_of(cells: Mapping[str, str], *names: str) -> str | None:
     return next((found for name in names if (found := given(cells.get(name)))), None)
 
 
+def from_header(text: str, columns: Sequence[str]) -> tuple[str, list[int]]:
+    """The text with the lines above that of these columns (errors, greetings) left blank, and which these are, from 1;
+    as it is, where no line names them."""
+    lines = text.split("\n")
+    at = next((i for i, line in enumerate(lines) if {*columns} <= {*line.strip().split("|")}), 0)
+    return "\n".join([*[""] * at, *lines[at:]]), [i for i, line in enumerate(lines[:at], start=1) if line.strip()]
+
+
 def one_bar_a_column(text: str, columns: Sequence[str] = ()) -> str:
     """What `sacct` printed, with a header (columns, where it has none), without the bars that end lines (`-p`), and
     without those in a SubmitLine or in Constraints (`a|b`, here `a` OR `b`), which is seen where Priority would be no

@@ -72,11 +72,14 @@ def _bytes(path: str | Path, expected: str) -> bytes:
 
 
 def read_any(path: str | Path, expected: str) -> tuple[str, int]:
-    """The file's text, lines that are not UTF-8 read as Latin-1, and how many these are; NUL bytes are left out.
+    """The file's text, lines that are not UTF-8 read as Latin-1, and how many these are; NUL bytes are left out, UTF-16
+    is known by its byte order mark.
 
     Raises InputError if the file cannot be read.
     """
     data = _bytes(path, expected)
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        data = data.decode("utf-16", "replace").encode("utf-8", "replace")
     found, odd = [], 0
     for line in data.removeprefix(b"\xef\xbb\xbf").replace(b"\0", b"").split(b"\n"):
         try:
@@ -87,13 +90,13 @@ def read_any(path: str | Path, expected: str) -> tuple[str, int]:
     return "\n".join(found), odd
 
 
-def read_lines(path: str | Path, expected: str, text: str | None = None) -> list[tuple[int, str]]:
-    """The lines that are not blank, stripped, each with its number from 1; raises InputError where there is none.
+def read_lines(path: str | Path, expected: str, text: str | None = None, first: int = 1) -> list[tuple[int, str]]:
+    """The lines that are not blank, stripped, each with its number; raises InputError where there is none.
 
-    text: what the file has, where it has been read.
+    text: what the file has, where it has been read; first: the number of its first line.
     """
     lines = (read_text(path, expected) if text is None else text).split("\n")
-    found = [(number, text) for number, line in enumerate(lines, start=1) if (text := line.strip())]
+    found = [(number, text) for number, line in enumerate(lines, first) if (text := line.strip())]
     if not found:
         raise InputError(source_name(path), Words("an empty file"), expected)
     return found
@@ -115,14 +118,15 @@ def read_table(
     optional: Sequence[str] = (),
     quoted: bool = True,
     text: str | None = None,
+    first: int = 1,
 ) -> RawTable:
     """A table of text, cells stripped; while it is read its bad rows go to `drops`.
 
-    quoted: a cell may stand between quotation marks, and then hold separators and line breaks; text: as for
+    quoted: a cell may stand between quotation marks, and then hold separators and line breaks; text, first: as for
     `read_lines`. Raises InputError for a
     header without one of the columns, or with one of them (or an optional one) twice.
     """
-    lines = read_lines(path, expected, text)
+    lines = read_lines(path, expected, text, first)
     first = lines[0][0]
     header, at = _cells(lines, 0, separator, quoted) or ([lines[0][1]], 1)
     wrong = [name for name in columns if header.count(name) != 1]
