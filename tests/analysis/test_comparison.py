@@ -84,6 +84,20 @@ def test_several_beliefs_are_an_axis_and_say_what_it_is_worth_to_know_more():
     assert pair["lmm, noisy:sd=1.5,seed=2"] != pytest.approx(1) and pair["lmm, noisy:sd=0.0"] == pytest.approx(1)
     with pytest.raises(InputError, match="each once"):
         workbench.compare(SMALL, ["fifo"], belief=["oracle", "oracle"])
+    with pytest.raises(InputError, match="a list of these"):
+        workbench.compare(SMALL, ["fifo"], belief=3)  # type: ignore[arg-type]
+
+
+def test_each_seed_has_its_own_errors_unless_they_are_named():
+    """Else an interval over seeds is one draw of errors, as often as there are seeds."""
+    drawn, held = (
+        workbench.compare(SMALL, ["gavel.max_min_fairness"], seeds=range(3), belief=belief)
+        for belief in ("noisy:sd=1.5", "noisy:sd=1.5,seed=2")
+    )
+    assert len(set(drawn.table["mean_jct_s"])) > 1 == len(set(held.table["mean_jct_s"]))
+    assert drawn["gavel.max_min_fairness", 2] != held["gavel.max_min_fairness", 0]
+    assert drawn.table["mean_jct_s"][2] == held.table["mean_jct_s"][0]
+    assert set(drawn.beliefs.values()) == {"noisy:sd=1.5"} and all(run.drew for run in drawn.runs)
 
 
 def test_holm_is_by_hand_and_a_chance_without_spread_is_certain():
@@ -330,7 +344,8 @@ def test_seeds_of_a_bootstrap_have_other_jobs_like_the_scenarios_the_same_for_al
     pair = found.paired().set_index("measure").loc["mean_jct_s"]
     assert pair.ratio_low < pair.ratio < pair.ratio_high
     alike = workbench.compare(SMALL, ["fifo", "srtf"], seeds=range(2)).paired().set_index("measure").loc["mean_jct_s"]
-    assert alike.ratio_low == alike.ratio_high, "without it nothing in these runs is left to chance"
+    assert alike.ratio > 0 and alike.seeds == 2
+    assert alike[["low", "high", "ratio_low", "ratio_high", "p"]].isna().all(), "without it nothing is left to chance"
     with pytest.raises(InputError, match="bootstrap"):
         workbench.compare(SMALL, ["fifo"], bootstrap="yes")  # type: ignore[arg-type]
 

@@ -122,6 +122,6 @@ def test_several_seeds_are_compared_pair_by_pair_and_single_spreads_shown_where_
     assert f"x {ratios.mean():.2f} ({ratios.mean() - half:.2f} to {ratios.mean() + half:.2f})" in row
     ranks = [float(text) for text in re.findall(r"rank ([\d.]+)", row)]
     assert len(ranks) == 3 and sum(ranks) == pytest.approx(6, abs=0.16)
-    assert "ratio to fifo seed by seed with its 95 % interval" in out and "±" not in out
+    assert "ratio to fifo seed by seed, where seeds differ with its 95 % interval" in out and "±" not in out
     _, asked, _ = cli(*SEEDS, "--spread")
     assert "mean ± standard deviation over 4 seeds" in asked and "rank" not in asked

@@ -115,6 +115,8 @@ def test_compare_takes_a_belief(ask, refused):
     assert believed["belief_error"] > 0.01
     assert believed["runs"][0]["metrics"] != ask(*options)["runs"][0]["metrics"]
     assert refused(*options, "--belief", "magic")[:2] == (2, "invalid_input")
+    both = ask(*options, "--belief", "oracle", "--belief", "low_rank")["runs"]
+    assert [run["belief"] for run in both] == ["oracle", "low_rank"]
 
 
 def test_one_scheduler_twice_with_other_knobs(ask, refused):

@@ -156,11 +156,11 @@ def _pairs(found: Comparison, against: str | None) -> dict[tuple[str, str], str]
     lines = {}
     for row in found.paired(against).to_dict("records"):
         ratio, low, high, p = (float(row[key]) for key in ("ratio", "ratio_low", "ratio_high", "p"))
-        if math.isnan(low):
+        if math.isnan(ratio) or row["seeds"] == 1:
             continue
         ends = {f"{ratio:.2f}", f"{low:.2f}", f"{high:.2f}"}
-        span = "" if len(ends) == 1 else f" ({low:.2f} to {high:.2f})"
-        unsure = "" if p < 1 - LEVEL else f" {UNSURE}"
+        span = "" if len(ends) == 1 or math.isnan(low) else f" ({low:.2f} to {high:.2f})"
+        unsure = f" {UNSURE}" if p >= 1 - LEVEL else ""
         lines[str(row["scheduler"]), str(row["measure"])] = f"&times;&nbsp;{ratio:.2f}{span}{unsure}"
     return lines
 

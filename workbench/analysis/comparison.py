@@ -172,11 +172,12 @@ class Comparison:
     def paired(self, to: str | None = None, level: float = LEVEL) -> pd.DataFrame:
         """Every other scheduler against `to` (default: the first), seed by seed: a row for each and for each measure.
 
-        Columns: scheduler, measure; seeds, those at which both have it; difference and ratio (theirs over that of
-        `to`), means over these seeds; low, high and ratio_low, ratio_high, the intervals at `level` (Student's t; NaN
-        for one seed); p, how likely so large a mean difference is if there is none, corrected after Holm for the
-        schedulers that this measure compares; rank, the scheduler's mean rank among all at the seeds that all have, 1
-        the best (NaN where neither way is better). A seed is one chance of the same scenario, or one draw of its
+        Columns: scheduler, measure; seeds, those at which both have it; difference and ratio (theirs over that
+        of `to`), means over these seeds; low, high and ratio_low, ratio_high, the intervals at `level`
+        (Student's t; NaN for one seed, and where neither differs from seed to seed: nothing is left to chance);
+        p, how likely so large a mean difference is if there is none, corrected after Holm for the schedulers
+        that this measure compares; rank, the scheduler's mean rank among all at the seeds that all have, 1 the
+        best (NaN where neither way is better). A seed is one chance of the same scenario, or one draw of its
         jobs: intervals say nothing of other scenarios. Raises InputError for `to`.
         """
         to = self.labels[0] if to is None else to
@@ -285,6 +286,8 @@ def with_beliefs(
     schedulers = [find_scheduler(case.scheduler) for case in cases]
     if belief is None or isinstance(belief, str):
         return [belief_of_all(schedulers, belief)] * len(cases), tuple(cases)
+    if not isinstance(belief, Sequence):
+        raise InputError("belief", belief, "an estimator by name, or a list of these")
     each = [belief_of_all(schedulers, text) for text in belief]
     if not each or len(set(each)) < len(each):
         raise InputError("belief", list(belief), "at least one estimator, each once")
@@ -317,6 +320,8 @@ def _pair(mine: FloatArray, base: FloatArray, level: float) -> tuple[float, ...]
     both = np.isfinite(mine - base)
     by = np.divide(mine[both], base[both], out=np.full(found.pairs, math.nan), where=base[both] != 0)
     ratio, reach = mean_interval(by, level)
+    if np.ptp(mine[both]) == np.ptp(base[both]) == 0.0:  # nothing is left to chance: seeds are no sample
+        return found.pairs, found.difference, math.nan, math.nan, ratio, math.nan, math.nan, math.nan
     p = chance(found.difference, found.high - found.difference, found.pairs, level)
     return found.pairs, found.difference, found.low, found.high, ratio, ratio - reach, ratio + reach, p
 

@@ -96,7 +96,7 @@ def add_commands(commands: Commands[Parser]) -> None:
     add_set(parser, "[SCHEDULER:]KNOB=VALUE")
     parser.add_argument("--seeds", metavar="0:3", type=seeds, help="0:3 is 0, 1, 2; default: the scenario's")
     parser.add_argument("--processes", metavar="N", type=whole("--processes", 1), default=1, help="how many, default 1")
-    _add_run_options(parser, "save every run and the table in this folder", FOR_ALL)
+    _add_run_options(parser, "save every run and the table in this folder", FOR_ALL, several=True)
     help = "every seed but the first has other jobs like the scenario's, drawn from them"
     parser.add_argument("--bootstrap", action="store_true", help=help)
     help = "means with their standard deviations, not with the ratios to the first scheduler seed by seed"
@@ -104,8 +104,8 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser.set_defaults(command=compare)
 
 
-def _add_run_options(parser: Parser, out: str, belief: str) -> None:
-    add_belief(parser, belief)
+def _add_run_options(parser: Parser, out: str, belief: str, several: bool = False) -> None:
+    add_belief(parser, belief, several)
     parser.add_argument("--until", metavar="S", type=seconds("--until"), help="end then: seconds, or `2 h`")
     help = "simulated time that each decision takes: seconds, `2 s`, or measured (the time it takes here)"
     parser.add_argument("--charge-decisions", metavar="S", type=_charge, help=help)
@@ -274,7 +274,7 @@ def simulate(args: argparse.Namespace) -> Answer:
     if args.out is not None:
         run.save(args.out, force=args.force)
     _say_warnings({"": found})
-    _say_notes(scenario, [args.scheduler], args.belief)
+    _say_notes(scenario, [args.scheduler], [args.belief])
     _say_lacking(scenario, [(args.scheduler, settled)])
     _say_dropped([run])
     _say_out_of_time([run])
@@ -305,14 +305,15 @@ def _say_warnings(found: Mapping[str, Summary]) -> None:
             say(f"warning: {name}{': ' if name else ''}{text}")
 
 
-def _say_notes(scenario: Scenario, schedulers: Iterable[str], belief: str | None) -> None:
-    """What is set and used neither by schedulers nor by their belief; and a clock that does not begin near 0."""
+def _say_notes(scenario: Scenario, schedulers: Iterable[str], beliefs: Sequence[str | None]) -> None:
+    """What is set and used neither by schedulers nor by a belief; and a clock that does not begin near 0."""
     from workbench.base.units import format_duration
     from workbench.session.read_and_ignored import ignored
 
     without: dict[str, list[str]] = {}
     for scheduler in schedulers:
-        for name in ignored(scenario, scheduler, belief):
+        unread = [ignored(scenario, scheduler, belief) for belief in beliefs]
+        for name in (name for name in unread[0] if all(name in each for each in unread)):
             without.setdefault(name, []).append(scheduler)
     for group in dict.fromkeys(map(tuple, without.values())):
         unused = [name for name, found in without.items() if tuple(found) == group]
@@ -463,6 +464,7 @@ def compare(args: argparse.Namespace) -> Answer:
     check_targets({"--out": args.out}, force=args.force)
     scenario = read_scenario(args.scenario)
     require_jobs(scenario, args.scenario)
+    beliefs = args.belief or [None]
     began = time.perf_counter()
     found = run_all(
         scenario,
@@ -470,7 +472,7 @@ def compare(args: argparse.Namespace) -> Answer:
         seeds=args.seeds,
         until_s=args.until,
         processes=args.processes,
-        belief=args.belief,
+        belief=beliefs[0] if len(beliefs) == 1 else beliefs,
         charge_decisions=args.charge_decisions,
         bootstrap=args.bootstrap,
         on_run=lambda case, run: say(f"{case.label}, seed {case.seed}: done") if watched(args.json) else None,
@@ -479,7 +481,7 @@ def compare(args: argparse.Namespace) -> Answer:
     if args.out is not None:
         found.save(args.out, force=args.force)
     _say_warnings({case.label: each for case, each in zip(found.cases, found.summaries, strict=True)})
-    _say_notes(scenario, dict.fromkeys(case.scheduler for case in found.cases), args.belief)
+    _say_notes(scenario, dict.fromkeys(case.scheduler for case in found.cases), beliefs)
     _say_lacking(scenario, [(run.scheduler, run.knobs) for run in found.runs])
     _say_dropped(found.runs)
     _say_out_of_time(found.runs)
@@ -561,10 +563,12 @@ def _compared(found: Comparison, wall_s: float, out: str | None, spread: bool) -
     some_failed = bool((found.ended()["runs"] < found.ended()["of"]).any())
     if some_failed:
         head += "; where runs have failed (row Runs), over the others"
+    if over and not (found.spread() > 0).any(axis=None):
+        head += ", all alike: these runs leave nothing to chance (--bootstrap: each seed with other jobs)"
     if over and not spread and len(found.labels) > 1:
         head += (
-            f"; behind it the ratio to {found.labels[0]} seed by seed with its 95 % interval (* differs, p < 0.05 "
-            "after Holm) and the mean rank, 1 the best"
+            f"; behind it the ratio to {found.labels[0]} seed by seed, where seeds differ with its 95 % interval "
+            "(* differs, p < 0.05 after Holm), and the mean rank, 1 the best"
         )
     runs = {str(row.Index): f"{row.runs} of {row.of}" for row in found.ended().itertuples()}
     known = {} if len(set(found.beliefs.values())) == 1 else {"Speeds known": found.beliefs}

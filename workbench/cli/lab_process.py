@@ -225,11 +225,12 @@ def simulated(request: Mapping[str, Any], stop: Stop, tell: Tell) -> SimulatedRu
         seed=request.get("seed"),
         stop=stop,
         observers=[ProgressReport(lambda progress: tell({"kind": "progress", **progress_json(progress)}))],
-        belief=made(scenario) if log is None else log(scenario),
+        belief=made(scenario, request.get("seed")) if log is None else log(scenario),
         detail=request.get("detail"),
     )
     until_s, code = request.get("until_s"), scheduler.code()
-    run = replace(run, belief=made.text, until_s=until_s, window=_window(request), code=code)
+    drew = run.drew or made.draws
+    run = replace(run, belief=made.text, drew=drew, until_s=until_s, window=_window(request), code=code)
     errors = None if log is None else log.table()
     return SimulatedRun(run, made.text, None if errors is None or errors.empty else errors.to_dict("list"))
 

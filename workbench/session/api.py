@@ -146,12 +146,14 @@ def simulate(
         seed=seed,
         stop=_stop(scenario, until_s, window),
         observers=_observers(observers),
-        belief=_belief(scenario, found, belief),
+        belief=_belief(scenario, found, belief, seed),
         detail=detail,
     )
+    named = _named(found, belief)
     return replace(
         run,
-        belief=_named(found, belief),
+        belief=named,
+        drew=run.drew or (named != OWN and registry.maker(named).draws),
         until_s=until_s,
         window=window,
         charge_decisions=None if charge_decisions is None else checked(charge_decisions),
@@ -377,11 +379,14 @@ def _named(scheduler: Scheduler, given: Beliefs | None) -> str:
     return registry.belief_of(scheduler, name) if name is None or isinstance(name, str) else OWN
 
 
-def _belief(scenario: Scenario, scheduler: Scheduler, given: Any) -> Belief:
-    """The belief as it is, or as its maker makes it for the scenario."""
+def _belief(scenario: Scenario, scheduler: Scheduler, given: Any, seed: int | None = None) -> Belief:
+    """The belief as it is, or as its maker makes it for the scenario and the run's seed."""
     if given is None or isinstance(given, str):
         given = registry.maker(registry.belief_of(scheduler, given))
-    made = given(scenario) if callable(given) and not _is_belief(given) else given
+    if isinstance(given, registry.Maker):
+        made: Any = given(scenario, seed)
+    else:
+        made = given(scenario) if callable(given) and not _is_belief(given) else given
     if made is given and isinstance(made, LearningBelief):
         raise InputError(
             "belief", made, "what makes one (a name, class or function): it learns, so each run has its own"

@@ -145,7 +145,15 @@ class GangEstimator(Oracle, ABC):
 
 NOISE = (
     Knob("sd", 0.2, "Standard deviation of the logarithm of each error", source="ours", minimum=0.0, maximum=3.0),
-    Knob("seed", 0, "Which errors are drawn", kind="int", minimum=0, maximum=2**31),
+    Knob(
+        "seed",
+        None,
+        "Which errors are drawn (none: others for each seed of a run)",
+        kind="int",
+        minimum=0,
+        maximum=2**63,
+        optional=True,
+    ),
 )
 
 

@@ -114,9 +114,18 @@ class Maker:
     estimator: Estimator
     knobs: Mapping[str, Value]
 
-    def __call__(self, scenario: Scenario) -> Belief:
-        """A new belief; raises InputError or ScenarioError for a scenario that lacks what the estimator needs."""
-        return self.estimator.make(scenario, **self.knobs)
+    def __call__(self, scenario: Scenario, seed: int | None = None) -> Belief:
+        """A new belief; raises InputError or ScenarioError for a scenario that lacks what the estimator needs.
+
+        seed: of the run, default the scenario's; it counts where `draws`.
+        """
+        drawn = {"seed": scenario.seed if seed is None else seed} if self.draws else {}
+        return self.estimator.make(scenario, **{**self.knobs, **drawn})
+
+    @property
+    def draws(self) -> bool:
+        """Whether a run's seed decides what it says."""
+        return self.knobs.get("seed", 0) is None
 
     @property
     def text(self) -> str:
