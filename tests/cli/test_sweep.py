@@ -18,7 +18,7 @@ def test_a_grid_as_a_table(cli, tmp_path):
     assert lines[2].split()[:4] == ["scheduler", "round_s", "seed", "mean_jct_s"]
     rows = [row.split()[:3] for row in lines[3:11]]
     assert rows == [[s, r, seed] for s in ("las", "fifo") for r in ("360", "720") for seed in "01"]
-    assert lines[-1] == f"kept in {tmp_path / 's.db'}"
+    assert lines[-3:] == [f"kept in {tmp_path / 's.db'}", "", "Speeds known: oracle"]
     code, out, _ = cli("sweep", *grid, "--store", tmp_path / "s.db", "--processes", "2")
     assert code == 0 and out.startswith("8 runs: 0 made") and "8 from the store" in out
 
@@ -31,6 +31,10 @@ def test_json_has_every_run_with_its_measures(ask, tmp_path):
     assert told == [("a", {"blocking": True}, 0, "done"), ("a", {"blocking": False}, 0, "done"),
                     ("b", {"blocking": None}, 0, "done")]  # fmt: skip
     assert [run["scheduler"] for run in answer["runs"]] == ["fifo", "fifo", "las"]
+    assert (
+        answer["belief"] == "oracle"
+        and ask("sweep", SMALL, "--scheduler", "hops", "--until", "60")["belief"] == "servers"
+    )
     assert answer["runs"][0]["metrics"]["jobs"] == 3 and answer["runs"][0]["wall_s"] > 0
     assert len(list((tmp_path / "runs").iterdir())) == 3
 

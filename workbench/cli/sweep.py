@@ -65,6 +65,8 @@ def add_commands(commands: Commands[Parser]) -> None:
 def sweep(args: argparse.Namespace) -> Answer:
     """Every run of a grid."""
     from workbench.analysis.sweeps import sweep as run_all
+    from workbench.scheduling.estimators.registry import belief_of_all
+    from workbench.session.registry import find_scheduler
 
     vary = _vary(args.vary)
     scenarios = _scenarios(args.scenarios)
@@ -89,14 +91,18 @@ def sweep(args: argparse.Namespace) -> Answer:
     wall_s = time.perf_counter() - began
     for error, group in found[found["status"] == "failed"].groupby("error", sort=False):
         say(f"failed: {counted(len(group), 'run')}: {error}")
+    scheduler_of = _scheduler_of(scenarios, entries)
+    belief = belief_of_all([find_scheduler(name) for name in scheduler_of.values()], args.belief)
     data = {
         **_counts(found, reports[-1]),
         "store": args.store,
         "wall_s": wall_s,
-        "runs": _rows(found, _scheduler_of(scenarios, entries)),
+        "belief": belief,
+        "runs": _rows(found, scheduler_of),
     }
     failed = int((found["status"] == "failed").any())
-    return Answer(data, lambda: _text(found, reports[-1], wall_s, args.store, labels), failed)
+    said = f"\n\nSpeeds known: {belief}"
+    return Answer(data, lambda: _text(found, reports[-1], wall_s, args.store, labels) + said, failed)
 
 
 def _scenarios(texts: Sequence[str]) -> Scenario | list[tuple[str, Scenario]]:
