@@ -86,7 +86,11 @@ def _check(args: argparse.Namespace) -> int:
     """Exit code 1 if something comes out otherwise or cannot be computed, as without the authors' files; what comes out
     the same is noted with the commit of today."""
     results, at, wrong = KeptResults(args.out), commit(), 0
-    for cell in (cell for name in chosen(tuple(args.names)) for cell in kept_cells(name, results)):
+    cells = {name: kept_cells(name, results) for name in chosen(tuple(args.names))}
+    for name in (name for name, found in cells.items() if not found and args.names):
+        why = "it has seconds of this machine" if exhibits()[name].timed else "nothing is kept of it"
+        sys.stdout.write(f"{name}: not checked, {why}\n")
+    for cell in (cell for found in cells.values() for cell in found):
         kept = results.read(cell.name).query("size == @cell.size and seed == @cell.seed")
         try:
             found = otherwise(*(_not_timed(cell.name, each) for each in (kept, compute(cell))))

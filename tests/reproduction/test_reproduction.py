@@ -331,6 +331,13 @@ def test_a_result_that_cannot_be_computed_hides_no_other(
     assert kept.notes()["name"].tolist() == ["hare.lemma2"]
 
 
+def test_an_exhibit_that_is_not_checked_is_said_not_to_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "chronus.fig7d", "hops.starving", "--out", str(tmp_path)]) == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == "chronus.fig7d: not checked, it has seconds of this machine"
+    assert second == "hops.starving: not checked, nothing is kept of it"
+
+
 def test_a_time_of_another_machine_is_not_held_against_this_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

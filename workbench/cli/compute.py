@@ -464,8 +464,7 @@ def compare(args: argparse.Namespace) -> Answer:
     check_targets({"--out": args.out}, force=args.force)
     scenario = read_scenario(args.scenario)
     require_jobs(scenario, args.scenario)
-    beliefs = args.belief or [None]
-    began = time.perf_counter()
+    beliefs, began = args.belief or [None], time.perf_counter()
     found = run_all(
         scenario,
         _entries(scenario, args.schedulers, args.settings),
