@@ -102,9 +102,17 @@ def test_the_v100_that_stands_idle_at_45_min() -> None:
     assert "capacity[v100]" in found.causes
 
 
-def test_what_would_make_it_run_is_where_it_turns() -> None:
-    """A little above the weight that is named vision is there, a little below it is not."""
-    found = first_scene()
+def test_what_would_make_it_run_is_where_it_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A little above the weight that is named, which was tried itself, vision is there, a little below it is not."""
+    shown, tried = module._shown_with, set()
+
+    def noted(since: int, job: str, name: str, factor: float):
+        tried.add(factor)
+        return shown(since, job, name, factor)
+
+    monkeypatch.setattr(module, "_shown_with", noted)
+    found = workbench.chain(run_of(FAIR), "fast-0/1", 2700.0)
+    assert found.weight in tried
     assert found.otherwise == (
         "vision would have both v100 then with a weight of 1.97 in place of 1 from the decision of 30 min on, "
         "all before as it was."

@@ -257,9 +257,9 @@ class ExplainPage:
         words, page = found.text if isinstance(found, DecisiveRow) else "", self._answer.value
         tried = decisive_html(TRYING)
         if words and tried not in page:
-            self._answer.value = _with_decisive(page, words)
+            self._answer.value = _with_decisive(page, words, run.scheduler)
         else:
-            self._answer.value = page.replace(tried, decisive_html(words or NO_ROW), 1)
+            self._answer.value = page.replace(tried, decisive_html(words or NO_ROW, scheduler=run.scheduler), 1)
 
     def _question(self, kind: str | None) -> CounterfactualQuestion:
         """What is asked of the job and time that are chosen. Raises InputError or ValueError for what cannot be."""
@@ -329,9 +329,9 @@ def _has_rows(run: Run) -> bool:
     return len(run.jobs) <= MOST_JOBS and scheduler_of(run).route(run.knobs).kind != "algorithm"
 
 
-def _with_decisive(page: str, words: str) -> str:
+def _with_decisive(page: str, words: str, scheduler: str = "") -> str:
     """A page with what is decisive after its first sentence."""
-    return page.replace("</p>", f"</p>{decisive_html(words)}", 1)
+    return page.replace("</p>", f"</p>{decisive_html(words, scheduler=scheduler)}", 1)
 
 
 SHORT_S = 120.0

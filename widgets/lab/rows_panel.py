@@ -221,9 +221,9 @@ class RowsPanel:
             if self._of != of or self._about != about or self._found is None:
                 return
             if isinstance(found, WorkbenchError):
-                self._decisive.value = decisive_html(refusal(found), where)
+                self._decisive.value = decisive_html(refusal(found), where, run.scheduler)
                 return
-            self._decisive.value = decisive_html(NO_ROW if found is None else found.text, where)
+            self._decisive.value = decisive_html(NO_ROW if found is None else found.text, where, run.scheduler)
             if found is not None:
                 self._say_which(self._found, found.rows)
 
@@ -334,7 +334,7 @@ class RowsPanel:
     def _on_slid(self, change: Any) -> None:
         """A number was chosen, unless from a slider that is out of sight by now."""
         if change["owner"] is self._right:
-            self._take(change["new"])
+            self._take(change["new"], _written(change["new"]))
 
     def _on_typed(self) -> None:
         """A number was typed: any, also beyond the ends of the slider, which goes to the nearest of its own."""
@@ -350,14 +350,14 @@ class RowsPanel:
             expected = f"expected a {'whole ' if whole else ''}number, got {text!r}"
             self._said.value = f"<p class='wb-note' role='alert'>{html.escape(expected)}</p>"
             return
-        self._take(value)
+        self._take(value, text)
 
-    def _take(self, value: float) -> None:
-        """The number is another; slider and field both show it."""
+    def _take(self, value: float, text: str) -> None:
+        """The number is another; slider and field, which has the text, both show it."""
         if self._quiet:
             return
         self._quiet, self._value = True, float(value)
-        self._number.value = _written(value)
+        self._number.value = text
         self._right.value = min((number for _, number in self._right.options), key=lambda each: abs(each - value))
         self._quiet = False
         self._on_change()
@@ -462,8 +462,8 @@ def _slider(numbers: Sequence[float], name: str) -> w.SelectionSlider:
 
 
 def _written(value: float) -> str:
-    """A number as it is typed."""
-    return f"{value:.6g}"
+    """A number as people read it, and as it is typed."""
+    return short_number(value).replace(",", "")
 
 
 def _offered(edit: Edit) -> list[float]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from widgets.lab.words import hinted
+from widgets.lab.words import MEANT, hinted
 from widgets.parts.html_table import html_table
 from workbench.analysis.chain import Chain
 from workbench.analysis.charts import theme
@@ -34,12 +34,13 @@ class Piece(NamedTuple):
 
 def page_of(explanation: Explanation, run: Run) -> str:
     """A job at a time."""
-    parts = [_said(explanation.summary), _strip(*_of_job(run, explanation.job), explanation.at_s)]
-    parts.append(_folded("More", "".join(f"<p>{hinted(sentence)}</p>" for sentence in explanation.sentences)))
+    parts = [_said(explanation.summary, run), _strip(*_of_job(run, explanation.job), explanation.at_s)]
+    more = "".join(f"<p>{hinted(sentence, run.scheduler)}</p>" for sentence in explanation.sentences)
+    parts.append(_folded("More", more))
     if explanation.competitors:
         table = html_table(explanation.shown_competitors(), scrolls=False)
         parts.append(_folded(explanation.about_competitors().rstrip(":"), table))
-    parts.append(_folded("The numbers then", html_table(explanation.facts_table(), scrolls=False)))
+    parts.append(_folded("The numbers then", _numbers(explanation.facts_table())))
     return "".join(parts)
 
 
@@ -47,7 +48,7 @@ def page_of_gpu(chain: Chain, run: Run, rows: str = "") -> str:
     """A GPU at a time, link by link. rows: said in the place of the link `rows`, which comes first, if it has none."""
     named = [link.step for link in chain.links]
     links = [Link("rows", rows), *chain.links] if rows and "rows" not in named else chain.links
-    parts = [_said(chain.summary), _strip(*_of_gpu(run, chain.gpu), chain.at_s), _links(links)]
+    parts = [_said(chain.summary, run), _strip(*_of_gpu(run, chain.gpu), chain.at_s), _links(links, run)]
     page = "".join([*parts, f"<p>{html.escape(chain.otherwise)}</p>" if chain.otherwise else ""])
     return f"<div class='wb-tried'>{page}</div>" if rows else page
 
@@ -59,29 +60,36 @@ def page_of_decision(decision: OneDecision, run: Run) -> str:
     start_s = decision.at_s if math.isnan(before_s) else before_s
     end_s = max(decision.until_s, decision.at_s)
     strips = [_strip(_of_gpu(run, gpu)[0], start_s, end_s, decision.at_s, gpu) for gpu in gpus[:MOST_STRIPS]]
-    return "".join([_said(decision.summary), *strips, _links(decision.links)])
+    return "".join([_said(decision.summary, run), *strips, _links(decision.links, run)])
 
 
-def _said(summary: str) -> str:
-    return f"<p><b>{hinted(summary)}</b></p>"
+def _said(summary: str, run: Run) -> str:
+    return f"<p><b>{hinted(summary, run.scheduler)}</b></p>"
 
 
-def _links(links: Iterable[Link]) -> str:
+def _links(links: Iterable[Link], run: Run) -> str:
     """Links one below the other."""
-    shown = "".join(f"<li>{_link(link)}</li>" for link in links)
+    shown = "".join(f"<li>{_link(link, run)}</li>" for link in links)
     return f"<ol class='wb-links'>{shown}</ol>" if shown else ""
 
 
-def _link(link: Link) -> str:
+def _link(link: Link, run: Run) -> str:
     """A link's sentence; its numbers folded."""
     step = link.step[:1].upper() + link.step[1:]
     begins = re.match(rf"{re.escape(step)}\w*", link.text)
     head, rest = (begins[0], link.text[begins.end() :]) if begins else (step, f": {link.text}")
-    said = f"<b>{html.escape(head)}</b>{hinted(rest)}"
+    said = f"<b>{html.escape(head)}</b>{hinted(rest, run.scheduler)}"
     if not link.facts:
         return said
     rows = [(name, value if isinstance(value, str) else short_number(value), unit) for name, value, unit in link.facts]
-    return said + _folded("Numbers", html_table(pd.DataFrame(rows, columns=["Number", "Is", "Unit"]), scrolls=False))
+    return said + _folded("Numbers", _numbers(pd.DataFrame(rows, columns=["Number", "Is", "Unit"])))
+
+
+def _numbers(facts: pd.DataFrame) -> str:
+    """A table of numbers, with what words of the papers in a row mean on hover."""
+    words = (re.findall(r"\w+", f"{first} {unit}") for first, unit in zip(facts.iloc[:, 0], facts["Unit"], strict=True))
+    hints = [next((MEANT[word] for word in row if word in MEANT), "") for row in words]
+    return html_table(facts, scrolls=False, hints=hints)
 
 
 def _folded(title: str, inside: str) -> str:

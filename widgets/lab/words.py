@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -14,8 +15,9 @@ from workbench.base.rounding import short_number
 from workbench.base.units import clock
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
+from workbench.scheduling.notation import equations
 from workbench.session.read_and_ignored import ignored
-from workbench.session.registry import find_scheduler, formulations
+from workbench.session.registry import find_scheduler, formulations, rooms
 from workbench.simulation.run import Run
 from workbench.simulation.slot_at_time import SlotAtTime
 
@@ -50,6 +52,10 @@ SOLVED = ("model", "assembly")
 MEANT: Mapping[str, str] = {
     "epigraph": "To make the smallest of several numbers as large as can be, t is maximised, and a row for each of "
     "them keeps t from rising above it",
+    "priority": "The highest goes first. Gavel: share of time / time had so far; Hops: what its knob names; Slurm: a "
+    "sum of weighted factors",
+    "rho": "Hops: speed with all GPUs in one node / speed over several; elsewhere finish-time fairness: completion "
+    "time / that on an equal part of the cluster",
     "lambda": "What priority counts against throughput: 0 throughput alone, infinite the higher priority always first",
     "latency ratio": "Time without GPUs / the run time that was expected: the lower, the better",
     "reward": "What being done by a deadline is worth",
@@ -58,17 +64,20 @@ MEANT: Mapping[str, str] = {
     "(ours)": "Not in the paper: added here",
 }
 """Words of the papers, and what they mean to somebody who has not read these."""
-EQUATION, OF_PAPER = re.compile(r"\(\d+\)"), "The number of the paper's equation, which the page Model has"
+EQUATION, OF_PAPER = re.compile(r"\((\d+)\)"), "The number of the paper's equation, which the page Model has"
 WORDS = re.compile(rf"{EQUATION.pattern}|(?<!\w)(?:{'|'.join(map(re.escape, MEANT))})(?!\w)")
 
 
-def hinted(text: str) -> str:
-    """A text as HTML, with what words of the papers mean on hover, each where it stands first."""
+def hinted(text: str, scheduler: str = "") -> str:
+    """A text as HTML, with what words of the papers mean on hover, each where it stands first.
+
+    scheduler: whose problems have the equations; another number in brackets may be of a name.
+    """
     said: set[str] = set()
 
     def hint(found: re.Match[str]) -> str:
         meant = MEANT.get(found[0], OF_PAPER)
-        if meant in said:
+        if meant in said or (found[1] and found[1] not in _tags(scheduler)):
             return found[0]
         said.add(meant)
         return f"<abbr title='{html.escape(meant, quote=True)}'>{found[0]}</abbr>"
@@ -76,10 +85,18 @@ def hinted(text: str) -> str:
     return WORDS.sub(hint, html.escape(text))
 
 
-def decisive_html(text: str, about: str = "") -> str:
-    """What is decisive, with what that means on hover and for a screen reader. about: of what, from a blank on."""
+def _tags(scheduler: str) -> set[str]:
+    """Tags of the equations of a scheduler's problems."""
+    of_room = (room.formulations for room in rooms() if scheduler in {each.name for each in room.schedulers})
+    found = [*itertools.chain(*of_room), *(each for each in formulations() if each.name == scheduler)]
+    return {tag for each in found for equation in equations(each) for tag in equation.tag.split(", ")}
+
+
+def decisive_html(text: str, about: str = "", scheduler: str = "") -> str:
+    """What is decisive, with what that means on hover and for a screen reader. about: of what, from a blank on;
+    scheduler: as for `hinted`."""
     said = f"<b><span title='{html.escape(DECISIVE, quote=True)}' tabindex='0'>Decisive</span>"
-    return f"<p class='wb-decisive'>{said}{html.escape(about)}:</b> {hinted(text)}.</p>"
+    return f"<p class='wb-decisive'>{said}{html.escape(about)}:</b> {hinted(text, scheduler)}.</p>"
 
 
 def ignored_note(scheduler: Scheduler, scenario: Scenario, belief: str, left_out: str) -> str:

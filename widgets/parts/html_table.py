@@ -41,7 +41,7 @@ def html_table(
 
     meanings: of columns, shown on hover; scrolls: a long table scrolls in a box of its own; rows: a class of each row
     that can be pointed at, also by the keyboard (empty: none); lit: rows that are pointed out; hints: what the first
-    cell of each row means, shown on hover.
+    cell of each row means, shown on hover (empty: nothing).
     """
     number = [pd.api.types.is_numeric_dtype(column) for _, column in frame.items()]
 
@@ -55,7 +55,7 @@ def html_table(
     def row(at: int, values: Sequence[object], name: str) -> str:
         cells = zip(values, number, strict=True)
         begin = f"<tr class='{name}' tabindex='0'>" if name else "<tr class='wb-lit'>" if at in lit else "<tr>"
-        hint = f" title='{html.escape(hints[at], quote=True)}'" if hints else ""
+        hint = f" title='{html.escape(hints[at], quote=True)}'" if hints and hints[at] else ""
         texts = [f"<td class='{_align(right)}'>{cell(value)}</td>" for value, right in cells]
         return begin + "".join(texts).replace("<td", f"<td{hint}", 1) + "</tr>"
 

@@ -484,8 +484,7 @@ class _Question:
         then = f"{job} would have {self._slot.gpu if gpus == 1 else f'{count} {kind}'} then"
         if name == "weight":
             old = self._slot.of(job).spec.weight
-            step = 10.0 ** (math.floor(math.log10(old * factor)) - 2)  # as people say it, and enough
-            self.weight = float(f"{step * math.ceil(old * factor / step):.3g}")
+            self.weight = float(f"{old * factor:.3g}")
             return f"{then} with a weight of {self.weight:g} in place of {old:g}"
         if name == "price":
             return f"{then} had it to pay only {short_number(100 * factor)} % of the price"
@@ -500,12 +499,10 @@ class _Question:
 
     def _bisected(self, job: str, name: str, most: int) -> _Found:
         """The smallest factor at which it is there, to within what so many decisions tell apart."""
-        limit = MOST.get(name, MOST_ELSE)
         since = 0 if name in WHOLE else self._first.since  # it was told them when it came
-        sign = -1 if name in ("price", "steps") else 1
 
         def there(exponent: float) -> bool:
-            factor = limit ** (sign * exponent)
+            factor = self._factor(job, name, exponent)
             asks = self._owner.charging(job, factor) if name == "price" else None
             other = self._owner if asks is None else asks
             try:
@@ -523,7 +520,17 @@ class _Question:
         while solves < most and high - low > 1e-3:
             middle, solves = (low + high) / 2, solves + 1
             low, high = (low, middle) if there(middle) else (middle, high)
-        return _Found(limit ** (sign * high), solves)
+        return _Found(self._factor(job, name, high), solves)
+
+    def _factor(self, job: str, name: str, exponent: float) -> float:
+        """What a parameter is multiplied by, from not at all (0) to the most (1); a weight has three digits then, so
+        that the one which is said is one that was tried."""
+        factor: float = MOST.get(name, MOST_ELSE) ** (-exponent if name in ("price", "steps") else exponent)
+        if name != "weight":
+            return factor
+        old = self._slot.of(job).spec.weight
+        step = 10.0 ** (math.floor(math.log10(old * factor)) - 2)
+        return float(f"{step * math.ceil(old * factor / step):.3g}") / old
 
 
 def _near(problem: StatedProblem, shares: Shares | None) -> Mapping[str, FloatArray]:

@@ -205,6 +205,8 @@ def test_a_number_of_a_row_is_dragged_and_the_cell_says_the_same(monkeypatch: py
     panel._number.value = "5"
     assert looked.pop()[2] == "In every decision: weight[game] times 5 (here 5 in place of 1)."
     assert panel._right.value == 2.0, "beyond its end"
+    panel._number.value = "1.2345678"
+    assert looked.pop()[2] and panel._number.value == "1.2345678", "as it was typed"
     panel._number.value = "-1"
     assert "weight[game]" in panel._said.value
     looked.clear()
@@ -222,5 +224,10 @@ def test_a_number_of_a_row_is_dragged_and_the_cell_says_the_same(monkeypatch: py
     assert not then.timeline.equals(run.timeline)
     panel._back.click()
     assert looked[-1] == (run, None, "") and panel._right.value == 1.0 and panel._number.value == "1"
+    long = next(edit for edit in panel._numbers.values() if float(f"{edit.before:.3g}") != edit.before)
+    panel._what.value = long.about
+    assert float(panel._number.value) == pytest.approx(long.before, rel=5e-3) and len(panel._number.value) < 6
+    panel._on_typed()
+    assert panel._value == long.before, "three digits are shown, all of it is meant"
     panel._what.value = "Right side"
     assert not panel._on.disabled
