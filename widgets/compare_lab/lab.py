@@ -207,7 +207,8 @@ class CompareLab(LabShell[CompareSetting]):
     # Presenting ------------------------------------------------------------------------------------------------------
 
     def _panels(self) -> list[Panel]:
-        return panels_of(self._results.pages)
+        panels = panels_of(self._results.pages)
+        return panels if self._outcomes is not None else panels[:1]  # which says what to do
 
     def _keep(self) -> Callable[[], None]:
         return kept_open(self._results.pages)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 GANTT_PX = 240.0
 """Most height of one Gantt: several are to be seen at once."""
-NOTHING = "Nothing is compared yet: Compare runs each scheduler of the list, and what they do stands here."
+NOTHING = "Nothing is compared yet. Press Compare: each scheduler of the list runs, and what they do stands here."
 VARY = (
     "Runs each (in Set-up) says how many runs every scheduler makes, and what they differ in; a point is their mean, "
     "with its spread."

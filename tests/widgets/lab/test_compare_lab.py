@@ -568,8 +568,9 @@ def test_it_is_presented_tab_by_tab_beginning_with_the_schedules(waiter: Waiter)
     lab = CompareLab("start_here", THREE)
     bar = lab._frame.presenter.bar
     bar.on = True
-    assert bar.titles == [*titles(lab)], "what is set up is not presented"
+    assert bar.titles == ["Schedule"] and "Press Compare" in lab._results._none.value, "what to do is said"
     lab.compare()
+    assert bar.titles == [*titles(lab)], "what is set up is not presented"
     waiter.end_all()
     bar.on = False
     look_at(lab, "Measures")
