@@ -180,8 +180,8 @@ class Decision:
     preempt: leases to end at once. sequences: tasks per slot (Hare), switching: what they cost (None:
     nothing). verdicts: admission. shares, signals (`{signal: {job: value}}`), solved (how it was computed; a
     formulation's Result is one) and why are recorded, not executed. next_s: ask again at this time at the latest;
-    quiet_s: arrivals and completions are no cause to ask before it; asked for another, or with no job there, the
-    scheduler is told of them sooner.
+    quiet_s: arrivals and completions are no cause to ask before it (a time, not infinity); asked for another, or with
+    no job there, the scheduler is told of them sooner.
     Raises InputError where assign is no tuple; all else is checked when it is answered (`InvalidDecision`).
     """
 

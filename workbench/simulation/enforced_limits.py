@@ -127,7 +127,7 @@ class Checker:
             self.recorded(decision, now_s)
         if decision.next_s is not None and not _is_number(decision.next_s):
             self.fail(now_s, None, f"next_s {decision.next_s!r}", "a time after now, or None")
-        if not _is_number(decision.quiet_s) or not decision.quiet_s < math.inf:  # nobody would be told of arrivals
+        if not _is_number(decision.quiet_s) or not decision.quiet_s < math.inf:
             self.fail(now_s, None, f"quiet_s {decision.quiet_s!r}", "a time, not infinity")
 
     def _check_signals(self, signals: Mapping[str, Mapping[str, float]], now_s: float) -> None:

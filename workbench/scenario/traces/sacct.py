@@ -206,8 +206,9 @@ def log_and_site(paths: Sequence[Path]) -> tuple[Path, list[Path]]:
 def _is_log(text: str) -> bool:
     """Whether it has jobs, by the names of its columns or lists."""
     head = text.lstrip()
-    table = from_header(head, COLUMNS)[0].lstrip()
-    return '"jobs"' in head if head.startswith("{") else COLUMNS[0] in table.partition("\n")[0].strip().split("|")
+    if head.startswith("{"):
+        return '"jobs"' in head
+    return COLUMNS[0] in from_header(head, COLUMNS)[0].lstrip().partition("\n")[0].strip().split("|")
 
 
 # The table ------------------------------------------------------------------------------------------------------------
@@ -224,7 +225,7 @@ def read_log(source: str | Path, log: _Log, columns: Sequence[str] = ()) -> Iter
     if text.lstrip().startswith("{"):
         rows: Iterable[tuple[int, Mapping[str, str]]] = _json_rows(source, text, log)
         return log.drops.sift(rows, partial(_row, log))
-    if not text.endswith("\n"):
+    if not text.rstrip(" \t").endswith("\n"):
         log.notes.append("the last line has no end: it may have been cut, and its last cell with it")
     text, above = (text, []) if columns else from_header(text, COLUMNS)
     log.drops.add_all("above the names of columns", above)
@@ -374,7 +375,7 @@ def _facts(cells: Mapping[str, str], log: _Log, known: Mapping[str, float | None
     found["limit_s"] = limit_s if limit_s is not None and limit_s < float("inf") else None
     found["nodes"] = log.read(cells, "NNodes", count) or known.get("node")
     found["cpus"] = known.get("cpu") or log.read(cells, "AllocCPUS", count)
-    found["memory_mb"] = known.get("mem") or log.read(cells, "ReqMem", lambda text: _memory_mb(text, found))
+    found["memory_mb"] = known.get("mem") or _memory_mb(log.read(cells, "ReqMem", megabytes), cells, found)
     found["priority"] = log.read(cells, "Priority", count)
     found["reservation"], found["hosts"] = (first_of(cells, name) for name in ("Reservation", "NodeList"))
     found["started_by"] = _started_by(cells.get("Flags", ""))
@@ -399,10 +400,9 @@ def _started_by(flags: str) -> str:
     return "main" if "SchedMain" in flags else "backfill" if "SchedBackfill" in flags else ""
 
 
-def _memory_mb(text: str, facts: Mapping[str, float | None]) -> float | None:
+def _memory_mb(each: float | None, cells: Mapping[str, str], facts: Mapping[str, float | None]) -> float | None:
     """ReqMem: in all, or `4000Mc` for a CPU, `62.5Gn` for a node."""
-    each = megabytes(text)
-    times = {"c": facts["cpus"], "n": facts["nodes"]}.get(text[-1:], 1.0)
+    times = {"c": facts["cpus"], "n": facts["nodes"]}.get(cells.get("ReqMem", "")[-1:], 1.0)
     return None if each is None or not times else each * times
 
 

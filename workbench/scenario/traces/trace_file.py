@@ -132,7 +132,8 @@ def read_table(
     wrong = [name for name in columns if header.count(name) != 1]
     wrong += [name for name in optional if header.count(name) > 1]
     if wrong:
-        raise InputError(f"{source_name(path)}, line {first}", Words(f"no single {', '.join(wrong)}"), expected)
+        where = source_name(path) + (f", line {first}" if first else "")
+        raise InputError(where, Words(f"no single {', '.join(wrong)}"), expected)
 
     for name in drops.keep:
         if header.count(name) != 1:
