@@ -417,6 +417,7 @@ class OtherwiseRow:
         self.asks = (self._faster, self._now)
         self.again = w.HBox([self._alone, self._more, self._kind, self._cancel])
         self.again.add_class("wb-tools")
+        self.again.add_class("wb-explain-again")
         self._try_it = _button("", "try", lambda: self._weighed(*self._weight))
         self._try_it.tooltip = "Sets the weight in the table of jobs, for the whole run; Undo takes it back"
         self._try_it.layout.display = "none"
@@ -442,6 +443,7 @@ class OtherwiseRow:
         self._number += 1
         self.cancel()
         self._asked, self._answer.value, self._try_it.layout.display = None, "", "none"
+        self.told.remove_class("wb-explain-by-again")
         self._wait(False)
         self._say("", "")
 
@@ -531,6 +533,7 @@ class OtherwiseRow:
             self._refuse(error)
             return
         self.forget()
+        self.told.add_class("wb-explain-by-again")  # the answer stands where the eye is: by the button
         self._asked, self._heading = asked, self._alone.description
         if kind is not None:
             self._heading = f"{self._more.description} ({kind})"

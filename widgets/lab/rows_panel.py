@@ -401,10 +401,8 @@ class RowsPanel:
             lines = [f"In this decision: {said}"]
             if isinstance(answer.run, WorkbenchError):
                 wrong = answer.run
-                lines.append(
-                    f"The schedule stays: with that in every decision one of them has {wrong.value}; expected "
-                    f"{wrong.expected}."
-                )
+                refused = f"The schedule stays: no run can keep this change in every decision ({wrong.value}; expected "
+                lines.insert(0, f"{refused}{wrong.expected}).")
             elif answer.run.timeline.equals(run.timeline):
                 binds = isinstance(edit, RowEdit) and self._binds()
                 lines.append("In the whole run no bar moves: binding, not decisive." if binds else "No bar moves.")

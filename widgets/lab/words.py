@@ -52,10 +52,10 @@ SOLVED = ("model", "assembly")
 MEANT: Mapping[str, str] = {
     "epigraph": "To make the smallest of several numbers as large as can be, t is maximised, and a row for each of "
     "them keeps t from rising above it",
-    "priority": "The highest goes first. Gavel: share of time / time had so far; Hops: what its knob names; Slurm: a "
-    "sum of weighted factors",
-    "rho": "Hops: speed with all GPUs in one node / speed over several; elsewhere finish-time fairness: completion "
-    "time / that on an equal part of the cluster",
+    "priority": "The highest goes first: by share of time / time had so far, by what the knob of that name says, or by "
+    "a sum of weighted factors, as the scheduler has it",
+    "rho": "Finish-time fairness: completion time / that on an equal part of the cluster; of a plan: speed with all "
+    "GPUs in one node / speed over several",
     "lambda": "What priority counts against throughput: 0 throughput alone, infinite the higher priority always first",
     "latency ratio": "Time without GPUs / the run time that was expected: the lower, the better",
     "reward": "What being done by a deadline is worth",

@@ -116,7 +116,8 @@ def change_a_row(lab: GavelLab) -> None:
     assert mine.timeline.equals(results._run.timeline) and not mine.timeline.equals(before.timeline)
     rows._right.value = 3.0
     assert (
-        "The schedule stays: with that in every decision one of them has" in rows._said.value and results._run is before
+        "The schedule stays: no run can keep this change in every decision" in rows._said.value
+        and results._run is before
     )
     rows._on.value = False
     rows._back.click()

@@ -238,7 +238,7 @@ def check(data: AllocationInstance, shares: FloatArray, name: str) -> FloatArray
         ("a share below 0", (-shares).max(initial=0.0), 0.0),
         ("a share where the combination cannot run", np.abs(shares[~data.allowed]).max(initial=0.0), 0.0),
         ("a job's time", data.job_time(shares).max(initial=0.0), 1.0),
-        ("workers in use", (data.used(shares) / np.maximum(data.workers, 1.0)).max(initial=0.0), 1.0),
+        ("GPUs in use for each there is", (data.used(shares) / np.maximum(data.workers, 1.0)).max(initial=0.0), 1.0),
     )
     for what, most, limit in limits:
         if not most <= limit + TOLERANCE:
