@@ -82,6 +82,14 @@ def test_seed_and_end_are_taken(process: LabProcess) -> None:
     assert (run.seed, run.end_s) == (5, 600)
 
 
+def test_errors_of_a_belief_are_drawn_by_the_seed_of_the_run(process: LabProcess) -> None:
+    name, belief = "gavel.max_min_fairness", "noisy:sd=1"
+    process.say(id=10, kind="simulate", scenario=scenario("gavel_example"), scheduler=name, belief=belief, seed=5)
+    run = Run.from_message(process.hear()["run"])
+    assert run == workbench.simulate("preset:gavel_example", name, belief=belief, seed=5) and run.drew
+    assert not run.jobs.equals(workbench.simulate("preset:gavel_example", name, belief=belief, seed=0).jobs)
+
+
 @pytest.mark.parametrize("until_s", [600.0, 9e9])
 def test_a_run_ends_at_the_earlier_of_a_time_and_a_window(process: LabProcess, until_s: float) -> None:
     ends = {"until_s": until_s, "window": (0, 0)}
