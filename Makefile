@@ -17,7 +17,7 @@ lab: setup ## open JupyterLab on the first notebook (LAB_ARGS=--no-browser)
 dashboard: setup ## serve the notebooks as pages without code (DASHBOARD_ARGS=--no-browser)
 	@tools/serve dashboard $(DASHBOARD_ARGS) notebooks
 
-test: setup ## style, types and every test but the long ones (TEST_ARGS="-k gantt")
+test: ## style, types and every test but the long ones (TEST_ARGS="-k gantt")
 	@tools/run_tests $(TEST_ARGS)
 
 test-long: setup ## what takes minutes: fuzz, kill -9, full sizes, every property on many examples
