@@ -116,15 +116,15 @@ def claim_of(claims: Sequence[Claim], measure: str) -> Claim | None:
 
 def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
     """Every claim of an exhibit, judged; cells: seed, measure, unit, paper, ours of one size."""
-    known = {str(measure): rows.set_index("seed") for measure, rows in cells.groupby("measure", sort=False)}
+    known = {str(measure): rows for measure, rows in cells.groupby("measure", sort=False)}
     found = []
     for measure, rows in known.items():
         claim = claim_of(exhibit.claims, measure)
         paper, unit = float(rows["paper"].iloc[0]), str(rows["unit"].iloc[0])
         if claim is None or (claim.sign == "=" and math.isnan(paper)):
             continue
-        values = rows["ours"] - known[claim.less]["ours"] if claim.less else rows["ours"]
-        ours = values.dropna().tolist()
+        of = known[claim.less].set_index("seed")["ours"] if claim.less else 0.0
+        ours = (rows.set_index("seed")["ours"] - of).dropna().tolist()
         mean, half = mean_interval(ours) if ours else (math.nan, math.nan)
         half = half if exhibit.seeded else 0.0
         told = f"{measure} - {claim.less}" if claim.less else measure

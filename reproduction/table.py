@@ -103,7 +103,8 @@ def _gap(name: str, results: KeptResults) -> dict[str, Any] | None:
 def machine_s(name: str, size: str, results: KeptResults) -> float:
     """CPU seconds of what is kept at a size, or of the exhibit whose runs it shares where those were counted there."""
     of = exhibits()[name].shares
-    spent = results.read(name).query("size == @size").groupby("seed")["cpu_s"].first().sum()
+    kept = results.read(name)
+    spent = kept[kept["size"] == size].groupby("seed")["cpu_s"].first().sum()
     return round(max(float(spent), machine_s(f"{name.split('.')[0]}.{of}", size, results) if of else 0.0), 1)
 
 
@@ -118,7 +119,8 @@ def _at(name: str, exhibit: Exhibit, results: KeptResults, size: str) -> dict[st
     spent_s = machine_s(name, size, results)
     more = MOST - len(seeds) if wanted(name, size, results) else 0
     commits = list(dict.fromkeys(cells["commit"].tolist()))
-    again = results.notes().query("name == @name and size == @size").set_index("commit")["at"].to_dict()
+    notes = results.notes()
+    again = notes[(notes["name"] == name) & (notes["size"] == size)].set_index("commit")["at"].to_dict()
     alike = len(seeds) > 1 and bool((cells.groupby("measure")["ours"].nunique(dropna=False) == 1).all())
     return {
         "verdict": verdict(exhibit, found),
