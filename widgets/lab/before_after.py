@@ -18,6 +18,7 @@ from workbench.analysis.metrics import Summary
 from workbench.analysis.metrics.declared import metric
 from workbench.analysis.whatif.words import amount, change_of
 from workbench.base.labels import unit_beside
+from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.session.registry import scheduler_of
 from workbench.simulation.run import Run
@@ -33,6 +34,9 @@ PIN, BEFORE = "Pin this run", "Before"
 ROUNDING = 1e-9
 """Measures that differ by less, or by such a part, are equal."""
 NONE = "Change something: the run before stays as thin outlines."
+RHO, WORST = "Fairness \N{GREEK SMALL LETTER RHO}", "max_finish_time_fairness"
+"""Of each job, and the largest among the measures, which names its job."""
+RHO_MEANT = next(column.meaning for column in metrics.PER_JOB.columns if column.name == "finish_time_fairness")
 
 
 class BeforeAfter:
@@ -47,6 +51,7 @@ class BeforeAfter:
         self._of: dict[int, Summary] = {}
         self._lit = Lit()
         self._took = pd.DataFrame()
+        self._rho = pd.Series(dtype=float)
         self._since_s = 0.0
         self._is_edit = False
         self._changed = changed
@@ -73,8 +78,9 @@ class BeforeAfter:
             self._before = self._run
         self._run, self._since_s = run, now_s
 
-    def show(self, measures: Summary) -> None:
-        """Tell of the run, whose measures these are."""
+    def show(self, measures: Summary, rho: pd.Series[float]) -> None:
+        """Tell of the run, whose measures these are; rho: finish-time fairness of each of its jobs."""
+        self._rho = rho
         kept = [each for each in (self._run, self._before) if each is not None]
         self._of = {id(each): self._of.get(id(each), measures) for each in kept} | {id(self._run): measures}
         self._tell()
@@ -133,15 +139,19 @@ class BeforeAfter:
         ]
         self.short.value = html_table(spelt, scrolls=False, hints=_meant(now, short))
         every = measures_table(was, now, names).rename(columns=head)
+        if not math.isnan(now[WORST]):
+            every.loc[every["Measure"] == metric(WORST).label, "Now"] += (
+                f" ({run.jobs['job'].iloc[self._rho.argmax()]})"
+            )
         self.measures.value = html_table(every, scrolls=False, hints=_meant(now, names))
-        self._took = jobs_table(run, differences).rename(columns=head)
+        self._took = jobs_table(run, differences, self._rho).rename(columns=head)
         self.light(self._lit)
 
     def light(self, lit: Lit) -> None:
         """Point out the rows of jobs."""
         self._lit = lit
         rows = lit.rows(self._took.rename(columns={"Job": "job"}))
-        self.jobs.value = html_table(self._took, lit=rows) if len(self._took) else ""
+        self.jobs.value = html_table(self._took, {RHO: RHO_MEANT}, lit=rows) if len(self._took) else ""
 
 
 def alike(before: Run, run: Run) -> bool:
@@ -194,12 +204,13 @@ def _meant(now: Summary, names: Sequence[str]) -> list[str]:
     return [metric(name).definition for name in metrics.table(now, names)["metric"]]
 
 
-def jobs_table(run: Run, differences: pd.DataFrame | None) -> pd.DataFrame:
-    """Each job's time from arrival to completion; with `completions` also what it was before and the difference."""
+def jobs_table(run: Run, differences: pd.DataFrame | None, rho: pd.Series[float]) -> pd.DataFrame:
+    """Each job's time from arrival to completion, and rho; with `completions` also what the time was before and the
+    difference."""
     names = run.jobs["job"].astype(str)
     if differences is None:
         took = run.jobs["finish_s"] - run.jobs["arrival_s"]
-        return pd.DataFrame({"Job": names, "JCT": [_time(each) for each in took]})
+        return pd.DataFrame({"Job": names, "JCT": [_time(each) for each in took], RHO: fairness(rho)})
     changes = zip(differences["sooner"], differences["difference_s"], strict=True)
     return pd.DataFrame(
         {
@@ -207,8 +218,14 @@ def jobs_table(run: Run, differences: pd.DataFrame | None) -> pd.DataFrame:
             BEFORE: [_time(each) for each in differences["before_s"]],
             "Now": [_time(each) for each in differences["after_s"]],
             "Difference": ["" if which == "same" else change_of(by_s, "s") for which, by_s in changes],
+            RHO: fairness(rho),
         }
     )
+
+
+def fairness(rho: pd.Series[float]) -> list[str]:
+    """The rho of each job as people read it, nothing of one that has not finished."""
+    return ["" if math.isnan(each) else short_number(each) for each in rho]
 
 
 def _time(seconds: float) -> str:

@@ -116,7 +116,7 @@ class Results:
         self.admission = AdmissionPage(rewarded)
         self.explained = ExplainPage(self.select, self._on_typed, work, weighed)
         self._run: Run | None = None
-        self._measured: tuple[Run, metrics.Summary] | None = None
+        self._measured: tuple[Run, metrics.Summary, pd.Series[float]] | None = None
         self._selected: str | None = None
         self._lit = Lit()
         self._mind: list[str] = []
@@ -302,7 +302,7 @@ class Results:
         if self._measured is not None and self._measured[0] is run:
             return
         measures = metrics.summary(run)
-        self._measured = run, measures
+        self._measured = run, measures, metrics.measures_of_jobs(run)["finish_time_fairness"]
         if self._tried:
             self._trials.add(run, measures, self._belief)
 
@@ -310,8 +310,8 @@ class Results:
         """The numbers in sight, and what to mind of the run."""
         self._measure()  # another run may have come since
         assert self._measured is not None
-        measures = self._measured[1]
-        self.compared.show(measures)
+        _, measures, rho = self._measured
+        self.compared.show(measures, rho)
         self._mind = [
             *([self._words] if self._words else []),
             *(f"Warning: {text}" for text in measures.warnings),
@@ -586,7 +586,9 @@ class Results:
 
     def _show_table(self) -> None:
         if self._run is not None:
-            self._table.show(self._run, self._selected, self._lit)
+            self._measure()
+            assert self._measured is not None
+            self._table.show(self._run, self._selected, self._lit, self._measured[2])
 
 
 def drawings() -> ModuleType:

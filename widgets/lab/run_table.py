@@ -6,7 +6,9 @@ import html
 from collections.abc import Callable, Mapping, Sequence
 
 import ipywidgets as w
+import pandas as pd
 
+from widgets.lab.before_after import RHO, RHO_MEANT, fairness
 from widgets.lab.lit import Lit
 from widgets.parts.chart_page import ROWS_SHOWN
 from widgets.parts.html_table import html_table
@@ -17,11 +19,11 @@ from workbench.simulation.run import Run
 from workbench.simulation.schema import TABLES
 
 FIRST: Mapping[str, Sequence[str]] = {
-    "jobs": ("job", "gpus", "weight", "arrival_s", "finish_s", "waited_s", "verdict", "preemptions"),
+    "jobs": ("job", "gpus", "weight", "arrival_s", "finish_s", "waited_s", RHO, "verdict"),
     "decisions": ("time_s", "cause", "waiting_jobs", "busy_gpus", "made_by", "objective"),
 }
 """The columns of wide tables of which FIT are shown until all are asked for; others have all."""
-FIT = 6
+FIT = 7
 """As many as fit beside the measures where a list of files is open, too."""
 
 
@@ -44,10 +46,13 @@ class RunTable:
         row.add_class("wb-which-row")
         self.box = w.VBox([row, self.text])
 
-    def show(self, run: Run, job: str | None, lit: Lit) -> None:
-        """The chosen table of a run, of a table with jobs only one job's rows if it is selected."""
+    def show(self, run: Run, job: str | None, lit: Lit, rho: pd.Series[float]) -> None:
+        """The chosen table of a run, of a table with jobs only one job's rows if it is selected; rho: of each job, which
+        the table of jobs has beside what the run recorded."""
         name = str(self.which.value)
         whole = run.table(name)
+        if name == "jobs":
+            whole = whole.assign(**{RHO: fairness(rho)})
         of_job = job is not None and "job" in whole.columns
         frame = whole[whole["job"] == job] if of_job else whole
         note = counted(len(frame), "row") + (f", the first {ROWS_SHOWN} shown" if len(frame) > ROWS_SHOWN else "")
@@ -57,6 +62,7 @@ class RunTable:
         heads = {c.name: head_of(c.name, c.unit).removesuffix(" (s)") for c in columns}
         units = {c.name: f" ({c.unit})" if c.unit and c.name not in times else "" for c in columns}
         meanings = {heads[c.name]: f"{c.meaning}{units[c.name]}" for c in columns}
+        meanings[RHO] = RHO_MEANT
         frame = frame.head(ROWS_SHOWN)
         lit_rows = lit.rows(frame)
         frame = frame.drop(columns=[name for name in frame if len(frame) and (frame[name].astype(str) == "").all()])

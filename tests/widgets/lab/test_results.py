@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from tests.widgets.lab.support import Waiter, jobs, look_at
 from widgets import GavelLab, HadarLab
 from widgets.lab.results import CHARTS, PICTURE
 from widgets.lab.words import held
+from workbench.analysis import metrics
+from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 
 LABS = {
@@ -189,6 +192,22 @@ def test_what_checkpoints_and_migrations_a_schedule_takes_is_measured(work: Wait
     work.answer()
     lab._results.open("Measures")
     assert lab.run.jobs["moves"].sum() > 0 and ">Moves<" in lab._results.compared.measures.value
+
+
+def test_the_job_with_the_largest_finish_time_fairness_is_named(work: Waiter) -> None:
+    """Among the measures, and the fairness of each job beside its time and in the table of jobs."""
+    lab = GavelLab("start_here")
+    lab.solve()
+    work.answer()
+    found = metrics.per_job(lab.run)[["job", "finish_time_fairness"]].to_numpy().tolist()
+    worst, most = max(found, key=lambda each: each[1])
+    compared = lab._results.compared
+    assert f">{short_number(most)} ({worst})<" in compared.measures.value
+    for text in (compared.jobs.value, lab._results._table.text.value):
+        rows = re.findall("<tr><td.*?</tr>", text)
+        assert all(
+            f">{job}<" in row and f">{short_number(rho)}<" in row for (job, rho), row in zip(found, rows, strict=True)
+        )
 
 
 def test_the_allocation_opens_at_the_first_decision_with_all_jobs(work: Waiter) -> None:
