@@ -47,8 +47,8 @@ class RunTable:
         self.box = w.VBox([row, self.text])
 
     def show(self, run: Run, job: str | None, lit: Lit, rho: pd.Series[float]) -> None:
-        """The chosen table of a run, of a table with jobs only one job's rows if it is selected; rho: of each job, which
-        the table of jobs has beside what the run recorded."""
+        """The chosen table of a run, of a table with jobs only one job's rows if it is selected; rho: of each job,
+        which the table of jobs has beside what the run recorded."""
         name = str(self.which.value)
         whole = run.table(name)
         if name == "jobs":
