@@ -34,6 +34,7 @@ from tests.browser_support import (
     answered,
     chromium,
     chromium_path,
+    grab,
     run_notebook,
     serving,
     wait_for_text,
@@ -245,16 +246,12 @@ def _notes(page: Page) -> dict[str, Any]:
 def _dragged(page: Page, lab: LabMoves) -> tuple[int, int]:
     """From one end of the slider to the other within a second: pictures that were shown, and how many were old."""
     handle = page.locator(HANDLE.format(lab.knob)).first
-    track = page.locator(f".wb-knob-{lab.knob} .noUi-base").first.bounding_box()
-    assert track is not None
-    y = track["y"] + track["height"] / 2
     for _ in range(50):
         handle.press("ArrowLeft")
     _rest(page)
-    box = handle.bounding_box()
-    assert box is not None
-    page.mouse.move(box["x"] + box["width"] / 2, y)
-    page.mouse.down()
+    _, y = grab(page, handle)
+    track = page.locator(f".wb-knob-{lab.knob} .noUi-base").first.bounding_box()
+    assert track is not None
     begun = len(_notes(page)["drawn"])
     for step in range(1, DRAG_STEPS + 1):
         page.mouse.move(track["x"] + track["width"] * step / DRAG_STEPS, y)

@@ -483,16 +483,19 @@ def open_page(page: Page, name: str) -> None:
     page.locator(".wb-pages > .lm-TabBar .lm-TabBar-tab").get_by_text(name, exact=True).click()
 
 
-def grab(page: Page, what: Locator, across: float = 0.5, down: float = 0.5) -> tuple[float, float]:
+def grab(page: Page, what: Locator, across: float = 0.5, down: float = 0.5, at: str = "") -> tuple[float, float]:
     """Press the pointer, at shares of its width and height, on what stands still; return where in the page that is.
 
     What the kernel tells meanwhile moves a slider from under the pointer: if its handle is not held, once more.
+
+    at: a JavaScript function from the element to both shares, where only what is drawn tells them.
     """
     where = (0.0, 0.0)
 
     def held() -> None:
-        nonlocal where
+        nonlocal where, across, down
         page.mouse.up()
+        across, down = told = what.evaluate(at) if at else (across, down)
         box = what.bounding_box()
         assert box is not None
         what.hover(position={"x": across * box["width"], "y": down * box["height"]})
@@ -501,7 +504,7 @@ def grab(page: Page, what: Locator, across: float = 0.5, down: float = 0.5) -> t
         where = (box["x"] + across * box["width"], box["y"] + down * box["height"])
         page.mouse.move(*where)
         page.mouse.down()
-        assert what.evaluate(HELD)
+        assert what.evaluate(HELD) and (not at or what.evaluate(at) == told)
 
     soon(page, held)
     return where

@@ -27,11 +27,18 @@ lab._results._gantt.view.renderer = "svg"  # its marks can be read
 lab"""
 OPACITY = f"""() => [...document.querySelectorAll('{GANTT} svg .mark-rect path')].map(x => x.__data__)
     .filter(x => x?.datum?.kind).map(x => [x.datum.job, x.opacity ?? 1])"""
-PLACE = f"""(minute) => {{
-    const plot = document.querySelector('{GANTT} svg .background').getBoundingClientRect()
-    const ends = [...document.querySelectorAll('{GANTT} svg .mark-symbol path')].map(x => x.__data__?.datum?.t)
-    return [plot.x + plot.width * minute / Math.max(...ends.filter(Number.isFinite)), plot.y, plot.height]
+PLACE = """svg => {{
+    const plot = svg.querySelector(".background").getBoundingClientRect(), box = svg.getBoundingClientRect();
+    const ends = [...svg.querySelectorAll(".mark-symbol path")].map(x => x.__data__?.datum?.t);
+    const x = plot.x + plot.width * {minute} / Math.max(...ends.filter(Number.isFinite));
+    return [(x - box.x) / box.width, (plot.y + plot.height * {down} - box.y) / box.height];
 }}"""
+
+
+def click_picture(page: Page, minute: float, down: float) -> None:
+    """Click at this minute, at a share of the plot's height."""
+    grab(page, page.locator(f"{GANTT} svg.marks"), at=PLACE.format(minute=minute, down=down))
+    page.mouse.up()
 
 
 def pointed_out(page: Page) -> set[str]:
@@ -48,8 +55,7 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     run_notebook(page, lab_server, "one_thing.ipynb", CELL, "")
     solve_first(page)
     page.locator(f"{GANTT}[data-draws] svg").wait_for()
-    x, y, height = page.evaluate(PLACE, 45)
-    page.mouse.click(x, y + height / 2)
+    click_picture(page, 45, 0.5)
     said = wait_for_text(page, ".wb-explain-told", "fast-0/1 .*idle at 45 min.*Rows that .*Share.*Rank.*Placement")
     assert (
         "vision needs 2 GPUs of v100 at once, and 1 is left" in said

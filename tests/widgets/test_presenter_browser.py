@@ -218,19 +218,19 @@ def all_is_seen(page: Page, title: str) -> None:
     assert not page.evaluate(SCROLLING), f"{title}: the chart is as wide as there is room"
 
 
-BAR = """() => {
-    const bars = [...document.querySelectorAll(".wb-view-gantt svg .mark-rect path")];
-    const seen = bars.filter(bar => bar.__data__?.datum?.kind).map(bar => bar.getBoundingClientRect());
+BAR = """svg => {
+    const bars = [...svg.querySelectorAll(".mark-rect path")].filter(bar => bar.__data__?.datum?.kind);
+    const box = svg.getBoundingClientRect(), seen = bars.map(bar => bar.getBoundingClientRect());
     const wide = seen.find(place => place.width > 40 && place.height > 15);
-    return [wide.x + wide.width / 2, wide.y + wide.height / 2];
+    return [(wide.x + wide.width / 2 - box.x) / box.width, (wide.y + wide.height / 2 - box.y) / box.height];
 }"""
 """The middle of a job's bar."""
 
 
 def click_a_bar(page: Page) -> None:
     """What is under the pointer is known although the chart is magnified: the job is named, the tooltip seen."""
-    x, y = page.evaluate(BAR)
-    page.mouse.click(x, y)
+    x, y = grab(page, page.locator(".wb-view-gantt svg.marks"), at=BAR)
+    page.mouse.up()
     page.locator(".wb-explain-told b").first.wait_for()
     page.mouse.move(x + 5, y)
     tooltip = page.locator("#vg-tooltip-element")

@@ -19,7 +19,7 @@ from tests.browser_support import (
     solve_first,
     wait_for_text,
 )
-from tests.widgets.test_one_thing_browser import CELL, GANTT, PLACE
+from tests.widgets.test_one_thing_browser import CELL, GANTT, click_picture
 from workbench import preset, simulate
 from workbench.analysis.metrics import completions, gains
 from workbench.scenario.cluster import Cluster
@@ -52,8 +52,7 @@ class Hand:
     def point(self, minute: float, down: float) -> None:
         """Click in the picture."""
         self.clicks += 1
-        x, y, height = self.page.evaluate(PLACE, minute)
-        self.page.mouse.click(x, y + height * down)
+        click_picture(self.page, minute, down)
 
     def choose(self, control: str, label: str) -> None:
         """Choose from a list."""
