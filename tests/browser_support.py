@@ -73,6 +73,7 @@ CHROMIUM_FLAGS = (
     "--disable-sync",
     "--disable-extensions",
     "--disable-dev-shm-usage",
+    "--js-flags=--min-semi-space-size=64 --max-semi-space-size=128",  # garbage of pages is collected less often
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     "--remote-debugging-address=127.0.0.1",
     "--remote-debugging-port=0",
