@@ -129,8 +129,14 @@ def test_what_comes_and_ends_before_quiet_s_is_told_then() -> None:
             [(0, "arrival", {}), (25, "fault", {"j1": 20}), (35, "repair", {}), (50, "completion", {"j2": 40})],
             100,
         ),
+        ({"round_s": 40.0}, [(0, "round", {}), (40, "round", {"j1": 20}), (50, "completion", {"j2": 45})], 100),
+        (
+            {"round_s": 40.0, "outages": [(25.0, 35.0)]},
+            [(0, "round", {}), (25, "fault", {"j1": 20}), (35, "repair", {}), (40, "round", {"j2": 40})],
+            100,
+        ),
     ],
-    ids=["until_s", "window", "next_s before", "next_s after", "outage"],
+    ids=["until_s", "window", "next_s before", "next_s after", "outage", "rounds", "rounds and outage"],
 )
 def test_quiet_s_beside_all_else_that_asks(
     given: dict[str, Any], told: list[tuple[float, str, dict[str, float]]], end_s: float
@@ -148,7 +154,7 @@ def test_quiet_s_beside_all_else_that_asks(
         assign = tuple(Assignment(name, A if name == "j0" else B, math.inf) for name in free)
         return Decision(assign=assign, quiet_s=50.0, next_s=given.get("next_s") if snapshot.now_s == 0 else None)
 
-    scheduler = Scripted(answer, None, {"arrival", "completion", "fault", "repair"})
+    scheduler = Scripted(answer, given.get("round_s"), {"arrival", "completion", "fault", "repair"})
     run = simulate(two_nodes(lasts, faults={"list": outages}), scheduler, stop=given.get("stop"))
     assert found[: len(told)] == told
     assert run.end_s == end_s and row(run, "j1").finish_s == 20

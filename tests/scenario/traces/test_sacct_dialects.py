@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -69,3 +70,31 @@ def test_other_ways_to_call_sacct_are_read(tmp_path: Path, given: dict[str, str]
         (tmp_path / "log").write_bytes(text)
         found, report = convert("sacct", tmp_path / "log", cluster=parse_cluster("a100=2x8"), columns=columns)
         assert found.jobs == scenario.jobs and [each.lines for each in report.dropped] == [(2,)]
+
+
+def test_what_is_damaged_is_read_as_far_as_it_goes_and_told(tmp_path: Path) -> None:
+    """JSON cut within its third job, UTF-16 with half a pair of units, and CPUs of AllocTRES without a number."""
+    cluster = parse_cluster("a100=2x8")
+
+    def job(number: int) -> dict[str, Any]:
+        times = {"submission": 1709280000, "elapsed": 3600}
+        tres = {"allocated": [{"type": "gres", "name": "gpu:a100", "count": 1}]}
+        return {"job_id": number, "time": times, "state": {"current": ["COMPLETED"]}, "tres": tres}
+
+    path, whole = tmp_path / "log", json.dumps({"meta": {}, "jobs": [job(1), job(2), job(3)], "errors": []}, indent=1)
+    notes = []
+    for text in (whole, whole[: whole.index('"job_id": 3') + 30], whole.replace('"job_id": 3', '"job_id" 3')):
+        path.write_text(text)
+        scenario, report = convert("sacct", path, cluster=cluster)
+        assert [each.name for each in scenario.jobs] == ["job-1", "job-2", "job-3"][: 3 if text == whole else 2]
+        notes.append([note for note in report.notes if "after job 2 of its list" in note])
+    assert [len(found) for found in notes] == [0, 1, 1]
+    path.write_text(whole[: whole.index('"job_id": 1')])
+    with pytest.raises(InputError, match="line 5"):
+        convert("sacct", path, cluster=cluster)
+
+    row = "|2024-03-01T08:00:00|01:00:00|COMPLETED|gres/gpu:a100=1,cpu=4x|"
+    path.write_bytes(f"{HEADER}\n7{row}\n8{row}X\n".encode("utf-16").replace(b"X\0", b"\0\xdc"))
+    scenario, report = convert("sacct", path, cluster=cluster)
+    assert len(scenario.jobs) == 2 and "1 line with letters that are damaged" in report.notes
+    assert "cells that cannot be read, as if they were empty: AllocTRES (2)" in report.notes

@@ -47,10 +47,12 @@ from workbench.scenario.traces.slurm_text import (
     gres,
     hosts,
     is_zoned,
+    json_cells,
     megabytes,
     one_bar_a_column,
     seconds,
     timestamp,
+    whole_jobs,
 )
 from workbench.scenario.traces.slurm_text import resources as tres
 from workbench.scenario.traces.timed import (
@@ -221,7 +223,8 @@ def read_log(source: str | Path, log: _Log, columns: Sequence[str] = ()) -> Iter
     """
     text, odd = read_any(source, TRACE)
     if odd:
-        log.notes.append(f"{counted(odd, 'line')} not in UTF-8, read as Latin-1")
+        how = "with letters that are damaged" if "\ufffd" in text else "not in UTF-8, read as Latin-1"
+        log.notes.append(f"{counted(odd, 'line')} {how}")
     if text.lstrip().startswith("{"):
         rows: Iterable[tuple[int, Mapping[str, str]]] = _json_rows(source, text, log)
         return log.drops.sift(rows, partial(_row, log))
@@ -239,64 +242,25 @@ def read_log(source: str | Path, log: _Log, columns: Sequence[str] = ()) -> Iter
 
 
 def _json_rows(source: str | Path, text: str, log: _Log) -> Iterator[tuple[int, Mapping[str, str]]]:
-    """The jobs of `sacct --json` as rows; line numbers count them."""
+    """The jobs of `sacct --json` as rows, of a text that was cut those that are whole; line numbers count them."""
     try:
         data = parse_json(text)
     except ValueError as error:
-        raise InputError(source_name(source), Words(str(error)), TRACE) from None
+        data = {"jobs": [*whole_jobs(text)]}
+        if not data["jobs"]:
+            raise InputError(source_name(source), Words(str(error)), TRACE) from None
+        log.notes.append(
+            f"cut or damaged after job {len(data['jobs'])} of its list, what follows was not read: {error}"
+        )
     jobs = data.get("jobs") if isinstance(data, dict) else None
     if not isinstance(jobs, list) or not jobs:
         raise InputError(source_name(source), Words("no list `jobs`"), TRACE)
     log.notes.append("line numbers count the jobs of the list")
     for line, job in enumerate(jobs, start=1):
         try:
-            yield line, _json_cells(job)
+            yield line, json_cells(job)
         except (AttributeError, KeyError, TypeError):
             log.drops.add("not a job as sacct --json prints it", line)
-
-
-def _json_cells(job: Any) -> dict[str, str]:
-    """One job of `sacct --json` (data parser 0.0.37 to 0.0.42) as the cells of a row; 0.0.38 prints a number that means
-    nothing as the name of its reservation."""
-
-    def number(value: Any) -> str:
-        """A number, which newer versions wrap in an object."""
-        if isinstance(value, dict):
-            value = value.get("number") if value.get("set", True) and not value.get("infinite") else None
-        return "" if value is None or isinstance(value, bool) else str(value)
-
-    def listed(value: Any) -> str:
-        return ",".join(map(str, value)) if isinstance(value, list) else str(value or "")
-
-    def resources(found: Any) -> str:
-        pairs = (("/".join(filter(None, (each["type"], each["name"]))), each["count"]) for each in found or ())
-        return ",".join(f"{name}={value}" for name, value in pairs if value is not None)
-
-    times, array, nodes = job["time"], job.get("array") or {}, number(job.get("allocation_nodes"))
-    task, most = number(array.get("task_id")), number(array["limits"]["max"]["running"]["tasks"]) if array else ""
-    of = number(array["job_id"]) if task else ""
-    name = number(job["job_id"]) if of in ("", "0") else f"{of}_{task}"
-    flags = listed(job.get("flags"))
-    moments = {"Submit": "submission", "Eligible": "eligible", "Start": "start", "End": "end"}
-    return {
-        **{key: "" if number(times.get(word)) in ("", "0") else number(times[word]) for key, word in moments.items()},
-        "JobID": name,
-        "State": listed(job["state"]["current"]).partition(",")[0],
-        "Reason": str(job["state"].get("reason") or ""),
-        "ElapsedRaw": number(times["elapsed"]),
-        "TimelimitRaw": number(times.get("limit")),
-        "User": str(job.get("user") or (job.get("association") or {}).get("user") or ""),
-        **{column: str(job.get(column.lower()) or "") for column in ("Account", "Partition", "QOS", "Constraints")},
-        "NNodes": nodes,
-        "NodeList": str(job.get("nodes") or ""),
-        "Priority": number(job.get("priority")),
-        "Reservation": str(held) if isinstance(held := (job.get("reservation") or {}).get("name"), str) else "",
-        "Flags": "SchedBackfill" if "BACKFILL" in flags else "SchedMain" if "STARTED_ON_SCHED" in flags else "",
-        "AllocTRES": resources(job["tres"].get("allocated")),
-        "ReqTRES": resources(job["tres"].get("requested")),
-        "SubmitLine": str(job.get("submit_line") or ""),
-        "Throttle": f"--array=0%{most}" if most not in ("", "0") else "",
-    }
 
 
 # A row ----------------------------------------------------------------------------------------------------------------
@@ -382,6 +346,7 @@ def _facts(cells: Mapping[str, str], log: _Log, known: Mapping[str, float | None
     asked = [kind for kind in _kinds(cells.get("ReqTRES", "")) if kind != "gpu"]
     found["asked"] = ",".join(asked)
     found["billing"] = known.get("billing")
+    log.unread["AllocTRES"] += any(known.get(name, 0.0) is None for name in ("cpu", "mem", "node", "billing"))
     command = cells.get("SubmitLine", "").partition("--wrap")[0] or cells.get("Throttle", "")
     if tasks := _TASKS.search(command):
         found["tasks_per_node"] = float(tasks[1])

@@ -1,16 +1,20 @@
 """What Slurm's programs print, as plain values: lists of nodes, resources, memory, times, tables and records.
 
-Nothing here fails on a value that is none: it is None, and the caller says what becomes of it.
+Nothing here fails on a value that is none (but `json_cells`, of a job that is none): it is None, and the caller says
+what becomes of it.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
+from workbench.base.files import parse_json
 from workbench.scenario.traces.trace_file import EPOCH
 
 MOST_HOSTS = 100_000
@@ -27,6 +31,7 @@ _FACTOR = {"K": 1 / 1024, "": 1.0, "M": 1.0, "G": 1024.0, "T": 1024.0**2, "P": 1
 _COUNT = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)", re.ASCII)
 _PAIR = re.compile(r"([A-Za-z][\w.:/-]*)=(\"[^\"]*\"|\S*)", re.ASCII)
 _STARTS = ("nodename", "partitionname", "reservationname", "switchname")
+_JOBS, _COMMA, _DECODER = re.compile(r'"jobs"\s*:\s*\[\s*'), re.compile(r"\s*,?\s*"), json.JSONDecoder()
 _SETTING = re.compile(r"^([A-Za-z]\w*)(?:\[\d+\])?\s*=\s*(.*)$", re.ASCII)
 
 
@@ -264,3 +269,60 @@ def _joined(line: str, names: Sequence[str]) -> str:
     if names[-1] == "SubmitLine":
         cells[len(names) - 1 :] = [" ".join(cells[len(names) - 1 :])]
     return "|".join(cells)
+
+
+def whole_jobs(text: str) -> Iterator[Any]:
+    """The jobs of the list in a text that is not JSON, up to the first that is none."""
+    begin = _JOBS.search(text)
+    at = begin.end() if begin else len(text)
+    while True:
+        try:
+            _, end = _DECODER.raw_decode(text, at)
+            yield parse_json(text[at:end])
+        except (ValueError, RecursionError):
+            return
+        at = _COMMA.match(text, end).end()  # type: ignore[union-attr]  # it matches nothing, too
+
+
+def json_cells(job: Any) -> dict[str, str]:
+    """One job of `sacct --json` (data parser 0.0.37 to 0.0.42) as the cells of a row; 0.0.38 prints a number that means
+    nothing as the name of its reservation."""
+
+    def number(value: Any) -> str:
+        """A number, which newer versions wrap in an object."""
+        if isinstance(value, dict):
+            value = value.get("number") if value.get("set", True) and not value.get("infinite") else None
+        return "" if value is None or isinstance(value, bool) else str(value)
+
+    def listed(value: Any) -> str:
+        return ",".join(map(str, value)) if isinstance(value, list) else str(value or "")
+
+    def resources(found: Any) -> str:
+        pairs = (("/".join(filter(None, (each["type"], each["name"]))), each["count"]) for each in found or ())
+        return ",".join(f"{name}={value}" for name, value in pairs if value is not None)
+
+    times, array, nodes = job["time"], job.get("array") or {}, number(job.get("allocation_nodes"))
+    task, most = number(array.get("task_id")), number(array["limits"]["max"]["running"]["tasks"]) if array else ""
+    of = number(array["job_id"]) if task else ""
+    name = number(job["job_id"]) if of in ("", "0") else f"{of}_{task}"
+    flags = listed(job.get("flags"))
+    moments = {"Submit": "submission", "Eligible": "eligible", "Start": "start", "End": "end"}
+    return {
+        **{key: "" if number(times.get(word)) in ("", "0") else number(times[word]) for key, word in moments.items()},
+        "JobID": name,
+        "State": listed(job["state"]["current"]).partition(",")[0],
+        "Reason": str(job["state"].get("reason") or ""),
+        "ElapsedRaw": number(times["elapsed"]),
+        "TimelimitRaw": number(times.get("limit")),
+        "User": str(job.get("user") or (job.get("association") or {}).get("user") or ""),
+        **{column: str(job.get(column.lower()) or "") for column in ("Account", "Partition", "QOS", "Constraints")},
+        "NNodes": nodes,
+        "NodeList": str(job.get("nodes") or ""),
+        "Priority": number(job.get("priority")),
+        "Reservation": str(held) if isinstance(held := (job.get("reservation") or {}).get("name"), str) else "",
+        "Flags": "SchedBackfill" if "BACKFILL" in flags else "SchedMain" if "STARTED_ON_SCHED" in flags else "",
+        "AllocTRES": resources(job["tres"].get("allocated")),
+        "ReqTRES": resources(job["tres"].get("requested")),
+        "SubmitLine": str(job.get("submit_line") or ""),
+        "Throttle": f"--array=0%{most}" if most not in ("", "0") else "",
+    }

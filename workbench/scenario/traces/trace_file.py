@@ -73,14 +73,15 @@ def _bytes(path: str | Path, expected: str) -> bytes:
 
 def read_any(path: str | Path, expected: str) -> tuple[str, int]:
     """The file's text, lines that are not UTF-8 read as Latin-1, and how many these are; NUL bytes are left out, UTF-16
-    is known by its byte order mark.
+    is known by its byte order mark, and of its lines those count in which something is none (read as U+FFFD).
 
     Raises InputError if the file cannot be read.
     """
-    data = _bytes(path, expected)
+    data, found, odd = _bytes(path, expected), list[str](), 0
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        data = data.decode("utf-16", "replace").encode("utf-8", "replace")
-    found, odd = [], 0
+        text = data.decode("utf-16", "replace")
+        odd = sum("\ufffd" in line for line in text.split("\n"))
+        data = text.encode("utf-8", "replace")
     for line in data.removeprefix(b"\xef\xbb\xbf").replace(b"\0", b"").split(b"\n"):
         try:
             found.append(line.decode("utf-8"))
