@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -53,35 +53,44 @@ def module_of(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-@cache
-def tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"), str(path))
-
-
 MODULES = {module_of(path) for path in SOURCES}
 
 
+class Found(NamedTuple):
+    """What a file has: imports by full name, wherever in the file, but for type checking only; texts in code, and
+    functions called by a plain name, each with its line."""
+
+    imports: frozenset[str]
+    texts: tuple[tuple[str, int], ...]
+    calls: tuple[tuple[str, int], ...]
+
+
 @cache
-def imports(path: Path) -> tuple[str, ...]:
-    """Full names of the modules that a file imports, wherever in the file, but for type checking only."""
-    return tuple(_imports(path))
-
-
-def _imports(path: Path) -> Iterator[str]:
-    left: list[ast.AST] = [tree(path)]
+def found_in(path: Path) -> Found:
+    """Read in one walk; no tree is kept, among which garbage would be looked for ever after."""
+    imports, texts, calls = set[str](), list[tuple[str, int]](), list[tuple[str, int]]()
+    left: list[tuple[ast.AST, bool]] = [(ast.parse(path.read_text(encoding="utf-8"), str(path)), False)]
     while left:
-        node = left.pop()
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        node, types = left.pop()
+        if isinstance(node, ast.Import) and not types:
+            imports.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not types:
             assert node.level == 0, f"{where(path)}: a relative import"
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"
-                yield full if full in MODULES else str(node.module)
-        elif isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
-            left += node.orelse
-        elif not isinstance(node, ast.expr):  # none lies in an expression
-            left += ast.iter_child_nodes(node)
+                imports.add(full if full in MODULES else str(node.module))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            texts.append((node.value, node.lineno))
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            calls.append((node.func.id, node.lineno))
+        guards = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        for child in ast.iter_child_nodes(node):
+            left.append((child, types or (guards and child not in getattr(node, "orelse", ()))))
+    return Found(frozenset(imports), tuple(texts), tuple(calls))
+
+
+def imports(path: Path) -> frozenset[str]:
+    return found_in(path).imports
 
 
 def room(module: str) -> str:
@@ -144,9 +153,8 @@ def test_only_solvers_names_a_solver() -> None:
     for path in SOURCES:
         if where(path).startswith("workbench/scheduling/solvers/"):
             continue
-        for node in ast.walk(tree(path)):
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                assert not names.match(node.value), f"{where(path)}:{node.lineno} names {node.value!r}"
+        for text, line in found_in(path).texts:
+            assert not names.match(text), f"{where(path)}:{line} names {text!r}"
 
 
 def test_habits() -> None:
@@ -155,10 +163,9 @@ def test_habits() -> None:
         long = len(path.read_text(encoding="utf-8").splitlines()) > MOST_LINES
         assert not long, f"{where(path)} is longer than {MOST_LINES} lines"
         speaks = where(path).startswith(("workbench/cli", "workbench/__main__.py"))
-        for node in ast.walk(tree(path)):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                assert node.func.id not in ("eval", "exec"), f"{where(path)}:{node.lineno} calls {node.func.id}"
-                assert speaks or node.func.id != "print", f"{where(path)}:{node.lineno} prints"
+        for name, line in found_in(path).calls:
+            assert name not in ("eval", "exec"), f"{where(path)}:{line} calls {name}"
+            assert speaks or name != "print", f"{where(path)}:{line} prints"
         assert not unsafe & {found.split(".")[0] for found in imports(path)}, where(path)
 
 

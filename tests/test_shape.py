@@ -2,7 +2,6 @@
 
 import importlib.util
 import json
-import subprocess
 from pathlib import Path
 from types import ModuleType
 
@@ -97,13 +96,16 @@ def test_shape_of_a_tree(tool: ModuleType, tmp_path: Path) -> None:
     assert found["lines"] == {"workbench and widgets": ours, "tests": 1, "reproduction": 2}
 
 
-def test_this_project_keeps_its_shape() -> None:
+def test_this_project_keeps_its_shape(
+    tool: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Nine rooms, the same parts in every paper's; one name for one thing; no crumbs."""
-    text, said = (
-        subprocess.run([ROOT / "tools" / "shape", *options], capture_output=True, text=True, check=True).stdout
-        for options in ((), ("--json",))
-    )
-    found = json.loads(said)
+    said = []
+    for options in ((), ("--json",)):
+        monkeypatch.setattr("sys.argv", ["shape", *options])
+        tool.main()
+        said.append(capsys.readouterr().out)
+    text, found = said[0], json.loads(said[1])
     assert set(found["paper_parts"]) == {"gavel", "hadar", "hops", "hare", "chronus"}
     assert all(all(parts.values()) for parts in found["paper_parts"].values()), found["paper_parts"]
     assert len(found["rooms"]) == 9 and len(found["loose_modules"]) <= 5, found["loose_modules"]
