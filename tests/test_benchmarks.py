@@ -35,6 +35,7 @@ ALLOCATIONS = [
     case
     for case in CASES
     if not case.name.startswith(("knob to chart", "long run", "replay", "fifo event", "a month", "Chronus over"))
+    and case.name != "a Slurm month to six pairs, by seed"  # the same with fewer runs
 ]
 
 
