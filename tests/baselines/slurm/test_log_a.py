@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -102,9 +103,9 @@ def test_limits_hold_back_whom_squeue_says(log: Path, scenario: Scenario) -> Non
     site, begin_s = read_site(scenario), timestamp(BEGIN)
     assert begin_s is not None
     spans = {job.name: (job.attributes["start_s"], job.attributes["end_s"]) for job in scenario.jobs}
-    ledgers = dict[float, Ledger]()
+    ledgers, empty = dict[float, Ledger](), Ledger.of_site(site)
     for at_s in sorted({at_s for span in spans.values() for at_s in span}):
-        ledgers[at_s] = Ledger.of_site(site)
+        ledgers[at_s] = replace(empty, used=[0.0] * len(empty.used), held={})
         for name, (start_s, end_s) in spans.items():
             if start_s < at_s < end_s or start_s == at_s == end_s:
                 ledgers[at_s].add(site.asks[name], {}, site.asks[name].limit_s)
