@@ -13,7 +13,7 @@ import workbench
 from tests.baselines.slurm.as_recorded import faults
 from tests.scenario.traces.slurm_dumps import NODES, Ran, dump, limited, when
 from tests.scenario.traces.slurm_month import Rules, demand, schedule, written
-from workbench.analysis.calibration import _fit, usual_phases
+from workbench.analysis.calibration import Calibration, _fit, usual_phases
 from workbench.base.errors import InputError
 from workbench.cli import main
 from workbench.scenario.scenario import Scenario
@@ -147,6 +147,21 @@ def test_four_days_of_a_site_with_its_limits_known_and_hidden(tmp_path: Path) ->
             assert all(found.held_back.mean_error < rival.mean_error for rival in found.rivals.values())
             quantiles = found.quantiles()
             assert len(quantiles) == 4 * 6 and (quantiles.groupby("partition")["recorded_s"].diff().dropna() >= 0).all()
+
+
+def test_a_hidden_limit_of_a_user_with_few_jobs_is_seen_by_waits_beside_free_gpus(tmp_path: Path) -> None:
+    """27 jobs of robo5, of which four run at once, wait 1.9 h on average, 0.7 h where nothing tells of MaxJobs."""
+    rules = Rules(most_jobs={"robo": 4})
+    jobs = schedule(demand(700, 4, 30, 1.0, 7), 30, rules)
+    for hidden in ("", "robo"):
+        files = written(tmp_path, jobs, 30, frozenset({hidden}), rules)
+        found = workbench.calibrate(convert("sacct", files.pop("log")[0], **files)[0], phases=1)
+        held = found.beside_room.set_index(["group", "user"]).loc["account robo", "robo5"]
+        assert (held["recorded"] > 0.05) == (hidden == "robo") and held["simulated"] < 0.01
+        assert [why.partition(" wait beside free GPUs")[0] for why in found.reasons] == ["jobs of user robo1"] * bool(
+            hidden
+        )
+        assert Calibration.from_json(json.loads(json.dumps(found.to_json()))).reasons == found.reasons
 
 
 @pytest.mark.parametrize(("jobs", "days", "nodes", "load"), [(300, 3, 20, 0.9), (400, 4, 20, 1.0), (300, 4, 12, 0.8)])

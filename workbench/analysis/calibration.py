@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.hidden_limits import LEAST_OF_GROUP, PEAKS, peaks_of, told_hidden
+from workbench.analysis.hidden_limits import BESIDE_ROOM, LEAST_OF_GROUP, PEAKS, beside_room_of, peaks_of, told_hidden
 from workbench.base.card import card
 from workbench.base.errors import InputError, Words, WorkbenchError, counted
 from workbench.base.labels import listed
@@ -127,6 +127,7 @@ class Calibration:
     peaks: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=PEAKS))
     phases: tuple[float, ...] = ()
     nodes: tuple[str, float, float] = ("", 0.0, 0.0)
+    beside_room: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=BESIDE_ROOM))
 
     @property
     def fitted(self) -> FittedPhase | None:
@@ -153,7 +154,7 @@ class Calibration:
             found.append(f"the rank correlation over users is {_number(fit.rank_correlation)}, below .6")
         for account, real, said in self._far_accounts():
             found.append(f"the mean wait of account {account} is {_time(said)}, recorded {_time(real)}")
-        found += told_hidden(self.peaks)
+        found += told_hidden(self.peaks, self.beside_room)
         as_good = [TITLE[name] for name, rival in self.rivals.items() if rival.as_good_as(fit)]
         return [*found, *(f"{name} is as good" for name in as_good)]
 
@@ -270,7 +271,7 @@ class Calibration:
 
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON has it, for `from_json`."""
-        frames = {name: getattr(self, name) for name in ("waits", "experiments", "peaks")}
+        frames = {name: getattr(self, name) for name in ("waits", "experiments", "peaks", "beside_room")}
         tables = {name: {column: _plain(frame[column]) for column in frame} for name, frame in frames.items()}
         named = {"held_back": self.held_back, **self.rivals}
         fits = {name: dict(zip(vars(fit), _plain(vars(fit).values()), strict=True)) for name, fit in named.items()}
@@ -292,7 +293,8 @@ class Calibration:
         of, scheduler = dict(zip([*data["fits"]][1:], rivals, strict=True)), data["scheduler"]
         waits, experiments, peaks = (tables[name] for name in ("waits", "experiments", "peaks"))
         told = held_back, of, refused, beyond, experiments, peaks, phases
-        return Calibration(scheduler, waits, runs, data["pace_s"], *told, tuple(data["nodes"]))
+        more = tuple(data["nodes"]), tables["beside_room"]
+        return Calibration(scheduler, waits, runs, data["pace_s"], *told, *more)
 
     def as_json(self) -> dict[str, Any]:
         """As `workbench calibrate --json` prints it; null where there is no number."""
@@ -371,10 +373,12 @@ def calibrate(
         experiments_of(scenario, table),
         Ledger.of_site(site).beyond,
     )
-    peaks = peaks_of(scenario, site, [run.jobs for run in made[:-1] if isinstance(run, Run)])
+    ended = [run for run in made[:-1] if isinstance(run, Run)]
+    peaks = peaks_of(scenario, site, [run.jobs for run in ended])
+    beside_room = beside_room_of(scenario, site, [(run.jobs, run.timeline) for run in ended], pace_s)
     found = scheduler, table, tuple(waits), pace_s, fit, rivals, refused, beyond, experiments, peaks
     nodes = rule, right.get(rule, 0.0), right.get("", 0.0)
-    return Calibration(*found, tuple(each["phase_s"] for each in knobs if each), nodes)
+    return Calibration(*found, tuple(each["phase_s"] for each in knobs if each), nodes, beside_room)
 
 
 def _with_rule(scenario: Scenario, rule: str) -> Scenario:

@@ -5,17 +5,26 @@ goes beyond it, and a run that does not know it stays beyond for as long as ther
 beyond the log's peak as shortly as peaks last. So one is told of an account or QOS with many jobs that, itself or by
 one of its users, is beyond for a twentieth of the time (ours). A fiftieth is enough where the log was near its peak
 for long, and three times as long as the run near its own: at a ceiling (ours). Accounts of a tree that share one are
-looked at together, where a file tells the tree. A limit that hardly binds cannot be seen so.
+looked at together, where a file tells the tree.
+
+What holds jobs is seen in their waits too, of however few: a job that waits beside GPUs which it could have, held by no
+limit of the files, waits for a place in a plan (a job before it in the queue is kept its nodes), and so do jobs of a
+run; where somebody's do for a twentieth of the time, and three times as long as in the run, something holds them that
+no file tells (ours). A limit that hardly binds cannot be seen so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
+from workbench.baselines.mechanisms.slurm.free import FreeNow, Gpus, recorded_places
+from workbench.baselines.mechanisms.slurm.limits import Ledger
 from workbench.baselines.mechanisms.slurm.site import SlurmSite
+from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scenario.traces.slurm_site import CPU
@@ -24,12 +33,18 @@ LEAST_OF_GROUP, MOST_BEYOND = 50, 0.05
 NEAR, LEAST_NEAR, LONGER, MOST_BEYOND_CEILING = 0.9, 0.05, 3.0, 0.02
 """What is near a peak, as a part of it; at a ceiling an account is so long near it in the log, and so much longer."""
 PEAKS = ["group", "user", "what", "recorded", "simulated", "beyond", "near", "simulated_near"]
+LEAST_HELD, MOST_LACKING, LOOKS = 5, 0.05, 1000
+"""So many jobs must wait beside free GPUs; of how many places may be unknown; how often it is looked."""
+Spans = Mapping[str, tuple[float, float, Gpus]]
+"""Of jobs start, end (s), and the GPUs of each node."""
+BESIDE_ROOM = ["group", "user", "jobs", "held", "recorded", "simulated"]
 HELD = {"account": "account", "qos": "QOS"}
 """By what limits hold jobs, and their users' in it: attributes of jobs, and the words for them."""
 
 
-def told_hidden(peaks: pd.DataFrame) -> Iterator[str]:
-    """A sentence on each of those that seem to have a limit which no file tells."""
+def told_hidden(peaks: pd.DataFrame, beside_room: pd.DataFrame) -> Iterator[str]:
+    """A sentence on each of those that seem to have a limit which no file tells, by their peaks; and on who waits
+    longest beside free GPUs, of those half as long the one with the fewest jobs."""
     ceiling = (peaks["near"] > LEAST_NEAR) & (peaks["near"] > LONGER * peaks["simulated_near"])
     ceiling &= (peaks["user"] == "") & (peaks["beyond"] > MOST_BEYOND_CEILING)
     most = peaks[ceiling | (peaks["beyond"] > MOST_BEYOND)].sort_values("beyond", ascending=False, kind="stable")
@@ -38,6 +53,13 @@ def told_hidden(peaks: pd.DataFrame) -> Iterator[str]:
         who = f"user {peak['user']} in {peak['group']}" if peak["user"] else peak["group"]
         here = f"{who} has up to {peak['simulated']:g} {peak['what']} at once, in the log never more than"
         yield f"{here} {peak['recorded']:g}: a limit that no file tells?"
+    waits = beside_room[(beside_room["held"] >= LEAST_HELD) & (beside_room["recorded"] > MOST_BEYOND)]
+    waits = waits[waits["recorded"] > LONGER * waits["simulated"]]
+    waits = waits[waits["recorded"] >= waits["recorded"].max() / 2].sort_values("jobs", kind="stable")
+    for wait in waits.head(1).to_dict("records"):
+        who = f"user {wait['user']}" if wait["user"] else wait["group"]
+        times = f"for {100 * wait['recorded']:.0f} % of the time in the log, {100 * wait['simulated']:.0f} % simulated"
+        yield f"jobs of {who} wait beside free GPUs which no known limit keeps from them, {times}: a hidden limit?"
 
 
 def peaks_of(scenario: Scenario, site: SlurmSite, runs: list[pd.DataFrame]) -> pd.DataFrame:
@@ -46,14 +68,7 @@ def peaks_of(scenario: Scenario, site: SlurmSite, runs: list[pd.DataFrame]) -> p
     and simulated. runs: the tables `jobs` of some."""
     jobs = [job for job in scenario.jobs if job.model != f"recorded on {CPU}"]
     kept = [job for job in jobs if {"start_s", "end_s"} <= {*job.attributes}]
-    groups: dict[tuple[str, str], list[int]] = {}
-    for i, job in enumerate(kept):
-        for name in [f"{word} {job.attributes[key]}" for key, word in HELD.items() if key in job.attributes]:
-            for user in {"", job.user or ""}:
-                groups.setdefault((name, user), []).append(i)
-        for name in site.above.get(site.asks[job.name].account, ())[1:]:
-            if name != "root":
-                groups.setdefault((f"account {name}", ""), []).append(i)
+    groups = _groups(kept, site)
     amounts = {"GPUs": np.array([float(job.gpus) for job in kept]), "jobs": np.ones(len(kept))}
     recorded = np.array([(job.attributes["start_s"], job.attributes["end_s"]) for job in kept], float).reshape(-1, 2)
     names = [job.name for job in kept]
@@ -67,6 +82,89 @@ def peaks_of(scenario: Scenario, site: SlurmSite, runs: list[pd.DataFrame]) -> p
             near = np.mean([_part(run, NEAR * peak) for run, peak in zip(found, peaks, strict=True)])
             rows.append((*group, what, most, max(peaks), beyond, _part(log, NEAR * most), near))
     return pd.DataFrame(rows, columns=PEAKS)
+
+
+def beside_room_of(
+    scenario: Scenario, site: SlurmSite, runs: Sequence[tuple[pd.DataFrame, pd.DataFrame]], pace_s: float
+) -> pd.DataFrame:
+    """By account (and those above it) and QOS, and their users in it: jobs, how many of these the log held for over two
+    paces of the schedulers beside GPUs that they could have, with no limit of the files in the way, and for which part
+    of the time there was one, recorded and simulated. runs: the tables `jobs` and `timeline` of some. Empty where the
+    log does not tell where its jobs ran."""
+    jobs, machines = {job.name: job for job in scenario.jobs}, scenario.cluster.machines
+    places, ran = recorded_places(scenario, site), [job for job in scenario.jobs if "start_s" in job.attributes]
+    if not places or len(places) < (1 - MOST_LACKING) * len(ran):
+        return pd.DataFrame(columns=BESIDE_ROOM)
+    spans = {name: [float(jobs[name].attributes[key]) for key in ("start_s", "end_s")] for name in places}
+    log: Spans = {name: (start_s, end_s, places[name]) for name, (start_s, end_s) in spans.items()}
+    looks_s, at = (
+        np.linspace(0.0, max(job.arrival_s for job in ran), LOOKS),
+        {m.name: i for i, m in enumerate(machines)},
+    )
+    found = [_held_at(scenario, site, log, looks_s, 2 * pace_s)]
+    for table, timeline in runs:
+        parts = timeline[timeline["kind"] == "run"].groupby(["job", "node"], sort=False)["slot"].nunique().reset_index()
+        held = dict[str, Gpus]()
+        for name, node, count in parts.itertuples(index=False):
+            held.setdefault(name, {})[at[node]] = int(count)
+        times = table[["job", "first_start_s", "finish_s"]].itertuples(index=False)
+        run = {
+            name: (start_s, finish_s, held[name]) for name, start_s, finish_s in times if name in held and name in log
+        }
+        found.append(_held_at(scenario, site, run, looks_s, 2 * pace_s))
+    rows, names, in_log = [], [*log], {name for look in found[0] for name in look}
+    for group, its in sorted(_groups([jobs[name] for name in names], site).items()):
+        mine = {names[i] for i in its}
+        of_time = [float(np.mean([not mine.isdisjoint(look) for look in each])) for each in found]
+        rows.append((*group, len(mine), len(mine & in_log), of_time[0], float(np.mean(of_time[1:]))))
+    return pd.DataFrame(rows, columns=BESIDE_ROOM)
+
+
+def _held_at(
+    scenario: Scenario,
+    site: SlurmSite,
+    spans: Spans,
+    looks_s: FloatArray,
+    patience_s: float,
+) -> list[list[str]]:
+    """At each time the jobs that wait since longer than `patience_s` although they fit beside what runs and no limit
+    holds them."""
+    free, ledger = FreeNow.of_site(site), Ledger.of_site(site)
+    free = free.with_gpus(np.array([node.gpus for node in scenario.cluster.machines]))
+    asks = [site.asks[name] for name in spans]
+    able = {ask.kind: free.able(ask, site) for ask in {ask.kind: ask for ask in asks}.values()}
+    since, start = np.array([ask.since_s for ask in asks]), np.array([start_s for start_s, *_ in spans.values()])
+    changes = [(start_s, -1, name) for name, (start_s, *_) in spans.items()]
+    changes = sorted(changes + [(end_s, 1, name) for name, (_, end_s, _) in spans.items()])
+    done, found = 0, list[list[str]]()
+    for at_s in looks_s.tolist():
+        upto = bisect_right(changes, at_s, done, key=lambda change: change[0])
+        for _, sign, name in changes[done:upto]:
+            free.change(site.asks[name], spans[name][2].items(), sign)
+            ledger.count(site.asks[name], spans[name][2].items(), -sign)
+        done, fits = upto, dict[str, bool]()
+        waiting = [asks[i] for i in np.flatnonzero((since + patience_s <= at_s) & (at_s < start))]
+        held = []
+        for ask in waiting:
+            if ledger.reason(ask) is None:
+                if ask.shape not in fits:
+                    fits[ask.shape] = free.fits_now(ask, able[ask.kind])
+                held += [ask.name] if fits[ask.shape] else []
+        found.append(held)
+    return found
+
+
+def _groups(jobs: Sequence[Job], site: SlurmSite) -> dict[tuple[str, str], list[int]]:
+    """The places of jobs by account (and those above it) and QOS, and (user) by their users in it."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for i, job in enumerate(jobs):
+        for name in [f"{word} {job.attributes[key]}" for key, word in HELD.items() if key in job.attributes]:
+            for user in {"", job.user or ""}:
+                groups.setdefault((name, user), []).append(i)
+        for name in site.above.get(site.asks[job.name].account, ())[1:]:
+            if name != "root":
+                groups.setdefault((f"account {name}", ""), []).append(i)
+    return groups
 
 
 def _at_once(times_s: FloatArray, amount: FloatArray) -> tuple[FloatArray, FloatArray]:

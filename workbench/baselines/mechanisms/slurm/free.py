@@ -141,6 +141,11 @@ class FreeNow:
         """The nodes on some machines."""
         return bits(machines[self.machine[[*self.order]]][None])[0]
 
+    def able(self, ask: Ask, site: SlurmSite) -> int:
+        """The nodes on which a job of a log may run, of the type where it ran."""
+        of_type = np.array([ask.kind[0].lower() == f"recorded on {kind}" for kind in site.types])
+        return self.on(site.machines_of(ask.kind[2])) & bits(of_type[[*self.order]][None])[0]
+
     def fits(self, ask: Ask) -> int:
         """The nodes with room for a job's part of one."""
         key = _each(ask), ask.cpus, ask.memory_mb
@@ -231,15 +236,12 @@ class FreeNow:
         return gpus, cpus, memory_mb
 
 
-def rule_of(scenario: Scenario, site: SlurmSite) -> tuple[str, dict[str, float]]:
-    """By which rule a log's jobs got their nodes: one of RULES where it is clearly oftener right than Slurm's own
-    (empty), and how often each was, of the starts that had a choice."""
-    names, free = {name: i for i, name in enumerate(site.machines)}, FreeNow.of_site(site)
-    free = free.with_gpus(np.array([node.gpus for node in scenario.cluster.machines]))
-    on: dict[int, list[int]] = {}
+def recorded_places(scenario: Scenario, site: SlurmSite) -> dict[str, Gpus]:
+    """The GPUs of each node that a log's jobs had, in equal parts; of those for which it tells that."""
+    names, on = {name: i for i, name in enumerate(site.machines)}, dict[int, list[int]]()
     for node, machine in enumerate(site.machine):
         on.setdefault(machine, []).append(node)
-    events = list[tuple[float, int, tuple[float, int, int], str, dict[int, int]]]()
+    found = dict[str, Gpus]()
     for job in scenario.jobs:
         ask, facts = site.asks[job.name], job.attributes
         at = [names.get(host, -1) for host in hosts(str(facts.get("hosts", "")))]
@@ -247,14 +249,23 @@ def rule_of(scenario: Scenario, site: SlurmSite) -> tuple[str, dict[str, float]]
             continue
         mine = [node for i in at for node in on[i] if ask.kind[0].lower() == f"recorded on {site.types[node]}"]
         if len(mine) == len(at):
-            for sign, name in ((1, "start_s"), (-1, "end_s")):
-                gpus = dict.fromkeys(mine, job.gpus // len(at))
-                events.append((float(facts[name]), sign, ask.number, job.name, gpus))
+            found[job.name] = dict.fromkeys(mine, job.gpus // len(at))
+    return found
+
+
+def rule_of(scenario: Scenario, site: SlurmSite) -> tuple[str, dict[str, float]]:
+    """By which rule a log's jobs got their nodes: one of RULES where it is clearly oftener right than Slurm's own
+    (empty), and how often each was, of the starts that had a choice."""
+    free = FreeNow.of_site(site).with_gpus(np.array([node.gpus for node in scenario.cluster.machines]))
+    events = list[tuple[float, int, tuple[float, int, int], str, Gpus]]()
+    jobs = {job.name: job for job in scenario.jobs}
+    for name, gpus in recorded_places(scenario, site).items():
+        for sign, key in ((1, "start_s"), (-1, "end_s")):
+            events.append((float(jobs[name].attributes[key]), sign, site.asks[name].number, name, gpus))
     counted, right = 0, dict.fromkeys(("", *RULES), 0)
     for _, sign, _, name, gpus in sorted(events, key=lambda event: event[:3]):
         ask = site.asks[name]
-        of_type = np.array([ask.kind[0].lower() == f"recorded on {kind}" for kind in site.types])
-        able = free.on(site.machines_of(ask.kind[2])) & bits(of_type[[*free.order]][None])[0] if sign > 0 else 0
+        able = free.able(ask, site) if sign > 0 else 0
         fits = free.fits(ask) & able if sign > 0 else 0
         if fits.bit_count() > len(gpus) and all(fits >> free.place[node] & 1 for node in gpus):
             counted += 1
