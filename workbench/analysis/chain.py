@@ -289,10 +289,11 @@ def _summary(
     if slot.is_down:
         return f"{where} is down at {when}."
     first = next(iter(_decisive(rows)), None)
-    shares = (
-        "" if question is None or not question.divides else f", when shares of time were computed at {question.made}"
-    )
-    decisive = f"; decisive: {_in_words(first)}{shares}" if first else ""
+    decisive = ""
+    if first and question is not None:
+        what, again = ("shares of time", "computed") if question.divides else ("problem", "solved")
+        tried = f"with that row {_how(first)} and the {what} of {question.made} {again} again"
+        decisive = f"; decisive: {_in_words(first)}: {tried}, {first.then or 'nobody'} would have the GPU"
     if rows and not first and not any(row.verdict == "binding, not tried" for row in rows):
         decisive = "; no single row is decisive"
     if slot.job:
