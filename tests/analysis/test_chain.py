@@ -87,8 +87,8 @@ def test_the_v100_that_stands_idle_at_45_min() -> None:
         "fast-0/1 (v100) is idle at 45 min: vision needs 2 GPUs of v100 at once, and 1 is left; "
         "game runs on slow-0 (k80), as it had had nothing of its share of k80 since 30 min, when shares "
         "were computed anew, so its turn came there first; "
-        "translation runs on fast-0 (v100); decisive: no more GPUs of a type than there are (v100): with that row taken "
-        "away and the shares of time of 30 min computed again, translation would have the GPU."
+        "translation runs on fast-0 (v100); decisive: no more GPUs of a type than there are (v100): with that row "
+        "taken away and the shares of time of 30 min computed again, translation would have the GPU."
     )
     assert [link.step for link in found.links] == ["rows", *LINKS[FAIR]]
     told = found.links[0].text.partition("Decisive: ")[2]

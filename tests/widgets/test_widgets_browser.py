@@ -169,7 +169,7 @@ def draw_update_and_pick(page: Page) -> None:
     wait_for_text(page, ".t-said", "picked {'job': 'job 0'")
     drawn(page, ".t-chart", "d.what === 'params'")
     shot(page, "picked")
-    figure.press("Escape")
+    page.keyboard.press("Escape")  # a click has left the keyboard there
     wait_for_text(page, ".t-said", "picked {}")
 
     before = int(record["draws"])

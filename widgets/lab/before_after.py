@@ -78,11 +78,17 @@ class BeforeAfter:
             self._before = self._run
         self._run, self._since_s = run, now_s
 
+    def back_to(self, before: Run | None) -> None:
+        """The next run is one that Undo comes back to: it is compared with what it was compared with, None for none."""
+        self._run, self._since_s = before, -math.inf
+
     def show(self, measures: Summary, rho: pd.Series[float]) -> None:
         """Tell of the run, whose measures these are; rho: finish-time fairness of each of its jobs."""
         self._rho = rho
         kept = [each for each in (self._run, self._before) if each is not None]
-        self._of = {id(each): self._of.get(id(each), measures) for each in kept} | {id(self._run): measures}
+        self._of = {id(each): self._of.get(id(each)) or metrics.summary(each) for each in kept} | {
+            id(self._run): measures
+        }
         self._tell()
 
     def forget(self) -> None:

@@ -371,6 +371,8 @@ class Results:
         self._set_lit()
         for page in (self._gantt, self.admission.page, *self._pages.values()):
             page.view.selected = job
+            if job is None:
+                page.view.picked = {}  # a click where the last one was is another
         self.rewards.select(job)
         self.explained.select(job)
         self._show_job()

@@ -44,6 +44,8 @@ PICK = "pick one to change it"
 PICKED = "What a picked row is about lights up; its right side or a number in it can be dragged, or it is switched off."
 MOVES = " What moves: "
 """Where a text of a change begins to say which variables do: folded, so that the rest is seen at once."""
+UNCHANGED = "# Nothing is changed yet: drag or type another number, or switch the row off.\n"
+"""In the place of a cell that would do nothing."""
 STAYS = "The rows below have the numbers of the decision as it was."
 ANOTHER = "Click a bar in the picture for another job or time."
 RIGHT, WEIGHT = "Right side", "weight"
@@ -370,7 +372,7 @@ class RowsPanel:
         edit = self._edit()
         if edit is None or self._of is None:
             return
-        if edit.after is not None and math.isclose(edit.after, edit.before, abs_tol=1e-12):
+        if _is_unchanged(edit):
             self._asked, self._said.value = None, ""
             if self._is_edited:
                 self._is_edited = False
@@ -427,7 +429,11 @@ class RowsPanel:
         shown = self._as_code.value and edit is not None and self._of is not None
         self._code.layout.display = None if shown else "none"
         if shown and edit is not None and self._of is not None:
-            self._code.value = cell(edit, self._of[0])
+            self._code.value = UNCHANGED if _is_unchanged(edit) else cell(edit, self._of[0])
+
+
+def _is_unchanged(edit: Edit) -> bool:
+    return edit.after is not None and math.isclose(edit.after, edit.before, abs_tol=1e-12)
 
 
 def cell(edit: Edit, run: Run) -> str:

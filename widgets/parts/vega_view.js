@@ -352,10 +352,19 @@ class ChartBox {
   clicked(event, item) {
     const [x, y] = this.pressed ?? [event.clientX, event.clientY];
     if (Math.hypot(event.clientX - x, event.clientY - y) > CLICK_SLACK_PX) return; // a drag: panning, brushing
+    if (event.detail > 1) return; // a double click is one
     hideTooltip(); // the mark under it is drawn anew, and so will not tell that the pointer leaves it
+    this.box.focus({ preventScroll: true }); // the notebook has taken it, and Escape would not be heard
     const datum = item?.datum ?? {};
     const fields = this.model.get("pick_fields");
     const hit = fields.length > 0 && fields.every((field) => datum[field] !== undefined);
+    const [was, before] = [this.model.get("picked"), this.clickedAt ?? [Infinity, Infinity]];
+    this.clickedAt = [event.clientX, event.clientY];
+    const near = Math.hypot(event.clientX - before[0], event.clientY - before[1]) <= CLICK_SLACK_PX;
+    if (hit && near && this.model.get("selected") !== null && fields.every((field) => was[field] === datum[field])) {
+      this.pick({}); // a second click lets go
+      return;
+    }
     this.pick({ ...(hit ? Object.fromEntries(fields.map((field) => [field, datum[field]])) : {}), ...this.place(event) });
   }
 

@@ -40,7 +40,8 @@ class VegaView(anywidget.AnyWidget):
     """An interactive chart: shows data, gives back clicks.
 
     `picked` is what was last clicked: the `pick_fields` of that mark, unless it was empty space, and where by the
-    chart's axes, `x` and `y`, unless it was beside the plot; `{}` after Escape.
+    chart's axes, `x` and `y`, unless it was beside the plot; `{}` after Escape, and after a second click at the same
+    place on the mark that is selected.
     `selected` is pushed to the chart's parameter named by `selected_param`, `params` to the parameters named by its
     keys; names the chart does not have are ignored, so that one selection may be linked to many charts. Linking is
     done in Python: `on_job`, set `selected` of every chart. `window` is what a chart whose selection `zoom` is bound to

@@ -12,7 +12,7 @@ import workbench
 from tests.widgets.lab.support import Waiter, solve
 from widgets import GavelLab, HadarLab
 from widgets.lab import rows_panel
-from widgets.lab.rows_panel import RIGHT, RowsPanel
+from widgets.lab.rows_panel import RIGHT, UNCHANGED, RowsPanel
 from widgets.lab.steps import steps
 from workbench.analysis.rows.stated import solved
 from workbench.scheduling.notation import values
@@ -224,6 +224,7 @@ def test_a_number_of_a_row_is_dragged_and_the_cell_says_the_same(monkeypatch: py
     assert not then.timeline.equals(run.timeline)
     panel._back.click()
     assert looked[-1] == (run, None, "") and panel._right.value == 1.0 and panel._number.value == "1"
+    assert panel._code.value == UNCHANGED, "no cell that does nothing"
     long = next(edit for edit in panel._numbers.values() if float(f"{edit.before:.3g}") != edit.before)
     panel._what.value = long.about
     assert float(panel._number.value) == pytest.approx(long.before, rel=5e-3) and len(panel._number.value) < 6

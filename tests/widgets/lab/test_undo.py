@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+import widgets
 from tests.widgets.lab.support import Waiter, jobs
 from widgets import GavelLab
 from workbench.scenario.presets import preset
@@ -29,6 +32,25 @@ def test_undo_and_reset(work: Waiter) -> None:
     jobs(lab).edit(0, "steps", "5")
     lab._frame.reset.click()
     assert lab.scenario == preset("gavel_example"), "Reset goes to what was opened last"
+
+
+def test_undo_compares_with_what_was_before_and_lets_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that Undo comes back to stands against what it stood against, never against the run that was undone."""
+    monkeypatch.setattr(widgets.lab.before_after, "REST_S", 0.0)
+    lab = GavelLab("start_here")
+    compared, first = lab._results.compared, lab.run
+    lab.set(round_s=720)
+    second = lab.run
+    lab.set(round_s=1800)
+    lab._results.select("game")
+    lab._frame.undo.click()
+    assert lab.run.knobs["round_s"] == 720 and compared.before is first and lab._results.selected is None
+    lab._frame.undo.click()
+    assert compared.before is None and "Change something" in compared.said.value
+    lab._frame.redo.click()
+    assert compared.before is first
+    lab._frame.redo.click()
+    assert compared.before is not None and compared.before.knobs == second.knobs
 
 
 def test_undo_of_something_wrong_loses_nothing_else(work: Waiter) -> None:

@@ -253,7 +253,8 @@ def playhead(per: float) -> Layer:
 
 
 def lit_rounds(per: float) -> Layer:
-    """A band over the rounds that are pointed out (`rounds`, from and to, null: none); per: as of `playhead`."""
+    """A frame around the rounds that are pointed out (`rounds`, from and to, null: none), whose colours stay as they
+    are; per: as of `playhead`."""
 
     def place(end: int) -> alt.ExprRef:
         return alt.ExprRef(f"rounds ? scale('x', rounds[{end}] / {per:g}) : 0")
@@ -261,6 +262,6 @@ def lit_rounds(per: float) -> Layer:
     return (
         marks("span")
         .transform_filter("rounds && datum.last")
-        .mark_rect(fill=theme.WARN, fillOpacity=0.1, stroke=theme.WARN, strokeOpacity=0.6, clip=True)
+        .mark_rect(filled=False, stroke=theme.WARN, strokeWidth=2.5, clip=True)
         .encode(x=alt.value(place(0)), x2=alt.value(place(1)), y=alt.value(0), y2=alt.value(alt.ExprRef("height")))
     )
