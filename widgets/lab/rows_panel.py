@@ -29,6 +29,7 @@ from workbench.base.errors import WorkbenchError
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.scenario.presets import presets
+from workbench.scheduling.notation import meaning
 from workbench.session.api import load
 from workbench.simulation.job_at_time import HOLDS, JobAtTime
 from workbench.simulation.run import Run
@@ -181,6 +182,7 @@ class RowsPanel:
         names = [self._name_of(number) for number in found.order]
         at = names.index(picked) if picked in names else -1
         self._notes.value = _notes(found.table)
+        self._list.meanings = {**_variables(found.statement), **MEANINGS}
         self._list.show(*_texts(found), numbers=3, picked=at)
         self._quiet = False
         self.mark(self._about)
@@ -529,10 +531,17 @@ MEANINGS = {
     "Dual": "What the objective would gain by one unit more on the row's right side, as long as the same rows bind",
     "Price of relaxed": "The dual of the same problem without whole numbers, which itself has none",
     "Binds": "Whether the row is met with equality, so that it may hold something back",
-    "epigraph": MEANT["epigraph"],
-    "(ours)": MEANT["(ours)"],
+    **MEANT,
 }
-"""What the words of the list mean, on hover."""
+"""What the words of the list mean, on hover; beside these its variables."""
+
+
+def _variables(statement: SolvedStatement) -> dict[str, str]:
+    """What each variable of a problem stands for."""
+    parts = {part.local_name: part for part in (each.parent_component() for each in statement.compiled.columns)}
+    return {str(name): said for name, part in parts.items() if (said := meaning(part))}
+
+
 NOTHING = 1e-9
 """What is nearer to 0 than this is what solvers leave of 0."""
 

@@ -7,6 +7,7 @@ import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from workbench.analysis.metrics.rounds import who_decided
@@ -14,7 +15,7 @@ from workbench.base.errors import counted
 from workbench.base.rounding import short_number
 from workbench.base.units import clock
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import Scheduler
+from workbench.scheduling.contract import Formulation, Scheduler
 from workbench.scheduling.notation import equations
 from workbench.session.read_and_ignored import ignored
 from workbench.session.registry import find_scheduler, formulations, rooms
@@ -62,6 +63,13 @@ MEANT: Mapping[str, str] = {
     "rewards": "What being done by a deadline is worth",
     "spot": "On GPUs that guaranteed leases leave over",
     "(ours)": "Not in the paper: added here",
+    "in a pair": "Two jobs on one GPU at the same time (space sharing)",
+    "level t": "The speed, as a part of what is fair, that every job has at least",
+    "dual": "What the objective would gain by one unit more on a row's right side",
+    "attained": "The GPU time that a job has had so far",
+    "renewals": "Times that a job kept its GPUs for another round or lease",
+    "fragments": "GPUs that stand idle while a job waits",
+    "CRU": "The part of the time in which a node has a GPU at work, over all nodes",
 }
 """Words of the papers, and what they mean to somebody who has not read these."""
 EQUATION, OF_PAPER = re.compile(r"\((\d+)\)"), "The number of the paper's equation, which the page Model has"
@@ -89,7 +97,12 @@ def _tags(scheduler: str) -> set[str]:
     """Tags of the equations of a scheduler's problems."""
     of_room = (room.formulations for room in rooms() if scheduler in {each.name for each in room.schedulers})
     found = [*itertools.chain(*of_room), *(each for each in formulations() if each.name == scheduler)]
-    return {tag for each in found for equation in equations(each) for tag in equation.tag.split(", ")}
+    return set().union(*map(_tags_of, found))
+
+
+@lru_cache(64)
+def _tags_of(formulation: Formulation[Any]) -> frozenset[str]:
+    return frozenset(tag for equation in equations(formulation) for tag in equation.tag.split(", "))
 
 
 def decisive_html(text: str, about: str = "", scheduler: str = "") -> str:

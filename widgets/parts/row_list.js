@@ -1,5 +1,9 @@
 // A table of which a row may be picked: see row_list.py. What stands in it is set as text, never as HTML.
 
+// Whether a word, or several, stand in a text for themselves, not as a part of another.
+const names = (text, word) => text.split(word).slice(1).some((after, at) =>
+  !/^\w/.test(after) && !/\w$/.test(text.split(word)[at]));
+
 function render({ model, el }) {
   el.classList.add("wb", "wb-row-list");
   const table = document.createElement("table");
@@ -12,8 +16,9 @@ function render({ model, el }) {
     found.textContent = text;
     found.className = column >= model.get("numbers") ? "wb-right-aligned" : "wb-left-aligned";
     if (tag === "th") found.scope = "col";
-    const word = Object.keys(model.get("meanings")).find((each) => (tag === "th" ? text === each : !column && text.includes(each)));
-    if (word) found.title = model.get("meanings")[word];
+    const [meanings, isHead] = [model.get("meanings"), tag === "th"];
+    const words = Object.keys(meanings).filter((each) => (isHead ? text === each : column < model.get("numbers") && names(text, each)));
+    found.title = words.map((each) => (isHead ? meanings[each] : `${each}: ${meanings[each]}`)).join("\n");
     return found;
   };
 

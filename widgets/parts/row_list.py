@@ -15,7 +15,7 @@ class RowList(anywidget.AnyWidget):
     """Rows of texts; a click, or Enter after the arrow keys, picks one, and again lets it go.
 
     heads: of the columns, those from `numbers` on stand to the right; picked: the number of a row, -1 for none; marked:
-    numbers of rows that are pointed out; meanings: of heads, and of words in the first column, shown on hover.
+    numbers of rows that are pointed out; meanings: of heads, and of words in the columns of text, shown on hover.
     """
 
     _esm = program(Path(__file__).parent / "row_list.js")
