@@ -57,7 +57,9 @@ def measures_table(outcomes: Outcomes, found: Comparison | None, against: str | 
     heads = [""]
     columns = {label: [_standing(outcomes, label, len(names))] for label in outcomes.labels}
     if found is not None and names:
-        means, spread, pairs = found.mean()[names], found.spread(), _pairs(found, against)
+        means, spread, pairs = found.mean()[names], found.spread()[names], _pairs(found, against)
+        if _is_alike(found):
+            spread *= math.nan
         best = best_of(means)
         scales = [*map(_scale, names)]
         heads = [_measure(name, scale.unit) for name, scale in zip(names, scales, strict=True)]
@@ -106,6 +108,8 @@ def best_line(outcomes: Outcomes, found: Comparison | None) -> str:
             way = "highest" if metric(name).better == "higher" else "lowest"
             parts.append(f"{html.escape(metric(name).label)} is {way} with <b>{titles}</b> ({value})")
     of = "" if len(outcomes.runs) == len(outcomes.cases) else f"Of {far}: "
+    if not of and len(outcomes.seeds) > 1 and not _is_alike(found):
+        of = f"Means of {len(outcomes.seeds)} seeds, which may differ by chance: "
     return f"<p>{of}{'; '.join(parts)}. The page Measures has all.</p>" if parts else ""
 
 
@@ -218,8 +222,10 @@ def _footnote(outcomes: Outcomes, found: Comparison | None, against: str | None)
     if found is None:
         return ""
     said, titled = [f"{MARK} best in its row.", _known(found, outcomes.titled)], outcomes.titled
-    if len({case.seed for case in found.cases}) > 1:
-        first = against or found.labels[0]
+    first = against or found.labels[0]
+    if _is_alike(found):
+        said.append(f"Every seed gave the same run, as nothing is drawn; below a value: its ratio to {titled(first)}.")
+    elif len({case.seed for case in found.cases}) > 1:
         chances = "draws of such jobs" if outcomes.setting.bootstrap else "these jobs' chances"
         said.append(
             f"Below a mean: \N{PLUS-MINUS SIGN} standard deviation over the seeds; its ratio to {titled(first)}, "
@@ -240,6 +246,12 @@ def _footnote(outcomes: Outcomes, found: Comparison | None, against: str | None)
     each = zip(found.cases, found.summaries, strict=True)
     lines = [" ".join(said), *warned((titled(case.label), one) for case, one in each)]
     return "".join(f"<p class='wb-note'>{html.escape(line)}</p>" for line in lines)
+
+
+def _is_alike(found: Comparison) -> bool:
+    """Whether there are several seeds, and all gave each scheduler the same measures."""
+    several = len({case.seed for case in found.cases}) > 1
+    return several and bool((found.spread()[measures_shown(found)].fillna(0.0) == 0.0).all(axis=None))
 
 
 def _known(found: Comparison, titled: Titled) -> str:

@@ -308,6 +308,17 @@ def test_several_seeds_give_means_and_paired_ratios(waiter: Waiter) -> None:
     assert drawing is not None and drawing.data["points"]["x_spread"].gt(0).any()
 
 
+def test_seeds_that_draw_nothing_give_ratios_alone(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", ["fifo", "srtf"])
+    for bootstrap in (False, True):
+        lab.set(seeds=3, bootstrap=bootstrap)
+        lab.compare()
+        waiter.end_all()
+        table, best = lab._results._measures.value, lab._results._best.value
+        assert ("Every seed gave the same run" in table) is not bootstrap and "&times;" in table
+        assert ("&plusmn;" in table) is ("Holm" in table) is ("Means of 3 seeds" in best) is bootstrap
+
+
 def test_ratios_are_to_the_scheduler_that_a_person_chooses(waiter: Waiter) -> None:
     lab = CompareLab("start_here", THREE)
     lab.set(seeds=2)
