@@ -25,6 +25,8 @@ from workbench.simulation.run import Run
 
 REST_S = 1.0
 """A run that was in sight for so long is what the next is compared with: a slider's way is compared with its start."""
+MOST_KEPT = 20
+"""Runs of which it is known what they were compared with, should Undo come back to them."""
 SHORT = ("mean_jct_s", "makespan_s", "weighted_miss_rate", "mean_wait_s", "utilisation", "preemptions")
 """The measures beside the picture, those of them that the run has."""
 MOVED = ("restarts", "moves")
@@ -52,6 +54,7 @@ class BeforeAfter:
         self._lit = Lit()
         self._took = pd.DataFrame()
         self._rho = pd.Series(dtype=float)
+        self._kept: list[tuple[object, Run | None]] = []
         self._since_s = 0.0
         self._is_edit = False
         self._changed = changed
@@ -78,9 +81,14 @@ class BeforeAfter:
             self._before = self._run
         self._run, self._since_s = run, now_s
 
-    def back_to(self, before: Run | None) -> None:
-        """The next run is one that Undo comes back to: it is compared with what it was compared with, None for none."""
-        self._run, self._since_s = before, -math.inf
+    def keep(self, setting: object) -> None:
+        """Remember what the run that is shown, made with these settings, is compared with."""
+        self._kept = [*self._kept[1 - MOST_KEPT :], (setting, self.before)]
+
+    def back_to(self, setting: object) -> None:
+        """Undo comes back to these settings: the next run is compared with what theirs was compared with."""
+        self._run = next((before for kept, before in reversed(self._kept) if kept == setting), None)
+        self._since_s = -math.inf
 
     def show(self, measures: Summary, rho: pd.Series[float]) -> None:
         """Tell of the run, whose measures these are; rho: finish-time fairness of each of its jobs."""

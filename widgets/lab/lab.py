@@ -64,8 +64,6 @@ PATIENCE_S = 3.0
 """Work on what was set before is stopped for a new request when it has taken longer than this."""
 TRIAL_S = 0.5
 """For so long a large scenario is tried, to say what a solve costs."""
-AGAINST_KEPT = 20
-"""Runs of which it is known what they were compared with, should Undo come back to them."""
 LOADED = "Loaded, not solved yet."
 
 
@@ -96,7 +94,6 @@ class Lab(LabShell[LabSetting]):
         self._noted: tuple[Scenario, str, str, str] | None = None
         self._asked_at = 0.0
         self._run: Run | None = None
-        self._against: list[tuple[LabSetting, Run | None]] = []
         self._wall_s = math.inf
         self._cancelled = False
         self._scenes: list[Scene] = []
@@ -512,15 +509,15 @@ class Lab(LabShell[LabSetting]):
             self._knobs.live(asked is not None and self._is_live(asked))
             self._summary = words.done(message["run"], self._wall_s)
             if undone := bool(self._frame.history.future):
-                self._results.compared.back_to(next((was for of, was in reversed(self._against) if of == asked), None))
+                self._results.compared.back_to(asked)
             try:
                 errors = message["errors"]
                 self._results.show(message["run"], message["belief"], None if errors is None else pd.DataFrame(errors))
             except Exception as error:
                 self._not_drawn(error)
                 raise
-            if asked is not None and not undone:
-                self._against = [*self._against[1 - AGAINST_KEPT :], (asked, self._results.compared.before)]
+            if not undone:
+                self._results.compared.keep(asked)
             self._on_solved("done", self._summary)
         elif kind == "cancelled":
             self._cancelled = True
