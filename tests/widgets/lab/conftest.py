@@ -8,15 +8,20 @@ from pathlib import Path
 import pytest
 
 import widgets.editors.scheduler_choice
+import widgets.lab.explain_page
 import widgets.lab.lab
+import widgets.lab.rows_panel
 from tests.widgets.lab.support import Waiter
 
 
 @pytest.fixture
 def work(monkeypatch: pytest.MonkeyPatch) -> Waiter:
+    """What pages would find out aside is left undone: a test that waits for it does it itself, or has a real process."""
     waiter = Waiter()
     monkeypatch.setattr(widgets.lab.lab, "process_work", lambda: waiter)
     monkeypatch.setattr(widgets.lab.lab, "is_small", lambda scenario: False)
+    for page in (widgets.lab.explain_page, widgets.lab.rows_panel):
+        monkeypatch.setattr(page, "aside", lambda work, hear: None)
     return waiter
 
 
