@@ -16,7 +16,7 @@ from tests.widgets.lab.support import Waiter
 
 @pytest.fixture
 def work(monkeypatch: pytest.MonkeyPatch) -> Waiter:
-    """What pages would find out aside is left undone: a test that waits for it does it itself, or has a real process."""
+    """What pages would find out aside is left undone; a test that asks for it does it itself."""
     waiter = Waiter()
     monkeypatch.setattr(widgets.lab.lab, "process_work", lambda: waiter)
     monkeypatch.setattr(widgets.lab.lab, "is_small", lambda scenario: False)
