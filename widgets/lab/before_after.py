@@ -94,9 +94,8 @@ class BeforeAfter:
         """Tell of the run, whose measures these are; rho: finish-time fairness of each of its jobs."""
         self._rho = rho
         kept = [each for each in (self._run, self._before) if each is not None]
-        self._of = {id(each): self._of.get(id(each)) or metrics.summary(each) for each in kept} | {
-            id(self._run): measures
-        }
+        known = {id(self._run): measures, **self._of}
+        self._of = {id(each): known.get(id(each)) or metrics.summary(each) for each in kept} | {id(self._run): measures}
         self._tell()
 
     def forget(self) -> None:

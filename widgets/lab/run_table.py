@@ -65,7 +65,7 @@ class RunTable:
         meanings[RHO] = RHO_MEANT
         frame = frame.head(ROWS_SHOWN)
         lit_rows = lit.rows(frame)
-        frame = frame.drop(columns=[name for name in frame if len(frame) and (frame[name].astype(str) == "").all()])
+        frame = frame.drop(columns=[name for name in frame if len(frame) and not any(map(str, frame[name]))])
         first = FIRST.get(name, ())
         self.all.layout.display = None if first else "none"
         if first and not self.all.value:
