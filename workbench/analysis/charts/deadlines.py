@@ -325,6 +325,8 @@ def until_broken(spans: pd.DataFrame, broken_s: Mapping[str, float]) -> pd.DataF
 
     spans: columns job, start, end, what, and perhaps more; broken_s: by job, see `workbench.analysis.metrics.broken_s`.
     """
+    if not broken_s:
+        return spans.reset_index(drop=True)
     cut_s = spans["job"].map(broken_s).where(spans["what"] == SPOT)
     before = spans[spans["start"] < cut_s].assign(what=GUARANTEED)
     before["end"] = np.minimum(before["end"], cut_s[before.index])
@@ -336,7 +338,10 @@ def until_broken(spans: pd.DataFrame, broken_s: Mapping[str, float]) -> pd.DataF
 def _done(table: LeaseTables) -> dict[str, float]:
     """When each job is done, as far as it is: the end of its life, else of its last bar."""
     ends = table.lives if len(table.lives) else table.bars
-    return {str(job): float(end) for job, end in ends.groupby("job")["end"].max().items()}
+    done: dict[str, float] = {}
+    for job, end in zip(ends["job"].tolist(), ends["end"].tolist(), strict=True):
+        done[job] = max(end, done.get(job, end))
+    return done
 
 
 def _with_known(points: pd.DataFrame, table: LeaseTables) -> pd.DataFrame:
@@ -345,13 +350,15 @@ def _with_known(points: pd.DataFrame, table: LeaseTables) -> pd.DataFrame:
     A deadline is shown from its job's arrival on; it is missed when it is over, met when the job is done. A verdict and
     what follows from it are shown when the verdict is given.
     """
-    arrival = points["job"].map(dict(zip(table.lives["job"], table.lives["start"], strict=True))).fillna(0.0)
-    asked = points[points["outcome"] == VERDICT].set_index("job")["at"]
-    said = points["outcome"].isin([VERDICT, EARLIEST])
-    since = arrival.where(~said, points["job"].map(asked).fillna(arrival))
-    done = points["job"].map(_done(table)).fillna(0.0)
-    known = since.where(said, points["at"].where(points["outcome"] == MISSED, done))
-    return points.assign(since=since, known=known)
+    arrival = dict(zip(table.lives["job"].tolist(), table.lives["start"].tolist(), strict=True))
+    marked = list(zip(*(points[name].tolist() for name in ("job", "at", "outcome")), strict=True))
+    asked, done = {job: at for job, at, outcome in marked if outcome == VERDICT}, _done(table)
+    since, known = [], []
+    for job, at, outcome in marked:
+        said, came = outcome in (VERDICT, EARLIEST), arrival.get(job, 0.0)
+        since.append(asked.get(job, came) if said else came)
+        known.append(since[-1] if said else at if outcome == MISSED else done.get(job, 0.0))
+    return points.assign(since=np.array(since, float), known=np.array(known, float))
 
 
 def _moments(bars: pd.DataFrame, points: pd.DataFrame, start: float, last: float) -> list[float]:
@@ -374,7 +381,8 @@ def _stretches(numbers: Sequence[int]) -> list[tuple[int, int]]:
 def _merged(spans: pd.DataFrame) -> pd.DataFrame:
     """Intervals of a job for the same thing that touch are one."""
     rows: list[tuple[str, float, float, str]] = []
-    for job, start, end, what in spans.sort_values(["job", "start", "end"], kind="stable").itertuples(index=False):
+    told = zip(*(spans[name].tolist() for name in ("job", "start", "end", "what")), strict=True)
+    for job, start, end, what in sorted(told, key=lambda each: each[:3]):
         before = rows[-1] if rows else None
         if before is not None and before[0] == job and before[3] == what and start <= before[2] + SECONDS_EQUAL:
             rows[-1] = (job, before[1], max(before[2], end), what)

@@ -62,11 +62,12 @@ class Verdicts:
 
 def broken_s(run: Run) -> dict[str, float]:
     """When guarantees were broken, by job: at the last of several verdicts, where it is best effort."""
-    said = run.events.loc[run.events["event"] == "verdict", ["job", "time_s"]]
-    last = run.jobs.set_index("job")["verdict"]
-    times = said.groupby("job", sort=False)["time_s"].agg(["size", "last"])
-    broken = times[(times["size"] > 1) & (last.reindex(times.index) == "best_effort")]
-    return {str(job): float(at_s) for job, at_s in broken["last"].items()}
+    said: dict[str, list[float]] = {}
+    verdicts = (run.events["event"] == "verdict").to_numpy()
+    for job, time_s in zip(*(run.events[name][verdicts].tolist() for name in ("job", "time_s")), strict=True):
+        said.setdefault(job, []).append(time_s)
+    last = dict(zip(run.jobs["job"].tolist(), run.jobs["verdict"].tolist(), strict=True))
+    return {job: times[-1] for job, times in said.items() if len(times) > 1 and last[job] == "best_effort"}
 
 
 def slo_values(run: Run, jobs: pd.DataFrame, measured: BoolArray, intervals: Intervals) -> dict[str, float]:
