@@ -36,6 +36,7 @@ import pandas as pd
 
 from workbench.analysis.hidden_limits import BESIDE_ROOM, LEAST_OF_GROUP, PEAKS, beside_room_of, peaks_of, told_hidden
 from workbench.base.card import card
+from workbench.base.collector import seldom_collected
 from workbench.base.errors import InputError, Words, WorkbenchError, counted
 from workbench.base.labels import listed
 from workbench.base.units import format_duration
@@ -334,6 +335,7 @@ def usual_phases(jobs: int) -> int:
 
 
 @told_of_arguments
+@seldom_collected()
 def calibrate(
     scenario: Scenario | str | Path, scheduler: str = "slurm", *, phases: int | None = None, processes: int = 1
 ) -> Calibration:

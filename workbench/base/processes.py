@@ -20,6 +20,7 @@ from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, TypeVar
 
+from workbench.base.collector import seldom_collected
 from workbench.base.errors import Words, WorkbenchError
 
 GRACE_S = 5.0
@@ -270,7 +271,7 @@ def _serve(pipe: Connection, begin: Callable[[], None] | None, once: Once) -> No
     if begin is not None:
         begin()
     shared = _Shared(once, adds=False)
-    with contextlib.suppress(EOFError, ConnectionError):  # whoever asked is gone
+    with seldom_collected(), contextlib.suppress(EOFError, ConnectionError):  # whoever asked is gone
         while True:
             function, task = shared.unpacked(pipe.recv_bytes())
             try:

@@ -28,6 +28,7 @@ from workbench.analysis.whatif.configuration import Configuration
 from workbench.analysis.whatif.site_changes import SeveralChanges
 from workbench.analysis.whatif.tables import difference_table, job_table, of_each, wait_table
 from workbench.analysis.whatif.words import conclusions, freer, surprising
+from workbench.base.collector import seldom_collected
 from workbench.base.errors import NOTHING, InputError, ScenarioError, WorkbenchError, counted
 from workbench.baselines.mechanisms.slurm.site import read_settings
 from workbench.baselines.slurm import Slurm
@@ -244,6 +245,7 @@ class WhatIf:
 
 
 @told_of_arguments
+@seldom_collected()
 def what_if(
     scenario: Scenario | str | Path,
     scheduler: str | Scheduler,

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
+from workbench.base.collector import seldom_collected
 from workbench.base.errors import InputError
 from workbench.base.labels import listed
 from workbench.scenario.scenario import Scenario
@@ -53,6 +54,7 @@ def formats() -> Mapping[str, Loader]:
     return found
 
 
+@seldom_collected()
 def convert(
     format: str,
     source: str | Path,
