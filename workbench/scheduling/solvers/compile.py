@@ -8,11 +8,12 @@ from __future__ import annotations
 import gc
 import math
 import threading
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, compress, count, repeat
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -59,8 +60,10 @@ CONSTANTS = {
 SUMS = {LinearExpression, SumExpression}
 PRODUCTS = {ProductExpression, NegationExpression}
 VARIABLES = {VarData, ScalarVar}
+TERMS = {VarData, MonomialTermExpression}
 NAMED = {ExpressionData, ScalarExpression}
 ORDER = pyo.SortComponents.deterministic
+FIXED = attrgetter("fixed")
 NOTHING: Mapping[int, Any] = MappingProxyType({})
 EXPECTED = "a linear or mixed-integer linear model"
 VALUES = "a finite number for every parameter, every coefficient and every variable that is fixed"
@@ -165,7 +168,7 @@ def again(change: Callable[[], None], model: pyo.ConcreteModel, compiled: Compil
         parts = _parts(model, pyo.Constraint)
         found = list(_constraints(model, parts, compiled.reader, sums))
         before, position = compiled.programme, compiled.position
-        entries = _entries(found, position)
+        entries = _entries((row.sum for row in found), position)
         if entries is None or not (entries.used(len(position)) | (before.cost != 0)).all():
             return compile_model(model)  # other columns
         programme = replace(before, **_rows(parts, found, entries, len(position)))
@@ -227,22 +230,21 @@ def compile_model(model: pyo.ConcreteModel, start: bool = False, last: Compiled 
         raise SolverFailedError(model.name, text, VALUES if is_value else EXPECTED) from error
     variables = _parts(model, pyo.Var)
     every = list(chain.from_iterable(variables.values()))
-    numbered = _numbered(every)
-    entries = _entries(found, numbered)
-    if entries is None or not value.terms.keys() <= numbered.keys():  # some of a deactivated or foreign block
+    position, sums = _numbered(every), (value, *(row.sum for row in found))
+    entries = _entries(sums, position)
+    if entries is None:  # some variable of a deactivated or foreign block
         if last is not None:
             return compile_model(model, start)  # which meets them all
-        every += [variable for at, variable in reader.variables.items() if at not in numbered]
-        numbered = _numbered(every)
-        entries = _entries(found, numbered)
+        every += [variable for at, variable in reader.variables.items() if at not in position]
+        position = _numbered(every)
+        entries = _entries(sums, position)
         assert entries is not None
-    used = entries.used(len(every))
-    used[[numbered[at] for at in value.terms]] = True
-    columns = list(compress(every, used.tolist()))
-    position = _numbered(columns)
-    entries = replace(entries, column=(np.cumsum(used) - 1)[entries.column])
-    cost = np.zeros(len(columns))
-    cost[[position[at] for at in value.terms]] = list(value.terms.values())
+    used, columns = entries.used(len(every)), every
+    if not used.all():
+        columns = list(compress(every, used.tolist()))
+        position = _numbered(columns)
+        entries = replace(entries, column=(np.cumsum(used) - 1)[entries.column])
+    cost, entries = entries.first(len(columns))
     values = [variable.value for variable in columns] if start else []
     programme = Programme(
         cost=cost,
@@ -290,10 +292,16 @@ class _Entries:
         found: BoolArray = np.bincount(self.column, minlength=columns) > 0
         return found
 
+    def first(self, columns: int) -> tuple[FloatArray, _Entries]:
+        """The first row, (columns,), and the others."""
+        size, dense = self.sizes[0], np.zeros(columns)
+        dense[self.column[:size]] = self.value[:size]
+        return dense, _Entries(self.sizes[1:], self.column[size:], self.value[size:])
 
-def _entries(found: list[_Row], numbered: Mapping[int, int]) -> _Entries | None:
-    """Those of rows; numbered: the columns, by the `id` of their variables; None where there is one of another."""
-    terms = [row.sum.terms for row in found]
+
+def _entries(sums: Iterable[_Sum], numbered: Mapping[int, int]) -> _Entries | None:
+    """A row for each sum; numbered: the columns, by the `id` of their variables; None where there is one of another."""
+    terms = [each.terms for each in sums]
     sizes = np.fromiter(map(len, terms), dtype=np.int64, count=len(terms))
     count = int(sizes.sum())
     try:
@@ -515,16 +523,37 @@ def _scaled(part: Any, reader: Reader) -> _Scaled | None:
     return known[2]
 
 
-def _known_product(part: ProductExpression, reader: Reader) -> _Scaled | None:
-    """`_scaled` of a number times a named expression that is known, None for any other: the same, sooner."""
-    number, other = part.args
-    at = id(other)
-    found = reader.named.get(at) or reader.before.get(at)
-    if found is None or found[1] is not other.arg(0) or number.__class__ is not float or not number:
+def _of_variables(parts: Sequence[Any], reader: Reader) -> _Scaled | None:
+    """`_added` of numbers times variables, each of which is there once, None for any others: the same, sooner."""
+    pairs = [(1.0, part) if part.__class__ is VarData else part._args_ for part in parts]
+    numbers, variables = zip(*pairs, strict=True)
+    met = dict(zip(map(id, variables), variables, strict=True))
+    if len(met) < len(parts) or not NUMBERS.issuperset(map(type, numbers)) or any(map(FIXED, variables)):
         return None
-    reader.named[at] = found
-    factor, terms, constant = found[2]
-    return factor * number, terms, constant
+    reader.variables.update(met)
+    return 1.0, dict(zip(met, numbers, strict=True)), 0.0
+
+
+def _of_known(parts: Sequence[Any], reader: Reader) -> _Scaled | None:
+    """`_added` of numbers times named expressions that are known, have no variable in common and no constant, None for
+    any others: the same, sooner."""
+    terms: dict[int, float] = {}
+    size = 0
+    for part in parts:
+        number, other = part._args_
+        at = id(other)
+        known = reader.named.get(at) or reader.before.get(at)
+        if known is None or known[1] is not other.arg(0) or number.__class__ is not float or not number:
+            return None
+        factor, more, constant = known[2]
+        if constant:
+            return None
+        reader.named[at] = known
+        factor *= number
+        size += len(more)
+        for each, value in more.items():
+            terms[each] = factor * value
+    return (1.0, terms, 0.0) if len(terms) == size else None
 
 
 def _number(part: Any) -> Any:
@@ -556,6 +585,11 @@ def _less(left: Any, right: Any, reader: Reader) -> _Scaled | None:
 
 def _added(parts: Any, reader: Reader) -> _Scaled | None:
     """`_scaled` of a sum."""
+    kinds = set(map(type, parts))
+    soon = _of_known if kinds == {ProductExpression} else _of_variables if kinds and kinds <= TERMS else None
+    known = soon and soon(parts, reader)
+    if known:
+        return known
     terms: dict[int, float] = {}
     constant = 0.0
     for part in parts:
@@ -571,8 +605,7 @@ def _added(parts: Any, reader: Reader) -> _Scaled | None:
             reader.variables[at] = variable
             terms[at] = terms[at] + value if at in terms else value
             continue
-        found = _known_product(part, reader) if kind is ProductExpression else None
-        found = found or _scaled(part, reader)
+        found = _scaled(part, reader)
         if found is None:
             return None
         factor, more, other = found

@@ -94,7 +94,7 @@ def lay_out(name: str, data: AllocationInstance, **scales: pyo.Var) -> pyo.Concr
         used = pyo.quicksum(m.gang[unit] * m.share[unit, kind] for unit in m.COMBINATIONS for kind in m.kinds[name])
         return used <= m.workers[name] * whole
 
-    m.data, m.scales, m.served = data, tuple(scales), 0
+    m.data, m.scales, m.served, m.in_capacity = data, tuple(scales), 0, list(data.jobs)
     m.before, m.unchanged = data, np.zeros((2, 0), dtype=np.int64)  # see `unchanged`
     m.stays = {part.local_name for part in m.component_objects()}
     return m
@@ -152,33 +152,35 @@ def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
     if not np.array_equal(old.accelerator_of, data.accelerator_of):
         return None
     place = {job: row for row, job in enumerate(data.jobs)}
-    stay = [row for row, job in enumerate(old.jobs) if job in place]
-    now = [place[old.jobs[row]] for row in stay]
+    at = np.array([place.get(job, -1) for job in old.jobs], dtype=np.int64)
+    stay = np.flatnonzero(at >= 0)
+    now = at[stay]
     anew = np.zeros(len(stay), dtype=bool)
     for each in ("limit", "count", "gang", "can_run"):
         differs = getattr(old, each)[stay] != getattr(data, each)[now]
         anew |= differs.any(axis=1) if differs.ndim > 1 else differs
-    stays = {old.jobs[stay[at]] for at in np.flatnonzero(~anew).tolist()}
+    at[stay[anew]] = -1
+    stays = at[at >= 0]
     if 2 * len(stays) < len(data.jobs):
         return None
     m.name, m.data, m.before = name, data, old
-    out, came = ([job for job in each.jobs if job not in stays] for each in (old, data))
-    gone = {id(m.share[job, kind]) for job in out for kind in old.types}
+    new = np.flatnonzero(np.bincount(stays, minlength=len(data.jobs)) == 0)
+    out, came = list(compress(old.jobs, at < 0)), [data.jobs[row] for row in new.tolist()]
     for job in out:
         for kind in old.types:
             del m.share[job, kind], m.most[job, kind]
             m.speeds.pop((job, job, kind), None)
             m.can_run.discard((job, kind))
         del m.throughput[job], m.job_time[job], m.count[job], m.inside[job], m.gangs[job]
-    in_line = (*filter(stays.__contains__, old.jobs), *came) == data.jobs  # the sets keep the order of what comes
+    in_line = np.array_equal(stays, np.arange(len(stays)))  # the sets keep the order of what comes
     for part in (m.JOBS, m.COMBINATIONS):
         for job in out if in_line else old.jobs:
             part.remove(job)
         part.update(came if in_line else data.jobs)
     differs = (old.speed[stay] != data.speed[now]).any(axis=1) & ~anew
-    other = np.array(now, dtype=np.int64)[differs]
-    m.unchanged = np.array([stay, now], dtype=np.int64)[:, ~(anew | differs)]
-    add_numbers(m, data, np.array([place[job] for job in came], dtype=np.int64))
+    other = now[differs]
+    m.unchanged = np.array([stay, now])[:, ~(anew | differs)]
+    add_numbers(m, data, new)
     rows = [(data.jobs[row], data.speed[row].tolist(), data.can_run[row].tolist()) for row in other.tolist()]
     ways_of = {job: dict(compress(zip(data.types, speed, strict=True), able)) for job, speed, able in rows}
     m.speeds.update(((job, job, kind), each) for job, speed in ways_of.items() for kind, each in speed.items())
@@ -193,8 +195,9 @@ def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
         m.throughput[job], m.job_time[job]
     if len(old.jobs) < 2 or not np.array_equal(old.workers, data.workers):
         renewed(m.capacity)
-    elif gone or came:
-        _refill(m, gone, came)
+        m.in_capacity = list(data.jobs)
+    elif out or came:
+        _refill(m, set(out), came)
     return m
 
 
@@ -208,16 +211,16 @@ def unchanged(m: Any, *names: str) -> set[str]:
     return {m.data.jobs[row] for row in now.tolist()}
 
 
-def _refill(m: Any, gone: set[int], came: Sequence[str]) -> None:
-    """Make `capacity` anew as its rule does, which need not be asked for the terms that stay. gone: shares, by `id`."""
+def _refill(m: Any, out: set[str], came: Sequence[str]) -> None:
+    """Make `capacity` anew as its rule does, which need not be asked for the terms that stay."""
     from pyomo.core.expr import LinearExpression
 
+    stays = [job not in out for job in m.in_capacity]
+    m.in_capacity = [*compress(m.in_capacity, stays), *came]
     before = {name: row.expr.args for name, row in m.capacity.items()}
     m.capacity.clear()
     for name, (used, most) in before.items():
-        terms = list(used.args)
-        if gone:
-            terms = [term for term in terms if id(term if term.is_variable_type() else term.args[1]) not in gone]
+        terms = list(compress(used.args, [each for each in stays for _ in m.kinds[name]]))
         terms += [m.gang[job] * m.share[job, kind] for job in came for kind in m.kinds[name]]
         m.capacity.add(name, LinearExpression(terms) <= most)
 

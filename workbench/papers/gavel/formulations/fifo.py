@@ -71,8 +71,8 @@ def restate(m: pyo.ConcreteModel, data: AllocationInstance, value: FloatArray) -
     most = fastest(data)
     renumber(m.value, data.column(value))
     renumber(m.fastest, data.column(most))
-    worths = data.column(value / most).items()  # the rule's own, divided at once
-    m.first_come.set_value(weighted((worth, m.throughput[job]) for job, worth in worths))
+    worths = (value / most).tolist()  # the rule's own, divided at once
+    m.first_come.set_value(weighted(zip(worths, m.throughput.values(), strict=True)))
 
 
 def assemble(data: AllocationInstance, value: FloatArray, name: str = "gavel_fifo") -> Programme:
