@@ -8,12 +8,11 @@ from __future__ import annotations
 import gc
 import math
 import threading
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, compress, count, repeat
-from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -60,10 +59,8 @@ CONSTANTS = {
 SUMS = {LinearExpression, SumExpression}
 PRODUCTS = {ProductExpression, NegationExpression}
 VARIABLES = {VarData, ScalarVar}
-TERMS = {VarData, MonomialTermExpression}
 NAMED = {ExpressionData, ScalarExpression}
 ORDER = pyo.SortComponents.deterministic
-FIXED = attrgetter("fixed")
 NOTHING: Mapping[int, Any] = MappingProxyType({})
 EXPECTED = "a linear or mixed-integer linear model"
 VALUES = "a finite number for every parameter, every coefficient and every variable that is fixed"
@@ -198,11 +195,6 @@ def linear(terms: Iterable[tuple[float, Any]]) -> LinearExpression:
     """The sum of numbers times variables that a rule would come to, in a quarter of the time: Pyomo's operators look
     at what they are given."""
     return LinearExpression([MonomialTermExpression(each) for each in terms])
-
-
-def weighted(parts: Iterable[tuple[float, Any]]) -> SumExpression:
-    """The same of numbers times named expressions; a part that counts for 0 is left out."""
-    return SumExpression([ProductExpression(each) for each in parts if each[0]])
 
 
 def compile_model(model: pyo.ConcreteModel, start: bool = False, last: Compiled | None = None) -> Compiled:
@@ -523,39 +515,6 @@ def _scaled(part: Any, reader: Reader) -> _Scaled | None:
     return known[2]
 
 
-def _of_variables(parts: Sequence[Any], reader: Reader) -> _Scaled | None:
-    """`_added` of numbers times variables, each of which is there once, None for any others: the same, sooner."""
-    pairs = [(1.0, part) if part.__class__ is VarData else part._args_ for part in parts]
-    numbers, variables = zip(*pairs, strict=True)
-    met = dict(zip(map(id, variables), variables, strict=True))
-    if len(met) < len(parts) or not NUMBERS.issuperset(map(type, numbers)) or any(map(FIXED, variables)):
-        return None
-    reader.variables.update(met)
-    return 1.0, dict(zip(met, numbers, strict=True)), 0.0
-
-
-def _of_known(parts: Sequence[Any], reader: Reader) -> _Scaled | None:
-    """`_added` of numbers times named expressions that are known, have no variable in common and no constant, None for
-    any others: the same, sooner."""
-    terms: dict[int, float] = {}
-    size = 0
-    for part in parts:
-        number, other = part._args_
-        at = id(other)
-        known = reader.named.get(at) or reader.before.get(at)
-        if known is None or known[1] is not other.arg(0) or number.__class__ is not float or not number:
-            return None
-        factor, more, constant = known[2]
-        if constant:
-            return None
-        reader.named[at] = known
-        factor *= number
-        size += len(more)
-        for each, value in more.items():
-            terms[each] = factor * value
-    return (1.0, terms, 0.0) if len(terms) == size else None
-
-
 def _number(part: Any) -> Any:
     """What a number, a parameter or an expression of these comes to; None for anything else, and without a value."""
     kind = part.__class__
@@ -585,11 +544,6 @@ def _less(left: Any, right: Any, reader: Reader) -> _Scaled | None:
 
 def _added(parts: Any, reader: Reader) -> _Scaled | None:
     """`_scaled` of a sum."""
-    kinds = set(map(type, parts))
-    soon = _of_known if kinds == {ProductExpression} else _of_variables if kinds and kinds <= TERMS else None
-    known = soon and soon(parts, reader)
-    if known:
-        return known
     terms: dict[int, float] = {}
     constant = 0.0
     for part in parts:

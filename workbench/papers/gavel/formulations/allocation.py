@@ -172,11 +172,10 @@ def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
             m.speeds.pop((job, job, kind), None)
             m.can_run.discard((job, kind))
         del m.throughput[job], m.job_time[job], m.count[job], m.inside[job], m.gangs[job]
-    in_line = np.array_equal(stays, np.arange(len(stays)))  # the sets keep the order of what comes
-    for part in (m.JOBS, m.COMBINATIONS):
-        for job in out if in_line else old.jobs:
-            part.remove(job)
-        part.update(came if in_line else data.jobs)
+    if old.jobs != data.jobs:
+        for part in (m.JOBS, m.COMBINATIONS):
+            part.clear()
+            part.update(data.jobs)
     differs = (old.speed[stay] != data.speed[now]).any(axis=1) & ~anew
     other = now[differs]
     m.unchanged = np.array([stay, now])[:, ~(anew | differs)]
