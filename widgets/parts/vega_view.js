@@ -339,6 +339,7 @@ class ChartBox {
     this.box.addEventListener("pointerdown", (event) => (this.pressed = [event.clientX, event.clientY]), true);
     addEventListener("pointerup", () => this.result && this.along() && this.replace(), { signal: this.gone.signal });
     this.box.addEventListener("pointerleave", hideTooltip);
+    for (const name of ["keydown", "blur"]) this.box.addEventListener(name, () => (this.box.style.outline = ""));
     this.box.addEventListener("keydown", (event) => {
       if (event.key === "Escape") this.pick({});
       const moves = event.shiftKey || !event.key.startsWith("Arrow");
@@ -355,6 +356,7 @@ class ChartBox {
     if (event.detail > 1) return; // a double click is one
     hideTooltip(); // the mark under it is drawn anew, and so will not tell that the pointer leaves it
     this.box.focus({ preventScroll: true }); // the notebook has taken it, and Escape would not be heard
+    this.box.style.outline = "none"; // who points needs no frame
     const datum = item?.datum ?? {};
     const fields = this.model.get("pick_fields");
     const hit = fields.length > 0 && fields.every((field) => datum[field] !== undefined);
