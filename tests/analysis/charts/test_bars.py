@@ -234,16 +234,16 @@ def test_marks_on_one_pixel_are_one_and_lives_stay_whole() -> None:
     assert thinned_marks(marks.head(50), WIDEST_PX, 28.0).equals(marks.head(50))
 
 
-@pytest.mark.parametrize(("by", "count"), [("slot", 150_000), ("job", 50_000)])
-def test_a_hundred_and_fifty_thousand_intervals_are_drawn_with_a_note(by: Any, count: int) -> None:
-    slots, jobs = 64, 20_000
+@pytest.mark.parametrize("by", ["slot", "job"])
+def test_fifty_thousand_intervals_are_drawn_with_a_note(by: Any) -> None:
+    slots, jobs, count = 64, 20_000, 50_000
     slot, turn = np.arange(count) % slots, np.arange(count) // slots
     job = pd.Series((turn * 31 + slot * 17) % jobs).map("job {}".format)
     columns = {"node": "a-0", "slot": slot, "accelerator": "v100", "unit": job, "job": job, "with_job": ""}
     columns |= {"kind": "run", "start_s": turn * 360.0, "end_s": turn * 360.0 + 350, "steps": 1.0, "with_steps": 0.0}
     table = pd.DataFrame({**columns, "gpus": 1}, columns=TIMELINE.names)
     named: dict[str, float | None] = {f"job {i}": None for i in range(jobs)}
-    with at_most(20):
+    with at_most(7):
         drawing = gantt(table, jobs_named(named), by=by)
     drawn = drawing.data["bars"]
     assert 1000 < len(drawn) <= MOST_BARS and sum(map(len, drawing.data.values())) < 2 * MOST_BARS
