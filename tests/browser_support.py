@@ -1,10 +1,9 @@
 """JupyterLab, Voila and Chromium for tests: started once per run, offline, and gone when the tests are.
 
 A test asks for the fixtures `lab_server` or `voila_server` and `page`, begins with `run_notebook` and, with a lab in
-the notebook, `solve_first`, and is decorated with `@browser_test`: all such tests share one worker, one server of each
-kind and one browser; those of JupyterLab also the page and the kernel, which cost more than most tests do, and each
-has its notebook there for itself. A test fails when its page asked for anything outside this machine or reported an
-error.
+the notebook, `solve_first`, and is decorated with `@browser_test`: all such tests share one server of each kind and one
+browser; those of JupyterLab also the page and the kernel, which cost more than most tests do. A test fails when its
+page asked for anything outside this machine or reported an error.
 Screenshots taken with `shot` are kept in the folder WORKBENCH_SHOTS, for people to look at.
 """
 
@@ -15,18 +14,19 @@ import json
 import os
 import re
 import secrets
-import shutil
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import nbformat
 import pytest
@@ -43,14 +43,14 @@ from playwright.sync_api import (
 )
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
-Test = TypeVar("Test", bound=Callable[..., None])
-
 PROJECT = Path(__file__).resolve().parents[1]
 START_S = 180.0
 STOP_S = 15.0
 PATIENCE_S = 120.0
 """How long to wait for what must happen: says nothing about speed, and is long enough for a machine that is busy."""
-BROWSER = "browser"
+LONGEST_S = 1800.0
+"""Then a test's pages are closed: a key pressed, or a script asked, in a page that hangs would be waited for always."""
+PLAYWRIGHT = contextlib.ExitStack()
 SCREEN = (1280, 900)
 STATUS = ".wb-status"
 """Where a lab says how it stands."""
@@ -59,9 +59,7 @@ TO_COME = ".voila-skeleton-container"
 IDLE = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"
 THEMED = "t => document.body.dataset.jpThemeName === t && !document.getElementById('jupyterlab-splash')"
 POLL_MS = 100
-PLAIN = ["python", "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-"""A kernel that has imported nothing of ours, for what only counts kernels: ours takes seconds."""
-CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+PLAIN = ["python", "-m", "ipykernel_launcher", "-f", "{connection_file}"]  # imports nothing of ours
 CHROMIUM_FLAGS = (
     "--headless",
     "--disable-gpu",
@@ -132,10 +130,8 @@ os.execvp(sys.argv[2], sys.argv[2:])
 """
 
 
-def browser_test(test: Test) -> Test:
-    """Mark a test that drives a browser: one worker runs them all, so that they share servers and browser."""
-    marked: Test = pytest.mark.browser(test)
-    return marked
+browser_test = pytest.mark.browser
+"""Marks a test that drives a browser: one worker runs them all, so that they share servers and browser."""
 
 
 # ---- processes ----
@@ -168,17 +164,9 @@ def child(command: Sequence[str], *, env: Mapping[str, str], cwd: Path, log: Pat
 def private_home(folder: Path) -> dict[str, str]:
     """Return an environment in which nothing of the user's own Jupyter or browser is read or written."""
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER", "IPYTHON", "PYTEST", "XDG_"))}
-    own = {
-        "HOME": folder,
-        "JUPYTER_CONFIG_DIR": folder / "config",
-        "JUPYTER_DATA_DIR": folder / "data",
-        "JUPYTER_RUNTIME_DIR": folder / "runtime",
-        "JUPYTERLAB_SETTINGS_DIR": folder / "settings",
-        "JUPYTERLAB_WORKSPACES_DIR": folder / "workspaces",
-        "IPYTHONDIR": folder / "ipython",
-        "XDG_CONFIG_HOME": folder / "xdg-config",
-        "XDG_CACHE_HOME": folder / "xdg-cache",
-    }
+    own = {"HOME": folder}
+    for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "JUPYTERLAB_SETTINGS_DIR"):
+        own[name] = folder / name.split("_")[1].lower()
     for path in own.values():
         path.mkdir(parents=True, exist_ok=True)
     python_path = os.pathsep.join(filter(None, [str(PROJECT), os.environ.get("PYTHONPATH", "")]))
@@ -197,8 +185,7 @@ def wait_until(ready: Callable[[], bool], process: subprocess.Popen[bytes], log:
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+        return int(probe.getsockname()[1])
 
 
 # ---- JupyterLab and Voila ----
@@ -222,18 +209,15 @@ class Server:
         path = "api/status" if self.kind == "lab" else "voila/static/voila.js"
         try:
             self.request("GET", path)
-        except urllib.error.HTTPError:
-            return True
-        except OSError:
-            return False
+        except OSError as error:
+            return isinstance(error, urllib.error.HTTPError)
         return True
 
     def request(self, method: str, path: str) -> bytes:
         headers = {"Authorization": f"token {self.token}"}
         request = urllib.request.Request(f"{self.url}/{path}", method=method, headers=headers)
         with urllib.request.urlopen(request, timeout=10) as response:
-            body: bytes = response.read()
-            return body
+            return bytes(response.read())
 
     def kernels(self) -> list[str]:
         """The kernels that JupyterLab runs, by number (Voila ends its own when a page closes)."""
@@ -270,6 +254,8 @@ def serving(kind: Literal["lab", "voila"], folder: Path, *more: str, token: bool
         asked = [f"--token={server.token}"] if token else []
         options = ["dashboard", "--no-browser", f"--port={port}", *asked, *more, str(root)]
     home = private_home(folder / "home")
+    # The programs for charts, which take two seconds to make, are kept where the user's other kernels find them, too.
+    home["XDG_CACHE_HOME"] = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     plain = Path(home["JUPYTER_DATA_DIR"], "kernels", "plain", "kernel.json")
     plain.parent.mkdir(parents=True)
     plain.write_text(json.dumps({"argv": PLAIN, "display_name": "Plain", "language": "python"}), encoding="utf-8")
@@ -298,10 +284,8 @@ def write_notebook(server: Server, name: str, *cells: str, heading: str = "", ke
 
 
 def chromium_path() -> str | None:
-    """Return the browser that WORKBENCH_CHROMIUM names, or the first found on PATH."""
-    if named := os.environ.get("WORKBENCH_CHROMIUM"):
-        return shutil.which(named)
-    return next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
+    """Return the browser that WORKBENCH_CHROMIUM names, or the first found."""
+    return subprocess.run(PROJECT / "tools" / "find_chromium", stdout=subprocess.PIPE, text=True).stdout.strip() or None
 
 
 @contextlib.contextmanager
@@ -319,28 +303,21 @@ def chromium(executable: str, folder: Path) -> Iterator[str]:
         yield f"http://127.0.0.1:{port_file.read_text().splitlines()[0]}"
 
 
-class Driver:
-    """Playwright, for as long as tests that need it follow each other."""
-
-    def __init__(self) -> None:
-        self._open = contextlib.ExitStack()
-        self._context: BrowserContext | None = None
-
-    def context(self, browser: str) -> BrowserContext:
-        """Return where the pages of the browser at that address are."""
-        if self._context is None:
-            playwright = self._open.enter_context(sync_playwright())
-            self._context = playwright.chromium.connect_over_cdp(browser).contexts[0]
-            self._context.set_default_timeout(1000 * PATIENCE_S)
-            expect.set_options(timeout=1000 * PATIENCE_S)
-        return self._context
-
-    def stop(self) -> None:
-        self._context = None
-        self._open.close()
+@cache
+def pages_of(browser: str) -> BrowserContext:
+    """Return where the pages of the browser at that address are, driven by Playwright until `PLAYWRIGHT` is closed."""
+    context = PLAYWRIGHT.enter_context(sync_playwright()).chromium.connect_over_cdp(browser).contexts[0]
+    context.set_default_timeout(1000 * PATIENCE_S)
+    expect.set_options(timeout=1000 * PATIENCE_S)
+    return context
 
 
-DRIVER = Driver()
+def close_pages(browser: str) -> None:
+    """Close all pages of the browser at that address, whoever drives them: then what waits for one fails."""
+    with urllib.request.urlopen(f"{browser}/json/list", timeout=STOP_S) as listed:
+        pages = [each["id"] for each in json.load(listed) if each["type"] == "page"]
+    for each in pages:
+        urllib.request.urlopen(f"{browser}/json/close/{each}", timeout=STOP_S).close()
 
 
 @dataclass
@@ -554,8 +531,9 @@ def shot(page: Page, name: str) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """Let go of Playwright before a test that drives no browser."""
-    if nextitem is None or nextitem.get_closest_marker(BROWSER) is None:
-        DRIVER.stop()
+    if nextitem is None or nextitem.get_closest_marker("browser") is None:
+        PLAYWRIGHT.close()
+        pages_of.cache_clear()
 
 
 @pytest.fixture(scope="session")
@@ -594,17 +572,20 @@ def page(browser: str, problems: Problems, request: pytest.FixtureRequest) -> It
     """Return an empty page as wide as a small laptop; for JupyterLab the one that a test before has left open there."""
     lab: Server | None = request.getfixturevalue("lab_server") if "lab_server" in request.fixturenames else None
     failed_before = request.session.testsfailed
-    context = DRIVER.context(browser)
+    context = pages_of(browser)
     of_lab = (each for each in context.pages if lab and each.url.startswith(lab.url))
     opened = next(of_lab, None) or context.new_page()
     stay = set(context.pages) - {opened}
     opened.bring_to_front()
     opened.set_viewport_size({"width": SCREEN[0], "height": SCREEN[1]})
     problems.watch(opened)
+    late = threading.Timer(LONGEST_S, close_pages, [browser])
+    late.start()
     try:
         yield opened
         shot(opened, re.sub(r"\W+", "-", request.node.name).strip("-"))
     finally:
+        late.cancel()
         try:
             if lab and request.session.testsfailed == failed_before:
                 answered(opened, CLOSE)

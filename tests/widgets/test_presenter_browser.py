@@ -203,9 +203,14 @@ def drag(page: Page, px: int) -> None:
 def settled(page: Page) -> object:
     """Where things are once they no longer move."""
     places = None
-    while places != (now := page.evaluate(PLACES)):
-        places = now
-        page.wait_for_timeout(500)
+
+    def at_rest() -> None:
+        nonlocal places
+        before, places = places, page.evaluate(PLACES)
+        page.wait_for_timeout(400)
+        assert places == before
+
+    soon(page, at_rest)
     return places
 
 
