@@ -18,7 +18,7 @@ function render({ model, el }) {
     if (tag === "th") found.scope = "col";
     const [meanings, isHead] = [model.get("meanings"), tag === "th"];
     const words = Object.keys(meanings).filter((each) => (isHead ? text === each : column < model.get("numbers") && names(text, each)));
-    found.title = words.map((each) => (isHead ? meanings[each] : `${each}: ${meanings[each]}`)).join("\n");
+    if (words.length) found.title = words.map((each) => (isHead ? meanings[each] : `${each}: ${meanings[each]}`)).join("\n");
     return found;
   };
 
