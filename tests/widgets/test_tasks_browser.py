@@ -142,7 +142,7 @@ def what_rounds_do(hand: Hand) -> None:
 
 
 LABS: tuple[tuple[Callable[[Hand], None], ...], ...] = (
-    *((run_now, not_faster, idle_v100, who_holds), (which_row, one_more_k80), (which_is_better,), (what_rounds_do,)),
+    *((run_now, not_faster, idle_v100, who_holds, which_row, one_more_k80), (which_is_better,), (what_rounds_do,)),
 )
 """The questions put to each lab, the first as it opens: those before the last change nothing."""
 
