@@ -251,6 +251,8 @@ def open_drawer(page: Page) -> None:
 
 def edit_a_job(page: Page) -> None:
     """Nothing of the first columns is cut; entering a cell leaves the selection alone, a row's number takes it."""
+    if not page.locator(".wb-job b").count():  # Undo has let it go
+        select_a_job(page)
     followed = page.locator(".wb-job b").inner_text()
     open_drawer(page)
     page.locator(".wb-left .lm-TabBar-tab").nth(1).click()
