@@ -17,6 +17,8 @@ from workbench.analysis import charts
 from workbench.base.errors import InputError
 from workbench.simulation.run import Run
 
+pytestmark = pytest.mark.usefixtures("heard")
+
 PNG = b"\x89PNG\r\n\x1a\n"
 
 

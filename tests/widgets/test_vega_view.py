@@ -20,6 +20,8 @@ import vl_convert
 from widgets.parts import assets
 from widgets.parts.vega_view import VegaView, data_names, encode_column, encode_table
 
+pytestmark = pytest.mark.usefixtures("heard")
+
 
 @pytest.fixture(autouse=True)
 def fresh_kernel() -> Iterator[None]:

@@ -32,6 +32,8 @@ from workbench.base.errors import InputError
 from workbench.scenario.presets import preset
 from workbench.session.registry import find_formulation
 
+pytestmark = pytest.mark.usefixtures("heard")
+
 
 @pytest.fixture
 def alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -153,6 +153,7 @@ def test_charts_with_nothing_to_show_are_left_out_and_the_open_one_stays(work: W
         assert results._chart.value == "GPUs in use" and results._charts.shown is results._boxes["GPUs in use"]
 
 
+@pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("name", LABS)
 def test_every_lab_has_the_same_five_pages_and_begins_with_its_papers_picture(name: str, work: Waiter) -> None:
     scenario, picture = LABS[name]
