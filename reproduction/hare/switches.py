@@ -111,12 +111,12 @@ def turns(first: str, second: str, design: str, own_column: bool = False) -> Run
 
 def switched(run: Run) -> pd.DataFrame:
     """`switching_table` by model."""
-    return switching_table(run.scenario, run.timeline).set_index("model")
+    return switching_table(run).set_index("model")
 
 
 def omega(run: Run) -> float:
     """Time of all switches over that of all computing (2.2.4)."""
-    tasks = task_table(run.timeline)
+    tasks = task_table(run)
     return float(tasks["switch_s"].sum() / (tasks["end_s"] - tasks["start_s"]).sum())
 
 

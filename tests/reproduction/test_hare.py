@@ -134,7 +134,7 @@ def test_the_core_carries_out_the_plan_when_nothing_is_charged() -> None:
 
 def test_two_jobs_take_turns_and_pay_for_each_switch() -> None:
     run = switches.turns(*switches.PAIRED, "default")
-    tasks = task_table(run.timeline)
+    tasks = task_table(run)
     assert tasks["job"].tolist() == [switches.PAIRED[i % 2] for i in range(2 * switches.STEPS)] or tasks[
         "job"
     ].tolist() == [switches.PAIRED[1 - i % 2] for i in range(2 * switches.STEPS)]

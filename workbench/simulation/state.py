@@ -252,8 +252,8 @@ class State:
 
     def _fail(self, node: str) -> None:
         """A node failed: what ran there goes, and loses the steps since its last checkpoint (a task: all of it)."""
-        for name, lost in self.sequences.fail(node, self.now_s):
-            self.recorder.event(self.now_s, "lost_steps", name, name, reason=f"{lost:g} steps lost")
+        for task, lost in self.sequences.fail(node, self.now_s):
+            self.recorder.event(self.now_s, "lost_steps", task.job, unit_name(task), reason=f"{lost:g} steps lost")
         for unit, lease in list(self.leasing.leases.items()):
             if node in lease.assignment.gpus:
                 self._lose(unit, self._suspend(unit, f"{node} failed"))

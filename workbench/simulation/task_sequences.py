@@ -413,8 +413,9 @@ class Sequences:
 
     # Ends before the end ---------------------------------------------------------------------------------------------
 
-    def fail(self, node: str, now_s: float) -> list[tuple[str, float]]:
-        """A node goes down: its tasks, started or not, are nobody's until new sequences come; returns steps lost."""
+    def fail(self, node: str, now_s: float) -> list[tuple[Task, float]]:
+        """A node goes down: its tasks, started or not, are nobody's until new sequences come; returns those that lose
+        steps, and how many."""
         lost = []
         for slot in self._nodes.slots.slots(node):
             if slot in self._held and self._switching is not None:
@@ -428,7 +429,7 @@ class Sequences:
                 rounds.started.discard((found.task.round, found.task.number))
                 if steps > 0:
                     self._book.lose(rounds.rank, steps)
-                    lost.append((found.task.job, steps))
+                    lost.append((found.task, steps))
             for waiting in self._blocked.values():
                 waiting.pop(slot, None)
             self._release(slot)

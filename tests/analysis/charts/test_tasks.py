@@ -153,7 +153,7 @@ def test_a_task_that_a_failure_broke_off_is_drawn_once_where_it_was_done() -> No
     for _, row in rows.groupby("gpu"):
         row = row.sort_values("start_s")
         assert (row["start_s"].to_numpy()[1:] >= row["end_s"].to_numpy()[:-1] - 1e-9).all()
-    own = task_table(run.timeline).sort_values(["job", "round", "task"]).reset_index(drop=True)
+    own = task_table(run).sort_values(["job", "round", "task"]).reset_index(drop=True)
     drawn = rows.sort_values(["job", "round", "task"]).reset_index(drop=True)
     times = ["start_s", "end_s", "synchronised_s"]
     pd.testing.assert_frame_equal(drawn[times], own[times])

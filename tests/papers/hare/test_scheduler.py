@@ -167,7 +167,7 @@ def test_a_round_that_is_begun_anew_with_fewer_tasks_has_those_alone() -> None:
     jobs = [{"steps": 8, "gpus": 2, "weight": 0.1}, *({"arrival_s": 3, "steps": 1} for _ in range(2))]
     no_faster = [{"model": "m", "accelerator": "t", "gpus": n, "steps_per_s": 0.5} for n in (1, 2)]
     run = simulate(make({"n0": ("t", 3)}, jobs, core={"faults": faults}, throughputs=no_faster), "hare", SCALE_ADAPTIVE)
-    tasks = task_table(run.timeline)
+    tasks = task_table(run)
     own = tasks[tasks["job"] == tasks["job"].iloc[0]]
     assert own["task"].tolist() == [0, 0] and own["steps"].sum() == approx(8)
 
@@ -334,7 +334,7 @@ def check_barriers(run: Run) -> None:
     """No task begins, its switch included, before all tasks of the round before have synchronised."""
     if not (run.timeline["job"] != "").any():
         return
-    table = task_table(run.timeline)
+    table = task_table(run)
     assert not table.duplicated(["job", "round", "task"]).any()
     for _, job in table.groupby("job"):
         ends = job.groupby("round")["synchronised_s"].max()
@@ -346,7 +346,7 @@ def check_widths(run: Run, given: dict[str, Any]) -> None:
     """Rounds have K tasks, or with scale-adaptive ones at most K, and the tasks of a job are the same in number."""
     if not (run.timeline["job"] != "").any():
         return
-    table = task_table(run.timeline)
+    table = task_table(run)
     jobs = {job.name: job for job in run.scenario.jobs}
     for name, found in table.groupby("job"):
         job = jobs[name]

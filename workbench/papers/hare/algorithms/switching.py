@@ -48,6 +48,7 @@ from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.decision import Slot, Switch, Task, task_parts
+from workbench.simulation.run import Run
 
 Load = Literal["same", "first", "hit", "miss", "unknown"]
 """What a task finds on its GPU: its job's own task was the last one, no task was before it, its model is kept, or not,
@@ -262,8 +263,8 @@ class Switches:
         return PaidSwitch(miss_s - sooner_s, load, sooner_s)
 
 
-def task_table(timeline: pd.DataFrame) -> pd.DataFrame:
-    """The tasks of a run's timeline, in order of start.
+def task_table(run: Run) -> pd.DataFrame:
+    """The tasks of a run, in order of start.
 
     Columns job, round, task (from 0), node, slot, accelerator, switch_s (seconds), start_s, end_s (of computing),
     synchronised_s, steps.
@@ -272,7 +273,7 @@ def task_table(timeline: pd.DataFrame) -> pd.DataFrame:
     with fewer tasks; one that the run's end broke off ends there, and one that had not begun to compute by then is left
     out. Raises InputError for a run without tasks.
     """
-    of_jobs = timeline[timeline["job"] != ""]
+    of_jobs = run.timeline[run.timeline["job"] != ""]
     parts = task_parts(of_jobs["unit"])
     if parts["job"].isna().any():
         expected = "a run in task sequences, with units `job #round.task`"
@@ -281,11 +282,10 @@ def task_table(timeline: pd.DataFrame) -> pd.DataFrame:
     key = ["job", "round", "task"]
     rows = rows.sort_values("start_s", kind="stable")
     ran = rows[rows["kind"] == "run"].drop_duplicates(key, keep="last")
-    ran = ran[[*key, "node", "slot", "accelerator", "start_s", "end_s", "steps"]]
-    failed = pd.MultiIndex.from_frame(timeline.loc[timeline["kind"] == "down", ["node", "slot", "start_s"]])
-    broken = pd.MultiIndex.from_frame(ran[["node", "slot", "end_s"]]).isin(failed)
+    ran = ran[[*key, "unit", "node", "slot", "accelerator", "start_s", "end_s", "steps"]]
+    lost = run.events.loc[run.events["event"] == "lost_steps", ["unit", "time_s"]]
+    broken = pd.MultiIndex.from_frame(ran[["unit", "end_s"]]).isin(pd.MultiIndex.from_frame(lost))
     synchronised = rows[rows["kind"] == "sync"].drop_duplicates(key, keep="last")
-    broken &= ~pd.MultiIndex.from_frame(ran[key]).isin(pd.MultiIndex.from_frame(synchronised[key]))
     of_round = ran.groupby(["job", "round"])
     short = ran["steps"] < of_round["steps"].transform("max") * (1 - 1e-9)  # whole, if of fewer steps
     ran = ran[~(broken & short) | (ran["end_s"] > of_round["start_s"].transform("max"))]
@@ -310,10 +310,10 @@ def hit_rate(switches: pd.DataFrame) -> float:
     return float((switches["load"][known] == "hit").mean()) if known.any() else math.nan
 
 
-def switching_table(scenario: Scenario, timeline: pd.DataFrame) -> pd.DataFrame:
+def switching_table(run: Run) -> pd.DataFrame:
     """Table 3 of a run: model, switches, mean_switch_s of those that took time, and share, the part of the time that
     its tasks held GPUs in which these switched. Models in the order in which they appear."""
-    tasks, model = task_table(timeline), {job.name: job.model for job in scenario.jobs}
+    tasks, model = task_table(run), {job.name: job.model for job in run.scenario.jobs}
     tasks = tasks.assign(model=tasks["job"].map(model), run_s=tasks["end_s"] - tasks["start_s"])
     grouped = tasks.groupby("model", sort=False)
     switched = tasks[tasks["switch_s"] > 0].groupby("model", sort=False)["switch_s"]
