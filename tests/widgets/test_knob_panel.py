@@ -164,6 +164,7 @@ def test_a_preset_sets_the_others() -> None:
     assert changes == [1] and made.values() == scheduler.settle({"preset": name})
 
 
+@pytest.mark.usefixtures("heard")  # which counts widgets that are open
 def test_controls_of_schedulers_before_stay_out_of_sight_and_are_used_again() -> None:
     first, second = schedulers()[:2]
     made, _ = panel(first)
