@@ -224,7 +224,7 @@ def _footnote(outcomes: Outcomes, found: Comparison | None, against: str | None)
     said, titled = [f"{MARK} best in its row.", _known(found, outcomes.titled)], outcomes.titled
     first = against or found.labels[0]
     if _is_alike(found):
-        said.append(f"Every seed gave the same run, as nothing is drawn; below a value: its ratio to {titled(first)}.")
+        said.append(f"Every seed gave the same measures; below a value: its ratio to {titled(first)}.")
     elif len({case.seed for case in found.cases}) > 1:
         chances = "draws of such jobs" if outcomes.setting.bootstrap else "these jobs' chances"
         said.append(

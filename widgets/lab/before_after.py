@@ -25,7 +25,7 @@ from workbench.simulation.run import Run
 
 REST_S = 1.0
 """A run that was in sight for so long is what the next is compared with: a slider's way is compared with its start."""
-MOST_KEPT = 20
+MOST_KEPT = 5
 """Runs of which it is known what they were compared with, should Undo come back to them."""
 SHORT = ("mean_jct_s", "makespan_s", "weighted_miss_rate", "mean_wait_s", "utilisation", "preemptions")
 """The measures beside the picture, those of them that the run has."""
@@ -50,7 +50,7 @@ class BeforeAfter:
     def __init__(self, changed: Callable[[], None]) -> None:
         self._run: Run | None = None
         self._before: Run | None = None
-        self._of: dict[int, Summary] = {}
+        self._measured: list[tuple[Run, Summary]] = []
         self._lit = Lit()
         self._took = pd.DataFrame()
         self._rho = pd.Series(dtype=float)
@@ -82,8 +82,9 @@ class BeforeAfter:
         self._run, self._since_s = run, now_s
 
     def keep(self, setting: object) -> None:
-        """Remember what the run that is shown, made with these settings, is compared with."""
-        self._kept = [*self._kept[1 - MOST_KEPT :], (setting, self.before)]
+        """Remember what the run that is shown, made with these settings, is compared with, if that is not pinned."""
+        if not self.pin.value:
+            self._kept = [*self._kept[1 - MOST_KEPT :], (setting, self.before)]
 
     def back_to(self, setting: object) -> None:
         """Undo comes back to these settings: the next run is compared with what theirs was compared with."""
@@ -93,10 +94,17 @@ class BeforeAfter:
     def show(self, measures: Summary, rho: pd.Series[float]) -> None:
         """Tell of the run, whose measures these are; rho: finish-time fairness of each of its jobs."""
         self._rho = rho
-        kept = [each for each in (self._run, self._before) if each is not None]
-        known = {id(self._run): measures, **self._of}
-        self._of = {id(each): known.get(id(each)) or metrics.summary(each) for each in kept} | {id(self._run): measures}
+        run, before = self._run, self._before
+        assert run is not None
+        kept = [(run, measures)]
+        if before is not None and before is not run:
+            kept.append((before, self._summary(before) or metrics.summary(before)))
+        self._measured = kept
         self._tell()
+
+    def _summary(self, run: Run | None) -> Summary | None:
+        """The measures of a run, None where they are still to come."""
+        return next((measures for each, measures in self._measured if each is run), None)
 
     def forget(self) -> None:
         """Compare the run that is shown with none."""
@@ -107,13 +115,14 @@ class BeforeAfter:
 
     def measure_html(self, name: str) -> str:
         """One measure by its name, with its value before and the difference, as HTML; "" before the first run."""
-        if self._run is None or id(self._run) not in self._of:
+        now = self._summary(self._run)
+        if now is None:
             return ""
-        was = None if self.before is None else self._of[id(self.before)]
-        label, *values = measures_table(was, self._of[id(self._run)], [name]).iloc[0]
-        before, now, changed = values if was is not None else ("", *values, "")
+        was = self._summary(self.before)
+        label, *values = measures_table(was, now, [name]).iloc[0]
+        before, value, changed = values if was is not None else ("", *values, "")
         more = f" (before {before}; {changed})" if changed else ""
-        return f"{html.escape(label)} <b>{html.escape(now)}</b>{html.escape(more)}"
+        return f"{html.escape(label)} <b>{html.escape(value)}</b>{html.escape(more)}"
 
     def _on_pin(self, pinned: bool) -> None:
         """The run in sight becomes what others are compared with."""
@@ -132,7 +141,8 @@ class BeforeAfter:
 
     def _tell(self) -> None:
         run, before = self._run, self.before
-        if run is None or id(run) not in self._of:  # its measures are still to come
+        now, was = self._summary(run), self._summary(before)
+        if run is None or now is None:
             return
         differences = None if before is None else metrics.completions(before, run)
         if before is None or differences is None:
@@ -141,8 +151,6 @@ class BeforeAfter:
         else:
             against = f"<span class='wb-note'>Against {html.escape(self._against(run, before))}:</span>"
             self.said.value = f"<p>{against} {html.escape(metrics.gains(differences))}</p>"
-        was = None if before is None else self._of[id(before)]
-        now = self._of[id(run)]
         short = [name for name in SHORT if not math.isnan(now[name])]
         head = {BEFORE: "Pinned run" if self.pin.value else "Run before"}
         spelt = measures_table(was, now, short).replace({"Measure": SPELT}).rename(columns=head)

@@ -10,7 +10,8 @@ looked at together, where a file tells the tree.
 What holds jobs is seen in their waits too, of however few: a job that waits beside GPUs which it could have, held by no
 limit of the files, waits for a place in a plan (a job before it in the queue is kept its nodes), and so do jobs of a
 run; where somebody's do for a twentieth of the time, and three times as long as in the run, something holds them that
-no file tells (ours). A limit that hardly binds cannot be seen so.
+no file tells (ours): a limit, or that GPUs were away, which looks the same. A limit that hardly binds cannot be seen
+so.
 """
 
 from __future__ import annotations
@@ -59,7 +60,8 @@ def told_hidden(peaks: pd.DataFrame, beside_room: pd.DataFrame) -> Iterator[str]
     for wait in waits.head(1).to_dict("records"):
         who = f"user {wait['user']}" if wait["user"] else wait["group"]
         times = f"for {100 * wait['recorded']:.0f} % of the time in the log, {100 * wait['simulated']:.0f} % simulated"
-        yield f"jobs of {who} wait beside free GPUs which no known limit keeps from them, {times}: a hidden limit?"
+        beside = f"jobs of {who} wait beside free GPUs which no known limit keeps from them, {times}"
+        yield f"{beside}: a hidden limit, or nodes that were down?"
 
 
 def peaks_of(scenario: Scenario, site: SlurmSite, runs: list[pd.DataFrame]) -> pd.DataFrame:

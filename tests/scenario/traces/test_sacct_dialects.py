@@ -73,7 +73,8 @@ def test_other_ways_to_call_sacct_are_read(tmp_path: Path, given: dict[str, str]
 
 
 def test_what_is_damaged_is_read_as_far_as_it_goes_and_told(tmp_path: Path) -> None:
-    """JSON cut within its third job, UTF-16 with half a pair of units, and CPUs of AllocTRES without a number."""
+    """JSON cut within its third job (damaged in its middle it is refused: the rest would be lost), UTF-16 with half a
+    pair of units, and CPUs of AllocTRES without a number."""
     cluster = parse_cluster("a100=2x8")
 
     def job(number: int) -> dict[str, Any]:
@@ -83,15 +84,23 @@ def test_what_is_damaged_is_read_as_far_as_it_goes_and_told(tmp_path: Path) -> N
 
     path, whole = tmp_path / "log", json.dumps({"meta": {}, "jobs": [job(1), job(2), job(3)], "errors": []}, indent=1)
     notes = []
-    for text in (whole, whole[: whole.index('"job_id": 3') + 30], whole.replace('"job_id": 3', '"job_id" 3')):
+    third, end = whole.index('"job_id": 3'), whole.rindex("]")
+    for text in (whole, *(whole[:cut] for cut in range(third, third + 200)), whole[:end], whole[: end + 1]):
         path.write_text(text)
         scenario, report = convert("sacct", path, cluster=cluster)
-        assert [each.name for each in scenario.jobs] == ["job-1", "job-2", "job-3"][: 3 if text == whole else 2]
-        notes.append([note for note in report.notes if "after job 2 of its list" in note])
-    assert [len(found) for found in notes] == [0, 1, 1]
-    path.write_text(whole[: whole.index('"job_id": 1')])
-    with pytest.raises(InputError, match="line 5"):
-        convert("sacct", path, cluster=cluster)
+        count = 3 if len(text) >= end - 10 else 2
+        assert [each.name for each in scenario.jobs] == ["job-1", "job-2", "job-3"][:count]
+        notes.append([note for note in report.notes if f"of its list the first {count} jobs are read" in note])
+    assert [len(found) for found in notes] == [0, *(1 for _ in notes[1:])]
+    for text in (
+        whole[: whole.index('"job_id": 1')],
+        whole.replace('"job_id": 2', '"job_id" 2'),
+        whole.replace('"job_id": 2', '"job_id": NaN'),
+        whole.replace('"job_id": 2', '"job_id: 2'),
+    ):
+        path.write_text(text)
+        with pytest.raises(InputError, match="log"):
+            convert("sacct", path, cluster=cluster)
 
     row = "|2024-03-01T08:00:00|01:00:00|COMPLETED|gres/gpu:a100=1,cpu=4x|"
     path.write_bytes(f"{HEADER}\n7{row}\n8{row}X\n".encode("utf-16").replace(b"X\0", b"\0\xdc"))

@@ -47,12 +47,12 @@ from workbench.scenario.traces.slurm_text import (
     gres,
     hosts,
     is_zoned,
+    jobs_before_cut,
     json_cells,
     megabytes,
     one_bar_a_column,
     seconds,
     timestamp,
-    whole_jobs,
 )
 from workbench.scenario.traces.slurm_text import resources as tres
 from workbench.scenario.traces.timed import (
@@ -246,11 +246,11 @@ def _json_rows(source: str | Path, text: str, log: _Log) -> Iterator[tuple[int, 
     try:
         data = parse_json(text)
     except ValueError as error:
-        data = {"jobs": [*whole_jobs(text)]}
+        data = {"jobs": jobs_before_cut(text)}
         if not data["jobs"]:
             raise InputError(source_name(source), Words(str(error)), TRACE) from None
         log.notes.append(
-            f"cut or damaged after job {len(data['jobs'])} of its list, what follows was not read: {error}"
+            f"cut or damaged, of its list the first {len(data['jobs'])} jobs are read and none after them: {error}"
         )
     jobs = data.get("jobs") if isinstance(data, dict) else None
     if not isinstance(jobs, list) or not jobs:

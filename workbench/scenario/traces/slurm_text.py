@@ -32,6 +32,8 @@ _COUNT = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)", re.ASCII)
 _PAIR = re.compile(r"([A-Za-z][\w.:/-]*)=(\"[^\"]*\"|\S*)", re.ASCII)
 _STARTS = ("nodename", "partitionname", "reservationname", "switchname")
 _JOBS, _COMMA, _DECODER = re.compile(r'"jobs"\s*:\s*\[\s*'), re.compile(r"\s*,?\s*"), json.JSONDecoder()
+LONGEST_WORD = 6
+"""Of JSON, as `\\u00e4`: a text that is cut within one is wrong so near its end."""
 _SETTING = re.compile(r"^([A-Za-z]\w*)(?:\[\d+\])?\s*=\s*(.*)$", re.ASCII)
 
 
@@ -271,17 +273,22 @@ def _joined(line: str, names: Sequence[str]) -> str:
     return "|".join(cells)
 
 
-def whole_jobs(text: str) -> Iterator[Any]:
-    """The jobs of the list in a text that is not JSON, up to the first that is none."""
-    begin = _JOBS.search(text)
+def jobs_before_cut(text: str) -> list[Any]:
+    """The whole jobs of the list in JSON whose end is missing; none where it is damaged otherwise, as what a reader
+    would lose then is not to be known."""
+    begin, jobs = _JOBS.search(text), list[Any]()
     at = begin.end() if begin else len(text)
-    while True:
+    while not text.startswith("]", at):
         try:
             _, end = _DECODER.raw_decode(text, at)
-            yield parse_json(text[at:end])
+            jobs.append(parse_json(text[at:end]))
+        except json.JSONDecodeError as error:  # at the end, within its last word, or in a text without an end
+            cut = error.pos > len(text.rstrip()) - LONGEST_WORD or error.msg.startswith("Unterminated")
+            return jobs if cut else []
         except (ValueError, RecursionError):
-            return
+            return []
         at = _COMMA.match(text, end).end()  # type: ignore[union-attr]  # it matches nothing, too
+    return jobs
 
 
 def json_cells(job: Any) -> dict[str, str]:
