@@ -250,8 +250,9 @@ def _footnote(outcomes: Outcomes, found: Comparison | None, against: str | None)
 
 def _is_alike(found: Comparison) -> bool:
     """Whether there are several seeds, and all gave each scheduler the same measures."""
-    several = len({case.seed for case in found.cases}) > 1
-    return several and bool((found.spread()[measures_shown(found)].fillna(0.0) == 0.0).all(axis=None))
+    names, several = measures_shown(found), len({case.seed for case in found.cases}) > 1
+    nowhere = found.measures.groupby("scheduler")[names].count() == 0
+    return several and bool(((found.spread()[names] == 0.0) | nowhere).all(axis=None))
 
 
 def _known(found: Comparison, titled: Titled) -> str:
