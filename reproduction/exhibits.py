@@ -6,9 +6,9 @@ reaches no further than that; else it has the *direction* where both are ratios 
 paper's side of 1; else it is *open* where the interval comes within `NEAR` of p; else it *fails*. A claim without a
 number, as `> 1`, holds, fails or is open as the whole interval has it, none of it, or a part.
 
-Of an exhibit: *reproduced* where every claim holds; *contradicted* where every one fails; of the others *partly* where
-some claim holds or has the direction, *undecided* where none does, as the intervals of some are too wide to tell.
-Nobody types a verdict.
+Of an exhibit, which says all of its claims: *reproduced* where every claim holds; of the others *partly* where some
+claim holds or has the direction; *contradicted* where none does and some claim fails; *undecided* where all are open,
+their intervals too wide to tell. Nobody types a verdict.
 """
 
 from __future__ import annotations
@@ -159,6 +159,6 @@ def verdict(exhibit: Exhibit, found: Sequence[Finding]) -> Verdict:
         return "not run"
     if outcomes == {"holds"}:
         return "reproduced"
-    if outcomes == {"fails"}:
-        return "contradicted"
-    return "partly" if outcomes & {"holds", "direction"} else "undecided"
+    if outcomes & {"holds", "direction"}:
+        return "partly"
+    return "contradicted" if "fails" in outcomes else "undecided"

@@ -11,14 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from reproduction.exhibits import Exhibit, findings
+from reproduction.exhibits import findings
 from reproduction.registry import exhibits, sizes_of
 from reproduction.results import KeptResults, commit
 from workbench.base.processes import in_processes
 
 FEWEST, MOST = 3, 30
 WIDTH = 0.05
-"""ours: seeds are added until the interval of each claim reaches no further than this share of its mean, or `MOST`."""
+"""ours: seeds are added until the interval of each claim reaches no further than this share of its mean, or `MOST`;
+where a claim is open at that width, all of `MOST`, as who ends where it comes out well finds what is not there."""
 
 DIGITS = 1e-5
 """Share of a number that `KeptResults` rounds away, twice over."""
@@ -59,19 +60,19 @@ def run(
 
 
 def wanted(name: str, size: str, results: KeptResults, most: int = MOST) -> list[int]:
-    """The seeds to compute next: the first ones, then one at a time until the intervals are narrow."""
+    """The seeds to compute next: the first ones, then one at a time until the intervals are narrow, then all if a claim
+    is open still."""
     exhibit, done = exhibits()[name], results.seeds(name, size)
     if not exhibit.has(size) or size not in sizes_of(name):
         return []
-    first = [seed for seed in range(min(FEWEST, most) if exhibit.seeded else 1) if seed not in done]
-    if first or not exhibit.seeded or len(done) >= most or _narrow(exhibit, results.read(name), size):
-        return first
-    return [max(done) + 1]
-
-
-def _narrow(exhibit: Exhibit, kept: pd.DataFrame, size: str) -> bool:
-    found = findings(exhibit, kept[kept["size"] == size])
-    return all(each.high - each.low <= 2 * WIDTH * abs(each.ours) for each in found if each.seeds)
+    left = [seed for seed in range(most if exhibit.seeded else 1) if seed not in done]
+    if not left or left[0] < FEWEST:
+        return [seed for seed in left if seed < FEWEST]
+    kept = results.read(name)
+    found = [each for each in findings(exhibit, kept[kept["size"] == size]) if each.seeds]
+    if any(each.high - each.low > 2 * WIDTH * abs(each.ours) for each in found):
+        return left[:1]
+    return left if any(each.outcome == "open" for each in found) else []
 
 
 def kept_cells(name: str, results: KeptResults) -> list[Cell]:

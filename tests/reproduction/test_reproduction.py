@@ -177,7 +177,7 @@ def test_a_verdict_follows_from_the_claims_seed_by_seed() -> None:
     assert verdict(paired, [*found, found[0]._replace(outcome="fails")]) == "partly"
     opened, failed = (found[0]._replace(outcome=outcome) for outcome in ("open", "fails"))
     assert verdict(paired, [*found, opened]) == verdict(paired, [failed._replace(outcome="direction")]) == "partly"
-    assert verdict(paired, [opened]) == verdict(paired, [opened, failed]) == "undecided"
+    assert verdict(paired, [opened]) == "undecided" and verdict(paired, [opened, failed]) == "contradicted"
     assert verdict(paired, []) == "not run" and verdict(Exhibit("y", "says"), []) == "not computable here"
 
 
@@ -196,7 +196,8 @@ def slow(cell: Cell) -> pd.DataFrame:
 def made(monkeypatch: pytest.MonkeyPatch) -> str:
     """An exhibit with one measure, computed in this process."""
     exhibit = Exhibit("it", "says", lambda size: PaperFigure("F", "t", ()), (Claim("m", ">", 0),))
-    monkeypatch.setattr(runner, "exhibits", lambda: {"gavel.it": exhibit})
+    known = {"gavel.it": exhibit}
+    monkeypatch.setattr(runner, "exhibits", lambda: known)
 
     def one_by_one(function: Callable[[Cell], pd.DataFrame], tasks: list[Cell], processes: int, done: Callable) -> None:
         for number, task in enumerate(tasks):
@@ -227,6 +228,16 @@ def test_a_stop_by_kill_redoes_no_finished_seed(made: str, tmp_path: Path, monke
     with pytest.raises(InputError, match="seed 3"):
         results.add(made, fake(Cell(made, "tiny", 3, "")))
     assert results.seeds(made, "tiny") == [0, 1, 2, 3]
+
+
+def test_an_open_claim_wants_all_seeds_however_narrow_its_interval(made: str, tmp_path: Path) -> None:
+    """Of 1.001, 0.999, 1.001: narrow, and neither above 1 nor not. One that is decided wants no more."""
+    results = KeptResults(tmp_path)
+    for seed in range(3):
+        results.add(made, fake(Cell(made, "tiny", seed, "")).assign(ours=1.001 if seed % 2 == 0 else 0.999))
+    assert runner.wanted(made, "tiny", results) == []
+    runner.exhibits()[made] = replace(runner.exhibits()[made], claims=(Claim("m", ">", 1),))
+    assert runner.wanted(made, "tiny", results) == list(range(3, runner.MOST))
 
 
 def test_one_exhibit_is_run_by_its_command_kept_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -277,7 +288,10 @@ def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it
                 several = [
                     each for each in shown["claims"] if each["seeds"] > 1 and None not in (each["low"], each["high"])
                 ]
-                wide = any(each["high"] - each["low"] > 0.1 * abs(each["ours"]) for each in several)
+                wide = any(
+                    each["outcome"] == "open" or each["high"] - each["low"] > 0.1 * abs(each["ours"])
+                    for each in several
+                )
                 few = isinstance(shown["seeds"], int) and shown["seeds"] < runner.MOST
                 assert shown["more"] == (
                     {**shown["more"], "seeds": runner.MOST - shown["seeds"]} if wide and few else None
