@@ -107,3 +107,12 @@ def test_what_is_damaged_is_read_as_far_as_it_goes_and_told(tmp_path: Path) -> N
     scenario, report = convert("sacct", path, cluster=cluster)
     assert len(scenario.jobs) == 2 and "1 line with letters that are damaged" in report.notes
     assert "cells that cannot be read, as if they were empty: AllocTRES (2)" in report.notes
+
+    whole = f"{HEADER}\n7{row}\ufffd\n8{row}"  # a letter that stands for a damaged one is one itself
+    for data, told in (
+        (whole.encode("utf-16"), []),
+        (whole.encode() + b"\xe9", ["1 line not in UTF-8, read as Latin-1"]),
+    ):
+        path.write_bytes(data)
+        report = convert("sacct", path, cluster=cluster)[1]
+        assert [note for note in report.notes if "UTF-8" in note or "letters" in note] == told

@@ -222,9 +222,7 @@ def read_log(source: str | Path, log: _Log, columns: Sequence[str] = ()) -> Iter
     Raises InputError if there is no header with the columns.
     """
     text, odd = read_any(source, TRACE)
-    if odd:
-        how = "with letters that are damaged" if "\ufffd" in text else "not in UTF-8, read as Latin-1"
-        log.notes.append(f"{counted(odd, 'line')} {how}")
+    log.notes += [odd] if odd else []
     if text.lstrip().startswith("{"):
         rows: Iterable[tuple[int, Mapping[str, str]]] = _json_rows(source, text, log)
         return log.drops.sift(rows, partial(_row, log))

@@ -71,24 +71,24 @@ def _bytes(path: str | Path, expected: str) -> bytes:
     return data
 
 
-def read_any(path: str | Path, expected: str) -> tuple[str, int]:
-    """The file's text, lines that are not UTF-8 read as Latin-1, and how many these are; NUL bytes are left out, UTF-16
-    is known by its byte order mark, and of its lines those count in which something is none (read as U+FFFD).
+def read_any(path: str | Path, expected: str) -> tuple[str, str]:
+    """The file's text, lines that are not UTF-8 read as Latin-1, and what is told of these; NUL bytes are left out,
+    UTF-16 is known by its byte order mark, and of its lines those are told in which something is none (read as U+FFFD).
 
     Raises InputError if the file cannot be read.
     """
-    data, found, odd = _bytes(path, expected), list[str](), 0
+    data, found, odd, how = _bytes(path, expected), list[str](), 0, "not in UTF-8, read as Latin-1"
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        text = data.decode("utf-16", "replace")
-        odd = sum("\ufffd" in line for line in text.split("\n"))
-        data = text.encode("utf-8", "replace")
+        text, without = (data.decode("utf-16", errors) for errors in ("replace", "ignore"))
+        odd = sum(one != other for one, other in zip(text.split("\n"), without.split("\n"), strict=True))
+        data, how = text.encode("utf-8", "replace"), "with letters that are damaged"
     for line in data.removeprefix(b"\xef\xbb\xbf").replace(b"\0", b"").split(b"\n"):
         try:
             found.append(line.decode("utf-8"))
         except UnicodeDecodeError:
             found.append(line.decode("latin-1"))
             odd += 1
-    return "\n".join(found), odd
+    return "\n".join(found), f"{counted(odd, 'line')} {how}" if odd else ""
 
 
 def read_lines(path: str | Path, expected: str, text: str | None = None, first: int = 1) -> list[tuple[int, str]]:
