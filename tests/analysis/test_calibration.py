@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 import workbench
@@ -14,7 +15,9 @@ from tests.baselines.slurm.as_recorded import faults
 from tests.scenario.traces.slurm_dumps import NODES, Ran, dump, limited, when
 from tests.scenario.traces.slurm_month import Rules, demand, schedule, written
 from workbench.analysis.calibration import Calibration, _fit, usual_phases
+from workbench.analysis.hidden_limits import beside_room_of
 from workbench.base.errors import InputError
+from workbench.baselines.mechanisms.slurm.site import read_site
 from workbench.cli import main
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import convert
@@ -164,6 +167,23 @@ def test_a_hidden_limit_of_a_user_with_few_jobs_is_seen_by_waits_beside_free_gpu
         assert Calibration.from_json(json.loads(json.dumps(found.to_json()))).reasons == found.reasons
 
 
+def test_a_job_that_ran_twice_holds_each_place_for_its_time(tmp_path: Path) -> None:
+    """In the run job 0 lost a1 after an hour and went on on a2: beside it there was room for job 1 all the time, which
+    waited, and of which the log knows that a2 was free for it in the second hour."""
+    hour = 3600
+    jobs = [Ran("0", 0, 0, 2 * hour), Ran("1", 0, 2 * hour, hour, host="a2"), Ran("2", 2 * hour, 3 * hour, hour)]
+    (tmp_path / "log").write_text(dump(*jobs))
+    (tmp_path / "nodes").write_text(NODES)
+    scenario = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"])[0]
+    stays = [("job-0", "a1", 0, 1), ("job-0", "a2", 1, 2), ("job-1", "a2", 2, 3), ("job-2", "a1", 3, 4)]
+    rows = [
+        ("run", job, node, slot, from_h * hour, to_h * hour) for job, node, from_h, to_h in stays for slot in range(8)
+    ]
+    timeline = pd.DataFrame(rows, columns=["kind", "job", "node", "slot", "start_s", "end_s"])
+    found = beside_room_of(scenario, read_site(scenario), [timeline], 60.0).set_index(["group", "user"])
+    assert found.loc["QOS normal", ""]["simulated"] == pytest.approx(1, abs=0.03)
+
+
 @pytest.mark.parametrize(("jobs", "days", "nodes", "load"), [(300, 3, 20, 0.9), (400, 4, 20, 1.0), (300, 4, 12, 0.8)])
 def test_jobs_of_a_site_run_where_and_as_long_as_they_did(
     tmp_path: Path, jobs: int, days: int, nodes: int, load: float
@@ -193,3 +213,5 @@ def test_a_change_of_the_real_cluster_is_an_experiment(tmp_path: Path) -> None:
     assert row["recorded_before_s"] == 0 and row["recorded_s"] > 300
     assert row["simulated_before_s"] < 60 < row["simulated_s"]
     assert found.told_experiments()[0].startswith("1 node away, 20 h to 1 d 2 h: mean wait in big, before and then")
+    held = found.beside_room["recorded"].max()
+    assert held < 0.03, "beside a1 alone, which is free in 10 minutes of 30, not beside a2, known to be away"

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -36,11 +37,19 @@ NEAR, LEAST_NEAR, LONGER, MOST_BEYOND_CEILING = 0.9, 0.05, 3.0, 0.02
 PEAKS = ["group", "user", "what", "recorded", "simulated", "beyond", "near", "simulated_near"]
 LEAST_HELD, MOST_LACKING, LOOKS = 5, 0.05, 1000
 """So many jobs must wait beside free GPUs; of how many places may be unknown; how often it is looked."""
-Spans = Mapping[str, tuple[float, float, Gpus]]
-"""Of jobs start, end (s), and the GPUs of each node."""
 BESIDE_ROOM = ["group", "user", "jobs", "held", "recorded", "simulated"]
 HELD = {"account": "account", "qos": "QOS"}
 """By what limits hold jobs, and their users' in it: attributes of jobs, and the words for them."""
+
+
+class Stay(NamedTuple):
+    """A job's time on its GPUs (of each node), and since when it had waited for them (s)."""
+
+    name: str
+    since_s: float
+    start_s: float
+    end_s: float
+    gpus: Gpus
 
 
 def told_hidden(peaks: pd.DataFrame, beside_room: pd.DataFrame) -> Iterator[str]:
@@ -61,7 +70,7 @@ def told_hidden(peaks: pd.DataFrame, beside_room: pd.DataFrame) -> Iterator[str]
         who = f"user {wait['user']}" if wait["user"] else wait["group"]
         times = f"for {100 * wait['recorded']:.0f} % of the time in the log, {100 * wait['simulated']:.0f} % simulated"
         beside = f"jobs of {who} wait beside free GPUs which no known limit keeps from them, {times}"
-        yield f"{beside}: a hidden limit, or nodes that were down?"
+        yield f"{beside}: a hidden limit, or nodes that were down, which no file tells?"
 
 
 def peaks_of(scenario: Scenario, site: SlurmSite, runs: list[pd.DataFrame]) -> pd.DataFrame:
@@ -87,34 +96,27 @@ def peaks_of(scenario: Scenario, site: SlurmSite, runs: list[pd.DataFrame]) -> p
 
 
 def beside_room_of(
-    scenario: Scenario, site: SlurmSite, runs: Sequence[tuple[pd.DataFrame, pd.DataFrame]], pace_s: float
+    scenario: Scenario, site: SlurmSite, timelines: Sequence[pd.DataFrame], pace_s: float
 ) -> pd.DataFrame:
     """By account (and those above it) and QOS, and their users in it: jobs, how many of these the log held for over two
     paces of the schedulers beside GPUs that they could have, with no limit of the files in the way, and for which part
-    of the time there was one, recorded and simulated. runs: the tables `jobs` and `timeline` of some. Empty where the
-    log does not tell where its jobs ran."""
+    of the time there was one, recorded and simulated. timelines: of some runs. Empty where the log does not tell where
+    its jobs ran."""
     jobs, machines = {job.name: job for job in scenario.jobs}, scenario.cluster.machines
     places, ran = recorded_places(scenario, site), [job for job in scenario.jobs if "start_s" in job.attributes]
     if not places or len(places) < (1 - MOST_LACKING) * len(ran):
         return pd.DataFrame(columns=BESIDE_ROOM)
-    spans = {name: [float(jobs[name].attributes[key]) for key in ("start_s", "end_s")] for name in places}
-    log: Spans = {name: (start_s, end_s, places[name]) for name, (start_s, end_s) in spans.items()}
-    looks_s, at = (
-        np.linspace(0.0, max(job.arrival_s for job in ran), LOOKS),
-        {m.name: i for i, m in enumerate(machines)},
-    )
+    log = list[Stay]()
+    for name, gpus in places.items():
+        start_s, end_s = (float(jobs[name].attributes[key]) for key in ("start_s", "end_s"))
+        log.append(Stay(name, site.asks[name].since_s, start_s, end_s, gpus))
+    looks_s = np.linspace(0.0, max(job.arrival_s for job in ran), LOOKS)
+    at = {machine.name: i for i, machine in enumerate(machines)}
     found = [_held_at(scenario, site, log, looks_s, 2 * pace_s)]
-    for table, timeline in runs:
-        parts = timeline[timeline["kind"] == "run"].groupby(["job", "node"], sort=False)["slot"].nunique().reset_index()
-        held = dict[str, Gpus]()
-        for name, node, count in parts.itertuples(index=False):
-            held.setdefault(name, {})[at[node]] = int(count)
-        times = table[["job", "first_start_s", "finish_s"]].itertuples(index=False)
-        run = {
-            name: (start_s, finish_s, held[name]) for name, start_s, finish_s in times if name in held and name in log
-        }
-        found.append(_held_at(scenario, site, run, looks_s, 2 * pace_s))
-    rows, names, in_log = [], [*log], {name for look in found[0] for name in look}
+    for timeline in timelines:
+        stays = [stay for stay in _stays(timeline, site, at) if stay.name in places]
+        found.append(_held_at(scenario, site, stays, looks_s, 2 * pace_s))
+    rows, names, in_log = [], [*places], {name for look in found[0] for name in look}
     for group, its in sorted(_groups([jobs[name] for name in names], site).items()):
         mine = {names[i] for i in its}
         of_time = [float(np.mean([not mine.isdisjoint(look) for look in each])) for each in found]
@@ -122,35 +124,46 @@ def beside_room_of(
     return pd.DataFrame(rows, columns=BESIDE_ROOM)
 
 
+def _stays(timeline: pd.DataFrame, site: SlurmSite, at: Mapping[str, int]) -> Iterator[Stay]:
+    """Where a run's jobs were, each time that one ran. at: the positions of nodes."""
+    parts = timeline[timeline["kind"] == "run"].groupby(["job", "start_s", "end_s", "node"])["slot"].nunique()
+    gpus = dict[tuple[str, float, float], Gpus]()
+    for name, start_s, end_s, node, count in parts.reset_index().itertuples(index=False):
+        gpus.setdefault((name, start_s, end_s), {})[at[node]] = int(count)
+    ended_s = dict[str, float]()
+    for (name, start_s, end_s), held in gpus.items():
+        yield Stay(name, ended_s.get(name, site.asks[name].since_s), start_s, end_s, held)
+        ended_s[name] = end_s
+
+
 def _held_at(
-    scenario: Scenario,
-    site: SlurmSite,
-    spans: Spans,
-    looks_s: FloatArray,
-    patience_s: float,
+    scenario: Scenario, site: SlurmSite, stays: Sequence[Stay], looks_s: FloatArray, patience_s: float
 ) -> list[list[str]]:
-    """At each time the jobs that wait since longer than `patience_s` although they fit beside what runs and no limit
-    holds them."""
+    """At each time the jobs that wait since longer than `patience_s` although they fit beside what runs, on nodes that
+    are not known to be away, and no limit holds them."""
     free, ledger = FreeNow.of_site(site), Ledger.of_site(site)
     free = free.with_gpus(np.array([node.gpus for node in scenario.cluster.machines]))
-    asks = [site.asks[name] for name in spans]
+    asks = [site.asks[stay.name] for stay in stays]
     able = {ask.kind: free.able(ask, site) for ask in {ask.kind: ask for ask in asks}.values()}
-    since, start = np.array([ask.since_s for ask in asks]), np.array([start_s for start_s, *_ in spans.values()])
-    changes = [(start_s, -1, name) for name, (start_s, *_) in spans.items()]
-    changes = sorted(changes + [(end_s, 1, name) for name, (_, end_s, _) in spans.items()])
+    since, start = (np.array([stay[column] for stay in stays]) for column in (1, 2))
+    changes = [(stay.start_s, -1, stay) for stay in stays] + [(stay.end_s, 1, stay) for stay in stays]
+    changes.sort(key=lambda change: change[:2])
+    bit = {node.name: 1 << free.place[i] for i, node in enumerate(scenario.cluster.machines)}
+    outages = [(each.from_s, each.to_s, bit[each.node]) for each in scenario.core.faults.list]
     done, found = 0, list[list[str]]()
     for at_s in looks_s.tolist():
         upto = bisect_right(changes, at_s, done, key=lambda change: change[0])
-        for _, sign, name in changes[done:upto]:
-            free.change(site.asks[name], spans[name][2].items(), sign)
-            ledger.count(site.asks[name], spans[name][2].items(), -sign)
-        done, fits = upto, dict[str, bool]()
-        waiting = [asks[i] for i in np.flatnonzero((since + patience_s <= at_s) & (at_s < start))]
+        for _, sign, stay in changes[done:upto]:
+            free.change(site.asks[stay.name], stay.gpus.items(), sign)
+            ledger.count(site.asks[stay.name], stay.gpus.items(), -sign)
+        done, fits, away = upto, dict[str, bool](), 0
+        for from_s, to_s, node in outages:
+            away |= node if from_s <= at_s < to_s else 0
         held = []
-        for ask in waiting:
+        for ask in [asks[i] for i in np.flatnonzero((since + patience_s <= at_s) & (at_s < start))]:
             if ledger.reason(ask) is None:
                 if ask.shape not in fits:
-                    fits[ask.shape] = free.fits_now(ask, able[ask.kind])
+                    fits[ask.shape] = free.fits_now(ask, able[ask.kind] & ~away)
                 held += [ask.name] if fits[ask.shape] else []
         found.append(held)
     return found
