@@ -81,7 +81,7 @@ class SlurmMemory:
     usage: Mapping[User, float]
     fair: Mapping[User, float]
     held: dict[str, RunningJob] = field(default_factory=dict)
-    runs: Mapping[str, tuple[bool, ...]] = field(default_factory=dict)
+    runs: Mapping[tuple[str, str, str], tuple[bool, ...]] = field(default_factory=dict)
     fitting: Mapping[str, bool] = field(default_factory=dict)
     ran: Mapping[str, float] = field(default_factory=dict)
     steady: dict[User, tuple[int, float]] = field(default_factory=dict)
@@ -90,7 +90,7 @@ class SlurmMemory:
     places: Sequence[int] = ()
     after: Sequence[Ask] = ()
     up: NDArray[np.bool_] | None = None
-    able: Mapping[str, int] = field(default_factory=dict)
+    able: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
     last_reasons: Mapping[str, Reason] = field(default_factory=dict)
     ended: frozenset[str] = frozenset()
     last_s: float = -math.inf
@@ -437,7 +437,7 @@ def _note_fitting(snapshot: Snapshot, memory: SlurmMemory, came: Sequence[Ask]) 
         return
     nodes, free_now, fitting = snapshot.nodes, memory.whole.with_gpus(snapshot.nodes.gpus), dict(memory.fitting)
     for shape, ask in new.items():
-        may = np.array(memory.runs[ask.kind])[nodes.kind] & memory.site.machines_of(ask.area)[free_now.machine]
+        may = np.array(memory.runs[ask.kind])[nodes.kind] & memory.site.machines_of(ask.kind[2])[free_now.machine]
         fitting[shape] = free_now.fits_now(ask, bits(may[[*free_now.order]][None])[0])
     memory.fitting = fitting
 
@@ -453,8 +453,8 @@ def _note_kinds(snapshot: Snapshot, memory: SlurmMemory, came: Sequence[Ask]) ->
         runs = {kind: tuple((speeds[at[ask.name]] > 0).tolist()) for kind, ask in new.items()}
         memory.runs = {**memory.runs, **runs}
     able = {}
-    for kind, ask in new.items():
-        may = np.array(memory.runs[kind])[nodes.kind] & nodes.up & memory.site.machines_of(ask.area)[free_now.machine]
+    for kind in new:
+        may = np.array(memory.runs[kind])[nodes.kind] & nodes.up & memory.site.machines_of(kind[2])[free_now.machine]
         able[kind] = bits(may[[*free_now.order]][None])[0]
     memory.able = {**memory.able, **able}
 

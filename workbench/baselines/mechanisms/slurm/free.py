@@ -143,8 +143,8 @@ class FreeNow:
 
     def able(self, ask: Ask, site: SlurmSite) -> int:
         """The nodes on which a job of a log may run, of the type where it ran."""
-        of_type = np.array([ask.model.lower() == f"recorded on {kind}" for kind in site.types])
-        return self.on(site.machines_of(ask.area)) & bits(of_type[[*self.order]][None])[0]
+        of_type = np.array([ask.kind[0].lower() == f"recorded on {kind}" for kind in site.types])
+        return self.on(site.machines_of(ask.kind[2])) & bits(of_type[[*self.order]][None])[0]
 
     def fits(self, ask: Ask) -> int:
         """The nodes with room for a job's part of one."""
@@ -247,7 +247,7 @@ def recorded_places(scenario: Scenario, site: SlurmSite) -> dict[str, Gpus]:
         at = [names.get(host, -1) for host in hosts(str(facts.get("hosts", "")))]
         if not at or -1 in at or "end_s" not in facts or job.gpus % len(at) or len(at) != ask.nodes:
             continue
-        mine = [node for i in at for node in on[i] if ask.model.lower() == f"recorded on {site.types[node]}"]
+        mine = [node for i in at for node in on[i] if ask.kind[0].lower() == f"recorded on {site.types[node]}"]
         if len(mine) == len(at):
             found[job.name] = dict.fromkeys(mine, job.gpus // len(at))
     return found

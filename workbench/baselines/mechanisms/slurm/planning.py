@@ -76,7 +76,7 @@ class SchedulingPass:
     site: SlurmSite
     now_s: float
     queue: Sequence[Ask]
-    able: Mapping[str, int]
+    able: Mapping[tuple[str, str, str], int]
     free_now: FreeNow
     held: list[RunningJob]
     ledger: Ledger
@@ -129,11 +129,10 @@ class SchedulingPass:
         """One pass of the main scheduler over at most so many jobs; of reasons, those that are new."""
         plan, closed, blocked = PassOutcome(), dict[str, Reason](), 0
         ledger, said, reasons = self.ledger, self.said, plan.reasons
-        group, known, said_of, free = ledger.group, ledger.held.get, said.get, list[Ask]()
+        group, held, free = ledger.group, ledger.held, list[Ask]()
         first = self._first(depth)
         for ask in first:
-            name = ask.name
-            reason = known(group[name], UNKNOWN)
+            reason = held.get(group[ask.name], UNKNOWN)
             if reason is UNKNOWN:
                 reason = ledger.reason(ask)
             if reason is None:
@@ -149,8 +148,8 @@ class SchedulingPass:
                 if not ask.reservation:
                     closed[ask.partition] = _behind(ask.name)
                     blocked |= self.inside[ask.partition]
-            if said_of(name) is not reason:
-                reasons[name] = reason
+            if said.get(ask.name) is not reason:
+                reasons[ask.name] = reason
         self._free = free if not plan.starts and len(first) == len(self.queue) else None
         return plan
 

@@ -126,9 +126,8 @@ class Ask:
     """What a job asks for: gpus, cpus and memory_mb of each of its `nodes` nodes (0: on as many as it takes; GPUs in
     all). even: each node counts for as many CPUs as it asks there (--ntasks-per-node). ran: whether the log saw it run;
     uses: usage of a second. number: when it was submitted, and the numbers in its name, by which equal priorities are
-    in order. who: user and account; area: the nodes it may have, which are a partition's; kind: its model, gang and
-    area (as text, whose hash Python keeps); tier: the partition's; comes: its place by arrival; shape: all that tells
-    when it can start, but how long it may take."""
+    in order. who: user and account; kind: its model, gang and the nodes it may have, which are a partition's; tier: the
+    partition's; comes: its place by arrival; shape: all that tells when it can start, but how long it may take."""
 
     name: str
     user: str
@@ -155,9 +154,7 @@ class Ask:
     uses: float
     who: tuple[str, str]
     shape: str
-    model: str
-    area: str
-    kind: str
+    kind: tuple[str, str, str]
     tier: float
     comes: int
 
@@ -168,7 +165,7 @@ class SlurmSite:
     fair_tree: or the older way (NO_FAIR_TREE); backfills: or the main scheduler alone (sched/builtin);
     over_partition: QOS whose limits come before those of a partition's; rule: one of RULES, or empty;
     no_reserve: QOS for whose jobs backfill keeps no nodes; machine: of each core node which machine it is part
-    of; types: of each its GPUs' type; inside: the machines of each partition, and of each `Ask.area`;
+    of; types: of each its GPUs' type; inside: the machines of each partition, and of each `Ask.kind`;
     tres_weight: PriorityWeightTRES; tres: what each machine has, by resource (machines,); before: jobs that
     others wait for; children: accounts and users below each account; promised: the part of its siblings' shares
     that each has; above: each account, and those above it."""
@@ -298,7 +295,7 @@ def read_site(scenario: Scenario) -> SlurmSite:
         raise InputError(f"config {config['name']}: NodesChosen", rule, f"one of {', '.join(RULES)}")
     areas = {name: np.isin(np.arange(len(machines)), [*each]) for name, each in inside.items() if name}
     for job in scenario.jobs:
-        area, partition = asks[job.name].area, asks[job.name].partition
+        area, partition = asks[job.name].kind[2], asks[job.name].partition
         if area != partition and area not in areas:
             of_partition = areas.get(partition, np.full(len(machines), partition not in found or not inside))
             may = of_partition & _bound(job.attributes, tuple(machines), features)
@@ -490,9 +487,9 @@ def ask_of(
     if asked := [] if on_cpus else str(a.get("asked", "")).lower().split(","):  # of several types equal parts (ours)
         tres |= {f"gres/gpu:{kind}": gpus / len(asked) for kind in asked if kind}
     bound = [f"{name}={a[name]}" for name in ("features", "nodelist", "exclude") if a.get(name)]
-    area = " ".join([partition, *bound])
+    kind = job.model, str(job.gpus), " ".join([partition, *bound])
     held = reservation if reservation in reservations else ""
-    shape = "|".join(map(str, (job.model, job.gpus, area, nodes, cpus, memory, held)))
+    shape = "|".join(map(str, (*kind, nodes, cpus, memory, held)))
     return Ask(
         name=job.name,
         user=job.user or "",
@@ -519,9 +516,7 @@ def ask_of(
         uses=tres["billing"] * factors.get(str(a.get("qos", "")), 1.0),
         who=(job.user or "", str(a.get("account", ""))),
         shape=shape,
-        model=job.model,
-        area=area,
-        kind=f"{job.model}\n{job.gpus}\n{area}",
+        kind=kind,
         tier=known.tier,
         comes=comes,
     )
