@@ -19,7 +19,7 @@ from workbench.base.processes import in_processes
 FEWEST, MOST = 3, 30
 WIDTH = 0.05
 """ours: seeds are added until the interval of each claim reaches no further than this share of its mean, or `MOST`;
-where a claim is open at that width, all of `MOST`, as who ends where it comes out well finds what is not there."""
+where a claim is open at that width, all of `MOST`: who ended where it came out well would find what is not there."""
 
 DIGITS = 1e-5
 """Share of a number that `KeptResults` rounds away, twice over."""
@@ -68,11 +68,12 @@ def wanted(name: str, size: str, results: KeptResults, most: int = MOST) -> list
     left = [seed for seed in range(most if exhibit.seeded else 1) if seed not in done]
     if not left or left[0] < FEWEST:
         return [seed for seed in left if seed < FEWEST]
-    kept = results.read(name)
-    found = [each for each in findings(exhibit, kept[kept["size"] == size]) if each.seeds]
-    if any(each.high - each.low > 2 * WIDTH * abs(each.ours) for each in found):
-        return left[:1]
-    return left if any(each.outcome == "open" for each in found) else []
+    kept = results.read(name).query("size == @size")
+    for count in range(FEWEST, len(done) + 1):  # the fewest with narrow intervals, as if there were no more yet
+        found = [each for each in findings(exhibit, kept[kept["seed"].isin(done[:count])]) if each.seeds]
+        if all(each.high - each.low <= 2 * WIDTH * abs(each.ours) for each in found):
+            return left if any(each.outcome == "open" for each in found) else []
+    return left[:1]
 
 
 def kept_cells(name: str, results: KeptResults) -> list[Cell]:

@@ -64,7 +64,7 @@ def figure_7a(size: ChronusSize) -> PaperFigure:
             20.0,
             float(best),
             f"The paper: 15 to 30 min. Here a job runs for {_mean_runtime_s(setting, size.seeds) / HOUR:.1f} h on "
-            f"average, which whole leases of 20 min lengthen more, and is resumed in 30 s. {origin(setting)}.",
+            f"average and is resumed in 30 s. {origin(setting)}.",
             SECTION,
         )
     )

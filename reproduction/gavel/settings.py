@@ -39,7 +39,8 @@ class GavelSize:
     finds the type it wants); jobs, shared_jobs: of Fig. 12; rounds_s: of Fig. 13.
     entity_jobs: of Figs. 11 and 21 (the paper: 6 jobs for each entity).
     measured_speeds: the authors' measurements in place of the built-in speeds, and their traces in Table 3.
-    rivals: lines in place of those of their names, where a baseline can be had in several ways.
+    rivals: lines in place of those of their names, where a baseline can be had in several ways. often: how many times
+    as often as ours shares are computed anew where that is seldom (7.3 cost with SLOs; Fig. 19 with pairs).
     """
 
     name: str
@@ -65,6 +66,7 @@ class GavelSize:
     measured_speeds: bool = False
     cost_per_day: float = 8.0
     rivals: tuple[Line, ...] = ()
+    often: float = 1.0
 
     @property
     def window(self) -> tuple[int, int]:

@@ -72,7 +72,7 @@ def figure_9(size: HadarSize) -> PaperFigure:
     rows = [
         Entry("TTD, Gavel, M-5, AWS (calibrated)", "s", None, _one(size, "aws", "ttd_s", GAVEL), length, "VI-C"),
         Entry("TTD, Hadar, M-5, AWS", "s", 3900.0, _one(size, "aws", "ttd_s", HADAR),
-            "The job that ends last is on a slow node until others have ended; the paper does not name its utility.",
+            "The paper does not name its utility.",
             "VI-C"),
         Entry("TTD, Gavel, M-5, lab", "s", 3300.0, _one(size, "lab", "ttd_s", GAVEL), other, "VI-C"),
         Entry("TTD, Hadar, M-5, lab", "s", 2800.0, _one(size, "lab", "ttd_s", HADAR), other, "VI-C"),
@@ -81,7 +81,7 @@ def figure_9(size: HadarSize) -> PaperFigure:
         (GAVEL, HADAR, {"aws": 1.17, "lab": 1.16},
          f"Neither forks, and Hadar asks for the least mean JCT here, not for the least TTD; {SPEEDS}."),
         (HADAR, HADARE, {"aws": 1.79, "lab": 2.12},
-         f"Where jobs outnumber nodes all are busy anyway, so only the tail is saved; {SPEEDS}."),
+         f"HadarE forks, Hadar does not; {SPEEDS}."),
     )  # fmt: skip
     for slow, fast, numbers, why in ratios:
         for cluster, paper in numbers.items():
@@ -107,8 +107,8 @@ def figure_10(size: HadarSize) -> PaperFigure:
         rows.append(Entry(f"JCT, {GAVEL} / {HADAR}, M-5, {CLUSTERS[cluster]}", "1", paper, own,
                         f"Both run five jobs on five nodes from the start; {SPEEDS}.", "VI-C"))  # fmt: skip
     ratios = (
-        (HADAR, {"aws": 1.17, "lab": 1.23}, f"Neither forks, so few nodes are won; {SPEEDS}."),
-        (HADARE, {"aws": 2.23, "lab": 2.76}, f"Copies help most where jobs are few; {SPEEDS}."),
+        (HADAR, {"aws": 1.17, "lab": 1.23}, f"Neither forks; {SPEEDS}."),
+        (HADARE, {"aws": 2.23, "lab": 2.76}, f"HadarE forks, Gavel does not; {SPEEDS}."),
     )
     for fast, numbers, why in ratios:
         for cluster, paper in numbers.items():

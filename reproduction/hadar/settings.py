@@ -36,8 +36,9 @@ class HadarSize:
     mixes: of section VI; slots_s: of Figs. 11 and 12; steps, learning_rates: of the training experiment.
     seeds: of the training experiment; seed: of the jobs of section IV, 0 those of the preset.
     scale: of the steps of the jobs of section VI; belief: the estimator that tells all schedulers speeds, None: what
-    their papers say; payoff: of HadarE; rivals: lines in place of those of their names, where a baseline can be had in
-    several ways.
+    their papers say; payoff: of HadarE; slowest: of a job's speed on its fastest type the share that it has at least
+    on each type where it runs, in Figs. 3 and 4; rivals: lines in place of those of their names, where a baseline can
+    be had in several ways.
     """
 
     name: str
@@ -56,6 +57,7 @@ class HadarSize:
     scale: float = SCALE
     belief: str | None = None
     payoff: str = "utility"
+    slowest: float = 0.0
     rivals: tuple[Line, ...] = ()
 
 
@@ -108,13 +110,29 @@ SIZES = {
 }
 
 
-def simulated(jobs: int, nodes: int, seed: int = 0) -> Scenario:
-    """Section IV: the first jobs of `hadar_480` whose gang fits one type, on so many nodes of each type."""
+def simulated(jobs: int, nodes: int, seed: int = 0, slowest: float = 0.0) -> Scenario:
+    """Section IV: the first jobs of `hadar_480` whose gang fits one type, on so many nodes of each type.
+
+    slowest: see `HadarSize`.
+    """
     whole = Scenario.from_dict(hadar_480(9 + seed), "hadar_480")
     groups = [{**group.model_dump(mode="json"), "count": nodes} for group in whole.cluster.nodes]
     cluster = {**whole.to_dict()["cluster"], "nodes": groups}
     most = min(nodes * group.gpus for group in whole.cluster.nodes)
-    return whole.replace(cluster=cluster, jobs=[job for job in whole.jobs if job.gpus <= most][:jobs])
+    fastest: dict[tuple[str, int, str], float] = {}
+    for row in whole.throughputs:
+        of = row.model, row.gpus, row.placement
+        fastest[of] = max(fastest.get(of, 0.0), row.steps_per_s)
+    rows = [
+        row.model_copy(
+            update={"steps_per_s": max(row.steps_per_s, slowest * fastest[row.model, row.gpus, row.placement])}
+        )
+        if row.steps_per_s
+        else row
+        for row in whole.throughputs
+    ]
+    kept = [job for job in whole.jobs if job.gpus <= most][:jobs]
+    return whole.replace(cluster=cluster, jobs=kept, throughputs=rows)
 
 
 def physical(cluster: str, mix: str, scale: float = SCALE) -> Scenario:

@@ -28,7 +28,8 @@ class HareSize:
     seeds: of the workloads of a figure. part: GPUs and jobs of section 7.3 are multiplied by it. gpus, jobs: of
     Figs. 14 and 15 before that; gbps, batches: of Figs. 18 and 19. rounds: of a job at most; testbed_jobs: of section
     7.2; own_column: whether a step of Table 3 takes what each of its columns says, or what the Hare column does;
-    stronger: Gavel_FIFO lets jobs pass that fit, and Sched_Homo takes the fastest GPUs that are idle.
+    stronger: Gavel_FIFO lets jobs pass that fit, and Sched_Homo takes the fastest GPUs that are idle; sync: how many
+    times as long as they are times to synchronise are in section 7.3.
     """
 
     name: str
@@ -42,6 +43,7 @@ class HareSize:
     testbed_jobs: int = TESTBED_JOBS
     own_column: bool = False
     stronger: bool = False
+    sync: float = 1.0
 
     def of(self, count: int) -> int:
         """A number of GPUs or jobs at this size."""
@@ -63,7 +65,7 @@ class FigurePoint:
     """One point of a figure, but for the seed; as in section 7.3 by default.
 
     shares: of the classes CV, NLP, Speech, Rec.; gbps: None, the 25 of the testbed; batch: over B_0; rounds: of a job
-    at most; stronger: see `HareSize`.
+    at most; stronger, sync: see `HareSize`.
     """
 
     gpus: int = GPUS
@@ -74,6 +76,7 @@ class FigurePoint:
     batch: float = 1.0
     rounds: int = ROUNDS
     stronger: bool = False
+    sync: float = 1.0
 
     def at(self, size: HareSize) -> FigurePoint:
         """The point at a size."""
@@ -83,6 +86,7 @@ class FigurePoint:
             jobs=size.of(self.jobs),
             rounds=self.rounds if self.rounds != ROUNDS else size.rounds,
             stronger=size.stronger,
+            sync=size.sync,
         )
 
     def scenario(self, seed: int) -> Scenario:
@@ -93,7 +97,8 @@ class FigurePoint:
 
     def instance(self, seed: int) -> HareInstance:
         """The problem that every scheme gets."""
-        return problem(self.scenario(seed), seed, self.rounds)
+        found = problem(self.scenario(seed), seed, self.rounds)
+        return found if self.sync == 1.0 else replace(found, sync_s=self.sync * found.sync_s)
 
 
 def more_of(kind: str) -> tuple[float, ...]:

@@ -31,7 +31,8 @@ class HopsSize:
     Fig. 14, with the cluster divided by plan_shrink. waiting: jobs of Fig. 15, on the same. gpus: clusters of Fig. 15.
     limit_s: wall time after which a plan of Figs. 14 and 15 counts as it is.
     hops_belief, sia_belief: estimators by name that tell these two speeds, None: what their papers say; split: Sia's
-    gangs may stand on several nodes; median_up: a job's sizes are those from the median up; at_once: the jobs of
+    gangs may stand on several nodes; hosts_alike: of Table 3's cluster, no host is slower than another of its type;
+    median_up: a job's sizes are those from the median up; at_once: the jobs of
     Fig. 15 all come at the start; rivals: lines in place of those of their names, where a baseline can be had in
     several ways.
     """
@@ -53,6 +54,7 @@ class HopsSize:
     hops_belief: str | None = None
     sia_belief: str | None = None
     split: bool = False
+    hosts_alike: bool = False
     median_up: bool = False
     at_once: bool = False
     rivals: tuple[Line, ...] = ()

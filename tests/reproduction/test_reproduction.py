@@ -238,6 +238,11 @@ def test_an_open_claim_wants_all_seeds_however_narrow_its_interval(made: str, tm
     assert runner.wanted(made, "tiny", results) == []
     runner.exhibits()[made] = replace(runner.exhibits()[made], claims=(Claim("m", ">", 1),))
     assert runner.wanted(made, "tiny", results) == list(range(3, runner.MOST))
+    for seed in range(3, 12):  # above 1 by now
+        results.add(made, fake(Cell(made, "tiny", seed, "")).assign(ours=1.01))
+    kept = results.read(made)
+    assert findings(runner.exhibits()[made], kept)[0].outcome == "holds"
+    assert runner.wanted(made, "tiny", results) == list(range(12, runner.MOST))
 
 
 def test_one_exhibit_is_run_by_its_command_kept_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
