@@ -32,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else list(argv)
     as_json = "--json" in argv
     with _Interrupts() as interrupts, seldom_collected():
-        code = _guarded(argv, as_json)
+        code = _guarded(argv, as_json, interrupts)
     if interrupts.came and code != INTERRUPTED:
         # Some library took Ctrl-C for an error of its own.
         return INTERRUPTED
@@ -60,7 +60,7 @@ def _parser() -> Parser:
     return parser
 
 
-def _guarded(argv: Sequence[str], as_json: bool) -> int:
+def _guarded(argv: Sequence[str], as_json: bool, interrupts: _Interrupts) -> int:
     """Run the command and print its answer; whatever goes wrong becomes a message and a code."""
     try:
         try:
@@ -69,8 +69,12 @@ def _guarded(argv: Sequence[str], as_json: bool) -> int:
                 args.parser.refuse(unknown)
             try:
                 answer = args.command(args)
-            except InputError as error:
-                raise args.parser.naming_options(error, args) from None
+            except Exception as error:
+                if interrupts.came:  # a module of C that was being imported, for one, is then said to be missing
+                    raise KeyboardInterrupt from error
+                if isinstance(error, InputError):
+                    raise args.parser.naming_options(error, args) from None
+                raise
             show(answer, args.json)
             return answer.exit_code if isinstance(answer, Answer) else 0
         except UnwrittenAnswer as error:
