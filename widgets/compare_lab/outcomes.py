@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from widgets.editors.scheduler_choice import short_titles
 from workbench.analysis.comparison import Comparison, ComparisonCase, compared, jobs_of, list_cases, with_beliefs
+from workbench.analysis.metrics import Summary
 from workbench.base.errors import WorkbenchError
 from workbench.scenario.scenario import Scenario
 from workbench.session.many_runs import Outcome, RunRequest
@@ -60,6 +61,7 @@ class Outcomes:
         self.cases = setting.cases()
         self.runs: dict[int, Run] = {}
         self.failures: dict[int, WorkbenchError] = {}
+        self._summaries: dict[int, Summary] = {}
 
     @property
     def waits(self) -> bool:
@@ -108,4 +110,4 @@ class Outcomes:
         """What there is as a `Comparison`; raises the first failure if there is no run."""
         ended = sorted({*self.runs, *self.failures})
         found: Mapping[int, Outcome] = {**self.runs, **self.failures}
-        return compared([self.cases[n] for n in ended], [found[n] for n in ended])
+        return compared([self.cases[n] for n in ended], [found[n] for n in ended], known=self._summaries)

@@ -295,13 +295,23 @@ def with_beliefs(
     return [text for text, _ in both], tuple(case for _, case in both)
 
 
-def compared(cases: Sequence[ComparisonCase], outcomes: Sequence[Outcome], window: Window | None = None) -> Comparison:
-    """The comparison of what came of each case; raises the first one's error if there is no run at all."""
+def compared(
+    cases: Sequence[ComparisonCase],
+    outcomes: Sequence[Outcome],
+    window: Window | None = None,
+    known: dict[int, Summary] | None = None,
+) -> Comparison:
+    """The comparison of what came of each case; raises the first one's error if there is no run at all.
+
+    known: of runs that are compared again and again, by `id`, to which those of new ones are added.
+    """
     pairs = list(zip(cases, outcomes, strict=True))
+    of = {} if known is None else known
+    of |= {id(run): summary(run, window) for run in outcomes if isinstance(run, Run) and id(run) not in of}
     failed = tuple(Failed(case, outcome) for case, outcome in pairs if isinstance(outcome, WorkbenchError))
     if len(failed) == len(pairs):
         raise failed[0].error
-    made = [(case, outcome, summary(outcome, window)) for case, outcome in pairs if isinstance(outcome, Run)]
+    made = [(case, outcome, of[id(outcome)]) for case, outcome in pairs if isinstance(outcome, Run)]
     rows = [
         {"scheduler": case.label, "belief": run.belief, "seed": case.seed, **measures} for case, run, measures in made
     ]

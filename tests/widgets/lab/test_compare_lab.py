@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -17,6 +18,7 @@ from widgets import CompareLab
 from widgets.compare_lab.entries import changed_knobs
 from widgets.editors.core_panel import SHARING
 from widgets.editors.scheduler_choice import short_titles
+from widgets.work.pace import Paced
 from widgets.work.work import Message
 from workbench.analysis.charts.theme import time_unit
 from workbench.analysis.whatif.words import amount
@@ -43,14 +45,16 @@ class Waiter:
         self.cancelled += 1
 
     def end(self, *numbers: int, done: bool = False) -> None:
-        """These runs end; done: and with them the batch."""
+        """These runs end, so soon after each other that the last one alone is drawn; done: and with them the batch."""
         request, hear = self.asked[-1]
+        draw = Paced.ask
         for number in numbers:
             asked = request["requests"][number]
             scenario = Scenario.from_dict(request["scenarios"][asked["scenario"]])
             found = attempt(RunRequest(**{**asked, "scenario": scenario}))
             told = {"run": found} if isinstance(found, Run) else found.as_json()
-            hear({"kind": "progress", "number": number, **told})
+            with mock.patch.object(Paced, "ask", draw if number == numbers[-1] else lambda paced: None):
+                hear({"kind": "progress", "number": number, **told})
         if done:
             hear({"kind": "done", "wall_s": 1.0})
 
@@ -105,6 +109,7 @@ def test_what_is_small_is_compared_as_it_is_opened_unless_something_was_set(wait
     run(story)
 
 
+@pytest.mark.usefixtures("heard")
 def test_runs_appear_as_they_end_and_are_those_of_compare(waiter: Waiter) -> None:
     lab = CompareLab("start_here", THREE)
     lab.compare()
