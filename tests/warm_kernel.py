@@ -23,6 +23,8 @@ from pathlib import Path
 from unittest import mock
 
 READY = "ready\n"
+LATER = ("ipykernel.debugger", "highspy", "pandas.io.formats.style", "scipy.optimize", "scipy.special")
+"""What kernels and pages import only when they come to it: a third of a second in each."""
 
 
 @contextlib.contextmanager
@@ -60,8 +62,8 @@ def fork_for_each(place: str, pages: list[str]) -> None:
 
     for page in pages:
         exec(imports(Path(page)), {})
-    for module in widgets._MODULES.values():
-        importlib.import_module(f"widgets.{module}")
+    for module in (*LATER, *(f"widgets.{module}" for module in widgets._MODULES.values())):
+        importlib.import_module(module)
     with mock.patch.object(process.ProcessWork, "_start"):  # when it is asked first: the labs of most pages never ask
         process.process_work()
     assert threading.active_count() == 1, "what is forked holds no lock"

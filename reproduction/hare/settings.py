@@ -53,7 +53,7 @@ class HareSize:
 SIZES = {
     size.name: size
     for size in (
-        HareSize("tiny", range(2), 0.1, (80, 160), (100, 300), (10.0, 25.0), (1.0, 4.0)),
+        HareSize("tiny", range(2), 0.1, (80, 160), (100, 300), (10.0, 25.0), (1.0, 4.0), testbed_jobs=12),
         HareSize("middle", range(3), 0.5, (80, 160, 240), (100, 200, 300), (10.0, 25.0), (0.5, 1.0, 4.0)),
         HareSize("full", range(3), 1.0, (80, 160, 240), (100, 200, 300), (10.0, 15.0, 25.0), (0.5, 1.0, 4.0)),
     )
