@@ -6,6 +6,7 @@ Public names are loaded when first used, as in `workbench`: the process that wil
 """
 
 import importlib
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from widgets.parts.startup import hear_in_one_thread, quick_imports, show_errors_in_words
@@ -66,9 +67,34 @@ def __getattr__(name: str) -> Any:
     with quick_imports():
         if name in _MODULES:
             return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-        from widgets.lab.lab import named_lab
+        return _named_lab(name)
 
-        return named_lab(name)
+
+@cache
+def _named_lab(name: str) -> type:
+    """The class called `name`, of a paper with a formulation and a scheduler: its room's name as Python names classes,
+    and `Lab`: `GavelLab`, and of a room goodput_fair `GoodputFairLab`.
+
+    Raises AttributeError if there is no such paper, and InputError with the reason if its room was left out.
+    """
+    from widgets.lab.lab import Lab
+    from workbench.session.registry import rooms, skipped_rooms, unknown_name
+
+    def named(room: str) -> str:
+        return "".join(word.capitalize() for word in room.split("_")) + "Lab"
+
+    papers = {named(room.name): room.name for room in rooms() if room.schedulers and room.formulations}
+    if name not in papers:
+        for room in skipped_rooms():
+            if name == named(room):
+                raise unknown_name("lab", room, papers)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; labs: {', '.join(papers)}")
+    paper = papers[name]
+
+    def __init__(self: Lab, scenario: Any = None, scheduler: str | None = None, knobs: Any = ()) -> None:
+        Lab.__init__(self, paper, scenario, scheduler, knobs)
+
+    return type(name, (Lab,), {"__doc__": f"The lab of {paper}.", "__init__": __init__, "__module__": __name__})
 
 
 def __dir__() -> list[str]:

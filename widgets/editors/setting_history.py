@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.estimators.registry import DEFAULT
+
+if TYPE_CHECKING:
+    from workbench.analysis.rows.edit import Edit
 
 
 class QuietControls:
@@ -34,13 +37,24 @@ STEPS_KEPT = 100
 AnySetting = TypeVar("AnySetting", bound=tuple[Any, ...])
 
 
+class RowSetting(NamedTuple):
+    """A row of the problem behind a decision that a person has changed. at_s: when that is in force; row: by its name,
+    with its sense."""
+
+    at_s: float
+    row: str
+    edit: Edit
+
+
 class LabSetting(NamedTuple):
-    """What a person has set in a paper's lab: enough to come back to it. belief: an estimator by name, with knobs."""
+    """What a person has set in a paper's lab: enough to come back to it. belief: an estimator by name, with knobs; row:
+    what is changed in every decision of the run that the others give."""
 
     scenario: Scenario
     scheduler: str
     knobs: Mapping[str, Any]
     belief: str = DEFAULT
+    row: RowSetting | None = None
 
 
 class SettingHistory(Generic[AnySetting]):

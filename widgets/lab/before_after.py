@@ -187,9 +187,9 @@ def otherwise(run: Run, before: Run) -> str:
     scheduler = scheduler_of(before)
     if before.scheduler != run.scheduler:
         found.append(scheduler.title)
-    else:
-        changed = [knob for knob in scheduler.knobs if before.knobs[knob.name] != run.knobs.get(knob.name)]
-        found += [f"{knob.label} {said(knob, before.knobs[knob.name])}" for knob in changed]
+    both = [knob for knob in scheduler.knobs if knob.name in run.knobs]
+    changed = [knob for knob in both if before.knobs[knob.name] != run.knobs[knob.name]]
+    found += [f"{knob.label} {said(knob, before.knobs[knob.name])}" for knob in changed]
     was, now = before.scenario, run.scenario
     parts = {
         "cluster": was.cluster != now.cluster,

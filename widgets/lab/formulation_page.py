@@ -16,6 +16,7 @@ import ipywidgets as w
 import pandas as pd
 
 from widgets.editors.mistakes import refusal
+from widgets.editors.setting_history import RowSetting
 from widgets.lab.lit import About
 from widgets.lab.rows_panel import Light, RowsPanel
 from widgets.lab.steps import steps
@@ -40,7 +41,7 @@ class FormulationPage:
     """A page that is filled when somebody looks at it; `stale` says that it shows another problem.
 
     chosen: called when another of several formulations is to be shown; solve: when the exact problem is to be solved;
-    light, edited: as `RowsPanel` has them.
+    light, changed, edited: as `RowsPanel` has them.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class FormulationPage:
         chosen: Callable[[], None],
         solve: Callable[[], None],
         light: Light,
+        changed: Callable[[RowSetting | None], None],
         edited: Callable[[Run, Run | None, str], None],
     ) -> None:
         self._route, self._steps, self._found, self._states = w.HTML(), w.HTML(), w.HTML(), w.HTML()
@@ -62,7 +64,7 @@ class FormulationPage:
         self._which.layout.display, self._which.layout.width = "none", "97%"
         self._statement = w.HTMLMath()
         self._statement.add_class("wb-statement")
-        self.rows = RowsPanel(light, edited, self._hear_rows)
+        self.rows = RowsPanel(light, changed, edited, self._hear_rows)
         self._found_symbols: pd.DataFrame | None = None
         self._values = w.HTMLMath()
         self._symbols = w.HTMLMath()

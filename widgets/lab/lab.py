@@ -10,7 +10,7 @@ import html
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,11 +20,12 @@ import pandas as pd
 from widgets.editors import mistakes
 from widgets.editors.knob_panel import Chosen, KnobPanel
 from widgets.editors.scheduler_choice import SchedulerChoice
-from widgets.editors.setting_history import LabSetting, jsonable
+from widgets.editors.setting_history import LabSetting, RowSetting, jsonable
 from widgets.lab import words
 from widgets.lab.formulation_page import INVALID, NONE, FormulationPage, describe_request, exact_request
 from widgets.lab.lit import Lit
 from widgets.lab.results import Results, drawings
+from widgets.lab.rows_panel import DROPPED
 from widgets.lab.scenario_panel import ScenarioPanel
 from widgets.lab.scene import Scene
 from widgets.lab.scene import check as check_scenes
@@ -49,7 +50,6 @@ from workbench.session.registry import (
     is_own,
     rooms,
     schedulers,
-    skipped_rooms,
     unknown_name,
 )
 from workbench.simulation.run import Run
@@ -91,6 +91,8 @@ class Lab(LabShell[LabSetting]):
         self._start_with = None if scheduler is None else find_scheduler(scheduler).name
         self._thread, self._here = ThreadWork(), KernelWork(process_work)
         self._number = 0
+        self._row: RowSetting | None = None
+        self._dropped = ""
         self._noted: tuple[Scenario, str, str, str] | None = None
         self._asked_at = 0.0
         self._run: Run | None = None
@@ -103,9 +105,10 @@ class Lab(LabShell[LabSetting]):
         self._choice = SchedulerChoice(room, self._on_scheduler)
         self._scenario = ScenarioPanel(self._on_change, self._on_row)
         self._knobs = KnobPanel(self._on_change, knobs)
-        self._vary = VaryPage(self._check, self._varies)
+        self._vary = VaryPage(self._to_vary, self._varies)
         self._varied, self._described = ThreadWork(), ThreadWork()
-        self._formulation = FormulationPage(self._describe, self._solve_exactly, self._light, self._edited)
+        told = (self._light, self._row_changed, self._edited)
+        self._formulation = FormulationPage(self._describe, self._solve_exactly, *told)
         self._pages = [make(self) for make in pages_of(room.name)]
         self._build(room.picture)
         self._open(self._start, self._start_with)
@@ -185,7 +188,7 @@ class Lab(LabShell[LabSetting]):
     def solve(self) -> None:
         """Solve and simulate in the background; the charts follow when it is done."""
         setting = self._check()
-        if setting is not None and setting != self._asked:
+        if setting is not None and not self._is_as(setting, self._asked):
             self._solve(setting)
 
     def _solve(self, setting: LabSetting) -> None:
@@ -193,7 +196,7 @@ class Lab(LabShell[LabSetting]):
         self._number += 1
         if self._asked is not None and time.monotonic() - self._asked_at > PATIENCE_S:
             self._stop()
-        self._asked, self._asked_at = setting, time.monotonic()
+        self._asked, self._asked_at = setting._replace(row=None), time.monotonic()
         request = {"kind": "simulate", **simulate_request(setting, as_it_is=live)}
         work: Workplace = self._thread if own else self._here if live else process_work()
         if not live:
@@ -205,7 +208,7 @@ class Lab(LabShell[LabSetting]):
             self._say_solving(setting, own)
 
     def _say_solving(self, setting: LabSetting, own: bool) -> None:
-        self._outdated(setting != self._shown)
+        self._outdated(not self._is_as(setting, self._shown))
         self._bar.busy = True
         note = " in this notebook (Cancel takes effect between rounds)" if own else ""
         self._bar.say("working", f"Solving with {self._choice.scheduler.title}{note} ...")
@@ -287,6 +290,7 @@ class Lab(LabShell[LabSetting]):
     def _go_to(self, setting: LabSetting) -> None:
         """Also of what was selected since nothing stays."""
         self._results.select(None)
+        self._row = setting.row
         super()._go_to(setting)
 
     def _open(self, scenario: Scenario, scheduler: str | None = None) -> None:
@@ -304,6 +308,7 @@ class Lab(LabShell[LabSetting]):
             names = {name for name in names if self._choice.is_of_the_paper(name)}
         first = SchedulerEntry(scheduler=scheduler or self._choice.first)
         entry = next((each for each in scenario.schedulers if each.scheduler in names), first)
+        self._row = None
         found = find_scheduler(entry.scheduler)
         self._show(LabSetting(scenario, found.name, found.settle(entry.knobs), found.belief))
         self._on_change("ready", LOADED)
@@ -336,14 +341,22 @@ class Lab(LabShell[LabSetting]):
         return shown is None or self._scenario.belief.widget.value == find_scheduler(shown.name).belief
 
     def _read(self) -> LabSetting:
-        return LabSetting(self._scenario.to_run, self.scheduler, self._knobs.values(), self.belief)
+        found = LabSetting(self._scenario.to_run, self.scheduler, self._knobs.values(), self.belief)
+        return found._replace(row=self._row) if self._is_as(found, self._frame.history.present) else found
+
+    def _is_as(self, setting: LabSetting, other: LabSetting | None) -> bool:
+        """Whether both ask for the same run; a changed row is of one that is there."""
+        return other is not None and setting._replace(row=None) == other._replace(row=None)
 
     def _heard(self, setting: LabSetting | None, other: bool) -> None:
-        """The formulation, the rewards and what is not read follow."""
+        """The formulation, its changed row, the rewards and what is not read follow."""
         self._formulation.stale |= other
         self._formulation.forget()
         if setting is None:
             return
+        if self._row is not None and setting.row is None:  # it was one of another run
+            self._dropped, self._row = DROPPED.format(self._row.edit.words), None
+        self._bring_row()
         self._knobs.live(self._is_live(setting))
         about = (setting.scenario, setting.scheduler, setting.belief, self._scenario.editors.left_out)
         if about != self._noted:  # more than a knob was turned
@@ -429,6 +442,24 @@ class Lab(LabShell[LabSetting]):
         self._results.light(lit)
         self._scenario.light(lit)
 
+    @property
+    def _is_seen(self) -> bool:
+        """Whether what is set, but for a changed row, is what is shown."""
+        present = self._frame.history.present
+        return self._asked is None and present is not None and self._is_as(present, self._shown)
+
+    def _bring_row(self) -> None:
+        """The page Model has the changed row that is set, if its run is there."""
+        if self._run is not None and self._is_seen:
+            self._formulation.rows.come_to(self._run, self._row, self._results.about)
+
+    def _row_changed(self, row: RowSetting | None) -> None:
+        """A person has changed a row of the page Model, which is a step like any other, unless another run is due."""
+        present = self._frame.history.present
+        if present is not None and self._frame.history.valid and self._is_seen and present.row != row:
+            self._row = row
+            self._frame.heard(present._replace(row=row))
+
     def _edited(self, run: Run, before: Run | None, words: str) -> None:
         """A row of the page Model is another in every decision of a run, or as it was; the status says which."""
         self._results.look_at(run, before, words)
@@ -452,6 +483,11 @@ class Lab(LabShell[LabSetting]):
     def _varies(self, scheduler: str) -> Workplace:
         """Who works for the pages Vary and Explain, beside what the lab itself has asked for."""
         return self._varied if is_own(scheduler) else process_work()
+
+    def _to_vary(self) -> LabSetting | None:
+        """What is set but for a changed row, which is of one run."""
+        setting = self._check()
+        return setting and setting._replace(row=None)
 
     def _open_vary(self) -> None:
         """The page Vary is looked at: of an instance that is solved while a slider moves its first runs are made."""
@@ -478,9 +514,8 @@ class Lab(LabShell[LabSetting]):
             work.submit(request, self._formulation.hear, self)
         if self._run is not None and self._results.opened == "Model":
             self._formulation.show_run(self._run, self._results.explained.moment_s, self._results.about)
-            of_run = history.present is not None and history.present == self._shown
             aside = len(self._run.jobs) <= MOST_JOBS and not isinstance(process_work(), KernelWork)
-            if of_run and aside and self._formulation.wants_exact:
+            if self._is_seen and aside and self._formulation.wants_exact:
                 self._solve_exactly()
 
     def _solve_exactly(self) -> None:
@@ -512,13 +547,16 @@ class Lab(LabShell[LabSetting]):
                 self._results.compared.back_to(asked)
             try:
                 errors = message["errors"]
-                self._results.show(message["run"], message["belief"], None if errors is None else pd.DataFrame(errors))
+                errors = None if errors is None else pd.DataFrame(errors)
+                self._results.show(message["run"], message["belief"], errors, self._dropped)
+                self._dropped = ""
             except Exception as error:
                 self._not_drawn(error)
                 raise
             if not undone:
                 self._results.compared.keep(asked)
             self._on_solved("done", self._summary)
+            self._bring_row()
         elif kind == "cancelled":
             self._cancelled = True
             self._on_solved("cancelled", "Cancelled." + (" The charts show the run before." if self._run else ""))
@@ -530,11 +568,11 @@ class Lab(LabShell[LabSetting]):
 
     def _on_solved(self, state: str, text: str) -> None:
         """The work has ended; what was edited since has the last word."""
-        valid, same = self._frame.history.valid, self._frame.history.present == self._shown
-        self._outdated(not (valid and same))
+        valid = self._frame.history.valid
+        self._outdated(not (valid and self._is_seen))
         if not valid:
             return
-        if state == "done" and not same:
+        if state == "done" and not self._is_seen:
             self._bar.say("edited", "Edited since, not solved.")
         else:
             self._bar.say(state, text)
@@ -564,36 +602,3 @@ def _formulations_of(scheduler: str) -> list[str]:
     room = next((room for room in rooms() if scheduler in {s.name for s in room.schedulers}), None)
     names = [found.name for found in room.formulations] if room is not None else []
     return sorted(names, key=lambda name: name != scheduler)
-
-
-SUFFIX = "Lab"
-
-
-@cache
-def named_lab(name: str) -> type[Lab]:
-    """The class called `name`, of a paper with a formulation and a scheduler: its room's name as Python names classes,
-    and `Lab`: `GavelLab`, and of a room goodput_fair `GoodputFairLab`.
-
-    Raises AttributeError if there is no such paper, and InputError with the reason if its room was left out.
-    """
-    papers = {_named(room.name): room.name for room in rooms() if room.schedulers and room.formulations}
-    if name not in papers:
-        for room in skipped_rooms():
-            if name == _named(room):
-                raise unknown_name("lab", room, papers)
-        raise AttributeError(f"module 'widgets' has no attribute {name!r}; labs: {', '.join(papers)}")
-    paper = papers[name]
-
-    def __init__(
-        self: Lab,
-        scenario: Scenario | str | Path | None = None,
-        scheduler: str | None = None,
-        knobs: Sequence[Chosen] = (),
-    ) -> None:
-        Lab.__init__(self, paper, scenario, scheduler, knobs)
-
-    return type(name, (Lab,), {"__doc__": f"The lab of {paper}.", "__init__": __init__, "__module__": "widgets"})
-
-
-def _named(room: str) -> str:
-    return "".join(word.capitalize() for word in room.split("_")) + SUFFIX

@@ -266,13 +266,14 @@ class Results:
 
     # Showing a run ---------------------------------------------------------------------------------------------------
 
-    def show(self, run: Run, belief: str = DEFAULT, errors: pd.DataFrame | None = None) -> None:
+    def show(self, run: Run, belief: str = DEFAULT, errors: pd.DataFrame | None = None, words: str = "") -> None:
         """Show a run; the selection stays if its job is still there. Only what is in sight is drawn, the picture first.
 
-        belief: the estimator by name that the run was made with; errors: of it, as it learnt (`ErrorLog.table`).
+        belief: the estimator by name that the run was made with; errors: of it, as it learnt (`ErrorLog.table`); words:
+        what else is to be minded of it.
         """
         self._belief, self._errors, self._tried = belief, errors, True
-        self._look_at(run, None, "")
+        self._look_at(run, None, words)
 
     def look_at(self, run: Run, before: Run | None, words: str) -> None:
         """Look at what a run would be otherwise, in these words, against what it is; playback and its time stay."""

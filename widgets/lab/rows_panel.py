@@ -11,25 +11,23 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import ipywidgets as w
-import pandas as pd
 
 from widgets.editors.mistakes import refusal
+from widgets.editors.setting_history import RowSetting
 from widgets.lab.lit import About, Lit
-from widgets.lab.words import MEANT, NO_ROW, TRYING, decisive_html, titled
-from widgets.parts.chart_page import ROWS_SHOWN
+from widgets.lab.rows_text import MEANINGS, WEIGHT, FoundRows, found_at, head, in_force, notes, texts, variables
+from widgets.lab.words import NO_ROW, TRYING, decisive_html
 from widgets.parts.one_of import OneOf
 from widgets.parts.row_list import RowList
 from widgets.work.thread import aside
 from workbench.analysis.chain import DecisiveRow, TriedRow, decisive_row
 from workbench.analysis.rows.edit import Edit, NumberEdit, RowEdit, gpus_of, jobs_of, numbers_of
 from workbench.analysis.rows.relax_and_without import RowChange
-from workbench.analysis.rows.slack_and_duals import rows_of
-from workbench.analysis.rows.stated import SolvedStatement, solved
+from workbench.analysis.rows.stated import SolvedStatement
 from workbench.base.errors import WorkbenchError
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.scenario.presets import presets
-from workbench.scheduling.notation import meaning
 from workbench.session.api import load
 from workbench.simulation.job_at_time import HOLDS, JobAtTime
 from workbench.simulation.run import Run
@@ -41,32 +39,18 @@ STEPS = 20
 number of the model. The field beside it takes any number."""
 MORE = 4
 """To what more than a whole number its slider goes, at least."""
-PICK = "pick one to change it"
-PICKED = "What a picked row is about lights up; its right side or a number in it can be dragged, or it is switched off."
 MOVES = " What moves: "
 """Where a text of a change begins to say which variables do: folded, so that the rest is seen at once."""
 UNCHANGED = "# Nothing is changed yet: drag or type another number, or switch the row off.\n"
 """In the place of a cell that would do nothing."""
+DROPPED = "The changed row is as it was ({}); Undo brings the change back."
 STAYS = "The rows below have the numbers of the decision as it was."
-ANOTHER = "Click a bar in the picture for another job or time."
-RIGHT, WEIGHT = "Right side", "weight"
-"""What can be dragged of a row: what is asked for most, of the numbers in it, is the weight."""
-READ = "Slack: what is left of it, nothing where it binds. Dual: what the objective gains per unit more on the right."
+RIGHT = "Right side"
 UNSOLVED = "No rows with numbers: no problem was solved for this decision."
 NUMBER = itertools.count(1)
 """Labs of a kernel have formulations of their own names."""
 
 Light = Callable[[Lit], None]
-
-
-class FoundRows(NamedTuple):
-    """Rows, in the order in which they are shown, by their numbers in the statement (None: a constant). weights: as
-    `_weights` finds."""
-
-    statement: SolvedStatement
-    table: pd.DataFrame
-    order: list[int | None]
-    weights: str
 
 
 class EditAnswer(NamedTuple):
@@ -77,16 +61,20 @@ class EditAnswer(NamedTuple):
 
 
 class RowsPanel:
-    """light: told what the row that is picked is about; edited: told the run to
-    look at and what it is compared with, None for the run as it was; solved: told the problem whose rows are shown."""
+    """light: told what the row that is picked is about; changed: told which change a person has made, None for none;
+    edited: told the run to look at and what it is compared with, None for the run as it was; solved: told the problem
+    whose rows are shown."""
 
     def __init__(
         self,
         light: Light,
+        changed: Callable[[RowSetting | None], None],
         edited: Callable[[Run, Run | None, str], None],
         solved: Callable[[SolvedStatement], None],
     ) -> None:
-        self._light, self._edited, self._solved = light, edited, solved
+        self._light, self._changed, self._edited, self._solved = light, changed, edited, solved
+        self._has: RowSetting | None = None
+        self._wanted: RowSetting | None = None
         self._name = f"edited_{next(NUMBER)}"
         self._of: tuple[Run, float] | None = None
         self._found: FoundRows | None = None
@@ -144,7 +132,7 @@ class RowsPanel:
             if not same:
                 self.mark(about)
             return
-        if before is not None and before[0] is run and self._is_edited:
+        if before is not None and before[0] is run and (self._has or self._wanted) is not None:
             return  # the decision whose row is another stays
         if before is not None and before[0] is not run:
             self._is_edited = False
@@ -155,7 +143,7 @@ class RowsPanel:
             return
         if not self._rowing:
             self._rowing = True
-            aside(lambda: _found(run, at_s), lambda found: self._hear(found, wanted))
+            aside(lambda: found_at(run, at_s), lambda found: self._hear(found, wanted))
 
     def _hear(self, found: FoundRows | WorkbenchError, wanted: tuple[Run, float]) -> None:
         self._rowing = False
@@ -181,13 +169,68 @@ class RowsPanel:
         picked, self._found, self._quiet, self._marked = self._picked_name(), found, True, None
         names = [self._name_of(number) for number in found.order]
         at = names.index(picked) if picked in names else -1
-        self._notes.value = _notes(found.table)
-        self._list.meanings = {**_variables(found.statement), **MEANINGS}
-        self._list.show(*_texts(found), numbers=3, picked=at)
+        self._notes.value = notes(found.table)
+        self._list.meanings = {**variables(found.statement), **MEANINGS}
+        self._list.show(*texts(found), numbers=3, picked=at)
         self._quiet = False
         self.mark(self._about)
         if at < 0 and picked:
             self._let_go()
+        if self._wanted is not None:
+            self._take_up(self._wanted)
+
+    # Changes ---------------------------------------------------------------------------------------------------------
+
+    def come_to(self, run: Run, wanted: RowSetting | None, about: About | None) -> None:
+        """Have the change of a row of a run that was made before, or none: nobody is told."""
+        here = self._of is not None and self._of[0] is run
+        if wanted == self._has and (wanted is None or here):
+            return
+        self._has, self._wanted = None, wanted
+        if wanted is None and here:
+            self._set(self._as_it_is())
+        elif wanted is None:
+            self._is_edited = False
+            self._let_go()
+        elif here and self._of is not None and self._of[1] == wanted.at_s and not self._rowing:
+            self._take_up(wanted)
+        else:
+            self.show(run, wanted.at_s, about)
+
+    def _take_up(self, wanted: RowSetting) -> None:
+        """Pick the row of a change, and bring slider and switch to it."""
+        found, edit = self._found, wanted.edit
+        names = [] if found is None else [self._name_of(number) for number in found.order]
+        if wanted.row not in names:  # the formulation was written anew
+            self._wanted = None
+            self._changed(None)
+            return
+        self._quiet, self._list.picked = True, names.index(wanted.row)
+        self._quiet, self._has = False, wanted
+        self._show_picked()
+        if isinstance(edit, NumberEdit):
+            self._quiet, self._what.value = True, edit.about
+            self._quiet = False
+            self._set(self._as_it_is())
+        if edit.after is None:
+            self._on.value = False
+        else:
+            self._take(edit.after, _written(edit.after))
+        self._wanted = None
+
+    def _tell(self, now: RowSetting | None) -> None:
+        """A person has changed a row, or has it as it was."""
+        if self._wanted is None and now != self._has:
+            self._has = now
+            self._changed(now)
+
+    def _drop(self) -> None:
+        """Another row or number is to be changed, or none: that which was is as it was, which is said."""
+        dropped, self._asked = self._has, None
+        self._tell(None)
+        if dropped is not None and self._is_edited and self._of is not None:
+            self._is_edited = False
+            self._edited(self._of[0], None, DROPPED.format(dropped.edit.words))
 
     def mark(self, about: About | None) -> None:
         """Point out the rows of a job; of a job or a GPU also the one that decides."""
@@ -198,8 +241,8 @@ class RowsPanel:
         self._marked = (id(found), of[1], about)
         run, at_s = of
         job = about if isinstance(about, str) else None
-        self._head.value = _head(found.table, run, at_s, job, found.weights)
-        self._list.rows = _texts(found)[1]
+        self._head.value = head(found.table, run, at_s, job, found.weights)
+        self._list.rows = texts(found)[1]
         self._try_rows()
         self._list.marked = [] if job is None else [
             place for place, number in enumerate(found.order)
@@ -239,9 +282,7 @@ class RowsPanel:
         said = {row.row: words.get(row.verdict, "yes, not tried") for row in tried}
         names, owner, count = found.statement.names, found.statement.limits.owner, len(found.statement.compiled.rows)
         here = ["" if n is None or int(owner[n]) >= count else said.get(names[n], "") for n in found.order]
-        self._list.rows = [
-            [*texts[:-1], which or texts[-1]] for which, texts in zip(here, self._list.rows, strict=True)
-        ]
+        self._list.rows = [[*row[:-1], which or row[-1]] for which, row in zip(here, self._list.rows, strict=True)]
 
     # One row ---------------------------------------------------------------------------------------------------------
 
@@ -262,16 +303,17 @@ class RowsPanel:
     def _on_pick(self) -> None:
         if self._quiet:
             return
+        self._drop()
+        self._show_picked()
+
+    def _show_picked(self) -> None:
+        """Show what can be changed of the row that is picked, and point out what it is about."""
         number, found = self._picked(), self._found
-        if self._is_edited and self._of is not None:
-            self._is_edited = False
-            self._edited(self._of[0], None, "")
-        self._asked = None
         if number is None or found is None or self._of is None:
             self._let_go()
             return
         statement, run = found.statement, self._of[0]
-        rounds_s = _in_force(found.table, run)
+        rounds_s = in_force(found.table, run)
         name = statement.names[number]
         self._light(Lit(jobs_of(statement, number, run), gpus_of(statement, number, run), rounds_s, name))
         self._offer(numbers_of(statement, number))
@@ -291,6 +333,7 @@ class RowsPanel:
     def _on_what(self) -> None:
         """The slider is for another number: what was changed before is as it was."""
         if not self._quiet:
+            self._drop()
             self._set(self._as_it_is())
 
     def let_go(self) -> None:
@@ -299,7 +342,7 @@ class RowsPanel:
 
     def _let_go(self) -> None:
         """No row is picked."""
-        self._tray.layout.display, self._said.value, self._asked = "none", "", None
+        self._tray.layout.display, self._said.value, self._asked, self._has = "none", "", None, None
         self._as_code.value = False
         if self._list.picked != -1:
             self._quiet, self._list.picked = True, -1
@@ -374,7 +417,9 @@ class RowsPanel:
         edit = self._edit()
         if edit is None or self._of is None:
             return
-        if _is_unchanged(edit):
+        unchanged = _is_unchanged(edit)
+        self._tell(None if unchanged else RowSetting(self._of[1], self._picked_name(), edit))
+        if unchanged:
             self._asked, self._said.value = None, ""
             if self._is_edited:
                 self._is_edited = False
@@ -396,7 +441,10 @@ class RowsPanel:
     def _hear_edit(self, answer: EditAnswer | WorkbenchError, edit: Edit, run: Run) -> None:
         """What came of a change; while it is dragged every answer is shown, and the newest is asked for next."""
         self._solving = False
-        if self._asked is None or self._of is None or self._of[0] is not run:
+        if self._asked is None or self._of is None:
+            return
+        if self._of[0] is not run:  # another one is shown by now, and its change waits
+            self._solve(self._asked)
             return
         if isinstance(answer, WorkbenchError):
             self._said.value = f"<p class='wb-note'>{html.escape(refusal(answer))}</p>"
@@ -498,92 +546,3 @@ def _answer(statement: SolvedStatement, run: Run, edit: Edit, name: str) -> Edit
         return EditAnswer(change, edit.simulated(run, name))
     except WorkbenchError as error:
         return EditAnswer(change, error)
-
-
-def _found(run: Run, at_s: float) -> FoundRows:
-    statement = solved(run, at_s)
-    table = rows_of(statement)
-    binding = table["binding"].to_numpy(bool)
-    count = len(statement.names)
-    order = [*(n for n in range(len(table)) if binding[n]), *(n for n in range(len(table)) if not binding[n])]
-    return FoundRows(statement, table, [n if n < count else None for n in order[:ROWS_SHOWN]], _weights(statement))
-
-
-def _texts(found: FoundRows) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows."""
-    table, count = found.table, len(found.statement.names)
-    price = "price_of_relaxed" if "price_of_relaxed" in table else "dual"
-    worth = "Price of relaxed" if price != "dual" else "Dual"
-    heads = ["Equation", "In words", "Row in numbers", "Slack", worth, "Binds"]
-    names = [*found.statement.names, *table["part"][count:]]
-    words = [*map(found.statement.says, range(count)), *[""] * (len(table) - count)]
-    cells = [
-        [f"({tag}) {name}", said, row, "0" if binds else _number(slack), _number(dual), "yes" if binds else ""]
-        for tag, name, said, row, slack, dual, binds in zip(
-            table["tag"], names, words, table["row"], table["slack"], table[price], table["binding"], strict=True
-        )
-    ]
-    return heads, [cells[count if number is None else number] for number in found.order]
-
-
-MEANINGS = {
-    "Slack": "How far the row is from being met with equality: 0 for one that binds",
-    "Dual": "What the objective would gain by one unit more on the row's right side, as long as the same rows bind",
-    "Price of relaxed": "The dual of the same problem without whole numbers, which itself has none",
-    "Binds": "Whether the row is met with equality, so that it may hold something back",
-    **MEANT,
-}
-"""What the words of the list mean, on hover; beside these its variables."""
-
-
-def _variables(statement: SolvedStatement) -> dict[str, str]:
-    """What each variable of a problem stands for."""
-    parts = {part.local_name: part for part in (each.parent_component() for each in statement.compiled.columns)}
-    return {str(name): said for name, part in parts.items() if (said := meaning(part))}
-
-
-NOTHING = 1e-9
-"""What is nearer to 0 than this is what solvers leave of 0."""
-
-
-def _number(value: float) -> str:
-    return "0" if abs(value) < NOTHING else short_number(value)
-
-
-def _weights(statement: SolvedStatement) -> str:
-    """The part of the problem in whose rows weights of jobs stand; empty without one."""
-    parts = {part: number for number, part in reversed([*enumerate(statement.parts)])}
-    found = (
-        part for part, number in parts.items()
-        if any(each.says.startswith(WEIGHT) for each in numbers_of(statement, number))
-    )  # fmt: skip
-    return next(found, "")
-
-
-def _head(table: pd.DataFrame, run: Run, at_s: float, job: str | None, weights: str) -> str:
-    """What decision the rows are of, that it holds at the time asked for and until when, and which are marked; folded,
-    how to read and change them, and in which a weight stands."""
-    about, (made_s, until_s) = table.attrs, _in_force(table, run)
-    when, at, until = (format_duration(time_s, parts=2) for time_s in (made_s, at_s, until_s))
-    holds = f"still holds at {at}, until {until}" if made_s < at_s < until_s else f"in force until {until}"
-    marked = "" if job is None else f"; marked: the rows of {job}"
-    weighed = f" A job's weight is a number in its row {weights}." if weights else ""
-    objective = f"{short_number(float(about['objective']))} {about['unit'].removeprefix('1')}".strip()
-    what = titled(f"{about['formulation']}, objective {objective}", about["formulation"])
-    said = html.escape(f"Rows with numbers, decided at {when}, {holds}")
-    more = html.escape(f"{what}. {PICKED}{weighed} {READ} {ANOTHER}")
-    pick = html.escape(f": {PICK}{marked}")
-    return f"<details><summary><b>{said}</b>{pick}</summary><p>{more}</p></details>"
-
-
-def _in_force(table: pd.DataFrame, run: Run) -> tuple[float, float]:
-    """From when to when the decision holds whose rows these are."""
-    made_s = float(table.attrs["at_s"])
-    anew_s = run.decisions["time_s"][(run.decisions["made_by"] != "kept") & (run.decisions["time_s"] > made_s)]
-    return made_s, run.end_s if anew_s.empty else float(anew_s.min())
-
-
-def _notes(table: pd.DataFrame) -> str:
-    """What is to be minded of them."""
-    notes = table.attrs["notes"]
-    return "".join(f"<p class='wb-note'>{html.escape(note[0].upper() + note[1:])}.</p>" for note in notes)

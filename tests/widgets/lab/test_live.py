@@ -233,7 +233,7 @@ def test_rows_are_those_of_the_run_that_was_asked_for_last(monkeypatch: pytest.M
     """Another run ends while the rows of the first are solved."""
     asked: list[Any] = []
     monkeypatch.setattr(widgets.lab.rows_panel, "aside", lambda work, hear: asked.append((work, hear)))
-    page = widgets.lab.rows_panel.RowsPanel(lambda *_: None, lambda *_: None, lambda *_: None)
+    page = widgets.lab.rows_panel.RowsPanel(*[lambda *_: None] * 4)
     for scheduler in ("gavel.max_min_fairness", "gavel.fifo"):
         page.show(workbench.simulate("preset:start_here", scheduler), 0.0)
     for name in ("", "Gavel: first in, first out"):

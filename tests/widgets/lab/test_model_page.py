@@ -63,7 +63,7 @@ def test_the_exact_problem_is_asked_once_beside_a_small_run_and_an_old_answer_is
 def test_the_row_that_decides_where_a_job_runs_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """At 45 min the shares of 30 min are in force, and by them game runs as its time is all given out."""
     monkeypatch.setattr(rows_panel, "aside", lambda work, hear: hear(work()))
-    panel = RowsPanel(lambda lit: None, lambda run, before, words: None, lambda statement: None)
+    panel = RowsPanel(lambda lit: None, lambda row: None, lambda run, before, words: None, lambda statement: None)
     panel.show(workbench.simulate("preset:start_here", "gavel.max_min_fairness"), 2700.0)
     assert "Rows with numbers, decided at 30 min, still holds at 45 min, until " in panel._head.value
     panel.mark("game")
@@ -168,7 +168,7 @@ def test_a_symbol_is_marked_where_it_stands_and_has_its_values(work: Waiter) -> 
 def test_a_row_is_named_when_its_own_slider_is_in_sight(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who sees the name of a row drags its number, not that of the row before."""
     monkeypatch.setattr(rows_panel, "aside", lambda work, hear: hear(work()))
-    panel = RowsPanel(lambda lit: None, lambda *edited: None, lambda statement: None)
+    panel = RowsPanel(lambda lit: None, lambda row: None, lambda *edited: None, lambda statement: None)
     panel.show(workbench.simulate("preset:start_here", "gavel.max_min_fairness"), 2700.0)
     rights: list[object] = []
     panel._which.observe(lambda _: rights.append(getattr(panel._slides.shown, "value", None)), "value")
@@ -182,7 +182,7 @@ def test_a_number_of_a_row_is_dragged_and_the_cell_says_the_same(monkeypatch: py
     """The row of game's level is made of its weight, gang, speeds: a weight twice as large in every decision."""
     monkeypatch.setattr(rows_panel, "aside", lambda work, hear: hear(work()))
     looked: list[tuple[Run, Run | None, str]] = []
-    panel = RowsPanel(lambda lit: None, lambda *told: looked.append(told), lambda statement: None)
+    panel = RowsPanel(lambda lit: None, lambda row: None, lambda *told: looked.append(told), lambda statement: None)
     run = workbench.simulate("preset:start_here", "gavel.max_min_fairness")
     panel.show(run, 2700.0)
     panel._list.picked = [row[0] for row in panel._list.rows].index("(ours) epigraph[game]")
@@ -190,7 +190,8 @@ def test_a_number_of_a_row_is_dragged_and_the_cell_says_the_same(monkeypatch: py
     panel._right.value = 1.0
     assert looked
     panel._what.value = "weight (game)"
-    assert looked.pop() == (run, None, "") and looked.clear() is None, "to choose a number is to change none"
+    (then, before, words), looked[:] = looked[-1], []
+    assert then is run and before is None and "is as it was (epigraph[game] <= 1 " in words, "none is changed any more"
     numbers = [number for _, number in panel._right.options]
     assert (panel._right.value, panel._number.value, panel._on.disabled) == (1.0, "1", True)
     assert (numbers[0], numbers[-1]) == (0.05, 2.0)

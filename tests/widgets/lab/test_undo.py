@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import widgets
 from tests.widgets.lab.support import Waiter, jobs
 from widgets import GavelLab
+from widgets.lab import rows_panel
 from workbench.scenario.presets import preset
 
 
@@ -129,3 +132,45 @@ def test_redo(work: Waiter) -> None:
     assert lab._frame.redo.disabled
     lab._frame.redo.click()
     assert lab.scenario.jobs[0].steps == 5 and lab.knobs["round_s"] == 720
+
+
+def test_a_changed_row_is_a_step_and_what_drops_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows_panel, "aside", lambda work, hear: hear(work()))
+    monkeypatch.setattr(widgets.lab.before_after, "REST_S", 0.0)
+    lab = GavelLab("start_here")
+    lab._frame.begin()
+    results, panel, frame = lab._results, lab._formulation.rows, lab._frame
+
+    def seen() -> tuple[bool, float, bool, str, str]:
+        """Whether the run is as it was, the row's number, whether it is in force; what is said of both runs."""
+        results._later.flush()
+        said = re.sub("<[^>]+>", "", results.compared.said.value)
+        return results._run is lab.run, panel._value, panel._on.value, results._note.value, said
+
+    panel.show(lab.run, 2700.0)
+    panel._list.picked = [row[0] for row in panel._list.rows].index("(2) job_time[translation]")
+    assert frame.undo.disabled, "to pick a row is to change nothing"
+    panel._right.value = 0.45
+    assert seen()[:3] == (False, 0.45, True) and not frame.undo.disabled
+    panel._on.value = False
+    frame.undo.click()
+    assert seen()[:3] == (False, 0.45, True), "one step back"
+    frame.undo.click()
+    assert seen()[:3] == (True, 1.0, True) and frame.undo.disabled
+    frame.redo.click()
+    changed = results._run
+    assert seen()[:3] == (False, 0.45, True)
+    lab.set(round_s=720)
+    is_run, _, _, note, said = seen()
+    what = "job_time[translation] &lt;= 0.45 in place of 1"
+    assert is_run and f"The changed row is as it was ({what}); Undo brings the change back." in note
+    assert said.startswith(f"Against the run before ({what}, Round 6 min):"), "all that differs"
+    frame.undo.click()
+    assert seen()[:3] == (False, 0.45, True) and lab.knobs["round_s"] == 360
+    assert changed is not None and results._run is not None and results._run.timeline.equals(changed.timeline)
+    results._shaded.click()
+    assert seen()[0] and panel._list.picked == -1 and f"as it was ({what}); Undo" in seen()[3]
+    frame.undo.click()
+    assert seen()[:3] == (False, 0.45, True) and panel._list.picked != -1
+    frame.reset.click()
+    assert seen()[:3] == (True, 1.0, True)

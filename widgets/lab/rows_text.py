@@ -1,0 +1,125 @@
+"""The rows of a problem as they stand in a list: in numbers, with what their words and variables mean."""
+
+from __future__ import annotations
+
+import html
+from typing import NamedTuple
+
+import pandas as pd
+
+from widgets.lab.words import MEANT, titled
+from widgets.parts.chart_page import ROWS_SHOWN
+from workbench.analysis.rows.edit import numbers_of
+from workbench.analysis.rows.slack_and_duals import rows_of
+from workbench.analysis.rows.stated import SolvedStatement, solved
+from workbench.base.rounding import short_number
+from workbench.base.units import format_duration
+from workbench.scheduling.notation import meaning
+from workbench.simulation.run import Run
+
+PICK = "pick one to change it"
+PICKED = "What a picked row is about lights up; its right side or a number in it can be dragged, or it is switched off."
+ANOTHER = "Click a bar in the picture for another job or time."
+READ = "Slack: what is left of it, nothing where it binds. Dual: what the objective gains per unit more on the right."
+WEIGHT = "weight"
+"""What is asked for most of the numbers in a row."""
+
+
+class FoundRows(NamedTuple):
+    """Rows, in the order in which they are shown, by their numbers in the statement (None: a constant). weights: as
+    `_weights` finds."""
+
+    statement: SolvedStatement
+    table: pd.DataFrame
+    order: list[int | None]
+    weights: str
+
+
+def found_at(run: Run, at_s: float) -> FoundRows:
+    """The rows of the decision in force at a time, those that bind first. Raises as `rows` does."""
+    statement = solved(run, at_s)
+    table = rows_of(statement)
+    binding = table["binding"].to_numpy(bool)
+    count = len(statement.names)
+    order = [*(n for n in range(len(table)) if binding[n]), *(n for n in range(len(table)) if not binding[n])]
+    return FoundRows(statement, table, [n if n < count else None for n in order[:ROWS_SHOWN]], _weights(statement))
+
+
+def texts(found: FoundRows) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows."""
+    table, count = found.table, len(found.statement.names)
+    price = "price_of_relaxed" if "price_of_relaxed" in table else "dual"
+    worth = "Price of relaxed" if price != "dual" else "Dual"
+    heads = ["Equation", "In words", "Row in numbers", "Slack", worth, "Binds"]
+    names = [*found.statement.names, *table["part"][count:]]
+    words = [*map(found.statement.says, range(count)), *[""] * (len(table) - count)]
+    cells = [
+        [f"({tag}) {name}", said, row, "0" if binds else _number(slack), _number(dual), "yes" if binds else ""]
+        for tag, name, said, row, slack, dual, binds in zip(
+            table["tag"], names, words, table["row"], table["slack"], table[price], table["binding"], strict=True
+        )
+    ]
+    return heads, [cells[count if number is None else number] for number in found.order]
+
+
+MEANINGS = {
+    "Slack": "How far the row is from being met with equality: 0 for one that binds",
+    "Dual": "What the objective would gain by one unit more on the row's right side, as long as the same rows bind",
+    "Price of relaxed": "The dual of the same problem without whole numbers, which itself has none",
+    "Binds": "Whether the row is met with equality, so that it may hold something back",
+    **MEANT,
+}
+"""What the words of the list mean, on hover; beside these its variables."""
+
+
+def variables(statement: SolvedStatement) -> dict[str, str]:
+    """What each variable of a problem stands for."""
+    parts = {part.local_name: part for part in (each.parent_component() for each in statement.compiled.columns)}
+    return {str(name): said for name, part in parts.items() if (said := meaning(part))}
+
+
+NOTHING = 1e-9
+"""What is nearer to 0 than this is what solvers leave of 0."""
+
+
+def _number(value: float) -> str:
+    return "0" if abs(value) < NOTHING else short_number(value)
+
+
+def _weights(statement: SolvedStatement) -> str:
+    """The part of the problem in whose rows weights of jobs stand; empty without one."""
+    parts = {part: number for number, part in reversed([*enumerate(statement.parts)])}
+    found = (
+        part for part, number in parts.items()
+        if any(each.says.startswith(WEIGHT) for each in numbers_of(statement, number))
+    )  # fmt: skip
+    return next(found, "")
+
+
+def head(table: pd.DataFrame, run: Run, at_s: float, job: str | None, weights: str) -> str:
+    """What decision the rows are of, that it holds at the time asked for and until when, and which are marked; folded,
+    how to read and change them, and in which a weight stands."""
+    about, (made_s, until_s) = table.attrs, in_force(table, run)
+    when, at, until = (format_duration(time_s, parts=2) for time_s in (made_s, at_s, until_s))
+    holds = f"still holds at {at}, until {until}" if made_s < at_s < until_s else f"in force until {until}"
+    marked = "" if job is None else f"; marked: the rows of {job}"
+    weighed = f" A job's weight is a number in its row {weights}." if weights else ""
+    objective = f"{short_number(float(about['objective']))} {about['unit'].removeprefix('1')}".strip()
+    what = titled(f"{about['formulation']}, objective {objective}", about["formulation"])
+    said = html.escape(f"Rows with numbers, decided at {when}, {holds}")
+    more = html.escape(f"{what}. {PICKED}{weighed} {READ} {ANOTHER}")
+    pick = html.escape(f": {PICK}{marked}")
+    return f"<details><summary><b>{said}</b>{pick}</summary><p>{more}</p></details>"
+
+
+def in_force(table: pd.DataFrame, run: Run) -> tuple[float, float]:
+    """From when to when the decision holds whose rows these are."""
+    made_s = float(table.attrs["at_s"])
+    anew_s = run.decisions["time_s"][(run.decisions["made_by"] != "kept") & (run.decisions["time_s"] > made_s)]
+    return made_s, run.end_s if anew_s.empty else float(anew_s.min())
+
+
+def notes(table: pd.DataFrame) -> str:
+    """What is to be minded of them."""
+    said = table.attrs["notes"]
+    return "".join(f"<p class='wb-note'>{html.escape(note[0].upper() + note[1:])}.</p>" for note in said)
