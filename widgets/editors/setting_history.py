@@ -56,6 +56,15 @@ class LabSetting(NamedTuple):
     belief: str = DEFAULT
     row: RowSetting | None = None
 
+    def request(self, as_it_is: bool = False) -> dict[str, Any]:
+        """What a process has to know to run it; as_it_is: it is this one and takes a scenario itself."""
+        return {
+            "scenario": self.scenario if as_it_is else self.scenario.to_dict(),
+            "scheduler": self.scheduler,
+            "knobs": jsonable(self.knobs),
+            "belief": self.belief,
+        }
+
 
 class SettingHistory(Generic[AnySetting]):
     """Settings that were right, one after the other; `present` is the last of them, or where undo has come to.

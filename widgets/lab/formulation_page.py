@@ -29,6 +29,7 @@ from workbench.analysis.rows.stated import SolvedStatement
 from workbench.base.errors import WorkbenchError
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.notation import values
+from workbench.session.registry import is_own, rooms
 from workbench.simulation.run import Run
 
 NONE = "This scheduler follows a rule and solves no optimisation problem."
@@ -294,3 +295,12 @@ def exact_request(scheduler: str, scenario: dict[str, Any], knobs: dict[str, Any
 def describe_request(formulation: str, scenario: dict[str, Any], knobs: dict[str, Any]) -> dict[str, Any]:
     """The request that this page needs answered."""
     return {"kind": "describe", "formulation": formulation, "scenario": scenario, "knobs": knobs}
+
+
+def formulations_of(scheduler: str) -> list[str]:
+    """The formulations of the scheduler's room, its namesake first; of an own one its own."""
+    if is_own(scheduler):
+        return [scheduler]
+    room = next((room for room in rooms() if scheduler in {s.name for s in room.schedulers}), None)
+    names = [found.name for found in room.formulations] if room is not None else []
+    return sorted(names, key=lambda name: name != scheduler)

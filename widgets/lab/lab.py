@@ -22,7 +22,14 @@ from widgets.editors.knob_panel import Chosen, KnobPanel
 from widgets.editors.scheduler_choice import SchedulerChoice
 from widgets.editors.setting_history import LabSetting, RowSetting, jsonable
 from widgets.lab import words
-from widgets.lab.formulation_page import INVALID, NONE, FormulationPage, describe_request, exact_request
+from widgets.lab.formulation_page import (
+    INVALID,
+    NONE,
+    FormulationPage,
+    describe_request,
+    exact_request,
+    formulations_of,
+)
 from widgets.lab.lit import Lit
 from widgets.lab.results import Results, drawings
 from widgets.lab.rows_panel import DROPPED
@@ -197,7 +204,7 @@ class Lab(LabShell[LabSetting]):
         if self._asked is not None and time.monotonic() - self._asked_at > PATIENCE_S:
             self._stop()
         self._asked, self._asked_at = setting._replace(row=None), time.monotonic()
-        request = {"kind": "simulate", **simulate_request(setting, as_it_is=live)}
+        request = {"kind": "simulate", **setting.request(as_it_is=live)}
         work: Workplace = self._thread if own else self._here if live else process_work()
         if not live:
             self._say_solving(setting, own)
@@ -390,7 +397,7 @@ class Lab(LabShell[LabSetting]):
     def _try_cost(self, setting: LabSetting) -> None:
         """Find out what the first solve will cost, for the status."""
         if self._asked is None and self._frame.history.present is setting and not is_own(setting.scheduler):
-            request = {"kind": "cost", **simulate_request(setting), "limit_s": TRIAL_S}
+            request = {"kind": "cost", **setting.request(), "limit_s": TRIAL_S}
             process_work().submit(request, partial(self._hear_cost, setting), (self, "cost"))
 
     def _hear_cost(self, setting: LabSetting, message: Message) -> None:
@@ -497,7 +504,7 @@ class Lab(LabShell[LabSetting]):
     def _describe(self) -> None:
         """Fill the page of the formulation, if it shows another one."""
         known = {found.name: found for found in formulations()}
-        offered = [known[name] for name in _formulations_of(self.scheduler) if name in known]
+        offered = [known[name] for name in formulations_of(self.scheduler) if name in known]
         self._formulation.offer([(found.title, found.name) for found in offered], self.scheduler)
         name, history = self._formulation.name, self._frame.history
         if history.valid and history.present is not None:
@@ -578,27 +585,8 @@ class Lab(LabShell[LabSetting]):
             self._bar.say(state, text)
 
 
-def simulate_request(setting: LabSetting, as_it_is: bool = False) -> dict[str, Any]:
-    """What a process has to know to run what is set; as_it_is: it is this one and takes a scenario itself."""
-    return {
-        "scenario": setting.scenario if as_it_is else setting.scenario.to_dict(),
-        "scheduler": setting.scheduler,
-        "knobs": jsonable(setting.knobs),
-        "belief": setting.belief,
-    }
-
-
 def _room(paper: str) -> Room:
     found = {room.name: room for room in rooms() if room.schedulers}
     if paper not in found:
         raise unknown_name("lab", paper, found)
     return found[paper]
-
-
-def _formulations_of(scheduler: str) -> list[str]:
-    """The formulations of the scheduler's room, its namesake first; of an own one its own."""
-    if is_own(scheduler):
-        return [scheduler]
-    room = next((room for room in rooms() if scheduler in {s.name for s in room.schedulers}), None)
-    names = [found.name for found in room.formulations] if room is not None else []
-    return sorted(names, key=lambda name: name != scheduler)

@@ -13,13 +13,13 @@ import pandas as pd
 
 from widgets.editors.reward_editor import RewardEditor, Rewards
 from widgets.editors.setting_history import jsonable
+from widgets.lab import words
 from widgets.lab.admission_page import AdmissionPage
 from widgets.lab.before_after import BeforeAfter
 from widgets.lab.explain_page import ExplainPage
 from widgets.lab.lit import About, Lit
 from widgets.lab.run_table import RunTable
 from widgets.lab.trials import Trials
-from widgets.lab.words import held
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.one_of import OneOf
 from widgets.parts.playback import Playback, rounds_of
@@ -27,8 +27,6 @@ from widgets.parts.startup import quick_imports
 from widgets.work.pace import LaterSteps
 from widgets.work.work import Workplace
 from workbench.analysis import metrics
-from workbench.base.errors import counted
-from workbench.base.units import clock
 from workbench.scheduling.estimators.registry import DEFAULT
 from workbench.simulation.run import Run
 from workbench.simulation.slot_at_time import SlotAtTime
@@ -266,24 +264,24 @@ class Results:
 
     # Showing a run ---------------------------------------------------------------------------------------------------
 
-    def show(self, run: Run, belief: str = DEFAULT, errors: pd.DataFrame | None = None, words: str = "") -> None:
+    def show(self, run: Run, belief: str = DEFAULT, errors: pd.DataFrame | None = None, note: str = "") -> None:
         """Show a run; the selection stays if its job is still there. Only what is in sight is drawn, the picture first.
 
-        belief: the estimator by name that the run was made with; errors: of it, as it learnt (`ErrorLog.table`); words:
+        belief: the estimator by name that the run was made with; errors: of it, as it learnt (`ErrorLog.table`); note:
         what else is to be minded of it.
         """
         self._belief, self._errors, self._tried = belief, errors, True
-        self._look_at(run, None, words)
+        self._look_at(run, None, note)
 
-    def look_at(self, run: Run, before: Run | None, words: str) -> None:
-        """Look at what a run would be otherwise, in these words, against what it is; playback and its time stay."""
+    def look_at(self, run: Run, before: Run | None, note: str) -> None:
+        """Look at what a run would be otherwise, noted so, against what it is; playback and its time stay."""
         self._tried = False
         self.explained.stay()
-        self._look_at(run, before, words, keep=True)
+        self._look_at(run, before, note, keep=True)
 
-    def _look_at(self, run: Run, before: Run | None, words: str, keep: bool = False) -> None:
+    def _look_at(self, run: Run, before: Run | None, note: str, keep: bool = False) -> None:
         """Show a run in the picture, and soon in numbers."""
-        self._run, self._words = run, words
+        self._run, self._words = run, note
         self._shown += 1
         if self._selected is not None and self._selected not in set(run.jobs["job"]):
             self._selected = None
@@ -345,7 +343,7 @@ class Results:
         gpu = drawings().gpu_at(self._run, picked["y"]) if self._by.value == "By GPU" else ""
         here = SlotAtTime(self._run, gpu, at_s).now if gpu else None
         self.select(job or (str(here["job"]) or None if here is not None else None))  # a line may stand on the bar
-        self._show_job(held(self._run, gpu, at_s) if here is not None else "")
+        self._show_job(words.held(self._run, gpu, at_s) if here is not None else "")
         job = self._selected or ""
         self.explained.look_at(job, gpu, at_s)
         if (job or gpu) and self.opened != "Model":  # which is about it too
@@ -569,23 +567,8 @@ class Results:
                 f"<p class='wb-note'>{CLICK[self._by.value == 'By GPU']}</p>" if self._run is not None else ""
             )
             return
-        jobs = self._run.jobs
-        row = next(iter(jobs[jobs["job"] == self._selected].to_dict("records")))
-        spec = next(job for job in self._run.scenario.jobs if job.name == self._selected)
-        most = max(spec.gpu_choices or (0,))
-        unfinished = pd.isna(row["finish_s"])
-        took = "not finished" if unfinished else f"took {clock(row['finish_s'] - row['arrival_s'])}"
-        facts = [
-            *filter(None, [here]),
-            str(row["model"]),
-            counted(row["gpus"], "GPU") + (f" (elastic: may have {most})" if most > row["gpus"] else ""),
-            f"arrived at {clock(row['arrival_s'])}",
-            took,
-        ]
-        facts += [f"without GPUs for {clock(row['waited_s'])}", f"lost its GPUs {counted(row['preemptions'], 'time')}"]
-        if row["moves"]:  # without a pause: a job may change its GPUs over a pause too
-            facts += [f"moved {counted(row['moves'], 'time')}"]
-        self._job.value = f"<p><b>{html.escape(self._selected)}</b>: {html.escape(', '.join(facts))}.</p>"
+        said = words.of_job(self._run, self._selected, here)
+        self._job.value = f"<p><b>{html.escape(self._selected)}</b>: {html.escape(said)}.</p>"
 
     def _show_table(self) -> None:
         if self._run is not None:

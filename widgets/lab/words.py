@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+import pandas as pd
+
 from workbench.analysis.metrics.rounds import who_decided
 from workbench.base.errors import counted
 from workbench.base.rounding import short_number
@@ -203,3 +205,23 @@ def held(run: Run, gpu: str, at_s: float) -> str:
     until = f" ({before['kind']} until {clock(now['start_s'])})" if before is not None and restarts else ""
     many = f", one of {now['gpus']} GPUs," if now["gpus"] > 1 else ""
     return f"{gpu} ({slot.accelerator}){many} from {clock(start_s)}{until} to {clock(now['end_s'])}"
+
+
+def of_job(run: Run, name: str, here: str) -> str:
+    """A job in one line; here: the bar of it that was clicked, empty: none."""
+    row = next(iter(run.jobs[run.jobs["job"] == name].to_dict("records")))
+    spec = next(job for job in run.scenario.jobs if job.name == name)
+    most = max(spec.gpu_choices or (0,))
+    unfinished = pd.isna(row["finish_s"])
+    took = "not finished" if unfinished else f"took {clock(row['finish_s'] - row['arrival_s'])}"
+    facts = [
+        *filter(None, [here]),
+        str(row["model"]),
+        counted(row["gpus"], "GPU") + (f" (elastic: may have {most})" if most > row["gpus"] else ""),
+        f"arrived at {clock(row['arrival_s'])}",
+        took,
+    ]
+    facts += [f"without GPUs for {clock(row['waited_s'])}", f"lost its GPUs {counted(row['preemptions'], 'time')}"]
+    if row["moves"]:  # without a pause: a job may change its GPUs over a pause too
+        facts += [f"moved {counted(row['moves'], 'time')}"]
+    return ", ".join(facts)
