@@ -392,7 +392,7 @@ WRONG = [
         InputError,
         r"trivial Boolean \(True\) instead of .*Constraint 'always'; expected a relation with a variable in it",
     ),
-    (too_much, SolverFailedError, "mine: got 'GPUs in use for each there is: .*expected at most 1"),
+    (too_much, SolverFailedError, "mine: got 'it would take .* times the GPUs there are of .*expected at most all"),
     (no_number, SolverFailedError, r"mine: got 'the number nan in cap\[.*\]'; expected a finite number for every"),
     (no_limit, SolverFailedError, r"mine: got .*'most' created with .*\(nan\).*; expected a finite number for every"),
     (no_value, SolverFailedError, r"mine: got .*Param value \(cap\).*; expected a finite number for every parameter"),

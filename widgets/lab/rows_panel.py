@@ -44,6 +44,8 @@ MOVES = " What moves: "
 UNCHANGED = "# Nothing is changed yet: drag or type another number, or switch the row off.\n"
 """In the place of a cell that would do nothing."""
 DROPPED = "The changed row is as it was ({}); Undo brings the change back."
+REFUSED = "No run can keep this change"
+HINT = "<p class='wb-note'>What a change does to this decision and to the schedule is said here.</p>"
 STAYS = "The rows below have the numbers of the decision as it was."
 RIGHT = "Right side"
 UNSOLVED = "No rows with numbers: no problem was solved for this decision."
@@ -100,7 +102,7 @@ class RowsPanel:
         # A slider for each number, over a list: one whose ends move says the number that it is pushed to.
         self._right, self._slides = _slider([0.0], RIGHT), OneOf()
         self._sliders: dict[tuple[tuple[float, ...], str], w.SelectionSlider] = {}
-        self._value = 0.0
+        self._value, self._refused = 0.0, ""
         self._number = w.Text(continuous_update=False, layout={"width": "5em"}, tooltip="Any number can be typed")
         self._number.add_class("wb-row-number")
         self._number.observe(lambda _: self._on_typed(), "value")
@@ -321,7 +323,6 @@ class RowsPanel:
         self._set(self._as_it_is())
         # Named once its slider is there: before, that of another row would be dragged, and nobody would hear it.
         self._which.value = f"<b>{html.escape(name)}</b> {html.escape(statement.says(number))}"
-        self._said.value = ""
 
     def _offer(self, numbers: Sequence[NumberEdit]) -> None:
         """What can be dragged of a row: first its right side, then the numbers in it, a weight before others."""
@@ -417,10 +418,10 @@ class RowsPanel:
         edit = self._edit()
         if edit is None or self._of is None:
             return
-        unchanged = _is_unchanged(edit)
+        unchanged, self._refused = _is_unchanged(edit), ""
         self._tell(None if unchanged else RowSetting(self._of[1], self._picked_name(), edit))
         if unchanged:
-            self._asked, self._said.value = None, ""
+            self._asked, self._said.value = None, HINT
             if self._is_edited:
                 self._is_edited = False
                 self._edited(self._of[0], None, "")
@@ -450,17 +451,19 @@ class RowsPanel:
             self._said.value = f"<p class='wb-note'>{html.escape(refusal(answer))}</p>"
         else:
             said, _, moves = answer.change.text().partition(MOVES)
-            lines = [f"In this decision: {said}"]
+            lines, self._refused = [], ""
             if isinstance(answer.run, WorkbenchError):
                 wrong = answer.run
-                refused = f"The schedule stays: no run can keep this change in every decision ({wrong.value}; expected "
-                lines.insert(0, f"{refused}{wrong.expected}).")
+                self._refused = f"{REFUSED}: {wrong.value} (expected {wrong.expected})."
+                lines = [self._refused, "The schedule stays as it was."]
             elif answer.run.timeline.equals(run.timeline):
                 binds = isinstance(edit, RowEdit) and self._binds()
-                lines.append("In the whole run no bar moves: binding, not decisive." if binds else "No bar moves.")
-            more = f"<details><summary>Its numbers that change</summary><p>{html.escape(moves)}</p></details>"
-            first, *rest = (f"<p>{html.escape(line)}</p>" for line in lines)
-            self._said.value = first + (more if moves else "") + "".join(rest) + f"<p>{STAYS}</p>"
+                lines = ["In the whole run no bar moves: binding, not decisive." if binds else "No bar moves."]
+            told = [" ".join(lines), f"In this decision: {said}"] if lines else [f"In this decision: {said}"]
+            more = "".join(f"<p>{html.escape(each)}</p>" for each in (moves, STAYS) if each)
+            shown = "".join(f"<p>{html.escape(each)}</p>" for each in told)
+            self._said.value = f"{shown}<details><summary>Its numbers that change</summary>{more}</details>"
+            self._show_code()
             if not isinstance(answer.run, WorkbenchError):
                 self._is_edited = True
                 self._edited(answer.run, run, f"In every decision: {edit.words}.")
@@ -479,7 +482,8 @@ class RowsPanel:
         shown = self._as_code.value and edit is not None and self._of is not None
         self._code.layout.display = None if shown else "none"
         if shown and edit is not None and self._of is not None:
-            self._code.value = UNCHANGED if _is_unchanged(edit) else cell(edit, self._of[0])
+            refused = f"# {self._refused}\n" if self._refused else ""
+            self._code.value = UNCHANGED if _is_unchanged(edit) else refused + cell(edit, self._of[0])
 
 
 def _is_unchanged(edit: Edit) -> bool:

@@ -22,7 +22,7 @@ import workbench
 from tests.widgets.lab.support import Waiter, run, until
 from widgets import GavelLab
 from widgets.editors.knob_panel import KnobPanel
-from widgets.lab.rows_panel import STEPS
+from widgets.lab.rows_panel import HINT, STEPS
 from widgets.lab.words import first_cost
 from widgets.parts.assets import vega_bundle
 from widgets.work.kernel import KernelWork
@@ -118,12 +118,13 @@ def change_a_row(lab: GavelLab) -> None:
     assert mine.timeline.equals(results._run.timeline) and not mine.timeline.equals(before.timeline)
     rows._right.value = 3.0
     assert (
-        "The schedule stays: no run can keep this change in every decision" in rows._said.value
-        and results._run is before
-    )
+        "<p>No run can keep this change: it would take 1.5 times the GPUs there are of v100 (expected at most all). "
+        "The schedule stays as it was.</p>"
+    ) in rows._said.value and results._run is before
+    assert rows._code.value.startswith("# No run can keep this change: it would take 1.5 times")
     rows._on.value = False
     rows._back.click()
-    assert rows._said.value == "" and results._run is before and results._note.value == ""
+    assert rows._said.value == HINT and results._run is before and results._note.value == ""
     assert lab.status.startswith("Done: ")
     results.select("game")
     assert results._gantt.view.selected == "game" and results._gantt.view.params["gpus"] is None

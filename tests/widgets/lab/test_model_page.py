@@ -200,7 +200,7 @@ def test_a_number_of_a_row_is_dragged_and_the_cell_says_the_same(monkeypatch: py
     away.value = away.options[0][1]  # what a page says of a slider that is out of sight by now
     panel._what.value = "weight (game)"
     assert panel._right is away and away.value == 1.0
-    assert not looked and panel._said.value == ""
+    assert not looked and panel._said.value == rows_panel.HINT
     panel._number.value = "two"
     assert not looked and "expected a number, got &#x27;two&#x27;" in panel._said.value
     panel._number.value = "5"

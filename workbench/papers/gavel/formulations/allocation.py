@@ -14,6 +14,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from workbench.base.errors import InputError
+from workbench.base.rounding import short_number
 from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance
 from workbench.papers.gavel.algorithms.large_programmes import Sequel, solve
 from workbench.papers.gavel.instance import AllocationInstance, seen
@@ -236,15 +237,21 @@ def check(data: AllocationInstance, shares: FloatArray, name: str) -> FloatArray
     """
     if stood_in():
         return np.where(data.allowed, np.clip(shares, 0.0, None), 0.0)
-    limits = (
-        ("a share below 0", (-shares).max(initial=0.0), 0.0),
-        ("a share where the combination cannot run", np.abs(shares[~data.allowed]).max(initial=0.0), 0.0),
-        ("a job's time", data.job_time(shares).max(initial=0.0), 1.0),
-        ("GPUs in use for each there is", (data.used(shares) / np.maximum(data.workers, 1.0)).max(initial=0.0), 1.0),
+    signs = (
+        ("a share below 0", (-shares).max(initial=0.0)),
+        ("a share where the combination cannot run", np.abs(shares[~data.allowed]).max(initial=0.0)),
     )
-    for what, most, limit in limits:
-        if not most <= limit + TOLERANCE:
-            raise SolverFailedError(name, f"{what}: {most:g}", f"at most {limit:g}")
+    for what, most in signs:
+        if not most <= TOLERANCE:
+            raise SolverFailedError(name, f"{what}: {most:g}", "at most 0")
+    taken = (
+        ("the time of", data.jobs, data.job_time(shares)),
+        ("the GPUs there are of", data.accelerators, data.used(shares) / np.maximum(data.workers, 1.0)),
+    )
+    for what, names, parts in taken:
+        if not (parts <= 1.0 + TOLERANCE).all():
+            said = f"it would take {short_number(parts.max())} times {what} {names[int(parts.argmax())]}"
+            raise SolverFailedError(name, said, "at most all")
     return np.where(data.allowed, np.clip(shares, 0.0, 1.0), 0.0) + 0.0  # no -0.0
 
 
