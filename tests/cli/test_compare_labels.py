@@ -125,3 +125,19 @@ def test_several_seeds_are_compared_pair_by_pair_and_single_spreads_shown_where_
     assert "ratio to fifo seed by seed, where seeds differ with its 95 % interval" in out and "±" not in out
     _, asked, _ = cli(*SEEDS, "--spread")
     assert "mean ± standard deviation over 4 seeds" in asked and "rank" not in asked
+
+
+def test_the_baseline_and_the_measured_jobs_are_those_asked_for(cli, ask, refused):
+    """As the Python call has them."""
+    asked = (*SEEDS, "--baseline", "srtf", "--window", "1:2")
+    found, names = ask(*asked), ("fifo", "las", "srtf")
+    known = workbench.compare("preset:start_here", names, seeds=range(4), bootstrap=True, window=(1, 2))
+    pairs = known.paired("srtf")
+    assert found["ratios_to"] == "srtf" and found["ratios"]["srtf"]["mean_jct_s"] == 1
+    assert [(row["scheduler"], row["ratio"]) for row in found["paired"] if row["measure"] == "mean_jct_s"] == [
+        tuple(row) for row in pairs.loc[pairs["measure"] == "mean_jct_s", ["scheduler", "ratio"]].to_numpy().tolist()
+    ]
+    assert "ratio to srtf seed by seed" in cli(*asked)[1]
+    assert "--baseline" in refused(*SEEDS, "--baseline", "lass")[2]
+    for text in ("2:1", "3", "a:b", "0:99"):
+        assert "--window" in refused(*SEEDS, "--window", text)[2]

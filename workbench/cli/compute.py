@@ -39,6 +39,7 @@ from workbench.cli.inputs import (
     seeds,
     settings,
     whole,
+    window,
 )
 from workbench.cli.output import Answer, aligned, known_as, plain, say, short
 
@@ -99,7 +100,11 @@ def add_commands(commands: Commands[Parser]) -> None:
     _add_run_options(parser, "save every run and the table in this folder", FOR_ALL, several=True)
     help = "every seed but the first has other jobs like the scenario's, drawn from them"
     parser.add_argument("--bootstrap", action="store_true", help=help)
-    help = "means with their standard deviations, not with the ratios to the first scheduler seed by seed"
+    help = "measure these jobs (numbers by arrival, from 0, both included); runs end when they have finished"
+    parser.add_argument("--window", metavar="FIRST:LAST", type=window, help=help)
+    help = "whom the others are compared with, as `paired` has it; default: the first"
+    parser.add_argument("--baseline", metavar="NAME", dest="to", help=help)
+    help = "means with their standard deviations, not with the ratios to the baseline seed by seed"
     parser.add_argument("--spread", action="store_true", help=help)
     parser.set_defaults(command=compare)
 
@@ -460,18 +465,25 @@ def _column(found: Summary, beside: Mapping[str, str], names: Sequence[str]) -> 
 def compare(args: argparse.Namespace) -> Answer:
     """Several runs."""
     from workbench.analysis.comparison import compare as run_all
+    from workbench.analysis.comparison import list_cases, with_beliefs
 
     check_targets({"--out": args.out}, force=args.force)
     scenario = read_scenario(args.scenario)
     require_jobs(scenario, args.scenario)
     beliefs, began = args.belief or [None], time.perf_counter()
+    entries, belief = _entries(scenario, args.schedulers, args.settings), beliefs[0] if len(beliefs) == 1 else beliefs
+    if args.to is not None:
+        labels = [case.label for case in with_beliefs(list_cases(scenario, entries, args.seeds), belief)[1]]
+        if args.to not in labels:
+            raise InputError("--baseline", args.to, f"one of {', '.join(labels)}")
     found = run_all(
         scenario,
-        _entries(scenario, args.schedulers, args.settings),
+        entries,
         seeds=args.seeds,
+        window=args.window,
         until_s=args.until,
         processes=args.processes,
-        belief=beliefs[0] if len(beliefs) == 1 else beliefs,
+        belief=belief,
         charge_decisions=args.charge_decisions,
         bootstrap=args.bootstrap,
         on_run=lambda case, run: say(f"{case.label}, seed {case.seed}: done") if watched(args.json) else None,
@@ -486,10 +498,10 @@ def compare(args: argparse.Namespace) -> Answer:
     _say_out_of_time(found.runs)
     for case, error in found.failed:
         say(f"failed: {case.label}, seed {case.seed}: {error}")
-    belief = _belief(scenario, found.runs)
-    data = {**_comparison(found, wall_s, args.out), "notes": scenario.notes, **belief, **_charged(args)}
+    to, known = args.to or found.labels[0], _belief(scenario, found.runs)
+    data = {**_comparison(found, to, wall_s, args.out), "notes": scenario.notes, **known, **_charged(args)}
     return Answer(
-        data, lambda: _compared(found, wall_s, args.out, args.spread) + _belief_text(belief), int(bool(found.failed))
+        data, lambda: _compared(found, to, wall_s, args.out, args.spread) + _belief_text(known), int(bool(found.failed))
     )
 
 
@@ -504,7 +516,7 @@ def _entries(
     return labelled(schedulers, given)
 
 
-def _comparison(found: Comparison, wall_s: float, out: str | None) -> dict[str, Any]:
+def _comparison(found: Comparison, to: str, wall_s: float, out: str | None) -> dict[str, Any]:
     from workbench.analysis.metrics import as_json
 
     runs = [
@@ -529,20 +541,20 @@ def _comparison(found: Comparison, wall_s: float, out: str | None) -> dict[str, 
         "ended": found.ended().to_dict("index"),
         "mean": found.mean().to_dict("index"),
         "spread": found.spread().to_dict("index"),
-        "ratios_to": found.labels[0],
-        "ratios": _ratios(found),
-        "paired": found.paired().to_dict("records"),
+        "ratios_to": to,
+        "ratios": _ratios(found, to),
+        "paired": found.paired(to).to_dict("records"),
         "wall_s": wall_s,
         **({} if out is None else {"out": out}),
     }
 
 
-def _ratios(found: Comparison) -> dict[str, dict[str, float]]:
-    """The mean ratios of each scheduler to the first, over the seeds that both have (their number as `seeds`)."""
+def _ratios(found: Comparison, to: str) -> dict[str, dict[str, float]]:
+    """The mean ratios of each scheduler to another, over the seeds that both have (their number as `seeds`)."""
     from workbench.analysis.comparison import KEYS
 
-    base = {case.seed for case in found.cases if case.label == found.labels[0]}
-    ratios = found.ratios()
+    base = {case.seed for case in found.cases if case.label == to}
+    ratios = found.ratios(to)
     paired = ratios[ratios["seed"].isin(base)]
     means: dict[str, dict[str, float]] = {}
     for label in found.labels:
@@ -554,7 +566,7 @@ def _ratios(found: Comparison) -> dict[str, dict[str, float]]:
     return means
 
 
-def _compared(found: Comparison, wall_s: float, out: str | None, spread: bool) -> str:
+def _compared(found: Comparison, to: str, wall_s: float, out: str | None, spread: bool) -> str:
     count = len({case.seed for case in (*found.cases, *(case for case, _ in found.failed))})
     saved = "" if out is None else f", saved in {out}"
     over = f", mean{' ± standard deviation' if spread else ''} over {count} seeds" if count > 1 else ""
@@ -566,12 +578,12 @@ def _compared(found: Comparison, wall_s: float, out: str | None, spread: bool) -
         head += ", all alike: these runs leave nothing to chance (--bootstrap: each seed with other jobs)"
     if over and not spread and len(found.labels) > 1:
         head += (
-            f"; behind it the ratio to {found.labels[0]} seed by seed, where seeds differ with its 95 % interval "
+            f"; behind it the ratio to {to} seed by seed, where seeds differ with its 95 % interval "
             "(* differs, p < 0.05 after Holm), and the mean rank, 1 the best"
         )
     runs = {str(row.Index): f"{row.runs} of {row.of}" for row in found.ended().itertuples()}
     known = {} if len(set(found.beliefs.values())) == 1 else {"Speeds known": found.beliefs}
-    beside = _beside(found, spread) if count > 1 else {}
+    beside = _beside(found, to, spread) if count > 1 else {}
     table = _measures(_summaries(found.mean()), beside, {**({"Runs": runs} if some_failed else {}), **known})
     labels = known_as({case.label: (case.scheduler, case.knobs) for case in found.cases})
     return "\n".join([head, *found.runs[0].conditions, *labels, "", table])
@@ -584,9 +596,9 @@ def _summaries(by_scheduler: Any) -> dict[str, Summary]:
     return {str(name): Summary(values, {}) for name, values in by_scheduler.to_dict("index").items()}
 
 
-def _beside(found: Comparison, spread: bool) -> dict[str, dict[str, str]]:
+def _beside(found: Comparison, to: str, spread: bool) -> dict[str, dict[str, str]]:
     """By scheduler and metric what stands behind a mean: its standard deviation where `spread` (one of rounding is not
-    worth a word), else how it stands to the first scheduler."""
+    worth a word), else how it stands to the baseline."""
     from workbench.analysis.metrics import table
     from workbench.analysis.metrics.cards import words_of_pairs
 
@@ -597,4 +609,4 @@ def _beside(found: Comparison, spread: bool) -> dict[str, dict[str, str]]:
             shown = zip(rows["metric"], rows["value"], strict=True)
             beside[label] = {name: f" ± {text}" for name, text in shown if apart[name] > 1e-9 * abs(means[label][name])}
         return beside
-    return {label: words_of_pairs(found.paired(), label) for label in found.labels}
+    return {label: words_of_pairs(found.paired(to), label) for label in found.labels}

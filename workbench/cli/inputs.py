@@ -111,6 +111,14 @@ def one_of(option: str, *choices: str) -> Callable[[str], str]:
     return read
 
 
+def window(text: str) -> tuple[int, int]:
+    """Reads `30:59`, the numbers of the first and the last job."""
+    first, colon, last = text.partition(":")
+    if not (colon and first.isdecimal() and last.isdecimal()):
+        raise InputError("--window", text, "the first and the last job by number, such as 30:59")
+    return int(first), int(last)
+
+
 def seeds(text: str) -> list[int]:
     """Reads `0:3` (0, 1 and 2), `7`, or several of these between commas."""
     found: list[int] = []

@@ -277,6 +277,8 @@ def test_estimators_have_names(built_in: Scenario) -> None:
     made = maker("low_rank: profiled=0.5, references=7, seed=2")(built_in)
     assert isinstance(made, LowRank) and isinstance(made, LearningBelief)
     assert pair_error(built_in, made) == pair_error(built_in, LowRank(built_in, 0.5, references=7, seed=2))
+    errors = [pair_error(built_in, maker("low_rank:references=7")(built_in, seed)) for seed in (1, 2, 2)]
+    assert errors[0] != errors[1] == errors[2] and maker("low_rank").draws  # others for each seed of a run
 
 
 @pytest.mark.parametrize(

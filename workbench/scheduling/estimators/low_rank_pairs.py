@@ -56,7 +56,15 @@ KNOBS = (
         maximum=100_000,
         optional=True,
     ),
-    Knob("seed", 0, "Which reference jobs and pairs are drawn", kind="int", minimum=0, maximum=2**31),
+    Knob(
+        "seed",
+        None,
+        "Which reference jobs and pairs are drawn (none: others for each seed of a run)",
+        kind="int",
+        minimum=0,
+        maximum=2**63,
+        optional=True,
+    ),
 )
 
 Place = tuple[str, Placement]
