@@ -190,7 +190,7 @@ GAPS: Mapping[str, Causes] = {
     "gavel.fig10": _load("multiple", 1.0, 1.5, FTF_RIVALS),
     "gavel.cost": Causes(
         "small",
-        {"seeds": range(2)},
+        {"seeds": range(1)},
         ("*",),
         {
             **SPEEDS,
