@@ -214,6 +214,21 @@ class Comparison:
         return names
 
 
+def mean_ratios(found: Comparison, to: str) -> dict[str, dict[str, float]]:
+    """The mean ratios of each scheduler to another, over the seeds that both have (their number as `seeds`)."""
+    base = {case.seed for case in found.cases if case.label == to}
+    ratios = found.ratios(to)
+    paired = ratios[ratios["seed"].isin(base)]
+    means: dict[str, dict[str, float]] = {}
+    for label in found.labels:
+        mine = paired[paired["scheduler"] == label].drop(columns=KEYS)
+        means[label] = {
+            "seeds": len(mine),
+            **{str(name): float(value) for name, value in mine.mean(skipna=False).items()},
+        }
+    return means
+
+
 @told_of_arguments
 def compare(
     scenario: Scenario | str | Path,

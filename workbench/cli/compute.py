@@ -517,6 +517,7 @@ def _entries(
 
 
 def _comparison(found: Comparison, to: str, wall_s: float, out: str | None) -> dict[str, Any]:
+    from workbench.analysis.comparison import mean_ratios
     from workbench.analysis.metrics import as_json
 
     runs = [
@@ -542,28 +543,11 @@ def _comparison(found: Comparison, to: str, wall_s: float, out: str | None) -> d
         "mean": found.mean().to_dict("index"),
         "spread": found.spread().to_dict("index"),
         "ratios_to": to,
-        "ratios": _ratios(found, to),
+        "ratios": mean_ratios(found, to),
         "paired": found.paired(to).to_dict("records"),
         "wall_s": wall_s,
         **({} if out is None else {"out": out}),
     }
-
-
-def _ratios(found: Comparison, to: str) -> dict[str, dict[str, float]]:
-    """The mean ratios of each scheduler to another, over the seeds that both have (their number as `seeds`)."""
-    from workbench.analysis.comparison import KEYS
-
-    base = {case.seed for case in found.cases if case.label == to}
-    ratios = found.ratios(to)
-    paired = ratios[ratios["seed"].isin(base)]
-    means: dict[str, dict[str, float]] = {}
-    for label in found.labels:
-        mine = paired[paired["scheduler"] == label].drop(columns=KEYS)
-        means[label] = {
-            "seeds": len(mine),
-            **{str(name): float(value) for name, value in mine.mean(skipna=False).items()},
-        }
-    return means
 
 
 def _compared(found: Comparison, to: str, wall_s: float, out: str | None, spread: bool) -> str:
