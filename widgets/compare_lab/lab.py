@@ -19,6 +19,7 @@ from widgets.lab.results import drawings
 from widgets.lab.scenario_panel import ScenarioPanel
 from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, tabs_of, whole
 from widgets.parts.presenter import Panel
+from widgets.parts.untold import untold
 from widgets.work.kernel import is_small
 from widgets.work.many import ManyWork
 from widgets.work.pace import Paced
@@ -55,6 +56,7 @@ class CompareLab(LabShell[CompareSetting]):
 
     EDITED = "Edited, not compared."
 
+    @untold()
     def __init__(
         self, scenario: Scenario | str | Path | None = None, schedulers: Sequence[Entry] | None = None
     ) -> None:
@@ -171,7 +173,7 @@ class CompareLab(LabShell[CompareSetting]):
 
     def _build(self) -> None:
         body = self._frame.sides([self._drawer()], w.VBox([self._bar.box, self._results.box]), open=True)
-        self.widget = whole(self._frame.top, body, css=OWN_CSS, name="wb-compare")
+        self._whole = whole(self._frame.top, body, css=OWN_CSS, name="wb-compare")
 
     def _drawer(self) -> w.Tab:
         self._seeds = w.BoundedIntText(

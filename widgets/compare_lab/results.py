@@ -14,6 +14,7 @@ from widgets.compare_lab.outcomes import Outcomes
 from widgets.compare_lab.tables import Titled, best_line, decides_table, in_lines, measures_table, reads_table
 from widgets.compare_lab.two_schedulers import DifferencePage
 from widgets.lab.results import PAGES, drawings
+from widgets.lab.shell import tabs_of
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.playback import Playback, rounds_of
 from workbench.analysis import metrics
@@ -104,9 +105,8 @@ class CompareResults:
             w.VBox([self._against, self._measures, self._charts]),
             w.VBox([seeds, self._trade_off.box]),
         )
-        self.pages = w.Tab(boxes, titles=PAGES)
+        self.pages = tabs_of(dict(zip(PAGES, boxes, strict=True)), "wb-pages")
         self.pages.observe(lambda _: self._draw(), "selected_index")
-        self.pages.add_class("wb-pages")
         for page in (self._jct, self._latency):
             page.view.on_job(self.select)
         self.box = w.VBox([self._note, self._none, self.pages])

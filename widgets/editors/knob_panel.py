@@ -152,9 +152,9 @@ class Control:
         self._changed = changed
         self.widget = _control(knob)
         self.widget.tooltip = f"{knob.help} ({SOURCES[knob.source]}; {knob.expected()})"
-        self._error = w.HTML()
+        self._error: w.HTML | None = None
         self.slider = _slider(knob)
-        parts = [self.widget, self.slider, self._error] if self.slider is not None else [self.widget, self._error]
+        parts = [self.widget] if self.slider is None else [self.widget, self.slider]
         self.box = w.VBox(parts, layout=w.Layout(overflow="hidden"))
         self.box.add_class(f"wb-knob-{knob.name}")
         self._following = False
@@ -240,10 +240,14 @@ class Control:
         try:
             self.value()
         except InputError as error:
+            if self._error is None:
+                self._error = w.HTML()
+                self.box.children += (self._error,)
             text = html.escape(f"expected {error.expected}")
             self._error.value = f"<div class='wb-control-error' role='alert'>{text}</div>"
             return False
-        self._error.value = ""
+        if self._error is not None:
+            self._error.value = ""
         return True
 
 

@@ -40,6 +40,7 @@ from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, 
 from widgets.lab.side_page import PageChoice, pages_of
 from widgets.lab.vary_page import VaryPage
 from widgets.parts.presenter import Panel
+from widgets.parts.untold import untold
 from widgets.work.kernel import MOST_JOBS, KernelWork, is_small
 from widgets.work.kernel import PATIENCE_S as HERE_S
 from widgets.work.process import process_work
@@ -85,6 +86,7 @@ class Lab(LabShell[LabSetting]):
 
     EDITED = "Edited, not solved."
 
+    @untold()
     def __init__(
         self,
         paper: str,
@@ -253,7 +255,7 @@ class Lab(LabShell[LabSetting]):
         knobs = w.HBox([self._choice.widget, self._knobs.main])
         knobs.add_class("wb-main-knobs")
         right = w.VBox([self._said, knobs, self._choice.left_out, self._results.box])
-        self.widget = whole(self._frame.top, self._frame.sides([self._tabs], right, open=False))
+        self._whole = whole(self._frame.top, self._frame.sides([self._tabs], right, open=False))
 
     # Presenting ------------------------------------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from widgets.parts.chart_page import ChartPage
 from widgets.parts.one_of import OneOf
 from widgets.parts.playback import Playback, rounds_of
 from widgets.parts.startup import quick_imports
+from widgets.parts.untold import unseen
 from widgets.work.pace import LaterSteps
 from widgets.work.work import Workplace
 from workbench.analysis import metrics
@@ -151,6 +152,8 @@ class Results:
             "Measures": self._make_measures(),
             **{page: box for page, (box, _) in own.items()},
         }
+        self._see = {name: unseen(box) for name, box in boxes.items()}
+        self._see[PAGES[0]]()
         # The picture stands between the names of the pages and the page, also for the keyboard: lab.css shows the page.
         self.pages = w.Tab([w.Box() for _ in PAGES], titles=PAGES)
         self.pages.add_class("wb-pages")
@@ -514,7 +517,10 @@ class Results:
         self._later.flush()
         self._gantt.view.selected = self._pointed
         self._set_lit()
-        self._draw_page()
+        try:
+            self._draw_page()
+        finally:
+            self._see[self.opened]()
 
     def _draw_page(self) -> None:
         """Fill the open page, if it shows something else."""

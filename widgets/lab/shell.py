@@ -19,6 +19,7 @@ from widgets.editors.setting_history import AnySetting, QuietControls, SettingHi
 from widgets.lab.still import StillPicture
 from widgets.parts.presenter import Panel, Presenter
 from widgets.parts.status_line import StatusLine
+from widgets.parts.untold import unseen
 from widgets.work.work import Message
 from workbench.base.errors import WorkbenchError
 from workbench.base.units import format_duration
@@ -39,7 +40,7 @@ class LabShell(ABC, Generic[AnySetting]):
     can be presented. EDITED: what the status says of a setting that was not run.
     """
 
-    widget: w.VBox
+    _whole: w.VBox
     EDITED: str
 
     def __init__(self, title: str, bar: SolveBar, more: Sequence[w.Widget] = ()) -> None:
@@ -62,6 +63,12 @@ class LabShell(ABC, Generic[AnySetting]):
         )
 
     # What a notebook may ask for -------------------------------------------------------------------------------------
+
+    @property
+    def widget(self) -> w.VBox:
+        """What a page shows of it."""
+        self._whole.open()
+        return self._whole
 
     @property
     def state(self) -> str:
@@ -236,8 +243,12 @@ class LabFrame(Generic[AnySetting]):
         drawer.add_class("wb-left")
         right.add_class("wb-right")
 
+        see = unseen(drawer)
+
         def fold(_: Any = None) -> None:
             drawer.layout.display = None if self.setup.value else "none"
+            if self.setup.value:
+                see()
 
         self.setup.observe(fold, "value")
         self.setup.value = open
@@ -287,9 +298,13 @@ def whole(*rows: w.Widget, css: str = "", name: str = "") -> w.VBox:
 
 
 def tabs_of(pages: Mapping[str, w.Widget], name: str) -> w.Tab:
-    """A row of tabs by their titles; name: its class."""
-    tabs = w.Tab([*pages.values()], titles=tuple(pages))
+    """A row of tabs by their titles, each made in the page when it is first opened; name: its class."""
+    boxes = [page if isinstance(page, w.Box) else w.VBox([page]) for page in pages.values()]
+    see = [unseen(box) for box in boxes]
+    tabs = w.Tab(boxes, titles=tuple(pages))
     tabs.add_class(name)
+    tabs.observe(lambda change: see[change["new"]](), "selected_index")
+    see[0]()
     return tabs
 
 

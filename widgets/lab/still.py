@@ -38,6 +38,7 @@ class StillPicture:
 
     def fill(self) -> None:
         """Show what the lab shows now: a picture takes longer than all of a small lab, which is put out before."""
+        self._wait_no_more()
         if self._output is not None:
             from IPython.display import HTML
 
@@ -45,13 +46,17 @@ class StillPicture:
 
     def changed(self) -> None:
         """The lab shows something else; where nothing waits for a while it stays as it is."""
-        if self._coming is not None:
-            self._coming.cancel()
+        self._wait_no_more()
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
             return
         self._coming = loop.call_later(REST_S, self.fill)
+
+    def _wait_no_more(self) -> None:
+        if self._coming is not None:
+            self._coming.cancel()
+            self._coming = None
 
     def _html(self) -> str:
         from widgets.parts.gantt_view import picture

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 import traitlets
 
+from widgets.parts.untold import untold
 from widgets.parts.vega_view import VegaView
 
 if TYPE_CHECKING:
@@ -23,9 +24,19 @@ class Picture(w.VBox):
     def __init__(self, name: str) -> None:
         self.view = VegaView(aria_label=name, layout=w.Layout(width="100%"))
         self._overview: VegaView | None = None
+        self._link: w.Link | None = None
         self._drawing: Drawing | None = None
         super().__init__([self.view])
         self.view.observe(lambda _: self._come_closer(), "window")
+
+    def open(self) -> None:
+        """Have a page told of it, and of the link that nothing in it refers to."""
+        super().open()
+        self._tell_link()
+
+    def _tell_link(self) -> None:
+        if self._link is not None and self.comm is not None:
+            self._link.open()
 
     def show(self, drawing: Drawing, *, selected: Any = traitlets.Undefined, of: str = "") -> None:
         """Draw; the stretch that is looked at stays if there is still an overview. Arguments as `VegaView.show`."""
@@ -46,9 +57,11 @@ class Picture(w.VBox):
         if self._overview is None:
             self._overview = VegaView(pick_fields=[], layout=w.Layout(width="100%"))
             self._overview.add_class("wb-overview")
-            self._links = [w.jslink((self.view, "window"), (self._overview, "window"))]
+            with untold():
+                self._link = w.jslink((self.view, "window"), (self._overview, "window"))
             traitlets.dlink((self.view, "selected"), (self._overview, "selected"))
             self.children = [self.view, self._overview]
+            self._tell_link()
         self._overview.aria_label = drawing.label
         self._overview.show(drawing.named(), drawing.data)
 

@@ -14,11 +14,12 @@ from widgets.editors.knob_panel import KnobPanel
 from widgets.editors.scheduler_choice import short_titles
 from widgets.editors.setting_history import LabSetting, jsonable
 from widgets.lab.results import PAGES
-from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, whole
+from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, tabs_of, whole
 from widgets.lab.vary_page import VaryPage
 from widgets.lab.words import about, noted
 from widgets.parts.files import Download
 from widgets.parts.presenter import Panel
+from widgets.parts.untold import unseen, untold
 from widgets.what_if_lab.answer import AnswerPages
 from widgets.what_if_lab.buying import BuyingPage
 from widgets.what_if_lab.calibration import CalibrationPage
@@ -81,6 +82,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
 
     EDITED = "Set, not run. Run compares today with the change."
 
+    @untold()
     def __init__(
         self, scenario: Scenario | str | Path = "start_here", scheduler: str | Scheduler | None = None
     ) -> None:
@@ -229,7 +231,9 @@ class WhatIfLab(LabShell[WhatIfSetting]):
     # Layout ----------------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        more = w.Accordion([self._knobs.rest], titles=("More knobs",), selected_index=None)
+        rest = w.VBox([self._knobs.rest])
+        more, see = w.Accordion([rest], titles=("More knobs",), selected_index=None), unseen(rest)
+        more.observe(lambda _: see(), "selected_index")
         left = w.VBox(
             [
                 _slot("Log", "1. The jobs and the cluster"),
@@ -257,13 +261,12 @@ class WhatIfLab(LabShell[WhatIfSetting]):
             answer.measures,
             self._vary.box,
         )
-        self.pages = w.Tab(boxes, titles=PAGES)
-        self.pages.add_class("wb-pages")
+        self.pages = tabs_of(dict(zip(PAGES, boxes, strict=True)), "wb-pages")
         self.pages.observe(lambda _: self._on_page(), "selected_index")
         results = w.VBox([self.pages])
         results.add_class("wb-results")
         body = self._frame.sides([left], w.VBox([self._bar.box, results]), open=True)
-        self.widget = whole(self._frame.top, body, css=OWN_CSS, name="wb-what-if")
+        self._whole = whole(self._frame.top, body, css=OWN_CSS, name="wb-what-if")
         self._frame.file.save_button.tooltip = "Save the scenario with today's scheduler and knobs, without the change"
 
     def _on_page(self) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from ipywidgets import Widget
+from ipywidgets.widgets.widget import _instances
 
 import workbench
 from tests.widgets.lab.support import Waiter, jobs
-from widgets import GavelLab, HadarLab, Lab
+from widgets import GavelLab, HadarLab, HareLab, Lab
+from widgets.lab.results import PAGES
 from workbench.base.errors import InputError
 from workbench.scenario.presets import preset, presets
 
@@ -59,3 +62,29 @@ def test_what_was_loaded_is_not_called_edited(work: Waiter) -> None:
     lab.set(round_s=720)
     lab._frame.presets.value = "hadar_example"
     assert (lab.state, lab.status) == ("ready", "Loaded, not solved yet.")
+
+
+def test_a_page_is_told_of_what_somebody_looks_at(work: Waiter, heard: None) -> None:
+    lab, known = HareLab(), set(_instances)
+    assert not _untold_in(lab.widget) and lab.widget.comm is not None
+    first = set(_instances) - known
+    assert 100 < len(first) < 250, "of some seven hundred"
+    for page in PAGES[1:]:
+        before = len(_instances)
+        lab._results.open(page)
+        assert len(_instances) > before and not _untold_in(lab.widget), page
+    side = lab._beside
+    side.choice.value = 1
+    assert side._boxes[1].comm is not None and not _untold_in(lab.widget)
+    lab._frame.setup.value = True
+    for number in range(len(lab._tabs.children)):
+        lab._tabs.selected_index = number
+        assert lab._tabs.children[number].children and not _untold_in(lab.widget)
+    lab.set("chronus")
+    assert not _untold_in(lab.widget)
+
+
+def _untold_in(box: Widget) -> list[Widget]:
+    """What is in a box of which a page is not told."""
+    inside = [each for child in getattr(box, "children", ()) for each in _untold_in(child)]
+    return [*inside, *([box] if box.comm is None else [])]
