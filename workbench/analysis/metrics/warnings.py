@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,7 @@ def slips(run: Run) -> tuple[str, ...]:
 
 ROUNDS = 2.0
 """Rounds that a job may be behind on a type where a mechanism follows: rounds are whole, and others have their turn."""
+SHARED, WHO = ("time_s", "unit", "accelerator", "share"), ("job", "with_job")
 PART = 0.25
 """Part of its time that it may be behind (ours): what gangs lose that do not fit into one round together is less."""
 
@@ -100,31 +102,32 @@ def behind(run: Run) -> pd.DataFrame:
     shares, end_s = run.shares, run.end_s
     if shares.empty:
         return pd.DataFrame(columns=["job", "accelerator", "promised_s", "received_s", "life_s"])
-    finish = run.jobs.set_index("job")["finish_s"].fillna(end_s).clip(upper=end_s)
-    starts = np.sort(shares["time_s"].unique())
-    until = dict(zip(starts.tolist(), [*starts[1:].tolist(), end_s], strict=True))
-    rows = _by_job(shares[["time_s", "unit", "accelerator", "share"]])
-    rows["end_s"] = np.minimum(rows["time_s"].map(until), rows["job"].map(finish))
-    rows["promised_s"] = rows["share"] * np.maximum(rows["end_s"] - rows["time_s"], 0.0)
-    since = rows.groupby("job")["time_s"].min()
-    held = run.timeline[~run.timeline["kind"].isin(["down", "sync"])]
-    other = held[held["with_job"] != ""]
-    held = pd.concat([held, other.assign(job=other["with_job"])])
-    held = held[["job", "accelerator", "start_s", "end_s"]].drop_duplicates()
-    begun = np.maximum(held["start_s"], held["job"].map(since))
-    had = (held["end_s"] - begun).clip(lower=0.0).groupby([held["job"].astype(str), held["accelerator"].astype(str)])
-    found = rows.groupby(["job", "accelerator"])["promised_s"].sum().to_frame()
-    found["received_s"] = had.sum().reindex(found.index, fill_value=0.0)
-    found = found.reset_index()
-    found["life_s"] = found["job"].map(finish) - found["job"].map(since)
+    ends = run.jobs.set_index("job")["finish_s"].fillna(end_s).clip(upper=end_s).to_dict()
+    starts = [*np.unique(shares["time_s"]).tolist(), end_s]
+    until_s = dict(itertools.pairwise(starts))
+    since_s: dict[str, float] = {}
+    promised_s: dict[tuple[str, str], float] = {}
+    received_s: dict[tuple[str, str], float] = {}
+    for at_s, unit, kind, share in zip(*(shares[name].tolist() for name in SHARED), strict=True):
+        for job in unit.split(" + "):
+            since_s[job] = min(at_s, since_s.get(job, at_s))
+            given_s = share * max(min(until_s[at_s], ends[job]) - at_s, 0.0)
+            promised_s[job, kind] = promised_s.get((job, kind), 0.0) + given_s
+    line = run.timeline[~run.timeline["kind"].isin(["down", "sync"])]
+    lists = {name: line[name].tolist() for name in ("job", "with_job", "accelerator", "start_s", "end_s")}
+    held = (zip(lists[who], lists["accelerator"], lists["start_s"], lists["end_s"], strict=True) for who in WHO)
+    for job, kind, start_s, stop_s in dict.fromkeys(itertools.chain(*held)):
+        if (job, kind) in promised_s:
+            had_s = max(stop_s - max(start_s, since_s[job]), 0.0)
+            received_s[job, kind] = received_s.get((job, kind), 0.0) + had_s
+    pairs = sorted(promised_s)
+    found = pd.DataFrame(pairs, columns=["job", "accelerator"])
+    found["promised_s"], found["received_s"] = (
+        [of.get(pair, 0.0) for pair in pairs] for of in (promised_s, received_s)
+    )
+    found["life_s"] = [ends[job] - since_s[job] for job, _ in pairs]
     short = found["promised_s"] - found["received_s"]
     return found.iloc[np.argsort(-short.to_numpy(), kind="stable")].reset_index(drop=True)
-
-
-def _by_job(shares: pd.DataFrame) -> pd.DataFrame:
-    """The rows of units as rows of jobs."""
-    split = shares.assign(job=shares["unit"].astype(str).str.split(" + ", regex=False)).explode("job")
-    return split.assign(accelerator=split["accelerator"].astype(str)).reset_index(drop=True)
 
 
 def strayed(run: Run) -> tuple[str, ...]:
