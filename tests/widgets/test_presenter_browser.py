@@ -47,7 +47,7 @@ SMALLEST = """() => {
 }"""
 SCROLLING = """() => [...document.querySelectorAll(".wb-presenting .wb-chart-box")]
     .filter(e => e.checkVisibility() && e.scrollWidth > e.clientWidth).length"""
-PLACES = """() => ["h2", ".wb-solve", ".wb-view-gantt", ".wb-editors", ".wb-stage"].map(s => {
+PLACES = """() => ["h2", ".wb-solve", ".wb-view-gantt", ".wb-left", ".wb-stage"].map(s => {
     const e = document.querySelector(".wb-lab " + s), r = e.getBoundingClientRect();
     return [s, Math.round(r.width), Math.round(r.height), getComputedStyle(e).fontSize];
 })"""

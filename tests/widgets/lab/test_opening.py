@@ -73,9 +73,8 @@ def test_a_page_is_told_of_what_somebody_looks_at(work: Waiter, heard: None) -> 
         before = len(_instances)
         lab._results.open(page)
         assert len(_instances) > before and not _untold_in(lab.widget), page
-    side = lab._beside
-    side.choice.value = 1
-    assert side._boxes[1].comm is not None and not _untold_in(lab.widget)
+    lab._beside._shown.show(lab._beside._boxes[1])  # a page of the paper's own
+    assert not _untold_in(lab.widget)
     lab._frame.setup.value = True
     for number in range(len(lab._tabs.children)):
         lab._tabs.selected_index = number
