@@ -363,5 +363,18 @@ def test_what_a_page_says_is_heard_in_one_thread() -> None:
             assert idle["parent_header"]["msg_id"] == message["header"]["msg_id"]
         told = client.execute_interactive("", user_expressions={"heard": "heard"})["content"]
         assert told["user_expressions"]["heard"]["data"]["text/plain"] == str([True] * len(said))
+
+        # A notebook is closed while what it has said waits for a cell: the next cell's answer is its own.
+        client.execute("import gc, time; time.sleep(1)")
+        for number in range(2):
+            message = client.session.msg("comm_open", {"comm_id": f"late {number}", "target_name": "page", "data": {}})
+            message["header"]["subshell_id"] = subshell
+            client.shell_channel.send(message)
+        time.sleep(0.3)
+        control.send(client.session.msg("delete_subshell_request", {"subshell_id": subshell}))
+        assert control.get_msg(timeout=60)["content"]["status"] == "ok"
+        assert client.execute_interactive("gc.collect()", timeout=20)["content"]["status"] == "ok"
+        told = client.execute_interactive("", user_expressions={"heard": "heard"})["content"]
+        assert told["user_expressions"]["heard"]["data"]["text/plain"] == str([True] * (len(said) + 2))
     finally:
         client.shutdown()

@@ -9,12 +9,15 @@ the first lab does.
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextlib
 import gc
 import html
 import importlib
 import inspect
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -25,6 +28,8 @@ from workbench.base.errors import WorkbenchError
 OF_EVERY_LAB = ("widgets.lab.lab", "widgets.lab.drawings", "widgets.lessons.guess")
 PROCESS = "widgets.work.process"
 PROGRAMS = "widgets.parts.assets"
+END_S = 1.0
+"""For so long a subshell may answer what waits, before it ends."""
 
 
 @contextlib.contextmanager
@@ -80,11 +85,50 @@ async def _hear(kernel: Any, handle: Callable[..., Any], stream: Any, ident: Any
         if inspect.isawaitable(found):  # `widgets` was loaded anew
             await found
 
-    loop = kernel.io_loop.asyncio_loop
-    if asyncio.get_running_loop() is loop:
+    loop, here = kernel.io_loop.asyncio_loop, asyncio.get_running_loop()
+    if here is loop:
         await heard()
-    else:
-        await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(heard(), loop))
+        return
+    waiting = _waiting(threading.current_thread(), here)
+    done: asyncio.Future[None] = here.create_future()
+
+    def tell(found: concurrent.futures.Future[None]) -> None:
+        if not done.done():
+            error = found.exception()
+            done.set_result(None) if error is None else done.set_exception(error)
+
+    def then(found: concurrent.futures.Future[None]) -> None:
+        with contextlib.suppress(RuntimeError):  # the subshell has gone, and its loop is closed
+            here.call_soon_threadsafe(tell, found)
+
+    waiting.add(done)
+    asyncio.run_coroutine_threadsafe(heard(), loop).add_done_callback(then)
+    try:
+        await done
+    finally:
+        waiting.discard(done)
+
+
+def _waiting(thread: Any, here: asyncio.AbstractEventLoop) -> set[asyncio.Future[None]]:
+    """What the messages of a subshell wait for: when it is to end, nothing longer.
+
+    A task that waits as its thread ends (ipykernel 7.4: a notebook was closed) is ended by the collector of garbage in
+    another thread, which then answers in the name of that task's message: a page waits for ever for its cell.
+    """
+    if not hasattr(thread, "wb_waiting"):
+        thread.wb_waiting, stop = set(), thread.stop
+
+        async def end() -> None:
+            until_s = time.monotonic() + END_S
+            while (others := asyncio.all_tasks() - {asyncio.current_task()}) and time.monotonic() < until_s:
+                for each in [each for each in thread.wb_waiting if not each.done()]:
+                    each.set_result(None)
+                await asyncio.wait(others, timeout=END_S / 20)
+            stop()
+
+        thread.stop = lambda: asyncio.run_coroutine_threadsafe(end(), here)
+    found: set[asyncio.Future[None]] = thread.wb_waiting
+    return found
 
 
 def show_errors_in_words() -> None:
