@@ -187,8 +187,8 @@ def test_a_scheduler_that_cannot_handle_the_scenario_says_why_in_its_row(waiter:
     assert lab.comparison.labels == ("fifo",) and len(lab.comparison.failed) == 1
 
 
-def test_the_best_of_each_measure_is_marked(waiter: Waiter) -> None:
-    lab = CompareLab("start_here", THREE)
+def test_the_best_of_each_measure_is_marked_and_warnings_stand_below(waiter: Waiter) -> None:
+    lab = CompareLab("start_here", ["fifo", "las", "gavel.max_throughput"])
     lab.compare()
     waiter.end_all()
     best = lab.comparison.best()
@@ -197,14 +197,7 @@ def test_the_best_of_each_measure_is_marked(waiter: Waiter) -> None:
     assert f"Mean JCT is lowest with <b>{called[best['mean_jct_s'].idxmax()]}</b> (" in lab._results._best.value
     shown = [n for n in ("mean_jct_s", "makespan_s", "utilisation", "max_finish_time_fairness") if best[n].any()]
     assert shown and page.count("aria-label='best'") >= len(shown)
-
-
-def test_warnings_of_a_run_stand_below_its_measures(waiter: Waiter) -> None:
-    lab = CompareLab("start_here", ["fifo", "gavel.max_throughput"])
-    lab.compare()
-    waiter.end_all()
-    said = "Warning (Gavel: maximum total throughput): Rounds did not keep to the shares"
-    assert said in lab._results._measures.value
+    assert "Warning (Gavel: maximum total throughput): Rounds did not keep to the shares" in page
 
 
 def test_an_edit_makes_the_charts_old_and_undoing_it_new_again(waiter: Waiter) -> None:
@@ -466,26 +459,19 @@ def test_the_list_can_be_edited_by_hand(waiter: Waiter) -> None:
 
 
 def test_save_writes_the_schedulers_as_the_plan_and_load_brings_them_back(waiter: Waiter, tmp_path: Path) -> None:
-    lab = CompareLab("start_here", ["fifo", ("las", {"round_s": 60.0})])
-    lab._frame.file.save()
-    saved = Scenario.load(tmp_path / "scenario.json")
-    assert [(plan.scheduler, dict(plan.knobs)) for plan in saved.schedulers] == [
-        ("fifo", {}),
-        ("las", {"round_s": 60.0}),
-    ]
-    other = CompareLab(str(tmp_path / "scenario.json"))
-    assert other.schedulers == lab.schedulers
-
-
-def test_loading_what_was_just_saved_leaves_the_charts_as_new(waiter: Waiter, tmp_path: Path) -> None:
+    """Loading what was just saved leaves the charts as new."""
     lab = CompareLab("start_here", ["fifo", ("las", {"round_s": 60.0})])
     lab.compare()
     waiter.end_all()
     lab._frame.file.save()
     text = (tmp_path / "scenario.json").read_bytes()
+    saved = Scenario.from_json(text.decode())
+    assert [(plan.scheduler, dict(plan.knobs)) for plan in saved.schedulers] == lab.schedulers
+    assert CompareLab(str(tmp_path / "scenario.json")).schedulers == lab.schedulers
     lab._frame.file.load([{"name": "scenario.json", "content": memoryview(text)}])
+    assert lab.schedulers == [("fifo", {}), ("las", {"round_s": 60.0})]
     assert lab.scenario.schedulers and lab.state == "done" and not lab._results._note.value
-    other = Scenario.from_json(text.decode()).replace(name="another")
+    other = saved.replace(name="another")
     lab._frame.file.load([{"name": "other.json", "content": memoryview(other.to_json().encode())}])
     assert lab.state == "ready" and "before your last change" in lab._results._note.value
 
@@ -512,36 +498,30 @@ def test_playback_stays_where_it_is_while_runs_end(waiter: Waiter) -> None:
     assert playback.until_s is None and not playback.playing, "of another comparison it stands at the end"
 
 
-def test_labels_are_refused_where_the_list_cannot_show_them(waiter: Waiter) -> None:
+def test_labels_that_the_list_cannot_show_and_wrong_seeds_are_refused(waiter: Waiter) -> None:
     lab = CompareLab("start_here", THREE)
     for act in (lab.set, lambda given: lab.open(lab.scenario, given)):
         with pytest.raises(InputError, match="labels are for workbench"):
             act({"old": "las"})
-    assert [name for name, _ in lab.schedulers] == THREE
+    wrong: tuple[Any, ...] = (0, True, 31, 1.5)
+    for each in wrong:
+        with pytest.raises(InputError, match="seeds"):
+            lab.set(seeds=each)
+    assert [name for name, _ in lab.schedulers] == THREE and lab._seeds.value == 1
 
 
-def test_a_wrong_cell_is_said_and_compare_cannot_be_pressed(waiter: Waiter) -> None:
+def test_a_wrong_cell_and_a_table_without_jobs_are_said_and_cannot_be_compared(waiter: Waiter) -> None:
     lab = CompareLab("start_here", THREE)
-    table = lab._scenario.editors.tables["jobs"]
+    table = lab._scenario.jobs
     table.rows = [{**table.rows[0], "gpus": 0}, *table.rows[1:]]
     lab._on_change()
     assert lab.state == "invalid" and "Jobs, row 1, GPUs" in lab.status and lab._bar.solve.disabled
     lab.compare()
     assert not waiter.asked
-
-
-def test_an_empty_table_of_jobs_is_said_and_cannot_be_compared(waiter: Waiter) -> None:
-    lab = CompareLab("start_here", THREE)
-    lab._scenario.jobs.rows = []
+    table.rows = []
     lab._on_change()
     assert lab.status == "Jobs: got nothing; expected at least one job in the table" and lab._bar.solve.disabled
     assert lab.scenario.jobs == (), "it can be saved as it is"
-
-
-@pytest.mark.parametrize("wrong", [0, True, 31, 1.5])
-def test_the_number_of_seeds_is_checked(waiter: Waiter, wrong: Any) -> None:
-    with pytest.raises(InputError, match="seeds"):
-        CompareLab("start_here").set(seeds=wrong)
 
 
 def test_knobs_are_told_from_the_preset_that_was_chosen() -> None:
