@@ -450,7 +450,9 @@ def test_a_run_is_explained_by_the_definition_that_made_it() -> None:
     for part, run in ((0.2, old), (0.1, workbench.simulate(five_equal_jobs(), "mine", NOBODY_ELSE))):
         found = workbench.rows(run, at=0.0)
         assert found.loc[found["part"] == "cap", "right"].tolist() == [part]
-    with pytest.raises(InputError, match="got a run of mine as this session does not define it; expected one made"):
+    with pytest.raises(
+        InputError, match="got a run of mine as this session does not define it now; expected one whose cell"
+    ):
         workbench.rows(replace(old, code="another"), at=0.0)
 
 

@@ -56,19 +56,21 @@ class ExactAnswer:
     def sentence(self) -> str:
         """What was found."""
         unit = "" if self.unit in ("", "1") else f" {self.unit}"
+        most = "most" if self.sense == "max" else "least"
         own = f"{self.scheduler} comes to {short_number(self.own, 6)}{unit}"
         if self.too_large:
             return f"{self.formulation} was not solved, as it is too large ({self.too_large}); {own}."
         if self.best is not None:
-            apart = "" if self.gap is None else f", {self._off()} the optimum"
+            apart = f", {self._off(unit)}"
             if self.beyond:
                 apart = ", better than the optimum by what the problem leaves out"
-            return f"{self.formulation}: the optimum is {short_number(self.best, 6)}{unit}; {own}{apart}."
+            optimum = f"the {most} that any plan comes to is {short_number(self.best, 6)}{unit}"
+            return f"{self.formulation}: {optimum}; {own}{apart}."
         late = f"{self.formulation} was not solved within {self.time_limit_s:g} s"
         if self.bound is None:
             return f"{late}, and no bound is known; {own}."
         word = "above" if self.sense == "max" else "below"
-        off = "" if self.gap is None or self.beyond else f", at most {self._off()} the optimum"
+        off = "" if self.beyond or self.own == self.bound else f", at most {self._off(unit)}"
         found = "" if self.found is None else f"the best schedule found comes to {short_number(self.found, 6)}{unit}, "
         return f"{late}: {found}none is {word} {short_number(self.bound, 6)}{unit}; {own}{off}."
 
@@ -80,9 +82,13 @@ class ExactAnswer:
         more = self.own - self.bound if self.sense == "max" else self.bound - self.own
         return more > 1e-9 * max(1.0, abs(self.bound))
 
-    def _off(self) -> str:
-        assert self.gap is not None
-        return f"{100 * self.gap:.2f} % from"
+    def _off(self, unit: str) -> str:
+        assert self.bound is not None
+        apart = abs(self.own - self.bound)
+        if apart <= 1e-9 * max(1.0, abs(self.bound)):
+            return "no less" if self.sense == "max" else "no more"
+        part = "" if self.gap is None else f" ({100 * self.gap:.2f} %)"
+        return f"{short_number(apart, 6)}{unit}{part} {'less' if self.sense == 'max' else 'more'}"
 
     def as_json(self) -> dict[str, Any]:
         """Plain values for the command line."""

@@ -131,7 +131,10 @@ def formulation(
         if start is not None and by is None and not is_class:
             found = changed(name, start, written)
             if not found.at_once(found.settle({})):
-                expected = "one whose model is solved once: there several are solved in turn, none of them as it stands"
+                expected = (
+                    "one whose model is solved once, as it stands: there several are solved in turn, or times are "
+                    "counted in a unit that suits the jobs"
+                )
                 raise InputError(f"formulation {name}, base", start.name, expected)
         elif start is None and is_class:
             found = subclassed(name, written)  # type: ignore[arg-type]
@@ -335,8 +338,9 @@ def scheduler_of(run: Run) -> Scheduler:
     found = definition_of(run)
     if found is not None:
         return found
-    got = Words(f"a run of {run.scheduler} as this session does not define it")
-    raise InputError("run", got, f"one made since the cell of {run.scheduler} was run; simulate it again")
+    got = Words(f"a run of {run.scheduler} as this session does not define it now")
+    expected = "one whose cell was run here, with the values that its function reads as they were; set these back, or"
+    raise InputError("run", got, f"{expected} simulate again")
 
 
 def definition_of(run: Run) -> Scheduler | None:

@@ -93,12 +93,12 @@ class RowChange:
         if not self.changes:
             return f"{self.aim} stays {_number(self.before)}."
         better = "better" if (self.after > self.before) == (self.sense == "max") else "worse"
-        return f"{self.aim} goes from {_number(self.before)} to {_number(self.after)}, which is {better}."
+        return f"{self.aim} goes from {' to '.join(_apart(self.before, self.after))}, which is {better}."
 
     def _others(self) -> list[str]:
         if not self.moved:
             return []
-        shown = [f"{name} {_number(old)} to {_number(new)}" for name, old, new in self.moved[:MOST_SHOWN]]
+        shown = [f"{name} {' to '.join(_apart(old, new))}" for name, old, new in self.moved[:MOST_SHOWN]]
         left = len(self.moved) - MOST_SHOWN
         more = f", and {counted(left, 'variable')} more" if left > 0 else ""
         return [f"What moves: {', '.join(shown)}{more}."]
@@ -282,3 +282,9 @@ def _same(one: float, other: float) -> bool:
 
 def _number(value: float) -> str:
     return short_number(value, 4)
+
+
+def _apart(old: float, new: float) -> tuple[str, str]:
+    """Both, in as many digits as tell them apart."""
+    pairs = ((short_number(old, digits), short_number(new, digits)) for digits in range(4, 18))
+    return next(pair for pair in pairs if pair[0] != pair[1] or old == new)

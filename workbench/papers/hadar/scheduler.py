@@ -59,7 +59,7 @@ from workbench.papers.hadar.algorithms.dual_subroutine import (
 from workbench.papers.hadar.algorithms.forking import CopyPlan, copy_ids, plan_copies, register, unforked
 from workbench.papers.hadar.algorithms.selection import Knapsack, Selection
 from workbench.papers.hadar.algorithms.tracker import CopyWork, Tracker, aggregate
-from workbench.papers.hadar.formulations.offline import Offline
+from workbench.papers.hadar.formulations.offline import REQUIRE_ALL, Offline
 from workbench.papers.hadar.formulations.round import RoundInstance
 from workbench.papers.hadar.formulations.utility import READS
 from workbench.papers.hadar.instance import ROUNDING_SLOTS, CopyInstance, HadarQueue, require_time
@@ -108,19 +108,28 @@ class Hadar(Scheduler):
         return Route("algorithm", "hadar.offline", "Algorithm 2 chooses the jobs of each round by price and payoff")
 
     def exact(self, snapshot: Snapshot, knobs: Knobs, end_s: float) -> ExactProblem:
-        """P1 with a round for a slot, in as many slots as the run took."""
+        """P1 as printed, so that every job completes, with a round for a slot; (ours) in half as many slots again as
+        the run took, as the plan that ends last is not always the worst."""
         slot_s = float(knobs["round_s"])
-        asked = {"slot_s": slot_s, "slots": max(1, math.ceil(end_s / slot_s)), "utility": knobs["utility"]}
+        slots = max(1, math.ceil(1.5 * end_s / slot_s))
         formulation = Offline()
-        settled = formulation.settle(asked)
+        settled = formulation.settle(
+            {"slot_s": slot_s, "slots": slots, "utility": knobs["utility"], REQUIRE_ALL.name: True}
+        )
         data = formulation.data(snapshot, settled)
 
         def worth(finish_s: FloatArray) -> float:
-            done = np.flatnonzero(~np.isnan(finish_s))
-            slot = np.maximum(np.ceil(finish_s[done] / slot_s - ROUNDING_SLOTS).astype(np.int64) - 1, 0)
-            return float(data.utility[done, np.minimum(slot, data.slots - 1)].sum())
+            if np.isnan(finish_s).any():
+                return math.nan
+            slot = np.maximum(np.ceil(finish_s / slot_s - ROUNDING_SLOTS).astype(np.int64) - 1, 0)
+            return float(data.utility[np.arange(len(slot)), slot].sum())
 
-        without = "costs of restarts and of gangs on several servers; its plans have no more slots than the run took"
+        without = (
+            f"costs of restarts and of gangs on several servers, and plans of more than {slots} slots; the utility "
+            "neg_jct of a job is the slots that are left of these when it completes"
+        )
+        if knobs["utility"] != "neg_jct":
+            without = without.split(";")[0]
         return ExactProblem(formulation, data, settled, worth, lambda found: list(found.values["plan"]), without)
 
     def about(self, knobs: Knobs) -> frozenset[str]:
