@@ -69,7 +69,7 @@ chain = workbench.chain(fair, "fast-0/1", at=2700)
 links = {link.step: link.text for link in chain.links}
 assert list(links) == ["rows", "share", "rank", "placement"] and "1. game on k80: no time there yet" in links["rank"]
 assert all(row.verdict == "cause" for row in chain.rows)
-assert "decisive: no more GPUs of a type than there are (v100): with that row taken away" in chain.summary
+assert "Decisive: no job falls below the common level t (vision): with that row taken away" in chain.summary
 ends_of_vision = [end_of_vision(weight) for weight in (1, 2, 10)]
 assert ends_of_vision == sorted(ends_of_vision, reverse=True) and ends_of_vision[0] > 150 > 120 > ends_of_vision[2]
 fast = [run.shares.query("accelerator == 'v100'")["share"].max() for run in both]

@@ -45,32 +45,35 @@ def first_scene() -> Chain:
 def test_the_row_that_decides_where_a_job_runs_is_a_cause_of_its_chain() -> None:
     """Of a job that runs; where the job is not there, and where rules decide, there is none."""
     found = module.decisive_row(run_of(FAIR), "game", 2700.0)
-    assert found is not None and found.row == "job_time[game]" and found.text.startswith(f"{found.row} (")
-    assert workbench.chain(run_of(FAIR), "slow-0/0", 2700.0).causes[0] == found.row
+    assert found is not None and found.row == "epigraph[vision]" and found.text.startswith(f"{found.row} (")
+    assert found.row in workbench.chain(run_of(FAIR), "slow-0/0", 2700.0).causes
     then = "game would run on 1 v100 of fast-0, and nobody would have slow-0/0 (k80)"
     done, others = found.text.split(
         f": taken away, and the problem solved again, {then}. Of the others, each tried alone, "
     )
-    assert done.endswith("(a job runs at most all of the time, alone or in a pair)"), "what the job itself would get"
+    assert done.endswith("(no job falls below the common level t)"), "what the job itself would get"
     verdicts = {row.row: row.verdict for row in found.rows}
-    also, none = others.split(" would change it too; ")
-    assert {verdicts[name] for name in also.replace(" and ", ", ").split(", ")} == {"cause"}
+    also, none, needed = others.split("; ")
+    assert also == "epigraph[translation] would change it too" and verdicts["epigraph[translation]"] == "cause"
     assert none == "epigraph[game] would change nothing (binding, not decisive)"
-    assert verdicts["epigraph[game]"] == "binding, not decisive"
+    unkept = needed.removeprefix("no run can do without ").removesuffix(" (binding, not decisive)")
+    assert {*unkept.replace(" and ", ", ").split(", ")} == {"capacity[v100]", "job_time[game]", "job_time[translation]"}
+    for name in ("epigraph[game]", "capacity[v100]", "job_time[game]"):
+        assert verdicts[name] == "binding, not decisive"
     of_gpu = module.decisive_row(run_of(FAIR), "", 2700.0, "fast-0/1")
     assert of_gpu is not None and of_gpu.text in first_scene().links[0].text, "in the words of its chain"
     other = module.decisive_row(run_of(FAIR), "translation", 2700.0)
     assert other is not None and other.row == "", "without a row it may have the other slot: it stays where it is"
-    assert other.text.endswith("translation stays on 1 v100 of fast-0")
+    assert "and the problem solved again, translation stays on 1 v100 of fast-0; no run can do without " in other.text
     assert module.decisive_row(run_of(FAIR), "translation", 60.0) is None
     assert module.decisive_row(run_of("las"), "game", 2700.0) is None
 
 
 def test_the_row_that_keeps_a_job_waiting_would_let_it_run() -> None:
-    """At 16 min vision waits, while game, whose time is all given out, runs on a V100: without that it would run."""
+    """At 16 min vision waits, while game runs on a V100: were game not to be as far as others, vision would run."""
     run = run_of(FAIR)
     found = module.decisive_row(run, "vision", 972.0)
-    assert found is not None and found.row == "job_time[game]"
+    assert found is not None and found.row == "epigraph[game]"
     assert "taken away, and the problem solved again, vision would run on 2 v100 of fast-0. Of the others" in found.text
     none = module.decisive_row(workbench.simulate("preset:hops_example", "hops"), "language", 677.0)
     assert none is not None and none.row == ""
@@ -84,22 +87,25 @@ def test_the_v100_that_stands_idle_at_45_min() -> None:
     found = first_scene()
     assert (found.job, found.asked, found.accelerator) == ("", "vision", "v100")
     assert found.summary.startswith(
-        "fast-0/1 (v100) is idle at 45 min: vision needs 2 GPUs of v100 at once, and 1 is left; "
-        "game runs on slow-0 (k80), as it had had nothing of its share of k80 since 30 min, when shares "
+        "fast-0/1 (v100) is idle at 45 min: vision needs 2 GPUs of v100 at once, and 1 is left. "
+        "Meanwhile game runs on slow-0 (k80), as it had had nothing of its share of k80 since 30 min, when shares "
         "were computed anew, so its turn came there first; "
-        "translation runs on fast-0 (v100); decisive: no more GPUs of a type than there are (v100): with that row "
+        "translation runs on fast-0 (v100). Decisive: no job falls below the common level t (vision): with that row "
         "taken away and the shares of time of 30 min computed again, translation would have the GPU."
     )
     assert [link.step for link in found.links] == ["rows", *LINKS[FAIR]]
     told = found.links[0].text.partition("Decisive: ")[2]
-    assert told.startswith("capacity[v100] (no more GPUs of a type than there are): taken away, and the problem solved")
+    assert told.startswith(
+        "epigraph[vision] (no job falls below the common level t): taken away, and the problem solved"
+    )
+    assert "; no run can do without capacity[v100], job_time[game] and job_time[translation] (binding, not" in told
     facts = {fact.name: fact.value for link in found.links for fact in link.facts}
     assert facts["share of game on k80"] == pytest.approx(1 / 3)
     assert facts["priority of game on k80"] == np.inf
     assert facts["priority of vision on v100"] == pytest.approx(1.0)
     assert (facts["v100 left"], facts["gang of vision, which waits"]) == (1.0, 2.0)
     assert found.solves <= 12
-    assert "capacity[v100]" in found.causes
+    assert {*found.causes} == {"epigraph[vision]", "epigraph[game]", "epigraph[translation]"}
 
 
 def test_what_would_make_it_run_is_where_it_turns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,12 +149,13 @@ def test_the_price_at_which_it_would_run_is_the_one_by_hand() -> None:
 
 
 def test_a_cause_is_tried_by_another_way() -> None:
-    """Without capacity[v100] each of two optima of the rest, by hand, puts somebody on the idle V100."""
-    row = next(row for row in first_scene().rows if row.row == "capacity[v100]")
+    """Without epigraph[vision] each of two optima of the rest, by hand, puts somebody on the idle V100; no run can
+    do without capacity[v100], as any optimum of the rest gives out more V100s than there are."""
+    row = next(row for row in first_scene().rows if row.row == "epigraph[vision]")
     assert (row.verdict, row.what) == ("cause", "without it") and row.then
     owner = workbench.find_scheduler(FAIR)
     # game alone on a V100 all of the time has 1.2, which nobody needs to be below
-    for vision, translation in ((1.0, 1.0), (0.5, 0.9)):
+    for vision, translation in ((0.0, 1.0), (0.07, 0.86)):
         shares = np.array([[vision, 0.0], [1.0, 0.0], [translation, 0.0]])
 
         def policy(snapshot, knobs, memory, shares=shares):
@@ -161,12 +168,12 @@ def test_a_cause_is_tried_by_another_way() -> None:
 
 
 def test_a_row_that_changes_nothing_is_not_decisive() -> None:
-    found = workbench.chain(run_of(FAIR), "fast-0/0", 45 * 60)
+    found = workbench.chain(run_of(FAIR), "slow-0/0", 45 * 60)
     verdicts = {row.row: row.verdict for row in found.rows}
-    assert verdicts["job_time[translation]"] == "binding, not decisive"
-    assert "job_time[translation]" not in found.causes and found.job == "translation"
+    assert verdicts["epigraph[game]"] == "binding, not decisive"
+    assert "epigraph[game]" not in found.causes and found.job == "game"
     text = next(link.text for link in found.links if link.step == "rows")
-    assert "job_time[translation] would change nothing (binding, not decisive)" in text
+    assert "epigraph[game] would change nothing (binding, not decisive)" in text
 
 
 @pytest.mark.parametrize("scheduler", sorted(LINKS))
@@ -254,7 +261,7 @@ def test_a_run_made_again_is_the_run() -> None:
 @pytest.mark.parametrize(
     ("scheduler", "gpu", "at", "causes"),
     [
-        ("gavel.finish_time_fairness", "slow-0/0", 2340.0, {"job_time[game]", "finish_time[game]"}),
+        ("gavel.finish_time_fairness", "slow-0/0", 2340.0, {"finish_time[game]"}),
         ("allox", "fast-0/0", 3600.0, {"places[v100,1]"}),
         ("isolated", "slow-0/0", 2700.0, {"proportions[game,v100]"}),
         ("three_sigma", "fast-0/1", 2700.0, set()),

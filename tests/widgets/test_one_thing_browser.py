@@ -59,7 +59,7 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     said = wait_for_text(page, ".wb-explain-told", "fast-0/1 .*idle at 45 min.*Rows that .*Share.*Rank.*Placement")
     assert (
         "vision needs 2 GPUs of v100 at once, and 1 is left" in said
-        and "decisive: no more GPUs of a type than there are (v100): with that row taken away" in said
+        and "Decisive: no job falls below the common level t (vision): with that row taken away" in said
     )
     scene(page, "one-thing-why", GANTT)
 

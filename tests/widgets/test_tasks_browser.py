@@ -104,7 +104,7 @@ def one_more_k80(hand: Hand) -> None:
 def idle_v100(hand: Hand) -> None:
     """Why does a V100 stand idle at 45 min while `game` runs on the K80?"""
     hand.point(45, V100)
-    said = wait_for_text(hand.page, ".wb-explain-told b", "fast-0/1 .v100. is idle at 45 min.*decisive")
+    said = wait_for_text(hand.page, ".wb-explain-told p", "fast-0/1 .v100. is idle at 45 min.*Decisive")
     assert "vision needs 2 GPUs of v100 at once, and 1 is left" in said
     assert "game runs on slow-0 (k80), as it had had nothing of its share of k80 since 30 min" in said
 

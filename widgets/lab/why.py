@@ -64,7 +64,10 @@ def page_of_decision(decision: OneDecision, run: Run) -> str:
 
 
 def _said(summary: str, run: Run) -> str:
-    return f"<p><b>{hinted(summary, run.scheduler)}</b></p>"
+    """The first sentence is bold."""
+    first, stop, rest = summary.partition(". ")
+    more = f" {hinted(rest, run.scheduler)}" if rest else ""
+    return f"<p><b>{hinted(first + stop.rstrip(), run.scheduler)}</b>{more}</p>"
 
 
 def _links(links: Iterable[Link], run: Run) -> str:

@@ -1,8 +1,8 @@
 """`workbench.chain`: from a GPU at a time back to the row, price, order or promise that put a job there, or nobody.
 
 The links are what the run recorded. The first, `rows`, is of the programme behind them: a row that is met is called a
-cause only if relaxing it a little, or leaving it out, puts somebody else there (the run is simulated again with the
-changed programme from that decision on); all others are binding, not decisive.
+cause only if relaxing it a little, or leaving it out, puts somebody else there in a run that can be kept (it is
+simulated again with the changed programme from that decision on); all others are binding, not decisive.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from workbench.analysis.explanation.compose import is_elastic, is_mixed
 from workbench.analysis.explanation.course import held_in_words
-from workbench.analysis.rows.relax_and_without import answer_with, stand_in
+from workbench.analysis.rows.relax_and_without import answer_with, near_shares, stand_in
 from workbench.analysis.rows.stated import SolvedStatement, of_decision
 from workbench.base.card import card, folded
 from workbench.base.errors import InputError, counted, one_of
@@ -25,9 +25,9 @@ from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Scheduler, StatedProblem
-from workbench.scheduling.decision import InvalidDecision, Shares, members
+from workbench.scheduling.decision import InvalidDecision
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers import InfeasibleError, SolverFailedError, UnboundedError
+from workbench.scheduling.solvers import InfeasibleError, SolverFailedError, UnboundedError, UnkeptError
 from workbench.session.api import Beliefs
 from workbench.session.registry import carried_by, find_explainer, scheduler_of
 from workbench.session.replay import Replay, replay, with_stand
@@ -45,6 +45,7 @@ MOST: Mapping[str, float] = {"deadline": 8.0}
 """The same of those that a plan's length grows with."""
 WHOLE = ("reward", "deadline")
 """What is another in the whole run when it is tried; all else from the decision on."""
+UNKEPT = "no run can do without it"  # whatever is done to the row, more is given out than there is
 RELAXED = 0.1
 """By how much a row is relaxed before it is left out, relative to its right side, at least to 1."""
 
@@ -70,10 +71,11 @@ class TriedRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Chain:
-    """Why a GPU has the job it has at a time, or none (`job` empty): links with their numbers, and one sentence.
+    """Why a GPU has the job it has at a time, or none (`job` empty): links with their numbers, and what they come to.
 
-    rows: of the programme behind it that are met; otherwise: what would make `asked` run there, empty if not asked;
-    solves: how often that was decided anew; weight: of `asked` that would, None where that is something else.
+    summary: begins with a sentence that says it; rows: of the programme behind it that are met; otherwise: what would
+    make `asked` run there, empty if not asked; solves: how often that was decided anew; weight: of `asked` that would,
+    None where that is something else.
     """
 
     scheduler: str
@@ -202,16 +204,20 @@ def _first_of(rows: tuple[TriedRow, ...], still: str) -> DecisiveRow | None:
     """The first decisive row: what was done to it, what changed, and what the others that are met do; or that no single
     row decides. still: what is as it was then."""
     first = next(iter(_decisive(rows)), None)
-    tried = [row.row for row in rows if row.verdict == "binding, not decisive"]
+    unkept = [row.row for row in rows if row.what == UNKEPT]
+    tried = [row.row for row in rows if row.verdict == "binding, not decisive" and row.what != UNKEPT]
+    needed = f"no run can do without {listed(unkept)} (binding, not decisive)" if unkept else ""
     if first is None:
-        among = "" if len(tried) == len(rows) else f" of the {len(tried)} that were tried"
-        text = f"no single row{among}: whichever is loosened or taken away, and the problem solved again, {still}"
-        return DecisiveRow("", text, rows) if tried else None
+        among = "" if len(tried) + len(unkept) == len(rows) else f" of the {len(tried) + len(unkept)} that were tried"
+        done = f"whichever is loosened or taken away, and the problem solved again, {still}" if tried else ""
+        text = f"no single row{among}: {'; '.join(filter(None, [done, needed]))}"
+        return DecisiveRow("", text, rows) if tried or unkept else None
     says = f" ({first.says})" if first.says else ""
     found = [f"{first.row}{says}: {_how(first)}, and the problem solved again, {first.becomes}"]
     also = [row.row for row in rows if row.verdict == "cause" and row is not first]
     others = [f"{listed(also)} would change it too"] if also else []
     others += [f"{listed(tried)} would change nothing (binding, not decisive)"] if tried else []
+    others += [needed] if needed else []
     found += [f"Of the others, each tried alone, {'; '.join(others)}"] if others else []
     return DecisiveRow(first.row, ". ".join(found), rows)
 
@@ -284,7 +290,7 @@ def _decisive(rows: tuple[TriedRow, ...]) -> list[TriedRow]:
 def _summary(
     slot: SlotAtTime, asked: str, explained: Explained, rows: tuple[TriedRow, ...], question: _Question | None
 ) -> str:
-    """One sentence."""
+    """What the GPU has, in a sentence, and after it the rest of why."""
     when, where = format_duration(slot.at_s, parts=2), f"{slot.gpu} ({slot.accelerator})"
     if slot.is_down:
         return f"{where} is down at {when}."
@@ -293,15 +299,17 @@ def _summary(
     if first and question is not None:
         what, again = ("shares of time", "computed") if question.divides else ("problem", "solved")
         tried = f"with that row {_how(first)} and the {what} of {question.made} {again} again"
-        decisive = f"; decisive: {_in_words(first)}: {tried}, {first.then or 'nobody'} would have the GPU"
+        decisive = f". Decisive: {_in_words(first)}: {tried}, {first.then or 'nobody'} would have the GPU"
     if rows and not first and not any(row.verdict == "binding, not tried" for row in rows):
-        decisive = "; no single row is decisive"
+        decisive = ". No single row is decisive"
     if slot.job:
         reason = f": {explained.binding}" if explained.binding else ""
         return f"{where} has {slot.unit} at {when}{reason}{decisive}."
     if not asked:
         return f"{where} is idle at {when}: no job that is there could use it."
-    return f"{where} is idle at {when}: {'; '.join(_why_not(slot, name) for name in slot.could[:3])}{decisive}."
+    why, *others = (_why_not(slot, name) for name in slot.could[:3])
+    beside = f". Meanwhile {'; '.join(others)}" if others else ""
+    return f"{where} is idle at {when}: {why}{beside}{decisive}."
 
 
 def _causes(rows: tuple[TriedRow, ...]) -> tuple[str, ...]:
@@ -380,7 +388,10 @@ class _Question:
         """Why no row can be tried; empty where they can: with no row changed the same unit is there."""
         if "algorithm" in statement.note:
             return statement.note
-        slot = self._with(statement, "", 0.0)
+        try:
+            slot = self._with(statement, "", 0.0)
+        except (UnkeptError, InvalidDecision):
+            slot = None
         if slot is None:
             return "what carries it out goes by its own steps, not by the model's answer"
         then = self._seen(slot)
@@ -395,6 +406,10 @@ class _Question:
                 slot = self._with(statement, named.row, change)
             except (UnboundedError, InfeasibleError):
                 continue  # there is no best answer then
+            except (UnkeptError, InvalidDecision):
+                if named.verdict == "binding, not tried":
+                    named = named._replace(verdict="binding, not decisive", what=UNKEPT)
+                continue
             if slot is None:
                 continue  # what is best then cannot be carried out
             then = self._seen(slot)
@@ -416,7 +431,8 @@ class _Question:
     def _with(self, statement: SolvedStatement, row: str, by: float) -> SlotAtTime | None:
         """The GPU if, from the decision on, a row is relaxed, and all else stays as near as it can.
 
-        None for a scheduler that cannot go by that, and where no GPUs are there for what it then wants.
+        None for a scheduler that cannot go by that. Raises UnkeptError and InvalidDecision where there is less than it
+        then wants.
         """
         answered, stand = [], stand_in(statement, row, by)
 
@@ -429,13 +445,15 @@ class _Question:
 
         def near(problem: StatedProblem) -> Mapping[str, FloatArray]:
             answered.append(True)
-            return answer_with(problem, row, by, _near(problem, shares))
+            return answer_with(problem, row, by, near_shares(problem, shares))
 
         by_answer = None if statement.problem is None else self._owner.answered_by(near)
         other: Scheduler = by_answer or with_stand(self._owner, noted)
         try:
             again = self._again(choose=lambda number: other if number >= since else self._owner)
-        except (SolverFailedError, InvalidDecision, InputError):
+        except (SolverFailedError, InputError) as error:
+            if isinstance(error, UnkeptError):
+                raise
             return None
         return self._at(again) if answered else None
 
@@ -532,17 +550,6 @@ class _Question:
         old = self._slot.of(job).spec.weight
         step = 10.0 ** (math.floor(math.log10(old * factor)) - 2)
         return float(f"{step * math.ceil(old * factor / step):.3g}") / old
-
-
-def _near(problem: StatedProblem, shares: Shares | None) -> Mapping[str, FloatArray]:
-    """The shares that were decided, in the order of a problem's variable; NaN for who was not there."""
-    if shares is None:
-        return {}
-    decided = dict(zip(shares.units, shares.values, strict=True))
-    there = {name for unit in shares.units for name in members(unit)}
-    nothing, any_will_do = np.zeros(len(shares.types)), np.full(len(shares.types), math.nan)
-    rows = [decided.get(u, nothing if {*members(u)} <= there else any_will_do) for u in problem.data.units]
-    return {"share": np.concatenate(rows) if rows else np.zeros(0)}
 
 
 def _or(names: Sequence[str]) -> str:

@@ -78,7 +78,7 @@ def test_a_lab_opens_solved_and_follows_its_slider_without_process_and_thread(al
     assert lab.state == "done" and lab.run.knobs["round_s"] == 360.0
     lab._results._gantt.view.picked = {"job": "", "x": 45.0, "y": 1.5}
     assert lab._results.opened == "Model", "which is about it too"
-    assert ">Decisive</span> for fast-0/1 at 45 min:</b> capacity[v100] (" in lab._formulation.rows._decisive.value
+    assert ">epigraph</abbr>[vision] (no job falls" in lab._formulation.rows._decisive.value
     for picked, about in (({"job": "game", "x": 45.0, "y": 2.5}, "game"), ({"x": 45.0, "y": 1.5}, ("gpu", "fast-0/1"))):
         lab._results.open("Schedule")
         lab._results._gantt.view.picked = picked

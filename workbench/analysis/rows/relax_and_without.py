@@ -20,6 +20,7 @@ from workbench.base.errors import InputError, counted
 from workbench.base.rounding import short_number
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Result, StatedProblem
+from workbench.scheduling.decision import Shares, members
 from workbench.scheduling.solvers import (
     Columns,
     InfeasibleError,
@@ -198,6 +199,17 @@ def answer_with(
         columns = statement.compiled.programme.columns[name]
         at[columns[columns >= 0]] = values[columns >= 0]
     return statement.compiled.programme.values(_with(statement, row, by, at, statement.solve))
+
+
+def near_shares(problem: StatedProblem, shares: Shares | None) -> Mapping[str, FloatArray]:
+    """The shares that were decided, in the order of a problem's variable; NaN for who was not there."""
+    if shares is None:
+        return {}
+    decided = dict(zip(shares.units, shares.values, strict=True))
+    there = {name for unit in shares.units for name in members(unit)}
+    nothing, any_will_do = np.zeros(len(shares.types)), np.full(len(shares.types), math.nan)
+    rows = [decided.get(u, nothing if {*members(u)} <= there else any_will_do) for u in problem.data.units]
+    return {"share": np.concatenate(rows) if rows else np.zeros(0)}
 
 
 def stand_in(statement: SolvedStatement, row: str, by: float) -> Stand:

@@ -18,7 +18,7 @@ from workbench.baselines.mechanisms.priority import PolicyAnswer, SharePolicy
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.baselines.mechanisms.worker_types import worker_types
 from workbench.papers.gavel.formulations import fifo, max_throughput, min_cost, min_cost_slo, shortest_job_first
-from workbench.papers.gavel.formulations.allocation import DividedTime, ShareFormulation
+from workbench.papers.gavel.formulations.allocation import DividedTime, ShareFormulation, check
 from workbench.papers.gavel.formulations.finish_time_fairness import FinishTimeFairness, remember
 from workbench.papers.gavel.formulations.makespan import Makespan
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
@@ -84,14 +84,14 @@ class FormulationPolicy:
         return StatedProblem(self.formulation, data, knobs)
 
     def answered_by(self, answer: Answer) -> SharePolicy | None:
-        """The same with shares as `answer` finds them, whatever limits they keep; None where shares are no variable."""
+        """The same with shares as `answer` finds them, if they can be kept; None where shares are no variable."""
         if type(self.formulation).found is not ShareFormulation.found:
             return None
 
         def policy(snapshot: Snapshot, knobs: Knobs, memory: Any) -> PolicyAnswer:
             data, memory = self.data(snapshot, knobs, able(snapshot, knobs), memory)
             values = answer(StatedProblem(self.formulation, data, knobs))
-            shares = np.clip(self.formulation.shares(values, data), 0.0, None)
+            shares = check(data, self.formulation.shares(values, data), self.formulation.name)
             return PolicyAnswer(_shares(data, shares, worker_types(snapshot.cluster, knobs)), memory=memory)
 
         return policy

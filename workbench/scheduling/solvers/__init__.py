@@ -20,6 +20,7 @@ from workbench.scheduling.solvers.errors import (
     SolverFailedError,
     TimeLimitError,
     UnboundedError,
+    UnkeptError,
 )
 from workbench.scheduling.solvers.highs import KeptProgramme
 from workbench.scheduling.solvers.options import DEFAULT, Method, SolveProgress, Solver, SolverName
@@ -63,6 +64,7 @@ __all__ = [
     "Stand",
     "TimeLimitError",
     "UnboundedError",
+    "UnkeptError",
     "answer",
     "answered_by",
     "conflict_of",

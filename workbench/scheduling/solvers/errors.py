@@ -64,3 +64,7 @@ class MissingSolverError(SolveError):
 
 class SolverFailedError(SolveError):
     """The solver gave up, or the model is not one it can take."""
+
+
+class UnkeptError(SolverFailedError):
+    """An answer that nobody can keep: it takes more than there is."""

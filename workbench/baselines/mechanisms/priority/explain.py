@@ -205,7 +205,7 @@ def _why_slower(job_at: JobAtTime, shares: Mapping[str, float], taken: Mapping[s
         return []
     return [
         f"Why time on {listed(slower)}, where it is slower: what it gets is speed times share of time, added up over "
-        f"types, and all time on {listed(faster)} is given out."
+        f"types, and all time on {listed(faster)} is given out by the shares, over time, not in each round."
     ]
 
 

@@ -28,10 +28,9 @@ from workbench.scheduling.solvers import (
     Programme,
     Solver,
     SolveReport,
-    SolverFailedError,
+    UnkeptError,
     answer,
     looked_at,
-    stood_in,
 )
 
 NOTHING_MORE: Mapping[str, FloatArray] = MappingProxyType({})
@@ -230,20 +229,17 @@ TOLERANCE = 1e-6
 
 
 def check(data: AllocationInstance, shares: FloatArray, name: str) -> FloatArray:
-    """The shares, with what rounding left outside [0, 1] cut off; raises SolverFailedError if a limit is broken.
+    """The shares, with what rounding left outside [0, 1] cut off; raises UnkeptError if a limit is broken.
 
-    shares: (combinations x types); name: of the formulation. Where it is asked what a changed row would bring, no limit
-    is held against them.
+    shares: (combinations x types); name: of the formulation.
     """
-    if stood_in():
-        return np.where(data.allowed, np.clip(shares, 0.0, None), 0.0)
     signs = (
         ("a share below 0", (-shares).max(initial=0.0)),
         ("a share where the combination cannot run", np.abs(shares[~data.allowed]).max(initial=0.0)),
     )
     for what, most in signs:
         if not most <= TOLERANCE:
-            raise SolverFailedError(name, f"{what}: {most:g}", "at most 0")
+            raise UnkeptError(name, f"{what}: {most:g}", "at most 0")
     taken = (
         ("the time of", data.jobs, data.job_time(shares)),
         ("the GPUs there are of", data.accelerators, data.used(shares) / np.maximum(data.workers, 1.0)),
@@ -251,7 +247,7 @@ def check(data: AllocationInstance, shares: FloatArray, name: str) -> FloatArray
     for what, names, parts in taken:
         if not (parts <= 1.0 + TOLERANCE).all():
             said = f"it would take {short_number(parts.max())} times {what} {names[int(parts.argmax())]}"
-            raise SolverFailedError(name, said, "at most all")
+            raise UnkeptError(name, said, "at most all")
     return np.where(data.allowed, np.clip(shares, 0.0, 1.0), 0.0) + 0.0  # no -0.0
 
 
