@@ -27,8 +27,7 @@ KINDS = {"size": str, "seed": int, "measure": str, "unit": str, "paper": float, 
 
 @lru_cache(maxsize=256)
 def _parsed(path: Path, *state: int) -> pd.DataFrame:
-    """The table of a file in a state (when written, size, place); whoever asks again gets the same, and changes
-    nothing."""
+    """The table of a file in a state (when written, size, place)."""
     return pd.read_csv(path, dtype={**KINDS, "commit": str}, keep_default_na=False, na_values=[""])
 
 
@@ -44,7 +43,7 @@ class KeptResults:
         if not path.exists():
             return pd.DataFrame({column: pd.Series(dtype=KINDS.get(column, str)) for column in COLUMNS})
         state = path.stat()
-        return _parsed(path, state.st_mtime_ns, state.st_size, state.st_ino)
+        return _parsed(path, state.st_mtime_ns, state.st_size, state.st_ino).copy()
 
     def add(self, name: str, rows: pd.DataFrame) -> None:
         """One more seed, atomically; raises InputError for one that is there."""

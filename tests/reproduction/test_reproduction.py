@@ -359,6 +359,8 @@ def test_an_exhibit_that_is_not_checked_is_said_not_to_be(tmp_path: Path, capsys
 def test_a_time_of_another_machine_is_not_held_against_this_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    mine = KeptResults().read("gavel.fig1b")
+    mine["ours"] = 0.0  # changes the table of nobody else
     name, kept = "gavel.fig1b", KeptResults().read("gavel.fig1b").query("size == 'full'")
     first = kept["measure"].iloc[0]
     other = KeptResults(tmp_path)

@@ -232,7 +232,7 @@ def test_the_error_shrinks_in_a_run_and_the_core_is_what_teaches(built_in: Scena
         return made[-1]
 
     before = pair_error(built_in, poor(built_in))
-    run = workbench.simulate(built_in, "gavel.max_min_fairness", space_sharing=True, belief=poor, detail=5)
+    run = workbench.simulate(built_in, "gavel.max_min_fairness", space_sharing=True, belief=poor, detail=0)
     assert run.jobs["finish_s"].notna().all()
     assert pair_error(built_in, made[-1]) < 0.95 * before
 
@@ -251,7 +251,7 @@ def test_estimates_come_near_the_true_speeds_in_mean_jct(built_in: Scenario) -> 
     crowded = shared(generate("v100=1x2,p100=1x2,k80=1x2", 24, seed=2, arrivals="poisson", mean_gap_s=5000.0))
 
     def jct(**options: Any) -> float:
-        run = workbench.simulate(crowded, "gavel.max_min_fairness", detail=5, **options)
+        run = workbench.simulate(crowded, "gavel.max_min_fairness", detail=0, **options)
         return float(workbench.summary(run)["mean_jct_s"])
 
     alone, oracle = jct(), jct(space_sharing=True)
