@@ -98,13 +98,13 @@ def _said(run: Run, made: list[str]) -> str:
 
 def test_the_sentence_counts_who_decided() -> None:
     run = workbench.simulate("preset:gavel_example", "gavel.max_min_fairness")
-    said = "42 rounds: 3 problems solved, 39 kept the plan"
+    said = "42 rounds: 3 problems solved, 39 kept the shares"
     assert who_decided(run) == said == workbench.summary(run).decided
     assert f"Decided: {said}." in run._repr_html_()
     stated = workbench.simulate("preset:gavel_example", "gavel.max_min_fairness", model="pyomo", until_s=3_600.0)
-    assert who_decided(stated) == "10 rounds: 1 problem solved by the Pyomo model, 9 kept the plan"
+    assert who_decided(stated) == "10 rounds: 1 problem solved by the Pyomo model, 9 kept the shares"
     mixed = ["model", "assembly", "assembly", "algorithm", "kept"]
     assert _said(run, mixed).endswith(
-        ": 1 problem solved by the Pyomo model, 2 problems solved, 1 by an algorithm, 1 kept the plan"
+        ": 1 problem solved by the Pyomo model, 2 problems solved, 1 by an algorithm, 1 kept the shares"
     )
     assert _said(run, []) == "no decisions"

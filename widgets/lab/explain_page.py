@@ -194,13 +194,12 @@ class ExplainPage:
 
     def _offer(self, job: str, at_s: float) -> None:
         """Offer the questions that a job has at a time; empty: there is none to ask about."""
-        self._waits, now = self._waiter(job, at_s), NOW.format("it", "now")
-        if self._waits is not None and not job:
-            now = NOW.format(self._waits[0], "now")
-        elif self._waits is not None and self._waits[1] != at_s:
-            now = NOW.format("it", f"at {format_duration(self._waits[1], parts=2)}, when it waited longest")
+        self._waits, then = self._waiter(job, at_s), "now"
+        if self._waits is not None and self._waits[1] != at_s:
+            then = f"at {format_duration(self._waits[1], parts=2)}, when it waited longest"
+        now = "" if self._waits is None else NOW.format(self._waits[0], then)
         faster = bool(self._run is not None and job and not_faster(self._run, job, at_s).gpus)
-        self._otherwise.offer(bool(job), faster, "" if self._waits is None else now)
+        self._otherwise.offer(bool(job), faster, now)
 
     def _waiter(self, job: str, at_s: float) -> tuple[str, float] | None:
         """Which waiting is asked about: the job's then, or its longest; of an idle GPU that of the first who waits."""
@@ -401,7 +400,7 @@ class OtherwiseRow:
         self._heading = ""
         self._number = 0
         self._faster = _button("Why not on faster GPUs?", "faster", self.ask_faster)
-        self._now = _button(NOW.format("it", "now"), "now", self.ask_now)
+        self._now = _button("", "now", self.ask_now)
         self._alone = _button("Without the other jobs?", "alone", lambda: self.ask(None))
         self._more = _button("With one more node?", "more", lambda: self.ask(self._kind.value))
         self._more.tooltip = "Of as many GPUs as the job asks for, from the time above on; simulated again"

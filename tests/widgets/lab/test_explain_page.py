@@ -28,7 +28,7 @@ def test_it_opens_where_the_jobs_longest_wait_began(work: Waiter) -> None:
     page = lab._results.explained
     assert page._job.value == "vision"
     said = re.sub("</?abbr[^>]*>", "", page._answer.value)
-    assert "vision waits, from then on: on v100 translation (priority 2) came before it" in said
+    assert "vision waits: on v100 translation (priority 2) came before it" in said
     lab._results.select("game")
     assert page._job.value == "game" and "game" in page._answer.value
     page._job.value = "translation"
@@ -197,13 +197,13 @@ def test_why_not_on_faster_gpus_and_what_would_make_it_run_now(work: Waiter, mon
     now = page._otherwise._now
     now.click()
     said = page._otherwise._answer.value
-    assert said.startswith("<h4>What would make it run now?</h4>") and "with a weight of 1.97 in place of 1" in said
+    assert said.startswith("<h4>What would make vision run now?</h4>") and "with a weight of 1.97 in place of 1" in said
     assert "faster" not in said, "the former answer is gone"
     page._at.value = "1 min"
-    assert now.description == "What would make it run at 42 min, when it waited longest?", "it runs"
+    assert now.description == "What would make vision run at 42 min, when it waited longest?", "it runs"
     now.click()
-    assert page._at.value == "42 min" and now.description == "What would make it run now?"
-    assert page._otherwise._answer.value.startswith("<h4>What would make it run now?</h4>")
+    assert page._at.value == "42 min" and now.description == "What would make vision run now?"
+    assert page._otherwise._answer.value.startswith("<h4>What would make vision run now?</h4>")
     page._job.value = ("gpu", "fast-0/1")
     page._at.value = "45 min"
     assert now.description == "What would make vision run now?", "the GPU is idle"

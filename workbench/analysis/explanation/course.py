@@ -51,8 +51,8 @@ def in_short(job_at: JobAtTime, binding: str) -> str:
         does = f"{DOES[job_at.state]} on {held_in_words(job_at)}"
     else:
         return headline(job_at)
-    how_long = "from then on" if since == at else f"since {since}"
-    return f"At {at} {job_at.job} {does}, {how_long}{f': {binding}' if binding else ''}."
+    how_long = "" if since == at else f", since {since}"
+    return f"At {at} {job_at.job} {does}{how_long}{f': {binding}' if binding else ''}."
 
 
 def held_in_words(job_at: JobAtTime) -> str:

@@ -43,7 +43,7 @@ def changed_rounds(run: Run) -> int:
 
 
 def who_decided(run: Run, how: str = "") -> str:
-    """Who made the decisions, in a line: `42 rounds: 3 problems solved, 39 kept the plan`.
+    """Who made the decisions, in a line: `42 rounds: 3 problems solved, 39 kept the shares`.
 
     Problems that one decision solved in turn count as one; how: what is said behind those that were solved.
     """
@@ -54,7 +54,7 @@ def who_decided(run: Run, how: str = "") -> str:
         f"{counted(stated, 'problem')} solved by the Pyomo model{how}" if stated else "",
         f"{counted(assembled, 'problem')} solved{how}" if assembled else "",
         f"{ruled} by an algorithm" if ruled else "",
-        f"{kept} kept the plan" if kept else "",
+        f"{kept} kept the {'plan' if run.shares.empty else 'shares'}" if kept else "",
     ]
     return f"{counted(len(run.decisions), what)}: {', '.join(filter(None, parts))}" if made else "no decisions"
 

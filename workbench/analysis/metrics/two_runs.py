@@ -65,13 +65,20 @@ def completions_of(jobs: Sequence[str], first: FloatArray, second: FloatArray) -
     )
 
 
+LEAST_S, LEAST_SHARE = 1.0, 1e-3
+"""Differences that a sentence tells of: from so many seconds, and from such a part of the time before, on."""
 MOST_NAMED = 3
 """Jobs that a sentence names on each side."""
 
 
 def gains(differences: pd.DataFrame) -> str:
-    """Who gains from the first run to the second and who pays, in one sentence; differences: of `job_differences`."""
+    """Who gains from the first run to the second and who pays, in one sentence; differences: of `job_differences`.
+
+    What is less than a second, or than a thousandth of the time before, is nobody's gain.
+    """
     known = differences[differences["difference_s"].notna()]
+    least_s = np.maximum(LEAST_S, LEAST_SHARE * known["before_s"])
+    known = known.assign(sooner=known["sooner"].where(known["difference_s"].abs() >= least_s, "same"))
     sooner = known[known["sooner"] == "after"].sort_values("difference_s", kind="stable")
     later = known[known["sooner"] == "before"].sort_values("difference_s", ascending=False, kind="stable")
     sides = [

@@ -85,7 +85,8 @@ def _links(job_at: JobAtTime, block: pd.DataFrame | None, known: ByType | None) 
         return shares, job_at.placement()
     ranks = [(value, name, kind) for kind, of in known.items() for name, value in of.items() if value > 0]
     ranks.sort(key=lambda each: -each[0])
-    numbers = [UNSERVED if math.isinf(value) else _number(value) for value, _, _ in ranks]
+    share_of = {(unit, kind): share for unit, kind, share in rows}
+    numbers = [_divided(value, share_of.get((name, kind))) for value, name, kind in ranks]
     rule = _rule(job_at).partition("priority = ")[2].rstrip(".")
     rank = Link(
         "rank",
@@ -357,6 +358,14 @@ UNSERVED = "no time there yet"
 
 def _rank(priority: float) -> str:
     return UNSERVED if math.isinf(priority) else f"priority {_number(priority)}"
+
+
+def _divided(priority: float, share: float | None) -> str:
+    """A priority with the share and what it is divided by; share: None where it is not known."""
+    if math.isinf(priority):
+        return UNSERVED
+    by = "" if share is None else f" ({share:.3g} / {share / priority:.3g})"
+    return f"{_number(priority)}{by}"
 
 
 def _number(priority: float) -> str:
