@@ -184,6 +184,23 @@ def test_a_job_that_ran_twice_holds_each_place_for_its_time(tmp_path: Path) -> N
     assert found.loc["QOS normal", ""]["simulated"] == pytest.approx(1, abs=0.03)
 
 
+def test_who_waits_beside_nodes_of_a_known_reservation_is_not_held_by_a_hidden_limit(tmp_path: Path) -> None:
+    """a2 is reserved in the two hours that job 1 waits for a1."""
+    hour = 3600
+    jobs = [Ran("0", 0, 0, 2 * hour), Ran("1", 0, 2 * hour, hour), Ran("2", 2 * hour, 3 * hour, hour)]
+    (tmp_path / "log").write_text(dump(*jobs))
+    (tmp_path / "nodes").write_text(NODES)
+    held = []
+    for nodes in ("a2", "v1"):
+        times = f"StartTime={when(0)} EndTime={when(2 * hour)}"
+        (tmp_path / "config").write_text(f"ReservationName=course {times} Nodes={nodes} Users=eve\n")
+        files = {"nodes": [tmp_path / "nodes"], "config": [tmp_path / "config"]}
+        scenario = convert("sacct", tmp_path / "log", **files)[0]
+        timelines = [workbench.simulate(scenario, "slurm").timeline]
+        held.append(beside_room_of(scenario, read_site(scenario), timelines, 60.0)["recorded"].max())
+    assert held == [0, pytest.approx(1, abs=0.03)]
+
+
 @pytest.mark.parametrize(("jobs", "days", "nodes", "load"), [(300, 3, 20, 0.9), (400, 4, 20, 1.0), (300, 4, 12, 0.8)])
 def test_jobs_of_a_site_run_where_and_as_long_as_they_did(
     tmp_path: Path, jobs: int, days: int, nodes: int, load: float

@@ -25,6 +25,7 @@ import pandas as pd
 
 from workbench.baselines.mechanisms.slurm.free import FreeNow, Gpus, recorded_places
 from workbench.baselines.mechanisms.slurm.limits import Ledger
+from workbench.baselines.mechanisms.slurm.planning import kept_from, reserved
 from workbench.baselines.mechanisms.slurm.site import SlurmSite
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
@@ -99,9 +100,9 @@ def beside_room_of(
     scenario: Scenario, site: SlurmSite, timelines: Sequence[pd.DataFrame], pace_s: float
 ) -> pd.DataFrame:
     """By account (and those above it) and QOS, and their users in it: jobs, how many of these the log held for over two
-    paces of the schedulers beside GPUs that they could have, with no limit of the files in the way, and for which part
-    of the time there was one, recorded and simulated. timelines: of some runs. Empty where the log does not tell where
-    its jobs ran."""
+    paces of the schedulers beside GPUs that they could have, with no limit or reservation of the files in the way, and
+    for which part of the time there was one, recorded and simulated. timelines: of some runs. Empty where the log does
+    not tell where its jobs ran."""
     jobs, machines = {job.name: job for job in scenario.jobs}, scenario.cluster.machines
     places, ran = recorded_places(scenario, site), [job for job in scenario.jobs if "start_s" in job.attributes]
     if not places or len(places) < (1 - MOST_LACKING) * len(ran):
@@ -140,7 +141,7 @@ def _held_at(
     scenario: Scenario, site: SlurmSite, stays: Sequence[Stay], looks_s: FloatArray, patience_s: float
 ) -> list[list[str]]:
     """At each time the jobs that wait since longer than `patience_s` although they fit beside what runs, on nodes that
-    are not known to be away, and no limit holds them."""
+    are not known to be away nor kept from them by a reservation, and no limit holds them."""
     free, ledger = FreeNow.of_site(site), Ledger.of_site(site)
     free = free.with_gpus(np.array([node.gpus for node in scenario.cluster.machines]))
     asks = [site.asks[stay.name] for stay in stays]
@@ -156,15 +157,16 @@ def _held_at(
         for _, sign, stay in changes[done:upto]:
             free.change(site.asks[stay.name], stay.gpus.items(), sign)
             ledger.count(site.asks[stay.name], stay.gpus.items(), -sign)
-        done, fits, away = upto, dict[str, bool](), 0
+        done, fits, away = upto, dict[tuple[str, int], bool](), 0
         for from_s, to_s, node in outages:
             away |= node if from_s <= at_s < to_s else 0
-        held = []
+        kept, held = reserved(site, free, at_s), list[str]()
         for ask in [asks[i] for i in np.flatnonzero((since + patience_s <= at_s) & (at_s < start))]:
             if ledger.reason(ask) is None:
-                if ask.shape not in fits:
-                    fits[ask.shape] = free.fits_now(ask, able[ask.kind] & ~away)
-                held += [ask.name] if fits[ask.shape] else []
+                may = able[ask.kind] & ~away & ~(kept_from(kept, ask, at_s) if kept or ask.reservation else 0)
+                if (key := (ask.shape, may)) not in fits:
+                    fits[key] = free.fits_now(ask, may)
+                held += [ask.name] if fits[key] else []
         found.append(held)
     return found
 

@@ -34,9 +34,9 @@ from workbench.baselines.mechanisms.slurm.limits import Ledger
 from workbench.baselines.mechanisms.slurm.planning import (
     IdleCycle,
     PassOutcome,
-    Reserved,
     SchedulingPass,
     in_order,
+    reserved,
 )
 from workbench.baselines.mechanisms.slurm.priority import (
     Standing,
@@ -205,7 +205,17 @@ class Slurm(Scheduler):
         queue = in_order(site, memory.queue)
         free_now, ledger = memory.free_now.copy(), memory.ledger.copy()
         ledger.add_all_minutes(held, now)
-        known = now, queue, memory.able, free_now, held, ledger, _kept(memory, now), memory.idle, memory.inside
+        known = (
+            now,
+            queue,
+            memory.able,
+            free_now,
+            held,
+            ledger,
+            reserved(site, free_now, now),
+            memory.idle,
+            memory.inside,
+        )
         found, plan = SchedulingPass(site, *known, memory.last_reasons), PassOutcome()
         if due["main"] or due["full"]:
             plan = found.main(len(queue) if due["full"] else int(site.settings["default_queue_depth"]))
@@ -467,16 +477,6 @@ def _free(snapshot: Snapshot) -> NDArray[np.int64]:
         for node, count in lease.gpus.items():
             free[at[node]] -= count
     return free
-
-
-def _kept(memory: SlurmMemory, now: float) -> tuple[Reserved, ...]:
-    """What reservations keep that are known and not over."""
-    site = memory.site
-    return tuple(
-        (memory.free_now.on(np.isin(site.machines, [*each.nodes])), each.start_s, each.end_s, each.name)
-        for each in site.reservations
-        if each.known_s <= now < each.end_s
-    )
 
 
 def _explain(job_at: JobAtTime) -> Explained:

@@ -27,6 +27,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from operator import attrgetter
 
+import numpy as np
+
 from workbench.base.units import format_duration
 from workbench.baselines.mechanisms.slurm.free import FreeLater, FreeNow, Gpus, Kept, RunningJob
 from workbench.baselines.mechanisms.slurm.limits import UNKNOWN, Ledger
@@ -90,17 +92,6 @@ class SchedulingPass:
     _planned: dict[int, Kept] = field(default_factory=dict)
     _later: dict[int, FreeLater] = field(default_factory=dict)
 
-    def barred(self, ask: Ask, at_s: float) -> int:
-        """The nodes that a reservation keeps from a job that starts then."""
-        to_s, found = at_s + ask.limit_s, -1 if ask.reservation else 0
-        for nodes, start, end, name in self.kept:
-            if ask.reservation == name and start <= at_s and to_s <= end:
-                found &= ~nodes
-        for nodes, start, end, name in self.kept:
-            if ask.reservation != name and start < to_s and at_s < end:
-                found |= nodes
-        return found
-
     def _place(self, ask: Ask, barred: int) -> Gpus | None:
         return self.free_now.put(ask, self.able[ask.kind] & ~barred)
 
@@ -139,7 +130,7 @@ class SchedulingPass:
                 free.append(ask)
                 reason = closed.get(ask.partition)
             if reason is None:
-                barred = self.barred(ask, self.now_s)
+                barred = kept_from(self.kept, ask, self.now_s)
                 gpus = self._place(ask, barred | blocked)
                 if gpus is not None:
                     self.start(ask, gpus, plan)
@@ -312,7 +303,7 @@ class SchedulingPass:
         return self.free_now.put(ask, self._open_now(ask, part))
 
     def _barred_now(self, ask: Ask) -> int:
-        return self.barred(ask, self.now_s) if self.kept or ask.reservation else 0
+        return kept_from(self.kept, ask, self.now_s) if self.kept or ask.reservation else 0
 
     def _until(self, part: int, beyond: bool) -> float:
         """Before when time alone changes nothing on some nodes: until something becomes free or a reservation begins
@@ -366,7 +357,7 @@ class SchedulingPass:
         free = not self.kept and not ask.reservation
 
         def barred(at_s: float) -> int:
-            return 0 if free else self.barred(ask, at_s)
+            return 0 if free else kept_from(self.kept, ask, at_s)
 
         return self._later[able].earliest(ask, from_s, last_s, [end_s for *_, end_s, _ in self.kept], barred)
 
@@ -386,6 +377,27 @@ class SchedulingPass:
                 window_s = window_s + linear_s if linear_s else 2.0 * window_s
                 until_s += window_s
         return FreeLater(times, lots, able, self.free_now, planned)
+
+
+def reserved(site: SlurmSite, free_now: FreeNow, now_s: float) -> tuple[Reserved, ...]:
+    """What reservations keep that are known and not over."""
+    return tuple(
+        (free_now.on(np.isin(site.machines, [*each.nodes])), each.start_s, each.end_s, each.name)
+        for each in site.reservations
+        if each.known_s <= now_s < each.end_s
+    )
+
+
+def kept_from(kept: Iterable[Reserved], ask: Ask, at_s: float) -> int:
+    """The nodes that reservations keep from a job that starts then."""
+    to_s, found = at_s + ask.limit_s, -1 if ask.reservation else 0
+    for nodes, start, end, name in kept:
+        if ask.reservation == name and start <= at_s and to_s <= end:
+            found &= ~nodes
+    for nodes, start, end, name in kept:
+        if ask.reservation != name and start < to_s and at_s < end:
+            found |= nodes
+    return found
 
 
 @lru_cache(maxsize=4096)
