@@ -188,7 +188,8 @@ class Results:
         self._shaded = w.Button(icon="times", tooltip="Let it go", layout={"width": "auto", "display": "none"})
         self._shaded.add_class("wb-shaded")
         self._shaded.on_click(lambda _: self._let_go())
-        said = w.HBox([self.compared.pin, self.compared.said, self._shaded, self._note, self._job])
+        self._key = w.HTML()
+        said = w.HBox([self.compared.pin, self.compared.said, self._shaded, self._note, self._key, self._job])
         said.add_class("wb-said")
         stage = w.VBox([self._tools, picture, said])
         stage.add_class("wb-stage")
@@ -401,7 +402,14 @@ class Results:
         rounds = None if lit.rounds_s is None else list(lit.rounds_s)
         self._gantt.view.params = {**self._gantt.view.params, "gpus": list(lit.gpus) or None, "rounds": rounds}
         self._shaded.description = f"Pointed out: {lit.name}"
-        self._shaded.layout.display = "none" if lit.jobs is None or self.opened == "Why" else None
+        shows = lit.jobs is not None and self.opened != "Why"
+        self._shaded.layout.display = None if shows else "none"
+        key = ["framed: while its decision holds"] if lit.rounds_s is not None else []
+        key += [f"tinted: {', '.join(lit.gpus)}"] if lit.gpus else []
+        key += ["faded: other jobs"] if len(lit.jobs or ()) else []
+        self._key.value = (
+            f"<p class='wb-note'>In the picture {html.escape('; '.join(key))}.</p>" if shows and key else ""
+        )
         self.compared.light(lit)
 
     def _let_go(self) -> None:
