@@ -64,7 +64,7 @@ def test_many_rounds_are_taken_several_at_a_time_and_few_one_by_one() -> None:
 
 
 def test_in_a_lab_every_schedule_follows() -> None:
-    own = {page: (ipywidgets.HTML(), lambda: None) for page in ("Model", "Vary")}
+    own = {page: (ipywidgets.VBox(), lambda: None) for page in ("Model", "Vary")}
 
     def no(error: Exception) -> None:
         raise error

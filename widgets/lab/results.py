@@ -102,7 +102,7 @@ class Results:
         work: Callable[[str], Workplace],
         picture: str,
         about: Sequence[w.Widget],
-        own: Mapping[str, tuple[w.Widget, Callable[[], None]]],
+        own: Mapping[str, tuple[w.Box, Callable[[], None]]],
         beside: w.Widget,
         told: Callable[[], None],
         failed: Callable[[Exception], None],
@@ -146,7 +146,7 @@ class Results:
         }
         numbers = w.HBox([self.compared.short, self._table.box])
         numbers.add_class("wb-beside")
-        boxes: dict[str, w.Widget] = {
+        boxes: dict[str, w.Box] = {
             "Schedule": w.VBox([numbers, *about]),
             "Why": w.VBox([self.explained.box, self.admission.box]),
             "Measures": self._make_measures(),

@@ -41,13 +41,14 @@ class Picture(w.VBox):
     def show(self, drawing: Drawing, *, selected: Any = traitlets.Undefined, of: str = "") -> None:
         """Draw; the stretch that is looked at stays if there is still an overview. Arguments as `VegaView.show`."""
         self._drawing = drawing
-        self.view.aria_label = drawing.label
         data = dict(drawing.data)
-        if drawing.overview is None:
-            self.view.window = {}
-        if (bars := self._closer_bars()) is not None:
-            data["bars"] = bars
-        self.view.show(drawing.named(), data, selected=selected, of=of)
+        with self.view.hold_sync():
+            self.view.aria_label = drawing.label
+            if drawing.overview is None:
+                self.view.window = {}
+            if (bars := self._closer_bars()) is not None:
+                data["bars"] = bars
+            self.view.show(drawing.named(), data, selected=selected, of=of)
         if drawing.overview is not None:
             self._show_overview(drawing.overview)
         if self._overview is not None:

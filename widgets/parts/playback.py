@@ -82,8 +82,8 @@ class Playback(anywidget.AnyWidget):
             self.last = last
             self.number = last if shown_s is None else max(bisect_right(self._times_s, shown_s) - 1, 0)
             self.playing = self.playing and shown_s is not None
-        self._setting_up = False
-        self._push()
+            self._setting_up = False
+            self._push()
 
     def follow(self, *views: VegaView) -> None:
         """These charts follow from now on, and no others."""
