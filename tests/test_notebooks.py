@@ -68,7 +68,8 @@ assert dict(zip(now["job"], now["node"])) == {"game": "slow-0", "translation": "
 chain = workbench.chain(fair, "fast-0/1", at=2700)
 links = {link.step: link.text for link in chain.links}
 assert list(links) == ["rows", "share", "rank", "placement"] and "1. game on k80: no time there yet" in links["rank"]
-assert all(row.verdict == "cause" for row in chain.rows)
+assert {row.row for row in chain.rows if row.verdict == "cause"} == {f"epigraph[{job}]" for job in fair.jobs["job"]}
+assert {row.what for row in chain.rows if row.verdict != "cause"} == {"no run can do without it"}
 assert "Decisive: no job falls below the common level t (vision): with that row taken away" in chain.summary
 ends_of_vision = [end_of_vision(weight) for weight in (1, 2, 10)]
 assert ends_of_vision == sorted(ends_of_vision, reverse=True) and ends_of_vision[0] > 150 > 120 > ends_of_vision[2]

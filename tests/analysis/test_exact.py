@@ -22,7 +22,7 @@ def test_hadar_beside_p1() -> None:
     slots = round(run.end_s / 360.0)
     assert (slots, found.status, found.best) == (4, "optimal", 2 * 6 + 2 - (1 + 4))
     finish = [round(each / 360.0) for each in run.jobs["finish_s"]]
-    assert found.own == 2 * 6 + 2 - sum(finish) and found.gap == abs(found.own - 9) / 9
+    assert found.own == 2 * 6 + 2 - sum(finish) and found.gap is None
     assert found.schedule["job"].tolist() == ["j0", "j0", "j0", "j1"] and "slot" in found.schedule
     assert found.schedule["start_s"].tolist()[-1] == 0.0
     assert found.sentence.startswith("hadar.offline: the most that any plan comes to is 9 slots; hadar comes to")
@@ -32,7 +32,7 @@ def test_hadar_beside_p1() -> None:
 def test_a_run_is_worth_what_its_completions_are() -> None:
     run = workbench.simulate("preset:hadar_example", "hadar")
     found = workbench.exact(run, time_limit_s=60.0)
-    assert found.best is not None and found.own <= found.best + 1e-6 and found.gap is not None
+    assert found.best is not None and found.own <= found.best + 1e-6
     asked = {"slot_s": run.knobs["round_s"], "slots": math.ceil(1.5 * run.end_s / run.knobs["round_s"])}
     again = workbench.solve(run.scenario, "hadar.offline", **asked, utility=run.knobs["utility"], require_all=True)
     assert again.objective == pytest.approx(found.best)
@@ -44,7 +44,7 @@ def test_the_best_plan_ends_all_jobs_and_may_end_later_than_the_run() -> None:
     run = workbench.simulate("preset:start_here", "hadar")
     found = workbench.exact(run)
     assert set(found.schedule["job"]) == set(run.jobs["job"]) and found.schedule["end_s"].max() > run.end_s
-    assert found.sentence.endswith("hadar comes to 57 slots, 7 slots (10.94 %) less.")
+    assert found.sentence.endswith("hadar comes to 57 slots, 7 slots less.")
 
 
 def test_hare_beside_hare_sched() -> None:

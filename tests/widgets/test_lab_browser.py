@@ -163,7 +163,7 @@ def drag_a_knob(page: Page) -> None:
     knob = page.locator(".wb-knob-round_s input")
     answered(page, SETTLED)
     expect(knob).not_to_have_value("12 min")
-    wait_for_text(page, ".wb-gains", "on average|when it did")
+    wait_for_text(page, ".wb-gains", "on average|when it did|No job ends")
 
     def of_the_last_value() -> None:
         assert format_duration(json.loads(shown(page))["round_s"]) == knob.input_value()

@@ -45,7 +45,7 @@ MOST: Mapping[str, float] = {"deadline": 8.0}
 """The same of those that a plan's length grows with."""
 WHOLE = ("reward", "deadline")
 """What is another in the whole run when it is tried; all else from the decision on."""
-UNKEPT = "no run can do without it"  # whatever is done to the row, more is given out than there is
+UNKEPT = "no run can do without it"  # more is given out than there is
 RELAXED = 0.1
 """By how much a row is relaxed before it is left out, relative to its right side, at least to 1."""
 
@@ -407,7 +407,7 @@ class _Question:
             except (UnboundedError, InfeasibleError):
                 continue  # there is no best answer then
             except (UnkeptError, InvalidDecision):
-                if named.verdict == "binding, not tried":
+                if named.verdict == "binding, not tried" and math.isinf(change):
                     named = named._replace(verdict="binding, not decisive", what=UNKEPT)
                 continue
             if slot is None:

@@ -32,9 +32,9 @@ class ExactAnswer:
     formulation: of the problem; sense, unit: of its objective, empty where nothing was found; own: what the run is
     worth in its terms; best: the optimum, None if it was not found in time; found: what the best schedule found by then
     is worth, None without one; bound: what no schedule is better than, None if unknown; gap: how much worse the run
-    is, relative to the bound (None if unknown, or it is 0; below 0: better, by what the problem leaves out); schedule:
-    the one found, a row for each task, or each slot of a job (empty if none was); leaves_out: what the run has and the
-    problem has not; sentence: all of this.
+    is, relative to the bound (None if unknown, it is 0, or what is counted has no zero, as slots that are left; below
+    0: better, by what the problem leaves out); schedule: the one found, a row for each task, or each slot of a job
+    (empty if none was); leaves_out: what the run has and the problem has not; sentence: all of this.
     """
 
     scheduler: str
@@ -149,7 +149,7 @@ def _beside(run: Run, problem: ExactProblem, time_limit_s: float) -> ExactAnswer
     best = found.objective if found is not None and known else None
     bound = best if found is None or known else found.bound
     sense = "" if found is None else found.sense
-    gap = None if not bound else (bound - own if sense == "max" else own - bound) / abs(bound)
+    gap = None if not bound or not problem.relative else (bound - own if sense == "max" else own - bound) / abs(bound)
     rows = [] if found is None or found.objective is None else problem.plan(found)
     schedule = pd.DataFrame(rows)
     return ExactAnswer(

@@ -102,7 +102,7 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser.add_argument("--bootstrap", action="store_true", help=help)
     help = "measure these jobs (numbers by arrival, from 0, both included); runs end when they have finished"
     parser.add_argument("--window", metavar="FIRST:LAST", type=window, help=help)
-    help = "whom the others are compared with, as `paired` has it; default: the first"
+    help = "whom the others are compared with, seed by seed, over several seeds; default: the first"
     parser.add_argument("--baseline", metavar="NAME", dest="to", help=help)
     help = "means with their standard deviations, not with the ratios to the baseline seed by seed"
     parser.add_argument("--spread", action="store_true", help=help)
@@ -498,7 +498,9 @@ def compare(args: argparse.Namespace) -> Answer:
     _say_out_of_time(found.runs)
     for case, error in found.failed:
         say(f"failed: {case.label}, seed {case.seed}: {error}")
-    to, known = args.to or found.labels[0], _belief(scenario, found.runs)
+    to, known = args.to if args.to in found.labels else found.labels[0], _belief(scenario, found.runs)
+    if args.to not in (None, to):
+        say(f"--baseline {args.to}: none of its runs ended; the others are compared with {to}")
     data = {**_comparison(found, to, wall_s, args.out), "notes": scenario.notes, **known, **_charged(args)}
     return Answer(
         data, lambda: _compared(found, to, wall_s, args.out, args.spread) + _belief_text(known), int(bool(found.failed))

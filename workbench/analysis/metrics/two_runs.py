@@ -90,6 +90,8 @@ def gains(differences: pd.DataFrame) -> str:
         alone = differences[differences["difference_s"].isna() & (differences["sooner"] == which)]["job"]
         sides += [f"{_listed(alone.astype(str).tolist())} {said}"] if len(alone) else []
     if not sides:
+        if known["difference_s"].any():
+            return "No job ends a second, or a thousandth of its time, sooner or later."
         return "Every job ends when it did."
     mean_s = float(known["difference_s"].mean()) if len(known) else 0.0
     way = "later" if mean_s > 0 else "sooner"

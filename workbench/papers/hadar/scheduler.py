@@ -128,9 +128,12 @@ class Hadar(Scheduler):
             f"costs of restarts and of gangs on several servers, and plans of more than {slots} slots; the utility "
             "neg_jct of a job is the slots that are left of these when it completes"
         )
-        if knobs["utility"] != "neg_jct":
+        by_slots_left = knobs["utility"] == "neg_jct"
+        if not by_slots_left:
             without = without.split(";")[0]
-        return ExactProblem(formulation, data, settled, worth, lambda found: list(found.values["plan"]), without)
+        return ExactProblem(
+            formulation, data, settled, worth, lambda found: list(found.values["plan"]), without, not by_slots_left
+        )
 
     def about(self, knobs: Knobs) -> frozenset[str]:
         """Weights and rewards only where the utility reads them."""
