@@ -8,6 +8,7 @@ and the page alike. Those made within `untold` are told, as they are by then, wh
 from __future__ import annotations
 
 import contextlib
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,18 +17,25 @@ from ipywidgets import Box, Widget
 
 _untold: weakref.WeakSet[Widget] = weakref.WeakSet()
 _open, _model_id = Widget.open, Widget.model_id
-_holding = False
+
+
+class _Here(threading.local):
+    """Of each thread its own. Not of a context: what a lab has done once the loop is idle would have it too."""
+
+    holding = False
+
+
+_here = _Here()
 
 
 @contextlib.contextmanager
 def untold(hold: bool = True) -> Iterator[None]:
-    """No page is told of the widgets made in here before it needs them; hold: or at once, as elsewhere."""
-    global _holding
-    before, _holding = _holding, hold
+    """No page is told of widgets that this thread makes in here before it needs them; hold: or at once."""
+    before, _here.holding = _here.holding, hold
     try:
         yield
     finally:
-        _holding = before
+        _here.holding = before
 
 
 def unseen(box: Box) -> Callable[[], None]:
@@ -44,7 +52,7 @@ def unseen(box: Box) -> Callable[[], None]:
 
 def _tell(widget: Any) -> None:
     """In the place of `Widget.open`, which ipywidgets calls for each that is made."""
-    if _holding:
+    if _here.holding:
         _untold.add(widget)
     else:
         _untold.discard(widget)

@@ -261,9 +261,9 @@ class WhatIfLab(LabShell[WhatIfSetting]):
             answer.measures,
             self._vary.box,
         )
-        self.pages = tabs_of(dict(zip(PAGES, boxes, strict=True)), "wb-pages")
-        self.pages.observe(lambda _: self._on_page(), "selected_index")
-        results = w.VBox([self.pages])
+        self._page_tabs = tabs_of(dict(zip(PAGES, boxes, strict=True)), "wb-pages")
+        self._page_tabs.observe(lambda _: self._on_page(), "selected_index")
+        results = w.VBox([self._page_tabs])
         results.add_class("wb-results")
         body = self._frame.sides([left], w.VBox([self._bar.box, results]), open=True)
         self._whole = whole(self._frame.top, body, css=OWN_CSS, name="wb-what-if")
@@ -271,7 +271,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
 
     def _on_page(self) -> None:
         """Another page is open."""
-        page, self._led = PAGES[self.pages.selected_index or 0], False
+        page, self._led = PAGES[self._page_tabs.selected_index or 0], False
         self._pages.draw(page)
         if page == "Vary":
             self._vary.opened()
@@ -288,10 +288,10 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         return self._varied if is_own(scheduler) else process_work()
 
     def _panels(self) -> list[Panel]:
-        return [Panel("Question", "editors", lambda: None), *panels_of(self.pages)]
+        return [Panel("Question", "editors", lambda: None), *panels_of(self._page_tabs)]
 
     def _keep(self) -> Callable[[], None]:
-        return kept_open(self.pages)
+        return kept_open(self._page_tabs)
 
     def _seen(self) -> tuple[Sequence[Drawing], str]:
         return self._pages.seen
@@ -305,7 +305,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
     def _on_calibrated(self, scenario: Scenario) -> None:
         """The verdict is the scenario's first note from now on: it stands on every later answer."""
         self._open(scenario, str(self._today.value), self._today_knobs())
-        self.pages.selected_index = PAGES.index("Why")
+        self._page_tabs.selected_index = PAGES.index("Why")
         self._led = True
 
     def _reset(self) -> None:
@@ -418,8 +418,8 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         self._summary = f"Done: {counted(setting.pairs, 'pair')} of runs, today and with {setting.change.words}."
         self._pages.show(answer)
         self._report.disabled = False
-        if self._led or PAGES[self.pages.selected_index or 0] in ("Model", "Vary"):
-            self.pages.selected_index = 0
+        if self._led or PAGES[self._page_tabs.selected_index or 0] in ("Model", "Vary"):
+            self._page_tabs.selected_index = 0
         self._on_page()
         self._frame.presenter.refresh()
         self._say("done", self._summary)

@@ -117,9 +117,9 @@ def test_the_answer_is_that_of_the_library(panel: WhatIfLab) -> None:
     assert today is not None and changed is not None and panel._pages._jobs.drawing is None, "what is in sight is drawn"
     assert today.data["span"]["t"].equals(changed.data["span"]["t"]), "both on one axis"
     assert len(changed.data["rows"]) > len(today.data["rows"])
-    panel.pages.selected_index = panel.pages.titles.index("Why")
+    panel._page_tabs.selected_index = panel._page_tabs.titles.index("Why")
     assert panel._pages._measures.drawing is not None and panel._pages._jobs.drawing is not None
-    panel.pages.selected_index = panel.pages.titles.index("Vary")
+    panel._page_tabs.selected_index = panel._page_tabs.titles.index("Vary")
     panel._vary._what.value = "scheduler"
     assert "las" in panel._vary._values.value
 
@@ -269,16 +269,17 @@ def test_presenting_shows_question_and_answer(panel: WhatIfLab) -> None:
     panel.set(pairs=1)
     panel.run()
     panel._many.answer()
-    panel.pages.selected_index = 1
+    panel._page_tabs.selected_index = 1
     bar = panel._frame.presenter.bar
     bar.on = True
     assert (
-        bar.titles == ["Question", "Schedule", "Model", "Why", "Measures", "Vary"] and panel.pages.selected_index == 0
+        bar.titles == ["Question", "Schedule", "Model", "Why", "Measures", "Vary"]
+        and panel._page_tabs.selected_index == 0
     )
     bar.number = 3
-    assert panel.pages.selected_index == 2
+    assert panel._page_tabs.selected_index == 2
     bar.on = False
-    assert panel.pages.selected_index == 1
+    assert panel._page_tabs.selected_index == 1
 
 
 class Slow:
@@ -515,7 +516,7 @@ def test_a_log_is_calibrated_beside_todays_scheduler(panel: WhatIfLab, tmp_path:
     pd.testing.assert_frame_equal(page.found.by("user"), direct.by("user"), rtol=1e-12)
     drawing = page._chart.drawing
     assert drawing is not None and set(drawing.table["partition"]) == {"big"} and len(drawing.table) == 6
-    assert "big" in page._told.value and panel.pages.titles[panel.pages.selected_index] == "Why"
+    assert "big" in page._told.value and panel._page_tabs.titles[panel._page_tabs.selected_index] == "Why"
     assert html.escape(page.found.note()) not in panel._about.value, "it stands beside the button already"
     panel.set("fifo")
     assert panel.scenario.notes[0] == page.found.note(), "it stands on every later answer"
@@ -523,4 +524,4 @@ def test_a_log_is_calibrated_beside_todays_scheduler(panel: WhatIfLab, tmp_path:
     panel._many.answer()
     lead = panel._pages._said.value.partition("<details>")[0]
     assert html.escape(page.found.note()) in lead and "<b>With " in lead, "and hides none"
-    assert panel.pages.titles[panel.pages.selected_index] == "Schedule", "where the answer stands"
+    assert panel._page_tabs.titles[panel._page_tabs.selected_index] == "Schedule", "where the answer stands"

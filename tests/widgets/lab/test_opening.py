@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
-from ipywidgets import Widget
+from ipywidgets import IntText, Widget
 from ipywidgets.widgets.widget import _instances
 
 import workbench
 from tests.widgets.lab.support import Waiter, jobs
-from widgets import GavelLab, HadarLab, HareLab, Lab
+from widgets import CompareLab, GavelLab, HadarLab, HareLab, Lab, WhatIfLab
 from widgets.lab.results import PAGES
+from widgets.parts.untold import untold
+from widgets.work.many import ManyWork
 from workbench.base.errors import InputError
 from workbench.scenario.presets import preset, presets
 
@@ -81,6 +84,35 @@ def test_a_page_is_told_of_what_somebody_looks_at(work: Waiter, heard: None) -> 
         assert lab._tabs.children[number].children and not _untold_in(lab.widget)
     lab.set("chronus")
     assert not _untold_in(lab.widget)
+
+
+def test_what_another_thread_makes_meanwhile_is_told(heard: None) -> None:
+    made: list[Widget] = []
+    first, second = threading.Event(), threading.Event()
+
+    def beside() -> None:
+        made.append(IntText())
+        with untold():
+            first.set()
+            second.wait(60)
+
+    with untold():
+        thread = threading.Thread(target=beside)
+        thread.start()
+        assert first.wait(60)
+    second.set()
+    thread.join()
+    assert made[0].comm is not None and IntText().comm is not None
+
+
+@pytest.mark.parametrize("lab", [GavelLab, CompareLab, WhatIfLab])
+def test_a_lab_offers_no_widget_of_which_no_page_is_told(
+    work: Waiter, heard: None, lab: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To show a part of a lab that is not shown itself would show nothing."""
+    monkeypatch.setattr(ManyWork, "warm", lambda self: None)
+    found = {name: each for name, each in vars(lab()).items() if isinstance(each, Widget)}
+    assert found and not [name for name, each in found.items() if each.comm is None and not name.startswith("_")]
 
 
 def _untold_in(box: Widget) -> list[Widget]:
