@@ -317,7 +317,7 @@ class Lab(LabShell[LabSetting]):
             names = {name for name in names if self._choice.is_of_the_paper(name)}
         first = SchedulerEntry(scheduler=scheduler or self._choice.first)
         entry = next((each for each in scenario.schedulers if each.scheduler in names), first)
-        self._row = None
+        self._row, self._dropped = None, ""
         found = find_scheduler(entry.scheduler)
         self._show(LabSetting(scenario, found.name, found.settle(entry.knobs), found.belief))
         self._on_change("ready", LOADED)
@@ -365,6 +365,8 @@ class Lab(LabShell[LabSetting]):
             return
         if self._row is not None and setting.row is None:  # it was one of another run
             self._dropped, self._row = DROPPED.format(self._row.edit.words), None
+        if setting.row is not None:  # it was brought back
+            self._dropped = ""
         self._bring_row()
         self._knobs.live(self._is_live(setting))
         about = (setting.scenario, setting.scheduler, setting.belief, self._scenario.editors.left_out)

@@ -168,7 +168,8 @@ class RowsPanel:
 
     def _fill(self, found: FoundRows) -> None:
         """Show rows; the one that is picked stays if it is among them."""
-        picked, self._found, self._quiet, self._marked = self._picked_name(), found, True, None
+        picked, wanted = self._picked_name(), self._wanted
+        self._found, self._quiet, self._marked = found, True, None
         names = [self._name_of(number) for number in found.order]
         at = names.index(picked) if picked in names else -1
         self._notes.value = notes(found.table)
@@ -178,30 +179,38 @@ class RowsPanel:
         self.mark(self._about)
         if at < 0 and picked:
             self._let_go()
-        if self._wanted is not None:
-            self._take_up(self._wanted)
+        if wanted is not None:
+            self._take_up(wanted)
 
     # Changes ---------------------------------------------------------------------------------------------------------
 
     def come_to(self, run: Run, wanted: RowSetting | None, about: About | None) -> None:
         """Have the change of a row of a run that was made before, or none: nobody is told."""
-        here = self._of is not None and self._of[0] is run
+        at_s = self._of[1] if self._of is not None and self._of[0] is run else None
+        here = at_s is not None
+        self._wanted = None  # what was to be come to before is not found yet
         if wanted == self._has and (wanted is None or here):
             return
-        self._has, self._wanted = None, wanted
+        self._has = None
         if wanted is None and here:
             self._set(self._as_it_is())
         elif wanted is None:
             self._is_edited = False
             self._let_go()
-        elif here and self._of is not None and self._of[1] == wanted.at_s and not self._rowing:
+        elif wanted.at_s == at_s and not self._rowing:
             self._take_up(wanted)
         else:
+            if not here:
+                self._is_edited = False
+                self._let_go()
+            if wanted.at_s != at_s:
+                self._of = None  # or `show` would stay at the decision whose row is another
+            self._wanted = wanted
             self.show(run, wanted.at_s, about)
 
     def _take_up(self, wanted: RowSetting) -> None:
         """Pick the row of a change, and bring slider and switch to it."""
-        found, edit = self._found, wanted.edit
+        self._wanted, found, edit = wanted, self._found, wanted.edit
         names = [] if found is None else [self._name_of(number) for number in found.order]
         if wanted.row not in names:  # the formulation was written anew
             self._wanted = None
@@ -342,8 +351,9 @@ class RowsPanel:
         self._list.picked = -1
 
     def _let_go(self) -> None:
-        """No row is picked."""
-        self._tray.layout.display, self._said.value, self._asked, self._has = "none", "", None, None
+        """No row is picked, and none is to be."""
+        self._tray.layout.display, self._said.value, self._asked = "none", "", None
+        self._has = self._wanted = None
         self._as_code.value = False
         if self._list.picked != -1:
             self._quiet, self._list.picked = True, -1

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -174,3 +176,63 @@ def test_a_changed_row_is_a_step_and_what_drops_it_says_so(monkeypatch: pytest.M
     assert seen()[:3] == (False, 0.45, True) and panel._list.picked != -1
     frame.reset.click()
     assert seen()[:3] == (True, 1.0, True)
+
+
+def change_a_row(lab: GavelLab) -> None:
+    panel = lab._formulation.rows
+    panel.show(lab.run, 2700.0)
+    panel._list.picked = [row[0] for row in panel._list.rows].index("(2) job_time[translation]")
+    panel._right.value = 0.45
+    assert lab._frame.history.present is not None and lab._frame.history.present.row is not None
+
+
+def test_a_change_that_is_undone_before_its_rows_are_found_is_not_taken_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting: list[tuple[Callable[[], Any], Callable[[Any], None]]] = []
+    held = False
+    monkeypatch.setattr(rows_panel, "aside", lambda work, hear: waiting.append((work, hear)) if held else hear(work()))
+    lab = GavelLab("start_here")
+    panel, frame = lab._formulation.rows, lab._frame
+    change_a_row(lab)
+    lab.set(round_s=720)
+    held = True
+    frame.undo.click()
+    frame.undo.click()
+    held = False
+    assert waiting
+    for work, hear in waiting:
+        hear(work())
+    assert frame.history.present is not None and frame.history.present.row is None
+    assert panel._has is None and lab._results._run is lab.run
+    change_a_row(lab)
+
+
+def test_a_change_is_taken_up_from_another_decision_of_its_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows_panel, "aside", lambda work, hear: hear(work()))
+    lab = GavelLab("start_here")
+    change_a_row(lab)
+    lab._frame.undo.click()
+    lab._formulation.rows.show(lab.run, 0.0)
+    lab._frame.redo.click()
+    assert lab._formulation.rows._value == 0.45 and lab._results._run is not lab.run
+
+
+@pytest.mark.parametrize("back", ["undo", "reset"])
+def test_what_dropped_a_row_and_was_taken_back_is_not_said(
+    work: Waiter, monkeypatch: pytest.MonkeyPatch, back: str
+) -> None:
+    monkeypatch.setattr(rows_panel, "aside", lambda work, hear: hear(work()))
+    lab = GavelLab("start_here")
+    lab.solve()
+    work.answer()
+    change_a_row(lab)
+    lab._cancelled = True  # from now on a change waits for Solve
+    lab.set(round_s=720)
+    assert lab.state == "edited"
+    getattr(lab._frame, back).click()
+    lab._formulation.rows._back.click()
+    assert lab.state == "done"
+    lab.set(round_s=1800)
+    lab.solve()
+    work.answer()
+    lab._results._later.flush()
+    assert lab.run.knobs["round_s"] == 1800 and "as it was" not in lab._results._note.value
