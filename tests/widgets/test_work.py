@@ -11,14 +11,17 @@ import textwrap
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
 import pytest
+from ipykernel.thread import BaseThread
 from jupyter_client.manager import start_new_kernel
 
 import workbench
 from tests.widgets.lab.support import until
+from widgets.parts import startup
 from widgets.work.process import ProcessWork
 from widgets.work.thread import ThreadWork
 from widgets.work.work import Message
@@ -378,3 +381,29 @@ def test_what_a_page_says_is_heard_in_one_thread() -> None:
         assert told["user_expressions"]["heard"]["data"]["text/plain"] == str([True] * (len(said) + 2))
     finally:
         client.shutdown()
+
+
+def test_a_subshell_answers_what_is_cancelled_and_ends_whatever_is_left_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(startup, "END_S", 3600.0)
+
+    def cancelled(*_: object) -> None:
+        raise asyncio.CancelledError
+
+    async def story(broken: bool) -> None:
+        kernel = SimpleNamespace(io_loop=SimpleNamespace(asyncio_loop=asyncio.get_running_loop()))
+        thread: Any = BaseThread
+        subshell = thread(daemon=True)
+        subshell.start()
+        here = subshell.io_loop.asyncio_loop
+        heard = startup._hear(kernel, cancelled, None, None, {"header": {}})
+        with pytest.raises(RuntimeError, match="cancelled"):
+            await asyncio.wait_for(asyncio.wrap_future(asyncio.run_coroutine_threadsafe(heard, here)), 20)
+        asyncio.run_coroutine_threadsafe(asyncio.sleep(3600), here)  # a cell's, which is not ours to end
+        if broken:
+            subshell.wb_waiting.add(None)
+        subshell.stop()
+        await asyncio.to_thread(subshell.join, 20)
+        assert not subshell.is_alive()
+
+    for broken in (False, True):
+        asyncio.run(story(broken))

@@ -29,7 +29,9 @@ OF_EVERY_LAB = ("widgets.lab.lab", "widgets.lab.drawings", "widgets.lessons.gues
 PROCESS = "widgets.work.process"
 PROGRAMS = "widgets.parts.assets"
 END_S = 1.0
-"""For so long a subshell may answer what waits, before it ends."""
+"""For so long at most a subshell may answer what waits, before it ends; no other message is heard meanwhile."""
+STILL_S = 0.05
+"""When nothing has waited or ended for so long, what is left waits for something else."""
 
 
 @contextlib.contextmanager
@@ -94,7 +96,8 @@ async def _hear(kernel: Any, handle: Callable[..., Any], stream: Any, ident: Any
 
     def tell(found: concurrent.futures.Future[None]) -> None:
         if not done.done():
-            error = found.exception()
+            # Not cancelled itself: ipykernel (7.4) would leave the message without an answer, and the page waiting.
+            error = RuntimeError("cancelled") if found.cancelled() else found.exception()
             done.set_result(None) if error is None else done.set_exception(error)
 
     def then(found: concurrent.futures.Future[None]) -> None:
@@ -118,13 +121,20 @@ def _waiting(thread: Any, here: asyncio.AbstractEventLoop) -> set[asyncio.Future
     if not hasattr(thread, "wb_waiting"):
         thread.wb_waiting, stop = set(), thread.stop
 
+        def unanswered() -> list[asyncio.Future[None]]:
+            return [each for each in thread.wb_waiting if not each.done()]
+
         async def end() -> None:
             until_s = time.monotonic() + END_S
-            while (others := asyncio.all_tasks() - {asyncio.current_task()}) and time.monotonic() < until_s:
-                for each in [each for each in thread.wb_waiting if not each.done()]:
-                    each.set_result(None)
-                await asyncio.wait(others, timeout=END_S / 20)
-            stop()
+            try:
+                while (others := asyncio.all_tasks() - {asyncio.current_task()}) and time.monotonic() < until_s:
+                    for each in unanswered():
+                        each.set_result(None)
+                    ended, _ = await asyncio.wait(others, timeout=STILL_S, return_when=asyncio.FIRST_COMPLETED)
+                    if not ended and not unanswered():
+                        break
+            finally:
+                stop()  # or the thread that waits for this one hears no message any more
 
         thread.stop = lambda: asyncio.run_coroutine_threadsafe(end(), here)
     found: set[asyncio.Future[None]] = thread.wb_waiting
