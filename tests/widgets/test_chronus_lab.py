@@ -65,6 +65,7 @@ def verdicts(lab: Lab) -> dict[str, str]:
 
 def test_clusters_and_admission_are_there_for_runs_that_have_some(lab: Lab) -> None:
     assert {"Leases", "Rewards", "Clusters"} < set(titles(lab))
+    open_admission(lab, next(job.name for job in lab.scenario.jobs if job.rewards))
     assert lab._results.admission.box.layout.display is None
     solve(lab, scheduler="srtf")
     assert {"Leases", "Rewards"} < set(titles(lab)) and "Clusters" not in titles(lab)
@@ -168,7 +169,6 @@ def test_an_older_question_is_not_answered_on_the_page_of_a_newer_one(lab: Lab) 
     page = lab._results.admission
     first, second = [job.name for job in lab.scenario.jobs if job.rewards][:2]
     open_admission(lab, first)
-    told = page._verdict.value
     lab._results.select(second)
     late = lab.waiter.asked[-1]
     lab._results.select(first)
@@ -178,9 +178,19 @@ def test_an_older_question_is_not_answered_on_the_page_of_a_newer_one(lab: Lab) 
     hear(
         {"kind": "progress", "number": 0, "found": find_study(request["study"])(snapshot, request["asked"][0]["given"])}
     )
-    assert page._verdict.value == told
+    assert page._verdict.value == ""
     lab.waiter.explain()
     assert f"<b>{first}:" in page._verdict.value
+
+
+def test_a_verdict_leaves_when_another_run_or_no_job_is_asked_about(lab: Lab) -> None:
+    page, job = lab._results.admission, next(job.name for job in lab.scenario.jobs if job.rewards)
+    open_admission(lab, job)
+    page.show(None)  # as for a GPU
+    assert page.box.layout.display == "none"
+    solve(lab, scheduler="chronus")
+    page.show(job)
+    assert page.box.layout.display is None and page._verdict.value == "", "until its own answer is there"
 
 
 def test_all_soft_and_all_strict_change_what_jobs_earn(lab: Lab) -> None:

@@ -57,15 +57,19 @@ class AdmissionPage:
     def show_run(self, run: Run) -> None:
         """Take another run."""
         self._run, self._shown = run, None
-        self.box.layout.display = None if has_verdicts(run) else "none"
+        self.box.layout.display = "none"
 
     def show(self, job: str | None) -> None:
-        """Explain the verdict on a job, if another one is shown."""
+        """Explain the verdict on a job, if another one is shown; nothing where the question is of no job."""
         run = self._run
-        if run is None or job is None or not has_verdicts(run) or self._shown == (id(run), job):
+        if run is None or job is None or not has_verdicts(run):
+            self.box.layout.display = "none"
+            return
+        self.box.layout.display = None
+        if self._shown == (id(run), job):
             return
         self._shown, self._found = (id(run), job), None
-        self._accept.disabled = True
+        self._accept.disabled, self._verdict.value = True, ""
         try:
             asked, why = question(run, job) if job in jobs_asked_about(run) else None, f"{job} asked for no guarantee."
         except InputError as error:

@@ -126,7 +126,7 @@ class Hadar(Scheduler):
 
         without = (
             f"costs of restarts and of gangs on several servers, and plans of more than {slots} slots; the utility "
-            "neg_jct of a job is the slots that are left of these when it completes"
+            f"neg_jct of a job is {slots + 1} slots less those from its arrival to its completion"
         )
         by_slots_left = knobs["utility"] == "neg_jct"
         if not by_slots_left:
