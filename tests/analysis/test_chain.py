@@ -300,3 +300,10 @@ def test_bad_questions_are_told() -> None:
 def test_names_are_text_on_the_screen() -> None:
     found = replace(first_scene(), summary="<b>x</b>", otherwise="<i>")
     assert "<b>" not in found._repr_html_() and "<i>" not in found._repr_html_()
+
+
+def test_who_waits_beside_a_free_gpu_with_room_for_it_is_told_with_the_reason() -> None:
+    run = workbench.simulate("preset:chronus_small", "chronus")
+    said = workbench.chain(run, "node-1/2", at=4000, again=False).summary
+    assert "rush needs 4 GPUs of v100 at once, and 2 are left" in said
+    assert "tune waits: the profiling cluster" in said and "try-out waits likewise" in said

@@ -308,6 +308,9 @@ def _summary(
     if not asked:
         return f"{where} is idle at {when}: no job that is there could use it."
     why, *others = (_why_not(slot, name) for name in slot.could[:3])
+    for number, (does, sign, reason) in enumerate(each.partition(": ") for each in others):
+        if reason and others[:number] and others[number - 1].endswith((sign + reason, "likewise")):
+            others[number] = f"{does} likewise"
     beside = f". Meanwhile {'; '.join(others)}" if others else ""
     return f"{where} is idle at {when}: {why}{beside}{decisive}."
 
@@ -332,8 +335,9 @@ def _why_not(slot: SlotAtTime, name: str) -> str:
         runs = f"{name} runs on {listed(job_at.held)} ({listed(sorted(job_at.held_types))})"
         return f"{runs}, as {instead}" if instead else runs
     if need > free:
-        return f"{name} needs {counted(need, 'GPU')} of {kind} at once, and {free} is left"
-    return f"{name} waits"
+        return f"{name} needs {counted(need, 'GPU')} of {kind} at once, and {free} {'is' if free == 1 else 'are'} left"
+    why = explained(job_at).binding
+    return f"{name} waits{f': {why}' if why else ''}"
 
 
 class _Question:
