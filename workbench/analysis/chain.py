@@ -94,7 +94,8 @@ class Chain:
     @property
     def causes(self) -> tuple[str, ...]:
         """Rows that, relaxed or left out, would put somebody else there; those that need only be relaxed first."""
-        return _causes(self.rows)
+        found = [row for row in self.rows if row.verdict == "cause"]
+        return tuple(row.row for row in sorted(found, key=lambda row: row.what == "without it"))
 
     @property
     def brings(self) -> bool:
@@ -308,16 +309,10 @@ def _summary(
     if not asked:
         return f"{where} is idle at {when}: no job that is there could use it."
     why, *others = (_why_not(slot, name) for name in slot.could[:3])
-    for number, (does, sign, reason) in enumerate(each.partition(": ") for each in others):
-        if reason and others[:number] and others[number - 1].endswith((sign + reason, "likewise")):
-            others[number] = f"{does} likewise"
+    if len({each.partition(": ")[2] or each for each in others}) < len(others):
+        others[1] = f"{others[1].partition(': ')[0]} likewise"
     beside = f". Meanwhile {'; '.join(others)}" if others else ""
     return f"{where} is idle at {when}: {why}{beside}{decisive}."
-
-
-def _causes(rows: tuple[TriedRow, ...]) -> tuple[str, ...]:
-    found = [row for row in rows if row.verdict == "cause"]
-    return tuple(row.row for row in sorted(found, key=lambda row: row.what == "without it"))
 
 
 def _in_words(row: TriedRow) -> str:
@@ -336,8 +331,7 @@ def _why_not(slot: SlotAtTime, name: str) -> str:
         return f"{runs}, as {instead}" if instead else runs
     if need > free:
         return f"{name} needs {counted(need, 'GPU')} of {kind} at once, and {free} {'is' if free == 1 else 'are'} left"
-    why = explained(job_at).binding
-    return f"{name} waits{f': {why}' if why else ''}"
+    return f"{name} waits: {explained(job_at).binding}"
 
 
 class _Question:
