@@ -23,6 +23,7 @@ ERRORS = [
     workbench.simulation.loop.Stalled("fifo", "3 jobs wait", "a decision"),
     workbench.scheduling.solvers.SolveError("model", "no answer", "one"),
     workbench.scheduling.solvers.SolverFailedError("model", "nonlinear", "linear"),
+    workbench.scheduling.solvers.errors.UnkeptError("model", "1.32 times the GPUs", "at most all"),
     workbench.scheduling.solvers.InfeasibleError("model"),
     workbench.scheduling.solvers.UnboundedError("model"),
     workbench.scheduling.solvers.TimeLimitError("model", "3 s"),
