@@ -1,10 +1,10 @@
 """What a paper shows, and whether it holds here: exhibits, their claims, and the rule that turns results into verdicts.
 
 The rule, for the mean of a measure over seeds and its 95 % interval (Student's; of a deterministic one the number
-itself), against a number p that the paper prints: it *holds* where the mean is within `NEAR` of p and the interval
-reaches no further than that; else it has the *direction* where both are ratios and the whole interval lies on the
-paper's side of 1; else it is *open* where the interval comes within `NEAR` of p; else it *fails*. A claim without a
-number, as `> 1`, holds, fails or is open as the whole interval has it, none of it, or a part.
+itself), against a number p that the paper prints: it *holds* where the mean is within `NEAR` of p and no end of the
+interval further than that from the mean; else it has the *direction* where both are ratios and the whole interval lies
+on the paper's side of 1; else it is *open* where the interval comes within `NEAR` of p; else it *fails*. A claim
+without a number, as `> 1`, holds, fails or is open as the whole interval has it, none of it, or a part.
 
 Of an exhibit, which says all of its claims: *reproduced* where every claim holds; of the others *partly* where some
 claim holds or has the direction; *contradicted* where none does and some claim fails; *undecided* where all are open,

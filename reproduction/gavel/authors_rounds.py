@@ -56,9 +56,11 @@ class RoundDifference(NamedTuple):
 def first_difference(case: Path, data: Path | None = None) -> RoundDifference | None:
     """Of a log of the authors' max-min fairness (`sim_rounds_*.json`); None if every round has the same jobs on the
     same types. data: the folder of their traces and throughputs, by default `gavel` in the one that WORKBENCH_DATA
-    names. Raises InputError without either."""
+    names. Raises InputError without either, and for a file that is no such log."""
     data = data or _given()
     log = parse_json(case.read_text(encoding="utf-8"))
+    if not isinstance(log, dict) or not {"header", "rounds"} <= log.keys():
+        raise InputError(str(case), log, "a log of rounds: an object with header and rounds")
     scenario = _scenario(log["header"], data)
     run = simulate(scenario, "gavel.max_min_fairness", {"preset": "authors", "round_s": log["header"]["round_s"]})
     numbers = {job.name: str(i) for i, job in enumerate(scenario.jobs)}

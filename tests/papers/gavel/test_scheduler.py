@@ -136,6 +136,12 @@ def test_the_first_round_that_differs_has_other_shares_of_the_same_objective(
     assert "another point among the optima" in str(found) and f"round {found.round} " in str(found)
 
 
+def test_what_is_no_log_of_rounds_is_said(tmp_path: Path) -> None:
+    (tmp_path / "runs.json").write_text('[{"name": "fifo"}]')
+    with pytest.raises(InputError, match=r"runs.json: got .*expected a log of rounds"):
+        first_difference(tmp_path / "runs.json", tmp_path)
+
+
 def test_the_matrix_and_the_pyomo_model_give_the_same_level() -> None:
     scenario = make({"a": ("fast", 2), "b": ("slow", 2)}, [{}, {"gpus": 2}, {"weight": 2}], {"fast": 3.0, "slow": 1.0})
     scheduler = find_scheduler("gavel.max_min_fairness")
