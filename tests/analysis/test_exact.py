@@ -47,6 +47,12 @@ def test_the_best_plan_ends_all_jobs_and_may_end_later_than_the_run() -> None:
     assert found.sentence.endswith("hadar comes to 57 slots, 7 slots less.")
 
 
+def test_a_part_is_told_of_a_utility_that_has_a_zero_of_its_own() -> None:
+    """`count`: two jobs are worth 2 in any plan that completes both."""
+    found = workbench.exact(make([{"steps": 3 * 360.0}, {"steps": 360.0}]), "hadar", utility="count")
+    assert (found.best, found.own, found.gap) == (2, 2, 0.0) and "utility" not in found.leaves_out
+
+
 def test_hare_beside_hare_sched() -> None:
     """One job of one task for 2 s and one for 1 s on one GPU: 1 + 3 at best, and no better within any limit."""
     scenario = make([{"steps": 2.0}, {"steps": 1.0}])

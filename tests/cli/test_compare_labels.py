@@ -141,3 +141,10 @@ def test_the_baseline_and_the_measured_jobs_are_those_asked_for(cli, ask, refuse
     assert "--baseline" in refused(*SEEDS, "--baseline", "lass")[2]
     for text in ("2:1", "3", "a:b", "0:99"):
         assert "--window" in refused(*SEEDS, "--window", text)[2]
+
+
+def test_a_baseline_without_runs_is_said_and_the_first_stands_in(cli):
+    asked = ("compare", "preset:hops_example", "--schedulers", "fifo,gavel.min_cost,las")
+    code, out, err = cli(*asked, "--baseline", "gavel.min_cost")
+    assert code == 1 and "failed: gavel.min_cost" in err and "Mean JCT" in out
+    assert "--baseline gavel.min_cost: none of its runs ended; the others are compared with fifo" in err

@@ -475,7 +475,7 @@ def compare(args: argparse.Namespace) -> Answer:
     if args.to is not None:
         labels = [case.label for case in with_beliefs(list_cases(scenario, entries, args.seeds), belief)[1]]
         if args.to not in labels:
-            raise InputError("--baseline", args.to, f"one of {', '.join(labels)}")
+            raise InputError("--baseline", args.to, f"one of {', '.join(dict.fromkeys(labels))}")
     found = run_all(
         scenario,
         entries,

@@ -113,9 +113,8 @@ class Hadar(Scheduler):
         slot_s = float(knobs["round_s"])
         slots = max(1, math.ceil(1.5 * end_s / slot_s))
         formulation = Offline()
-        settled = formulation.settle(
-            {"slot_s": slot_s, "slots": slots, "utility": knobs["utility"], REQUIRE_ALL.name: True}
-        )
+        asked = {"slot_s": slot_s, "slots": slots, "utility": knobs["utility"], REQUIRE_ALL.name: True}
+        settled = formulation.settle(asked)
         data = formulation.data(snapshot, settled)
 
         def worth(finish_s: FloatArray) -> float:
@@ -124,15 +123,15 @@ class Hadar(Scheduler):
             slot = np.maximum(np.ceil(finish_s / slot_s - ROUNDING_SLOTS).astype(np.int64) - 1, 0)
             return float(data.utility[np.arange(len(slot)), slot].sum())
 
-        without = (
-            f"costs of restarts and of gangs on several servers, and plans of more than {slots} slots; the utility "
-            f"neg_jct of a job is {slots + 1} slots less those from its arrival to its completion"
+        without, relative = (
+            f"costs of restarts and of gangs on several servers, and plans of more than {slots} slots",
+            True,
         )
-        by_slots_left = knobs["utility"] == "neg_jct"
-        if not by_slots_left:
-            without = without.split(";")[0]
+        if knobs["utility"] == "neg_jct":
+            without += f"; a job's utility is {slots + 1} slots less those from its arrival to its completion"
+            relative = False
         return ExactProblem(
-            formulation, data, settled, worth, lambda found: list(found.values["plan"]), without, not by_slots_left
+            formulation, data, settled, worth, lambda found: list(found.values["plan"]), without, relative
         )
 
     def about(self, knobs: Knobs) -> frozenset[str]:
