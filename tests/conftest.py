@@ -107,9 +107,9 @@ def interruptible() -> Iterator[None]:
     gc.enable()
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def own() -> Iterator[None]:
-    """Forget, when the test is over, the schedulers and formulations that it declared itself."""
+    """Forget, when a test is over, the schedulers and formulations that it declared itself."""
     from workbench.session import registry
 
     kept = [(each, dict(each)) for each in (registry._OWN, registry._OWN_FORMULATIONS, registry._UNSCHEDULED)]

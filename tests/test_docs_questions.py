@@ -68,7 +68,6 @@ def test_what_the_core_can_express() -> None:
     assert sorted(map(max, names["sizes"])) == [2, 2, 4], "jobs run at several of their sizes"
 
 
-@pytest.mark.usefixtures("own")
 def test_formulations_of_ones_own() -> None:
     """Each example stands by itself, but for what the first two import."""
     names: dict[str, Any] = {}

@@ -30,7 +30,7 @@ def commands() -> Iterator[list[str]]:
                 yield words[1:]
 
 
-def test_the_python(own: None) -> None:
+def test_the_python() -> None:
     names: dict[str, Any] = {}
     assert len(blocks("python")) == 3
     for block in blocks("python"):

@@ -237,7 +237,6 @@ def test_every_plan_has_a_status_and_runs_repeat() -> None:
     assert (solved["gap"].fillna(0.0) <= 0.01 + 1e-9).all()
 
 
-@pytest.mark.usefixtures("own")
 def test_an_own_formulation_decides_in_its_place() -> None:
     """Unchanged it makes the same run; with a row more the first job starts later, or not by a plan."""
     shipped = workbench.simulate("preset:chronus_small", "three_sigma", model="pyomo")

@@ -57,7 +57,7 @@ def test_they_stay_with_their_owner_in_json_frames_tables_and_copies(scenario: S
     assert [job.attributes for job in made.jobs] == [{"rank": 2.0}, {}]
 
 
-def test_a_scheduler_sees_those_it_declares(scenario: Scenario, own: None) -> None:
+def test_a_scheduler_sees_those_it_declares(scenario: Scenario) -> None:
     seen: list[Any] = []
     uses = ["attributes.lora_rank", "nodes.attributes.rack"]
 
@@ -112,12 +112,12 @@ def ask(scenario: Any, read: Any, *more: str) -> workbench.Run:
         (lambda s: s.models[0].attributes.get("family"), "models.attributes: .* declares: nothing .there are none."),
     ],
 )
-def test_what_is_not_declared_cannot_be_asked_for(scenario: Scenario, own: None, read: Any, told: str) -> None:
+def test_what_is_not_declared_cannot_be_asked_for(scenario: Scenario, read: Any, told: str) -> None:
     with pytest.raises(InputError, match=told):
         ask(scenario, read, "attributes.size")
 
 
-def test_what_nobody_has_is_told(scenario: Scenario, own: None) -> None:
+def test_what_nobody_has_is_told(scenario: Scenario) -> None:
     ask(scenario, lambda s: [job.attributes.get("lora_rank") for job in s.jobs.jobs])
     with pytest.raises(InputError, match=r"got 'x'; expected what the scheduler declares: one of lora_rank; .*\.x"):
         ask("preset:start_here", lambda s: s.jobs.jobs[0].attributes["x"])

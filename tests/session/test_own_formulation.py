@@ -30,7 +30,6 @@ from workbench.scheduling.solvers.compile import compile_model
 from workbench.session.registry import is_own
 from workbench.testing import ContractError, check
 
-pytestmark = pytest.mark.usefixtures("own")
 BASE = "gavel.max_min_fairness"
 NOBODY_ELSE = {"leftovers": "none"}
 

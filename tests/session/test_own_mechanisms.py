@@ -15,8 +15,6 @@ from workbench.session.own_mechanisms import MECHANISMS
 from workbench.session.registry import MECHANISMS as NAMES
 from workbench.testing import check
 
-pytestmark = pytest.mark.usefixtures("own")
-
 
 def shares(snapshot: Any) -> Any:
     """The summed steps/s, no job below a tenth of its time."""

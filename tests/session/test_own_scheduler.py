@@ -14,8 +14,6 @@ from workbench.base.errors import InputError
 from workbench.scheduling.decision import InvalidDecision
 from workbench.session import registry
 
-pytestmark = pytest.mark.usefixtures("own")
-
 
 def idle(snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
     """Gives nobody anything."""

@@ -228,7 +228,7 @@ def thread_request(name: str) -> dict[str, Any]:
     return {"kind": "simulate", "scenario": preset("start_here").to_dict(), "scheduler": name, "knobs": {}}
 
 
-def test_an_own_scheduler_runs_in_a_thread(own: None) -> None:
+def test_an_own_scheduler_runs_in_a_thread() -> None:
     las = workbench.find_scheduler("las")
 
     @workbench.scheduler("mine")
@@ -245,7 +245,7 @@ def test_an_own_scheduler_runs_in_a_thread(own: None) -> None:
     asyncio.run(story())
 
 
-def test_an_own_scheduler_is_told_the_speeds_of_an_estimator(own: None) -> None:
+def test_an_own_scheduler_is_told_the_speeds_of_an_estimator() -> None:
     believed: list[float] = []
 
     @workbench.scheduler("asks")
@@ -270,7 +270,7 @@ def test_an_own_scheduler_is_told_the_speeds_of_an_estimator(own: None) -> None:
     asyncio.run(story())
 
 
-def test_an_own_scheduler_can_be_cancelled_and_replaced(own: None) -> None:
+def test_an_own_scheduler_can_be_cancelled_and_replaced() -> None:
     @workbench.scheduler("slow")
     def decide(snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
         time.sleep(0.02)
@@ -293,7 +293,7 @@ def test_an_own_scheduler_can_be_cancelled_and_replaced(own: None) -> None:
 
 
 @pytest.mark.parametrize(("statement", "says"), [("1 / 0", "ZeroDivisionError: division by zero"), ("exit()", "Exit")])
-def test_a_mistake_in_an_own_scheduler_is_one_line(own: None, statement: str, says: str) -> None:
+def test_a_mistake_in_an_own_scheduler_is_one_line(statement: str, says: str) -> None:
     space: dict[str, Any] = {"workbench": workbench}
     source = f"""
     @workbench.scheduler("wrong")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import html
 import weakref
+from collections import Counter
 from collections.abc import Callable, Collection
 from functools import cache
 from typing import Any
@@ -21,8 +22,10 @@ NARROW = 30
 
 def titles(own: Collection[str] = ()) -> list[tuple[str, str]]:
     """Every scheduler's title and name, as a list offers them: those of `own` first, and together what several papers
-    have by one name, as `gavel.fifo` and `fifo`."""
-    known = [(found.title, found.name) for found in sorted(schedulers(), key=lambda each: each.name not in own)]
+    have by one name, as `gavel.fifo` and `fifo`. Two of one title, say of a cell that was copied, show their names."""
+    found = sorted(schedulers(), key=lambda each: each.name not in own)
+    used = Counter(each.title for each in found)
+    known = [(f"{each.title} ({each.name})" if used[each.title] > 1 else each.title, each.name) for each in found]
     short = [name.rpartition(".")[2] for _, name in known]
     return sorted(known, key=lambda each: short.index(each[1].rpartition(".")[2]))
 

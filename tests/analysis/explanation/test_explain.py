@@ -115,7 +115,6 @@ def test_a_saved_run_is_explained_in_the_same_words(fifo: workbench.Run, tmp_pat
 
 
 def test_reasons_are_recorded_when_they_change_and_only_in_detail() -> None:
-    from workbench.session import registry
 
     @workbench.scheduler("talks", round_s=100)
     def decide(snapshot, memory, knobs, rng):
@@ -126,15 +125,12 @@ def test_reasons_are_recorded_when_they_change_and_only_in_detail() -> None:
         assign = (workbench.Assignment("one", {"a-0": 1}, snapshot.now_s + 100),) if begins else ()
         return workbench.Decision(assign, why=why), memory
 
-    try:
-        run = workbench.simulate(scenario([{"name": "one"}]), "talks", until_s=700.0)
-        assert set(run.reasons["job"]) == {"one"} and set(run.reasons["code"]) == {"because"}
-        assert run.reasons[["decision", "text"]].to_numpy().tolist() == [[0, "a"], [2, "b"], [4, "b"]]
-        assert "given at 3 min 20 s: b." in workbench.explain(run, "one", 350.0).reason
-        assert " b." not in workbench.explain(run, "one", 650.0).reason, "it said that of a job that waited"
-        assert len(workbench.simulate(scenario([{"name": "one"}]), "talks", until_s=700.0, detail=1).reasons) == 1
-    finally:
-        del registry._OWN["talks"]
+    run = workbench.simulate(scenario([{"name": "one"}]), "talks", until_s=700.0)
+    assert set(run.reasons["job"]) == {"one"} and set(run.reasons["code"]) == {"because"}
+    assert run.reasons[["decision", "text"]].to_numpy().tolist() == [[0, "a"], [2, "b"], [4, "b"]]
+    assert "given at 3 min 20 s: b." in workbench.explain(run, "one", 350.0).reason
+    assert " b." not in workbench.explain(run, "one", 650.0).reason, "it said that of a job that waited"
+    assert len(workbench.simulate(scenario([{"name": "one"}]), "talks", until_s=700.0, detail=1).reasons) == 1
 
 
 def test_html_json_and_text_say_the_same_and_names_are_escaped() -> None:
@@ -203,7 +199,6 @@ def test_every_shipped_scheduler_says_what_it_goes_by() -> None:
 
 
 def test_a_scheduler_of_ones_own_is_explained_by_its_reasons() -> None:
-    from workbench.session import registry
 
     @workbench.scheduler("lazy", round_s=600)
     def decide(snapshot, memory, knobs, rng):
@@ -212,13 +207,10 @@ def test_a_scheduler_of_ones_own_is_explained_by_its_reasons() -> None:
             return workbench.Decision(why={"one": workbench.Reason("rest", "nobody works in the first hour")}), memory
         return workbench.Decision((workbench.Assignment("one", {"a-0": 1}, snapshot.now_s + 600),)), memory
 
-    try:
-        run = workbench.simulate(scenario([{"name": "one"}]), "lazy")
-        found = workbench.explain(run, "one", 1000.0)
-        assert "The scheduler's reason, given at 0 s: nobody works in the first hour." in found.sentences
-        assert found.binding == "the scheduler's choice: GPUs were free, and it gave the job none"
-    finally:
-        del registry._OWN["lazy"]
+    run = workbench.simulate(scenario([{"name": "one"}]), "lazy")
+    found = workbench.explain(run, "one", 1000.0)
+    assert "The scheduler's reason, given at 0 s: nobody works in the first hour." in found.sentences
+    assert found.binding == "the scheduler's choice: GPUs were free, and it gave the job none"
 
 
 @pytest.mark.parametrize("scheduler", [each.name for each in schedulers() if not is_own(each.name)])

@@ -415,7 +415,7 @@ def test_what_each_scheduler_reads_and_what_it_leaves_aside(waiter: Waiter) -> N
     assert "Elastic sizes" in page and "Deadlines" in page
 
 
-def test_own_schedulers_take_part(waiter: Waiter, own: None) -> None:
+def test_own_schedulers_take_part(waiter: Waiter) -> None:
     async def story() -> None:
         @workbench.scheduler("test-compare-own", round_s=60)
         def decide(snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:

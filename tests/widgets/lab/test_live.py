@@ -58,7 +58,7 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(widgets.work.kernel, "PATIENCE_S", 60.0)
 
 
-def test_a_lab_opens_solved_and_follows_its_slider_without_process_and_thread(alone: None, own: None) -> None:
+def test_a_lab_opens_solved_and_follows_its_slider_without_process_and_thread(alone: None) -> None:
     lab = GavelLab("start_here", knobs=[("round_s", 60, 1260)])
     assert lab.state == "done" and lab.run == workbench.simulate("preset:start_here", "gavel.max_min_fairness")
     control = lab._knobs._controls["round_s"]

@@ -32,7 +32,7 @@ class Told:
         self.work = ManyWork(self.found.__setitem__, lambda state, text: self.ends.append((state, text)))
 
 
-def test_runs_are_told_as_they_end_own_ones_and_failures_included(own: None) -> None:
+def test_runs_are_told_as_they_end_own_ones_and_failures_included() -> None:
     @workbench.scheduler("test-many-own", round_s=60)
     def decide(snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
         """Stops at once: a job that cannot be given anything."""

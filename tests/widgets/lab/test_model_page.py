@@ -180,7 +180,7 @@ def test_a_row_is_named_when_its_own_slider_is_in_sight(monkeypatch: pytest.Monk
     assert rights == [2.0, 1.0, 2.0]
 
 
-def test_a_number_of_a_row_is_dragged_and_the_cell_says_the_same(monkeypatch: pytest.MonkeyPatch, own: None) -> None:
+def test_a_number_of_a_row_is_dragged_and_the_cell_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """The row of game's level is made of its weight, gang, speeds: a weight twice as large in every decision."""
     monkeypatch.setattr(rows_panel, "aside", lambda work, hear: hear(work()))
     looked: list[tuple[Run, Run | None, str]] = []

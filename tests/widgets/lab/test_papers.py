@@ -8,12 +8,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import widgets
+import workbench
 from tests.widgets.lab.support import Waiter
 from widgets import GavelLab, Lab
+from widgets.editors.scheduler_choice import short_titles, titles
 from workbench.papers import gavel
 from workbench.scenario.presets import is_preset
 from workbench.session import registry
@@ -72,6 +75,17 @@ def test_what_a_room_gains_appears_in_its_lab(work: Waiter, grown: list[str]) ->
     lab._describe()
     offered = [name for _, name in lab._formulation._which.options]
     assert offered[0] == grown[4] and set(grown) < set(offered)
+
+
+def test_two_schedulers_of_one_title_show_their_names() -> None:
+    """As of a cell that was copied."""
+
+    def decide(snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
+        """Mine."""
+
+    for name in ("one", "two"):
+        workbench.scheduler(name)(decide)
+    assert {("Mine (one)", "one"), ("Mine (two)", "two")} < set(titles()) & set(short_titles())
 
 
 def test_names_of_labs_come_from_the_papers() -> None:

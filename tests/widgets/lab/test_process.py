@@ -53,7 +53,7 @@ def test_open_solve_edit_and_read_the_objects() -> None:
     run(story)
 
 
-def test_an_own_scheduler_runs_here_and_may_be_wrong(own: None) -> None:
+def test_an_own_scheduler_runs_here_and_may_be_wrong() -> None:
     async def story() -> None:
         lab = GavelLab()
 
@@ -82,7 +82,7 @@ def test_an_own_scheduler_runs_here_and_may_be_wrong(own: None) -> None:
     run(story)
 
 
-def test_an_own_formulation_is_in_the_list_solves_here_and_shows_its_text(own: None) -> None:
+def test_an_own_formulation_is_in_the_list_solves_here_and_shows_its_text() -> None:
     async def story() -> None:
         lab = GavelLab()
         cap = {"job": "vision"}
