@@ -13,10 +13,10 @@ from workbench.scheduling.knob import Knob, Value, settle
 
 ROUND = Knob("round_s", 360.0, "Length of a round", "s", minimum=1.0, maximum=1e9)
 NEVER = Knob("refresh_s", None, "Least time", "s", minimum=0.0, optional=True)
-AWARE = Knob("aware", True, "Knows speeds", kind="bool")
+AWARE = Knob("aware", True, "Knows speeds")
 COUNT = Knob("count", 3, "How many", kind="int", minimum=0)
 FACTOR = Knob("factor", 1.5, "A factor")
-WORD = Knob("word", "a", "A word", kind="str")
+WORD = Knob("word", "a", "A word")
 
 
 @pytest.mark.parametrize(

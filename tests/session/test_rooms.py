@@ -114,7 +114,7 @@ def test_the_fields_of_a_room_are_given_by_name() -> None:
     ("knob", "told"),
     [
         ({"name": "two words", "default": 1.0}, "knob: got 'two words'; expected a name of letters"),
-        ({"name": "a", "default": "x"}, "knob a, default: got 'x'; expected a number"),
+        ({"name": "a", "default": "x", "kind": "float"}, "knob a, default: got 'x'; expected a number"),
         (
             {"name": "a", "default": 2, "kind": "int", "maximum": 1},
             "knob a, default: got 2; expected a whole",

@@ -66,7 +66,6 @@ PREEMPTIVE = Knob(
     True,
     "Match all jobs to all GPUs anew, running ones too (otherwise running jobs keep theirs, and those that wait are "
     "matched to the GPUs that are free)",
-    kind="bool",
 )
 
 

@@ -35,7 +35,6 @@ MISSED = Knob(
     "missed",
     "keeps_place",
     "A waiting job whose deadline is over keeps its place among the others with deadlines, or stands with best effort",
-    kind="str",
     choices=("keeps_place", "best_effort"),
 )
 

@@ -49,13 +49,12 @@ AWARE = line_decision.aware(
     "Start a job on the fastest type that has room (otherwise its type is drawn among those that have). It stays on "
     "that type even if a faster one becomes free: FIFO is not preemptive (aware, through gavel_rounds, it may move)"
 )
-BLOCKING = Knob("blocking", True, "Nobody passes a job that does not fit", source="code", kind="bool")
+BLOCKING = Knob("blocking", True, "Nobody passes a job that does not fit", source="code")
 SPACE_SHARING = Knob(
     "space_sharing",
     False,
     "Let those in line share the GPUs of jobs that run, where the pair gains much (through gavel_rounds)",
     source="code",
-    kind="bool",
 )
 LIMIT_S = f"attributes.{LIMIT}"
 BACKFILL = Knob(
@@ -63,7 +62,6 @@ BACKFILL = Knob(
     "none",
     "Jobs behind the first that does not fit start if they do not delay it (EASY), as far as is known: by how long a "
     "job takes at its believed speed, or by its attribute limit_s, its user's limit (without one by its speed)",
-    kind="str",
     choices=("none", "speeds", "limits"),
     main=True,
 )

@@ -46,7 +46,6 @@ PAIRING = Knob(
     "tried",
     "Pairs are tried by running them and kept if they gain, or drawn and looked up as in the authors' code",
     source="code",
-    kind="str",
     choices=("tried", "looked_up"),
 )
 PAIR_SEED = Knob(

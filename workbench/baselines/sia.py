@@ -88,7 +88,6 @@ QUEUE = Knob(
     "Who is placed first among those that got as many GPUs: the first to arrive, or who has waited longest for its "
     "expected run time, as where Hops compares itself with Sia",
     source="paper",
-    kind="str",
     choices=("arrival", "latency_ratio"),
 )
 FROM_LEAST_SIZE = Knob(
@@ -97,7 +96,6 @@ FROM_LEAST_SIZE = Knob(
     "A job's gains start from the smallest number of GPUs that it may run on, so that a large gang is worth more than "
     "a small one (otherwise all jobs' gains start from 1)",
     source="code",
-    kind="bool",
 )
 CONFIGURATIONS = Knob(
     "configurations",
@@ -105,7 +103,6 @@ CONFIGURATIONS = Knob(
     "Sizes offered to an elastic job: all that its user chose, or (powers) of those 1, 2, 4, ... GPUs up to a node and "
     "whole nodes",
     source="paper",
-    kind="str",
     choices=("choices", "powers"),
 )
 SPLIT = Knob(
@@ -113,7 +110,6 @@ SPLIT = Knob(
     False,
     "Place a gang on more nodes than it needs where it finds no others (otherwise it waits for a round)",
     source="paper",
-    kind="bool",
 )
 PROBLEM = (POWER, IDLE_COST, PENALTY_S, CONFIGURATIONS, FROM_LEAST_SIZE)
 

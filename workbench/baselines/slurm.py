@@ -128,8 +128,8 @@ class Slurm(Scheduler):
             minimum=0.0,
             maximum=86400.0,
         ),
-        Knob("backfill", True, "Whether the backfill scheduler runs", kind="bool"),
-        Knob("limits", True, "Whether limits of QOS, accounts and users hold", kind="bool"),
+        Knob("backfill", True, "Whether the backfill scheduler runs"),
+        Knob("limits", True, "Whether limits of QOS, accounts and users hold"),
     )
     uses = frozenset(
         {

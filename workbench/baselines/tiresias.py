@@ -61,7 +61,6 @@ RANK = Knob(
     "start",
     "Order within a queue: by first start (2D-LAS), by arrival, or by the 2D-Gittins index over all jobs' services",
     source="paper",
-    kind="str",
     choices=("start", "arrival", "gittins"),
 )
 PROMOTE = Knob(

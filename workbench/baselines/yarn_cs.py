@@ -42,7 +42,6 @@ QUEUES = Knob(
     "queues",
     "one",
     "One queue, one for each entity (`quota_gpus`), or one for jobs with deadlines and one for best effort",
-    kind="str",
     choices=("one", "entities", "slo"),
     main=True,
 )
@@ -56,8 +55,8 @@ SLO_SHARE = Knob(
     maximum=1.0,
     optional=True,
 )
-ELASTIC = Knob("elastic", False, "GPUs left over go to those who wait, beyond their queue's quota", kind="bool")
-BLOCKING = Knob("blocking", True, "Nobody passes a job of the same queue that does not fit", kind="bool")
+ELASTIC = Knob("elastic", False, "GPUs left over go to those who wait, beyond their queue's quota")
+BLOCKING = Knob("blocking", True, "Nobody passes a job of the same queue that does not fit")
 OTHERS = "jobs of no entity"
 SLO_QUEUES = ("slo", "best effort")
 

@@ -277,7 +277,6 @@ MODEL = Knob(
     "model",
     "assembly",
     "How the problem comes about: put together as arrays (fast), or compiled from the Pyomo model that states it",
-    kind="str",
     choices=("assembly", "pyomo"),
 )
 

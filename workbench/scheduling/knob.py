@@ -28,10 +28,11 @@ TRUTHS: Mapping[str, Value] = {
 class Knob:
     """One declared parameter.
 
-    default fixes the kind: bool, int, float or str; choices: the values allowed; minimum, maximum: inclusive range of
-    a number (`math.inf` allowed as a value where the maximum is infinite); unit: as shown to people, with `s` a
-    duration such as `2 h 30 min` may be typed; source: the `paper`, the authors' `code`, or `ours`; main: always in
-    sight in a lab; optional: None is a value; usual: what a lab's slider offers of a number, first, last and step.
+    kind: by default bool or str if the default is one, else float; choices: the values allowed; minimum, maximum:
+    inclusive range of a number (`math.inf` allowed as a value where the maximum is infinite); unit: as shown to people,
+    with `s` a duration such as `2 h 30 min` may be typed; source: the `paper`, the authors' `code`, or `ours`; main:
+    always in sight in a lab; optional: None is a value; usual: what a lab's slider offers of a number, first, last and
+    step.
     """
 
     name: str
@@ -42,7 +43,7 @@ class Knob:
     choices: tuple[Value, ...] | None = None
     minimum: float = -math.inf
     maximum: float = math.inf
-    kind: Literal["bool", "int", "float", "str"] = "float"
+    kind: Literal["bool", "int", "float", "str", ""] = ""
     optional: bool = False
     main: bool = False
     usual: tuple[float, float, float] | None = None
@@ -50,6 +51,9 @@ class Knob:
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.isidentifier():
             raise InputError("knob", self.name, "a name of letters, digits and _")
+        if self.kind == "":
+            of = type(self.default).__name__
+            object.__setattr__(self, "kind", of if of in ("bool", "str") else "float")
         if self.kind not in ("bool", "int", "float", "str"):
             raise InputError(f"knob {self.name}, kind", self.kind, "bool, int, float or str")
         for part, needed in (("help", str), ("unit", str), ("optional", bool), ("main", bool)):

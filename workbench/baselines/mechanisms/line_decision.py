@@ -40,7 +40,7 @@ EVENTS: frozenset[Cause] = frozenset({"arrival", "completion", "fault", "repair"
 
 def aware(help: str) -> Knob:
     """The knob `heterogeneity_aware`; what it does beside choosing types differs between the lines."""
-    return Knob("heterogeneity_aware", True, help, kind="bool", main=True)
+    return Knob("heterogeneity_aware", True, help, main=True)
 
 
 def timing(knobs: Mapping[str, Any]) -> Timing:

@@ -23,7 +23,6 @@ PRESET = Knob(
     "preset",
     "ours",
     "The plain queue, or the knobs of the authors' simulator of Gavel",
-    kind="str",
     choices=("ours", "authors"),
 )
 THROUGH = Knob(
@@ -31,7 +30,6 @@ THROUGH = Knob(
     "queue",
     "Start jobs as GPUs become free, or in the rounds of Gavel's simulator (running jobs may then move)",
     source="code",
-    kind="str",
     choices=("queue", "gavel_rounds"),
 )
 

@@ -24,14 +24,12 @@ WHOLE_STEPS = Knob(
     False,
     "Do only whole steps in a round and hold the GPUs for the rest of it",
     source="code",
-    kind="bool",
 )
 ROUND_END = Knob(
     "round_end",
     "fixed",
     "End of a round: at multiples of its length, or when its last job has done its steps",
     source="code",
-    kind="str",
     choices=("fixed", "last_job"),
 )
 KNOBS = (ROUND_S, WHOLE_STEPS, ROUND_END)

@@ -23,7 +23,6 @@ PRESET = Knob(
     "preset",
     "paper",
     "Knobs of the mechanism as in the paper, or as in the authors' simulator",
-    kind="str",
     choices=("paper", "authors"),
     main=True,
 )

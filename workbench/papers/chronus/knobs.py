@@ -34,7 +34,6 @@ ROUND_UP = Knob(
     True,
     "Count gangs rounded up to {1, 2, 4, 8n} (6), so that all can be placed consolidated; off: as asked for (3)",
     source="paper",
-    kind="bool",
     main=True,
 )
 ALL_GUARANTEED = Knob(
@@ -42,7 +41,6 @@ ALL_GUARANTEED = Knob(
     False,
     "Every job must meet one of its deadlines, as (5) is printed: a question of feasibility",
     source="paper",
-    kind="bool",
     main=True,
 )
 MISS_REWARD = Knob(
@@ -68,7 +66,6 @@ GPU_RANGE = Knob(
     "gpu_range",
     False,
     "A job may run as any of its gpu_choices (section 7, auto-scaling), one of them for a whole plan; off: as its gpus",
-    kind="bool",
 )
 LEASE_KNOBS = (SLO_LEASE_S, ROUND_UP, ALL_GUARANTEED, MISS_REWARD, HIGHEST_REWARD, RESERVE_OVERHEAD, GPU_RANGE)
 MODEL = Knob(
@@ -76,7 +73,6 @@ MODEL = Knob(
     "auto",
     "The model as printed, the master in s with lifting, or (auto) the printed one as long as it is small; options: "
     "the model of section 7, which takes the printed one's place where jobs have a choice of GPUs",
-    kind="str",
     choices=("auto", "printed", "master", "options"),
 )
 MASTER_GAP = Knob(
@@ -94,7 +90,6 @@ PLAN_BY = Knob(
     "than a few jobs); feasibility alone "
     "(Fig. 7b); or greedy, the earliest free leases when a job comes",
     source="paper",
-    kind="str",
     choices=("auto", "printed", "master", "feasibility", "greedy"),
     main=True,
 )
@@ -116,7 +111,6 @@ FIRST_LEASE = Knob(
     "Plans of equal worth: early gives leases as soon as there is room; late gives the one that begins to whom no "
     "later one would do, and leaves the rest of it to best effort (the authors' code, once jobs are refused)",
     source="code",
-    kind="str",
     choices=("early", "late"),
 )
 TYPES = Knob(
@@ -124,7 +118,6 @@ TYPES = Knob(
     "programme",
     "On several accelerator types: one problem chooses the type of each guaranteed job; each: a plan for each type "
     "by itself, a job is tried on its fastest first",
-    kind="str",
     choices=("programme", "each"),
 )
 PROFILE = Knob(
@@ -132,7 +125,6 @@ PROFILE = Knob(
     True,
     "New jobs are profiled first; off: run times are known when jobs arrive, as in the authors' end-to-end runs",
     source="code",
-    kind="bool",
 )
 PROFILE_S = Knob(
     "profile_s",
@@ -199,7 +191,6 @@ KEEP_PROGRESS = Knob(
     "profile_progress",
     True,
     "Steps done while being profiled count; jobs that end meanwhile end either way",
-    kind="bool",
 )
 NOISE = Knob(
     "runtime_noise",
@@ -225,7 +216,6 @@ TOPOLOGY = Knob(
     "topology",
     True,
     "Look at nodes when GPUs are given out; off: the first free GPUs in the cluster's order, gangs as asked for",
-    kind="bool",
 )
 LARGE = Knob(
     "large",
@@ -250,7 +240,6 @@ BE_ORDER = Knob(
     "remaining_time",
     "Best-effort jobs by remaining time (SRTF) or, as the authors' code has it, by remaining time x GPUs",
     source="code",
-    kind="str",
     choices=("remaining_time", "remaining_gpu_time"),
 )
 SPARE = Knob(
@@ -259,7 +248,6 @@ SPARE = Knob(
     "Who has GPUs that no SLO lease takes: jobs without a guarantee (the paper), or behind them everyone, guaranteed "
     "jobs between their leases too, the least slack first (the authors' code)",
     source="code",
-    kind="str",
     choices=("best_effort", "everyone"),
 )
 BE_PLACEMENT = Knob(
@@ -267,6 +255,5 @@ BE_PLACEMENT = Knob(
     "local_search",
     "How small best-effort gangs are placed: local search, on the fewest nodes (quasi), or consolidated or not at all",
     source="paper",
-    kind="str",
     choices=("local_search", "quasi", "consolidated"),
 )

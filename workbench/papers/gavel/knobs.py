@@ -9,7 +9,6 @@ AWARE = Knob(
     True,
     "Let the policy know how fast each job is on each type (otherwise it takes one speed for all types)",
     source="paper",
-    kind="bool",
     main=True,
 )
 REFERENCE = Knob(
@@ -18,14 +17,12 @@ REFERENCE = Knob(
     "Type whose speed an agnostic policy takes for all types (empty, or v100, p100 or k80 where the cluster has none: "
     "the mean, by the types' workers)",
     source="ours",
-    kind="str",
 )
 SPACE_SHARING = Knob(
     "space_sharing",
     False,
     "Let two jobs share their GPUs where the table has speeds for the pair and the pair gains",
     source="paper",
-    kind="bool",
     main=True,
 )
 PLACEMENT_SENSITIVE = Knob(
@@ -33,14 +30,12 @@ PLACEMENT_SENSITIVE = Knob(
     False,
     "Count GPUs on the fewest nodes and GPUs spread over nodes as two worker types with speeds of their own",
     source="paper",
-    kind="bool",
 )
 OPTIMUM = Knob(
     "optimum",
     "vertex",
     "Which of the many optimal allocations: a vertex of the optimal face, or its middle, as the authors' solver",
     source="code",
-    kind="str",
     choices=("vertex", "interior"),
 )
 PARTITIONS = Knob(
@@ -58,7 +53,6 @@ NORMALISED = Knob(
     "Count throughput in multiples of the job's own under an equal share (steps/s of different models do not compare; "
     "the authors' code adds them up as they are)",
     source="ours",
-    kind="bool",
 )
 EXTENSIONS = (SPACE_SHARING, PLACEMENT_SENSITIVE)
 """What every policy can take into account besides speeds."""

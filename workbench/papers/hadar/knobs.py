@@ -16,7 +16,6 @@ UTILITY = Knob(
     "or times its weight), 1, or its rewards (0 for a job without rewards). Default: neg_jct in "
     "hadar and hadar.round, steps / JCT (the paper's example) elsewhere",
     source="paper",
-    kind="str",
     choices=tuple(NAMED),
     main=True,
 )
@@ -79,7 +78,6 @@ PAYOFF = Knob(
     "remaining_rounds",
     "What a job pays for: its GPUs in all rounds until it is done (3a), or in this round only",
     source="paper",
-    kind="str",
     choices=("remaining_rounds", "one_round"),
 )
 COMMUNICATION = Knob(
@@ -89,14 +87,12 @@ COMMUNICATION = Knob(
     minimum=0.0,
     maximum=100.0,
 )
-MIXED = Knob("mixed_types", True, "A gang may have GPUs of several types, at the slowest one's speed", "", "paper",
-             kind="bool")  # fmt: skip
+MIXED = Knob("mixed_types", True, "A gang may have GPUs of several types, at the slowest one's speed", "", "paper")
 IDLE_GPUS = Knob(
     "idle_gpus",
     "fill",
     "GPUs that nobody would pay for are filled with jobs that wait, for nothing, or left idle as Algorithm 2 has it "
     "(Fig. 3 has few of them idle)",
-    kind="str",
     choices=("fill", "leave"),
 )
 ROUND_KNOBS = (ROUND_S, ROUND_UTILITY, HORIZON_S, ETA, PAYOFF, COMMUNICATION, MIXED)
@@ -135,7 +131,6 @@ PRICES = Knob(
     "decided by the linear problem has those of its start",
     "",
     "paper",
-    kind="str",
     choices=("within_round", "start_of_round"),
 )
 METHOD = Knob(
@@ -143,7 +138,6 @@ METHOD = Knob(
     "auto",
     "How a round is decided: exactly by dynamic programming over free GPUs, by the linear problem made whole, or by "
     "the first unless the round has too many states for it",
-    kind="str",
     choices=("auto", "dp", "lp"),
 )
 RESCHEDULE = Knob(
@@ -153,7 +147,6 @@ RESCHEDULE = Knob(
     "one; all jobs in any case; or only those that wait, while the others keep their GPUs until they are done",
     "",
     "paper",
-    kind="str",
     choices=("on_change", "all", "waiting"),
     main=True,
 )
@@ -187,7 +180,6 @@ COPY_PAYOFF = Knob(
     "What nodes are given out by: Hadar's utility less the price (utility, the paper), or (ours) the work that a copy "
     "does in the slot (work: all nodes at what they are best at), the part of its job's steps left (remaining: short "
     "jobs first), or between these two (balanced)",
-    kind="str",
     choices=("utility", "balanced", "remaining", "work"),
     main=True,
 )
@@ -208,7 +200,6 @@ SPLIT = Knob(
     "Whose throughputs a job's steps left are split by: of the copies that run in the round, or of all its copies, so "
     "that the portions of those that do not run wait",
     source="ours",
-    kind="str",
     choices=("running", "all_copies"),
 )
 DISPATCH = Knob(
@@ -217,7 +208,6 @@ DISPATCH = Knob(
     "What is split in a round: all steps left (a copy does as many as the slot lets it), or no more than what a slot "
     "is believed to suffice for, so that a copy ends with a whole step",
     source="paper",
-    kind="str",
     choices=("remaining", "slot"),
 )
 
@@ -226,6 +216,5 @@ LAST_ROUND = Knob(
     "fastest",
     "In the last round a job runs on the fastest nodes of the round before with which it ends soonest, or on all nodes",
     source="paper",
-    kind="str",
     choices=("fastest", "all"),
 )

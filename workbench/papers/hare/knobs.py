@@ -11,7 +11,6 @@ ASSIGNMENT = Knob(
     "earliest_finish",
     "Which GPU a task takes: where it has synchronised first, or the one that is free first whatever its speed (the "
     "paper's line 12)",
-    kind="str",
     choices=("earliest_finish", "earliest_available"),
     main=True,
 )
@@ -19,14 +18,12 @@ INSERTION = Knob(
     "insertion",
     False,
     "A task may start in a gap before tasks that are placed already",
-    kind="bool",
 )
 RELAXATION = Knob(
     "relaxation",
     "fluid",
     "Where the starts come from that tasks are ordered by: all GPUs as one machine, in milliseconds (ours), or "
     "Hare_Sched_RL solved with (9) linearised (the paper; small problems only, it says up to which size)",
-    kind="str",
     choices=("fluid", "hare_sched_rl"),
 )
 SYNCHRONISATION = Knob(
@@ -37,7 +34,6 @@ SYNCHRONISATION = Knob(
     "smaller round does fewer steps, so more rounds follow, of as many steps in all (Fig. 4). Training at another "
     "scale may need more epochs, and nobody can say how many, so the paper does not use it",
     source="paper",
-    kind="str",
     choices=("relaxed", "scale_fixed", "scale_adaptive"),
 )
 PROFILE_STEPS = Knob(
@@ -54,7 +50,6 @@ SWITCHING = Knob(
     "hare",
     "What a GPU's switch to another job's task costs: the columns of the paper's Table 3, switch_s, or nothing",
     source="paper",
-    kind="str",
     choices=("hare", "pipeswitch", "default", "custom", "free"),
     main=True,
 )
@@ -66,37 +61,32 @@ SPECULATIVE_MEMORY = Knob(
     True,
     "With switching=hare: models of the latest tasks stay on a GPU while the next task has room (hits)",
     source="paper",
-    kind="bool",
 )
 EARLY_CLEANING = Knob(
     "early_cleaning",
     True,
     "With switching=hare: memory is freed during the backward pass, so that the next model is loaded sooner",
     source="paper",
-    kind="bool",
 )
 SWITCHING_KNOBS = (SWITCHING, SWITCH_S, SPECULATIVE_MEMORY, EARLY_CLEANING)
 SYMMETRY_CUTS = Knob(
     "cuts",
     True,
     "Break symmetries, and look for schedules no worse than a known one only; the optimum stays the same",
-    kind="bool",
 )
 THEN_MAKESPAN = Knob(
     "then_makespan",
     False,
     "Of the best schedules the one that ends first, by a second solve",
-    kind="bool",
 )
 WHOLE = Knob(
     "whole",
     True,
     "Each task is on one GPU, as the paper has it; otherwise tasks may be split: a weaker bound, found faster",
     source="paper",
-    kind="bool",
     main=True,
 )
-CUTS = Knob("cuts", True, "No start is earlier than its job could come to it alone on all GPUs", kind="bool")
+CUTS = Knob("cuts", True, "No start is earlier than its job could come to it alone on all GPUs")
 TANGENTS = Knob(
     "tangents",
     24,
@@ -129,7 +119,6 @@ ROUNDING = Knob(
     "rounding",
     "both",
     "Times that are no multiples of the step: rounded up (a feasible schedule), down (a bound), or one after the other",
-    kind="str",
     choices=("both", "up", "down"),
 )
 INTERVALS = Knob(

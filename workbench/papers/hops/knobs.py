@@ -19,7 +19,6 @@ PRIORITY = Knob(
     "What puts a job ahead in the queue: waiting over expected run time, finish-time fairness, or least attained "
     "service, shortest job, shortest remaining time",
     source="paper",
-    kind="str",
     choices=get_args(Priority),
     main=True,
 )
@@ -39,7 +38,6 @@ RULE = Knob(
     "How the learning rate follows the size of an elastic job: in proportion, or with its square root; recorded as the "
     "signal learning_rate, over that of the job's smallest size",
     source="paper",
-    kind="str",
     choices=get_args(Rule),
 )
 
@@ -71,13 +69,9 @@ START_S = Knob(
     maximum=LONGEST_ROUND_S,
 )
 ROUND_S = Knob("round_s", 300.0, "Length of a round", "s", minimum=1.0, maximum=LONGEST_ROUND_S, main=True)
-REPLAN = Knob("replan", True, "Plan again within a round while GPUs are idle", source="paper", kind="bool")
-ADJUST = Knob(
-    "adjust", True, "Let less sensitive jobs into the window of later plans of a round", source="paper", kind="bool"
-)
-OVERLAP = Knob(
-    "overlap", False, "A round carries out what was planned when the one before it began", source="paper", kind="bool"
-)
+REPLAN = Knob("replan", True, "Plan again within a round while GPUs are idle", source="paper")
+ADJUST = Knob("adjust", True, "Let less sensitive jobs into the window of later plans of a round", source="paper")
+OVERLAP = Knob("overlap", False, "A round carries out what was planned when the one before it began", source="paper")
 TIME_LIMIT_S = Knob(
     "time_limit_s",
     None,
@@ -107,7 +101,6 @@ FORM = Knob(
     "auto",
     "The printed model of single servers, the aggregated one of interchangeable servers, or (auto) the printed one for "
     f"up to {SMALL} configurations and the aggregated one above",
-    kind="str",
     choices=("auto", "printed", "aggregated"),
 )
 TOLERANCE = Knob(
@@ -136,7 +129,7 @@ SIZES = Knob(
     minimum=1,
     maximum=1000,
 )
-WINDOW = Knob("window", True, "Plan the service window alone (otherwise the whole queue)", source="paper", kind="bool")
+WINDOW = Knob("window", True, "Plan the service window alone (otherwise the whole queue)", source="paper")
 SPEED_CLASSES = Knob(
     "speed_classes",
     3,
@@ -146,7 +139,7 @@ SPEED_CLASSES = Knob(
     maximum=100,
     optional=True,
 )
-START = Knob("start", True, "The solver starts from the GPUs that jobs had until now", kind="bool")
+START = Knob("start", True, "The solver starts from the GPUs that jobs had until now")
 PLAN = (LAMBDA, FORM, TOLERANCE, SENSITIVE, SIZES, WINDOW, SPEED_CLASSES, START)
 
 

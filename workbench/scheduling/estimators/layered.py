@@ -75,22 +75,17 @@ KNOBS = (
         "waiting",
         True,
         "Count the mean wait for the worker whose data comes last (otherwise no worker waits)",
-        kind="bool",
     ),
     Knob(
         "mean_only",
         False,
         "Put the means of the loading times into the formula, instead of taking the mean of its values",
-        kind="bool",
     ),
-    Knob(
-        "update", True, "Count the update of the weights in pattern 2 too (the paper prints it in 1 only)", kind="bool"
-    ),
+    Knob("update", True, "Count the update of the weights in pattern 2 too (the paper prints it in 1 only)"),
     Knob(
         "history",
         "model",
         "Whose measurements tell of a job: those of all jobs of its model, or its own alone (the paper)",
-        kind="str",
         choices=("model", "job"),
     ),
     Knob(
@@ -98,14 +93,12 @@ KNOBS = (
         "nodes",
         "Distributed throughput is kept by number of nodes, or by number of nodes and GPUs (ours)",
         source="paper",
-        kind="str",
         choices=("nodes", "nodes_and_gpus"),
     ),
     Knob(
         "transfer",
         False,
         "Let what any job shows of a server's speed tell of the others there too, where they have no record on it",
-        kind="bool",
     ),
     Knob("seed", 0, "Which loading times are drawn", kind="int", minimum=0, maximum=2**31),
 )

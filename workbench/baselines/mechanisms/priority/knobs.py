@@ -35,7 +35,6 @@ KNOBS = (
         "5), or the rounds that the job itself has had there (section 3.2, Fig. 4), which keeps closer to the shares "
         "of a job alone on its types",
         source="paper",
-        kind="str",
         choices=("time_by_type", "rounds_of_job"),
     ),
     Knob(
@@ -52,21 +51,18 @@ KNOBS = (
         "highest",
         "Pick the highest priority of all, or type by type in the order of type_order",
         source="paper",
-        kind="str",
         choices=("highest", "by_type"),
     ),
     Knob(
         "type_order",
         "",
         "Order of the types, separated by commas (types not named follow in the cluster's order)",
-        kind="str",
     ),
     Knob(
         "shuffle_types",
         "never",
         "Draw the order of the types anew each round: never, if the policy does not know the types' speeds, or always",
         source="code",
-        kind="str",
         choices=("never", "agnostic", "always"),
     ),
     Knob(
@@ -86,7 +82,6 @@ KNOBS = (
         "where later ones only keep others off (the authors' simulator); none, so that workers which a policy "
         "leaves idle stay idle and jobs without a share wait (the default of Gavel's policies of cost)",
         source="paper",
-        kind="str",
         choices=("all", "known", "none"),
     ),
     Knob(
@@ -94,14 +89,12 @@ KNOBS = (
         True,
         "What a pair had of shares goes to the member that is left; otherwise it has none until they are computed anew "
         "(the authors' simulator)",
-        kind="bool",
     ),
     Knob(
         "placement",
         "consolidate",
         "Nodes for a new placement: the fewest, or nodes in order",
         source="paper",
-        kind="str",
         choices=("consolidate", "fill"),
     ),
 )

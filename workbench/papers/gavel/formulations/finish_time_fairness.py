@@ -117,7 +117,6 @@ METHOD = Knob(
     "newton",
     "How the smallest rho is found: by Newton's method, or by halving an interval",
     source="ours",
-    kind="str",
     choices=("newton", "bisection"),
 )
 

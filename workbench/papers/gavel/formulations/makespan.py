@@ -60,7 +60,6 @@ METHOD = Knob(
     "single",
     "One linear problem over times, or the paper's bisection over the makespan",
     source="ours",
-    kind="str",
     choices=("single", "bisection"),
 )
 
@@ -79,7 +78,6 @@ BRACKET = Knob(
     "Where a bisection begins: from the fastest job alone to the isolated allocation, or from 100 to 1e6 s as in the "
     "authors' code",
     source="code",
-    kind="str",
     choices=("isolated", "authors"),
 )
 

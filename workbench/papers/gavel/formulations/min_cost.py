@@ -60,7 +60,6 @@ OBJECTIVE = Knob(
     "throughput_per_dollar",
     "Sum of each job's steps per dollar (the authors' code), or total throughput over total cost (the paper)",
     source="code",
-    kind="str",
     choices=("throughput_per_dollar", "ratio"),
     main=True,
 )

@@ -52,7 +52,6 @@ INFEASIBLE = Knob(
     "Where the SLOs cannot all be met: raise an error that names the jobs, drop the SLOs that fall short, or drop all "
     "SLOs (the authors' code)",
     source="ours",
-    kind="str",
     choices=("raise", "drop", "drop_all"),
 )
 

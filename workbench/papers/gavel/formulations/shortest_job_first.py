@@ -53,7 +53,6 @@ LITERAL = Knob(
     False,
     "As printed: the best of M problems that each serve one job alone; the others get what the solver leaves",
     source="paper",
-    kind="bool",
 )
 
 

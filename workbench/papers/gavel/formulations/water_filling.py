@@ -106,7 +106,6 @@ BOTTLENECK = Knob(
     "How to find the jobs that cannot rise: after each iteration by the paper's mixed-integer problem, or by linear "
     "problems, both as stated in Pyomo; or by prices, in few phases of many iterations (exact, fastest)",
     source="paper",
-    kind="str",
     choices=("test", "milp", "prices"),
 )
 

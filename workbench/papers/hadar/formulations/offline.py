@@ -59,14 +59,12 @@ REQUIRE_ALL = Knob(
     False,
     "Every job has to complete within the slots (otherwise one that does not is worth 0)",
     source="paper",
-    kind="bool",
     main=True,
 )
 CUTS = Knob(
     "cuts",
     True,
     "Add the rows that tighten the linear relaxation: no job completes in fewer slots than it needs alone",
-    kind="bool",
 )
 JOBS = """j | jobs that can complete within the slots
 R | jobs that have to: all or none | | required"""

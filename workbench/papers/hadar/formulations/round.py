@@ -40,7 +40,7 @@ from workbench.scheduling.solvers import SolverFailedError
 
 NAME = "hadar.round"
 TOLERANCE = 1e-6
-RELAXED = Knob("relaxed", False, "Let jobs be chosen in parts: the linear problem", kind="bool")
+RELAXED = Knob("relaxed", False, "Let jobs be chosen in parts: the linear problem")
 
 
 @dataclass(frozen=True, eq=False)

@@ -57,7 +57,6 @@ RELAXED = Knob(
     False,
     "Let parts of schedules be chosen: the linear problem, whose optimum is that of P3",
     source="paper",
-    kind="bool",
     main=True,
 )
 KNOBS = (SLOT_S, SLOTS, UTILITY, MOST)
