@@ -1,4 +1,4 @@
-"""Two schedulers against each other: which jobs are done sooner with which, and when the schedules part."""
+"""Two schedulers against each other: which jobs are done sooner with which, when the schedules part, and why."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import ipywidgets as w
 import pandas as pd
 
 from widgets.compare_lab.tables import in_lines, job_table
+from widgets.lab.reasons import ReasonsBeside
 from widgets.lab.results import drawings
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.html_table import html_table
@@ -20,7 +21,10 @@ from workbench.simulation.run import Run
 
 
 class DifferencePage:
-    """A chart of the differences, sorted, with a table below. select: told the job that was clicked."""
+    """Why a job has what it has with each, a chart of the differences, sorted, and a table.
+
+    select: told the job that was clicked.
+    """
 
     def __init__(self, select: Callable[[str | None], None]) -> None:
         self._runs: Mapping[str, Run] = {}
@@ -33,9 +37,10 @@ class DifferencePage:
         self._said.add_class("wb-difference-said")
         self._page = ChartPage("differences in JCT", "difference")
         self._page.view.on_job(select)
+        self._reasons = ReasonsBeside(select)
         tools = w.HBox(self._which)
         tools.add_class("wb-tools")
-        self.box = w.VBox([tools, self._said, self._page.box, self._table])
+        self.box = w.VBox([tools, self._said, self._reasons.box, self._page.box, self._table])
 
     def _choice(self, text: str) -> w.Dropdown:
         layout = w.Layout(flex="1 1 17em", max_width="34em", min_width="0")
@@ -72,6 +77,7 @@ class DifferencePage:
         """Mark a job."""
         self._selected = job
         self._page.view.selected = job
+        self._reasons.select(job)
 
     def draw(self) -> None:
         """Draw what is chosen."""
@@ -84,6 +90,7 @@ class DifferencePage:
         drawing = drawings().charts.job_changes(both, title=in_lines(f"JCT from {names[0]} to {names[1]}"))
         self._page.show(drawing, self._selected)
         self._said.value = f"<p>{html.escape(said(found, *names))}</p>"
+        self._reasons.show((self._runs[first], self._runs[second]), names, found)
         ordered = found.sort_values("difference_s", kind="stable")
         self._table.value = html_table(job_table(ordered, names))
 

@@ -6,29 +6,23 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import partial
-from types import ModuleType
 
 import ipywidgets as w
 
 from widgets.editors.mistakes import refusal
 from widgets.editors.setting_history import jsonable
 from widgets.lab.lit import About
-from widgets.lab.words import NO_ROW, TRYING, decisive_html
-from widgets.parts.startup import quick_imports
+from widgets.lab.reasons import DECISION, Reasons, has_rows
 from widgets.parts.status_line import StatusLine
-from widgets.work.kernel import MOST_JOBS
 from widgets.work.thread import aside
 from widgets.work.work import Message, Workplace
-from workbench.analysis.chain import Chain, DecisiveRow, chain, decisive_row
-from workbench.analysis.explanation import explain, longest_wait_s, not_faster
+from workbench.analysis.chain import Chain, chain
+from workbench.analysis.explanation import longest_wait_s, not_faster
 from workbench.analysis.explanation.admission import has_verdicts, jobs_asked_about
 from workbench.analysis.explanation.counterfactual import CounterfactualQuestion, on_its_own, with_node
-from workbench.analysis.one_decision import one_decision
 from workbench.base.errors import InputError, WorkbenchError
 from workbench.base.units import format_duration, parse_duration
-from workbench.session.registry import scheduler_of
-from workbench.simulation.job_at_time import HOLDS, JobAtTime
+from workbench.simulation.job_at_time import JobAtTime
 from workbench.simulation.run import Run
 from workbench.simulation.slot_at_time import SlotAtTime
 
@@ -37,8 +31,6 @@ GUARANTEED = "guaranteed"
 """The verdict about which nobody asks; a job with another one is explained first."""
 MOST_GPUS = 128
 """Of larger clusters those GPUs can be chosen that were clicked."""
-DECISION: About = ("decision", "")
-"""What was decided last, step by step."""
 
 
 class ExplainPage:
@@ -62,8 +54,6 @@ class ExplainPage:
         self._played_s: float | None = None
         self._asked_s: float | None = None
         self._quiet = False
-        self._shown: tuple[int, About, float] | None = None
-        self._trying = False
         self._job = w.Dropdown(description="Of", layout=w.Layout(width="16em"), style={"description_width": "2em"})
         self._job.add_class("wb-explain-job")
         self._job.observe(lambda change: self._on_job(change["new"]), "value")
@@ -73,18 +63,17 @@ class ExplainPage:
         self._at.add_class("wb-explain-at")
         self._at.tooltip = "As 45 min or 2 h 30 min; a number alone is in the unit that stands here; playback moves it"
         self._at.observe(lambda _: self._on_at(), "value")
-        self._said, self._answer = StatusLine(), w.HTML()
-        self._answer.add_class("wb-verdict")
-        self._answer.add_class("wb-explain-told")
+        self._said = StatusLine()
+        self._reasons = Reasons(self._say_bad)
         self._waits: tuple[str, float] | None = None
         self._otherwise = OtherwiseRow(work, self._question, self._asked_of, self._waiting, weighed)
         row = w.HBox([self._job, self._at, *self._otherwise.asks, self._said])
         row.add_class("wb-tools")
-        self.box = w.VBox([row, self._otherwise.told, self._answer, self._otherwise.again])
+        self.box = w.VBox([row, self._otherwise.told, self._reasons.told, self._otherwise.again])
 
     def show_run(self, run: Run) -> None:
         """Offer the jobs of another run; the chosen one stays if it is there, the time that was asked for too."""
-        self._run, self._shown, self._played_s = run, None, None
+        self._run, self._played_s = run, None
         if self._asked_s is not None and self._asked_s > run.end_s:
             self._asked_s = None
         self._otherwise.show_run(run)
@@ -179,18 +168,17 @@ class ExplainPage:
             return
         try:
             at_s = parse_duration(self._at.value)
-            wanted = (id(run), about, at_s)
-            if wanted != self._shown:
-                self._answer.value = self._why(run, about, at_s)
-                self._shown = wanted
+            if self._reasons.show(run, about, at_s):
                 self._otherwise.forget()
                 self._offer(self._job_at(at_s), at_s)
-                self._try_rows()
         except (ValueError, InputError) as error:
             expected = error.expected if isinstance(error, InputError) else f"{EXPECTED}: {error}"
-            self._said.tone, self._said.text = "bad", f"Expected {expected}"
+            self._say_bad(f"Expected {expected}")
         else:
             self._said.tone, self._said.text = "note", self._moved
+
+    def _say_bad(self, text: str) -> None:
+        self._said.tone, self._said.text = "bad", text
 
     def _offer(self, job: str, at_s: float) -> None:
         """Offer the questions that a job has at a time; empty: there is none to ask about."""
@@ -220,45 +208,6 @@ class ExplainPage:
             self.opened()
             self._typed()
         return run, *waits
-
-    def _why(self, run: Run, about: About, at_s: float) -> str:
-        if isinstance(about, str):
-            page = str(pages().page_of(explain(run, about, at_s), run))
-            there = JobAtTime(run, about, at_s).state in (*HOLDS, "waiting")
-            return _with_decisive(page, TRYING) if there and _has_rows(run) else page
-        if about == DECISION:
-            return str(pages().page_of_decision(one_decision(run, at_s), run))
-        rows = f"{TRYING}." if _has_rows(run) else ""
-        return str(pages().page_of_gpu(chain(run, about[1], at_s, again=False), run, rows))
-
-    def _try_rows(self) -> None:
-        """Find out aside which rows decide who has a GPU, and what would bring another; the newest question counts."""
-        run, shown = self._run, self._shown
-        if run is None or shown is None or shown[1] == DECISION or len(run.jobs) > MOST_JOBS or self._trying:
-            return
-        about, at_s = shown[1], shown[2]
-        self._trying = True
-        ask = partial(decisive_row, run, about) if isinstance(about, str) else partial(chain, run, about[1])
-        aside(lambda: ask(at_s), lambda found: self._hear_rows(found, run, shown))
-
-    def _hear_rows(
-        self, found: Chain | DecisiveRow | WorkbenchError | None, run: Run, of: tuple[int, About, float]
-    ) -> None:
-        self._trying = False
-        if self._shown != of or self._run is not run:
-            self._try_rows()
-            return
-        if isinstance(found, WorkbenchError):
-            self._said.tone, self._said.text = "bad", refusal(found)
-        if isinstance(found, Chain):
-            self._answer.value = pages().page_of_gpu(found, run, f"{NO_ROW}." if _has_rows(run) else "")
-            return
-        words, page = found.text if isinstance(found, DecisiveRow) else "", self._answer.value
-        tried = decisive_html(TRYING)
-        if words and tried not in page:
-            self._answer.value = _with_decisive(page, words, run.scheduler)
-        else:
-            self._answer.value = page.replace(tried, decisive_html(words or NO_ROW, scheduler=run.scheduler), 1)
 
     def _question(self, kind: str | None) -> CounterfactualQuestion:
         """What is asked of the job and time that are chosen. Raises InputError or ValueError for what cannot be."""
@@ -323,16 +272,6 @@ class ExplainPage:
         self._typed()
 
 
-def _has_rows(run: Run) -> bool:
-    """Whether rows are tried: the run is small, and programmes decide."""
-    return len(run.jobs) <= MOST_JOBS and scheduler_of(run).route(run.knobs).kind != "algorithm"
-
-
-def _with_decisive(page: str, words: str, scheduler: str = "") -> str:
-    """A page with what is decisive after its first sentence."""
-    return page.replace("</p>", f"</p>{decisive_html(words, scheduler=scheduler)}", 1)
-
-
 SHORT_S = 120.0
 """In a longer run nobody means a time in seconds."""
 NICE_S = (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600)
@@ -360,13 +299,6 @@ def _gpus(run: Run) -> list[str]:
 def _named(gpu: str, run: Run) -> str:
     kinds = {node.name: node.accelerator for node in run.scenario.cluster.machines}
     return f"GPU {gpu} ({kinds[gpu.rpartition('/')[0]]})"
-
-
-def pages() -> ModuleType:
-    """`widgets.lab.why`, imported when it is first needed: charts take as long as the rest of a lab."""
-    with quick_imports():
-        from widgets.lab import why as found
-    return found
 
 
 NOW = "What would make {} run {}?"
@@ -503,7 +435,7 @@ class OtherwiseRow:
             assert found is not None
             return found
 
-        aside(tried, lambda found: self._hear_tried(number, found, begun, _has_rows(run)))
+        aside(tried, lambda found: self._hear_tried(number, found, begun, has_rows(run)))
 
     def _hear_tried(self, number: int, found: Chain | WorkbenchError, begun: str, of_rows: bool) -> None:
         if number != self._number:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import ipywidgets as w
 import pandas as pd
 
+from widgets.lab.reasons import ReasonsBeside
 from widgets.lab.results import drawings
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.html_table import html_table
 from widgets.parts.playback import Playback, rounds_of
+from workbench.analysis.metrics import job_differences
 from workbench.analysis.whatif import WhatIf
 from workbench.analysis.whatif.tables import rows_of
 from workbench.analysis.whatif.words import WAIT_HEADS, compared, heads, of_jobs, waited
@@ -46,7 +48,8 @@ class AnswerPages:
         self._schedules.add_class("wb-played")
         self.schedule = w.VBox([self._old, self._said, self._schedules])
         self.measures = w.VBox([self._old, self._table, self._measures.box])
-        self.jobs = w.VBox([self._old, self._jobs.box])
+        self._reasons = ReasonsBeside(self.select)
+        self.jobs = w.VBox([self._old, self._reasons.box, self._jobs.box])
         self.show(None)
 
     @property
@@ -58,7 +61,7 @@ class AnswerPages:
     def show(self, found: WhatIf | None) -> None:
         """Show the answer; without one, what to do for it."""
         self._found, self._drawn = found, set()
-        for box in (self._schedules, self._measures.box, self._jobs.box):
+        for box in (self._schedules, self._measures.box, self._jobs.box, self._reasons.box):
             box.layout.display = "none" if found is None else None
         self.outdated(False)
         if found is None:
@@ -98,9 +101,10 @@ class AnswerPages:
             draw(self._found)
 
     def select(self, job: str | None) -> None:
-        """Follow a job in both schedules."""
+        """Follow a job in both schedules, and why it runs or waits in them."""
         for page in self._gantts:
             page.view.selected = job
+        self._reasons.select(job)
 
     def outdated(self, old: bool) -> None:
         """Say that the answer is to what was set before the last change."""
@@ -126,6 +130,12 @@ class AnswerPages:
     def _draw_jobs(self, found: WhatIf) -> None:
         from workbench.analysis.whatif import pictures
 
+        before, after = (runs[0] for runs in found.runs[:2])
+        alike = [*before.jobs["job"]] == [
+            *after.jobs["job"]
+        ] and before.scenario.cluster.types == after.scenario.cluster.types
+        differences = job_differences(before, after) if alike else None
+        self._reasons.show((before, after), ("Today", "With the change"), differences)
         self._jobs.show(pictures.by_job(found, found.question.changes[0].text), None)
 
 

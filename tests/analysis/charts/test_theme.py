@@ -22,7 +22,7 @@ def test_jobs_have_stable_colours_by_place() -> None:
     assert theme.job_colours(names[:5]) == {name: colours[name] for name in names[:5]}
 
 
-@pytest.mark.parametrize("palette", [theme.PALETTE, theme.TYPE_PALETTE])
+@pytest.mark.parametrize("palette", [theme.PALETTE, theme.TYPE_PALETTE, theme.SERIES_PALETTE])
 def test_text_is_readable_on_every_colour(palette: tuple[str, ...]) -> None:
     for colour in theme.job_colours(map(str, range(21))).values():
         assert theme.contrast(theme.text_on(colour), colour) >= 4.5
@@ -38,7 +38,7 @@ def test_neighbours_in_the_palette_differ_without_colour_vision() -> None:
         light = [(int(colour[i : i + 2], 16) / 255) ** 2.2 for i in (1, 3, 5)]
         return tuple(max(sum(w * x for w, x in zip(row, light, strict=True)), 0) ** (1 / 2.2) for row in matrix)
 
-    for palette in (theme.PALETTE, theme.TYPE_PALETTE):
+    for palette in (theme.PALETTE, theme.TYPE_PALETTE, theme.SERIES_PALETTE):
         for a, b in itertools.pairwise(palette):
             assert sum((x - y) ** 2 for x, y in zip(seen(a), seen(b), strict=True)) ** 0.5 > 0.2, (a, b)
 
@@ -54,6 +54,12 @@ def test_type_is_large_enough_for_a_lecture_hall() -> None:
 def test_series_differ_in_colour_and_in_pattern() -> None:
     colours, dashes = theme.series_look(["a", "b", "c", "d"])
     assert len(set(colours)) == 4 and len({tuple(dash) for dash in dashes}) == 4
+
+
+def test_no_series_has_the_colour_of_a_job_or_a_type() -> None:
+    series, _ = theme.series_look([f"scheduler {i}" for i in range(13)])
+    others = {*theme.job_colours(map(str, range(21))).values(), *theme.TYPE_PALETTE}
+    assert len(set(series)) == 13 and not others & set(series)
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,8 @@ def test_the_answer_is_that_of_the_library(panel: WhatIfLab) -> None:
     assert len(changed.data["rows"]) > len(today.data["rows"])
     panel._page_tabs.selected_index = panel._page_tabs.titles.index("Why")
     assert panel._pages._measures.drawing is not None and panel._pages._jobs.drawing is not None
+    today_why, changed_why = (one.told.value for one in panel._pages._reasons._reasons)
+    assert "At 12 min game runs on 1 k80" in today_why and "At 12 min game runs on 1 v100" in changed_why
     panel._page_tabs.selected_index = panel._page_tabs.titles.index("Vary")
     panel._vary._what.value = "scheduler"
     assert "las" in panel._vary._values.value

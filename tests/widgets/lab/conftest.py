@@ -10,6 +10,7 @@ import pytest
 import widgets.editors.scheduler_choice
 import widgets.lab.explain_page
 import widgets.lab.lab
+import widgets.lab.reasons
 import widgets.lab.rows_panel
 from tests.widgets.lab.support import Waiter
 
@@ -20,7 +21,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Waiter:
     waiter = Waiter()
     monkeypatch.setattr(widgets.lab.lab, "process_work", lambda: waiter)
     monkeypatch.setattr(widgets.lab.lab, "is_small", lambda scenario: False)
-    for page in (widgets.lab.explain_page, widgets.lab.rows_panel):
+    for page in (widgets.lab.explain_page, widgets.lab.reasons, widgets.lab.rows_panel):
         monkeypatch.setattr(page, "aside", lambda work, hear: None)
     return waiter
 

@@ -21,6 +21,7 @@ from widgets.editors.scheduler_choice import short_titles
 from widgets.work.pace import Paced
 from widgets.work.work import Message
 from workbench.analysis.charts.theme import time_unit
+from workbench.analysis.explanation import explain
 from workbench.analysis.whatif.words import amount
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
@@ -369,8 +370,14 @@ def test_the_difference_names_winners_losers_and_when_they_part(waiter: Waiter) 
     assert drawing is not None and drawing.table["job"].tolist() == found.sort_values("difference_s")["job"].tolist()
     sooner = int((found["sooner"] == "after").sum())
     assert f"{sooner} job" in page._said.value and "The schedules part at" in page._said.value
+    lab._results.select("game")
+    assert page._reasons._at.label == "1 h 30 min, when it first has other GPUs", "why, in the words of a lab's page"
+    before, after = lab.comparison.runs
+    for one, made in zip(page._reasons._reasons, (before, after), strict=True):
+        assert explain(made, "game", 5400.0).summary.partition(". ")[0] in one.told.value
     page._which[1].value = "fifo"
-    assert "never part" in page._said.value
+    assert "never part" in page._said.value and "first has" not in page._reasons._at.label
+    lab._results.select(None)
     drawing_before = page._page.drawing
     page._page.view.picked = {"job": "game"}
     assert lab._results.selected == "game" and page._page.drawing is drawing_before

@@ -9,8 +9,8 @@ from dataclasses import replace
 from tests.load import at_most
 from tests.widgets.lab.support import Waiter
 from widgets import GavelLab
-from widgets.lab import explain_page
-from widgets.lab.explain_page import DECISION, ExplainPage
+from widgets.lab import explain_page, reasons
+from widgets.lab.explain_page import ExplainPage
 from widgets.lab.words import hinted
 from workbench.analysis.explanation import longest_wait_s, one_more
 
@@ -27,13 +27,13 @@ def test_it_opens_where_the_jobs_longest_wait_began(work: Waiter) -> None:
     lab = opened(work)
     page = lab._results.explained
     assert page._job.value == "vision"
-    said = re.sub("</?abbr[^>]*>", "", page._answer.value)
+    said = re.sub("</?abbr[^>]*>", "", page._reasons.told.value)
     assert "vision waits: on v100 translation (priority 2) came before it" in said
     lab._results.select("game")
-    assert page._job.value == "game" and "game" in page._answer.value
+    assert page._job.value == "game" and "game" in page._reasons.told.value
     page._job.value = "translation"
     assert lab._results.selected == "translation", "chosen here is chosen everywhere"
-    assert "translation" in page._answer.value
+    assert "translation" in page._reasons.told.value
 
 
 def test_time_follows_playback_to_the_round_it_shows_last(work: Waiter) -> None:
@@ -44,19 +44,19 @@ def test_time_follows_playback_to_the_round_it_shows_last(work: Waiter) -> None:
         results.playback.number = number
         assert page._at.value == f"{times_s[number] / 60:g} min"
     results.playback.number = results.playback.last
-    assert "since" in page._answer.value and longest_wait_s(lab.run, "vision") > 0
+    assert "since" in page._reasons.told.value and longest_wait_s(lab.run, "vision") > 0
 
 
 def test_a_time_is_typed_and_what_cannot_be_is_said(work: Waiter) -> None:
     page = opened(work)._results.explained
     page._at.value = "1 h"
-    assert "At 1 h vision" in page._answer.value and page._said.text == ""
+    assert "At 1 h vision" in page._reasons.told.value and page._said.text == ""
     page._at.value = "soon"
     assert "'soon' is not a duration" in page._said.text and page._said.tone == "bad"
     page._at.value = "9 d"
     assert page._said.text.startswith("Expected seconds from 0 to the run's end")
     page._at.value = "10 min"
-    assert page._said.text == "" and "At 10 min vision" in page._answer.value
+    assert page._said.text == "" and "At 10 min vision" in page._reasons.told.value
 
 
 def test_a_number_alone_is_in_the_unit_that_is_shown_and_the_picture_follows(work: Waiter) -> None:
@@ -67,7 +67,7 @@ def test_a_number_alone_is_in_the_unit_that_is_shown_and_the_picture_follows(wor
     assert (page._at.value, results.playback.until_s) == ("36 min", 42 * 60)
     assert results._gantt.view.params["at"] == 36 * 60
     page._at.value = "45"
-    assert page._at.value == "45 min" and "At 45 min vision" in page._answer.value
+    assert page._at.value == "45 min" and "At 45 min vision" in page._reasons.told.value
     assert results.playback.until_s == 48 * 60 and results._gantt.view.params["at"] == 45 * 60
     page._at.value = "0"
     page._at.value = "12"
@@ -123,13 +123,13 @@ def test_after_a_click_on_a_bar_why_is_about_its_job_then(work: Waiter) -> None:
 def test_another_run_is_explained_anew_and_names_are_escaped(work: Waiter) -> None:
     lab = opened(work)
     page = lab._results.explained
-    before = page._answer.value
+    before = page._reasons.told.value
     lab._scenario.editors.tables["jobs"].edit(0, "name", "<i>")
     lab.set("fifo")
     work.answer()
-    assert page._answer.value != before and "<i>" not in page._answer.value
+    assert page._reasons.told.value != before and "<i>" not in page._reasons.told.value
     page._job.value = "<i>"
-    assert "&lt;i&gt;" in page._answer.value
+    assert "&lt;i&gt;" in page._reasons.told.value
 
 
 def test_words_of_papers_say_on_hover_what_they_mean_where_they_stand_first() -> None:
@@ -229,37 +229,37 @@ def test_nobody_is_asked_why_a_job_on_its_fastest_gpus_is_on_no_faster_ones(work
 def test_a_decision_is_told_step_by_step(work: Waiter) -> None:
     lab = opened(work)
     page = lab._results.explained
-    page._job.value, page._at.value = DECISION, "45 min"
-    told = page._answer.value
+    page._job.value, page._at.value = reasons.DECISION, "45 min"
+    told = page._reasons.told.value
     assert "In the decision of 42 min GPUs go to game and translation, and vision waits." in told
     steps = [told.index(f"<b>{step}</b>") for step in ("There", "Shares", "Rank", "Turns", "Placement")]
     assert steps == sorted(steps) and told.count("class='wb-strip'") == 3
     assert page._otherwise.again.layout.display == "none"
     lab._results.playback.number = 0
-    assert "In the decision of 0 s GPUs go to vision." in page._answer.value
+    assert "In the decision of 0 s GPUs go to vision." in page._reasons.told.value
 
 
 def test_what_is_being_tried_has_its_place_from_the_start(work: Waiter, monkeypatch) -> None:
     """So that neither the list of a GPU nor the page of a job moves once rows have been tried."""
     late: list[Callable[[], None]] = []
-    monkeypatch.setattr(explain_page, "aside", lambda work, hear: late.append(lambda: hear(work())))
+    monkeypatch.setattr(reasons, "aside", lambda work, hear: late.append(lambda: hear(work())))
     page = opened(work)._results.explained
     while late:
         late.pop()()
     page.look_at("", "fast-0/1", 2700.0)
     page.opened()
-    before = page._answer.value
+    before = page._reasons.told.value
     assert "<ol class='wb-links'><li><b>Rows</b>: each row that binds is being loosened or taken away" in before
     late.pop()()
-    after = page._answer.value
+    after = page._reasons.told.value
     assert "<b>Rows</b> that are met in the problem solved at 30 min" in after
     assert after.count("<li>") == before.count("<li>") and "or taken away" not in after
     page._job.value = "game"
-    before = page._answer.value
+    before = page._reasons.told.value
     assert ">Decisive</span>:</b> each row that binds is being loosened or taken away, " in before
     late.pop()()
-    assert re.search(">Decisive</span>:</b> .*>epigraph</abbr>.vision. .no job falls", page._answer.value)
-    assert page._answer.value.count("<p") == before.count("<p")
+    assert re.search(">Decisive</span>:</b> .*>epigraph</abbr>.vision. .no job falls", page._reasons.told.value)
+    assert page._reasons.told.value.count("<p") == before.count("<p")
 
 
 def test_a_time_that_cannot_be_asks_nothing(work: Waiter) -> None:
@@ -279,7 +279,7 @@ def test_a_hundred_jobs_are_explained_in_a_blink(work: Waiter) -> None:
     page.show_run(run)
     with at_most(0.3):
         page.opened()
-    assert page._answer.value
+    assert page._reasons.told.value
 
 
 def test_of_a_gpu_questions_are_about_who_has_it(work: Waiter) -> None:
@@ -287,9 +287,9 @@ def test_of_a_gpu_questions_are_about_who_has_it(work: Waiter) -> None:
     page = lab._results.explained
     page.look_at("", "slow-0/0", 2700.0)
     page.opened()
-    assert "has game at 45 min" in page._answer.value and page._otherwise.again.layout.display is None
+    assert "has game at 45 min" in page._reasons.told.value and page._otherwise.again.layout.display is None
     page._otherwise._faster.click()
     assert "game is not on v100" in page._otherwise._answer.value
     page.look_at("", "fast-0/1", 2700.0)
     page.opened()
-    assert "is idle at 45 min" in page._answer.value and page._otherwise.again.layout.display == "none"
+    assert "is idle at 45 min" in page._reasons.told.value and page._otherwise.again.layout.display == "none"

@@ -83,7 +83,7 @@ def test_a_lab_opens_solved_and_follows_its_slider_without_process_and_thread(al
         lab._results.open("Schedule")
         lab._results._gantt.view.picked = picked
         assert lab._results.opened == "Why" and lab._results.explained._job.value == about
-    told = lab._results.explained._answer.value
+    told = lab._results.explained._reasons.told.value
     assert "fast-0/1 (v100) is idle at 45 min" in told and "<b>Rank</b>" in told and "<b>Rows</b>" in told
     assert isinstance(widgets.work.process.process_work(), KernelWork)
 

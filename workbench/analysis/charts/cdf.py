@@ -112,7 +112,7 @@ def _steps(x: alt.X, names: list[str]) -> Any:
     """Rising steps of the rows of `lines`, coloured by run if there are several."""
     line = (
         marks("lines")
-        .mark_line(interpolate="step-after", color=theme.PALETTE[0])
+        .mark_line(interpolate="step-after", color=theme.SERIES_PALETTE[0])
         .encode(
             x=x,
             y=alt.Y(

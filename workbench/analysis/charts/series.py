@@ -136,7 +136,7 @@ def over_time(
         look["strokeDash"] = alt.StrokeDash("series:N", title=None, scale=alt.Scale(domain=names, range=dashes))
     line = (
         marks("lines")
-        .mark_line(interpolate="step-after", color=shades[0] if shades else theme.PALETTE[0])
+        .mark_line(interpolate="step-after", color=shades[0] if shades else theme.SERIES_PALETTE[0])
         .encode(
             x=time_axis(axis),
             y=alt.Y(

@@ -30,10 +30,13 @@ LEGEND_LABEL_PX, LEGEND_GAP_PX = 420, 50
 """The most that a name in a long legend may take, and what its symbol and the gap to the next take beside it."""
 
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#f0e442")
-"""Okabe and Ito's colours without black, in the order in which jobs and series take them."""
+"""Okabe and Ito's colours without black, in the order in which jobs take them."""
 
 TYPE_PALETTE = ("#332288", "#44aa99", "#882255", "#ddcc77", "#88ccee", "#999933", "#cc6677", "#117733")
 """Paul Tol's muted colours, for accelerator types: another set, so that a type is not taken for a job."""
+
+SERIES_PALETTE = ("#8a3fc4", "#7f4a12", "#d6187f", INK, "#a583de", "#5d6b14", "#7d838c")
+"""For series (schedulers, runs, measures): a set of their own (ours), so that none is taken for a job or a type."""
 
 DASHES = ((1, 0), (7, 3), (2, 3), (9, 3, 2, 3))
 """Line patterns, the second channel of series."""
@@ -74,8 +77,7 @@ def type_colours(types: Iterable[str]) -> dict[str, str]:
 
 def series_look(names: Sequence[str]) -> tuple[list[str], list[list[int]]]:
     """A colour and a line pattern for each series; both change from one to the next, after seven to darker colours."""
-    first = (PALETTE[0], PALETTE[3], PALETTE[2], PALETTE[5], PALETTE[1], PALETTE[4])
-    cycle = (*first, INK, *(shade(colour, 0.4) for colour in (*first[1:], first[0])))
+    cycle = (*SERIES_PALETTE, *(shade(colour, 0.4) for colour in SERIES_PALETTE if colour != INK))
     colours = [cycle[i % len(cycle)] for i in range(len(names))]
     return colours, [list(DASHES[i % len(DASHES)]) for i in range(len(names))]
 
