@@ -4,7 +4,7 @@ import gc
 import os
 import re
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +78,24 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             super()._assign_work_unit(node)
 
     return ByFile(config, log)
+
+
+class Backwards(pytest.Dir):
+    """A folder collected from its end, so that each of two workers rewrites the asserts of half of the files."""
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        return reversed(list(super().collect()))
+
+
+def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Dir | None:
+    """Begin where no other worker does: it finds what the other has rewritten, and takes half as long for it."""
+    return Backwards.from_parent(parent, path=path) if os.environ.get("PYTEST_XDIST_WORKER") == "gw1" else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests in one order, whoever collected them."""
+    items.sort(key=lambda item: item.path)
 
 
 def pytest_collection_finish() -> None:
