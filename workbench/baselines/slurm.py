@@ -66,7 +66,8 @@ class SlurmMemory:
     (calculated_s), the next is due at calculate_s; held: what runs, in the order of its begin; runs: on which types
     jobs of a kind can; fitting: whether a job of a shape has room on an empty site; ran: seconds since calculated_s of
     jobs that ended; steady: of users, how many jobs run since before it, and what a second of them uses; priority: of
-    jobs that wait; queue: those that may be planned, by place, places: these; after: those that depend on others; up:
+    jobs that wait; queue: those that may be planned, by place, places: these; alike: of those that fit and are held
+    back alike, by shape and group of the ledger, one, and how many; after: those that depend on others; up:
     the nodes that were (nodes,); able: where jobs of a kind may run; last_reasons: of each; ended: jobs that others
     wait for; last_s: the last call; main_s, full_s, backfill_s: when each pass was last made; idle: of backfill's last
     cycle (`SchedulingPass.idle`); news: those for which something has changed since.
@@ -88,6 +89,7 @@ class SlurmMemory:
     priority: Mapping[str, float] = field(default_factory=dict)
     queue: Sequence[Ask] = ()
     places: Sequence[int] = ()
+    alike: dict[tuple[str, str], tuple[Ask, int]] = field(default_factory=dict)
     after: Sequence[Ask] = ()
     up: NDArray[np.bool_] | None = None
     able: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
@@ -177,7 +179,9 @@ class Slurm(Scheduler):
             _leave(memory, [ask for ask in memory.queue if ask.name in never])
         waits = bool(memory.queue)
         if any(due.values()) and waits:
-            plan = self._planned(memory, now, due)
+            told, plan = snapshot.in_detail, PassOutcome()
+            if told or memory.site.reservations or _some_can_start(memory):
+                plan = self._planned(memory, now, due, told=told)
             names = snapshot.nodes.names
             for name, gpus in plan.starts.items():
                 assign.append(Assignment(name, {names[node]: count for node, count in gpus.items()}, math.inf))
@@ -186,7 +190,7 @@ class Slurm(Scheduler):
         before = memory.last_reasons
         why = {
             name: reason
-            for name, reason in reasons.items()
+            for name, reason in (reasons.items() if snapshot.in_detail else ())
             if (old := before.get(name)) is not reason and (old is None or old.text != reason.text)
         }
         if why:
@@ -199,8 +203,8 @@ class Slurm(Scheduler):
         ), memory
 
     @staticmethod
-    def _planned(memory: SlurmMemory, now: float, due: Mapping[str, bool]) -> PassOutcome:
-        """What the passes that are due come to; who starts has its GPUs."""
+    def _planned(memory: SlurmMemory, now: float, due: Mapping[str, bool], *, told: bool) -> PassOutcome:
+        """What the passes that are due come to; who starts has its GPUs. told: whether reasons are."""
         site, held = memory.site, [*memory.held.values()]
         queue = in_order(site, memory.queue)
         free_now, ledger = memory.free_now.copy(), memory.ledger.copy()
@@ -216,7 +220,7 @@ class Slurm(Scheduler):
             memory.idle,
             memory.inside,
         )
-        found, plan = SchedulingPass(site, *known, memory.last_reasons), PassOutcome()
+        found, plan = SchedulingPass(site, *known, memory.last_reasons if told else None), PassOutcome()
         if due["main"] or due["full"]:
             plan = found.main(len(queue) if due["full"] else int(site.settings["default_queue_depth"]))
         memory.idle = {name: idle for name, idle in memory.idle.items() if not idle.nodes & found.touched}
@@ -247,10 +251,31 @@ def _pass(memory: SlurmMemory, due: Mapping[str, bool], now: float, plan: PassOu
         _run_on(memory, asks if now <= memory.calculated_s else [], 1)
 
 
+def _some_can_start(memory: SlurmMemory) -> bool:
+    """Whether some job that waits fits beside what runs, and no limit holds it back; else no pass starts any."""
+    free_now, ledger, able = memory.free_now, memory.ledger, memory.able
+    return any(
+        ledger.reason(ask) is None and free_now.fits_now(ask, able[ask.kind]) for ask, _ in memory.alike.values()
+    )
+
+
+def _wait(memory: SlurmMemory, asks: Sequence[Ask], sign: int) -> None:
+    """Some jobs more (or, -1, less) in the queue."""
+    memory.alike = alike = dict(memory.alike)
+    group = memory.ledger.group
+    for ask in asks:
+        key = ask.shape, group[ask.name]
+        one, jobs = alike.get(key, (ask, 0))
+        alike[key] = one, jobs + sign
+        if jobs + sign == 0:
+            del alike[key]
+
+
 def _leave(memory: SlurmMemory, asks: Sequence[Ask]) -> None:
     """Some jobs wait no more."""
     memory.queue, memory.places = [*memory.queue], [*memory.places]
     memory.priority, memory.last_reasons = dict(memory.priority), dict(memory.last_reasons)
+    _wait(memory, asks, -1)
     for ask in asks:
         at = bisect_left(memory.places, place(memory.priority[ask.name], memory.stand[ask.name]))
         del memory.queue[at], memory.places[at]
@@ -361,7 +386,7 @@ def _waiting(snapshot: Snapshot, memory: SlurmMemory, since_s: float) -> tuple[l
         changed = changed or not np.array_equal(memory.up, snapshot.nodes.up)  # type: ignore[arg-type]
     if changed or len(memory.queue) + len(memory.after) != new - len(memory.held):
         memory.up, memory.able, memory.after = snapshot.nodes.up.copy(), {}, ()
-        memory.queue, memory.places = (), ()
+        memory.queue, memory.places, memory.alike = (), (), {}
         memory.free_now = memory.free_now.with_gpus(_free(snapshot))
         asks = [site.asks[jobs[row].name] for row in snapshot.jobs.waiting]
     else:
@@ -384,6 +409,7 @@ def _line_up(
     if not came and not (calculated and memory.queue):
         return {}
     site, known = memory.site, memory.priority
+    _wait(memory, came, 1)
     new = sorted((*memory.queue, *came), key=COMES) if calculated else [ask for ask in came if ask.name not in known]
     found = priorities(site, new, memory.fair, memory.calculated_s, memory.stand)
     memory.priority = priority = {**known, **found}

@@ -296,7 +296,8 @@ class Snapshot(Lazy):
     renewal would repeat); finished: when jobs completed since the last call; belief: speeds as believed; future: jobs
     still to arrive, only for formulations marked offline; tasks: what runs in sequences; entities: the groups of
     users that jobs name; models: facts of models; synchronisation_s: measured seconds of one synchronisation by (model,
-    type, GPUs). In `cluster`, all nodes have speed 1.
+    type, GPUs); in_detail: whether signals and reasons of the decision are recorded, which else need not be worked
+    out. In `cluster`, all nodes have speed 1.
     """
 
     now_s: float
@@ -320,6 +321,7 @@ class Snapshot(Lazy):
     entities: tuple[Entity, ...] = ()
     models: tuple[Model, ...] = ()
     synchronisation_s: Mapping[tuple[str, str, int], float] = field(default_factory=dict)
+    in_detail: bool = True
 
     def keep(self) -> Self:
         """The same, every column read: it can be looked at after the decision."""

@@ -97,6 +97,7 @@ class State:
             "nodes": NodeView.later(read, {**self._nodes}),
             "finished": self._new_finished,
             "observe": self._observer(),
+            "in_detail": self.recorder.in_detail,
         }
         self._new_finished = {}
         if self.sequences.used:

@@ -13,9 +13,10 @@ import pytest
 import workbench
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.slurm.free import rule_of
-from workbench.baselines.mechanisms.slurm.planning import IdleCycle, SchedulingPass
+from workbench.baselines.mechanisms.slurm.planning import IdleCycle, PassOutcome, SchedulingPass
 from workbench.baselines.mechanisms.slurm.priority import changing, decayed, fair_shares, priorities, standing
 from workbench.baselines.mechanisms.slurm.site import RULES, Ask, SlurmSite, read_site
+from workbench.baselines.slurm import Slurm
 from workbench.scenario.scenario import Scenario
 from workbench.simulation.conservation import check
 
@@ -477,6 +478,36 @@ def test_a_job_gets_the_tightest_fit() -> None:
         assert found == {"a": "n-0", "b": "n-1", "c": "n-2", "j": "n-3", "k": "n-3", "m": last}
 
 
+def drawn(seed: int, entities: tuple[dict[str, Any], ...]) -> Scenario:
+    """40 jobs on three nodes, one of which is in one of two partitions alone."""
+    rng, jobs = random.Random(seed), []
+    for i in range(40):
+        limit = rng.choice([600, 1500, 4000, 9000])
+        gpus, user = rng.choice([1, 2, 4, 8, 12]), rng.choice(["ada", "bob", "eve"])
+        more = {"nodes": 1 + (gpus == 12), "cpus": gpus * 4, "partition": rng.choice("pq"), "user": user}
+        jobs.append(job(f"{i:02d}", rng.uniform(0, 3000), limit * rng.uniform(0.1, 1), gpus, limit, **more))
+    record = site_of(*jobs, entities=entities, count=2).to_dict()
+    nodes = record["cluster"]["nodes"]
+    nodes.append({**nodes[0], "name": "m", "attributes": {"partitions": "q", "cpus": 64}})
+    return Scenario.from_dict(record)
+
+
+def test_where_nobody_is_told_why_the_same_start_and_fewer_passes_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    planned, passes = Slurm._planned, list[bool]()
+
+    def noted(*given: Any, told: bool) -> PassOutcome:
+        passes.append(told)
+        return planned(*given, told=told)
+
+    monkeypatch.setattr(Slurm, "_planned", staticmethod(noted))
+    for seed in range(4):
+        scenario = drawn(seed, ({"kind": "qos", "name": "normal", "MaxTRESPU": "gres/gpu=14"},))
+        told, untold = (workbench.simulate(scenario, "slurm", detail=detail) for detail in (None, 0))
+        assert told.jobs.equals(untold.jobs) and told.events.equals(untold.events)
+        assert len(told.reasons) and untold.reasons.empty
+    assert 50 < passes.count(False) < passes.count(True) / 2
+
+
 def test_a_cycle_that_is_left_out_would_have_been_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two partitions, a limit of users over both, a reservation, jobs beyond bf_window. Nor is it another if it goes
     on where nobody behind could start any more."""
@@ -498,20 +529,7 @@ def test_a_cycle_that_is_left_out_would_have_been_the_same(monkeypatch: pytest.M
         {"kind": "reservation", "name": "course", "Nodes": "n-0", "start_s": 4000, "end_s": 6000},
     )
     for seed in range(2):
-        rng = random.Random(seed)
-        jobs = []
-        for i in range(40):
-            limit = rng.choice([600, 1500, 4000, 9000])
-            gpus, user = rng.choice([1, 2, 4, 8, 12]), rng.choice(["ada", "bob", "eve"])
-            more = {"nodes": 1 + (gpus == 12), "cpus": gpus * 4, "partition": rng.choice("pq"), "user": user}
-            run_s = limit * rng.uniform(0.1, 1)
-            jobs.append(job(f"{i:02d}", rng.uniform(0, 3000), run_s, gpus, limit, **more))
-        scenario = site_of(*jobs, entities=entities, count=2)
-        record = scenario.to_dict()
-        nodes = record["cluster"]["nodes"]
-        nodes.append({**nodes[0], "name": "m", "attributes": {"partitions": "q", "cpus": 64}})
-        scenario = Scenario.from_dict(record)
-        found = []
+        scenario, found = drawn(seed, entities), []
         for repeated, still in ((noted, could), (lambda *_: None, could), (lambda *_: None, lambda *_: True)):
             monkeypatch.setattr(SchedulingPass, "_repeats", repeated)
             monkeypatch.setattr(SchedulingPass, "_still_could", still)

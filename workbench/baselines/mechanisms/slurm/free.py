@@ -17,7 +17,6 @@ import math
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +28,6 @@ from workbench.scenario.traces.slurm_text import hosts
 Gpus = dict[int, int]
 """GPUs of each node, by its position."""
 Ints = NDArray[np.intp]
-Rows = NDArray[Any]
-"""(times x nodes)"""
 SLACK = 1e-6
 """Of CPUs and memory, which are divided."""
 FEW_CHOICES, MOST_CHOICES = 50, 1000
@@ -44,12 +41,12 @@ MOST_KEYS = 64
 @dataclass(frozen=True, slots=True, eq=False)
 class RunningJob:
     """A job that runs: (node, GPUs) that it holds, these nodes as bits, what it takes at each place of its machines (a
-    row each: place, GPUs, CPUs, memory), since when, and until when by its limit."""
+    each: place, GPUs, CPUs, memory), since when, and until when by its limit."""
 
     ask: Ask
     gpus: tuple[tuple[int, int], ...]
     nodes: int
-    takes: NDArray[np.float64]
+    takes: tuple[tuple[int, int, float, float], ...]
     since_s: float
     until_s: float
 
@@ -110,12 +107,14 @@ class FreeNow:
     def held(self, ask: Ask, gpus: Mapping[int, int], since_s: float) -> RunningJob:
         """A job that runs since a time."""
         nodes = sum(1 << self.place[node] for node in gpus)
-        takes = [
-            (at, count * (at == self.place[node]), count if ask.on_cpus else ask.cpus, ask.memory_mb)
-            for node, count in gpus.items()
-            for at in self.beside[node]
-        ]
-        return RunningJob(ask, tuple(gpus.items()), nodes, np.array(takes, dtype=float), since_s, since_s + ask.limit_s)
+        takes = tuple(
+            [
+                (at, count * (at == self.place[node]), count if ask.on_cpus else ask.cpus, ask.memory_mb)
+                for node, count in gpus.items()
+                for at in self.beside[node]
+            ]
+        )
+        return RunningJob(ask, tuple(gpus.items()), nodes, takes, since_s, since_s + ask.limit_s)
 
     def change(self, ask: Ask, gpus: Iterable[tuple[int, int]], sign: int) -> None:
         """Take (-1) or give back (1) what a job holds."""
@@ -211,29 +210,6 @@ class FreeNow:
         run = free & ~(free + first)
         cut = run & self.heads & ~first
         return run & ((cut & -cut) - 1) if cut else run
-
-    def after(self, ends: Sequence[Sequence[RunningJob]], first: int, upto: int) -> tuple[Rows, Rows, Rows]:
-        """GPUs, CPUs and memory free at each place from `first` to before `upto` (times x places): now, and once each
-        of some lots of jobs, one after the other, has ended too."""
-        size, lots = upto - first, [held.takes for lot in ends for held in lot]
-        rows = [np.zeros((len(ends) + 1, size)) for _ in range(3)]
-        if lots:
-            taken = np.concatenate(lots)
-            times = np.repeat(np.arange(1, len(ends) + 1), [sum([len(held.takes) for held in lot]) for lot in ends])
-            places = taken[:, 0].astype(np.intp) - first
-            if size < len(self.order):
-                here = (places >= 0) & (places < size)
-                taken, times, places = taken[here], times[here], places[here]
-            at = times * size + places
-            for row, given in zip(rows, taken.T[1:], strict=True):
-                row += np.bincount(at, given, row.size).reshape(row.shape)
-        rows[0][0], rows[1][0], rows[2][0] = (
-            self.gpus[first:upto],
-            self.cpus[first:upto],
-            self.memory_mb[first:upto],
-        )
-        gpus, cpus, memory_mb = (row.cumsum(axis=0) for row in rows)
-        return gpus, cpus, memory_mb
 
 
 def recorded_places(scenario: Scenario, site: SlurmSite) -> dict[str, Gpus]:
@@ -344,16 +320,16 @@ class Kept:
 
 class FreeLater:
     """What is free on the nodes `able` at times that follow each other: beside what runs, of which it only grows, and
-    beside what is kept for others. times: when each of some lots of jobs has ended, after now (times,)."""
+    beside what is kept for others. times: now, and when each of some lots of jobs (`ends`) has ended, each as far as
+    somebody asks for it."""
 
     def __init__(
         self, times: Sequence[float], ends: Sequence[Sequence[RunningJob]], able: int, free_now: FreeNow, kept: Kept
     ):
-        self._times, self.able, self._now, self._kept = times, able, free_now, kept
-        self._first = (able & -able).bit_length() - 1
-        self._rows = free_now.after(ends, self._first, able.bit_length())
-        self._known: dict[tuple[float, ...], tuple[list[int], list[int]]] = {}
-        self._lists: dict[int, tuple[list[float], list[float]]] = {}
+        self._times, self._ends, self.able, self._now, self._kept = times, ends, able, free_now, kept
+        self._rows = [(free_now.gpus, free_now.cpus, free_now.memory_mb)]  # at each place, by time
+        self._freed = [set[int]()]  # the places where something has become free, by time
+        self._known: dict[tuple[float, ...], list[int]] = {}
         self._frees = sorted([*times, *(to_s for to_s, nodes in kept.ends if nodes & able)])
 
     def frees(self, at_s: float, nodes: int) -> None:
@@ -369,17 +345,18 @@ class FreeLater:
         not use if it starts at a time."""
         nodes = max(ask.nodes, 1)
         each = _each(ask)
-        fits, counts = self._fitting(each, ask.cpus, ask.memory_mb)
-        enough = bisect_left(counts, nodes)
-        if enough == len(fits):
-            return None
+        enough, last = 0, len(self._times) - 1
+        while (fits := self._fitting(ask, enough))[enough].bit_count() < nodes:
+            if enough == last:
+                return None
+            enough += 1
         for at_s in self._candidates(from_s if enough == 0 else max(from_s, self._times[enough]), to_s, others):
             row = bisect_right(self._times, at_s) - 1
-            free = self._kept.open(fits[row] & ~barred(at_s), nodes, at_s, at_s + ask.limit_s)
+            free = self._kept.open(self._fitting(ask, row)[row] & ~barred(at_s), nodes, at_s, at_s + ask.limit_s)
             if free.bit_count() >= nodes:
                 few = bisect_left(fits, nodes, enough, row, key=lambda bits: (bits & free).bit_count())
                 for first in range(few, row + 1):
-                    if found := self._now.chosen(ask, each, fits[first] & free, *self._at(first)):
+                    if found := self._now.chosen(ask, each, fits[first] & free, *self._rows[first][:2]):
                         return at_s, found
         return None
 
@@ -398,19 +375,33 @@ class FreeLater:
         """When next something becomes free."""
         return next(iter(self._frees[bisect_right(self._frees, after_s) :]), math.inf)
 
-    def _at(self, row: int) -> tuple[list[float], list[float]]:
-        """The free GPUs and CPUs of each place at a time; none of places before the first."""
-        if row not in self._lists:
-            gpus, cpus = ([0.0] * self._first + rows[row].tolist() for rows in self._rows[:2])
-            self._lists[row] = gpus, cpus
-        return self._lists[row]
+    def _fitting(self, ask: Ask, row: int) -> list[int]:
+        """The nodes with room for a job's part of one, at the times up to one at least."""
+        each = _each(ask)
+        fits = self._known.setdefault((each, ask.cpus, ask.memory_mb), [])
+        if not fits:
+            fits.append(self._now.fits(ask) & self.able)
+        for i in range(len(fits), row + 1):
+            if i == len(self._rows):
+                self._end(self._ends[i - 1])
+            gpus, cpus, memory_mb = self._rows[i]
+            found = fits[-1]
+            for at in self._freed[i]:
+                if gpus[at] >= each and cpus[at] >= ask.cpus - SLACK and memory_mb[at] >= ask.memory_mb - SLACK:
+                    found |= 1 << at
+            fits.append(found & self.able)
+        return fits
 
-    def _fitting(self, each: int, cpus: float, memory_mb: float) -> tuple[list[int], list[int]]:
-        """The nodes that have room for so much at each time, and how many."""
-        key = each, cpus, memory_mb
-        if key not in self._known:
-            gpus, free_cpus, memory = self._rows
-            fits = (gpus >= each) & (free_cpus >= cpus - SLACK) & (memory >= memory_mb - SLACK)
-            found = [row << self._first & self.able for row in bits(fits)]
-            self._known[key] = found, [row.bit_count() for row in found]
-        return self._known[key]
+    def _end(self, jobs: Iterable[RunningJob]) -> None:
+        """What is free once some jobs more have ended."""
+        gpus, cpus, memory_mb = self._rows[-1]
+        gpus, cpus, memory_mb = gpus.copy(), cpus.copy(), memory_mb.copy()
+        freed = set[int]()
+        for held in jobs:
+            for at, its_gpus, its_cpus, its_memory_mb in held.takes:
+                gpus[at] += its_gpus
+                cpus[at] += its_cpus
+                memory_mb[at] += its_memory_mb
+                freed.add(at)
+        self._rows.append((gpus, cpus, memory_mb))
+        self._freed.append(freed)

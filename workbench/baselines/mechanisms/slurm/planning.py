@@ -73,7 +73,7 @@ class PassOutcome:
 class SchedulingPass:
     """What both schedulers look at. able: the nodes where jobs of a kind may run; held: what runs; kept: what
     reservations keep; idle: by nodes, cycles before that need not be made anew; inside: the nodes of each partition;
-    said: why jobs waited before. touched: the nodes beside those who started."""
+    said: why jobs waited before; None where nobody is told. touched: the nodes beside those who started."""
 
     site: SlurmSite
     now_s: float
@@ -85,9 +85,8 @@ class SchedulingPass:
     kept: tuple[Reserved, ...]
     idle: Mapping[str, IdleCycle]
     inside: Mapping[str, int]
-    said: Mapping[str, Reason]
+    said: Mapping[str, Reason] | None
     touched: int = 0
-    _free: list[Ask] | None = None  # whom no limit holds back, where the main scheduler has looked at all
     _ends: list[RunningJob] = field(default_factory=list)
     _planned: dict[int, Kept] = field(default_factory=dict)
     _later: dict[int, FreeLater] = field(default_factory=dict)
@@ -120,28 +119,25 @@ class SchedulingPass:
         """One pass of the main scheduler over at most so many jobs; of reasons, those that are new."""
         plan, closed, blocked = PassOutcome(), dict[str, Reason](), 0
         ledger, said, reasons = self.ledger, self.said, plan.reasons
-        group, held, free = ledger.group, ledger.held, list[Ask]()
-        first = self._first(depth)
-        for ask in first:
+        group, held = ledger.group, ledger.held
+        for ask in self._first(depth):
+            if said is None and ask.partition in closed:
+                continue
             reason = held.get(group[ask.name], UNKNOWN)
             if reason is UNKNOWN:
                 reason = ledger.reason(ask)
-            if reason is None:
-                free.append(ask)
-                reason = closed.get(ask.partition)
-            if reason is None:
+            if reason is None and (reason := closed.get(ask.partition)) is None:
                 barred = kept_from(self.kept, ask, self.now_s)
                 gpus = self._place(ask, barred | blocked)
                 if gpus is not None:
                     self.start(ask, gpus, plan)
                     continue
-                reason = self._why_not(ask, barred)
                 if not ask.reservation:
                     closed[ask.partition] = _behind(ask.name)
                     blocked |= self.inside[ask.partition]
-            if said.get(ask.name) is not reason:
+                reason = self._why_not(ask, barred) if said is not None else None
+            if said is not None and reason is not None and said.get(ask.name) is not reason:
                 reasons[ask.name] = reason
-        self._free = free if not plan.starts and len(first) == len(self.queue) else None
         return plan
 
     def _first(self, depth: int) -> Sequence[Ask]:
@@ -171,24 +167,21 @@ class SchedulingPass:
     def backfill(self) -> PassOutcome:
         """One cycle of the backfill scheduler: only on nodes where a job could start, and not where one of the last
         cycles would only be repeated."""
-        ledger = self.ledger
-        held, group = ledger.held, ledger.group
-        tried, free = self._tried(), self._free
-        if free is None or len(tried) < len(self.queue):
-            free = [
-                ask
-                for ask in tried
-                if (why := held.get(group[ask.name], UNKNOWN)) is None
-                or (why is UNKNOWN and ledger.reason(ask) is None)
-            ]
-        could = self._could_start(free)
+        ledger, tried = self.ledger, self._tried()
+        could = self._could_start(tried)
         if not could:
             return PassOutcome()
         ables = {self.able[kind] for kind in {ask.kind for ask in tried}}
         parts = self._parts(ables, {self.able[ask.kind] for ask in could.values()})
         near = sum(parts)
         near_to = {kind: each & near for kind, each in self.able.items()}
-        free = [ask for ask in free if near_to[ask.kind]]
+        held, group = ledger.held, ledger.group
+        free = [
+            ask
+            for ask in tried
+            if near_to[ask.kind]
+            and ((why := held.get(group[ask.name], UNKNOWN)) is None or (why is UNKNOWN and ledger.reason(ask) is None))
+        ]
         seen = {part: self._seen(part, free, could) for part in parts}
         same = {part: old for part, each in seen.items() if (old := self._repeats(part, each)) is not None}
         before = self.free_now.copy(), self.ledger.copy(), [*self.held]
@@ -331,10 +324,10 @@ class SchedulingPass:
                 found.append(ask)
         return found[: int(settings["bf_max_job_test"])]
 
-    def _could_start(self, free: Iterable[Ask]) -> dict[str, Ask]:
-        """Those for whom there is room now."""
+    def _could_start(self, tried: Iterable[Ask]) -> dict[str, Ask]:
+        """Those for whom there is room now, and whom no limit holds back."""
         by_limit = bool(self.kept)
-        shapes: dict[Shape, Ask] = {((ask.shape, ask.limit_s) if by_limit else ask.shape): ask for ask in free}
+        shapes: dict[Shape, Ask] = {((ask.shape, ask.limit_s) if by_limit else ask.shape): ask for ask in tried}
         fits = {
             shape
             for shape, ask in shapes.items()
@@ -342,7 +335,8 @@ class SchedulingPass:
         }
         if not fits:
             return {}
-        return {ask.name: ask for ask in free if ((ask.shape, ask.limit_s) if by_limit else ask.shape) in fits}
+        room = [ask for ask in tried if ((ask.shape, ask.limit_s) if by_limit else ask.shape) in fits]
+        return {ask.name: ask for ask in room if self.ledger.reason(ask) is None}
 
     def _slot(self, at_s: float, limit_s: float) -> tuple[float, float]:
         """From when to when the nodes of a planned job are kept."""
