@@ -48,8 +48,8 @@ def fairness_data(jobs: int, configurations: int | None = None, seed: int | None
     gang = rng.choice([1, 2, 4, 8], p=[0.7, 0.1, 0.15, 0.05], size=kinds)
     drawn = np.arange(jobs) if configurations is None else rng.integers(kinds, size=jobs)
     names = tuple(f"job-{i}" for i in range(jobs))
-    workers = np.full(GPU_TYPES, max(8, jobs // 4 // GPU_TYPES))
-    return AllocationInstance(names, ("k80", "p100", "v100"), speed[drawn], np.ones(jobs), gang[drawn], workers)
+    capacity = np.full(GPU_TYPES, max(8, jobs // 4 // GPU_TYPES))
+    return AllocationInstance(names, ("k80", "p100", "v100"), speed[drawn], np.ones(jobs), gang[drawn], capacity)
 
 
 def allocation(configurations: int | None) -> Callable[[int], Work]:
@@ -299,7 +299,7 @@ def water_filling(policy: str, seed: int | None = None) -> Callable[[int], Work]
 
         rng = np.random.default_rng(jobs if seed is None else seed)
         numbers = fields(fairness_data(jobs, seed=seed))
-        numbers |= {"workers": np.full(GPU_TYPES, jobs // GPU_TYPES), "weight": rng.choice([1.0, 2.0, 5.0], jobs)}
+        numbers |= {"capacity": np.full(GPU_TYPES, jobs // GPU_TYPES), "weight": rng.choice([1.0, 2.0, 5.0], jobs)}
         data = HierarchicalInstance(
             **numbers,
             owner=rng.integers(5, size=jobs).astype(float),

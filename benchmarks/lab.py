@@ -9,7 +9,7 @@ another value than the slider's. Exit code 1 if one was, or a budget is missed.
 
 `--beside 0 4 19` does it for the first lab beside so many other kernels on the server, as in a class: each has run
 lesson 01 whole and still has its widgets. First they rest, then each has its lab's knob set every five to fifteen
-seconds. It tells the memory of a kernel with its worker process too (PSS: shared pages are divided; Linux).
+seconds. It tells the memory of a kernel with its lab process too (PSS: shared pages are divided; Linux).
 """
 
 from __future__ import annotations

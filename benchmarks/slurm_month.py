@@ -35,14 +35,12 @@ def slurm_month(bootstrap: bool) -> Callable[[int], Work]:
             import workbench
             from workbench.scenario.traces import convert
 
-            processes = os.cpu_count() or 1
+            workers = os.cpu_count() or 1
             log = files["log"][0]
             scenario, _ = convert("sacct", log, nodes=files["nodes"], limits=files["limits"], config=files["config"])
-            found = workbench.calibrate(scenario, processes=processes)
+            found = workbench.calibrate(scenario, workers=workers)
             scenario = found.kept(scenario)
-            answer = workbench.what_if(
-                scenario, "slurm", change, seeds=range(6), bootstrap=bootstrap, processes=processes
-            )
+            answer = workbench.what_if(scenario, "slurm", change, seeds=range(6), bootstrap=bootstrap, workers=workers)
             answer.report(Path(folder.name, "answer.html"), force=True)
             return f"{found.verdict}, {nodes * GPUS_OF_A_NODE} GPUs, {len(answer.question.seeds)} pairs"
 

@@ -46,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
         "authors_twice; default: tiny",
     )
     run_it.add_argument("--seeds", type=int, default=MOST, help=f"at most so many, 1 to {MOST}; default: {MOST}")
-    run_it.add_argument("--processes", type=int, default=2, help="how many; default: 2")
+    run_it.add_argument("--workers", type=int, default=2, help="how many; default: 2")
     run_it.set_defaults(action=_run)
     check = actions.add_parser("check", help="compute one seed of each kept result anew: does it come out the same?")
     check.add_argument("names", nargs="*", metavar="EXHIBIT", help="as of run; default: all")
@@ -63,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _run(args: argparse.Namespace) -> int:
-    for name, least, most in (("processes", 1, 64), ("seeds", 1, MOST)):
+    for name, least, most in (("workers", 1, 64), ("seeds", 1, MOST)):
         if not least <= getattr(args, name) <= most:
             raise InputError(name, getattr(args, name), f"a whole number from {least} to {most}")
     names, size, results = chosen(tuple(args.names)), size_name(args.size), KeptResults(args.out)
@@ -76,7 +76,7 @@ def _run(args: argparse.Namespace) -> int:
         say(f"{cell.name}, seed {cell.seed}: kept. {left()}")
 
     say(f"Size {size}. {left()}")
-    run(names, size, results, args.processes, args.seeds, told)
+    run(names, size, results, args.workers, args.seeds, told)
     for name in names:
         sys.stdout.write(_shown(name, size, results))
     return 0

@@ -38,7 +38,7 @@ def run(
     names: Sequence[str],
     size: str,
     results: KeptResults,
-    processes: int = 2,
+    workers: int = 2,
     most: int = MOST,
     told: Callable[[Cell], None] = lambda cell: None,
 ) -> None:
@@ -56,7 +56,7 @@ def run(
             results.add(cells[number].name, rows)
             told(cells[number])
 
-        in_processes(compute, cells, processes, keep)
+        in_processes(compute, cells, workers, keep)
 
 
 def wanted(name: str, size: str, results: KeptResults, most: int = MOST) -> list[int]:

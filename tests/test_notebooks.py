@@ -109,7 +109,7 @@ assert policies.mean()["slo_violations"].idxmin() == "min_cost_slo"
 least = policies.best()
 assert not least.loc["max_min_fairness", ["mean_jct_s", "makespan_s", "cost_usd", "slo_violations"]].any()
 assert abs(mine.objective - result.objective) < 1e-6  # until the model is changed
-assert stays("my_fairness", scenario) == {"time", "workers_of", "no_better", "cap"}  # the same rows
+assert stays("my_fairness", scenario) == {"time", "gpus_of", "no_better", "cap"}  # the same rows
 told = [level.judged(answer, 6) for answer in (0.74, 0.7407, 0.741, 0.6, 2 / 3, 0.8)]
 assert [right for right, _ in told] == [False, True, True, False, False, False]
 assert "Nearly" in told[0][1] and "ruler" in told[-1][1] and abs(2 / 3 - capped.answer()) > capped.within

@@ -176,12 +176,12 @@ def earned_by(data: HadarInstance, completion_s: Mapping[str, float | None]) -> 
 def first_come(data: HadarInstance) -> SlotPlan:
     """Slot by slot, jobs in the order of the list take their fastest free GPUs: a plan that knows no prices."""
     left = np.where(data.finishable, data.work, 0.0)
-    workers = np.zeros((len(data.jobs), data.slots, len(data.types)), dtype=np.int64)
+    gpus = np.zeros((len(data.jobs), data.slots, len(data.types)), dtype=np.int64)
     for t in range(data.slots):
         here = np.flatnonzero((left > ROUNDING * data.work) & (data.arrival <= t))
-        workers[:, t] = fastest_free(data, here)
-        left -= speed_of(data, workers[:, t])
-    return SlotPlan(data, workers, "first come").trimmed
+        gpus[:, t] = fastest_free(data, here)
+        left -= speed_of(data, gpus[:, t])
+    return SlotPlan(data, gpus, "first come").trimmed
 
 
 def admit_in_order(data: ScheduleInstance, bounds: PriceBounds) -> SlotPlan:
@@ -199,13 +199,13 @@ def admit_in_order(data: ScheduleInstance, bounds: PriceBounds) -> SlotPlan:
         if len(own) and payoff.max() > 0:
             best = own[int(payoff.argmax())]
             chosen[best] = 1.0
-            held[list(data.schedules[best].slots)] += np.array(data.schedules[best].workers)
+            held[list(data.schedules[best].slots)] += np.array(data.schedules[best].gpus)
     return plan_of(data, chosen)
 
 
 def _fits(data: ScheduleInstance, at: int, held: IntArray) -> bool:
     one = data.schedules[at]
-    return bool((held[list(one.slots)] + np.array(one.workers) <= data.instance.capacity).all())
+    return bool((held[list(one.slots)] + np.array(one.gpus) <= data.instance.capacity).all())
 
 
 def duality(data: ScheduleInstance, solver: Solver | None = None) -> dict[str, float]:

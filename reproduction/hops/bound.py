@@ -31,7 +31,7 @@ def least_makespan_s(scenario: Scenario) -> float:
     steps = np.array([job.steps for job in jobs])
     arrival = np.array([job.arrival_s for job in jobs])
     kinds, count = len(cluster.types), len(jobs)
-    gpus = np.array([cluster.workers[name] for name in cluster.types], dtype=float)
+    gpus = np.array([cluster.capacity[name] for name in cluster.types], dtype=float)
     releases = np.unique(arrival)
     last = count * kinds  # the column of M
     entries = [(i, i * kinds + j, float(per_gpu[i, j])) for i in range(count) for j in range(kinds)]

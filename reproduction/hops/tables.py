@@ -34,7 +34,7 @@ def queue_table(snapshot: Snapshot, knobs: Knobs) -> pd.DataFrame:
     rows, jobs = line.order, snapshot.jobs
     least = _least(snapshot, rows, knobs)
     rho = sensitivities(jobs, snapshot.belief, snapshot.cluster)[rows]
-    total = int(snapshot.workers.sum())
+    total = int(snapshot.capacity.sum())
     inside = len(rows)
     if knobs.get("window", True):
         inside = service_window(least, total) if total and len(rows) else 0

@@ -236,8 +236,8 @@ def test_labels_name_the_knobs_where_a_name_comes_twice():
         (["fifo"], {"seeds": [1, 1]}, "each once"),
         (["fifo"], {"seeds": [-1]}, "from 0"),
         (["fifo"], {"seeds": [0.5]}, "whole"),
-        (["fifo"], {"processes": 0}, "from 1"),
-        (["fifo"], {"processes": True}, "from 1"),
+        (["fifo"], {"workers": 0}, "from 1"),
+        (["fifo"], {"workers": True}, "from 1"),
         (["fifo"], {"window": (0, 9)}, "last"),
         (["fifo"], {"until_s": -1}, "seconds"),
     ],
@@ -262,7 +262,7 @@ def test_the_number_of_processes_does_not_matter_and_own_schedulers_take_part():
     before = set(multiprocessing.active_children())
     heard = []
     names = ["test-compare-lottery", "fifo", "las"]
-    several = workbench.compare(SMALL, names, seeds=[0, 1], processes=2, on_run=lambda case, run: heard.append(case))
+    several = workbench.compare(SMALL, names, seeds=[0, 1], workers=2, on_run=lambda case, run: heard.append(case))
     one = workbench.compare(SMALL, names, seeds=[0, 1])
     assert several.runs == one.runs and several.cases == one.cases
     pd.testing.assert_frame_equal(several.table, one.table)
@@ -274,9 +274,9 @@ def test_a_failure_in_another_process_is_the_same_error():
     stuck = SMALL.replace(core={"faults": {"list": [{"node": "slow-0", "from_s": 0, "to_s": 1}]}})
     before = set(multiprocessing.active_children())
     errors = []
-    for processes in (1, 2):
+    for workers in (1, 2):
         with pytest.raises(InputError) as caught:
-            workbench.compare(stuck, ["fifo", "las"], until_s=float("nan"), processes=processes)
+            workbench.compare(stuck, ["fifo", "las"], until_s=float("nan"), workers=workers)
         errors.append((type(caught.value), caught.value.problem.where, str(caught.value), caught.value.exit_code))
     assert errors[0] == errors[1]
     assert set(multiprocessing.active_children()) <= before

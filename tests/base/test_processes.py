@@ -45,10 +45,10 @@ def nobody_is_left():
     assert set(multiprocessing.active_children()) <= before
 
 
-@pytest.mark.parametrize(("tasks", "processes"), [(7, 1), (7, 2), (2, 3)])
-def test_answers_come_in_the_order_of_the_tasks(tasks, processes):
+@pytest.mark.parametrize(("tasks", "workers"), [(7, 1), (7, 2), (2, 3)])
+def test_answers_come_in_the_order_of_the_tasks(tasks, workers):
     heard = []
-    found = in_processes(square, range(tasks), processes, lambda number, answer: heard.append((number, answer)))
+    found = in_processes(square, range(tasks), workers, lambda number, answer: heard.append((number, answer)))
     assert found == [0, 1, 4, 9, 16, 25, 36][:tasks]
     assert sorted(heard) == list(enumerate(found))
 
@@ -90,7 +90,7 @@ def test_an_error_of_the_function_is_raised_as_it_is():
 
 
 def test_a_process_that_is_killed_is_told():
-    with pytest.raises(WorkbenchError, match="processes: got a process that was ended by the system, most likely"):
+    with pytest.raises(WorkbenchError, match="workers: got a process that was ended by the system, most likely"):
         in_processes(die, range(4), 2)
 
 
@@ -186,7 +186,7 @@ def test_ctrl_c_waits_until_every_process_has_begun(monkeypatch):
     """Else one that is given half a beginning complains of it. Another thread takes the signal that this one blocks."""
     begun = []
 
-    def start(processes, begin, once):
+    def start(workers, begin, once):
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(0.2)
         begun.append(begin)

@@ -25,7 +25,7 @@ from workbench.scheduling.decision import Decision
 from workbench.scheduling.solvers import Solver
 
 
-def data(speed: Any, workers: Any, steps: Any = None, waited_s: Any = None, gang: Any = None) -> AlloxInstance:
+def data(speed: Any, capacity: Any, steps: Any = None, waited_s: Any = None, gang: Any = None) -> AlloxInstance:
     speed = np.array(speed, dtype=float)
     jobs, types = speed.shape
     return AlloxInstance(
@@ -35,13 +35,13 @@ def data(speed: Any, workers: Any, steps: Any = None, waited_s: Any = None, gang
         np.ones(jobs) if steps is None else steps,
         np.zeros(jobs) if waited_s is None else waited_s,
         np.ones(jobs) if gang is None else gang,
-        workers,
+        capacity,
     )
 
 
 def least_by_brute_force(given: AlloxInstance) -> float:
     """The least sum of completion times over all ways to give jobs to single GPUs, each GPU shortest job first."""
-    gpus = [kind for kind, count in enumerate(given.workers.tolist()) for _ in range(count)]
+    gpus = [kind for kind, count in enumerate(given.capacity.tolist()) for _ in range(count)]
     best = math.inf
     for chosen in itertools.product(range(len(gpus)), repeat=len(given.jobs)):
         lines: dict[int, list[float]] = {}
@@ -58,9 +58,9 @@ def instances(draw: st.DrawFn) -> AlloxInstance:
     speed = [[draw(st.sampled_from([0.0, 0.5, 1.0, 3.0])) for _ in range(types)] for _ in range(jobs)]
     for row in speed:
         row[0] = row[0] or 1.0
-    workers = [draw(st.integers(1, 2)), *(draw(st.integers(0, 2)) for _ in range(types - 1))]
+    capacity = [draw(st.integers(1, 2)), *(draw(st.integers(0, 2)) for _ in range(types - 1))]
     steps = [draw(st.integers(1, 50)) for _ in range(jobs)]
-    return data(speed, workers, steps, [draw(st.integers(0, 30)) for _ in range(jobs)])
+    return data(speed, capacity, steps, [draw(st.integers(0, 30)) for _ in range(jobs)])
 
 
 @given(instances())
@@ -82,10 +82,10 @@ def test_both_solvers_agree(instance: AlloxInstance) -> None:
 def test_lines_have_no_gaps_and_one_job_at_each_place(instance: AlloxInstance) -> None:
     found = match(instance)
     lines: dict[tuple[int, int], list[int]] = {}
-    for line in zip(found.kind.tolist(), found.worker.tolist(), found.place.tolist(), strict=True):
+    for line in zip(found.kind.tolist(), found.gpu.tolist(), found.place.tolist(), strict=True):
         lines.setdefault(line[:2], []).append(line[2])
     assert all(sorted(places) == list(range(1, len(places) + 1)) for places in lines.values())
-    assert all(worker < instance.workers[kind] for kind, worker in lines)
+    assert all(gpu < instance.capacity[kind] for kind, gpu in lines)
     assert found.first().sum() == len(lines)
 
 
@@ -132,14 +132,14 @@ def test_no_jobs() -> None:
         ({"speed": [[0.0]]}, "j0, speed"),
         ({"gang": [3]}, "j0, speed"),
         ({"gang": [0]}, "j0, gang"),
-        ({"workers": [1.5]}, "t0, workers"),
-        ({"workers": [1, 2]}, "allox data, workers"),
+        ({"capacity": [1.5]}, "t0, GPUs"),
+        ({"capacity": [1, 2]}, "allox data, GPUs"),
         ({"waited_s": [-1]}, "j0, waited_s"),
     ],
 )
 def test_bad_data(bad: dict[str, Any], where: str) -> None:
     with pytest.raises(InputError) as error:
-        data(**{"speed": [[1.0]], "workers": [2], **bad})
+        data(**{"speed": [[1.0]], "capacity": [2], **bad})
     assert error.value.where == where
 
 

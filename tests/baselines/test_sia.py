@@ -29,11 +29,11 @@ KNOBS = PROBLEM.settle({})
 Row = tuple[int, int, int, float, float]
 
 
-def data(rows: list[Row], workers: list[int], jobs: int, start: list[float] | None = None) -> SiaInstance:
+def data(rows: list[Row], capacity: list[int], jobs: int, start: list[float] | None = None) -> SiaInstance:
     """Rows: (job, type, GPUs, steps/s, restart factor)."""
     columns: list[Any] = list(zip(*rows, strict=True)) if rows else [()] * 5  # also bad ones, which SiaInstance refuses
-    names = tuple(f"j{i}" for i in range(jobs)), tuple(f"t{i}" for i in range(len(workers)))
-    return SiaInstance(*names, *columns, np.array(workers), np.array([1.0] * jobs if start is None else start))
+    names = tuple(f"j{i}" for i in range(jobs)), tuple(f"t{i}" for i in range(len(capacity)))
+    return SiaInstance(*names, *columns, np.array(capacity), np.array([1.0] * jobs if start is None else start))
 
 
 TWO = data([(0, 0, 1, 2.0, 1.0), (0, 0, 2, 3.6, 0.9), (0, 1, 1, 0.9, 0.9), (1, 0, 1, 1.0, 1.0)], [2, 1], 2)
@@ -54,7 +54,7 @@ def least_by_brute_force(problem: SiaInstance, power: float, idle_cost: float) -
     best = math.inf
     for chosen in itertools.product(*options):
         used = [sum(gpus for _, kind, gpus in chosen if kind == j) for j in range(len(problem.types))]
-        if all(count <= most for count, most in zip(used, problem.workers.tolist(), strict=True)):
+        if all(count <= most for count, most in zip(used, problem.capacity.tolist(), strict=True)):
             best = min(best, sum(cost for cost, _, _ in chosen))
     return best
 
@@ -168,7 +168,7 @@ def test_values_that_break_a_limit_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rows", "workers", "where"),
+    ("rows", "capacity", "where"),
     [
         ([(0, 0, 0, 1.0, 1.0)], [1], r"gpus\[0\]"),
         ([(0, 0, 1.5, 1.0, 1.0)], [1], r"gpus\[0\]"),
@@ -177,12 +177,12 @@ def test_values_that_break_a_limit_are_refused() -> None:
         ([(0, 0, 1, 0.0, 1.0)], [1], r"speed\[0\]"),
         ([(0, 0, 1, math.nan, 1.0)], [1], r"speed\[0\]"),
         ([(0, 0, 1, 1.0, 1.1)], [1], r"factor\[0\]"),
-        ([(0, 0, 1, 1.0, 1.0)], [-1], r"workers\[0\]"),
+        ([(0, 0, 1, 1.0, 1.0)], [-1], r"GPUs\[0\]"),
     ],
 )
-def test_bad_data(rows: Any, workers: Any, where: str) -> None:
+def test_bad_data(rows: Any, capacity: Any, where: str) -> None:
     with pytest.raises(InputError, match=where):
-        data(rows, workers, 1)
+        data(rows, capacity, 1)
 
 
 def test_a_power_of_0_is_refused() -> None:
@@ -328,7 +328,7 @@ def test_hops_s_large_cluster_is_planned_exactly_as_by_the_model() -> None:
     model = PROBLEM.run(problem, KNOBS, Solver(gap=1e-4))
     assert model.objective == approx(objective(problem, chosen, -0.5, 1.1), rel=2e-4)
     used = np.bincount(problem.kind[chosen], problem.gpus[chosen])
-    assert (used <= problem.workers).all() and len(set(problem.job[chosen].tolist())) == len(chosen)
+    assert (used <= problem.capacity).all() and len(set(problem.job[chosen].tolist())) == len(chosen)
 
 
 def test_what_is_offered_costs_the_twin_nothing_that_the_model_needs() -> None:

@@ -55,7 +55,7 @@ def _types(case: Case) -> tuple[str, ...]:
     return tuple(str(name) for name in case.get("worker_types") or sorted(case["cluster_spec"]))
 
 
-def _workers(case: Case) -> list[float]:
+def _capacity(case: Case) -> list[float]:
     return [float(case["cluster_spec"].get(name, 0)) for name in _types(case)]
 
 
@@ -67,7 +67,7 @@ def fairness_data(case: Case) -> AllocationInstance:
     """The data of an instance; speeds that are missing, null or negative (-inf) mean that the job cannot run."""
     speed = [[max(0.0, job["throughputs"].get(name) or 0.0) for name in _types(case)] for job in case["jobs"]]
     weight = [float(job.get("priority_weight", 1.0)) for job in case["jobs"]]
-    return AllocationInstance(_jobs(case), _types(case), speed, weight, _gangs(case), _workers(case))
+    return AllocationInstance(_jobs(case), _types(case), speed, weight, _gangs(case), _capacity(case))
 
 
 def _optima(formulation: ShareFormulation[Any], data: Any, knobs: Case) -> list[float | None]:
@@ -128,12 +128,12 @@ def las_packed(case: Case, header: Case) -> dict[str, Any]:
 
 def isolated(case: Case, header: Case) -> dict[str, Any]:
     """Shares equal to 1e-9 (the file has 9 digits): those of the linear programme and those of the closed form."""
-    data = IsolatedInstance(_jobs(case), _types(case), _gangs(case), _workers(case))
+    data = IsolatedInstance(_jobs(case), _types(case), _gangs(case), _capacity(case))
     stated = {str(job): shares for job, shares in case["gavel"]["allocation"].items()}
     expected = [[stated[job].get(name, 0.0) for name in data.types] for job in data.jobs]
     allocation = Isolated().run(data, {}).values["allocation"]
     got = [[allocation[job][name] for name in data.types] for job in data.jobs]
-    closed = isolated_share(data.workers, data.gang).reshape(len(data.jobs), len(data.types))
+    closed = isolated_share(data.capacity, data.gang).reshape(len(data.jobs), len(data.types))
     apart = max(np.abs(np.array(found) - expected).max(initial=0.0) for found in (got, closed))
     return {"ok": bool(apart <= 1e-9), "expected": expected, "got": got, "note": f"largest difference {apart:.2g}"}
 
@@ -141,15 +141,13 @@ def isolated(case: Case, header: Case) -> dict[str, Any]:
 def _fields(case: Case) -> dict[str, Any]:
     """The fields of the data of a policy with a sum as its objective, without the jobs that can run nowhere."""
     data = fairness_data(_runnable(case))
-    return {name: getattr(data, name) for name in ("jobs", "types", "speed", "weight", "gang", "workers")}
+    return {name: getattr(data, name) for name in ("jobs", "types", "speed", "weight", "gang", "capacity")}
 
 
 def _runnable(case: Case) -> dict[str, Any]:
     """The instance with the jobs that can run somewhere; the others add nothing to a sum."""
-    workers = dict(zip(_types(case), _workers(case), strict=True))
-    jobs = [
-        job for job in case["jobs"] if any((job["throughputs"].get(name) or 0) * workers[name] > 0 for name in workers)
-    ]
+    gpus = dict(zip(_types(case), _capacity(case), strict=True))
+    jobs = [job for job in case["jobs"] if any((job["throughputs"].get(name) or 0) * gpus[name] > 0 for name in gpus)]
     return {**case, "jobs": jobs}
 
 
@@ -202,8 +200,8 @@ def fifo(case: Case, header: Case) -> dict[str, Any]:
 
 
 def _scenario(case: Case) -> Scenario:
-    """The jobs of an instance on one node for each type that has workers."""
-    counts = {name: int(count) for name, count in zip(_types(case), _workers(case), strict=True) if count > 0}
+    """The jobs of an instance on one node for each type that has GPUs."""
+    counts = {name: int(count) for name, count in zip(_types(case), _capacity(case), strict=True) if count > 0}
     jobs = sorted(case["jobs"], key=lambda job: int(job["id"]))
     return Scenario.from_dict(
         {
@@ -228,7 +226,7 @@ def _scenario(case: Case) -> Scenario:
 def _numbers(case: Case) -> dict[str, Any]:
     """The fields of an allocation's data."""
     data = fairness_data(case)
-    return {name: getattr(data, name) for name in ("jobs", "types", "speed", "weight", "gang", "workers")}
+    return {name: getattr(data, name) for name in ("jobs", "types", "speed", "weight", "gang", "capacity")}
 
 
 def _remaining(case: Case) -> list[float]:
@@ -348,7 +346,7 @@ def allox(case: Case, header: Case) -> dict[str, Any]:
 def allox_data(case: Case) -> AlloxInstance:
     """The data of an instance; as in the authors' code a job that has no speed anywhere has 1e-10 steps/s."""
     data = fairness_data(case)
-    nowhere = ((data.speed > 0) & (data.workers > 0)).any(axis=1)
+    nowhere = ((data.speed > 0) & (data.capacity > 0)).any(axis=1)
     return AlloxInstance(
         jobs=data.jobs,
         types=data.types,
@@ -356,7 +354,7 @@ def allox_data(case: Case) -> AlloxInstance:
         steps=_remaining(case),
         waited_s=[float(job.get("time_since_start", 0.0)) for job in case["jobs"]],
         gang=data.gang,
-        workers=data.workers,
+        capacity=data.capacity,
     )
 
 
@@ -387,7 +385,7 @@ def least_with_first(data: AlloxInstance, first: npt.NDArray[np.bool_]) -> float
         cost,
         constraints=[
             LinearConstraint(placed, 1, 1),
-            LinearConstraint(full, 0, [data.workers[j] for j, _ in lines]),
+            LinearConstraint(full, 0, [data.capacity[j] for j, _ in lines]),
             LinearConstraint(ahead, 0, 0),
         ],
         integrality=np.ones(len(choices)),

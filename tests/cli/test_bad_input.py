@@ -85,7 +85,7 @@ BAD = [
     ((*COMPARE, "--seeds", "3:3"), "0:3"),
     ((*COMPARE, "--seeds", "a:b"), "0:3"),
     ((*COMPARE, "--seeds", "1,1"), "each once"),
-    ((*COMPARE, "--processes", "0"), "from 1"),
+    ((*COMPARE, "--workers", "0"), "from 1"),
     ((*COMPARE, "--out", "taken"), "--force"),
     (("compare", "preset:start_here", "--set", "fifo:round_s=1"), "--schedulers"),
     (("compare", "unplanned.json"), "names none"),

@@ -132,7 +132,7 @@ def test_a_formulation_is_described(process: LabProcess) -> None:
     found = process.hear()
     assert found["kind"] == "done" and "variables" in found["size"]
     assert "def build" in found["source"] and "$$" in found["statement"] and found["symbols"]
-    assert found["values"]["workers"] == "v100: 2; k80: 1" and found["values"]["share"] == "6 to be decided"
+    assert found["values"]["capacity"] == "v100: 2; k80: 1" and found["values"]["share"] == "6 to be decided"
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_many_runs_are_told_each_by_itself_and_one_that_fails_ends_no_other(proc
     ]
     both = [scenario(), scenario("gavel_example")]
     for _ in range(2):
-        process.say(id=12, kind="many", processes=2, scenarios=both, requests=requests)
+        process.say(id=12, kind="many", workers=2, scenarios=both, requests=requests)
         told, last = hear_many(process)
         assert (last["id"], last["kind"]) == (12, "done") and set(told) == {0, 1, 2}
         assert Run.from_message(told[0]["run"]) == workbench.simulate("preset:start_here", "srtf", seed=5, belief="pmi")
@@ -203,7 +203,7 @@ def test_many_runs_alike_but_for_a_seed_that_draws_nothing_are_made_once(monkeyp
     common = {"scenario": 0, "knobs": {}, "scheduler": "las", "window": [0, 1]}  # as JSON has a window
     requests = [{**common, "seed": seed} for seed in (3, 1, 2)]
     told: list[dict[str, Any]] = []
-    ManyRuns(alone=True).do({"processes": 1, "scenarios": [scenario()], "requests": requests}, told.append)
+    ManyRuns(alone=True).do({"workers": 1, "scenarios": [scenario()], "requests": requests}, told.append)
     assert made == [3] and [(each["number"], each["run"].seed) for each in told[:-1]] == [(0, 3), (1, 1), (2, 2)]
 
 
@@ -214,7 +214,7 @@ def test_small_runs_of_many_start_no_process_large_ones_do(process: LabProcess) 
     common = {"knobs": {}, "scheduler": "fifo", "seed": 0, "until_s": 3600.0}
     for scenarios, begun in (([small], 0), ([small, large, small], 2)):
         requests = [{**common, "scenario": number} for number in range(len(scenarios))]
-        process.say(id=13, kind="many", processes=2, scenarios=scenarios, requests=requests)
+        process.say(id=13, kind="many", workers=2, scenarios=scenarios, requests=requests)
         assert set(hear_many(process)[0]) == set(range(len(scenarios)))
         children = psutil.Process(process.popen.pid).children(recursive=True)
         assert len([child for child in children if "spawn_main" in " ".join(child.cmdline())]) == begun

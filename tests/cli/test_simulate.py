@@ -196,9 +196,9 @@ def test_compare_asks_for_processes(ask, monkeypatch):
     monkeypatch.setattr(
         workbench.analysis.comparison,
         "run_all",
-        lambda requests, processes, ended: asked.append(processes) or run_all(requests, 1, ended),
+        lambda requests, workers, ended: asked.append(workers) or run_all(requests, 1, ended),
     )
-    for option in ([], ["--processes", "2"]):
+    for option in ([], ["--workers", "2"]):
         ask("compare", "preset:start_here", "--schedulers", "fifo,las", *option)
     assert asked == [1, 2]
 
@@ -224,7 +224,7 @@ def test_a_scheduler_of_a_file_on_the_command_line(ask, refused, tmp_path, monke
     named = f"{mine}:one_by_one"
     found = ask("simulate", "preset:start_here", "--scheduler", named, "--out", run)
     assert found["scheduler"] == "one_by_one" and found["metrics"]["jobs_finished"] == 3
-    rows = ask("compare", "preset:start_here", "--schedulers", f"mine={named},fifo", "--processes", "2")["runs"]
+    rows = ask("compare", "preset:start_here", "--schedulers", f"mine={named},fifo", "--workers", "2")["runs"]
     assert [(row["label"], row["scheduler"]) for row in rows] == [("mine", "one_by_one"), ("fifo", "fifo")]
     own.clear()
     page, change = tmp_path / "page.html", ["--change", "load 1.1"]

@@ -88,8 +88,8 @@ sys.meta_path.insert(0, Tell)
 import makes a semaphore."""
 
 
-@pytest.mark.parametrize(("processes", "loading"), [*itertools.product((1, 2), ("pandas", "highspy"))])
-def test_ctrl_c(tmp_path, processes, loading):
+@pytest.mark.parametrize(("workers", "loading"), [*itertools.product((1, 2), ("pandas", "highspy"))])
+def test_ctrl_c(tmp_path, workers, loading):
     """As in a terminal: every process of the group gets the signal, all of them end, nothing is left.
 
     loading: what all of them have begun to load then.
@@ -100,7 +100,7 @@ def test_ctrl_c(tmp_path, processes, loading):
     (tmp_path / "sitecustomize.py").write_text(TELLING)
     argv = ["compare", "preset:gavel_simulated", "--schedulers", "gavel.max_min_fairness", "--set", "model=pyomo"]
     argv += ["--seeds", "0:12", "--bootstrap"]  # other jobs for each seed: no run is another
-    argv += ["--out", "runs", "--processes", str(processes)]
+    argv += ["--out", "runs", "--workers", str(workers)]
     code = f"import sys\nfrom workbench.cli import main\nprint('up', flush=True)\nsys.exit(main({argv!r}))"
     process = subprocess.Popen(
         [sys.executable, "-c", code],
@@ -112,7 +112,7 @@ def test_ctrl_c(tmp_path, processes, loading):
         start_new_session=True,
     )
     assert process.stdout is not None and process.stdout.readline() == "up\n"
-    while len([*told.glob(f"*.{loading}")]) < processes:
+    while len([*told.glob(f"*.{loading}")]) < workers:
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)
     children = family(process)
@@ -123,7 +123,7 @@ def test_ctrl_c(tmp_path, processes, loading):
         os.killpg(process.pid, signal.SIGKILL)
         raise
     assert (process.returncode, out, err) == (130, "", "interrupted\n")
-    assert processes == 1 or len(children) >= processes
+    assert workers == 1 or len(children) >= workers
     assert psutil.wait_procs(children, timeout=30)[1] == []
     assert list(here.iterdir()) == []
 

@@ -19,7 +19,7 @@ def test_a_grid_as_a_table(cli, tmp_path):
     rows = [row.split()[:3] for row in lines[3:11]]
     assert rows == [[s, r, seed] for s in ("las", "fifo") for r in ("360", "720") for seed in "01"]
     assert lines[-3:] == [f"kept in {tmp_path / 's.db'}", "", "Speeds known: oracle"]
-    code, out, _ = cli("sweep", *grid, "--store", tmp_path / "s.db", "--processes", "2")
+    code, out, _ = cli("sweep", *grid, "--store", tmp_path / "s.db", "--workers", "2")
     assert code == 0 and out.startswith("8 runs: 0 made") and "8 from the store" in out
 
 
@@ -73,7 +73,7 @@ def test_a_failed_run_is_said_and_ends_with_1(cli, ask, tmp_path):
         (["--vary", "lamda=1"], "a knob that one of these has"),
         (["--vary", "round_s=60", "--set", "round_s=90"], "another knob"),
         (["--store", "/nowhere/s.db"], "a folder that exists"),
-        (["--processes", "0"], "from 1"),
+        (["--workers", "0"], "from 1"),
         (["--dask", "tcp://127.0.0.1:9", "--seeds", "x"], "seeds such as"),
     ],
 )

@@ -216,17 +216,17 @@ class _Draw:
 
 def _runnable(jobs: list[Row], rows: list[Row], nodes: list[Row], law: str) -> list[Row]:
     """The jobs that can run somewhere, also across types; the others made jobs of one GPU that can."""
-    workers: dict[str, int] = {}
+    capacity: dict[str, int] = {}
     for node in nodes:
-        workers[node["accelerator"]] = workers.get(node["accelerator"], 0) + node["gpus"] * node["count"]
-    known = [row for row in rows if row["steps_per_s"] > 0 and row["accelerator"] in workers and "nodes" not in row]
+        capacity[node["accelerator"]] = capacity.get(node["accelerator"], 0) + node["gpus"] * node["count"]
+    known = [row for row in rows if row["steps_per_s"] > 0 and row["accelerator"] in capacity and "nodes" not in row]
     alone = [row for row in known if row["gpus"] == 1]
     if not alone:
         return []
     kept = []
     for job in jobs:
         fits = (row for row in known if row["model"] == job["model"] and (law != "none" or row["gpus"] == job["gpus"]))
-        if sum(workers[kind] for kind in {row["accelerator"] for row in fits}) < job["gpus"]:
+        if sum(capacity[kind] for kind in {row["accelerator"] for row in fits}) < job["gpus"]:
             job = {**job, "model": alone[0]["model"], "gpus": 1}
             job.pop("gpu_choices", None)
         kept.append(job)

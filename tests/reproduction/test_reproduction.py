@@ -199,7 +199,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> str:
     known = {"gavel.it": exhibit}
     monkeypatch.setattr(runner, "exhibits", lambda: known)
 
-    def one_by_one(function: Callable[[Cell], pd.DataFrame], tasks: list[Cell], processes: int, done: Callable) -> None:
+    def one_by_one(function: Callable[[Cell], pd.DataFrame], tasks: list[Cell], workers: int, done: Callable) -> None:
         for number, task in enumerate(tasks):
             done(number, function(task))
 
@@ -246,7 +246,7 @@ def test_an_open_claim_wants_all_seeds_however_narrow_its_interval(made: str, tm
 
 
 def test_one_exhibit_is_run_by_its_command_kept_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    argv = ["run", "gavel.fig1b", "--processes", "1", "--out", str(tmp_path)]
+    argv = ["run", "gavel.fig1b", "--workers", "1", "--out", str(tmp_path)]
     assert main(argv) == 0
     first, kept = capsys.readouterr(), (tmp_path / "gavel.fig1b.csv").read_bytes()
     assert "deterministic: reproduced (speeds: no scheduler is asked)" in first.out and "Left: 0 exhibits" in first.err
@@ -462,7 +462,7 @@ def test_a_size_comes_from_the_argument_then_the_environment_then_tiny(monkeypat
     [
         (["run", "--size", "huge"], "huge"),
         (["run", "gavel.fig99"], "gavel.fig9"),
-        (["run", "--processes", "0"], "processes"),
+        (["run", "--workers", "0"], "workers"),
         (["run", "--seeds", "31"], "1 to 30"),
     ],
 )

@@ -84,7 +84,7 @@ def test_a_preset_is_valid_and_runnable(name: str) -> None:
 @pytest.mark.parametrize(("name", "facts"), CLUSTERS.items())
 def test_the_clusters_are_the_papers(name: str, facts: tuple[int, dict[str, int]]) -> None:
     cluster = preset(name).cluster
-    assert (len(cluster.machines), cluster.workers) == facts
+    assert (len(cluster.machines), cluster.capacity) == facts
 
 
 def test_every_cluster_is_checked() -> None:
@@ -356,9 +356,9 @@ def test_hares_160_gpus_have_100_200_or_300_jobs() -> None:
 
 def test_hares_workload_in_other_sizes_and_mixes() -> None:
     low = hare.hare_workload(17, 9, "low")
-    assert low.cluster.workers == {"v100": 17} and len(low.jobs) == 9
-    assert hare.hare_workload(6, 4, "high").cluster.workers == {"v100": 2, "t4": 2, "k80": 1, "m60": 1}
-    assert hare.hare_workload(1, 4, "high").cluster.workers == {"v100": 1}
+    assert low.cluster.capacity == {"v100": 17} and len(low.jobs) == 9
+    assert hare.hare_workload(6, 4, "high").cluster.capacity == {"v100": 2, "t4": 2, "k80": 1, "m60": 1}
+    assert hare.hare_workload(1, 4, "high").cluster.capacity == {"v100": 1}
     mixed = hare.hare_workload(16, 40, shares=(0.1, 0.7, 0.1, 0.1))
     assert [sum(job.model in kind for job in mixed.jobs) for kind in hare.CLASSES] == [4, 28, 4, 4]
     assert [job.arrival_s for job in mixed.jobs] == [job.arrival_s for job in hare.hare_workload(16, 40).jobs]

@@ -74,6 +74,6 @@ def test_views_have_a_row_per_job_and_node() -> None:
     jobs, nodes = snapshot.jobs, snapshot.nodes
     assert len(jobs) == 2 and jobs.names == ("j1", "j0") and jobs.at == {"j1": 0, "j0": 1}
     assert jobs.weight.tolist() == [2, 1] and jobs.waited_s.tolist() == [5, 0]
-    assert nodes.names == ("a-0", "b-0") and nodes.free.tolist() == [2, 1] and snapshot.workers.tolist() == [3]
+    assert nodes.names == ("a-0", "b-0") and nodes.free.tolist() == [2, 1] and snapshot.capacity.tolist() == [3]
     assert snapshot.belief.speeds(jobs).tolist() == [[1.0], [1.0]]
     assert snapshot.observations == ()

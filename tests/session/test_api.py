@@ -172,7 +172,7 @@ def test_snapshot_holds_who_has_arrived_with_what_the_scenario_says():
     assert seen.jobs.steps_left.tolist() == [600.0, 500.0]
     assert seen.jobs.attained_s.tolist() == [50.0, 0.0]
     assert seen.jobs.waited_s.tolist() == [150.0, 50.0]
-    assert seen.workers.tolist() == [2, 2]
+    assert seen.capacity.tolist() == [2, 2]
     assert seen.nodes.free.tolist() == [2, 2]
     assert (seen.leases, seen.ended, seen.future) == ({}, {}, ())
 
@@ -206,7 +206,7 @@ def test_what_is_running_shows_at_time_0_only():
 
 def test_nodes_that_are_down_are_down():
     broken = scenario(core={"faults": {"list": [{"node": "f-0", "from_s": 50, "to_s": 120}]}})
-    assert [workbench.snapshot_at(broken, at_s).workers.tolist() for at_s in (49, 50, 119, 120)] == [
+    assert [workbench.snapshot_at(broken, at_s).capacity.tolist() for at_s in (49, 50, 119, 120)] == [
         [2, 2],
         [0, 2],
         [0, 2],

@@ -125,7 +125,7 @@ def test_knobs_in_a_mapping(act: Callable[..., Any]) -> None:
         (["fifo"], {"seeds": ["a"]}, "seeds"),
         (["fifo"], {"window": 3}, "window"),
         (["fifo"], {"until_s": "x"}, "until"),
-        (["fifo"], {"processes": "x"}, "processes"),
+        (["fifo"], {"workers": "x"}, "workers"),
         (["fifo"], {"on_run": 3}, "on_run"),
     ],
 )
@@ -267,7 +267,7 @@ def test_an_argument_that_there_is_not_is_told_with_those_there_are() -> None:
         workbench.marginal_values: (),
     }
     for function, given in asked.items():
-        with pytest.raises(InputError, match=rf"{function.__name__}: got workers=2; expected processes=2"):
-            function("preset:start_here", *given, workers=2)
-        with pytest.raises(InputError, match=rf"{function.__name__}: got round_s=720; expected .*processes"):
+        with pytest.raises(InputError, match=rf"{function.__name__}: got processes=2; expected workers=2"):
+            function("preset:start_here", *given, processes=2)
+        with pytest.raises(InputError, match=rf"{function.__name__}: got round_s=720; expected .*workers"):
             function("preset:start_here", *given, round_s=720)

@@ -51,7 +51,7 @@ def test_rounds_come_near_the_ideal() -> None:
     assert run.jobs["finish_s"].tolist() == approx(ideal.jobs["finish_s"].tolist(), abs=2)
 
 
-def test_placement_counts_with_two_worker_types() -> None:
+def test_placement_counts_with_two_placed_types() -> None:
     """Two nodes of 2 GPUs and two gangs of 2, apart at half the speed: both together on a node each, 100 s."""
     data = make({"a": ("t", 2), "b": ("t", 2)}, [{"gpus": 2, "steps": 200}, {"gpus": 2, "steps": 200}]).to_dict()
     data["throughputs"] += [{**row, "placement": "unconsolidated", "steps_per_s": 1.0} for row in data["throughputs"]]

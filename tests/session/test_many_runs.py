@@ -109,18 +109,18 @@ def test_a_mistake_in_ones_own_scheduler_is_its_outcome_and_ends_no_other(own):
         """Divides by zero."""
         return 1 // 0
 
-    for processes in (1, 2):
-        wrong, *others = run_all([request("test-batch-wrong"), request(), request("las")], processes)
+    for workers in (1, 2):
+        wrong, *others = run_all([request("test-batch-wrong"), request(), request("las")], workers)
         assert "test-batch-wrong: got ZeroDivisionError: " in str(wrong) and "of decide); expected no mistake" in str(
             wrong
         )
         assert others == [attempt(request()), attempt(request("las"))]
 
 
-@pytest.mark.parametrize("processes", [0, True, 1.5, "2"])
-def test_the_number_of_processes_is_a_whole_number(processes):
-    with pytest.raises(InputError, match="processes"):
-        run_all([request()], processes)
+@pytest.mark.parametrize("workers", [0, True, 1.5, "2"])
+def test_the_number_of_processes_is_a_whole_number(workers):
+    with pytest.raises(InputError, match="workers"):
+        run_all([request()], workers)
 
 
 def test_nothing_asked_is_nothing_found():

@@ -74,7 +74,7 @@ def test_a_cap_on_one_of_five_equal_jobs_solves_runs_and_compares_beside_process
     run = workbench.simulate(scenario, "mine", NOBODY_ELSE)
     first = run.shares.query("decision == 0 and unit == 'job 0'")["share"].sum()
     assert first == pytest.approx(0.3) and run.decisions.loc[0, "made_by"] == "model"
-    compared = workbench.compare(scenario, [("mine", NOBODY_ELSE), (BASE, NOBODY_ELSE), "fifo", "las"], processes=2)
+    compared = workbench.compare(scenario, [("mine", NOBODY_ELSE), (BASE, NOBODY_ELSE), "fifo", "las"], workers=2)
     assert not compared.failed and compared.runs[0] == run
     table = workbench.sweep(scenario, ("mine", NOBODY_ELSE), vary={"round_s": [180.0, 360.0]})
     assert table["status"].tolist() == ["done", "done"]
@@ -529,7 +529,7 @@ def test_hadar_by_another_formulation() -> None:
     def one_gpu(m: Any, data: Any) -> None:
         @m.Constraint(m.OPTIONS, doc="(ours) one GPU at most")
         def single(m: Any, job: str, option: int) -> Any:
-            taken = sum(m.workers[j, o, kind] for j, o, kind in m.workers if (j, o) == (job, option))
+            taken = sum(m.gpus[j, o, kind] for j, o, kind in m.gpus if (j, o) == (job, option))
             return m.choose[job, option] * (taken - 1) <= 0 if taken > 1 else pyo.Constraint.Skip
 
     declare(one_gpu, base="hadar.round")
@@ -542,7 +542,7 @@ def test_hadar_by_another_formulation() -> None:
     def no_p100(m: Any, data: Any) -> None:
         @m.Constraint(m.OPTIONS, doc="(ours) no P100")
         def without(m: Any, job: str, option: int) -> Any:
-            return m.choose[job, option] == 0 if (job, option, "p100") in m.workers else pyo.Constraint.Skip
+            return m.choose[job, option] == 0 if (job, option, "p100") in m.gpus else pyo.Constraint.Skip
 
     declare(no_p100, base="hadar.round")
     runs = [workbench.simulate("preset:hadar_example", name, idle_gpus="leave") for name in ("mine", "hadar")]

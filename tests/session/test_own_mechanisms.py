@@ -28,14 +28,14 @@ def shares(snapshot: Any) -> Any:
     )
     m.job_time = pyo.Constraint(m.JOBS, rule=lambda m, job: sum(m.share[job, kind] for kind in m.TYPES) <= 1)
     m.least = pyo.Constraint(m.JOBS, rule=lambda m, job: sum(m.share[job, kind] for kind in m.TYPES) >= 0.1)
-    gang, workers = (
+    gang, gpus = (
         dict(zip(jobs.names, jobs.gpus.tolist(), strict=True)),
-        dict(zip(snapshot.types, snapshot.workers.tolist(), strict=True)),
+        dict(zip(snapshot.types, snapshot.capacity.tolist(), strict=True)),
     )
 
     @m.Constraint(m.TYPES)
     def capacity(m, kind):  # type: ignore[no-untyped-def]
-        return sum(gang[job] * m.share[job, kind] for job in m.JOBS) <= workers[kind]
+        return sum(gang[job] * m.share[job, kind] for job in m.JOBS) <= gpus[kind]
 
     return m
 
@@ -108,7 +108,7 @@ def test_a_new_model_runs_and_keeps_what_the_shipped_ones_keep(mechanism: str) -
     assert workbench.find_scheduler("mine").route({}).formulation == "mine"
     check(workbench.find_formulation("mine"), scenario)
     check(workbench.find_scheduler("mine"), scenario)
-    assert not workbench.compare(scenario, ["mine", "fifo"], processes=2).failed
+    assert not workbench.compare(scenario, ["mine", "fifo"], workers=2).failed
     assert set(run.decisions["made_by"]) <= {"model", "kept"}
     table = workbench.rows(run, 100.0)
     assert table.attrs["formulation"] == "mine" and table["binding"].any()

@@ -18,12 +18,12 @@ from workbench.scheduling.decision import (
     Assignment,
     Decision,
     InvalidDecision,
+    PlacedType,
     Reason,
     Shares,
     Slot,
     Switch,
     Task,
-    WorkerType,
 )  # fmt: skip
 from workbench.scheduling.solvers.solve_report import SolveReport
 from workbench.simulation.enforced_limits import USUAL_PARTS, parts_of
@@ -122,9 +122,9 @@ FIELDS: dict[str, Callable[[Any], Decision]] = {
     **{f"shares {name}": lambda v, name=name: share(**{name: v}) for name in ("units", "types", "values", "kinds")},
     "a unit of shares": lambda v: share(units=(v,)),
     "a type of shares": lambda v: share(types=(v,)),
-    "a worker type": lambda v: share(kinds=(v,)),
-    "a worker type's name": lambda v: share(kinds=(WorkerType(v),)),
-    "a worker type's placement": lambda v: share(kinds=(WorkerType(TYPE, v),)),
+    "a placed type": lambda v: share(kinds=(v,)),
+    "a placed type's name": lambda v: share(kinds=(PlacedType(v),)),
+    "a placed type's placement": lambda v: share(kinds=(PlacedType(TYPE, v),)),
     "a signal's name": lambda v: of(signals={v: {JOB: 1.0}}),
     "a signal": lambda v: of(signals={"x": v}),
     "a signal's job": lambda v: of(signals={"x": {v: 1.0}}),

@@ -49,7 +49,7 @@ def test_a_snapshot_shows_progress_and_waiting() -> None:
     assert at_60.jobs.steps_left.tolist() == [40, 100, 100]
     assert at_60.jobs.attained_s.tolist() == [60, 0, 0] and at_60.jobs.waited_s.tolist() == [0, 60, 30]
     assert at_60.nodes.free.tolist() == [1, 1] and set(at_60.ended) == {"j0"} and not at_60.leases
-    assert at_60.workers.tolist() == [2]
+    assert at_60.capacity.tolist() == [2]
 
 
 def test_finished_jobs_are_told_once() -> None:
@@ -114,7 +114,7 @@ def kept_parts(turns: int) -> list[tuple[list[tuple[Snapshot, str]], dict[str, s
     kept: list[tuple[list[tuple[Snapshot, str]], dict[str, str]]] = []
 
     def answer(snapshot: Snapshot) -> Decision:
-        views = (("", snapshot, ("workers",)), ("nodes.", snapshot.nodes, ("at", "of_kind", "by_free")),
+        views = (("", snapshot, ("capacity",)), ("nodes.", snapshot.nodes, ("at", "of_kind", "by_free")),
                  ("jobs.", snapshot.jobs, ("names", "at", "waiting")))  # fmt: skip
         parts = [(snapshot, first + name) for first, view, derived in views
                  for name in (*(each.name for each in fields(view)), *derived)

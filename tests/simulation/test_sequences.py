@@ -130,7 +130,7 @@ def coarse(job: str, steps: int, *numbers: tuple[int, int]) -> tuple[Task, ...]:
 
 
 def test_a_coarse_task_does_several_steps_and_synchronises_once_for_all() -> None:
-    """10 steps of one worker, 4 a task: 4 + 4 + 2 steps of 2 s on the slow type, each with 0.5 s to synchronise."""
+    """10 steps of one GPU, 4 a task: 4 + 4 + 2 steps of 2 s on the slow type, each with 0.5 s to synchronise."""
     run = played(world([{"steps": 10.0}]), {SLOW: coarse("j0", 4, (0, 0), (1, 0), (2, 0))})
     assert [bar[1:] for bar in bars(run, "j0")] == [
         ("run", 0, 8), ("sync", 8, 10), ("run", 10, 18), ("sync", 18, 20), ("run", 20, 24), ("sync", 24, 25),
@@ -141,7 +141,7 @@ def test_a_coarse_task_does_several_steps_and_synchronises_once_for_all() -> Non
 
 @pytest.mark.parametrize("steps_each", [1, 2, 3, 6, 7])
 def test_a_job_alone_takes_as_long_in_coarse_rounds(steps_each: int) -> None:
-    """12 steps of each of two workers; only whole steps are computed, so the sum of steps is all that counts."""
+    """12 steps of each of two GPUs; only whole steps are computed, so the sum of steps is all that counts."""
     numbers = range(math.ceil(12 / steps_each))
     sequences = {Slot("f-0", i): coarse("j0", steps_each, *((n, i) for n in numbers)) for i in (0, 1)}
     run = played(world([{"steps": 24.0, "gpus": 2}]), sequences)

@@ -259,7 +259,7 @@ def test_what_is_dragged_can_be_opened_and_reset(lab: Any) -> None:
     page.controls["level"].value = "low"
     page.controls["gbps"].value = 10.0
     page._open()
-    assert lab.scenario.cluster.workers == {"v100": 16} and lab.scenario.cluster.network_gbps == 10.0
+    assert lab.scenario.cluster.capacity == {"v100": 16} and lab.scenario.cluster.network_gbps == 10.0
     assert len(lab.scenario.jobs) == 24 and lab.state != "done"
     asked = len(lab.waiter.asked)
     page._reset()

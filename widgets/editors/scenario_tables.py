@@ -91,7 +91,7 @@ JOBS = (
     EditColumn("gpus", "GPUs", "int", help="The gang: all at once or nothing", minimum=1, width=3.8),
     EditColumn("weight", "Weight", "float", help="Its share relative to others", width=5),
     EditColumn("arrival_s", "Arrival", "duration", "s", "When it is submitted: 90 s, 2 h 30 min", 0, width=7),
-    EditColumn("steps", "Steps", "float", help="Mini-batches over all its workers", width=7),
+    EditColumn("steps", "Steps", "float", help="Mini-batches over all its GPUs", width=7),
     EditColumn(
         "deadline_s", "Deadline", "duration", "s", "After its arrival; empty: none", 0, required=False, width=5.5
     ),

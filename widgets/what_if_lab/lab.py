@@ -322,7 +322,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
             self._form.offer(scenario, name)
             self._frame.offer_presets(scenario)
         self.calibration.offer(scenario)
-        cluster = ", ".join(f"{gpus} {kind}" for kind, gpus in scenario.cluster.workers.items())
+        cluster = ", ".join(f"{gpus} {kind}" for kind, gpus in scenario.cluster.capacity.items())
         jobs = f"<p class='wb-note'>{counted(len(scenario.jobs), 'job')} on {html.escape(cluster)}</p>"
         self._about.value = about(scenario) + jobs + noted(self.calibration.others(scenario))
         if other:

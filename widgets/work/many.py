@@ -21,7 +21,7 @@ from workbench.session.api import check_window
 from workbench.session.many_runs import Outcome, RunRequest
 from workbench.session.registry import is_own
 
-MOST_PROCESSES = 8
+MOST_WORKERS = 8
 """Processes at most: each holds about 150 MB before it begins."""
 
 
@@ -150,10 +150,10 @@ def check_request(request: RunRequest) -> None:
         check_window(request.scenario, request.window)
 
 
-def processes() -> int:
-    """As many processes as this process may use cores, MOST_PROCESSES at most."""
+def workers() -> int:
+    """As many processes as this process may use cores, MOST_WORKERS at most."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(cores, MOST_PROCESSES)
+    return min(cores, MOST_WORKERS)
 
 
 def _many(requests: Sequence[RunRequest]) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def _many(requests: Sequence[RunRequest]) -> dict[str, Any]:
     place = {identity: place for place, identity in enumerate(scenarios)}
     asked = [{**_asked(request), "scenario": place[id(request.scenario)]} for request in requests]
     sent = [scenario.to_dict() for scenario in scenarios.values()]
-    return {"kind": "many", "processes": processes(), "scenarios": sent, "requests": asked}
+    return {"kind": "many", "workers": workers(), "scenarios": sent, "requests": asked}
 
 
 def _alone(request: RunRequest) -> dict[str, Any]:

@@ -47,7 +47,7 @@ from workbench.scenario.faults import Outage
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.session.api import load
-from workbench.session.many_runs import Outcome, RunRequest, check_processes, run_all, told_of_arguments
+from workbench.session.many_runs import Outcome, RunRequest, check_workers, run_all, told_of_arguments
 from workbench.simulation.run import Run
 
 if TYPE_CHECKING:
@@ -337,15 +337,15 @@ def usual_phases(jobs: int) -> int:
 @told_of_arguments
 @seldom_collected()
 def calibrate(
-    scenario: Scenario | str | Path, scheduler: str = "slurm", *, phases: int | None = None, processes: int = 1
+    scenario: Scenario | str | Path, scheduler: str = "slurm", *, phases: int | None = None, workers: int = 1
 ) -> Calibration:
     """Run a scheduler on a log as it was, and hold the waits against the recorded ones.
 
     phases: runs of `slurm`, each with its clocks at another part of their intervals; default 8, for more than 4,000
-    jobs 4, than 15,000 jobs 1; processes: how many. Raises InputError for a scenario with fewer than 50 recorded waits,
+    jobs 4, than 15,000 jobs 1; workers: how many. Raises InputError for a scenario with fewer than 50 recorded waits,
     and what `simulate` raises.
     """
-    check_processes(processes)
+    check_workers(workers)
     scenario = load(scenario)
     recorded = _recorded(scenario)
     site = read_site(scenario)
@@ -358,7 +358,7 @@ def calibrate(
     knobs = [{"phase_s": interval_s * part / count} for part in range(count)] if scheduler == "slurm" else [{}]
     asked = [*((scheduler, each) for each in knobs), ("fifo", {"round_s": 0.0})]
     requests = [RunRequest(scenario, name, each, scenario.seed, detail=0) for name, each in asked]
-    made = run_all(requests, processes)
+    made = run_all(requests, workers)
     *runs, fifo = [_simulated(outcome, site, recorded) for outcome in made]
     waits = {f"run {i}": found for i, found in enumerate(runs, start=1)}
     table = recorded.assign(simulated_s=np.mean(runs, axis=0), fifo_s=fifo, **waits)

@@ -25,7 +25,7 @@ from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.estimators.registry import belief_of_all
 from workbench.session.api import WITHOUT, Window, check_window, load, with_usable_schedulers
 from workbench.session.deciding_time import Charge, checked
-from workbench.session.many_runs import Outcome, RunRequest, check_processes, checked_seeds, run_all, told_of_arguments
+from workbench.session.many_runs import Outcome, RunRequest, check_workers, checked_seeds, run_all, told_of_arguments
 from workbench.session.registry import find_scheduler
 from workbench.simulation.run import Run
 from workbench.simulation.saved_run import is_result_folder
@@ -237,7 +237,7 @@ def compare(
     seeds: Iterable[int] | None = None,
     window: Window | None = None,
     until_s: float | None = None,
-    processes: int = 1,
+    workers: int = 1,
     detail: int | None = None,
     belief: str | Sequence[str] | None = None,
     charge_decisions: Charge | None = None,
@@ -248,9 +248,9 @@ def compare(
 
     schedulers: names or (name, knobs), also by label, `{"old": "las", "new": ("srtf", knobs)}`; default: the
     scenario's; seeds: default the scenario's; window: jobs that are measured (first and last by arrival), a run
-    ends when they have finished; processes: how many (see `workbench.session.many_runs.run_all`; with more than one a
+    ends when they have finished; workers: how many (see `workbench.session.many_runs.run_all`; with more than one a
     script needs the usual `if __name__ == "__main__":`); on_run is called as runs end. The result does not depend on
-    the number of processes.
+    the number of workers.
 
     belief: an estimator by name, made anew for each run (see `simulate`), or `paper`: each scheduler is told what its
     paper says it knows. By default all are told the same: what all their papers say, and where these differ the true
@@ -269,7 +269,7 @@ def compare(
     cases = list_cases(scenario, schedulers, seeds)
     if window is not None:
         check_window(scenario, window)
-    check_processes(processes)
+    check_workers(workers)
     if on_run is not None and not callable(on_run):
         raise InputError("on_run", on_run, "a function of a case and its run")
     scenario.require_runnable()
@@ -286,7 +286,7 @@ def compare(
         if on_run is not None and isinstance(outcome, Run):
             on_run(cases[number], outcome)
 
-    return compared(cases, run_all(requests, processes, ended), window)
+    return compared(cases, run_all(requests, workers, ended), window)
 
 
 def jobs_of(scenario: Scenario, seeds: Sequence[int], bootstrap: bool) -> dict[int, Scenario]:

@@ -89,7 +89,7 @@ def cluster_table(cluster: Cluster) -> str:
         nodes = ", ".join(f"{group.count} x {counted(group.gpus, 'GPU')}" for group in groups)
         if groups:
             price = math.nan if accelerator.price_per_hour is None else accelerator.price_per_hour
-            rows.append((accelerator.name, nodes, str(cluster.workers[accelerator.name]), short_number(price, 4)))
+            rows.append((accelerator.name, nodes, str(cluster.capacity[accelerator.name]), short_number(price, 4)))
     return page.table(["Type", "Nodes", "GPUs", "USD per GPU and h"], rows, right=(2, 3))
 
 

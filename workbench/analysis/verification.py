@@ -257,14 +257,14 @@ class _Speeds:
     """Seconds per step of a job, mean over types by their GPUs; types on which it has no speed are left out."""
 
     def __init__(self, run: Run) -> None:
-        self._row, self._workers = run.scenario.table.row, run.scenario.cluster.workers
+        self._row, self._capacity = run.scenario.table.row, run.scenario.cluster.capacity
 
     def isolated_s(self, job: Job, present: float) -> float:
         """On 1/n of the cluster: of the sizes that fit into its GPUs the fastest, else the smallest that runs."""
-        present_gpus = sum(self._workers.values()) / present * (1 + TIE)
+        present_gpus = sum(self._capacity.values()) / present * (1 + TIE)
         fit = [size for size in job.sizes if size <= present_gpus] or [job.sizes[0]]
         found = {}
-        for kind in self._workers:
+        for kind in self._capacity:
             best = max(self._speed(job, kind, size) for size in fit)
             larger = (self._speed(job, kind, size) for size in job.sizes if size > fit[-1])
             found[kind] = best or next((speed for speed in larger if speed), 0.0)
@@ -282,18 +282,18 @@ class _Speeds:
     def _asked(self, job: Job) -> dict[str, float]:
         """By type; in proportion to the smallest size that runs somewhere where the gang asked for does not."""
         for size in (job.gpus, *job.sizes):
-            found = {kind: self._speed(job, kind, size) * job.gpus / size for kind in self._workers}
+            found = {kind: self._speed(job, kind, size) * job.gpus / size for kind in self._capacity}
             if any(found.values()):
                 return found
-        return dict.fromkeys(self._workers, 0.0)
+        return dict.fromkeys(self._capacity, 0.0)
 
     def _speed(self, job: Job, kind: str, gpus: int) -> float:
         return self._row(job.model, kind, gpus) or self._row(job.model, kind, gpus, "unconsolidated")
 
     def _mean_s(self, speed: Mapping[str, float]) -> float:
         able = [kind for kind in speed if speed[kind] > 0]
-        seconds = math.fsum(self._workers[kind] / speed[kind] for kind in able)
-        return seconds / sum(self._workers[kind] for kind in able) if able else math.nan
+        seconds = math.fsum(self._capacity[kind] / speed[kind] for kind in able)
+        return seconds / sum(self._capacity[kind] for kind in able) if able else math.nan
 
 
 def _of_rounds(run: Run, lives: Sequence[JobLife]) -> dict[str, float]:

@@ -37,24 +37,24 @@ Answer = TypeVar("Answer")
 def in_processes(
     function: Callable[[Task], Answer],
     tasks: Sequence[Task],
-    processes: int,
+    workers: int,
     on_answer: Callable[[int, Answer], None] | None = None,
 ) -> list[Answer]:
-    """`[function(task) for task in tasks]`, computed by so many `processes` (from 1).
+    """`[function(task) for task in tasks]`, computed by so many `workers` (from 1).
 
     function, tasks and answers must be picklable; on_answer is called here with a task's number as soon as it is done.
 
     Raises what `function` raises, for the task that failed first; WorkbenchError if a process ended by itself.
     """
-    with Processes(min(processes, len(tasks))) as made:
+    with Processes(min(workers, len(tasks))) as made:
         return made.map(function, tasks, on_answer)
 
 
 class Processes:
     """Processes that stay for one `map` after the other, until `close`. They begin with a call of `begin`."""
 
-    def __init__(self, processes: int, begin: Callable[[], None] | None = None, once: Once = ()) -> None:
-        """Start so many `processes` (from 0); begin must be picklable, as a function of a module is. once: objects of
+    def __init__(self, workers: int, begin: Callable[[], None] | None = None, once: Once = ()) -> None:
+        """Start so many `workers` (from 0); begin must be picklable, as a function of a module is. once: objects of
         these classes go to a process with the first task that has them, not again with the next ones."""
         self._processes: dict[Connection, BaseProcess] = {}
         self._shared: dict[Connection, _Shared] = {}
@@ -62,7 +62,7 @@ class Processes:
         self._busy: dict[Connection, int] = {}  # the number of the task that each has
         try:
             with _undisturbed():
-                for _ in range(processes):
+                for _ in range(workers):
                     _start(self._processes, begin, once)
         except BaseException:
             self.close()
@@ -144,13 +144,13 @@ class Processes:
         self._processes, self._busy, self._shared = {}, {}, {}
 
 
-def _start(processes: dict[Connection, BaseProcess], begin: Callable[[], None] | None, once: Once) -> None:
+def _start(workers: dict[Connection, BaseProcess], begin: Callable[[], None] | None, once: Once) -> None:
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs, begin, once), daemon=True)
     process.start()
     theirs.close()
-    processes[ours] = process
+    workers[ours] = process
 
 
 @contextlib.contextmanager
@@ -255,7 +255,7 @@ def _answer(pipe: Connection, process: BaseProcess) -> bytes:
 def _ended(process: BaseProcess) -> WorkbenchError:
     process.join()
     found = Words(f"a process that {how_ended(process.exitcode or 0)}")
-    return WorkbenchError("processes", found, "to end after its last task")
+    return WorkbenchError("workers", found, "to end after its last task")
 
 
 def how_ended(code: int) -> str:

@@ -74,8 +74,8 @@ class AlloxInstance:
     """The numbers of one matching. All arrays are read-only.
 
     speed: (jobs x types) steps/s of the gang, 0 where it cannot run; steps: (jobs,) left; waited_s: (jobs,) since
-    arrival; gang: (jobs,) GPUs; workers: (types,) whole numbers of GPUs. Raises InputError that names the job or type;
-    a job that can run on no type whose workers its gang fits into is an error too.
+    arrival; gang: (jobs,) GPUs; capacity: (types,) whole numbers of GPUs. Raises InputError that names the job or type;
+    a job that can run on no type whose GPUs its gang fits into is an error too.
     """
 
     jobs: tuple[str, ...]
@@ -84,33 +84,33 @@ class AlloxInstance:
     steps: FloatArray
     waited_s: FloatArray
     gang: FloatArray
-    workers: IntArray
+    capacity: IntArray
 
     def __post_init__(self) -> None:
         rows, columns = len(self.jobs), len(self.types)
         shapes = {"speed": (rows, columns), "steps": (rows,), "waited_s": (rows,), "gang": (rows,)}
         least = {"steps": "above 0", "gang": ">= 1"}
-        for field, shape in {**shapes, "workers": (columns,)}.items():
+        for field, shape in {**shapes, "capacity": (columns,)}.items():
             array = np.array(getattr(self, field), dtype=float)
             if array.shape != shape:
                 raise InputError(f"allox data, {field}", array.shape, f"an array of shape {shape}")
-            names = self.types if field == "workers" else self.jobs
+            names = self.types if field == "capacity" else self.jobs
             low = array <= 0 if field == "steps" else array < (1 if field == "gang" else 0)
-            bad = ~np.isfinite(array) | low | (field == "workers") & (array != np.rint(array))
+            bad = ~np.isfinite(array) | low | (field == "capacity") & (array != np.rint(array))
             if bad.any():
                 spot = tuple(np.argwhere(bad)[0])
-                kind = " whole" if field == "workers" else ""
+                kind = " whole" if field == "capacity" else ""
                 expected = f"a finite{kind} number {least.get(field, '>= 0')}"
                 raise InputError(f"{names[spot[0]]}, {field}", float(array[spot]), expected)
-            object.__setattr__(self, field, fixed(array.astype(np.int64) if field == "workers" else array))
+            object.__setattr__(self, field, fixed(array.astype(np.int64) if field == "capacity" else array))
         for name, able in zip(self.jobs, self.can_run, strict=True):
             if not able.any():
-                raise InputError(f"{name}, speed", "none", "a type with workers enough on which it runs")
+                raise InputError(f"{name}, speed", "none", "a type with GPUs enough on which it runs")
 
     @property
     def can_run(self) -> BoolArray:
         """(jobs x types) whether a job runs there and its gang fits."""
-        able: BoolArray = (self.speed > 0) & (self.gang[:, None] <= self.workers)
+        able: BoolArray = (self.speed > 0) & (self.gang[:, None] <= self.capacity)
         return able
 
     @property
@@ -123,19 +123,19 @@ class AlloxInstance:
     def places(self) -> list[range]:
         """Places from the end, from 1, that each type needs."""
         able = np.count_nonzero(self.can_run, axis=0).tolist()
-        return [range(1, (math.ceil(n / c) if c else 0) + 1) for n, c in zip(able, self.workers.tolist(), strict=True)]
+        return [range(1, (math.ceil(n / c) if c else 0) + 1) for n, c in zip(able, self.capacity.tolist(), strict=True)]
 
 
 class Matching(NamedTuple):
     """Of each job: type, GPU of the type, and place from the end of that GPU's line, from 1."""
 
     kind: IntArray
-    worker: IntArray
+    gpu: IntArray
     place: IntArray
 
     def first(self) -> BoolArray:
         """(jobs,) whether the job is first in its line."""
-        line = np.column_stack([self.kind, self.worker])
+        line = np.column_stack([self.kind, self.gpu])
         _, number = np.unique(line, axis=0, return_inverse=True)
         last = np.zeros(number.max(initial=-1) + 1, dtype=np.int64)
         np.maximum.at(last, number.ravel(), self.place)
@@ -158,14 +158,12 @@ def match(data: AlloxInstance, every_place: bool = False) -> Matching:
     from scipy.optimize import linear_sum_assignment
 
     lines = [range(1, len(data.jobs) + 1)] * len(data.types) if every_place else data.places
-    columns = sorted(
-        (k, j, worker) for j, places in enumerate(lines) for k in places for worker in range(data.workers[j])
-    )
+    columns = sorted((k, j, gpu) for j, places in enumerate(lines) for k in places for gpu in range(data.capacity[j]))
     if not data.jobs:
         return Matching(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
-    k, kind, worker = np.array(columns, dtype=np.int64).T
+    k, kind, gpu = np.array(columns, dtype=np.int64).T
     _, column = linear_sum_assignment(k * data.time_s[:, kind] + data.waited_s[:, None])
-    return Matching(kind[column], worker[column], k[column])
+    return Matching(kind[column], gpu[column], k[column])
 
 
 def build(data: AlloxInstance) -> pyo.ConcreteModel:
@@ -184,8 +182,8 @@ def build(data: AlloxInstance) -> pyo.ConcreteModel:
 
     m.time_s = pyo.Param(time_s.keys(), initialize=time_s, doc="p_mj | processing time | s")
     m.waited_s = pyo.Param(m.JOBS, initialize=by_name(data.jobs, data.waited_s), doc="t_m | time since arrival | s")
-    workers = dict(zip(data.types, data.workers.tolist(), strict=True))
-    m.workers = pyo.Param(m.TYPES, initialize=workers, doc="c_j | workers | GPUs")
+    gpus = dict(zip(data.types, data.capacity.tolist(), strict=True))
+    m.gpus = pyo.Param(m.TYPES, initialize=gpus, doc="c_j | GPUs of a type | GPUs")
     choices = [(job, kind, k) for job in data.jobs for kind, k in lines if (job, kind) in time_s]
     m.match = pyo.Var(choices, domain=pyo.Binary, doc="(code) x_mjk | whether a job is k-th from the end on a type | 1")
     of_job: dict[str, list[tuple[str, str, int]]] = {job: [] for job in data.jobs}
@@ -202,11 +200,11 @@ def build(data: AlloxInstance) -> pyo.ConcreteModel:
     def matched(m, job):
         return pyo.quicksum(m.match[choice] for choice in of_job[job]) == 1
 
-    @m.Constraint(m.LINES, doc="(code) a type has as many lines as workers")
+    @m.Constraint(m.LINES, doc="(code) a type has as many lines as GPUs")
     def places(m, kind, k):
         if not of_line[kind, k]:
             return pyo.Constraint.Skip
-        return pyo.quicksum(m.match[choice] for choice in of_line[kind, k]) <= m.workers[kind]
+        return pyo.quicksum(m.match[choice] for choice in of_line[kind, k]) <= m.gpus[kind]
 
     return m
 
@@ -222,8 +220,8 @@ class Allox(Formulation[AlloxInstance]):
     )
 
     def data(self, snapshot: Snapshot, knobs: Knobs) -> AlloxInstance:
-        """The arrived jobs and the workers that are up."""
-        return _instance(snapshot, list(range(len(snapshot.jobs))), snapshot.workers)
+        """The arrived jobs and the GPUs that are up."""
+        return _instance(snapshot, list(range(len(snapshot.jobs))), snapshot.capacity)
 
     def build(self, data: AlloxInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""
@@ -251,9 +249,9 @@ def read_matching(model: pyo.ConcreteModel, data: AlloxInstance) -> Matching:
     for job, kind, k in sorted(chosen, key=lambda index: at[index[0]]):
         found[:, at[job]] = kinds[kind], taken.setdefault((kind, k), 0), k
         taken[kind, k] += 1
-    over = [line for line, count in taken.items() if count > data.workers[kinds[line[0]]]]
+    over = [line for line, count in taken.items() if count > data.capacity[kinds[line[0]]]]
     if not stood_in() and (sorted(at[job] for job, _, _ in chosen) != list(range(len(data.jobs))) or over):
-        raise SolverFailedError(NAME, over or len(chosen), "one place for every job, on no more lines than workers")
+        raise SolverFailedError(NAME, over or len(chosen), "one place for every job, on no more lines than GPUs")
     return Matching(*found)
 
 
@@ -268,7 +266,7 @@ def _result(data: AlloxInstance, found: Matching) -> Result:
     return Result("feasible", found.total_s(data), "min", "s", values)
 
 
-def _instance(snapshot: Snapshot, rows: list[int], workers: IntArray, types: Sequence[str] = ()) -> AlloxInstance:
+def _instance(snapshot: Snapshot, rows: list[int], capacity: IntArray, types: Sequence[str] = ()) -> AlloxInstance:
     """The numbers of the jobs at some positions; speeds as believed. types: in another order than the cluster's."""
     jobs = snapshot.jobs
     column = [snapshot.types.index(kind) for kind in types or snapshot.types]
@@ -279,7 +277,7 @@ def _instance(snapshot: Snapshot, rows: list[int], workers: IntArray, types: Seq
         steps=jobs.steps_left[rows],
         waited_s=snapshot.now_s - jobs.arrival_s[rows],
         gang=jobs.gpus[rows].astype(float),
-        workers=workers[column],
+        capacity=capacity[column],
     )
 
 
@@ -334,7 +332,7 @@ def _line(
     snapshot: Snapshot, alpha: float, kept: Mapping[str, str]
 ) -> tuple[dict[str, int], dict[str, str], AlloxInstance]:
     """In rounds: the GPUs that are left by type, who keeps its type, and whom the matching is of, types by name."""
-    jobs, left = snapshot.jobs, dict(zip(snapshot.types, snapshot.workers.tolist(), strict=True))
+    jobs, left = snapshot.jobs, dict(zip(snapshot.types, snapshot.capacity.tolist(), strict=True))
     held = dict[str, str]()
     for job, kind in kept.items():
         gang = int(jobs.gpus[jobs.at[job]])
@@ -354,17 +352,17 @@ def _to_match(
     stay = {} if preemptive else _renewed(snapshot, free_gpus)
     running = set() if preemptive else {*snapshot.leases, *stay}
     waiting = [row for row, name in enumerate(snapshot.jobs.names) if name not in running]
-    workers = np.array(free_gpus.left(len(snapshot.types)), dtype=np.int64)
-    rows = _looked_at(snapshot, waiting, workers, alpha)
-    return free_gpus, stay, rows, _instance(snapshot, rows, workers)
+    capacity = np.array(free_gpus.left(len(snapshot.types)), dtype=np.int64)
+    rows = _looked_at(snapshot, waiting, capacity, alpha)
+    return free_gpus, stay, rows, _instance(snapshot, rows, capacity)
 
 
 def _serve(snapshot: Snapshot, preemptive: bool, alpha: float) -> Decision:
     """Who runs keeps its GPUs, or with `preemptive` those that the matching leaves it."""
     free_gpus, stay, rows, data = _to_match(snapshot, preemptive, alpha)
-    found, workers = _as_stated(data) if stood_in() else match(data), data.workers
+    found, capacity = _as_stated(data) if stood_in() else match(data), data.capacity
     wanted = _in_line(snapshot, rows, found)
-    placed = place(_first(wanted, workers), free_gpus, keep_first=True, accept=runs_spread(snapshot))
+    placed = place(_first(wanted, capacity), free_gpus, keep_first=True, accept=runs_spread(snapshot))
     for request in wanted:  # GPUs that a gang could not take
         if request.unit not in placed:
             placed |= place([request], free_gpus, accept=runs_spread(snapshot))
@@ -436,17 +434,17 @@ def _down_the_line(found: Matching) -> list[int]:
     return sorted(np.flatnonzero(found.place).tolist(), key=lambda i: (-found.place[i], i))
 
 
-def _looked_at(snapshot: Snapshot, waiting: list[int], workers: IntArray, alpha: float) -> list[int]:
-    """Of the jobs that wait for a place, and fit into the workers of a type on which they run, the longest there."""
+def _looked_at(snapshot: Snapshot, waiting: list[int], capacity: IntArray, alpha: float) -> list[int]:
+    """Of the jobs that wait for a place, and fit into the GPUs of a type on which they run, the longest there."""
     speed, gangs = snapshot.belief.speeds(snapshot.jobs), snapshot.jobs.gpus
-    fits = (speed > 0) & (gangs[:, None] <= workers)
+    fits = (speed > 0) & (gangs[:, None] <= capacity)
     rows = [row for row in waiting if fits[row].any()]
-    return rows[: max(int(workers.sum()), int(alpha * len(rows)))]
+    return rows[: max(int(capacity.sum()), int(alpha * len(rows)))]
 
 
-def _first(wanted: list[Request], workers: IntArray) -> list[Request]:
+def _first(wanted: list[Request], capacity: IntArray) -> list[Request]:
     """Those at the front of each type's lines for whom there are GPUs."""
-    left, first = workers.tolist(), []
+    left, first = capacity.tolist(), []
     for request in wanted:
         if request.gpus <= left[request.kind]:
             left[request.kind] -= request.gpus

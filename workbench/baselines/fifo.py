@@ -140,7 +140,7 @@ def greedy(snapshot: Snapshot, knobs: Knobs, memory: Kinds | None, rng: np.rando
 
     memory: the types that were drawn before, which stay.
     """
-    jobs, left = snapshot.jobs, snapshot.workers.tolist()
+    jobs, left = snapshot.jobs, snapshot.capacity.tolist()
     drawn = {} if knobs["heterogeneity_aware"] else _kept(snapshot, memory or {}, left)
     line = iter([row for row, name in enumerate(jobs.names) if name not in drawn])
     kinds = drawn | dict(_started(snapshot, knobs, line, left, rng))
@@ -157,7 +157,7 @@ def greedy(snapshot: Snapshot, knobs: Knobs, memory: Kinds | None, rng: np.rando
 
 
 def _kept(snapshot: Snapshot, memory: Kinds, left: list[int]) -> Kinds:
-    """Those of the types drawn before whose workers are still there; takes the workers from `left`."""
+    """Those of the types drawn before whose GPUs are still there; takes the GPUs from `left`."""
     jobs, found = snapshot.jobs, {}
     for name, kind in memory.items():
         gang = int(jobs.gpus[jobs.at[name]]) if name in jobs.at else 0

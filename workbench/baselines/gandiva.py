@@ -146,7 +146,7 @@ class Gandiva(Scheduler):
 
 def overloaded(snapshot: Snapshot) -> bool:
     """Whether the jobs want more GPUs than are up."""
-    return bool(snapshot.jobs.gpus.sum() > snapshot.workers.sum())
+    return bool(snapshot.jobs.gpus.sum() > snapshot.capacity.sum())
 
 
 def unpacked(packing: Packing) -> Packing:
@@ -248,7 +248,7 @@ def divided(packing: Packing, snapshot: Snapshot) -> Shares:
     taken = {name for pair in packing.pairs for name in pair}
     units: tuple[Unit, ...] = (*packing.pairs, *(name for name in jobs.names if name not in taken))
     gangs = [jobs.gpus[jobs.at[unit if isinstance(unit, str) else unit[0]]] for unit in units]
-    return Shares(units, snapshot.types, isolated_share(snapshot.workers, gangs))
+    return Shares(units, snapshot.types, isolated_share(snapshot.capacity, gangs))
 
 
 class DrawnPairs(NamedTuple):

@@ -1,4 +1,4 @@
-r"""The isolated allocation: every job owns 1/M of each type's workers (Gavel, section 4.1; the authors' `isolated`).
+r"""The isolated allocation: every job owns 1/M of each type's GPUs (Gavel, section 4.1; the authors' `isolated`).
 
 max   sum_m s_m                                                  (ours)  owned_share
 s.t.  X_mj = s_m c_j / (M z_m)                    for all m, j   (ours)  proportions
@@ -38,16 +38,16 @@ from workbench.scheduling.solvers import SolverFailedError, solve_model, stood_i
 class IsolatedInstance:
     """The numbers of one allocation.
 
-    gang: (jobs,) GPUs per job; workers: (types,) GPUs. Raises InputError that names the job or type.
+    gang: (jobs,) GPUs per job; capacity: (types,) GPUs. Raises InputError that names the job or type.
     """
 
     jobs: tuple[str, ...]
     types: tuple[str, ...]
     gang: FloatArray
-    workers: FloatArray
+    capacity: FloatArray
 
     def __post_init__(self) -> None:
-        for field, names, least in (("gang", self.jobs, 1.0), ("workers", self.types, 0.0)):
+        for field, names, least in (("gang", self.jobs, 1.0), ("capacity", self.types, 0.0)):
             array = shaped(getattr(self, field), (len(names),), f"isolated data, {field}")
             for name, value in zip(names, array.tolist(), strict=True):
                 if not (np.isfinite(value) and value >= least):
@@ -59,17 +59,17 @@ def build(data: IsolatedInstance) -> pyo.ConcreteModel:
     """Return the unsolved linear programme for one allocation."""
     m = pyo.ConcreteModel("isolated")
     gang = dict(zip(data.jobs, data.gang.tolist(), strict=True))
-    workers = dict(zip(data.types, data.workers.tolist(), strict=True))
+    gpus = dict(zip(data.types, data.capacity.tolist(), strict=True))
 
     m.JOBS = pyo.Set(initialize=data.jobs, doc="m | active jobs")
     m.TYPES = pyo.Set(initialize=data.types, doc="j | accelerator types")
 
     m.jobs = pyo.Param(initialize=len(data.jobs), doc="M | number of jobs | 1")
     m.gang = pyo.Param(m.JOBS, initialize=gang, doc="z_m | scale factor | GPUs")
-    m.workers = pyo.Param(m.TYPES, initialize=workers, doc="c_j | workers | GPUs")
+    m.gpus = pyo.Param(m.TYPES, initialize=gpus, doc="c_j | GPUs of a type | GPUs")
 
     m.share = pyo.Var(m.JOBS, m.TYPES, bounds=(0, 1), doc="(1) X_mj | share of time on a type | 1")
-    m.owned = pyo.Var(m.JOBS, bounds=(0, 1), doc="(ours) s_m | part of its own workers that a job uses | 1")
+    m.owned = pyo.Var(m.JOBS, bounds=(0, 1), doc="(ours) s_m | part of its own GPUs that a job uses | 1")
 
     @m.Objective(sense=pyo.maximize, doc="(ours) use what is owned")
     def owned_share(m):
@@ -77,7 +77,7 @@ def build(data: IsolatedInstance) -> pyo.ConcreteModel:
 
     @m.Constraint(m.JOBS, m.TYPES, doc="(ours) equally much of what it owns on every type")
     def proportions(m, job, kind):
-        return m.share[job, kind] == m.owned[job] * m.workers[kind] / (m.jobs * m.gang[job])
+        return m.share[job, kind] == m.owned[job] * m.gpus[kind] / (m.jobs * m.gang[job])
 
     @m.Constraint(m.JOBS, doc="(2) a job runs at most all of the time")
     def job_time(m, job):
@@ -93,9 +93,9 @@ class Isolated(Formulation[IsolatedInstance]):
     title = "Isolated: every job owns 1/M of each type"
 
     def data(self, snapshot: Snapshot, knobs: Knobs) -> IsolatedInstance:
-        """The arrived jobs and the workers that are up."""
+        """The arrived jobs and the GPUs that are up."""
         gang = np.asarray(snapshot.jobs.gpus, dtype=float)
-        return IsolatedInstance(snapshot.jobs.names, snapshot.types, gang, np.asarray(snapshot.workers, dtype=float))
+        return IsolatedInstance(snapshot.jobs.names, snapshot.types, gang, np.asarray(snapshot.capacity, dtype=float))
 
     def build(self, data: IsolatedInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""
@@ -104,7 +104,7 @@ class Isolated(Formulation[IsolatedInstance]):
     def read(self, model: pyo.ConcreteModel, data: IsolatedInstance, knobs: Knobs) -> Result:
         """Shares of the solved model; raises SolverFailedError unless they are those of the closed form."""
         shares = _shares(model, data)
-        apart = np.abs(shares - isolated_share(data.workers, data.gang)).max(initial=0.0)
+        apart = np.abs(shares - isolated_share(data.capacity, data.gang)).max(initial=0.0)
         if not apart <= 1e-6:
             raise SolverFailedError(self.name, f"shares {apart:g} off", "c_j / (M z_m), at most all of a job's time")
         return _result(data, shares)
@@ -128,7 +128,7 @@ def _as_stated(data: IsolatedInstance) -> FloatArray:
 
 
 def _result(data: IsolatedInstance, shares: FloatArray) -> Result:
-    owned = np.minimum(1.0, (shares.sum(axis=1) * len(data.jobs) * data.gang) / max(data.workers.sum(), 1.0))
+    owned = np.minimum(1.0, (shares.sum(axis=1) * len(data.jobs) * data.gang) / max(data.capacity.sum(), 1.0))
     rows: list[Any] = shares.tolist()
     allocation = {job: dict(zip(data.types, row, strict=True)) for job, row in zip(data.jobs, rows, strict=True)}
     return Result("feasible", float(owned.sum()), "max", "1", {"allocation": allocation})
@@ -141,7 +141,7 @@ class IsolatedPolicy:
         if stood_in():
             values = _as_stated(Isolated().data(snapshot, {}))
         else:
-            values = isolated_share(snapshot.workers, snapshot.jobs.gpus)
+            values = isolated_share(snapshot.capacity, snapshot.jobs.gpus)
         return PolicyAnswer(Shares(snapshot.jobs.names, snapshot.types, values))
 
     def stated(self, snapshot: Snapshot, knobs: Knobs, memory: Any) -> StatedProblem:

@@ -113,7 +113,7 @@ class _Now:
         up = set(self.kind_of.values())
         if any(self.seconds(job, kind) < math.inf for kind in up):
             return True
-        down = set(self._snapshot.cluster.workers) - up
+        down = set(self._snapshot.cluster.capacity) - up
         if any(self.seconds(job, kind) < math.inf for kind in down):
             return False
         runs = [kind for kind in self._snapshot.types if self._times.of(job, kind).compute_s < math.inf]

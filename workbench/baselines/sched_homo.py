@@ -2,7 +2,7 @@
 
 Zhang et al.'s online scheduler is made for GPUs that are all equal (Chen et al., HPDC 2022, section 7.1): it minimises
 the weighted completion time of jobs whose gangs run at once. So a job's time is its steps over its mean speed, weighted
-by the workers of each type; jobs start in the order of time over weight on the first type in the cluster's order that
+by the GPUs of each type; jobs start in the order of time over weight on the first type in the cluster's order that
 has room, and keep their GPUs until they are done. Who does not fit is passed (ours).
 """
 
@@ -40,7 +40,7 @@ class SchedHomo(line_decision.InLine):
 
         def urgency(rows: IntArray) -> FloatArray:
             speed = snapshot.belief.speeds(job_orders.take(jobs, rows)) @ equal_share(
-                list(snapshot.cluster.workers.values())
+                list(snapshot.cluster.capacity.values())
             )
             found: FloatArray = job_orders.seconds(jobs.steps_left[rows], speed) / jobs.weight[rows]
             return found

@@ -119,7 +119,7 @@ class SiaInstance:
     """The numbers of one round. All arrays are read-only.
 
     job, kind, gpus, speed, factor: one entry for each configuration, of which job (row) and type (column) it is, its
-    GPUs, steps/s (above 0), and restart factor (0 to 1); workers: (types,) GPUs; start: (jobs,) a job's smallest gain.
+    GPUs, steps/s (above 0), and restart factor (0 to 1); capacity: (types,) GPUs; start: (jobs,) a job's smallest gain.
     Raises InputError that says where.
     """
 
@@ -130,12 +130,12 @@ class SiaInstance:
     gpus: IntArray
     speed: FloatArray
     factor: FloatArray
-    workers: IntArray
+    capacity: IntArray
     start: FloatArray
 
     def __post_init__(self) -> None:
         count = len(np.atleast_1d(self.job))
-        self._keep("workers", np.int64, len(self.types), 0, np.inf)
+        self._keep("capacity", np.int64, len(self.types), 0, np.inf)
         self._keep("start", np.float64, len(self.jobs), 1, np.inf)
         self._keep("job", np.int64, count, 0, len(self.jobs) - 1)
         self._keep("kind", np.int64, count, 0, len(self.types) - 1)
@@ -191,8 +191,8 @@ def build(data: SiaInstance, power: float, idle_cost: float) -> pyo.ConcreteMode
     m.idle_cost = pyo.Param(initialize=idle_cost, doc="lambda_n | cost of a job without a configuration | 1")
     gpus = {key: key[2] for key in keys.values()}
     m.gpus = pyo.Param(m.CONFIGURATIONS, initialize=gpus, doc="n_ic | GPUs of a configuration | GPUs")
-    workers = dict(zip(data.types, data.workers.tolist(), strict=True))
-    m.workers = pyo.Param(m.TYPES, initialize=workers, doc="c_j | GPUs of a type | GPUs")
+    free_gpus = dict(zip(data.types, data.capacity.tolist(), strict=True))
+    m.free_gpus = pyo.Param(m.TYPES, initialize=free_gpus, doc="c_j | GPUs of a type | GPUs")
     m.choose = pyo.Var(m.CONFIGURATIONS, domain=pyo.Binary, doc="(code) A_ic | whether a job gets a configuration | 1")
     of_job: dict[str, list[tuple[str, str, int]]] = {job: [] for job in data.jobs}
     of_type: dict[str, list[tuple[str, str, int]]] = {kind: [] for kind in data.types}
@@ -213,7 +213,7 @@ def build(data: SiaInstance, power: float, idle_cost: float) -> pyo.ConcreteMode
     def capacity(m, j):
         if not of_type[j]:
             return pyo.Constraint.Skip
-        return pyo.quicksum(m.gpus[key] * m.choose[key] for key in of_type[j]) <= m.workers[j]
+        return pyo.quicksum(m.gpus[key] * m.choose[key] for key in of_type[j]) <= m.free_gpus[j]
 
     return m
 
@@ -278,7 +278,7 @@ def _programme(data: SiaInstance, spots: IntArray, cost: FloatArray, offset: flo
             (rows, columns),
         ),
         row_lower=np.full(rows, -np.inf),
-        row_upper=np.concatenate([np.ones(jobs), data.workers]),
+        row_upper=np.concatenate([np.ones(jobs), data.capacity]),
         lower=np.zeros(columns),
         upper=np.full(columns, 1.0 if whole else np.inf),  # without a limit of its own no reduced cost is negative
         integer=np.ones(columns, dtype=bool) if whole else None,
@@ -293,7 +293,7 @@ def _needed(data: SiaInstance, cost: FloatArray) -> BoolArray:
     Not needed is what costs as much as getting nothing, and what takes as many GPUs of the same type as another of the
     job's, or more, and costs no less.
     """
-    needed = (cost < 0) & (data.gpus <= data.workers[data.kind])
+    needed = (cost < 0) & (data.gpus <= data.capacity[data.kind])
     order = np.lexsort((np.arange(len(cost)), cost, data.gpus, data.kind, data.job))
     order = order[needed[order]]
     best, group = np.inf, (-1, -1)
@@ -313,9 +313,9 @@ def _checked(data: SiaInstance, chosen: IntArray) -> IntArray:
     used = np.bincount(data.kind[chosen], data.gpus[chosen], minlength=len(data.types))
     if per_job.max(initial=0) > 1:
         raise SolverFailedError(NAME, data.jobs[int(per_job.argmax())], "at most one configuration for a job")
-    if (used > data.workers).any():
-        over = int((used > data.workers).argmax())
-        raise SolverFailedError(NAME, f"{used[over]:g} GPUs of {data.types[over]}", f"at most {data.workers[over]}")
+    if (used > data.capacity).any():
+        over = int((used > data.capacity).argmax())
+        raise SolverFailedError(NAME, f"{used[over]:g} GPUs of {data.types[over]}", f"at most {data.capacity[over]}")
     return chosen
 
 
@@ -395,7 +395,7 @@ def _held(snapshot: Snapshot) -> dict[str, Gpus]:
 def from_snapshot(snapshot: Snapshot, knobs: Knobs, free_gpus: FreeGpus) -> SiaInstance:
     """The configurations of all jobs on the GPUs in `free_gpus`, at speeds as believed, restarts weighed."""
     jobs, types, held = snapshot.jobs, snapshot.types, _held(snapshot)
-    workers, penalty_s = free_gpus.left(len(types)), float(knobs["penalty_s"])
+    capacity, penalty_s = free_gpus.left(len(types)), float(knobs["penalty_s"])
     powers = {kind: _powers(snapshot, column) for column, kind in enumerate(types)}
     fewest: dict[tuple[str, int], int | None] = {}
     rows: list[tuple[int, int, int, float, float]] = []
@@ -405,7 +405,7 @@ def from_snapshot(snapshot: Snapshot, knobs: Knobs, free_gpus: FreeGpus) -> SiaI
         now = (free_gpus.kind_of(held[job.name]), sum(held[job.name].values())) if job.name in held else None
         for column, kind in enumerate(types):
             for gpus in _sizes(job, powers, kind, knobs["configurations"]):
-                if gpus > workers[column]:
+                if gpus > capacity[column]:
                     continue
                 if (kind, gpus) not in fewest:
                     fewest[kind, gpus] = snapshot.cluster.fewest_nodes(kind, gpus)
@@ -414,7 +414,7 @@ def from_snapshot(snapshot: Snapshot, knobs: Knobs, free_gpus: FreeGpus) -> SiaI
                     rows.append((row, column, gpus, speed, 1.0 if now in (None, (column, gpus)) else factor))
     row_, column_, gpus_, speed_, factor_ = zip(*rows, strict=True) if rows else ((),) * 5
     start = [float(min(job.sizes)) if knobs["from_least_size"] else 1.0 for job in jobs.jobs]
-    return SiaInstance(jobs.names, types, row_, column_, gpus_, speed_, factor_, workers, start)  # type: ignore[arg-type]
+    return SiaInstance(jobs.names, types, row_, column_, gpus_, speed_, factor_, capacity, start)  # type: ignore[arg-type]
 
 
 def restart_factor(age_s: float, restarts: int, penalty_s: float) -> float:

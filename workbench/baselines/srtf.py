@@ -1,7 +1,7 @@
 """Shortest remaining time first: the GPUs go to the jobs that would be done first on their own.
 
 A job's remaining time is its steps left over its believed speed on its fastest type (heterogeneity-aware) or over its
-mean speed, weighted by the workers of each type. Preemptive; jobs that do not fit are passed. Heterogeneity-aware, jobs
+mean speed, weighted by the GPUs of each type. Preemptive; jobs that do not fit are passed. Heterogeneity-aware, jobs
 move to faster types left over (`workbench.baselines.mechanisms.line_decision.serve`).
 """
 
@@ -57,9 +57,9 @@ class Srtf(line_decision.InLine):
 
 
 def reference_speed(snapshot: Snapshot, rows: IntArray, aware: bool) -> FloatArray:
-    """(rows,) steps/s of some jobs on their fastest type, or the mean over the types weighted by their workers."""
+    """(rows,) steps/s of some jobs on their fastest type, or the mean over the types weighted by their GPUs."""
     speed = snapshot.belief.speeds(job_orders.take(snapshot.jobs, rows))
-    share = equal_share([*snapshot.cluster.workers.values()]) if not aware else None
+    share = equal_share([*snapshot.cluster.capacity.values()]) if not aware else None
     reference: FloatArray = speed.max(axis=1, initial=0.0) if share is None else speed @ share
     return reference
 

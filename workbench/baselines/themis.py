@@ -116,11 +116,11 @@ def mean_present(snapshot: Snapshot, known: ThemisMemory) -> FloatArray:
 
 def finish_time_fairness(snapshot: Snapshot, present: FloatArray) -> FloatArray:
     """(jobs,) rho of each job, if it ran from now on; present: (jobs,) n."""
-    jobs, workers = snapshot.jobs, list(snapshot.cluster.workers.values())
-    speed: FloatArray = snapshot.speeds() @ equal_share(workers)
+    jobs, capacity = snapshot.jobs, list(snapshot.cluster.capacity.values())
+    speed: FloatArray = snapshot.speeds() @ equal_share(capacity)
     whole = np.array([job.steps - job.steps_done for job in jobs.jobs], dtype=float)
     shared_s = snapshot.now_s - jobs.arrival_s + seconds(jobs.steps_left, speed)
-    alone_s = seconds(whole, speed) * np.maximum(1.0, jobs.gpus * present / sum(workers))
+    alone_s = seconds(whole, speed) * np.maximum(1.0, jobs.gpus * present / sum(capacity))
     with np.errstate(invalid="ignore"):
         rho: FloatArray = shared_s / alone_s
     return np.where(speed > 0, rho, 1.0)

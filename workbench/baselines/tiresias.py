@@ -142,7 +142,7 @@ def services_gpu_s(scenario: Scenario) -> FloatArray:
     """
     jobs = scenario.jobs
     speeds = scenario.table.matrix([job.model for job in jobs], [job.gpus for job in jobs])
-    mean = speeds @ equal_share(list(scenario.cluster.workers.values()))
+    mean = speeds @ equal_share(list(scenario.cluster.capacity.values()))
     left = np.array([job.steps - job.steps_done for job in jobs], dtype=float)
     gangs = np.array([job.gpus for job in jobs], dtype=float)
     before = np.array([job.attained_s for job in jobs], dtype=float)

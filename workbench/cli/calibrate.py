@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from workbench.base.units import format_duration
 from workbench.cli.arguments import Commands, Parser, add_command, add_scenario
-from workbench.cli.inputs import PROCESSES, a_scheduler, paying, whole
+from workbench.cli.inputs import WORKERS, a_scheduler, paying, whole
 from workbench.cli.output import Answer, aligned, say
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser.add_argument("--scheduler", metavar="NAME", type=a_scheduler, default="slurm", help="default: slurm")
     help = "runs with Slurm's clocks elsewhere; default 8, of more than 4,000 jobs 4, than 15,000 jobs 1"
     parser.add_argument("--phases", metavar="N", type=whole("--phases", 1), help=help)
-    parser.add_argument("--processes", metavar="N", type=whole("--processes", 1), help=PROCESSES)
+    parser.add_argument("--workers", metavar="N", type=whole("--workers", 1), help=WORKERS)
     help = "write the scenario with the verdict here (default: in its place, where SCENARIO is a file)"
     parser.add_argument("-o", "--output", metavar="FILE", help=help)
     parser.set_defaults(command=calibrate)
@@ -44,8 +44,8 @@ def calibrate(args: argparse.Namespace) -> Answer:
 
     scenario = read_scenario(args.scenario)
     jobs = len(scenario.jobs)
-    processes = args.processes or paying(jobs, (args.phases or usual_phases(jobs)) + 1)
-    found = calibrated(scenario, args.scheduler, phases=args.phases, processes=processes)
+    workers = args.workers or paying(jobs, (args.phases or usual_phases(jobs)) + 1)
+    found = calibrated(scenario, args.scheduler, phases=args.phases, workers=workers)
     target = args.output or (args.scenario if Path(args.scenario).is_file() else None)
     if target is not None:
         found.kept(scenario).save(target, force=True)

@@ -159,7 +159,7 @@ def _facts(scenario: Scenario) -> dict[str, Any]:
     return {
         "name": scenario.name,
         "key": scenario.key(),
-        "gpus": scenario.cluster.workers,
+        "gpus": scenario.cluster.capacity,
         "nodes": len(scenario.cluster.machines),
         "jobs": len(scenario.jobs),
         "models": len({job.model for job in scenario.jobs}),

@@ -18,7 +18,7 @@ request:  {"id": 1, "kind": "simulate", "scenario": {...}, "scheduler": NAME, "k
           {"id": 6, "kind": "convert", "format": NAME, "paths": [FILE, ...], "throughputs": FILE or null,
            "cluster": {...} or null, "sample": N or null}; of several files one is the log, the others tell of its site;
            its answer has its `name`, the `scenario` and the `report` of what was dropped
-          {"id": 4, "kind": "many", "processes": N, "scenarios": [{...}, ...], "requests": [{"scenario": NUMBER,
+          {"id": 4, "kind": "many", "workers": N, "scenarios": [{...}, ...], "requests": [{"scenario": NUMBER,
            "scheduler": NAME, "knobs": {...}, "seed": S, "belief": ESTIMATOR, "until_s": S}, ...]}
 answer:   {"id": 1, "kind": "progress", "now_s": ..., "finished": ..., "jobs": ..., "decisions": ...} now and then,
           and at last {"id": 1, "kind": "done", ...} or {"id": 1, "kind": "error", "status": ..., "error": {...}}
@@ -28,7 +28,7 @@ the meantime: the columns of `ErrorLog.table`, else null. Asked in the kernel it
 study is done for each that is asked, in turn, and each is told as progress at once:
 {"id": 3, "kind": "progress", "number": 0, "found": {...}}.
 
-Of many runs the first small ones are made here, until N processes would have begun. The others are made by these,
+Of many runs the first small ones are made here, until N workers would have begun. The others are made by these,
 which stay for the next such request. Runs are told as each ends, in any order:
 {"id": 4, "kind": "progress", "number": 0, "run": FOLDER} or {..., "number": 0, "status": ..., "error": {...}}. One that
 fails does not end the others.
@@ -266,7 +266,7 @@ class ManyRuns:
         began = time.perf_counter()
         scenarios = [Scenario.from_dict(scenario, "lab") for scenario in request["scenarios"]]
         requests = [RunRequest(**{**asked, "scenario": scenarios[asked["scenario"]]}) for asked in request["requests"]]
-        self._wanted = request["processes"]
+        self._wanted = request["workers"]
         with contextlib.closing(each_outcome(requests, kept=self)) as ended:
             for number, outcome in ended:  # none is kept here once it is told
                 if isinstance(outcome, WorkbenchError):

@@ -217,8 +217,8 @@ def written(scenario: Scenario, target: str, *, force: bool, **more: Any) -> Ans
     if target == STANDARD:
         return Answer(scenario.to_dict(), scenario.to_json)
     scenario.save(target, force=force)
-    facts = {"output": target, "jobs": len(scenario.jobs), "gpus": scenario.cluster.workers}
-    types = ", ".join(f"{gpus} {name}" for name, gpus in scenario.cluster.workers.items())
+    facts = {"output": target, "jobs": len(scenario.jobs), "gpus": scenario.cluster.capacity}
+    types = ", ".join(f"{gpus} {name}" for name, gpus in scenario.cluster.capacity.items())
     return Answer({**facts, **more}, lambda: f"{target}: {counted(len(scenario.jobs), 'job')} on {types}")
 
 

@@ -112,12 +112,12 @@ class SixthInstance:
 def from_snapshot(snapshot: Snapshot) -> SixthInstance:
     """The jobs that have arrived and fit on a type that is up; the others take no part."""
     jobs = snapshot.jobs
-    speeds = np.where(jobs.gpus[:, None] <= snapshot.workers, snapshot.belief.speeds(jobs), 0.0)  # steps/s of the gang
+    speeds = np.where(jobs.gpus[:, None] <= snapshot.capacity, snapshot.belief.speeds(jobs), 0.0)  # steps/s of the gang
     fastest = speeds.max(axis=1, initial=0.0)
     rows = np.flatnonzero(fastest > 0)
     names = tuple(jobs.names[row] for row in rows)
     pace = speeds[rows] / fastest[rows, None]
-    return SixthInstance(names, snapshot.types, jobs.gpus[rows], snapshot.workers, pace)
+    return SixthInstance(names, snapshot.types, jobs.gpus[rows], snapshot.capacity, pace)
 ''',
     "sixth/knobs.py": '''\
 """The knobs of the paper."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.base.errors import InputError, Words
 from workbench.cli.arguments import Commands, Parser, add_command, add_force
-from workbench.cli.inputs import PROCESSES, a_scheduler, check_targets, number, paying, require_jobs, seeds, whole
+from workbench.cli.inputs import WORKERS, a_scheduler, check_targets, number, paying, require_jobs, seeds, whole
 from workbench.cli.output import Answer, aligned, say
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from workbench.simulation.run import Run
 
 CHANGE = "nodes v100=+8"
-OF_A_CHANGE = ("seeds", "bootstrap", "level", "processes", "demand")
+OF_A_CHANGE = ("seeds", "bootstrap", "level", "workers", "demand")
 """Options that say how a change is compared."""
 
 
@@ -45,7 +45,7 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser.add_argument("--level", metavar="L", type=number("--level"), help=help)
     help = "both sides also with so many percent of the jobs in the same time, as 110,125"
     parser.add_argument("--demand", metavar="P,P", type=percents, help=help)
-    parser.add_argument("--processes", metavar="N", type=whole("--processes", 1), help=PROCESSES)
+    parser.add_argument("--workers", metavar="N", type=whole("--workers", 1), help=WORKERS)
     add_force(parser)
     parser.set_defaults(command=report)
 
@@ -126,7 +126,7 @@ def _changed(run: Run, changes: Sequence[str], given: Mapping[str, Any]) -> What
         raise InputError("RUN", Words("decisions that take time"), "a run whose decisions take none")
     options = {"seeds": usual_seeds(run.scenario, run.scheduler, run.seed), **given}
     runs = (1 + len(changes)) * len(options["seeds"]) * (1 + len(options.get("demand", ())))
-    options.setdefault("processes", paying(len(run.scenario.jobs), runs))
+    options.setdefault("workers", paying(len(run.scenario.jobs), runs))
     today = Configuration(run.scenario, run.scheduler, run.knobs)
     for text in changes:
         try:

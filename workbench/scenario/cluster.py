@@ -75,7 +75,7 @@ class Cluster(Frozen):
                 yield node.model_copy(update={"attributes": group.attributes})  # with what may be asked for
 
     @cached_property
-    def workers(self) -> dict[str, int]:
+    def capacity(self) -> dict[str, int]:
         """GPUs of each type in `types`."""
         counts = dict.fromkeys(self.types, 0)
         for group in self.nodes:
@@ -85,7 +85,7 @@ class Cluster(Frozen):
     @property
     def gpus(self) -> int:
         """GPUs of all types together."""
-        return sum(self.workers.values())
+        return sum(self.capacity.values())
 
     @cached_property
     def _node_sizes(self) -> dict[str, list[int]]:

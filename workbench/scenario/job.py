@@ -80,7 +80,7 @@ Rewards = Annotated[tuple[RewardStep, ...] | None, AfterValidator(_falling)]
 class Job(Frozen):
     """One training job.
 
-    arrival_s: seconds from the start of the scenario; steps: one worker's mini-batches over all workers (a gang of n
+    arrival_s: seconds from the start of the scenario; steps: one GPU's mini-batches over all GPUs (a gang of n
     that synchronises once has done n steps); steps_done and attained_s (GPU-seconds): progress before the scenario
     begins; gpus: the gang; gpu_choices: the gangs an elastic job may run as (a scheduler that does not read them takes
     `gpus`); weight: from 1e-6 to 1e6; rewards: `(deadline in s after arrival, reward)` steps that do not

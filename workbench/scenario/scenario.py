@@ -255,7 +255,7 @@ class Scenario(Frozen):
         return f"{name}: {jobs} of {models} on {self._cluster_text(4)}, seed {self.seed}"
 
     def _cluster_text(self, most: int) -> str:
-        gpus = listed((f"{count} {name}" for name, count in self.cluster.workers.items()), most)
+        gpus = listed((f"{count} {name}" for name, count in self.cluster.capacity.items()), most)
         return f"{gpus} ({counted(sum(group.count for group in self.cluster.nodes), 'node')})"
 
     def __repr__(self) -> str:
@@ -380,7 +380,7 @@ class Scenario(Frozen):
         """Whether some size has a speed on a type with enough GPUs, or mixed over types that all have a speed."""
         for size in job.sizes:
             types = [name for name in self.cluster.types if self.table.can_run(job.model, name, size)]
-            if sum(self.cluster.workers[name] for name in types) >= size:
+            if sum(self.cluster.capacity[name] for name in types) >= size:
                 return True
         return False
 

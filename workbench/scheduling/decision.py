@@ -83,7 +83,7 @@ class Assignment(NamedTuple):
 
 
 class Task(NamedTuple):
-    """One worker's share of one task round of a job (Hare); rounds and tasks count from 0.
+    """One GPU's share of one task round of a job (Hare); rounds and tasks count from 0.
 
     steps: how many of its steps it does before it synchronises, the same for all tasks of a job: coarse rounds.
     together: it starts only at the same time as all other tasks of its round (scale-fixed synchronisation).
@@ -139,10 +139,10 @@ class Reason(NamedTuple):
     facts: Mapping[str, float | str] = {}
 
 
-class WorkerType(NamedTuple):
+class PlacedType(NamedTuple):
     """What shares of time are shares of: the GPUs of a type, for gangs on the fewest nodes or on more (None: either).
 
-    The two placements of one accelerator type are two worker types with the same GPUs (Gavel, section 3.1).
+    The two placements of one accelerator type are two placed types with the same GPUs (Gavel, section 3.1).
     """
 
     accelerator: str
@@ -163,13 +163,13 @@ class WorkerType(NamedTuple):
 class Shares:
     """Shares of time behind a decision: `values[i, j]` of `units[i]` on type `types[j]`.
 
-    kinds: the worker types behind `types`, empty where they are accelerator types.
+    kinds: the placed types behind `types`, empty where they are accelerator types.
     """
 
     units: tuple[Unit, ...]
     types: tuple[str, ...]
     values: FloatArray
-    kinds: tuple[WorkerType, ...] = ()
+    kinds: tuple[PlacedType, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -334,7 +334,7 @@ class Snapshot(Lazy):
     def headline(self) -> str:
         """When, why and what there is, in a line."""
         at = f"{format_duration(self.now_s, parts=2)} ({self.cause.replace('_', ' ')})"
-        return f"{at}: {self.jobs.headline()}, {self.nodes.free.sum()} of {self.workers.sum()} GPUs free"
+        return f"{at}: {self.jobs.headline()}, {self.nodes.free.sum()} of {self.capacity.sum()} GPUs free"
 
     def __repr__(self) -> str:
         return f"<Snapshot at {self.headline()}>"
@@ -342,7 +342,7 @@ class Snapshot(Lazy):
     def _repr_html_(self) -> str:
         free = np.zeros(len(self.types), dtype=np.int64)
         np.add.at(free, self.nodes.kind, self.nodes.free)
-        gpus = (f"{n} of {all_of} {name}" for n, all_of, name in zip(free, self.workers, self.types, strict=True))
+        gpus = (f"{n} of {all_of} {name}" for n, all_of, name in zip(free, self.capacity, self.types, strict=True))
         rows = [
             ("Free GPUs", ", ".join(gpus)),
             ("Jobs, unfinished", self.jobs.headline()),
@@ -369,7 +369,7 @@ class Snapshot(Lazy):
         return self._speeds[placement]
 
     @cached_property
-    def workers(self) -> IntArray:
+    def capacity(self) -> IntArray:
         """GPUs of each type on nodes that are up."""
         counts = np.zeros(len(self.types), dtype=np.int64)
         np.add.at(counts, self.nodes.kind, np.where(self.nodes.up, self.nodes.gpus, 0))

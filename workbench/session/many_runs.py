@@ -106,14 +106,14 @@ def outcomes(
     requests: Iterable[RunRequest],
     make: Callable[[RunRequest], Made],
     *,
-    processes: int = 1,
+    workers: int = 1,
     kept: Makes | None = None,
     executor: Executor | None = None,
     ahead: int = 1,
 ) -> Generator[tuple[int, Made], None, None]:
     """Number of a request and what `make` made of it, as each ends; requests are taken when somebody is free for them.
 
-    processes: how many, which end with it (with 1 they are made here, in turn); kept, executor: what is there
+    workers: how many, which end with it (with 1 they are made here, in turn); kept, executor: what is there
     already and stays, in place of these; at most `ahead` requests are with an executor at a time. For these `make` must
     be picklable. Nothing is under way any more when it is closed.
 
@@ -123,8 +123,8 @@ def outcomes(
         yield from _on(executor, make, requests, ahead)
     elif kept is not None:
         yield from kept.answers(make, requests)
-    elif processes > 1:
-        with Processes(processes, once=Scenario) as own:
+    elif workers > 1:
+        with Processes(workers, once=Scenario) as own:
             yield from own.answers(make, requests)
     else:
         for number, request in enumerate(requests):
@@ -133,25 +133,25 @@ def outcomes(
 
 def run_all(
     requests: Sequence[RunRequest],
-    processes: int = 1,
+    workers: int = 1,
     on_outcome: Callable[[int, Outcome], None] | None = None,
     *,
     kept: Makes | None = None,
 ) -> list[Outcome]:
-    """The outcome of each request, in their order, which does not depend on the number of processes.
+    """The outcome of each request, in their order, which does not depend on the number of workers.
 
-    processes: how many (from 1; with 1 the runs are made here, one after the other); on_outcome is called here with a
+    workers: how many (from 1; with 1 the runs are made here, one after the other); on_outcome is called here with a
     request's number as soon as it has ended; kept: those that are there already, in place of new ones. Schedulers
     declared in this process are run here, after the others. Of requests that differ in their seed alone the first is
-    made, and is the answer of all unless it drew random numbers. A script that uses processes needs the usual
+    made, and is the answer of all unless it drew random numbers. A script with several workers needs the usual
     `if __name__ == "__main__":`.
 
-    Raises InputError for `processes`, WorkbenchError if a process was ended (out of memory, say), and what is no stated
+    Raises InputError for `workers`, WorkbenchError if a process was ended (out of memory, say), and what is no stated
     failure: a mistake in a shipped scheduler.
     """
-    check_processes(processes)
+    check_workers(workers)
     found: dict[int, Outcome] = {}
-    with contextlib.closing(each_outcome(requests, processes, kept)) as ended:
+    with contextlib.closing(each_outcome(requests, workers, kept)) as ended:
         for number, outcome in ended:
             found[number] = outcome
             if on_outcome is not None:
@@ -160,13 +160,13 @@ def run_all(
 
 
 def each_outcome(
-    requests: Sequence[RunRequest], processes: int = 1, kept: Makes | None = None
+    requests: Sequence[RunRequest], workers: int = 1, kept: Makes | None = None
 ) -> Generator[tuple[int, Outcome], None, None]:
     """Number and outcome of each request as it ends, as `run_all` makes them; none is held on to here."""
     first, told = _first_alike(requests), set[int]()
     for others in (False, True):  # those alike to one that drew, or failed
         numbers = [i for i, its in enumerate(first) if i not in told and (others or its == i)]
-        with contextlib.closing(_made(requests, numbers, processes, kept)) as ended:
+        with contextlib.closing(_made(requests, numbers, workers, kept)) as ended:
             for number, outcome in ended:
                 alike = isinstance(outcome, Run) and not outcome.drew
                 for each in (i for i, its in enumerate(first) if i == number or (alike and its == number)):
@@ -188,17 +188,17 @@ def _first_alike(requests: Sequence[RunRequest]) -> list[int]:
 
 
 def _made(
-    requests: Sequence[RunRequest], numbers: Sequence[int], processes: int, kept: Makes | None
+    requests: Sequence[RunRequest], numbers: Sequence[int], workers: int, kept: Makes | None
 ) -> Generator[tuple[int, Outcome], None, None]:
     """Some of the requests, as each ends."""
-    several = kept is not None or processes > 1
+    several = kept is not None or workers > 1
     away = [number for number in numbers if several and not is_own(requests[number].scheduler)]
     if kept is None and len(away) < 2:
         away = []
     here = [number for number in numbers if number not in away]
-    in_processes = outcomes([requests[i] for i in away], attempt, processes=min(processes, len(away)), kept=kept)
+    away_ended = outcomes([requests[i] for i in away], attempt, workers=min(workers, len(away)), kept=kept)
     in_turn = outcomes([requests[i] for i in here], attempt)
-    for some, ended in ((away, in_processes), (here, in_turn)):
+    for some, ended in ((away, away_ended), (here, in_turn)):
         with contextlib.closing(ended):
             for i, outcome in ended if some else ():
                 if isinstance(outcome, Run):
@@ -214,18 +214,18 @@ def told_of_arguments(function: Callable[Asked, Made]) -> Callable[Asked, Made]:
     def checked(*args: Asked.args, **given: Asked.kwargs) -> Made:
         for name, value in given.items():
             if name not in known:
-                others = name in ("workers", "max_workers", "n_jobs")
-                expected = f"processes={value!r}; a worker is a GPU here" if others else one_of(name, known)
+                others = name in ("processes", "max_workers", "n_jobs")
+                expected = f"workers={value!r}" if others else one_of(name, known)
                 raise InputError(function.__name__, Words(f"{name}={value!r}"), expected)
         return function(*args, **given)
 
     return checked
 
 
-def check_processes(processes: int) -> None:
-    """Raise InputError unless it is a number of processes."""
-    if isinstance(processes, bool) or not isinstance(processes, int) or processes < 1:
-        raise InputError("processes", processes, "a whole number from 1")
+def check_workers(workers: int) -> None:
+    """Raise InputError unless it is a number of workers."""
+    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+        raise InputError("workers", workers, "a whole number from 1")
 
 
 def checked_seeds(seeds: Iterable[int]) -> tuple[int, ...]:
@@ -262,7 +262,7 @@ def _on(
                 yield number, future.result()
     except (BrokenExecutor, CancelledError) as error:
         found = why(error) if str(error) else Words("an executor that has thrown tasks away")
-        raise WorkbenchError("processes", found, "to end after their last task (is there memory enough?)") from error
+        raise WorkbenchError("workers", found, "to end after their last task (is there memory enough?)") from error
     finally:
         for future in waiting:
             future.cancel()

@@ -69,7 +69,7 @@ class SharesMechanism(Mechanism):
     """`shares`: a variable `share[job, type]`, the part of its time, 0 to 1, that a job is to have its GPUs of a type.
 
     The function gets the `Snapshot`: names `snapshot.jobs.names` and `snapshot.types`, steps/s of whole gangs (jobs x
-    types) `snapshot.belief.speeds(snapshot.jobs)`, GPUs of a gang `snapshot.jobs.gpus`, of a type `snapshot.workers`.
+    types) `snapshot.belief.speeds(snapshot.jobs)`, GPUs of a gang `snapshot.jobs.gpus`, of a type `snapshot.capacity`.
     A job's shares add up to at most 1, and gang times share over the jobs to at most the GPUs of a type. Values:
     `allocation {job: {type: share}}`. Gavel's mechanism makes rounds of them, with its knobs.
     """
@@ -105,7 +105,7 @@ def _shares(name: str, snapshot: Snapshot, allocation: Mapping[str, Mapping[str,
     rows = [[float(own.get(kind, 0.0)) for kind in snapshot.types] for own in allocation.values()]
     values = np.array(rows, dtype=float).reshape(len(allocation), len(snapshot.types))
     gang = np.array([snapshot.jobs.gpus[snapshot.jobs.at[job]] for job in allocation], dtype=float)
-    used = gang @ values / np.maximum(snapshot.workers, 1)
+    used = gang @ values / np.maximum(snapshot.capacity, 1)
     for what, most, limit in (
         ("a share below 0", float((-values).max(initial=0.0)), 0.0),
         ("a job's time", float(values.sum(axis=1).max(initial=0.0)), 1.0),

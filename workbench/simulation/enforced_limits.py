@@ -23,6 +23,7 @@ from workbench.scheduling.decision import (
     FoundValue,
     InvalidDecision,
     Kind,
+    PlacedType,
     Reason,
     Shares,
     Slot,
@@ -31,7 +32,6 @@ from workbench.scheduling.decision import (
     Task,
     Unit,
     Verdict,
-    WorkerType,
     is_copy,
     members,
     unit_name,
@@ -178,11 +178,11 @@ class Checker:
             if not is_name(accelerator) or (not shares.kinds and accelerator not in self._types):
                 fail("shares.types:", accelerator, "the name of an accelerator type of the cluster")
         for kind in shares.kinds:
-            right = isinstance(kind, WorkerType) and isinstance(kind.accelerator, str)
+            right = isinstance(kind, PlacedType) and isinstance(kind.accelerator, str)
             word = kind.placement if right else None
             right = right and (word is None or (isinstance(word, str) and word in PLACEMENTS))
             if not right or kind.accelerator not in self._types:
-                fail("shares.kinds:", kind, "WorkerType(accelerator type, placement or None)")
+                fail("shares.kinds:", kind, "PlacedType(accelerator type, placement or None)")
         if shares.kinds and len(shares.kinds) != len(shares.types):
             fail("shares.kinds", shares.kinds, f"one for each of its {len(shares.types)} types")
         values, size = shares.values, (len(shares.units), len(shares.types))

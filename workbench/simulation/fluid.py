@@ -24,7 +24,7 @@ from workbench.base.errors import InputError
 from workbench.base.round_times import TIE
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import Cause, Shares, WorkerType, members
+from workbench.scheduling.decision import Cause, PlacedType, Shares, members
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.snapshot import Belief, JobView, NodeView, Snapshot
 from workbench.simulation.jobbook import JobBook
@@ -128,7 +128,7 @@ def _look(
 
 def _rates(scenario: Scenario, shares: Shares, snapshot: Snapshot, truth: Oracle) -> tuple[FloatArray, FloatArray]:
     """(jobs,) steps/s of the active jobs, and the GPUs that each holds on average."""
-    kinds = shares.kinds or tuple(map(WorkerType, shares.types))
+    kinds = shares.kinds or tuple(map(PlacedType, shares.types))
     wrong = {kind.accelerator for kind in kinds} - set(snapshot.types)
     if wrong:
         raise InputError("fluid run, types of the shares", sorted(wrong), "the cluster's accelerator types")

@@ -389,7 +389,7 @@ class JobAtTime:
     def up(self) -> Mapping[str, int]:
         """GPUs of each type on nodes that are up."""
         down = Counter(self._column("accelerator")[self._now[self._column("kind")[self._now] == "down"]])
-        return {kind: gpus - down[kind] for kind, gpus in self.run.scenario.cluster.workers.items()}
+        return {kind: gpus - down[kind] for kind, gpus in self.run.scenario.cluster.capacity.items()}
 
     @cached_property
     def free(self) -> Mapping[str, int]:
@@ -436,8 +436,8 @@ class JobAtTime:
     @cached_property
     def has_free_gpus(self) -> bool:
         """Whether its smallest gang could have free GPUs, on whichever nodes: of one type, or of several (`mixed`)."""
-        workers = self.run.scenario.cluster.workers
-        alone = any(workers[kind] >= gpus for kind, gpus in self.needs.items())
+        capacity = self.run.scenario.cluster.capacity
+        alone = any(capacity[kind] >= gpus for kind, gpus in self.needs.items())
         if (self.mixed or not alone) and sum(self.free.get(kind, 0) for kind in self.usable) >= self.sizes[0]:
             return True
         return any(self.free.get(kind, 0) >= gpus for kind, gpus in self.needs.items())
@@ -458,8 +458,8 @@ class JobAtTime:
 
         None if types may be mixed, which core and policies also allow where no type alone holds a gang.
         """
-        workers = self.run.scenario.cluster.workers
-        small = tuple(kind for kind, gpus in self.needs.items() if workers[kind] < gpus)
+        capacity = self.run.scenario.cluster.capacity
+        small = tuple(kind for kind, gpus in self.needs.items() if capacity[kind] < gpus)
         return () if self.mixed or len(small) == len(self.needs) else small
 
     @cached_property

@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import Decision, IntArray, Reason, Shares, Task, Unit, WorkerType, unit_name
+from workbench.scheduling.decision import Decision, IntArray, PlacedType, Reason, Shares, Task, Unit, unit_name
 from workbench.simulation.nodes import SlotSet
 from workbench.simulation.schema import DECISIONS, EVENTS, NUMBERS, REASONS, SHARES, SIGNALS, TIMELINE, Column
 
@@ -60,7 +60,7 @@ class SignalRows(NamedTuple):
 
 
 class ShareRows(NamedTuple):
-    """The rows of the shares of one decision: positions of units and worker types, whose names follow, and shares."""
+    """The rows of the shares of one decision: positions of units and placed types, whose names follow, and shares."""
 
     decision: int
     time_s: float
@@ -74,7 +74,7 @@ class ShareRows(NamedTuple):
     def of(cls, shares: Shares, decision: int, time_s: float) -> ShareRows:
         """The shares that are not 0."""
         units = [unit_name(unit) for unit in shares.units]
-        kinds = [(kind.accelerator, kind.placement or "") for kind in shares.kinds or map(WorkerType, shares.types)]
+        kinds = [(kind.accelerator, kind.placement or "") for kind in shares.kinds or map(PlacedType, shares.types)]
         unit, kind = np.nonzero(shares.values)
         return cls(decision, time_s, units, kinds, unit, kind, shares.values[unit, kind].astype(float))
 

@@ -108,7 +108,7 @@ def test_hops_the_window_ends_with_the_job_at_which_requests_reach_all_gpus() ->
     checked = 0
     for given in (world(0), world(2), world(3)):
         watched = watch(given, "hops")
-        total = sum(given.cluster.workers.values())
+        total = sum(given.cluster.capacity.values())
         for _, job_at in waiting(watched):
             at_s = job_at.at_s
             if job_at.said is None or job_at.said.at_s != at_s or job_at.said.code not in ("outside", "no_idle"):

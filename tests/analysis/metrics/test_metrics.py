@@ -492,7 +492,7 @@ def test_every_run(run: Run) -> None:
     assert waited == pytest.approx(arrived["waited_s"].sum(), abs=1e-6)
     busy = 0.0
     for name, part in utilisation_over_time(run).groupby("accelerator"):
-        busy += run.scenario.cluster.workers[str(name)] * integral(part["time_s"].to_numpy(), part["value"].to_numpy())
+        busy += run.scenario.cluster.capacity[str(name)] * integral(part["time_s"].to_numpy(), part["value"].to_numpy())
     assert busy == pytest.approx(ran["end_s"].sub(ran["start_s"]).sum(), abs=1e-6)
     as_json(found)
 

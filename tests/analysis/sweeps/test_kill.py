@@ -84,16 +84,16 @@ def test_a_sweep_that_was_killed_goes_on(tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("processes", [1, 2])
-def test_a_sweep_that_was_killed_twenty_times_goes_on(tmp_path, processes):
-    assert check_resumed(tmp_path / "s.db", 20, 4, "--processes", str(processes)) > 10
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_sweep_that_was_killed_twenty_times_goes_on(tmp_path, workers):
+    assert check_resumed(tmp_path / "s.db", 20, 4, "--workers", str(workers)) > 10
 
 
 @pytest.mark.long
 def test_of_sweeps_at_once_one_writes_and_the_others_are_told_so(tmp_path):
     store = tmp_path / "s.db"
-    processes = [started(store, 4, "--processes", processes) for processes in ("1", "2", "1")]
-    told = [(process.communicate(timeout=300), process.returncode) for process in processes]
+    begun = [started(store, 4, "--workers", workers) for workers in ("1", "2", "1")]
+    told = [(process.communicate(timeout=300), process.returncode) for process in begun]
     refused = [out for (out, _), code in told if code == 1]
     assert {code for _, code in told} <= {0, 1}, told
     assert all("a store that another sweep is writing" in out for out in refused)
@@ -103,10 +103,10 @@ def test_of_sweeps_at_once_one_writes_and_the_others_are_told_so(tmp_path):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C as a signal is for Unix")
-@pytest.mark.parametrize("processes", ["1", pytest.param("2", marks=pytest.mark.long)])
-def test_ctrl_c_says_what_is_kept_and_leaves_nobody(tmp_path, processes):
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.long)])
+def test_ctrl_c_says_what_is_kept_and_leaves_nobody(tmp_path, workers):
     store = tmp_path / "s.db"
-    process = started(store, 4, "--processes", processes)
+    process = started(store, 4, "--workers", workers)
     until = time.monotonic() + 240
     while len(rows(store)) < 1:
         assert process.poll() is None and time.monotonic() < until

@@ -107,7 +107,7 @@ def test_window_until_and_belief_are_those_of_simulate():
         ({"schedulers": []}, "at least one"),
         ({"seeds": [-1]}, "from 0"),
         ({"seeds": 3}, "whole numbers"),
-        ({"processes": 0}, "from 1"),
+        ({"workers": 0}, "from 1"),
         ({"until_s": -1}, "seconds from 0"),
         ({"until_s": float("nan")}, "seconds from 0"),
         ({"window": (0, 9)}, "last"),
@@ -277,7 +277,7 @@ def test_a_mistake_in_ones_own_scheduler_is_its_result_and_ends_no_other(own):
 
 def test_the_result_does_not_depend_on_where_runs_are_made(tmp_path, grid):
     before = set(multiprocessing.active_children())
-    same(workbench.sweep(SMALL, **GRID, processes=2, store=tmp_path / "s.db"), grid)
+    same(workbench.sweep(SMALL, **GRID, workers=2, store=tmp_path / "s.db"), grid)
     assert set(multiprocessing.active_children()) <= before
     with ThreadPoolExecutor(3) as threads:
         same(workbench.sweep(SMALL, **GRID, executor=threads), grid)
@@ -286,8 +286,8 @@ def test_the_result_does_not_depend_on_where_runs_are_made(tmp_path, grid):
 
 @pytest.mark.long
 def test_an_executor_of_processes_gives_the_same(grid):
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as processes:
-        same(workbench.sweep(SMALL, **GRID, executor=processes, processes=1), grid)
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        same(workbench.sweep(SMALL, **GRID, executor=pool, workers=1), grid)
 
 
 def draws(snapshot, memory, knobs, rng):
@@ -309,9 +309,9 @@ def test_a_scheduler_of_the_session_takes_part_here_and_in_threads(tmp_path, own
     with ThreadPoolExecutor(2) as threads:
         same(workbench.sweep(SMALL, "test-sweep-draws", seeds=range(4), executor=threads), here)
     same(workbench.sweep(SMALL, "test-sweep-draws", seeds=range(4), store=tmp_path / "s.db"), here)
-    for options in ({"processes": 2}, {"dask": "tcp://127.0.0.1:1"}):
+    for options in ({"workers": 2}, {"dask": "tcp://127.0.0.1:1"}):
         same(workbench.sweep(SMALL, "test-sweep-draws", seeds=range(4), **options), here)
-    beside = workbench.sweep(SMALL, ["test-sweep-draws", "las"], processes=2)
+    beside = workbench.sweep(SMALL, ["test-sweep-draws", "las"], workers=2)
     same(beside, workbench.sweep(SMALL, ["test-sweep-draws", "las"]))
 
 
@@ -333,7 +333,7 @@ def test_few_tasks_are_with_an_executor_at_a_time(monkeypatch):
     executor = Counting()
     monkeypatch.setattr(api, "do", lambda request: workbench.simulate(SMALL, "fifo", until_s=0))
     vary = {"round_s": range(60, 75)}
-    workbench.sweep(SMALL, ["fifo"], vary=vary, executor=executor, processes=2)
+    workbench.sweep(SMALL, ["fifo"], vary=vary, executor=executor, workers=2)
     executor.threads.shutdown()
     assert 2 <= executor.most <= 4
 
@@ -359,7 +359,7 @@ class Broken(Executor):
 
 @pytest.mark.parametrize("error", [BrokenProcessPool("a child died"), None])
 def test_an_executor_that_breaks_down_is_told_and_what_had_ended_is_kept(tmp_path, error, made):
-    with pytest.raises(WorkbenchError, match=r"processes: got (a child died|.*thrown tasks away)"):
+    with pytest.raises(WorkbenchError, match=r"workers: got (a child died|.*thrown tasks away)"):
         workbench.sweep(SMALL, **GRID, executor=Broken(error), store=tmp_path / "s.db")
     told = []
     workbench.sweep(SMALL, **GRID, store=tmp_path / "s.db", on_progress=told.append)
@@ -369,7 +369,7 @@ def test_an_executor_that_breaks_down_is_told_and_what_had_ended_is_kept(tmp_pat
 def test_workers_with_another_version_make_nothing(tmp_path, monkeypatch):
     """A cluster may have another version installed than where the sweep is started."""
     monkeypatch.setattr(api, "measure", lambda request, folder, version: measure(request, folder, "0.0.1"))
-    with pytest.raises(WorkbenchError, match=r"processes: got workbench .*; expected workbench 0\.0\.1"):
+    with pytest.raises(WorkbenchError, match=r"workers: got workbench .*; expected workbench 0\.0\.1"):
         workbench.sweep(SMALL, "fifo", store=tmp_path / "s.db")
     monkeypatch.undo()
     assert workbench.sweep(SMALL, "fifo", store=tmp_path / "s.db")["status"].tolist() == ["done"]

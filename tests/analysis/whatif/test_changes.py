@@ -68,11 +68,11 @@ def test_a_change_gives_a_scenario_that_can_be_saved_and_leaves_today_alone(chan
 
 def test_nodes_come_and_go_by_type() -> None:
     cluster = today().scenario.cluster
-    assert cluster.workers == {"v100": 36, "p100": 36, "k80": 36}
-    assert NodesBy("v100", 2).applied(today()).scenario.cluster.workers["v100"] == 44
+    assert cluster.capacity == {"v100": 36, "p100": 36, "k80": 36}
+    assert NodesBy("v100", 2).applied(today()).scenario.cluster.capacity["v100"] == 44
     assert NodesBy("p100", -9).applied(today()).scenario.cluster.types == ("v100", "k80")
     larger = NodesBy("k80", 3, gpus=8).applied(today()).scenario.cluster
-    assert larger.workers["k80"] == 60 and larger.nodes[-1].count == 3
+    assert larger.capacity["k80"] == 60 and larger.nodes[-1].count == 3
     back = NodesBy("v100", -2).applied(Configuration(NodesBy("v100", 2).applied(today()).scenario, "las")).scenario
     assert back == today().scenario
     twice = NodesBy("k80", 1, gpus=8).applied(Configuration(NodesBy("k80", 3, gpus=8).applied(today()).scenario, "las"))

@@ -407,7 +407,7 @@ def test_a_trace_opens_on_the_cluster_that_is_named(panel: WhatIfLab, tmp_path: 
     assert "which GPUs the cluster has" in upload(panel, "mine.csv", text) and panel.trace.said.tone == "bad"
     panel.trace.cluster.value = "v100=1x4"
     assert "6 of 7 rows kept" in upload(panel, "mine.csv", text)
-    assert panel.scenario.cluster.workers == {"v100": 4} and len(panel.scenario.jobs) == 6
+    assert panel.scenario.cluster.capacity == {"v100": 4} and len(panel.scenario.jobs) == 6
     assert panel.scenario.notes[:2] == (
         "mine.csv (helios): 7 rows read, 6 kept",
         "1 dropped: state none of COMPLETED, CANCELLED, FAILED, TIMEOUT, NODE_FAIL, SUSPENDED (line 8)",

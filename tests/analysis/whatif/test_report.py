@@ -190,7 +190,7 @@ def test_a_window_that_ended_the_saved_run_is_told(tmp_path: Path, capsys: Any) 
         (["--change", "more"], "begins with one of"),
         (["--seeds", "0:3"], "a change to compare with"),
         (["--bootstrap"], "--bootstrap: got no --change; expected a change to compare with"),
-        (["--processes", "2"], "--processes: got no --change; expected a change to compare with"),
+        (["--workers", "2"], "--workers: got no --change; expected a change to compare with"),
         (["--level", "0.95"], "--level: got no --change; expected a change to compare with"),
         (
             ["--change", "policy srtf", "--level", "95"],

@@ -82,8 +82,8 @@ def test_six_pairs_of_one_log_are_two_runs_side_by_side_each_measured_once(monke
     """A scheduler that draws nothing: seeds make no other run. Both sides are with the processes at once."""
     asked, measured = list[tuple[int, int]](), list[int]()
 
-    def made(requests: Sequence[RunRequest], make: Any, *, processes: int = 1, **_: Any) -> Any:
-        asked.append((len(requests), processes))
+    def made(requests: Sequence[RunRequest], make: Any, *, workers: int = 1, **_: Any) -> Any:
+        asked.append((len(requests), workers))
         yield from ((number, make(request)) for number, request in enumerate(requests))
 
     def counted(run: Run) -> Any:
@@ -92,7 +92,7 @@ def test_six_pairs_of_one_log_are_two_runs_side_by_side_each_measured_once(monke
 
     monkeypatch.setattr("workbench.session.many_runs.outcomes", made)
     monkeypatch.setattr("workbench.analysis.whatif.tables.summary", counted)
-    found = workbench.what_if(site(), "fifo", "without rack=r1", seeds=range(6), processes=2)
+    found = workbench.what_if(site(), "fifo", "without rack=r1", seeds=range(6), workers=2)
     assert [pair for pair in asked if pair[0]] == [(2, 2)] and measured == [0, 0]
     assert len(found.runs[1]) == 6 and found.conclusions
     assert measured == [0, 0], "nor for other demand, of which there is none"

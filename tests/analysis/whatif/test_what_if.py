@@ -115,7 +115,7 @@ def test_each_side_runs_once_unless_its_runs_can_differ(
 def test_the_answer_does_not_depend_on_the_number_of_processes() -> None:
     ended: list[tuple[int, int]] = []
     one = what_if(SMALL, "las", "nodes k80=+1", seeds=[0, 1], bootstrap=True, on_run=lambda *made: ended.append(made))
-    two = what_if(SMALL, "las", "nodes k80=+1", seeds=[0, 1], bootstrap=True, processes=2)
+    two = what_if(SMALL, "las", "nodes k80=+1", seeds=[0, 1], bootstrap=True, workers=2)
     assert one.differences.equals(two.differences) and one.jobs.equals(two.jobs)
     assert ended == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
@@ -163,7 +163,7 @@ def test_jobs_that_a_change_adds_are_in_no_pair() -> None:
         ({"change": "policy srtf", "on_run": 3}, "a function"),
         ({"change": "policy srtf", "bootstrap": "trace"}, "True"),
         ({"change": "policy srtf", "level": 95}, "between 0 and 1"),
-        ({"change": "policy srtf", "processes": 0}, "a whole number from 1"),
+        ({"change": "policy srtf", "workers": 0}, "a whole number from 1"),
         ({"change": "policy srtf", "knobs": {"lambda": 1}}, "lambda"),
         ({"change": "nodes v100=-1", "scheduler": "nobody"}, "nobody"),
     ],

@@ -131,7 +131,7 @@ def test_leftovers() -> None:
         assert set(given(decision)) == expected
 
 
-def test_shares_are_computed_when_jobs_or_workers_change_but_not_too_often() -> None:
+def test_shares_are_computed_when_jobs_or_gpus_change_but_not_too_often() -> None:
     scenario = make({"a": ("t", 2), "b": ("t", 1)}, [{}, {"arrival_s": 100}, {"arrival_s": 800}])
     policy = Fixed({f"j{i}": (0.5,) for i in range(3)})
     memory: priority.PriorityMemory | None = None
@@ -223,7 +223,7 @@ def test_over_many_rounds_everybody_receives_its_share(seed: int, pick: str, ini
     kinds, gpus = int(rng.integers(1, 4)), int(rng.integers(1, 3))
     count = kinds * gpus + int(rng.integers(0, 5))
     shares = rng.random((count, kinds))
-    for _ in range(200):  # rows at most 1, columns exactly the workers
+    for _ in range(200):  # rows at most 1, columns exactly the GPUs
         shares *= gpus / shares.sum(axis=0)
         shares /= np.maximum(1.0, shares.sum(axis=1))[:, None]
     nodes = {f"n{k}": (f"t{k}", gpus) for k in range(kinds)}

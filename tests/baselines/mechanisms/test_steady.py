@@ -88,8 +88,8 @@ def test_who_competes_is_asked_in_every_round() -> None:
 @given(scenarios(faults=True, start=True), st.sampled_from([60.0, 13.0]), st.sampled_from([None, 200.0]))
 def test_leaving_rounds_out_changes_nothing(scenario: Scenario, round_s: float, refresh_s: float | None) -> None:
     """Listed outages and short restarts, so that every run ends; gangs that fit on one type."""
-    workers = scenario.cluster.workers.values()
-    jobs = [job.model_copy(update={"gpu_choices": None}) for job in scenario.jobs if job.gpus <= max(workers)]
+    capacity = scenario.cluster.capacity.values()
+    jobs = [job.model_copy(update={"gpu_choices": None}) for job in scenario.jobs if job.gpus <= max(capacity)]
     core = scenario.core.model_dump() | {"restart": {"restart_s": 5.0}}
     core["faults"] = {"list": core["faults"]["list"]}
     held = [each for each in scenario.running if sum(each.gpus.values()) == each_gpus(jobs, each.job)]

@@ -24,7 +24,7 @@ from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Result
 from workbench.scheduling.solvers import Solver
 
-PLAIN = ("jobs", "types", "speed", "weight", "gang", "workers")
+PLAIN = ("jobs", "types", "speed", "weight", "gang", "capacity")
 EXTENDED = (*PLAIN, "pairs", "pair_speed", "accelerators", "accelerator")
 
 TWO = SloInstance(
@@ -41,7 +41,7 @@ PAPER = SloInstance(
 
 
 def random_data(seed: int, pairs: bool = True) -> SloInstance:
-    """Repeated jobs, gangs, types where some cannot run, pairs, two worker types on one accelerator; SLOs of some."""
+    """Repeated jobs, gangs, types where some cannot run, pairs, two placed types on one accelerator; SLOs of some."""
     rng = np.random.default_rng(seed)
     kinds, count = int(rng.integers(1, 4)), int(rng.integers(1, 7))
     accelerator_of = [0, 0, 1, 2][: int(rng.integers(1, 5))]
@@ -130,10 +130,10 @@ class Dense(NamedTuple):
 
 
 def dense(data: PricedInstance, aware: bool = True) -> Dense:
-    """The programme's parts; not aware: each job's mean speed over the accelerators where it can run, by their workers.
+    """The programme's parts; not aware: each job's mean speed over the accelerators where it can run, by their GPUs.
 
     A member of a pair has that speed times the mean of what it keeps of its speeds alone, over the pair's accelerators.
-    Of an accelerator with two worker types the first counts, the others only for jobs that run on no first one.
+    Of an accelerator with two placed types the first counts, the others only for jobs that run on no first one.
     """
     jobs, types = data.speed.shape
     units = [(m,) for m in range(jobs)] + [tuple(pair) for pair in data.pairs.tolist()]
@@ -142,19 +142,19 @@ def dense(data: PricedInstance, aware: bool = True) -> Dense:
     def known(speeds: FloatArray, able: FloatArray) -> FloatArray:
         if aware or not able.any():
             return speeds * able
-        on = {accelerator_of[j]: j for j in reversed(range(types))}  # the first worker type of each accelerator
+        on = {accelerator_of[j]: j for j in reversed(range(types))}  # the first placed type of each accelerator
         counted = [j for j in sorted(on.values()) if able[j]] or np.flatnonzero(able).tolist()
-        mean = sum(speeds[j] * data.workers[accelerator_of[j]] for j in counted) / sum(
-            data.workers[accelerator_of[j]] for j in counted
+        mean = sum(speeds[j] * data.capacity[accelerator_of[j]] for j in counted) / sum(
+            data.capacity[accelerator_of[j]] for j in counted
         )
         return mean * able
 
     gained = np.zeros((jobs, types, len(units), types))
-    time, used = np.zeros((jobs, len(units), types)), np.zeros((len(data.workers), len(units), types))
+    time, used = np.zeros((jobs, len(units), types)), np.zeros((len(data.capacity), len(units), types))
     cost, most = np.zeros((len(units), types)), np.zeros((len(units), types))
     for k, unit in enumerate(units):
         speeds = [data.speed[m] if len(unit) == 1 else data.pair_speed[k - jobs, i] for i, m in enumerate(unit)]
-        able = np.all([speed > 0 for speed in speeds], axis=0) & (data.workers[accelerator_of] > 0)
+        able = np.all([speed > 0 for speed in speeds], axis=0) & (data.capacity[accelerator_of] > 0)
         for m, speed in zip(unit, speeds, strict=True):
             time[m, k] = 1
             if aware or len(unit) == 1:
@@ -162,7 +162,7 @@ def dense(data: PricedInstance, aware: bool = True) -> Dense:
             else:  # what it keeps of its speeds alone, on average
                 alone = data.speed[m] > 0
                 kept = np.divide(speed, data.speed[m], out=np.zeros(types), where=alone)
-                seen = known(kept, able) * known(data.speed[m], alone & (data.workers[accelerator_of] > 0)).max()
+                seen = known(kept, able) * known(data.speed[m], alone & (data.capacity[accelerator_of] > 0)).max()
             for j in range(types):
                 gained[m, j, k, j] = seen[j]
         for j in range(types):
@@ -171,22 +171,22 @@ def dense(data: PricedInstance, aware: bool = True) -> Dense:
         most[k] = able
     columns = len(units) * types
     limits = np.vstack([time.reshape(jobs, columns), used.reshape(-1, columns)])
-    right = np.concatenate([np.ones(jobs), data.workers])
+    right = np.concatenate([np.ones(jobs), data.capacity])
     bounds = [(0.0, float(high)) for high in most.ravel()]
     return Dense(limits, right, bounds, gained.reshape(jobs, types, columns), cost.ravel())
 
 
 def equal_share(data: PricedInstance, aware: bool = True) -> FloatArray:
-    """(jobs,) P_m, worker type by worker type; of two on one accelerator the first with a speed."""
+    """(jobs,) P_m, placed type by placed type; of two on one accelerator the first with a speed."""
     if not aware:
         return dense(data, False).throughput[:, : data.speed.size].max(axis=1)
     found = []
     for m in range(len(data.jobs)):
-        on = np.zeros(len(data.workers))
+        on = np.zeros(len(data.capacity))
         for j in reversed(range(len(data.types))):
             if data.speed[m, j] > 0:
                 on[np.asarray(data.accelerator)[j]] = data.speed[m, j]
-        found.append(on @ data.workers / data.workers.sum())
+        found.append(on @ data.capacity / data.capacity.sum())
     return np.array(found)
 
 
@@ -229,7 +229,7 @@ def table(found: Result, data: AllocationInstance) -> FloatArray:
 def keeps_the_limits(data: AllocationInstance, shares: FloatArray) -> None:
     """Assert (1), (2) and (3), column by column."""
     columns = shares.reshape(-1)
-    parts = dense(PricedInstance(**_fields(data), price=np.ones(len(data.workers))))
+    parts = dense(PricedInstance(**_fields(data), price=np.ones(len(data.capacity))))
     assert (columns >= 0).all()
     assert (columns <= np.array([high for _, high in parts.bounds]) + 1e-6).all()
     assert (parts.limits @ columns <= parts.right + 1e-5).all()
@@ -237,7 +237,7 @@ def keeps_the_limits(data: AllocationInstance, shares: FloatArray) -> None:
 
 def fairest(data: AllocationInstance, aware: bool = True) -> float:
     """The optimum of max-min fairness by scipy: the columns of `dense`, then the level."""
-    priced_at_one = PricedInstance(**_fields(data), price=np.ones(len(data.workers)))
+    priced_at_one = PricedInstance(**_fields(data), price=np.ones(len(data.capacity)))
     parts, equal = dense(priced_at_one, aware), equal_share(priced_at_one, aware)
     gained = parts.throughput * (data.gang / data.weight / equal)[:, None]
     limits = np.block([[parts.limits, np.zeros((len(parts.limits), 1))], [-gained, np.ones((len(gained), 1))]])
@@ -258,11 +258,11 @@ def isolated(data: SloInstance, aware: bool = True) -> FloatArray:
     gained, types = dense(data, aware).gained, len(data.types)
     found = []
     for m in range(len(data.jobs)):
-        best = np.zeros(len(data.workers))
+        best = np.zeros(len(data.capacity))
         for j in range(types):
             accelerator_of = int(np.asarray(data.accelerator)[j])
             best[accelerator_of] = max(best[accelerator_of], gained[m, j, m * types + j])
-        owned = data.workers / len(data.jobs) / data.gang[m]
+        owned = data.capacity / len(data.jobs) / data.gang[m]
         found.append(best @ owned / max(1.0, owned.sum()))
     return np.array(found)
 
@@ -272,7 +272,7 @@ def better(data: AllocationInstance, shares: FloatArray) -> tuple[float, FloatAr
 
     The allocation in question is Pareto efficient if that is 0.
     """
-    parts = dense(PricedInstance(**_fields(data), price=np.ones(len(data.workers))))
+    parts = dense(PricedInstance(**_fields(data), price=np.ones(len(data.capacity))))
     had = data.normalised(shares)
     found = parts.best((parts.throughput / data.equal[:, None]).sum(axis=0), had * data.equal * (1 - 1e-9))
     assert found.status == 0, found.message

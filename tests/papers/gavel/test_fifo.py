@@ -53,7 +53,7 @@ def test_agnostic_by_hand():
 def test_the_last_job_counts():
     """Numbered from 1, M - m would be 0 for it, and a free GPU would stay empty."""
     assert places(PAPER).tolist() == [3, 2, 1]
-    data = dataclasses.replace(plain(PAPER), workers=[3, 3])
+    data = dataclasses.replace(plain(PAPER), capacity=[3, 3])
     assert table(POLICY.run(data, {}), data)[2] == pytest.approx([1, 0])
 
 
@@ -83,7 +83,7 @@ def test_fastest_is_a_type_on_which_the_job_can_run():
 @given(data=DATA)
 def test_optimum_equals_an_independent_one(aware, data):
     parts = dense(data, aware)
-    able = (data.speed > 0) & (data.workers > 0)[np.asarray(data.accelerator)]
+    able = (data.speed > 0) & (data.capacity > 0)[np.asarray(data.accelerator)]
     known = parts.throughput[:, : data.speed.size].max(axis=1) if not aware else (data.speed * able).max(axis=1)
     value = (len(data.jobs) - np.arange(len(data.jobs))) / known
     expected = -parts.best(value @ parts.throughput).fun

@@ -250,7 +250,7 @@ def test_what_a_gpu_row_is_worth_in_rho(elapsed_s, by_hand):
     solve_model(model)
     needs = np.array([abs(model.dual[row]) for row in model.finish_time.values()])
     limits = np.array([model.dual[row] for part in (model.job_time, model.capacity) for row in part.values()])
-    right = np.append(np.ones(len(data.jobs)), data.workers)
+    right = np.append(np.ones(len(data.jobs)), data.capacity)
     assert [needs.sum(), limits @ right] == pytest.approx([1.0, -1.0])
     falls = limits / float(needs @ (data.terms.alone_s / data.terms.left_s(rho)))
     for row, step in enumerate(np.eye(len(right)) * 1e-5):

@@ -74,8 +74,8 @@ def test_one_job_takes_its_fastest_type():
     solve_all(POLICY, data, {}, allocate, 100.0)
 
 
-def test_a_gang_counts_all_its_workers():
-    """Erratum of A.1: two gangs of 2 on 2 workers take turns, 50 s each; the printed row would let both run at once."""
+def test_a_gang_counts_all_its_gpus():
+    """Erratum of A.1: two gangs of 2 on 2 GPUs take turns, 50 s each; the printed row would let both run at once."""
     data = StepsInstance(("a", "b"), ("x",), [[2], [2]], [1, 1], [2, 2], [2], steps=[100, 100])
     solve_all(POLICY, data, {}, allocate, 100.0)
 
@@ -234,7 +234,7 @@ def test_presolve_is_off_unless_it_is_chosen(method, presolve, option):
         ({"steps": [np.nan, 1]}, "job a, steps: got nan"),
         ({"steps": [np.inf, 1]}, "job a, steps: got inf"),
         ({"steps": [1]}, "steps"),
-        ({"workers": [0, 4]}, "job b, speed"),
+        ({"capacity": [0, 4]}, "job b, speed"),
     ],
 )
 def test_bad_numbers_are_named(change, named):

@@ -39,9 +39,9 @@ def random_data(seed):
     speed[:, -1] = rng.uniform(0.5, 20, kinds)
     weight, gang = rng.choice([0.5, 1, 3], kinds), rng.choice([1, 2, 4], kinds)
     pick = rng.integers(0, kinds, rng.integers(1, 9))
-    workers = rng.integers(1, 9, types)
+    capacity = rng.integers(1, 9, types)
     names, columns = tuple(f"j{i}" for i in range(len(pick))), tuple(f"t{j}" for j in range(types))
-    return AllocationInstance(names, columns, speed[pick], weight[pick], gang[pick], workers)
+    return AllocationInstance(names, columns, speed[pick], weight[pick], gang[pick], capacity)
 
 
 def view(data, aware):
@@ -72,12 +72,12 @@ def test_the_papers_example_by_hand(name, optimum):
     assert found.bound == pytest.approx(8 / 11, rel=1e-7)
     assert shares(found, PAPER) == pytest.approx(np.array([[5, 0], [5, 1], [1, 10]]) / 11, abs=1e-6)
     assert list(found.values["normalized_throughput"].values()) == pytest.approx([8 / 11] * 3)
-    apart = isolated_share(PAPER.workers, PAPER.gang)
+    apart = isolated_share(PAPER.capacity, PAPER.gang)
     assert GAVEL.objective(PAPER, apart, {}) == pytest.approx(2 / 3)
 
 
 def test_scale_factor_and_weight_by_hand():
-    """Four workers of one type; a (2 GPUs, weight 1) and b (1 GPU, weight 1): both can run all of the time.
+    """Four GPUs of one type; a (2 GPUs, weight 1) and b (1 GPU, weight 1): both can run all of the time.
 
     The value of a is 2 X_a, of b X_b, so b is worst off with 1. With weight 4, a is: 2 / 4 = 0.5.
     """
@@ -147,7 +147,7 @@ def test_many_different_jobs(aware, name):
     formulation = find_formulation(f"gavel.{name}")
     names = {"weight", "gang", *formulation.instance.by_job()}
     data = formulation.instance(
-        tuple(map(str, range(jobs))), ("k80", "p100", "v100"), speed, workers=[200] * 3,
+        tuple(map(str, range(jobs))), ("k80", "p100", "v100"), speed, capacity=[200] * 3,
         **{each: values for each, values in told.items() if each in names},
     )  # fmt: skip
     knobs = formulation.settle({"heterogeneity_aware": aware})
@@ -158,8 +158,8 @@ def test_many_different_jobs(aware, name):
 
 @given(data=DATA)
 def test_sharing_incentive(data):
-    """No worse than each job with its own 1/M of every worker (the objective; single jobs may lose)."""
-    apart = isolated_share(data.workers, data.gang) * (data.speed > 0)
+    """No worse than each job with its own 1/M of every GPU (the objective; single jobs may lose)."""
+    apart = isolated_share(data.capacity, data.gang) * (data.speed > 0)
     assert allocate(data).solved.objective >= GAVEL.objective(data, apart, {}) - 1e-6
 
 
@@ -175,16 +175,16 @@ def test_units_of_speed_do_not_matter_and_weights_scale(data, factor):
 
 
 @given(data=DATA, more=st.integers(1, 5))
-def test_more_workers_help_under_a_fixed_yardstick(data, more):
-    """P_m changes with the workers, so the agnostic form is the one that is monotone in capacity."""
-    larger = dataclasses.replace(data, workers=data.workers + more)
+def test_more_gpus_help_under_a_fixed_yardstick(data, more):
+    """P_m changes with the GPUs, so the agnostic form is the one that is monotone in capacity."""
+    larger = dataclasses.replace(data, capacity=data.capacity + more)
     assert allocate(view(larger, False)).solved.objective >= allocate(view(data, False)).solved.objective - 1e-6
 
 
 @given(data=DATA)
 def test_order_of_jobs_does_not_matter(data):
     turned = AllocationInstance(
-        data.jobs[::-1], data.types, data.speed[::-1], data.weight[::-1], data.gang[::-1], data.workers
+        data.jobs[::-1], data.types, data.speed[::-1], data.weight[::-1], data.gang[::-1], data.capacity
     )
     assert allocate(turned).solved.objective == pytest.approx(allocate(data).solved.objective, rel=1e-6)
 
@@ -195,13 +195,13 @@ def test_order_of_jobs_does_not_matter(data):
         ({"speed": [[4, np.nan], [3, 1]]}, "job a, speed on k80: got nan"),
         ({"speed": [[4, 1], [-3, 1]]}, "job b, speed on v100: got -3"),
         ({"speed": [[4, 1], [np.inf, 1]]}, "job b, speed on v100"),
-        ({"speed": [[4, 1], [0, 0]]}, r"job b, speed: got \{'v100': 0.0, 'k80': 0.0\}; expected a type with workers"),
-        ({"workers": [0, 4]}, "job b, speed"),
+        ({"speed": [[4, 1], [0, 0]]}, r"job b, speed: got \{'v100': 0.0, 'k80': 0.0\}; expected a type with GPUs"),
+        ({"capacity": [0, 4]}, "job b, speed"),
         ({"speed": [[4, 1]]}, "speed"),
         ({"weight": [1, 0]}, "job b, weight: got 0"),
         ({"weight": [np.nan, 1]}, "job a, weight"),
         ({"gang": [0, 1]}, "job a, gang"),
-        ({"workers": [1, -1]}, "type k80, workers"),
+        ({"capacity": [1, -1]}, "type k80, GPUs"),
         ({"jobs": ("a", "a")}, "names that differ"),
     ],
 )

@@ -175,7 +175,7 @@ def test_the_scheduler_takes_prices_from_the_cluster(objective):
         assert found.shares.values.tolist() == [pytest.approx([0, 1])]
 
 
-def test_workers_that_cost_too_much_stay_idle_in_a_simulation():
+def test_gpus_that_cost_too_much_stay_idle_in_a_simulation():
     """By the ratio a dollar buys 1 / 0.45 = 2.2 steps/s on the K80 and at most 4 / 2.48 = 1.6 on the V100.
 
     So the three jobs run on the K80, one after the other: two hours' steps each, of 4, 3 and 2 times its speed, 18 h

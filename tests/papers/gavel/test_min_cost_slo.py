@@ -43,13 +43,13 @@ OBJECTIVES = pytest.mark.parametrize("objective", ["throughput_per_dollar", "rat
 HUGE = np.inf
 
 
-def one_type(needs, workers=1, **more):
+def one_type(needs, capacity=1, **more):
     """Jobs of 1 GPU and 1 step/s on one type, which need these parts of their time (inf: the deadline has passed)."""
     names = tuple("abcdef"[: len(needs)])
     slo_s = [HUGE if need == 0 else -5.0 if need == HUGE else 100 / need for need in needs]
     ones = [1] * len(needs)
     fields = {"price": [1], "steps": [100] * len(needs), "slo_s": slo_s, **more}
-    return SloInstance(names, ("t",), [[1]] * len(needs), ones, ones, [workers], **fields)
+    return SloInstance(names, ("t",), [[1]] * len(needs), ones, ones, [capacity], **fields)
 
 
 def with_slo(**slo_s):
@@ -207,7 +207,7 @@ def test_what_conflicts_is_irreducible_and_what_is_dropped_suffices(data):
 
 def test_drop_leaves_out_what_falls_short():
     """Two GPUs for needs of 0.9, 0.9, 0.9: the least shortfall is 0.7 of one of them, or spread; two can be met."""
-    data = one_type([0.9, 0.9, 0.9], workers=2)
+    data = one_type([0.9, 0.9, 0.9], capacity=2)
     found = POLICY.run(data, {"infeasible": "drop"})
     assert sum(found.values["slo_dropped"].values()) == 1
     everything = POLICY.run(data, {"infeasible": "drop_all"})
@@ -233,7 +233,7 @@ def test_missed_deadlines_are_named_or_dropped():
 def test_an_slo_beyond_every_type_is_named():
     with pytest.raises(InfeasibleError, match="b needs 2 steps/s and does at most 1"):
         POLICY.run(one_type([0.5, 2]), {})
-    data = dataclasses.replace(one_type([0.8]), gang=[4], workers=[2])
+    data = dataclasses.replace(one_type([0.8]), gang=[4], capacity=[2])
     with pytest.raises(InfeasibleError, match=r"SLOs of a: got a deadline that cannot be met: a needs 0\.8 steps/s"):
         POLICY.run(data, {})
 

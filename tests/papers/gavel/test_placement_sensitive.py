@@ -1,4 +1,4 @@
-"""Placement as worker types: numbers, the optimum by hand, and gangs that are really placed as their type says."""
+"""Placement as placed types: numbers, the optimum by hand, and gangs that are really placed as their type says."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from tests.baselines.mechanisms.support import given as placed
 from tests.baselines.mechanisms.support import look, make
 from workbench.analysis.charts import allocation, received_table, shares_at
 from workbench.baselines.mechanisms import priority
+from workbench.baselines.mechanisms.placed_types import placed_types, speeds
 from workbench.baselines.mechanisms.priority import PolicyAnswer
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
-from workbench.baselines.mechanisms.worker_types import speeds, worker_types
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.decision import Shares, WorkerType
+from workbench.scheduling.decision import PlacedType, Shares
 from workbench.scheduling.snapshot import Snapshot
 from workbench.session.registry import find_scheduler
 from workbench.simulation.fluid import flow
 from workbench.simulation.loop import simulate
 
 AWARE = {"placement_sensitive": True}
-TOGETHER, SPREAD = WorkerType("t", "consolidated"), WorkerType("t", "unconsolidated")
+TOGETHER, SPREAD = PlacedType("t", "consolidated"), PlacedType("t", "unconsolidated")
 
 
 def scenario(jobs: Sequence[Mapping[str, Any]], nodes: Sequence[int], rows: Mapping[tuple[str, int], Any]) -> Scenario:
@@ -58,7 +58,7 @@ class Fixed:
         self.shares = shares
 
     def __call__(self, snapshot: Snapshot, knobs: Mapping[str, Any], memory: Any) -> PolicyAnswer:
-        kinds = worker_types(snapshot.cluster, knobs)
+        kinds = placed_types(snapshot.cluster, knobs)
         names = tuple(name for name in self.shares if name in snapshot.jobs.at)
         values = np.array([self.shares[name] for name in names]).reshape(len(names), len(kinds))
         return PolicyAnswer(Shares(names, tuple(kind.name for kind in kinds), values, kinds))
@@ -71,11 +71,11 @@ def decide(seen: Scenario, shares: Mapping[str, tuple[float, ...]], **more: Any)
     return scheduler.decide(look(seen, **more), memory, knobs, np.random.default_rng(0))
 
 
-def test_two_worker_types_share_the_gpus_of_one_accelerator_type() -> None:
+def test_two_placed_types_share_the_gpus_of_one_accelerator_type() -> None:
     snapshot = look(scenario([{"gpus": 2}, {"gpus": 4}, {}], [4, 4], ROWS))
     data = data_of(snapshot)
     assert data.types == ("t", "t spread") and data.accelerators == ("t",)
-    assert data.workers.tolist() == [8.0]
+    assert data.capacity.tolist() == [8.0]
     assert data.speed.tolist() == [[2.0, 1.5], [4.0, 1.0], [1.0, 0.0]]
     assert data.equal.tolist() == [2.0, 4.0, 1.0]
     assert data.used(np.array([[0.5, 0.5], [0.0, 1.0], [0.25, 0.0]])).tolist() == [2 + 4 + 0.25]
@@ -85,7 +85,7 @@ def test_two_worker_types_share_the_gpus_of_one_accelerator_type() -> None:
 @pytest.mark.parametrize(
     ("nodes", "gpus", "down", "expected"),
     [
-        ([4], 2, [], [2.0]),  # one node: no such worker type
+        ([4], 2, [], [2.0]),  # one node: no such placed type
         ([4, 4], 1, [], [1.0, 0.0]),  # one GPU is always on one node
         ([2, 2], 4, [], [4.0, 0.0]),  # the fewest nodes are all there are
         ([1, 1, 2], 2, [], [2.0, 1.5]),
@@ -95,7 +95,7 @@ def test_two_worker_types_share_the_gpus_of_one_accelerator_type() -> None:
 )
 def test_what_can_be_so_placed(nodes: list[int], gpus: int, down: list[str], expected: list[float]) -> None:
     snapshot = look(scenario([{"gpus": gpus}], nodes, ROWS), down=down)
-    assert speeds(snapshot, snapshot.jobs, worker_types(snapshot.cluster, AWARE)).tolist() == [expected]
+    assert speeds(snapshot, snapshot.jobs, placed_types(snapshot.cluster, AWARE)).tolist() == [expected]
 
 
 def test_a_job_that_runs_only_spread_is_measured_by_that_speed() -> None:
@@ -121,7 +121,7 @@ def test_the_optimum_by_hand() -> None:
     assert (known.speed == 2.0).all(), "one number a job, that of consolidated GPUs"
 
 
-def test_gangs_are_placed_as_their_worker_type_says() -> None:
+def test_gangs_are_placed_as_their_placed_type_says() -> None:
     seen_jobs = scenario([{"gpus": 2}, {"gpus": 2}, {"gpus": 2}, {}, {}], [4, 4], ROWS)
     shares = {"j0": (0.9, 0.0), "j1": (0.0, 0.9), "j2": (0.8, 0.0), "j3": (0.5, 0.0), "j4": (0.5, 0.0)}
     decision, memory = decide(seen_jobs, shares)
@@ -134,7 +134,7 @@ def test_gangs_are_placed_as_their_worker_type_says() -> None:
     assert kind_of == {"j0": "t", "j1": "t spread", "j2": "t", "j3": "t", "j4": "t"}
 
 
-def test_both_placements_draw_on_the_same_free_workers() -> None:
+def test_both_placements_draw_on_the_same_free_gpus() -> None:
     seen_jobs = scenario([{"gpus": 2}] * 3, [2, 2], ROWS)
     decision, _ = decide(seen_jobs, {"j0": (0.9, 0.0), "j1": (0.0, 0.8), "j2": (0.7, 0.0)})
     assert sum(sum(gpus.values()) for gpus in placed(decision).values()) == 4
@@ -186,4 +186,4 @@ def test_every_placement_is_booked_as_what_it_is(seed: int) -> None:
 
 
 def test_names() -> None:
-    assert [TOGETHER.name, SPREAD.name, WorkerType("t").name] == ["t", "t spread", "t"]
+    assert [TOGETHER.name, SPREAD.name, PlacedType("t").name] == ["t", "t spread", "t"]

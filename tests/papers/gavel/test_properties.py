@@ -50,7 +50,7 @@ def one_type(data: SloInstance) -> SloInstance:
     accelerator_of = [int(data.accelerator_of[-1])]
     return dataclasses.replace(
         data, types=("t",), speed=data.speed[:, here], pair_speed=0.9 * data.pair_speed[:, :, here],
-        workers=data.workers[accelerator_of], price=data.price[accelerator_of], accelerators=(), accelerator=None,
+        capacity=data.capacity[accelerator_of], price=data.price[accelerator_of], accelerators=(), accelerator=None,
     )  # fmt: skip
 
 
@@ -146,10 +146,10 @@ def test_pairs_never_hurt(name: str, made: Callable[[SloInstance], Any], sign: i
 
 @NEVER_WORSE
 @given(data=DATA, more=st.integers(1, 5))
-def test_more_workers_never_hurt(
+def test_more_gpus_never_hurt(
     name: str, made: Callable[[SloInstance], Any], sign: int, data: SloInstance, more: int
 ) -> None:
-    larger = dataclasses.replace(data, workers=data.workers + more)
+    larger = dataclasses.replace(data, capacity=data.capacity + more)
     assert sign * objective(name, made(larger)) >= sign * objective(name, made(data)) * (1 - sign * 1e-6)
 
 

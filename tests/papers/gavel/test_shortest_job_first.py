@@ -63,7 +63,7 @@ def test_the_literal_form_counts_what_a_gang_may_really_get():
 @given(data=DATA)
 def test_optimum_equals_an_independent_one(aware, data):
     parts = dense(data, aware)
-    able = (data.speed > 0) & (data.workers > 0)[np.asarray(data.accelerator)]
+    able = (data.speed > 0) & (data.capacity > 0)[np.asarray(data.accelerator)]
     known = parts.throughput[:, : data.speed.size].max(axis=1) if not aware else (data.speed * able).max(axis=1)
     order = sorted(range(len(data.jobs)), key=lambda row: (data.steps[row] / known[row], row))
     place = np.array([len(order) - order.index(row) for row in range(len(order))])

@@ -54,7 +54,7 @@ def two_models(first: float, second: float, gpus: int = 1, **rest: Any) -> Scena
 
 
 def random_data(seed: int) -> AllocationInstance:
-    """Few kinds of jobs, pairs by kind; some pairs missing, some odd ones out; sometimes two worker types of one."""
+    """Few kinds of jobs, pairs by kind; some pairs missing, some odd ones out; sometimes two placed types of one."""
     rng = np.random.default_rng(seed)
     kinds, types, jobs = int(rng.integers(1, 4)), int(rng.integers(1, 4)), int(rng.integers(1, 9))
     speed = rng.uniform(0.5, 20, (kinds, types)) * (rng.random((kinds, types)) < 0.8)
@@ -205,11 +205,11 @@ def many(jobs: int, kinds: int, seed: int = 3) -> AllocationInstance:
     one, two = np.triu_indices(jobs, 1)
     both = [part[pick[a], pick[b]] * speed[pick[a]] for a, b in ((one, two), (two, one))]
     names = tuple(f"j{i}" for i in range(jobs))
-    workers = [jobs // 8] * 3
+    capacity = [jobs // 8] * 3
     ones = np.ones(jobs)
     pairs, pair_speed = np.column_stack([one, two]), np.stack(both, axis=1)
     return AllocationInstance(
-        names, ("x", "y", "z"), speed[pick], ones, ones, workers, pairs=pairs, pair_speed=pair_speed
+        names, ("x", "y", "z"), speed[pick], ones, ones, capacity, pairs=pairs, pair_speed=pair_speed
     )
 
 

@@ -34,11 +34,11 @@ BOTH = pytest.mark.parametrize("solver", ["highs", "glpk"])
 METHOD = pytest.mark.parametrize("method", ["test", "milp"])
 
 
-def alike(weights, workers):
+def alike(weights, capacity):
     """Identical jobs of one GPU on one type."""
     count = len(weights)
     return AllocationInstance(
-        tuple(f"job {i + 1}" for i in range(count)), ("t",), [[10]] * count, weights, [1] * count, [workers]
+        tuple(f"job {i + 1}" for i in range(count)), ("t",), [[10]] * count, weights, [1] * count, [capacity]
     )
 
 
@@ -50,7 +50,7 @@ def grouped(data, owner, weights, fifo):
 
 @st.composite
 def of_entities(draw):
-    """Small instances with pairs, gangs, types where some cannot run, two worker types of an accelerator, entities."""
+    """Small instances with pairs, gangs, types where some cannot run, two placed types of an accelerator, entities."""
     data = plain(draw(DATA))
     # A pair that costs next to nothing is ill-conditioned: rounding of one level is then a large gain of another.
     data = dataclasses.replace(data, pair_speed=0.9 * data.pair_speed)
@@ -77,8 +77,8 @@ class Tableau:
     """
 
     def __init__(self, data):
-        jobs, types, kinds = len(data.jobs), len(data.types), len(data.workers)
-        sides = [Fraction(1)] * jobs + [Fraction(c) for c in data.workers.tolist()] + [Fraction(0)] * jobs
+        jobs, types, kinds = len(data.jobs), len(data.types), len(data.capacity)
+        sides = [Fraction(1)] * jobs + [Fraction(c) for c in data.capacity.tolist()] + [Fraction(0)] * jobs
         self.basis = [len(data.units) * types + row for row in range(len(sides))]
         self.rows = [{RIGHT: side, slack: Fraction(1)} for side, slack in zip(sides, self.basis, strict=True)]
         self.level = self.basis[jobs + kinds :]
@@ -252,21 +252,21 @@ def test_water_filling_is_pareto_efficient(data):
     assert better(data, allocate(data).shares)[0] <= 1e-4 * max(1.0, len(data.jobs))
 
 
-def drawn(seed, jobs, workers, fifo):
-    """Gangs of any weights, each faster on the second and third type; workers: as few and as many as there may be."""
+def drawn(seed, jobs, capacity, fifo):
+    """Gangs of any weights, each faster on the second and third type; capacity: as few and as many as there may be."""
     rng = np.random.default_rng(seed)
     speed = rng.uniform(1, 10, (jobs, 1)) * np.sort(rng.uniform(0.1, 1, (jobs, 3)), axis=1)
     weight, gang = rng.choice([1, 2, 5], jobs), rng.choice([1, 2, 4], jobs)
     data = AllocationInstance(
-        tuple(f"j{i}" for i in range(jobs)), ("a", "b", "c"), speed, weight, gang, rng.integers(*workers, 3)
+        tuple(f"j{i}" for i in range(jobs)), ("a", "b", "c"), speed, weight, gang, rng.integers(*capacity, 3)
     )
     return grouped(data, rng.integers(len(fifo), size=jobs), [1, 2, 3, 2][: len(fifo)], fifo)
 
 
-@pytest.mark.parametrize(("seed", "jobs", "workers", "fifo"), [(36, 9, (4, 7), [0, 0]), (2, 12, (4, 7), [1, 1])])
-def test_prices_beside_which_others_are_rounding(monkeypatch, seed, jobs, workers, fifo):
+@pytest.mark.parametrize(("seed", "jobs", "capacity", "fifo"), [(36, 9, (4, 7), [0, 0]), (2, 12, (4, 7), [1, 1])])
+def test_prices_beside_which_others_are_rounding(monkeypatch, seed, jobs, capacity, fifo):
     """Found by chance: where jobs have all that they ever can, prices took others for bottlenecked that were not."""
-    data = drawn(seed, jobs, workers, fifo)
+    data = drawn(seed, jobs, capacity, fifo)
     expected = pytest.approx(exact(data), rel=1e-9, abs=1e-9)
     assert allocate(data).by_job["levels"] == expected
     for method in ("test", "milp"):
@@ -276,8 +276,8 @@ def test_prices_beside_which_others_are_rounding(monkeypatch, seed, jobs, worker
     assert allocate(data).by_job["levels"] == expected
 
 
-def with_a_type_that_is_hardly_slower(seed, jobs, workers, near, apart=1e-6):
-    data = drawn(seed, jobs, workers, [0, 0])
+def with_a_type_that_is_hardly_slower(seed, jobs, capacity, near, apart=1e-6):
+    data = drawn(seed, jobs, capacity, [0, 0])
     speed = data.speed.copy()
     speed[:near, 1] = speed[:near, 2] * (1 - apart * np.random.default_rng(seed).uniform(0.2, 1, near))
     return dataclasses.replace(data, speed=speed)
@@ -428,7 +428,7 @@ def test_in_an_agnostic_hierarchy_a_pair_shares_or_takes_turns():
         tuple("abc"), ("fast", "slow"), [[4, 1], [3, 1], [2, 1]], [1] * 3, [1] * 3, [1, 3], **pair
     )
     assert without_types(data).pair_speed == pytest.approx(np.full((1, 2, 1), 0.6))
-    few = dataclasses.replace(data, workers=[1, 1])
+    few = dataclasses.replace(data, capacity=[1, 1])
     known = grouped(few, [0, 1, 2], [1, 1, 1], [0, 0, 0])
     found = ENTITIES.run(known, {"heterogeneity_aware": False})
     assert levels(found) == pytest.approx([10 / 13] * 3)
@@ -437,7 +437,7 @@ def test_in_an_agnostic_hierarchy_a_pair_shares_or_takes_turns():
 
 
 def test_agnostic_single_level_counts_time():
-    data = dataclasses.replace(alike([3, 1, 1, 1], 3), types=("t", "u"), speed=[[10, 1]] * 4, workers=[1, 2],
+    data = dataclasses.replace(alike([3, 1, 1, 1], 3), types=("t", "u"), speed=[[10, 1]] * 4, capacity=[1, 2],
                                accelerators=(), accelerator=None, pair_speed=np.zeros((0, 2, 2)))  # fmt: skip
     found = WATER.run(data, {"heterogeneity_aware": False})
     assert levels(found) == pytest.approx([1, 2 / 3, 2 / 3, 2 / 3])
@@ -521,7 +521,7 @@ def test_levels_to_the_last_digit_leave_the_integer_programme_a_solution():
         speed=np.tile(alone, (6, 1)),
         weight=np.array([3.0, 3.0, 1.0, 3.0, 1.0, 0.5]),
         gang=np.full(6, 2.0),
-        workers=np.array([7.0, 6.0, 5.0]),
+        capacity=np.array([7.0, 6.0, 5.0]),
         pairs=np.array(pairs),
         pair_speed=np.tile(shared, (len(pairs), 2, 1)),
         accelerators=("a0", "a1", "a2"),
@@ -540,7 +540,7 @@ def test_levels_a_rounding_error_too_high_are_not_infeasible_for_an_interior_poi
     """Two jobs that fit on one type side by side are at level 1; no GPU of the other type is up."""
     data = AllocationInstance(
         jobs=("two", "one"), types=("a", "b"), speed=np.array([[1.0, 0.0], [1.0, 0.0]]), weight=np.ones(2),
-        gang=np.array([2.0, 1.0]), workers=np.array([8.0, 0.0]), fair=np.ones(2),
+        gang=np.array([2.0, 1.0]), capacity=np.array([8.0, 0.0]), fair=np.ones(2),
     )  # fmt: skip
     now = LevelInstance.of(data, np.array([0.9999999999834319, 1.0000000000001583]), np.array([1.0, 0.0]))
     solver = Solver(method=method, presolve=False)

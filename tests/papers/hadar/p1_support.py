@@ -54,7 +54,7 @@ def brute_force(data: HadarInstance, require_all: bool = False) -> float | None:
     ]
     speed = [
         {w: min(float(data.rate[j, k]) for k in kinds if w[k]) for w in own} for j, own in enumerate(ways)
-    ]  # 0 where one of the workers could not run
+    ]  # 0 where one of the GPUs could not run
 
     @cache
     def best(t: int, left: tuple[float, ...]) -> float:

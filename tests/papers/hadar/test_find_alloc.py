@@ -30,11 +30,11 @@ def options(scenario, rules=RULES, **rest):
 
 
 def listed(found):
-    """(workers, servers, steps/s, charge) of each option."""
+    """(GPUs, servers, steps/s, charge) of each option."""
     return [
         (tuple(w), s, v, c)
         for w, s, v, c in zip(
-            found.workers.tolist(), found.servers.tolist(), found.speed.tolist(), found.charge.tolist(), strict=True
+            found.gpus.tolist(), found.servers.tolist(), found.speed.tolist(), found.charge.tolist(), strict=True
         )
     ]
 
@@ -45,7 +45,7 @@ def test_one_server_where_it_fits_and_mixed_types_at_the_bottleneck():
     found, _ = options(scenario)
     assert listed(found) == [((2, 0), 1, 2.0, 1.0), ((0, 2), 1, 1.0, 2.0), ((1, 1), 2, 1.0, pytest.approx(2.2))]
     alone, _ = options(scenario, HadarRules(360.0, Utility("count"), mixed=False))
-    assert alone.workers.tolist() == [[2, 0], [0, 2]]
+    assert alone.gpus.tolist() == [[2, 0], [0, 2]]
 
 
 def test_a_gang_is_spread_where_no_server_has_room():
@@ -110,7 +110,7 @@ def test_options_after_a_given_horizon_are_none():
     """On the slow type the job would take 4 rounds, the horizon is after 2."""
     scenario = make({"f": ("fast", 1), "s": ("slow", 1)}, [{"steps": 720}], {"fast": 1.0, "slow": 0.5})
     found, _ = options(scenario, HadarRules(360.0, Utility("neg_jct"), horizon_s=720.0))
-    assert found.workers.tolist() == [[1, 0]]
+    assert found.gpus.tolist() == [[1, 0]]
 
 
 def test_a_job_that_would_be_late_on_the_gpus_it_has_has_no_option_to_keep_them():
@@ -141,8 +141,8 @@ def test_gangs_with_too_many_ways_are_divided_among_two_types():
     scenario = make({f"n{kind}": (f"t{kind}", 16) for kind in range(4)}, [{}])
     servers = FreeServers.of(look(scenario), [16] * 4)
     few, many = shapes(3, servers, True), shapes(16, servers, True)
-    assert len(few) == 4 + 16 and all(sum(shape.workers) == 3 for shape in few)
-    assert all(np.count_nonzero(shape.workers) <= 2 for shape in many)
+    assert len(few) == 4 + 16 and all(sum(shape.gpus) == 3 for shape in few)
+    assert all(np.count_nonzero(shape.gpus) <= 2 for shape in many)
     assert len(many) <= 4 + MOST_SPLITS
 
 
@@ -169,7 +169,7 @@ def test_every_option_can_be_put_on_real_servers_at_the_speed_it_says(scenario, 
     assert set(found.job.tolist()) == set(range(len(queue)))
     for option in range(len(found)):
         job = queue.view.jobs[found.job[option]]
-        gpus = dual_subroutine.place_gpus(FreeGpus(snapshot.nodes), found.workers[option], int(found.servers[option]))
+        gpus = dual_subroutine.place_gpus(FreeGpus(snapshot.nodes), found.gpus[option], int(found.servers[option]))
         assert gpus is not None and sum(gpus.values()) == job.gpus
         assert len(gpus) == found.servers[option]
         assert snapshot.belief.on_nodes(job, gpus) == pytest.approx(found.speed[option])

@@ -110,17 +110,17 @@ def test_utilities_before_the_arrival_are_not_looked_at():
 
 
 @pytest.mark.parametrize(
-    ("workers", "message"),
+    ("gpus", "message"),
     [
         ([[[2], [0]], [[1], [0]]], "at most"),
         ([[[1], [0]], [[0], [0]]], "0 or 2 GPUs for job j0"),
         ([[[0], [0]], [[1], [0]]], "no slot before job j1"),
     ],
 )
-def test_a_plan_that_breaks_a_limit_is_refused(workers, message):
+def test_a_plan_that_breaks_a_limit_is_refused(gpus, message):
     data = HadarInstance.made([2], 2, [0, 1], [2, 1], [1, 1], [[1], [1]])
     with pytest.raises(SolverFailedError, match=message):
-        SlotPlan(data, workers)
+        SlotPlan(data, gpus)
     assert nothing(data).objective == 0.0
 
 
@@ -133,5 +133,5 @@ def test_a_plan_on_a_type_where_a_job_cannot_run_is_refused():
 def test_a_trimmed_plan_ends_with_the_work():
     data = HadarInstance.made([1], 4, [0, 0], [1, 1], [2, 9], [[1], [1]])
     plan = SlotPlan(data, [[[1], [1], [1], [0]], [[0], [0], [0], [1]]]).trimmed
-    assert plan.workers[:, :, 0].tolist() == [[1, 1, 0, 0], [0, 0, 0, 0]]
+    assert plan.gpus[:, :, 0].tolist() == [[1, 1, 0, 0], [0, 0, 0, 0]]
     assert plan.done.tolist() == [1, -1] and plan.objective == 3.0

@@ -65,7 +65,7 @@ def test_values_that_break_a_limit_are_refused():
     [
         ([-1], [], "type 0, capacity"),
         ([1.5], [], "type 0, capacity"),
-        ([1], [[((-1,), 1.0)]], "job 0, option 0, workers"),
+        ([1], [[((-1,), 1.0)]], "job 0, option 0, GPUs"),
         ([1], [[((1,), 1.0), ((1,), np.nan)]], "job 0, option 1, payoff"),
         ([1], [[((1, 1), 1.0)]], "one for each type"),
     ],
@@ -95,7 +95,7 @@ def test_numbers_from_a_snapshot_by_hand():
     knobs = ROUND.settle({"mixed_types": False, "utility": "effective_throughput"})
     data = ROUND.data(look(scenario, leases=[on("j1", f=1)]), knobs)
     assert data.jobs == ("j0",) and data.capacity.tolist() == [1, 2]
-    assert data.workers.tolist() == [[0, 2]]
+    assert data.gpus.tolist() == [[0, 2]]
     # tmin 1, tmax 2, T = 2 + ceil-ed 720 x 2 / (2 x 2 + 2 x 1) / 360 = 3 slots: B = (720 / 3) / (2 x 2) = 60,
     # OPT_lower = 240.
     assert data.prices["eta"] == pytest.approx(3 * (4 * 60) / (2 * 240))
@@ -108,7 +108,7 @@ def test_numbers_from_a_snapshot_by_hand():
 def test_a_mixed_gang_runs_at_the_speed_of_its_slowest_type():
     scenario = make({"f": ("fast", 1), "s": ("slow", 1)}, [{"gpus": 2, "steps": 720}], {"fast": 1.0, "slow": 0.5})
     data = ROUND.data(look(scenario), ROUND.settle({"communication_cost": 0.0, "utility": "effective_throughput"}))
-    assert data.workers.tolist() == [[1, 1]]
+    assert data.gpus.tolist() == [[1, 1]]
     price = data.prices["price"]
     assert data.payoff.tolist() == pytest.approx([360 - 2 * (price["fast"] + price["slow"])])
 

@@ -21,18 +21,18 @@ def problems(draw, priced=None, most_jobs=5):
     capacity = np.array(draw(st.lists(st.integers(0, 5), min_size=types, max_size=types)))
     free = np.array([draw(st.integers(0, int(c))) for c in capacity])
     jobs = draw(st.integers(0, most_jobs))
-    job, workers, value, charge = [], [], [], []
+    job, gpus, value, charge = [], [], [], []
     for number in range(jobs):
         for _ in range(draw(st.integers(0, 3))):
             row = draw(st.lists(st.integers(0, 4), min_size=types, max_size=types).filter(any))
             job.append(number)
-            workers.append(row)
+            gpus.append(row)
             value.append(draw(st.integers(-20, 100)) / 4)
             charge.append(float(draw(st.integers(1, 6))))
     curves = None
     if draw(st.booleans()) if priced is None else priced:
         curves = tuple(price(0.25, 8.0, int(c), int(c) - np.arange(f + 1)) for c, f in zip(capacity, free, strict=True))
-    rows = np.array(workers, dtype=np.int64).reshape(len(job), types)
+    rows = np.array(gpus, dtype=np.int64).reshape(len(job), types)
     return Knapsack(jobs, free, np.array(job, dtype=np.int64), rows, np.array(value), np.array(charge), curves)
 
 
@@ -44,15 +44,15 @@ def brute_force(problem):
         for option in picked:
             if option is None:
                 continue
-            if (problem.workers[option] > left).any():
+            if (problem.gpus[option] > left).any():
                 break
             each = 0.0
             if problem.price is not None:
                 each = sum(
-                    int(w) * p[int(f)] for w, p, f in zip(problem.workers[option], problem.price, left, strict=True)
+                    int(w) * p[int(f)] for w, p, f in zip(problem.gpus[option], problem.price, left, strict=True)
                 )
             total += problem.value[option] - problem.charge[option] * each
-            left = left - problem.workers[option]
+            left = left - problem.gpus[option]
         else:
             best = max(best, total)
     return best
@@ -67,7 +67,7 @@ def check(problem, found):
             continue
         assert problem.job[option] == job
         assert found.payoff[job] == pytest.approx(problem.payoff(option, left))
-        left = left - problem.workers[option]
+        left = left - problem.gpus[option]
     assert (left >= 0).all()
 
 
@@ -86,7 +86,7 @@ def test_dynamic_programme_recursion_and_brute_force_agree(problem):
 def test_at_the_prices_of_the_start_the_dynamic_programme_is_the_model(problem):
     names = tuple(f"t{kind}" for kind in range(len(problem.free)))
     jobs = tuple(f"j{job}" for job in range(problem.jobs))
-    data = RoundInstance(names, problem.free, jobs, problem.job, problem.workers, problem.value)
+    data = RoundInstance(names, problem.free, jobs, problem.job, problem.gpus, problem.value)
     whole, parts = (HadarRound().run(data, {"relaxed": part}).objective for part in (False, True))
     assert exact(problem).objective == pytest.approx(whole, abs=1e-6)
     assert parts >= whole - 1e-6
@@ -105,22 +105,22 @@ def test_the_linear_programme_made_whole_keeps_the_limits_and_says_what_it_lost(
 
 def test_passing_a_job_over_can_be_better():
     """The first job alone would earn 3, the two after it 2 each on the same two GPUs."""
-    workers = np.array([[2], [1], [1]])
-    problem = Knapsack(3, np.array([2]), np.arange(3), workers, np.array([3.0, 2.0, 2.0]), np.ones(3))
+    gpus = np.array([[2], [1], [1]])
+    problem = Knapsack(3, np.array([2]), np.arange(3), gpus, np.array([3.0, 2.0, 2.0]), np.ones(3))
     assert exact(problem).choice.tolist() == [-1, 1, 2]
 
 
 def test_equal_sums_take_the_first_option_and_no_more_jobs_than_needed():
-    workers = np.array([[1, 0], [0, 1], [1, 0]])
-    problem = Knapsack(2, np.array([1, 1]), np.array([0, 0, 1]), workers, np.array([2.0, 2.0, 0.0]), np.ones(3))
+    gpus = np.array([[1, 0], [0, 1], [1, 0]])
+    problem = Knapsack(2, np.array([1, 1]), np.array([0, 0, 1]), gpus, np.array([2.0, 2.0, 0.0]), np.ones(3))
     assert exact(problem).choice.tolist() == [0, -1]
 
 
 def test_later_jobs_pay_more_within_a_round():
     """One GPU of two costs 1, then 2: the second job, worth 1.5, would have run at the first price."""
     curve = (price(1.0, 4.0, 2, [2, 1, 0]),)
-    workers, value = np.array([[1], [1]]), np.array([3.0, 1.5])
-    problem = Knapsack(2, np.array([2]), np.arange(2), workers, value, np.ones(2), curve)
+    gpus, value = np.array([[1], [1]]), np.array([3.0, 1.5])
+    problem = Knapsack(2, np.array([2]), np.arange(2), gpus, value, np.ones(2), curve)
     assert exact(problem).payoff.tolist() == [2.0, 0.0]
 
 
@@ -141,21 +141,21 @@ def test_more_gpus_are_never_worse(problem, data):
     kind = data.draw(st.integers(0, len(problem.free) - 1))
     more = problem.free.copy()
     more[kind] += 1
-    larger = Knapsack(problem.jobs, more, problem.job, problem.workers, problem.value, problem.charge)
+    larger = Knapsack(problem.jobs, more, problem.job, problem.gpus, problem.value, problem.charge)
     assert exact(larger).objective >= exact(problem).objective - 1e-9
 
 
 def test_the_method_is_chosen_by_the_number_of_states():
     rng = np.random.default_rng(0)
     jobs, types = 600, 3
-    workers = np.eye(types, dtype=np.int64)[rng.integers(types, size=jobs)]
+    gpus = np.eye(types, dtype=np.int64)[rng.integers(types, size=jobs)]
     value = rng.uniform(1.0, 2.0, jobs)
-    small = Knapsack(jobs, np.array([5, 5, 5]), np.arange(jobs), workers, value, np.ones(jobs))
-    large = Knapsack(jobs, np.array([150, 150, 150]), np.arange(jobs), workers, value, np.ones(jobs))
+    small = Knapsack(jobs, np.array([5, 5, 5]), np.arange(jobs), gpus, value, np.ones(jobs))
+    large = Knapsack(jobs, np.array([150, 150, 150]), np.arange(jobs), gpus, value, np.ones(jobs))
     assert select(small).solve_s < 5 and select(small).objective == pytest.approx(relaxed(small).objective)
     found = select(large)
     assert (found.choice == relaxed(large).choice).all() and found.status == "optimal"
-    order = [np.sort(value[workers[:, kind] > 0])[::-1][:150].sum() for kind in range(types)]
+    order = [np.sort(value[gpus[:, kind] > 0])[::-1][:150].sum() for kind in range(types)]
     assert found.objective == pytest.approx(sum(order))
 
 
@@ -176,7 +176,7 @@ def test_nothing_to_choose():
 
 def test_dynamic_programming_that_needs_too_much_memory_is_refused():
     jobs = 2000
-    workers, value = np.ones((jobs, 3), dtype=np.int64), np.ones(jobs)
-    problem = Knapsack(jobs, np.array([99, 99, 99]), np.arange(jobs), workers, value, value)
+    gpus, value = np.ones((jobs, 3), dtype=np.int64), np.ones(jobs)
+    problem = Knapsack(jobs, np.array([99, 99, 99]), np.arange(jobs), gpus, value, value)
     with pytest.raises(InputError, match=r"method: got dp, with 2e\+09 sums"):
         select(problem, "dp")

@@ -285,7 +285,7 @@ def test_no_barrier_is_crossed_no_gpu_double_booked_and_no_step_lost(
             }
             for job in scenario.jobs
         }
-        room = {name: sum(scenario.cluster.workers.get(kind, 0) for kind in kinds) for name, kinds in types.items()}
+        room = {name: sum(scenario.cluster.capacity.get(kind, 0) for kind in kinds) for name, kinds in types.items()}
         if any(room[job.name] < job.gpus for job in scenario.jobs):
             return
     run = run_of(scenario, Hare(), knobs, stop=Until(until))

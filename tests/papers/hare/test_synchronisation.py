@@ -118,7 +118,7 @@ def test_on_the_core_scale_fixed_rounds_start_together_as_planned(scenario: Scen
     """The gangs of these scenarios fit into the cluster; nodes that are down for a while delay them."""
     gangs = [(job, {row.accelerator for row in scenario.throughputs if row.steps_per_s > 0 and row.model == job.model})
              for job in scenario.jobs]  # fmt: skip
-    if any(sum(scenario.cluster.workers.get(kind, 0) for kind in kinds) < job.gpus for job, kinds in gangs):
+    if any(sum(scenario.cluster.capacity.get(kind, 0) for kind in kinds) < job.gpus for job, kinds in gangs):
         return
     run = run_of(scenario, Watched(Hare()), {"switching": "free", "synchronisation": "scale_fixed"})
     assert check(run) == [] and run.jobs["finish_s"].notna().all()

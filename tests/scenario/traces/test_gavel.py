@@ -297,7 +297,7 @@ def test_a_line_names_a_cluster() -> None:
     assert [a["name"] for a in cluster["accelerators"]] == ["v100", "k80", "mine"]
     assert [a.get("price_per_hour") for a in cluster["accelerators"]] == [2.48, 0.45, None]
     made = Scenario.from_dict({"cluster": cluster, "jobs": [], "throughputs": []})
-    assert made.cluster.workers == {"v100": 34, "k80": 16, "mine": 1}
+    assert made.cluster.capacity == {"v100": 34, "k80": 16, "mine": 1}
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_480_jobs_from_the_busiest_hours_and_the_account_adds_up() -> None:
         row = jobs.iloc[int(job.name.removeprefix("job-"))]
         assert low <= row["arrival_s"] < high
         assert size_of(row["duration_s"] * row["gpus"] / HOUR) == job.size_class
-    assert scenario.cluster.workers == {"v100": 20, "p100": 20, "k80": 20}
+    assert scenario.cluster.capacity == {"v100": 20, "p100": 20, "k80": 20}
 
 
 def test_a_seed_is_a_draw() -> None:

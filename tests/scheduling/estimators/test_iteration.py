@@ -106,7 +106,7 @@ def test_the_update_is_left_out_of_pattern_two_as_printed_and_only_there() -> No
 @pytest.mark.parametrize("gpus", [1, 2, 8])
 @pytest.mark.parametrize("exchange_s", [0.0, 0.04, 0.12])
 def test_the_expectation_is_the_mean_of_simulated_iterations(pattern: Pattern, gpus: int, exchange_s: float) -> None:
-    """(4) with T_w: workers load, hide it or not, and meet; none of the formula's expectations is used."""
+    """(4) with T_w: GPUs load, hide it or not, and meet; none of the formula's expectations is used."""
     rng, rounds = np.random.default_rng(gpus), 200_000
     case = rng.choice(2, p=UNSTABLE.probability, size=(rounds, gpus))
     loads = rng.normal(UNSTABLE.mean_s[case], UNSTABLE.deviation_s[case])

@@ -70,23 +70,23 @@ def draw(loading: Loading, shape: tuple[int, int], rng: np.random.Generator) -> 
     return case, rng.normal(loading.mean_s[case], loading.deviation_s[case])
 
 
-@pytest.mark.parametrize("workers", [2, 4, 16])
+@pytest.mark.parametrize("gpus", [2, 4, 16])
 @pytest.mark.parametrize("least", [-math.inf, 0.005, 0.03, 0.11, 1.0])
 @pytest.mark.parametrize(
     "loading",
     [UNSTABLE, Loading.of([(0.5, 0.1, 0.03), (0.5, 0.2, 0.0)]), Loading.of([(0.9, 0.0, 0.0), (0.1, 0.2, 0.0)])],
 )
-def test_waiting_is_the_mean_wait_of_simulated_workers(loading: Loading, workers: int, least: float) -> None:
-    case, seconds = draw(loading, (100_000, workers), np.random.default_rng(workers))
+def test_waiting_is_the_mean_wait_of_simulated_gpus(loading: Loading, gpus: int, least: float) -> None:
+    case, seconds = draw(loading, (100_000, gpus), np.random.default_rng(gpus))
     seconds = np.maximum(seconds, least)
     waits = seconds.max(axis=1) - seconds[:, 0]
-    found = waiting_s(loading, workers, least)
+    found = waiting_s(loading, gpus, least)
     for number in range(len(found)):
         mine = waits[case[:, 0] == number]
         assert found[number] == approx(mine.mean(), abs=4 * mine.std() / math.sqrt(len(mine)) + 1e-9)
 
 
-def test_waiting_by_hand_for_two_workers_who_miss_half_the_time() -> None:
+def test_waiting_by_hand_for_two_gpus_who_miss_half_the_time() -> None:
     """Loads take 0 or 1 s: who hits waits 1 s if the other misses, who misses waits for nobody."""
     loading = Loading.of([(0.5, 0.0, 0.0), (0.5, 1.0, 0.0)])
     assert waiting_s(loading, 2).tolist() == [0.5, 0.0]

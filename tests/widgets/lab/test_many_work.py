@@ -10,7 +10,7 @@ import pytest
 
 import workbench
 from tests.widgets.lab.support import run, until
-from widgets.work.many import BatchProgress, ManyWork, processes
+from widgets.work.many import BatchProgress, ManyWork, workers
 from widgets.work.process import process_work
 from workbench.base.errors import InputError
 from workbench.session.many_runs import RunRequest
@@ -82,7 +82,7 @@ def test_cancel_ends_the_processes_and_keeps_what_has_ended() -> None:
         told.work.submit([request(), *(request("las", scenario=large, knobs={"round_s": 1.0}) for _ in range(3))])
         await until(lambda: told.found)
         assert str(told.work.far).startswith("1 of 4 runs, about ")
-        await until(lambda: len(computing()) >= processes())
+        await until(lambda: len(computing()) >= workers())
         busy = computing()
         told.work.cancel()
         assert told.ends == [("cancelled", "")] and list(told.found) == [0] and not told.work.busy

@@ -12,7 +12,7 @@ import pandas as pd
 from workbench.analysis.charts import theme
 from workbench.analysis.charts.bars_in_rows import row_px, row_scale, row_texts
 from workbench.analysis.charts.drawing import Drawing, Marks, drawn, marks, message, message_layer, unchecked
-from workbench.scheduling.decision import WorkerType
+from workbench.scheduling.decision import PlacedType
 from workbench.simulation.schema import GAIN_OF
 
 
@@ -85,7 +85,7 @@ def allocation(
     either job of a pair shows it. Parameter `selected` as in `gantt`.
     """
     rows = list(dict.fromkeys([*(units or []), *shares["unit"].tolist()]))
-    kinds = [_worker_type(*place) for place in zip(shares["accelerator"], shares["placement"], strict=True)]
+    kinds = [_placed_type(*place) for place in zip(shares["accelerator"], shares["placement"], strict=True)]
     columns = list(dict.fromkeys([*(accelerators or []), *kinds]))
     given = {(u, kind): s for u, kind, s in zip(shares["unit"], kinds, shares["share"], strict=True)}
     cell_px = min(ROW_PX, MOST_HEIGHT_PX / max(len(rows), 1))
@@ -200,9 +200,9 @@ def _number(share: float) -> str:
     return f"{share:.2f}" if share >= NUMBER_FROM else "~0"
 
 
-def _worker_type(accelerator: str, placement: str) -> str:
+def _placed_type(accelerator: str, placement: str) -> str:
     """A column's name."""
-    return WorkerType(accelerator, "unconsolidated" if placement == "unconsolidated" else None).name
+    return PlacedType(accelerator, "unconsolidated" if placement == "unconsolidated" else None).name
 
 
 COLUMNS = ["job", "accelerator", "gpus", "servers", "gain"]

@@ -198,7 +198,7 @@ def _require_gpus(where: str, snapshot: Snapshot, decision: Decision) -> None:
     """Raise InputError for shares that take more GPUs of a type than are up; pairs and copies are not counted."""
     gangs: dict[Any, int] = dict(zip(snapshot.jobs.names, snapshot.jobs.gpus.tolist(), strict=True))
     shares = decision.shares
-    for kind, up in zip(snapshot.types, snapshot.workers.tolist(), strict=True):
+    for kind, up in zip(snapshot.types, snapshot.capacity.tolist(), strict=True):
         if shares is not None and kind in shares.types:
             column = shares.values[:, shares.types.index(kind)].tolist()
             used = sum(gangs.get(unit, 0) * share for unit, share in zip(shares.units, column, strict=True))

@@ -87,10 +87,10 @@ def capacity(job_at: JobAtTime) -> tuple[str, bool]:
     if not job_at.usable:
         return "It has no speed on any type of the cluster.", True
     short, needs = not job_at.has_free_gpus, f"It needs {_sizes(job_at)}"
-    workers = job_at.run.scenario.cluster.workers
-    small = [f"{kind} ({workers[kind]} in all)" for kind in job_at.too_small]
+    capacity = job_at.run.scenario.cluster.capacity
+    small = [f"{kind} ({capacity[kind]} in all)" for kind in job_at.too_small]
     held = [_free_of(job_at, kind) for kind in job_at.usable if kind not in job_at.too_small]
-    if not job_at.mixed and all(workers[kind] < gpus for kind, gpus in job_at.needs.items()):
+    if not job_at.mixed and all(capacity[kind] < gpus for kind, gpus in job_at.needs.items()):
         return f"{needs}, more than the cluster has of any one type on which it runs; free: {', '.join(held)}.", short
     verdict = "too few" if short else "enough in number"
     never = f"; too small for it: {', '.join(small)}" if small else ""
@@ -105,7 +105,7 @@ def _sizes(job_at: JobAtTime) -> str:
 
 
 def _free_of(job_at: JobAtTime, kind: str) -> str:
-    down = job_at.run.scenario.cluster.workers[kind] - job_at.up[kind]
+    down = job_at.run.scenario.cluster.capacity[kind] - job_at.up[kind]
     return f"{job_at.free[kind]} of {job_at.up[kind]} {kind}{f' ({down} more down)' if down else ''}"
 
 

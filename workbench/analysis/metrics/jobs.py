@@ -99,7 +99,7 @@ class Speeds:
     def __init__(self, scenario: Scenario) -> None:
         self._table, cluster = scenario.table, scenario.cluster
         self._types, self._gpus = cluster.types, cluster.gpus
-        self._weight = np.array([cluster.workers[name] for name in cluster.types], dtype=float) / cluster.gpus
+        self._weight = np.array([cluster.capacity[name] for name in cluster.types], dtype=float) / cluster.gpus
         classes: dict[tuple[str, int, tuple[int, ...]], int] = {}
         member = [classes.setdefault((job.model, job.gpus, job.sizes), len(classes)) for job in scenario.jobs]
         self._member, self._classes = np.array(member, dtype=np.int64), list(classes)

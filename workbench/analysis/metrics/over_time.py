@@ -75,7 +75,7 @@ def utilisation_over_time(run: Run) -> pd.DataFrame:
     """`UTILISATION_OVER_TIME`, type after type."""
     i = Intervals.of(run)
     running, frames = i.running, []
-    for number, (name, gpus) in enumerate(run.scenario.cluster.workers.items()):
+    for number, (name, gpus) in enumerate(run.scenario.cluster.capacity.items()):
         rows = running & (i.accelerator == number)
         times, (count,) = steps_of(_edges(run, i.start[rows], i.end[rows]), _up_down(np.ones(int(rows.sum()))))
         columns = {"time_s": times, "accelerator": [name] * len(times), "value": np.rint(count) / gpus}

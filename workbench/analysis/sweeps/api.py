@@ -26,7 +26,7 @@ from workbench.analysis.sweeps.store import Measured, Store
 from workbench.base.errors import InputError, Words, WorkbenchError, why
 from workbench.scheduling.contract import Scheduler
 from workbench.session.api import Window
-from workbench.session.many_runs import RunRequest, check_processes, do, executor_at, outcomes, told_of_arguments
+from workbench.session.many_runs import RunRequest, check_workers, do, executor_at, outcomes, told_of_arguments
 from workbench.session.registry import is_own
 from workbench.simulation.saved_run import knobs_as_json
 from workbench.version import VERSION
@@ -45,7 +45,7 @@ def sweep(
     vary: Vary | None = None,
     seeds: Iterable[int] | None = None,
     store: str | Path | None = None,
-    processes: int | None = None,
+    workers: int | None = None,
     executor: Executor | None = None,
     dask: str | None = None,
     window: Window | None = None,
@@ -70,8 +70,8 @@ def sweep(
     if they had to make more. out: a folder, which all processes must reach, where each whole run is saved under its
     key. on_progress: called at the begin and as runs end.
 
-    processes: how many of our own; 1 (default) is this process; with more, a script needs the usual `if __name__ ==
-    "__main__":`. executor: any of `concurrent.futures`, which is left open; processes then says how many runs it makes
+    workers: how many of our own; 1 (default) is this process; with more, a script needs the usual `if __name__ ==
+    "__main__":`. executor: any of `concurrent.futures`, which is left open; workers then says how many runs it makes
     at a time (default: the processors here). dask: the address of a Dask cluster,
     with TLS (`tls://`) unless it is on this machine. The result does not depend on these.
     Schedulers and formulations declared in this session run here, after the others; a digest of their code is a part of
@@ -83,7 +83,7 @@ def sweep(
     """
     ends = _checked(RunOptions(belief, until_s, window))
     runs = runs_to_make(scenario, _entries(schedulers), vary, seeds, ends)
-    _check_place(processes, executor, dask)
+    _check_place(workers, executor, dask)
     if on_progress is not None and not callable(on_progress):
         raise InputError("on_progress", on_progress, "a function of a workbench.analysis.sweeps.SweepProgress")
     folder = None if out is None else _folder(out)
@@ -107,7 +107,7 @@ def sweep(
             firsts, others = [its[0] for its in alike.values()], [run for its in alike.values() for run in its[1:]]
             for some, own in product((firsts, others), (False, True)):
                 planned = [run for run in some if run.key in todo and is_own(run.scheduler) == own]
-                place = (1, None, None) if own or not planned else (processes, executor, dask)
+                place = (1, None, None) if own or not planned else (workers, executor, dask)
                 for number, outcome in stack.enter_context(
                     _started(_requests(planned, ends), make, len(planned), *place)
                 ):
@@ -144,7 +144,7 @@ def measure(request: RunRequest, folder: Path | None = None, version: str = VERS
     """
     if version != VERSION:
         expected = f"workbench {version}, as where the sweep was started"
-        raise WorkbenchError("processes", Words(f"workbench {VERSION}"), expected)
+        raise WorkbenchError("workers", Words(f"workbench {VERSION}"), expected)
     with _ONE_AT_A_TIME:
         began = time.perf_counter()
         try:
@@ -163,19 +163,17 @@ def _started(
     requests: Iterable[RunRequest],
     make: Callable[[RunRequest], Measured],
     count: int,
-    processes: int | None,
+    workers: int | None,
     executor: Executor | None,
     dask: str | None,
 ) -> Iterator[Generator[tuple[int, Measured], None, None]]:
     """The runs as they end, wherever they are made; nothing is under way any more at the end."""
     with contextlib.ExitStack() as stack:
-        at_a_time = processes or os.cpu_count() or 1
+        at_a_time = workers or os.cpu_count() or 1
         if dask is not None:
             executor, threads = stack.enter_context(executor_at(dask))
-            at_a_time = processes or threads
-        ended = outcomes(
-            requests, make, processes=min(processes or 1, count), executor=executor, ahead=AHEAD * at_a_time
-        )
+            at_a_time = workers or threads
+        ended = outcomes(requests, make, workers=min(workers or 1, count), executor=executor, ahead=AHEAD * at_a_time)
         yield stack.enter_context(contextlib.closing(ended))
 
 
@@ -216,10 +214,10 @@ def _checked(ends: RunOptions) -> RunOptions:
     return ends
 
 
-def _check_place(processes: int | None, executor: Executor | None, dask: str | None) -> None:
+def _check_place(workers: int | None, executor: Executor | None, dask: str | None) -> None:
     """Raises InputError unless it is clear where runs are made."""
-    if processes is not None:
-        check_processes(processes)
+    if workers is not None:
+        check_workers(workers)
     if executor is not None and not isinstance(executor, Executor):
         raise InputError("executor", executor, "an executor of concurrent.futures")
     if executor is not None and dask is not None:

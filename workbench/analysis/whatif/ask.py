@@ -36,7 +36,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.estimators.registry import belief_of_all
 from workbench.session.api import load
-from workbench.session.many_runs import Outcome, RunRequest, check_processes, checked_seeds, run_all, told_of_arguments
+from workbench.session.many_runs import Outcome, RunRequest, check_workers, checked_seeds, run_all, told_of_arguments
 from workbench.session.registry import find_scheduler
 from workbench.simulation.run import Run
 
@@ -258,7 +258,7 @@ def what_if(
     belief: str | None = None,
     until_s: float | None = None,
     demand: Iterable[float] = (),
-    processes: int = 1,
+    workers: int = 1,
     on_run: Callable[[int, int], None] | None = None,
 ) -> WhatIf:
     """Run a scenario as today and with one thing changed, and compare pair by pair.
@@ -271,7 +271,7 @@ def what_if(
     more than 15,000 jobs the seed alone differs.
     level: of the confidence intervals; belief: of both sides, as for `workbench.compare`; until_s: as for
     `workbench.simulate`; demand: both sides also with so many percent of the jobs in the same time, as (110, 125);
-    processes: how many; on_run: called with the number of runs made and of all.
+    workers: how many; on_run: called with the number of runs made and of all.
 
     Raises InputError and ScenarioError for what cannot be changed or run, and the error of the first run that failed.
     """
@@ -287,7 +287,7 @@ def what_if(
         until_s=until_s,
         demand=demand,
     )
-    check_processes(processes)
+    check_workers(workers)
     if on_run is not None and not callable(on_run):
         raise InputError("on_run", on_run, "a function of the number of runs made and of all")
     requests, made = question.requests(), 0
@@ -298,7 +298,7 @@ def what_if(
         if on_run is not None:
             on_run(made, len(requests))
 
-    return concluded(question, run_all(requests, processes, ended))
+    return concluded(question, run_all(requests, workers, ended))
 
 
 def ask(

@@ -136,12 +136,12 @@ def marginal_values(
     knobs: Mapping[str, Any] | None = None,
     seeds: Iterable[int] | None = None,
     bootstrap: bool = False,
-    processes: int = 1,
+    workers: int = 1,
 ) -> MarginalValues:
     """Value of one more GPU of each type of the cluster to the jobs that have arrived by `at` (default as for `solve`),
     as if nothing had been scheduled yet (`snapshot_at`).
 
-    given: knobs of the formulation. scheduler, knobs, seeds, bootstrap, processes: if a scheduler is given, every type
+    given: knobs of the formulation. scheduler, knobs, seeds, bootstrap, workers: if a scheduler is given, every type
     is also tried by simulating with one more node of one GPU, as `what_if` does.
 
     Raises InputError for a formulation that is not one linear programme with a capacity per type, and where no job has
@@ -158,7 +158,7 @@ def marginal_values(
         raise InputError("at", at_s, "a time by which a job has arrived")
     rows = _rows(found, data, settled, today, scenario.cluster, solver)
     if scheduler is not None:
-        tried = _simulated(scenario, scheduler, knobs, seeds, bootstrap, processes)
+        tried = _simulated(scenario, scheduler, knobs, seeds, bootstrap, workers)
         rows = [MarginalValue(*value[:8], *tried[value.accelerator]) for value in rows]
     arrived = sum(job.arrival_s <= at_s for job in scenario.jobs)
     return MarginalValues(found.name, today.objective, today.sense, today.unit, at_s, arrived, tuple(rows))
@@ -189,7 +189,7 @@ def _rows(
         assert better is not None and today.objective is not None
         return sign * (better - today.objective) / gpus
 
-    for name, gpus in cluster.workers.items():
+    for name, gpus in cluster.capacity.items():
         step = found.build(found.grown(data, name, SMALL_GPUS), knobs)
         dual = _clean(sign * sensitivity.slope(step) / SMALL_GPUS, today.objective)
         one_more = _clean(resolved(name, 1.0), today.objective)
@@ -226,12 +226,12 @@ def _simulated(
     knobs: Mapping[str, Any] | None,
     seeds: Iterable[int] | None,
     bootstrap: bool,
-    processes: int,
+    workers: int,
 ) -> dict[str, tuple[float, float, float]]:
     """By type: change of the mean JCT in s with one more node of one GPU, and its interval."""
     changes = {NodesBy(name, 1, gpus=1).text: name for name in scenario.cluster.types}
     found = what_if(
-        scenario, scheduler, list(changes), knobs, seeds=seeds, bootstrap=bootstrap, processes=processes
+        scenario, scheduler, list(changes), knobs, seeds=seeds, bootstrap=bootstrap, workers=workers
     ).differences
     jct = found[found["measure"] == "mean_jct_s"]
     return {changes[row.change]: (row.difference, row.low, row.high) for row in rows_of(jct)}

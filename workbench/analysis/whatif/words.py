@@ -168,7 +168,7 @@ def surprising(found: WhatIf) -> list[str]:
 
 def _only_loses(was: Scenario, now: Scenario) -> bool:
     """Whether GPUs or the time they are up become less, and nothing more."""
-    before, after = was.cluster.workers, now.cluster.workers
+    before, after = was.cluster.capacity, now.cluster.capacity
     fewer = before.keys() >= after.keys() and all(after[name] <= before[name] for name in after) and before != after
     faults, then = was.core.faults, now.core.faults
     same = (faults.mtbf_s, faults.mttr_s) == (then.mtbf_s, then.mttr_s)
@@ -270,7 +270,7 @@ def _rent(before: Cluster, after: Cluster) -> list[str]:
 def usd_per_hour(cluster: Cluster) -> float:
     """The price of all GPUs for an hour, in use or not; NaN if a price is not known."""
     price = {a.name: math.nan if a.price_per_hour is None else a.price_per_hour for a in cluster.accelerators}
-    return sum(price[name] * gpus for name, gpus in cluster.workers.items())
+    return sum(price[name] * gpus for name, gpus in cluster.capacity.items())
 
 
 def _caveats(found: WhatIf) -> list[str]:

@@ -57,7 +57,7 @@ def ages(jobs: JobView, belief: Belief, cluster: Cluster) -> FloatArray:
     """
     steps = np.array([job.steps - job.steps_done for job in jobs.jobs], dtype=float)
     mean_size = np.array([np.mean(job.sizes) for job in jobs.jobs], dtype=float)
-    gpus = np.array([cluster.workers[name] for name in cluster.types], dtype=float)
+    gpus = np.array([cluster.capacity[name] for name in cluster.types], dtype=float)
     return age_s(steps, per_gpu_speeds(jobs, belief, cluster), gpus, mean_size)
 
 

@@ -158,5 +158,5 @@ class Preferences:
     def may_run(self, spot: int) -> bool:
         """Whether the whole cluster has a type with enough GPUs for the job; one that has not blocks nobody."""
         gpus = self._jobs[self._rows[spot]].gpus
-        workers = self._snapshot.cluster.workers
-        return any(workers[self._snapshot.types[kind]] >= gpus for kind in self.of(spot))
+        capacity = self._snapshot.cluster.capacity
+        return any(capacity[self._snapshot.types[kind]] >= gpus for kind in self.of(spot))

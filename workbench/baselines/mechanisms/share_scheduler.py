@@ -11,7 +11,7 @@ import numpy as np
 
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms import priority, rounds
-from workbench.baselines.mechanisms.worker_types import worker_types
+from workbench.baselines.mechanisms.placed_types import placed_types
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Answer, Knobs, Route, Scheduler, StatedProblem, Timing
 from workbench.scheduling.decision import Decision
@@ -75,7 +75,7 @@ class ShareScheduler(Scheduler):
 
     def start(self, scenario: Scenario, knobs: Knobs) -> priority.PriorityMemory:
         require_sharing(scenario, knobs)
-        return priority.start(scenario.cluster.types, worker_types(scenario.cluster, knobs))
+        return priority.start(scenario.cluster.types, placed_types(scenario.cluster, knobs))
 
     def stated(self, snapshot: Snapshot, memory: priority.PriorityMemory, knobs: Knobs) -> StatedProblem | None:
         """The policy's problem, where the policy is a formulation."""

@@ -106,7 +106,7 @@ def from_snapshot(snapshot: Snapshot, knobs: Knobs) -> PlannedCycle:
     waiting = _urgent(~runs, timely, slack_s, shortest_s)[: int(knobs["most_jobs"])]
     rows = np.concatenate([np.flatnonzero(runs & ~slo), waiting])
     steps = np.arange(int(knobs["slots"]), dtype=np.float64)
-    fits = (jobs.gpus[rows, None] <= snapshot.workers) & np.isfinite(run_s[rows])
+    fits = (jobs.gpus[rows, None] <= snapshot.capacity) & np.isfinite(run_s[rows])
     elsewhere = runs[rows, None] & (kinds[rows, None] != np.arange(len(snapshot.types)))
     chance = in_time(run_s[rows, :, None], slack_s[rows, None, None] - steps * slot_s, cv)
     first = np.where(timely[rows, None, None], chance > 0, steps == 0)
@@ -152,7 +152,7 @@ def _urgent(waits: BoolArray, timely: BoolArray, slack_s: FloatArray, shortest_s
 def _free_gpus(snapshot: Snapshot, rows: IntArray, kinds: IntArray, from_s: FloatArray, cv: float) -> FloatArray:
     """(types x slots) GPUs that running jobs with deadlines (rows) are expected to leave."""
     jobs, had = snapshot.jobs, {**snapshot.leases, **snapshot.ended}
-    left = np.repeat(snapshot.workers.astype(float)[:, None], len(from_s), axis=1)
+    left = np.repeat(snapshot.capacity.astype(float)[:, None], len(from_s), axis=1)
     for row in rows.tolist():
         speed = snapshot.belief.on_nodes(jobs.jobs[row], had[jobs.names[row]].gpus)
         mean_s = np.full(1, jobs.steps_left[row] / speed if speed > 0 else np.inf)

@@ -168,7 +168,7 @@ class Chronus(Scheduler):
 
     def start(self, scenario: Scenario, knobs: Knobs) -> ChronusMemory:
         """Nobody is known yet. Raises InputError for knobs that do not go together."""
-        gpus = tuple(scenario.cluster.workers.values())
+        gpus = tuple(scenario.cluster.capacity.values())
         fixed, slo_s = knobs["profile_gpus"], int(knobs["slo_lease_s"])
         if fixed is not None and int(fixed) >= sum(gpus):
             raise InputError("knob profile_gpus", fixed, f"fewer than the {sum(gpus)} GPUs of the cluster")

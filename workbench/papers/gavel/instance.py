@@ -1,7 +1,7 @@
-"""What every policy of Gavel divides: jobs, pairs of jobs and worker types (section 3.1), read from a snapshot.
+"""What every policy of Gavel divides: jobs, pairs of jobs and placed types (section 3.1), read from a snapshot.
 
-A *combination* k is a job alone or a pair that shares its GPUs; a *worker type* j is an accelerator type or, where
-placement counts, one of its two placements, which share its workers. An allocation X is a (combinations x worker types)
+A *combination* k is a job alone or a pair that shares its GPUs; a *placed type* j is an accelerator type or, where
+placement counts, one of its two placements, which share its GPUs. An allocation X is a (combinations x placed types)
 array of shares of time: first the jobs in their order, then the pairs. A policy that reads more than the class
 `AllocationInstance` has its numbers in a subclass, which `from_snapshot` reads as well.
 """
@@ -20,18 +20,18 @@ import numpy.typing as npt
 
 from workbench.base.arrays import fixed, shaped
 from workbench.base.errors import InputError
+from workbench.baselines.mechanisms.placed_types import accelerators_of, placed_types, speeds
 from workbench.baselines.mechanisms.priority.knobs import AUTHORS_ORDER
-from workbench.baselines.mechanisms.worker_types import accelerators_of, speeds, worker_types
 from workbench.scenario.job import Job
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.decision import BoolArray, IntArray, Unit, WorkerType, unit_name
+from workbench.scheduling.decision import BoolArray, IntArray, PlacedType, Unit, unit_name
 from workbench.scheduling.reference_shares import equal_share, isolated_share
 from workbench.scheduling.snapshot import Snapshot
 
 
 class Entries(NamedTuple):
-    """The entries of X that may exceed 0, row by row: positions of combination and worker type.
+    """The entries of X that may exceed 0, row by row: positions of combination and placed type.
 
     job, entry, steps_per_s: what an entry adds to the throughput of a job in it (pairs count for two jobs); of each of
     the jobs that it stands for, if it stands for several.
@@ -59,9 +59,9 @@ class AllocationInstance:
     """The numbers of one allocation.
 
     speed: (jobs x types) steps/s of the whole gang, 0 where it cannot run; weight, gang: (jobs,) weight and GPUs;
-    workers: (accelerators,) GPUs; pairs: (pairs x 2) positions of two jobs with equal gangs; pair_speed: (pairs x 2 x
+    capacity: (accelerators,) GPUs; pairs: (pairs x 2) positions of two jobs with equal gangs; pair_speed: (pairs x 2 x
     types) steps/s of both members, 0 where they may not share; accelerators: names of the accelerator types, and
-    accelerator: (types,) the position of each worker type's own, by default one for each; fair: (jobs,) P_m where it is
+    accelerator: (types,) the position of each placed type's own, by default one for each; fair: (jobs,) P_m where it is
     not that of `speed`. A subclass adds numbers by job, which `by_job` names. Raises InputError that names the job or
     type: for a number that is missing, not finite or out of range, and for a job that can run nowhere.
 
@@ -74,7 +74,7 @@ class AllocationInstance:
     speed: FloatArray
     weight: FloatArray
     gang: FloatArray
-    workers: FloatArray
+    capacity: FloatArray
     pairs: IntArray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int64), kw_only=True)
     pair_speed: FloatArray = field(default_factory=lambda: np.zeros((0, 2, 0)), kw_only=True)
     accelerators: tuple[str, ...] = field(default=(), kw_only=True)
@@ -90,7 +90,7 @@ class AllocationInstance:
         jobs, types = (len(self.jobs),), (len(self.types),)
         self.shaped("speed", jobs + types)
         self.shaped("pair_speed", (len(self.pairs), 2, *types))
-        self.shaped("workers", (len(self.accelerators),))
+        self.shaped("capacity", (len(self.accelerators),))
         for name in ("weight", "gang", *(("fair",) if self.fair is not None else ()), *self.by_job()):
             self.shaped(name, jobs)
         for name, names in (("jobs", self.jobs), ("types", self.types)):
@@ -99,13 +99,13 @@ class AllocationInstance:
         self.check_numbers("speed", self.speed >= 0, "a number of steps/s >= 0")
         self.check_numbers("weight", self.weight > 0, "a number > 0")
         self.check_numbers("gang", self.gang >= 1, "a number of GPUs >= 1")
-        self.check_numbers("workers", self.workers >= 0, "a number of GPUs >= 0")
+        self.check_numbers("capacity", self.capacity >= 0, "a number of GPUs >= 0")
         self._check_pairs()
         stuck = ~self.can_run.any(axis=1)
         if stuck.any():
             row = int(np.flatnonzero(stuck)[0])
             found = dict(zip(self.types, self.speed[row].tolist(), strict=True))
-            raise InputError(f"job {self.jobs[row]}, speed", found, "a type with workers on which the job can run")
+            raise InputError(f"job {self.jobs[row]}, speed", found, "a type with GPUs on which the job can run")
 
     @classmethod
     def by_job(cls) -> tuple[str, ...]:
@@ -117,7 +117,7 @@ class AllocationInstance:
         """The numbers of the jobs at some positions, by default of all; a snapshot has them in the order of arrival.
 
         A type on which a job's gang does not fit is one on which it cannot run. Knobs `space_sharing` (pairs of jobs)
-        and `placement_sensitive` (worker types by placement) count.
+        and `placement_sensitive` (placed types by placement) count.
         """
         chosen = np.arange(len(snapshot.jobs)) if rows is None else np.asarray(rows, dtype=np.int64)
         return cls(**cls.numbers(snapshot, knobs, chosen))
@@ -126,14 +126,14 @@ class AllocationInstance:
     def numbers(cls, snapshot: Snapshot, knobs: Knobs, rows: IntArray) -> dict[str, Any]:
         """The fields by name, of a snapshot's jobs at the positions `rows`; a subclass adds its own."""
         names = snapshot.jobs.names
-        kinds = worker_types(snapshot.cluster, knobs)
+        kinds = placed_types(snapshot.cluster, knobs)
         found: dict[str, Any] = {
             "jobs": tuple(names[row] for row in rows.tolist()),
             "types": tuple(kind.name for kind in kinds),
             "speed": _runnable(snapshot, knobs)[rows],
             "weight": snapshot.jobs.weight[rows],
             "gang": snapshot.jobs.gpus[rows].astype(float),
-            "workers": snapshot.workers.astype(float),
+            "capacity": snapshot.capacity.astype(float),
             "accelerators": snapshot.types,
             "accelerator": accelerators_of(kinds, snapshot.types),
         }
@@ -153,7 +153,7 @@ class AllocationInstance:
         good = good & (~np.isnan(array) if infinite else np.isfinite(array))
         if not good.all():
             spot = tuple(np.argwhere(~good)[0].tolist())
-            where = f"type {self.accelerators[spot[0]]}" if name == "workers" else f"job {self.jobs[spot[0]]}"
+            where = f"type {self.accelerators[spot[0]]}" if name == "capacity" else f"job {self.jobs[spot[0]]}"
             on = f" on {self.types[spot[1]]}" if len(spot) > 1 else ""
             raise InputError(f"{where}, {name}{on}", float(array[spot]), expected)
 
@@ -180,14 +180,14 @@ class AllocationInstance:
 
     @property
     def accelerator_of(self) -> IntArray:
-        """(types,) position of each worker type's accelerator type."""
+        """(types,) position of each placed type's accelerator type."""
         assert self.accelerator is not None
         return self.accelerator
 
     @cached_property
     def can_run(self) -> BoolArray:
-        """(jobs x types) whether the job has a speed there and there are workers."""
-        return fixed((self.speed > 0) & (self.workers > 0)[self.accelerator_of][None, :])
+        """(jobs x types) whether the job has a speed there and there are GPUs."""
+        return fixed((self.speed > 0) & (self.capacity > 0)[self.accelerator_of][None, :])
 
     @cached_property
     def units(self) -> tuple[Unit, ...]:
@@ -219,8 +219,8 @@ class AllocationInstance:
 
     @cached_property
     def allowed(self) -> BoolArray:
-        """(combinations x types) whether X may exceed 0: every member has a speed there and there are workers."""
-        open_types = (self.workers > 0)[self.accelerator_of]
+        """(combinations x types) whether X may exceed 0: every member has a speed there and there are GPUs."""
+        open_types = (self.capacity > 0)[self.accelerator_of]
         return fixed(np.concatenate([self.can_run, (self.pair_speed > 0).all(axis=1) & open_types[None, :]]))
 
     @cached_property
@@ -245,18 +245,18 @@ class AllocationInstance:
 
     @cached_property
     def equal(self) -> FloatArray:
-        """(jobs,) P_m, steps/s under an equal share of every worker.
+        """(jobs,) P_m, steps/s under an equal share of every GPU.
 
-        Of an accelerator type's worker types the first on which the job runs counts: consolidated before spread.
+        Of an accelerator type's placed types the first on which the job runs counts: consolidated before spread.
         """
         if self.fair is not None:
             return self.fair
-        speed = np.zeros((len(self.jobs), len(self.workers)))
+        speed = np.zeros((len(self.jobs), len(self.capacity)))
         for kind, accelerator in reversed(list(enumerate(self.accelerator_of.tolist()))):
             here = self.speed[:, kind]
             speed[:, accelerator] = np.where(here > 0, here, speed[:, accelerator])
         # Not a matrix product, whose rounding may differ between equal rows.
-        return fixed((speed * equal_share(self.workers)).sum(axis=1))
+        return fixed((speed * equal_share(self.capacity)).sum(axis=1))
 
     @property
     def scale(self) -> FloatArray:
@@ -283,13 +283,13 @@ class AllocationInstance:
 
     def used(self, shares: FloatArray) -> FloatArray:
         """(accelerators,) GPUs in use on average; a pair's count once."""
-        return np.bincount(self.accelerator_of, self.unit_gang @ shares, minlength=len(self.workers)).astype(float)
+        return np.bincount(self.accelerator_of, self.unit_gang @ shares, minlength=len(self.capacity)).astype(float)
 
     def agnostic(self, reference: str = "") -> Self:
         """The data as a policy sees them that does not know the types apart: one speed for each job.
 
         reference: the type whose speed that is (a job that cannot run there takes the mean); empty: the mean over the
-        types where it can run, by their workers, each accelerator type counted once (consolidated, for jobs that can
+        types where it can run, by their GPUs, each accelerator type counted once (consolidated, for jobs that can
         run so). P_m is that speed too. A pair's member has the job's one speed, times what it keeps of its speed alone
         in the pair, on the reference or as the mean over the pair's types: so it never seems faster than alone only
         because the pair's types are fast ones.
@@ -297,7 +297,7 @@ class AllocationInstance:
         if reference and reference not in self.types:
             raise InputError("reference", reference, "one of " + ", ".join(self.types))
         column = self.types.index(reference) if reference else None
-        by_type = self.workers[self.accelerator_of]
+        by_type = self.capacity[self.accelerator_of]
         first = np.array(
             [accelerator not in self.accelerator_of[:kind] for kind, accelerator in enumerate(self.accelerator_of)],
             dtype=bool,
@@ -350,7 +350,7 @@ class AllocationInstance:
         return found
 
     def only(self, rows: npt.ArrayLike, part: float = 1.0) -> Self:
-        """The data of some jobs (positions) and of the pairs among them, on `part` of the workers."""
+        """The data of some jobs (positions) and of the pairs among them, on `part` of the GPUs."""
         chosen = np.asarray(rows, dtype=np.int64)
         at = np.full(len(self.jobs), -1)
         at[chosen] = np.arange(len(chosen))
@@ -359,7 +359,7 @@ class AllocationInstance:
         return replace(
             self,
             jobs=tuple(self.jobs[row] for row in chosen.tolist()),
-            workers=self.workers * part,
+            capacity=self.capacity * part,
             pairs=at[self.pairs[kept]],
             pair_speed=self.pair_speed[kept],
             fair=None if self.fair is None else self.fair[chosen],
@@ -441,16 +441,16 @@ def next_power_of_2(numbers: FloatArray) -> FloatArray:
 
 
 def isolated_throughput(data: AllocationInstance) -> FloatArray:
-    """(jobs,) `throughput(m, X^iso)` in steps/s, > 0: every job owns `c_a / M` workers of each accelerator type.
+    """(jobs,) `throughput(m, X^iso)` in steps/s, > 0: every job owns `c_a / M` GPUs of each accelerator type.
 
     A gang of z_m runs `c_a / (M z_m)` of its time on them (`workbench.scheduling.reference_shares.isolated_share`),
     never in a pair; where placement counts, in whichever of a type's two placements it is faster.
     """
     speed = np.where(data.can_run, data.speed, 0.0)
-    best = np.zeros((len(data.jobs), len(data.workers)))
+    best = np.zeros((len(data.jobs), len(data.capacity)))
     for kind, accelerator in enumerate(data.accelerator_of.tolist()):
         best[:, accelerator] = np.maximum(best[:, accelerator], speed[:, kind])
-    owned = isolated_share(data.workers, data.gang, float(data.count.sum()))
+    owned = isolated_share(data.capacity, data.gang, float(data.count.sum()))
     throughput: FloatArray = (best * owned).sum(axis=1)
     return throughput
 
@@ -472,10 +472,10 @@ Data = TypeVar("Data", bound=AllocationInstance)
 
 
 def _runnable(snapshot: Snapshot, knobs: Knobs) -> FloatArray:
-    """(jobs x worker types) steps/s of each gang, 0 where it cannot run or exceeds the workers."""
-    kinds = worker_types(snapshot.cluster, knobs)
-    workers = snapshot.workers[accelerators_of(kinds, snapshot.types)]
-    return np.where(snapshot.jobs.gpus[:, None] <= workers, speeds(snapshot, snapshot.jobs, kinds), 0.0)
+    """(jobs x placed types) steps/s of each gang, 0 where it cannot run or exceeds the GPUs."""
+    kinds = placed_types(snapshot.cluster, knobs)
+    capacity = snapshot.capacity[accelerators_of(kinds, snapshot.types)]
+    return np.where(snapshot.jobs.gpus[:, None] <= capacity, speeds(snapshot, snapshot.jobs, kinds), 0.0)
 
 
 GAIN = 1e-9
@@ -483,11 +483,11 @@ GAIN = 1e-9
 
 
 def candidates(
-    snapshot: Snapshot, rows: IntArray, kinds: tuple[WorkerType, ...], speed: FloatArray
+    snapshot: Snapshot, rows: IntArray, kinds: tuple[PlacedType, ...], speed: FloatArray
 ) -> tuple[IntArray, FloatArray]:
     """Pairs of the jobs at the positions `rows` that may share their GPUs (space sharing), and their speeds.
 
-    A pair (k) of two jobs with equally many GPUs is kept on worker type j if it gains there:
+    A pair (k) of two jobs with equally many GPUs is kept on placed type j if it gains there:
 
         T^a_kj / T_aj + T^b_kj / T_bj > 1
 
@@ -495,8 +495,8 @@ def candidates(
     the other, each alone on the same GPUs. The paper says "combinations that actually perform well", the rule is
     (ours).
 
-    speed: (rows x worker types) steps/s alone. Returns (pairs x 2) positions in `rows`, in their order, and (pairs x 2
-    x worker types) steps/s of both members, 0 where the pair may not share or does not gain. Beliefs are asked once for
+    speed: (rows x placed types) steps/s alone. Returns (pairs x 2) positions in `rows`, in their order, and (pairs x 2
+    x placed types) steps/s of both members, 0 where the pair may not share or does not gain. Beliefs are asked once for
     each two combinations of model and gang.
     """
     jobs = [snapshot.jobs.jobs[row] for row in rows.tolist()]
@@ -524,7 +524,7 @@ def candidates(
 
 
 def _pair_speeds(
-    snapshot: Snapshot, jobs: list[Job], gang: IntArray, kinds: tuple[WorkerType, ...]
+    snapshot: Snapshot, jobs: list[Job], gang: IntArray, kinds: tuple[PlacedType, ...]
 ) -> tuple[FloatArray, IntArray]:
     """Speeds of the pairs of different configurations that may share on some type, and the (jobs x jobs) table of
     their numbers, -1 where there is none.
@@ -551,8 +551,8 @@ def able(snapshot: Snapshot, knobs: Knobs) -> npt.NDArray[np.int64]:
     return np.flatnonzero((_runnable(snapshot, knobs) > 0).any(axis=1))
 
 
-def _together(speed: FloatArray, kinds: Sequence[WorkerType]) -> FloatArray:
-    """Speeds of combinations (combinations x members x worker types), 0 for spread where it changes nothing.
+def _together(speed: FloatArray, kinds: Sequence[PlacedType]) -> FloatArray:
+    """Speeds of combinations (combinations x members x placed types), 0 for spread where it changes nothing.
 
     Both placements draw on the same GPUs, so what is lost is only a choice between equals, which a solver would make
     at random: gangs that gain nothing from being spread stay together.
@@ -560,7 +560,7 @@ def _together(speed: FloatArray, kinds: Sequence[WorkerType]) -> FloatArray:
     found = speed.copy()
     for column, kind in enumerate(kinds):
         if kind.placement == "unconsolidated":
-            together = kinds.index(WorkerType(kind.accelerator, "consolidated"))
+            together = kinds.index(PlacedType(kind.accelerator, "consolidated"))
             found[(speed[:, :, column] == speed[:, :, together]).all(axis=1), :, column] = 0.0
     return found
 

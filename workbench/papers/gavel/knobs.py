@@ -15,7 +15,7 @@ REFERENCE = Knob(
     "reference",
     "",
     "Type whose speed an agnostic policy takes for all types (empty, or v100, p100 or k80 where the cluster has none: "
-    "the mean, by the types' workers)",
+    "the mean, by the types' GPUs)",
     source="ours",
 )
 SPACE_SHARING = Knob(
@@ -28,7 +28,7 @@ SPACE_SHARING = Knob(
 PLACEMENT_SENSITIVE = Knob(
     "placement_sensitive",
     False,
-    "Count GPUs on the fewest nodes and GPUs spread over nodes as two worker types with speeds of their own",
+    "Count GPUs on the fewest nodes and GPUs spread over nodes as two placed types with speeds of their own",
     source="paper",
 )
 OPTIMUM = Knob(

@@ -14,9 +14,9 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from workbench.baselines.mechanisms.placed_types import placed_types
 from workbench.baselines.mechanisms.priority import PolicyAnswer, SharePolicy
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
-from workbench.baselines.mechanisms.worker_types import worker_types
 from workbench.papers.gavel.formulations import fifo, max_throughput, min_cost, min_cost_slo, shortest_job_first
 from workbench.papers.gavel.formulations.allocation import DividedTime, ShareFormulation, check
 from workbench.papers.gavel.formulations.finish_time_fairness import FinishTimeFairness, remember
@@ -27,7 +27,7 @@ from workbench.papers.gavel.instance import AllocationInstance, StepsInstance, a
 from workbench.papers.gavel.knobs import PARTITIONS
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import MODEL, Answer, Formulation, Knobs, Route, Scheduler, StatedProblem
-from workbench.scheduling.decision import IntArray, Shares, Unit, WorkerType
+from workbench.scheduling.decision import IntArray, PlacedType, Shares, Unit
 from workbench.scheduling.knob import Value
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.schema import WORTH_ON
@@ -68,7 +68,7 @@ class FormulationPolicy:
         signals = {name: data.given(found.by_job.get(name, NOBODY)) for name in self.signals}
         if self.numbers is not None:
             signals |= {name: data.given(values) for name, values in self.numbers(data, knobs).items()}
-        kinds = worker_types(snapshot.cluster, knobs)
+        kinds = placed_types(snapshot.cluster, knobs)
         solved = found.solved if data.jobs else replace(found.solved, objective=None)
         return PolicyAnswer(_shares(data, found.shares, kinds), solved, memory, signals)
 
@@ -92,7 +92,7 @@ class FormulationPolicy:
             data, memory = self.data(snapshot, knobs, able(snapshot, knobs), memory)
             values = answer(StatedProblem(self.formulation, data, knobs))
             shares = check(data, self.formulation.shares(values, data), self.formulation.name)
-            return PolicyAnswer(_shares(data, shares, worker_types(snapshot.cluster, knobs)), memory=memory)
+            return PolicyAnswer(_shares(data, shares, placed_types(snapshot.cluster, knobs)), memory=memory)
 
         return policy
 
@@ -125,7 +125,7 @@ def by_parts(
     """Large clusters by random parts (POP, Narayanan et al., SOSP 2021): jobs dealt out at random, each of the
     `knobs["partitions"]` parts of the cluster divided by itself; with the objective that this has as a whole.
 
-    Every part has 1/k of each type's workers, so P_m and isolated throughputs stay what they were. The allocation keeps
+    Every part has 1/k of each type's GPUs, so P_m and isolated throughputs stay what they were. The allocation keeps
     all limits; its objective is at best that of the whole. Pairs of jobs in different parts are lost.
     """
     if min(int(knobs["partitions"]), len(data.jobs)) < 2:
@@ -172,7 +172,7 @@ def _column(data: AllocationInstance, values: Mapping[str, float]) -> FloatArray
     return np.array([values.get(job, np.nan) for job in data.jobs], dtype=float)
 
 
-def _shares(data: AllocationInstance, values: FloatArray, kinds: tuple[WorkerType, ...]) -> Shares:
+def _shares(data: AllocationInstance, values: FloatArray, kinds: tuple[PlacedType, ...]) -> Shares:
     """Shares of the jobs and of those pairs that have one: most pairs have none."""
     jobs = len(data.jobs)
     pairs = np.flatnonzero(values[jobs:].any(axis=1))
@@ -257,7 +257,7 @@ def per_dollar(data: min_cost.PricedInstance, knobs: Knobs) -> Mapping[str, Floa
 
 
 NO_LEFTOVERS: dict[str, Value] = {"leftovers": "none"}
-"""A policy of cost leaves workers idle on purpose, where they cost more for what they do; others must not fill them."""
+"""A policy of cost leaves GPUs idle on purpose, where they cost more for what they do; others must not fill them."""
 
 EACH_ROUND: dict[str, Value] = {"refresh_s": 0.0}
 """With SLOs the steps and the time that are left, and so the speed that is needed, move from round to round."""

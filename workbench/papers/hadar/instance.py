@@ -1,8 +1,8 @@
 """The numbers of Hadar's problems: P1 in slots, the queue of a round, and a round of HadarE by copies.
 
 P1 (section III-A): machines aggregated by type, jobs with gangs, utilities by slot. Slots count from 0. A job that
-completes in slot t has JCT t + 1 - a_j slots, at least 1. Rates are those of a whole gang of W_j workers when a type is
-its slowest one, whatever the other workers run on (1b); (1b) and the gang do not depend on the machine, so that counts
+completes in slot t has JCT t + 1 - a_j slots, at least 1. Rates are those of a whole gang of W_j GPUs when a type is
+its slowest one, whatever the other GPUs run on (1b); (1b) and the gang do not depend on the machine, so that counts
 of GPUs by type lose nothing. Restarts and the cost of spreading a gang are no part of P1, but of a round.
 """
 
@@ -158,7 +158,7 @@ class HadarInstance:
         arrival = np.ceil(begins - ROUNDING * np.maximum(1.0, np.abs(begins))).astype(np.int64)
         gang = np.array([job.gpus for job in jobs], dtype=np.int64)
         rate = _rates(snapshot, jobs) * slot_s
-        capacity = snapshot.workers
+        capacity = snapshot.capacity
         slots = knobs["slots"] or slots_needed(capacity, arrival, gang, left, rate)
         names = tuple(job.name for job in jobs)
         known = UtilityJobs(
@@ -290,9 +290,9 @@ def slots_needed(
 
 
 def fastest_free(instance: HadarInstance, rows: IntArray) -> IntArray:
-    """(jobs x types) workers where jobs, in the order of `rows`, take their fastest free GPUs; 0 for who waits."""
+    """(jobs x types) GPUs where jobs, in the order of `rows`, take their fastest free GPUs; 0 for who waits."""
     free = instance.capacity.copy()
-    workers = np.zeros((len(instance.jobs), len(instance.types)), dtype=np.int64)
+    gpus = np.zeros((len(instance.jobs), len(instance.types)), dtype=np.int64)
     for row in rows.tolist():
         order = np.argsort(-instance.rate[row], kind="stable")
         order = order[instance.rate[row, order] > 0]
@@ -300,13 +300,13 @@ def fastest_free(instance: HadarInstance, rows: IntArray) -> IntArray:
         taken = np.clip(instance.gang[row] - before, 0, free[order])
         if taken.sum() == instance.gang[row]:
             free[order] -= taken
-            workers[row, order] = taken
-    return workers
+            gpus[row, order] = taken
+    return gpus
 
 
-def speed_of(instance: HadarInstance, workers: IntArray) -> FloatArray:
-    """(jobs,) steps in a slot on (jobs x types) workers: the rate of the slowest type in use (1b), 0 without any."""
-    slowest = np.where(workers > 0, instance.rate, np.inf).min(axis=1, initial=np.inf)
+def speed_of(instance: HadarInstance, gpus: IntArray) -> FloatArray:
+    """(jobs,) steps in a slot on (jobs x types) `gpus`: the rate of the slowest type in use (1b), 0 without any."""
+    slowest = np.where(gpus > 0, instance.rate, np.inf).min(axis=1, initial=np.inf)
     return np.where(np.isfinite(slowest), slowest, 0.0)
 
 
@@ -369,7 +369,7 @@ class HadarQueue:
         if len(valued):
             bounds = price_bounds(
                 ends[valued, 0], ends[valued, 1], longest[valued], view.gpus[valued], fast[valued] > 0,
-                snapshot.workers, float((last - elapsed).max()), rules.eta,
+                snapshot.capacity, float((last - elapsed).max()), rules.eta,
             )  # fmt: skip
         return cls(view, elapsed, restart_s, fast, last, ends[:, 0], terms, bounds)
 
@@ -420,7 +420,7 @@ def _horizon(
     on its slowest type (ours): a guess of when the queue is done that gives every job that starts now a utility.
     """
     if rules.horizon_s is None:
-        work_s = job_orders.seconds(view.steps_left * view.gpus, speed @ snapshot.workers)
+        work_s = job_orders.seconds(view.steps_left * view.gpus, speed @ snapshot.capacity)
         work = float(work_s[np.isfinite(work_s)].sum()) / rules.slot_s
         window = float(np.ceil(longest[np.isfinite(longest)].max(initial=1.0) + work))
         last = elapsed + window

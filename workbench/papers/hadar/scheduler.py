@@ -232,7 +232,7 @@ def _chosen_by(
     assert queue.bounds is not None
     price = queue.bounds.price(queue.bounds.capacity - found.free)
     prices = {"price": dict(zip(types, price.tolist(), strict=True))}
-    names, options = queue.view.names, (found.job, found.workers, found.value)
+    names, options = queue.view.names, (found.job, found.gpus, found.value)
     data = RoundInstance(types, found.free, names, *options, prices, fixed(found.charge.copy()))
     solved = formulation.run(data, knobs)
     choice = np.full(found.jobs, -1)
@@ -385,7 +385,7 @@ class HadarE(Scheduler):
         return Route(reason="copies are dealt out to the nodes of each round by their payoffs, largest first")
 
     def exact(self, snapshot: Snapshot, knobs: Knobs, end_s: float) -> ExactProblem:
-        """None: the paper states no problem for copies, and P1 is none of them, as it holds a job to its W_j workers:
+        """None: the paper states no problem for copies, and P1 is none of them, as it holds a job to its W_j GPUs:
         two copies of one job on two nodes end it in half of the time of the best schedule of P1."""
         got = Words("copies of a job on several nodes at once, for which the paper states no problem to solve")
         expected = (

@@ -421,7 +421,7 @@ def previous_layouts(data: HopsInstance, before: Mapping[str, Mapping[str, int]]
 
 def window_of(snapshot: Snapshot, order: IntArray, knobs: Knobs) -> int:
     """How many jobs at the head of the queue are inside the service window; none while all servers are down."""
-    total = int(snapshot.workers.sum())
+    total = int(snapshot.capacity.sum())
     least = np.array([sizes_of(snapshot.jobs.jobs[row], knobs)[0] for row in order.tolist()], dtype=np.int64)
     return service_window(least, total) if total else 0
 

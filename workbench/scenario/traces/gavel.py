@@ -241,10 +241,10 @@ def _runnable(
     rows: list[TraceRow], tables: dict[str, TypeSpeeds], cluster: Mapping[str, Any], drops: Drops
 ) -> list[TraceRow]:
     """The rows whose kind the tables know and some of the cluster's types can run."""
-    workers = _workers(cluster)
+    capacity = _capacity(cluster)
     listed = {kind for table in tables.values() for kind in table.alone}
     able: dict[Kind, int] = {}
-    for name, gpus in workers.items():
+    for name, gpus in capacity.items():
         for kind in {kind for table in _both(tables, name) for kind, speed in table.alone.items() if speed > 0}:
             able[kind] = able.get(kind, 0) + gpus
     kept = []
@@ -260,7 +260,7 @@ def _runnable(
 
 def _require_types(tables: dict[str, TypeSpeeds], cluster: Mapping[str, Any]) -> None:
     """Raise InputError for a type of the cluster that the throughputs lack."""
-    for name in _workers(cluster):
+    for name in _capacity(cluster):
         if name not in tables:
             known = ", ".join(key for key in tables if not key.endswith(UNCONSOLIDATED))
             raise InputError("cluster, type", name, f"types that the throughputs have: {known}")
@@ -273,10 +273,10 @@ def _both(tables: dict[str, TypeSpeeds], name: str) -> Iterator[TypeSpeeds]:
 
 
 def _types(cluster: Mapping[str, Any]) -> list[str]:
-    return list(_workers(cluster))
+    return list(_capacity(cluster))
 
 
-def _workers(cluster: Mapping[str, Any]) -> dict[str, int]:
+def _capacity(cluster: Mapping[str, Any]) -> dict[str, int]:
     """GPUs of each type; the cluster is validated with the scenario, so only its shape matters here."""
     counts: dict[str, int] = {}
     try:

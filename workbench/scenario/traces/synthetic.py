@@ -180,8 +180,8 @@ class Workload:
     def fits(self, model: str, gpus: int) -> bool:
         """Whether one type has enough GPUs and a speed for such a gang."""
         if (model, gpus) not in self._fits:
-            workers = self.speeds.cluster.workers
-            able = (workers[name] >= gpus and self.speeds.row(model, name, gpus) > 0 for name in workers)
+            capacity = self.speeds.cluster.capacity
+            able = (capacity[name] >= gpus and self.speeds.row(model, name, gpus) > 0 for name in capacity)
             self._fits[model, gpus] = any(able)
         return self._fits[model, gpus]
 

@@ -396,9 +396,9 @@ def _recorded(
         model = ANY if not ran_on else f"{ANY} on {' or '.join(ran_on)}"
         model += "".join(f", {kind} x {ratio:g}" for kind, ratio in sorted(elsewhere.items()))
         found.append(replace(row, model=model))
-        together = sum(cluster.workers.get(name, 0) for name in ran_on)
+        together = sum(cluster.capacity.get(name, 0) for name in ran_on)
         for name in cluster.types:
-            most = together if name in ran_on else cluster.workers[name]
+            most = together if name in ran_on else cluster.capacity[name]
             rate = 1.0 if _may(row, name) else elsewhere.get(name, 0.0)
             if rate > 0 and row.gpus <= most:
                 key = (model, row.gpus, name)
@@ -429,10 +429,10 @@ def _once(rows: Sequence[TimedRow], drops: Drops) -> Iterator[TimedRow]:
 
 
 def _fitting(rows: Sequence[TimedRow], work: Workload, drops: Drops) -> Iterator[TimedRow]:
-    workers = work.speeds.cluster.workers
+    capacity = work.speeds.cluster.capacity
     for row in rows:
-        most = sum(workers.get(name, 0) for name in row.ran_on) if row.ran_on else max(workers.values())
-        if lacking := [name for name in row.ran_on if name not in workers]:
+        most = sum(capacity.get(name, 0) for name in row.ran_on) if row.ran_on else max(capacity.values())
+        if lacking := [name for name in row.ran_on if name not in capacity]:
             drops.add(f"ran on {', '.join(lacking)}, which the cluster lacks", row.line)
         elif row.gpus > most:
             drops.add("more GPUs than any type of the cluster has", row.line)

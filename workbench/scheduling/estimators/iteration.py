@@ -9,10 +9,10 @@ E(T_iter) = sum_k p_k E(T_iter | case k of T_d)                             (4)
 throughput = batch size / E(T_iter)   per GPU                               (5)
 
 Pattern 1 overlaps communication with the backward pass, and data loading with both; pattern 2 only communication with
-the backward pass. (erratum): pattern 2 is printed without T_u, which every worker spends in either pattern;
-`Formula.update` leaves it out again. One worker neither communicates nor waits: T_c = T_w = 0 for N = 1.
+the backward pass. (erratum): pattern 2 is printed without T_u, which every GPU spends in either pattern;
+`Formula.update` leaves it out again. One GPU neither communicates nor waits: T_c = T_w = 0 for N = 1.
 (ours): the expectation in (4) is exact, E max(N, c) in closed form; `Formula.mean_only` puts max(E N, c) in its place.
-T_w, which the paper measures, is the mean wait for the slowest of the workers if `Formula.waiting` is set, else 0.
+T_w, which the paper measures, is the mean wait for the slowest of the GPUs if `Formula.waiting` is set, else 0.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def communication_s(
 
 
 def iteration_s(modules: Modules, gpus: int, communication_s: float, formula: Formula | None = None) -> float:
-    """E(T_iter) of (4), by the pattern of the modules, with `gpus` workers."""
+    """E(T_iter) of (4), by the pattern of the modules, with `gpus` GPUs."""
     how = formula or Formula()
     loading = modules.loading.steady() if how.mean_only else modules.loading
     back_s = max(modules.backward_s + NOT_OVERLAPPED * communication_s, communication_s)
@@ -91,7 +91,7 @@ def iteration_s(modules: Modules, gpus: int, communication_s: float, formula: Fo
 
 
 def steps_per_s(iteration_s: float, gpus: int = 1) -> float:
-    """(5) of a gang, by default per GPU, in one worker's mini-batches; times the batch size, in samples."""
+    """(5) of a gang, by default per GPU, in one GPU's mini-batches; times the batch size, in samples."""
     return gpus / iteration_s
 
 

@@ -74,7 +74,7 @@ KNOBS = (
     Knob(
         "waiting",
         True,
-        "Count the mean wait for the worker whose data comes last (otherwise no worker waits)",
+        "Count the mean wait for the GPU whose data comes last (otherwise no GPU waits)",
     ),
     Knob(
         "mean_only",
@@ -347,7 +347,7 @@ class Layered(Oracle):
         return self._databases[key]
 
     def _profiled(self, model: str, owner: str, accelerator: str) -> _Database:
-        """The database as the profiler leaves it: the basic times, and so many loads for each worker."""
+        """The database as the profiler leaves it: the basic times, and so many loads for each GPU."""
         facts = self._facts.get(model, Model(name=model))
         loading = Loading.of(facts.load_s)
         gpus, speed = self._smallest_gang(model, accelerator)
@@ -377,7 +377,7 @@ class Layered(Oracle):
         facts = self._facts.get(model)
         parameters_gb = facts.parameters_gb if facts is not None else None
         if gpus > 1 and parameters_gb is None:
-            raise InputError(f"models: {model}.parameters_gb", None, "GB of parameters, which its workers exchange")
+            raise InputError(f"models: {model}.parameters_gb", None, "GB of parameters, which its GPUs exchange")
         link, network = self._links[accelerator], self._cluster.network_gbps
         return communication_s(parameters_gb or 0.0, gpus, nodes, link, network)
 

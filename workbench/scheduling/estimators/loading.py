@@ -1,4 +1,4 @@
-r"""The time a worker spends on loading one mini-batch (Hops, section 3.5): a mixture of normals.
+r"""The time a GPU spends on loading one mini-batch (Hops, section 3.5): a mixture of normals.
 
 T_d ~ N(mu_k, sigma_k) with probability p_k                                  (3)
 E max(N(mu, sigma), c) = c P(z) + mu P(-z) + sigma p(z),  z = (c - mu)/sigma (ours)
@@ -71,14 +71,14 @@ def expected_max(mean_s: FloatArray, deviation_s: FloatArray, least_s: float) ->
     return np.where(deviation_s > 0, closed, np.maximum(mean_s, least_s))
 
 
-def waiting_s(loading: Loading, workers: int, least_s: float = -math.inf) -> FloatArray:
-    """E(T_w) of each case: how long a worker whose load is of that case waits for the slowest of the others (ours).
+def waiting_s(loading: Loading, gpus: int, least_s: float = -math.inf) -> FloatArray:
+    """E(T_w) of each case: how long a GPU whose load is of that case waits for the slowest of the others (ours).
 
-    A load that takes less than `least_s` is hidden behind something that takes so long in every worker. With X the
-    worker's own load and M the longest of the others', E max(0, max(M, least) - max(X, least)) is the integral of
+    A load that takes less than `least_s` is hidden behind something that takes so long in every GPU. With X the
+    GPU's own load and M the longest of the others', E max(0, max(M, least) - max(X, least)) is the integral of
     P(M > x) P(X <= x) from `least_s` on. The paper measures T_w and says only that it follows the cases of T_d.
     """
-    if workers < 2 or not loading.fluctuates:
+    if gpus < 2 or not loading.fluctuates:
         return np.zeros(len(loading.probability))
     reach = np.linspace(-WIDTH, WIDTH, PIECES + 1)
     points = np.unique(loading.mean_s[:, None] + loading.deviation_s[:, None] * reach)
@@ -86,7 +86,7 @@ def waiting_s(loading: Loading, workers: int, least_s: float = -math.inf) -> Flo
     middle, width = (points[1:] + points[:-1]) / 2, np.diff(points)
     own = loading.below(middle)
     one = np.minimum(loading.probability @ own, 1.0)
-    waits: FloatArray = own @ ((1.0 - one ** (workers - 1)) * width)
+    waits: FloatArray = own @ ((1.0 - one ** (gpus - 1)) * width)
     return waits
 
 

@@ -1,7 +1,7 @@
 """Gavel's scheduling mechanism (section 5, Algorithm 1): shares of time become rounds.
 
 priority_mj = X_mj / f_mj, f_mj = t_mj / sum_m' t_m'j, where t_mj is the time that unit m (a job or a pair) has spent on
-type j since the shares X were computed. Highest priority first; a gang must fit into the free workers of its type;
+type j since the shares X were computed. Highest priority first; a gang must fit into the free GPUs of its type;
 units that share a job with a chosen one drop out. If nodes are too cut up for all who are chosen, each one finds its
 nodes before the next is chosen (ours).
 

@@ -164,7 +164,7 @@ class Placing:
         self._accept = runs_spread(snapshot)
 
     def place(self, picked: PickedUnits) -> PickedUnits:
-        """Those of the chosen units that find GPUs, with the worker types they really get; who can stay does.
+        """Those of the chosen units that find GPUs, with the placed types they really get; who can stay does.
 
         Where placement counts: of equal gangs those that are to be spread come first, since gangs that are together
         fill up node by node; who finds no room of its kind takes the other placement of the type, if it runs there.
@@ -182,7 +182,7 @@ class Placing:
         return PickedUnits([unit for unit, _ in placed], [kind for _, kind in placed])
 
     def find(self, unit: int, kind: int) -> int | None:
-        """Place one more unit on a worker type, or in its other placement; returns where, None without room."""
+        """Place one more unit on a placed type, or in its other placement; returns where, None without room."""
         for each in (kind, _other(self._plan, unit, kind)):
             if each is not None:
                 self._place(self._requests(PickedUnits([unit], [each])))
@@ -210,12 +210,12 @@ class Placing:
         return sorted(limited, key=lambda request: request.least == 1)
 
     def _limited(self, request: Request, kind: int) -> Request:
-        """The request, on as many nodes as the worker type says."""
-        worker = self._plan.kinds[kind]
-        fewest = self._snapshot.cluster.fewest_nodes(worker.accelerator, request.gpus) or request.gpus
-        if worker.placement == "unconsolidated":
+        """The request, on as many nodes as the placed type says."""
+        placed = self._plan.kinds[kind]
+        fewest = self._snapshot.cluster.fewest_nodes(placed.accelerator, request.gpus) or request.gpus
+        if placed.placement == "unconsolidated":
             return request._replace(least=fewest + 1)
-        return request._replace(most=None if worker.placement is None else fewest)
+        return request._replace(most=None if placed.placement is None else fewest)
 
 
 def _other(plan: SharePlan, unit: int, kind: int) -> int | None:

@@ -78,8 +78,8 @@ KNOBS = (
     Knob(
         "leftovers",
         "all",
-        "Who may take workers that no job with a share of them uses: all; the jobs the shares were computed for, "
-        "where later ones only keep others off (the authors' simulator); none, so that workers which a policy "
+        "Who may take GPUs that no job with a share of them uses: all; the jobs the shares were computed for, "
+        "where later ones only keep others off (the authors' simulator); none, so that GPUs which a policy "
         "leaves idle stay idle and jobs without a share wait (the default of Gavel's policies of cost)",
         source="paper",
         choices=("all", "known", "none"),

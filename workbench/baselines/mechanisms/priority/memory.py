@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.baselines.mechanisms.worker_types import accelerators_of, speeds
+from workbench.baselines.mechanisms.placed_types import accelerators_of, speeds
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import BoolArray, IntArray, Shares, Unit, WorkerType, members
+from workbench.scheduling.decision import BoolArray, IntArray, PlacedType, Shares, Unit, members
 from workbench.scheduling.job_orders import take
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers.solve_report import SolveReport
@@ -21,15 +21,15 @@ from workbench.scheduling.solvers.solve_report import SolveReport
 class SharePlan:
     """Units and their shares of time; the same object until jobs come or go, or the shares are computed anew.
 
-    types: names of the worker types, kinds: what they are, accelerator_of: (types,) position of each one's accelerator
-    type. jobs: active jobs at the last decision; arrays have one row per unit, columns are the worker types. gang:
+    types: names of the placed types, kinds: what they are, accelerator_of: (types,) position of each one's accelerator
+    type. jobs: active jobs at the last decision; arrays have one row per unit, columns are the placed types. gang:
     GPUs; row: the row in `jobs` of the unit's first member; speed, other: steps/s of the first and of the last member;
-    share: of time; deficit_s: seconds owed from before; known: whether the shares were computed for it; workers:
+    share: of time; deficit_s: seconds owed from before; known: whether the shares were computed for it; capacity:
     (accelerator types,) GPUs that they were computed for.
     """
 
     types: tuple[str, ...]
-    kinds: tuple[WorkerType, ...]
+    kinds: tuple[PlacedType, ...]
     accelerator_of: IntArray
     jobs: tuple[str, ...]
     units: tuple[Unit, ...]
@@ -40,7 +40,7 @@ class SharePlan:
     share: FloatArray
     deficit_s: FloatArray
     known: BoolArray
-    workers: IntArray
+    capacity: IntArray
 
     @cached_property
     def can_run(self) -> BoolArray:
@@ -49,8 +49,8 @@ class SharePlan:
 
     @cached_property
     def fits(self) -> BoolArray:
-        """(units x types) whether it can run there and there are enough workers of the accelerator type."""
-        return self.can_run & (self.gang[:, None] <= self.workers[self.accelerator_of])
+        """(units x types) whether it can run there and there are enough GPUs of the accelerator type."""
+        return self.can_run & (self.gang[:, None] <= self.capacity[self.accelerator_of])
 
     @cached_property
     def runnable(self) -> int:
@@ -94,13 +94,13 @@ class SharePlan:
 
     @cached_property
     def accelerator_list(self) -> list[int]:
-        """The position of each worker type's accelerator type."""
+        """The position of each placed type's accelerator type."""
         accelerator_list: list[int] = self.accelerator_of.tolist()
         return accelerator_list
 
     @cached_property
     def placed(self) -> bool:
-        """Whether its worker types are placements."""
+        """Whether its placed types are placements."""
         return any(kind.placement is not None for kind in self.kinds)
 
     @cached_property
@@ -165,9 +165,9 @@ class PriorityMemory:
 NOTHING_RAN = LastRound(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), {}, 0.0)
 
 
-def start(types: Sequence[str], kinds: Sequence[WorkerType] = ()) -> PriorityMemory:
-    """The memory before the first decision. types: accelerator types; kinds: worker types, if they are others."""
-    kinds = tuple(kinds) or tuple(map(WorkerType, types))
+def start(types: Sequence[str], kinds: Sequence[PlacedType] = ()) -> PriorityMemory:
+    """The memory before the first decision. types: accelerator types; kinds: placed types, if they are others."""
+    kinds = tuple(kinds) or tuple(map(PlacedType, types))
     none, grid = np.zeros(0, dtype=np.int64), np.zeros((0, len(kinds)))
     nobody, unknown = np.zeros(0, dtype=bool), np.full(len(types), -1)
     names = tuple(kind.name for kind in kinds)

@@ -131,11 +131,11 @@ def _coarse(values: FloatArray) -> FloatArray:
 
 
 def _take(plan: SharePlan, queue: PickedUnits, find: Callable[[int, int], int | None] | None = None) -> PickedUnits:
-    """Go through the queue: take what fits, each job once, until no worker or no unit is left.
+    """Go through the queue: take what fits, each job once, until no GPU or no unit is left.
 
     find: see `pick_in_turn`.
     """
-    left: list[int] = plan.workers.tolist()
+    left: list[int] = plan.capacity.tolist()
     total, gangs, accelerator_list = sum(left), plan.gangs, plan.accelerator_list
     picked = PickedUnits([], [])
     taken: set[int] = set()  # units with a job that is in a chosen one

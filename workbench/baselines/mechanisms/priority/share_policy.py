@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from workbench.base.errors import InputError
+from workbench.baselines.mechanisms.placed_types import speeds
 from workbench.baselines.mechanisms.priority.memory import PriorityMemory, SharePlan, inherited
-from workbench.baselines.mechanisms.worker_types import speeds
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import Shares, Unit, WorkerType, members
+from workbench.scheduling.decision import PlacedType, Shares, Unit, members
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers.solve_report import SolveReport
 
@@ -38,12 +38,12 @@ class SharePolicy(Protocol):
 def due(memory: PriorityMemory, snapshot: Snapshot, knobs: Mapping[str, Any]) -> bool:
     """Whether the shares are to be computed anew.
 
-    At once if workers came or went; if jobs came or went, `recompute_s` after the last time, where one at 0 s does not
+    At once if GPUs came or went; if jobs came or went, `recompute_s` after the last time, where one at 0 s does not
     count (authors' simulator); and `refresh_s` after the last time.
     """
     if not len(snapshot.jobs):
         return False
-    if memory.plan.workers.tolist() != snapshot.workers.tolist():
+    if memory.plan.capacity.tolist() != snapshot.capacity.tolist():
         return True
     age_s = snapshot.now_s - memory.reset_s
     if knobs["refresh_s"] is not None and age_s >= knobs["refresh_s"]:
@@ -118,12 +118,12 @@ def _plan(snapshot: Snapshot, shares: Shares, memory: PriorityMemory, start_s: f
         np.where(share < SMALLEST_SHARE, 0.0, share),
         owed_s,
         np.ones(len(units), dtype=bool),
-        snapshot.workers,
+        snapshot.capacity,
     )
 
 
 def _with_pairs(
-    snapshot: Snapshot, units: tuple[Unit, ...], kinds: tuple[WorkerType, ...], speed: FloatArray
+    snapshot: Snapshot, units: tuple[Unit, ...], kinds: tuple[PlacedType, ...], speed: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """(units x types) steps/s of the first and of the last member, from those of single jobs; 0 where it cannot run."""
     jobs, last = snapshot.jobs, speed.copy()

@@ -457,9 +457,9 @@ class _Phases:
         few, times = replace(self.data, fair=self.data.equal).only(rows, len(rows) / jobs), jobs / len(rows)
         if self.shares is not None:
             used, by_few = np.maximum(self.data.used(self.shares), WHOLE), few.used(self.shares[rows])
-            if ((by_few <= 0) & (self.data.workers > 0)).any():  # it stands for nobody there
+            if ((by_few <= 0) & (self.data.capacity > 0)).any():  # it stands for nobody there
                 return course.end
-            few, times = replace(few, workers=self.data.workers * by_few / used), LATER * times
+            few, times = replace(few, capacity=self.data.capacity * by_few / used), LATER * times
         part = _Phases(few, self.rule.only(rows), self.make, self.test, self.solver)
         part.level, part.closed = self.level[rows], self.closed.reshape(self.data.limit.shape)[rows].ravel()
         cap, part.near = part._caps(), part._near()

@@ -1,4 +1,4 @@
-"""What the formulations whose values are shares of time have in common: combinations, worker types, limits, checks."""
+"""What the formulations whose values are shares of time have in common: combinations, placed types, limits, checks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ C_m | combinations that job m is in: itself and its pairs | | inside
 E | combinations and types (k, j) that they can run on | | can_run"""
 
 ACCELERATORS = """a | accelerator types
-J_a | worker types of accelerator type a: itself, or one for each placement | | kinds"""
+J_a | placed types of accelerator type a: itself, or one for each placement | | kinds"""
 
 GANG = """z_k | scale factor | GPUs
 z_m | that of job m | GPUs"""
@@ -49,7 +49,7 @@ z_m | that of job m | GPUs"""
 def lay_out(name: str, data: AllocationInstance, **scales: pyo.Var) -> pyo.ConcreteModel:
     """A model with sets, parameters, `share`, the limits (2) and (3), and the expression `throughput` of each job.
 
-    Section 3.1, with space sharing and placement; without them a combination is a job, a worker type an accelerator
+    Section 3.1, with space sharing and placement; without them a combination is a job, a placed type an accelerator
     type. scales: a variable that all of a job's time counts as, where shares are scaled by it. Where it can, the model
     of the decision before serves again (`kept`).
     """
@@ -64,14 +64,14 @@ def lay_out(name: str, data: AllocationInstance, **scales: pyo.Var) -> pyo.Concr
         m.add_component(part, whole)
     m.JOBS = pyo.Set(initialize=data.jobs, doc="m | active jobs")
     m.COMBINATIONS = pyo.Set(initialize=map(unit_name, data.units), doc=COMBINATIONS)
-    m.TYPES = pyo.Set(initialize=data.types, doc="j | worker types")
+    m.TYPES = pyo.Set(initialize=data.types, doc="j | placed types")
     m.ACCELERATORS = pyo.Set(initialize=data.accelerators, doc=ACCELERATORS)
     m.most, m.count, m.inside, m.speeds, m.gangs, m.can_run, m.ways = {}, {}, {}, {}, {}, set(), []
     add_numbers(m, data, np.arange(len(data.units)))
     m.speed = parameter(pyo.SetOf(m.ways), numbers=m.speeds, doc="T^m_kj | throughput of job m in k on j | steps/s")
     m.gang = parameter(m.COMBINATIONS, numbers=m.gangs, doc=GANG)
-    workers = dict(zip(data.accelerators, data.workers.tolist(), strict=True))
-    m.workers = parameter(m.ACCELERATORS, numbers=workers, doc="c_a | workers | GPUs")
+    gpus = dict(zip(data.accelerators, data.capacity.tolist(), strict=True))
+    m.gpus = parameter(m.ACCELERATORS, numbers=gpus, doc="c_a | GPUs of a type | GPUs")
 
     def bounds(m, unit, kind):
         return 0, m.most[unit, kind] if not scales or m.most[unit, kind] == 0 else None
@@ -92,7 +92,7 @@ def lay_out(name: str, data: AllocationInstance, **scales: pyo.Var) -> pyo.Concr
     @m.Constraint(m.ACCELERATORS, doc="(3) no more GPUs of a type than there are")
     def capacity(m, name):
         used = pyo.quicksum(m.gang[unit] * m.share[unit, kind] for unit in m.COMBINATIONS for kind in m.kinds[name])
-        return used <= m.workers[name] * whole
+        return used <= m.gpus[name] * whole
 
     m.data, m.scales, m.served, m.in_capacity = data, tuple(scales), 0, list(data.jobs)
     m.before, m.unchanged = data, np.zeros((2, 0), dtype=np.int64)  # see `unchanged`
@@ -185,14 +185,14 @@ def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
     m.speeds.update(((job, job, kind), each) for job, speed in ways_of.items() for kind, each in speed.items())
     renumber(m.speed, m.speeds)
     renumber(m.gang, m.gangs)
-    renumber(m.workers, dict(zip(data.accelerators, data.workers.tolist(), strict=True)))
+    renumber(m.gpus, dict(zip(data.accelerators, data.capacity.tolist(), strict=True)))
     for job, speed in ways_of.items():  # as the rule does
         m.throughput[job].set_value(linear((each, m.share[job, kind]) for kind, each in speed.items()))
     for job in came:  # Pyomo makes a member that is missing
         for kind in data.types:
             m.share[job, kind]
         m.throughput[job], m.job_time[job]
-    if len(old.jobs) < 2 or not np.array_equal(old.workers, data.workers):
+    if len(old.jobs) < 2 or not np.array_equal(old.capacity, data.capacity):
         renewed(m.capacity)
         m.in_capacity = list(data.jobs)
     elif out or came:
@@ -242,7 +242,7 @@ def check(data: AllocationInstance, shares: FloatArray, name: str) -> FloatArray
             raise UnkeptError(name, f"{what}: {most:g}", "at most 0")
     taken = (
         ("the time of", data.jobs, data.job_time(shares)),
-        ("the GPUs there are of", data.accelerators, data.used(shares) / np.maximum(data.workers, 1.0)),
+        ("the GPUs there are of", data.accelerators, data.used(shares) / np.maximum(data.capacity, 1.0)),
     )
     for what, names, parts in taken:
         if not (parts <= 1.0 + TOLERANCE).all():
@@ -486,9 +486,9 @@ class ShareFormulation(Formulation[Data]):
         return None if data.jobs else self.report(data, np.zeros((0, len(data.types))), knobs)
 
     def grown(self, data: Data, accelerator: str, gpus: float) -> Data:
-        """With more workers; P_m stays what it is today, so that a better cluster does not raise the yardstick."""
+        """With more GPUs; P_m stays what it is today, so that a better cluster does not raise the yardstick."""
         added = np.where(np.array(data.accelerators) == accelerator, gpus, 0.0)
-        return replace(data, workers=data.workers + added, fair=data.equal)
+        return replace(data, capacity=data.capacity + added, fair=data.equal)
 
     def options(self, knobs: Knobs, solver: Solver) -> Solver:
         """A point in the interior of the optimal face comes from an interior point method without crossover.

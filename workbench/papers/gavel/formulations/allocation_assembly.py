@@ -66,7 +66,7 @@ class Assembly:
         time = np.concatenate([np.repeat(np.arange(jobs), types), *(np.repeat(m, types) for m in data.pairs.T)])
         accelerator = np.tile(data.accelerator_of, len(data.unit_gang))
         rows = (time, np.concatenate([share, paired]), 1.0), (accelerator, share, np.repeat(data.unit_gang, types))
-        for name, row, most in zip(("job_time", "capacity"), rows, (count, data.workers), strict=True):
+        for name, row, most in zip(("job_time", "capacity"), rows, (count, data.capacity), strict=True):
             if whole:
                 stretched = (np.arange(len(most)), self.columns[whole], -most)
                 self.add(name, row, stretched, upper=np.zeros(len(most)))
@@ -83,7 +83,7 @@ class Assembly:
         return e.job, self.share(e.combination, e.kind)[e.entry], factor[e.job] * e.steps_per_s
 
     def worth(self, factor: FloatArray) -> tuple[IntArray, FloatArray]:
-        """Columns and costs of `sum_m factor_m throughput(m, X)`; factor: (jobs,), or (jobs x types) by worker type."""
+        """Columns and costs of `sum_m factor_m throughput(m, X)`; factor: (jobs,), or (jobs x types) by placed type."""
         e, share = self.data.entries, self.columns["share"]
         kind = e.kind[e.entry]
         by_entry = (factor[e.job, kind] if factor.ndim > 1 else factor[e.job]) * e.steps_per_s

@@ -16,7 +16,7 @@ with b_m = 0 are bottlenecked. R are the jobs whose weight is above 0. C_m, J_a 
 (erratum): the paper's strict < needs a margin epsilon_m; it is relative to the level. Y_m must exceed every level that
 job m can have, so it is the one that the job would have on its best type all of the time; the authors' constant is too
 small for large levels and their iterations stop early. In `risen` the floor makes epsilon_m large enough, and with Y_m
-a b_m that is 1 up to a solver's tolerance would pass for a rise. A.1's capacity row lacks scale factor and workers.
+a b_m that is 1 up to a solver's tolerance would pass for a rise. A.1's capacity row lacks scale factor and GPUs.
 
 `find` with "test" gives the same set without integers: the programme's relaxation without Y_m, solved a few times.
 """
@@ -90,11 +90,11 @@ class LevelInstance(AllocationInstance):
     def margin(self) -> FloatArray:
         """(jobs,) by how much a level must be able to rise to count as one that can.
 
-        Relative to the level, at least to what the job would have if all asked-for workers got equal parts of the
-        workers there are: a queue's jobs have level 0, and a solver may overstep limits by 1e-7 (integers: 1e-6).
+        Relative to the level, at least to what the job would have if all asked-for GPUs got equal parts of the
+        GPUs there are: a queue's jobs have level 0, and a solver may overstep limits by 1e-7 (integers: 1e-6).
         """
         asked = max(1.0, float((self.gang * self.count).sum()))  # 0 without jobs
-        part = min(1.0, float(self.workers.sum()) / asked)
+        part = min(1.0, float(self.capacity.sum()) / asked)
         return SLACK * np.maximum(self.level, part * self.most)
 
 

@@ -8,12 +8,12 @@ s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m     (2)    
 
 v_m = M - m, where M is the number of jobs and m counts them in the order of arrival from 0 (from 1, as the paper seems
 to, the last job would count for nothing). C_m is job m alone and the pairs it is in (none unless GPUs are shared),
-T^m_kj the speed of the whole gang of z_m workers, T^fastest_m that on the fastest type on which job m can run alone.
+T^m_kj the speed of the whole gang of z_m GPUs, T^fastest_m that on the fastest type on which job m can run alone.
 Heterogeneity-agnostic: one speed for all types, which cancels.
 
 This is the paper's linear programme: an earlier job counts for more, but two later ones may count for more than it, and
 a job of many GPUs for no more than one of a single GPU. What the authors' code runs is greedy: one job after the other
-gets its fastest type with enough free workers, and the first that finds none blocks those behind it. That is the
+gets its fastest type with enough free GPUs, and the first that finds none blocks those behind it. That is the
 baseline scheduler `fifo`.
 """
 

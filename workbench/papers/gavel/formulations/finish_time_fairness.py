@@ -12,7 +12,7 @@ The policy minimises the largest `rho_m(X) = (t_m + n_m / throughput(m, X)) / D_
 the time with a dedicated 1/M of the cluster, `D_m = t^iso_m + n_m / throughput(m, X^iso)`. t_m are the seconds since
 job m arrived, n_m the steps that it has left, M the number of jobs, X^iso the isolated allocation; t^iso_m is the time
 that the steps done would have taken with it (it starts at 0 and grows at every computation, see `IsolatedTime`). C_m is
-job m alone and the pairs it is in (none unless GPUs are shared), T^m_kj the speed of the whole gang of z_m workers.
+job m alone and the pairs it is in (none unless GPUs are shared), T^m_kj the speed of the whole gang of z_m GPUs.
 Weights play no part.
 
 (ours): the ratio is not linear in X and rho together. For a given rho it is: job m has `l_m = rho D_m - t_m` seconds

@@ -9,7 +9,7 @@ s.t.  throughput(m, Y) >= n_m                              for all m     (4.2)  
       throughput(m, Y) = sum_{k in C_m} sum_j T^m_kj Y_kj  for all m     (3.1)   throughput
 
 C_m is job m alone and the pairs it is in (none unless GPUs are shared), T^m_kj the speed of the whole gang of z_m
-workers. n_m are the steps that job m has left. (ours): the paper minimises max_m n_m / throughput(m, X) by a bisection
+GPUs. n_m are the steps that job m has left. (ours): the paper minimises max_m n_m / throughput(m, X) by a bisection
 over M (appendix A.1; `build_bisection` states it). In the time Y = M X that combination k spends on type j the problem
 is one linear programme; X = Y / M. Heterogeneity-agnostic: one speed for all types.
 

@@ -9,8 +9,8 @@ s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m     (2)    
       throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (3.1)   throughput
 
 C_m is job m alone and the pairs it is in (none unless GPUs are shared), T^m_kj the speed of the whole gang of z_m
-workers. P_m is the throughput under an equal share of every worker, `P_m = (sum_a T_ma c_a) / (sum_a c_a)` (X_equal; in
-proportion to the workers, whatever the number of jobs). (ours): the paper maximises a minimum; t makes it linear. The
+GPUs. P_m is the throughput under an equal share of every GPU, `P_m = (sum_a T_ma c_a) / (sum_a c_a)` (X_equal; in
+proportion to the GPUs, whatever the number of jobs). (ours): the paper maximises a minimum; t makes it linear. The
 paper sets T_mj to minus infinity for a job that cannot run on a type; here X_mj is 0 there and T_mj takes no part.
 Heterogeneity-agnostic: one speed for all types, which cancels, so that shares of time alone count.
 """

@@ -7,9 +7,9 @@ s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m     (2)    
       throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (3.1)  throughput
 
 C_m is job m alone and the pairs it is in (none unless GPUs are shared), T^m_kj the speed of the whole gang of z_m
-workers. The paper prints "minimize", an erratum. v_m = 1: steps/s of all models add up as they are, which favours
+GPUs. The paper prints "minimize", an erratum. v_m = 1: steps/s of all models add up as they are, which favours
 models with short steps (the authors' code, and the default). With `normalised`, v_m = 1 / P_m, P_m the throughput under
-an equal share of every worker: each job counts in multiples of its own. Heterogeneity-agnostic: one speed for all
+an equal share of every GPU: each job counts in multiples of its own. Heterogeneity-agnostic: one speed for all
 types.
 """
 

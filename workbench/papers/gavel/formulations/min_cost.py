@@ -7,16 +7,16 @@ s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m     (2)    
       throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (3.1)  throughput
 
 C_m is job m alone and the pairs it is in (none unless GPUs are shared), T^m_kj the speed of the whole gang of z_m
-workers, p_j the price of one GPU of type j for an hour. v_m = 1, or with `normalised` 1 / P_m, P_m the throughput under
-an equal share of every worker. Heterogeneity-agnostic: one speed for all types, beside their true prices.
+GPUs, p_j the price of one GPU of type j for an hour. v_m = 1, or with `normalised` 1 / P_m, P_m the throughput under
+an equal share of every GPU. Heterogeneity-agnostic: one speed for all types, beside their true prices.
 
 This sum is what the authors' code maximises: each job gets the types on which a dollar buys most of its steps. It
-takes the price of one worker whatever the gang. The paper prints the ratio of total throughput to total cost (knob
+takes the price of one GPU whatever the gang. The paper prints the ratio of total throughput to total cost (knob
 `objective = "ratio"`, stated at `build_ratio`). There cost is `sum_k sum_j p_j z_k X_kj`: a gang pays for all of its
 GPUs, a pair's GPUs are paid once. Of that ratio a single entry of X is already optimal, so that every job but the
 cheapest starves; among its optima the one with the largest throughput is taken.
 
-In a simulation idle workers are part of a policy of cost: they cost more for what they do. The scheduler therefore
+In a simulation idle GPUs are part of a policy of cost: they cost more for what they do. The scheduler therefore
 leaves them idle (knob `leftovers` = `none`), and jobs without a share wait until others are done: with the ratio one
 after the other, which is cheap and slow.
 """
@@ -100,7 +100,7 @@ class PricedInstance(AllocationInstance):
 
     @property
     def type_price(self) -> FloatArray:
-        """(types,) USD per GPU and hour of each worker type, which is its accelerator type's."""
+        """(types,) USD per GPU and hour of each placed type, which is its accelerator type's."""
         return self.price[self.accelerator_of]
 
     def cost(self, shares: FloatArray) -> float:

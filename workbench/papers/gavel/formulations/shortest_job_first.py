@@ -7,7 +7,7 @@ s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m     (2)    
       throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (3.1)   throughput
 
 C_m is job m alone and the pairs it is in (none unless GPUs are shared), T^m_kj the speed of the whole gang of z_m
-workers, T^fastest_m that on the fastest type on which job m can run alone, n_m its remaining steps. v_m = M for the job
+GPUs, T^fastest_m that on the fastest type on which job m can run alone, n_m its remaining steps. v_m = M for the job
 with the smallest n_m / T^fastest_m, 1 for that with the largest; equal jobs in the order of arrival.
 Heterogeneity-agnostic: n_m / T_m, with one speed T_m for all types.
 

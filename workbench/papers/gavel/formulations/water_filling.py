@@ -537,12 +537,12 @@ class Hierarchical(IteratedFilling[HierarchicalInstance]):
 
 
 def without_types(data: HierarchicalInstance) -> HierarchicalInstance:
-    """The data with all workers as GPUs of one kind, on which every job has the same speed 1.
+    """The data with all GPUs as GPUs of one kind, on which every job has the same speed 1.
 
-    A pair's members have the part of it that they keep on average over the workers: 1/2 on a type where they may not
+    A pair's members have the part of it that they keep on average over the GPUs: 1/2 on a type where they may not
     share, for there they take turns (`spread`).
     """
-    part, on = equal_share(data.workers), _on(data.allowed[len(data.jobs) :], data)
+    part, on = equal_share(data.capacity), _on(data.allowed[len(data.jobs) :], data)
     rows = np.arange(len(data.pairs))
     pair_speed = np.zeros((len(data.pairs), 2, 1))
     for name in range(len(data.accelerators)):
@@ -552,7 +552,7 @@ def without_types(data: HierarchicalInstance) -> HierarchicalInstance:
         data,
         types=("all",),
         speed=np.ones((len(data.jobs), 1)),
-        workers=np.array([data.workers.sum()]),
+        capacity=np.array([data.capacity.sum()]),
         pair_speed=pair_speed,
         accelerators=(),
         accelerator=None,
@@ -563,13 +563,13 @@ def without_types(data: HierarchicalInstance) -> HierarchicalInstance:
 def spread(data: AllocationInstance, shares: FloatArray) -> FloatArray:
     """(combinations x types) shares of `data` from the (combinations x 1) shares of `without_types(data)`.
 
-    Each combination has `c_a / sum c` of its time on accelerator type a, of its worker types the first on which it can
+    Each combination has `c_a / sum c` of its time on accelerator type a, of its placed types the first on which it can
     run. Where a pair may not share, each of its members has half of that time alone; on a type where a job cannot run,
     its time is lost.
     """
     jobs = len(data.jobs)
     found = np.zeros((len(data.units), len(data.types)))
-    part, on = equal_share(data.workers), _on(data.allowed, data)
+    part, on = equal_share(data.capacity), _on(data.allowed, data)
     for name in range(len(data.accelerators)):
         time, kind = part[name] * shares[:, 0], on[:, name]
         apart = np.flatnonzero(kind[jobs:] < 0)
@@ -581,7 +581,7 @@ def spread(data: AllocationInstance, shares: FloatArray) -> FloatArray:
 
 
 def _on(allowed: BoolArray, data: AllocationInstance) -> IntArray:
-    """(rows x accelerators) position of the first worker type of an accelerator on which a row may run, -1 for none."""
+    """(rows x accelerators) position of the first placed type of an accelerator on which a row may run, -1 for none."""
     found = np.full((len(allowed), len(data.accelerators)), -1)
     for kind, accelerator in reversed(list(enumerate(data.accelerator_of.tolist()))):
         found[allowed[:, kind], accelerator] = kind

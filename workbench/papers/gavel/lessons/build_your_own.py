@@ -50,9 +50,9 @@ MISTAKES: dict[str, dict[str, Rule]] = {
         "Turn the sign: your row asks for more than all of the time.": lambda m, job: _time(m, job) >= 1,
     },
     "capacity": {
-        "Your row counts jobs. A gang takes several GPUs.": lambda m, kind: _jobs(m, kind) <= m.workers[kind],
+        "Your row counts jobs. A gang takes several GPUs.": lambda m, kind: _jobs(m, kind) <= m.gpus[kind],
         "There may be more than one GPU of a type.": lambda m, kind: _gpus(m, kind) <= 1,
-        "Turn the sign: your row asks for more GPUs than there are.": lambda m, kind: _gpus(m, kind) >= m.workers[kind],
+        "Turn the sign: your row asks for more GPUs than there are.": lambda m, kind: _gpus(m, kind) >= m.gpus[kind],
     },
     "epigraph": {
         "A weight divides: who counts more needs more speed for the same level.": lambda m, job: (

@@ -29,8 +29,8 @@ class RoundsByHand:
         self._formulation = MaxMinFairness()
         self._knobs = self._formulation.settle({})
         self._data = self._formulation.data(at, self._knobs)
-        workers = self._data.workers.astype(int).tolist()
-        self._kinds = [kind for kind, count in enumerate(workers) for _ in range(count)]
+        capacity = self._data.capacity.astype(int).tolist()
+        self._kinds = [kind for kind, count in enumerate(capacity) for _ in range(count)]
         names = [self._data.types[kind] for kind in self._kinds]
         self.lanes = [f"{name} {i}" if names.count(name) > 1 else name for i, name in enumerate(names)]
         self.columns, self.pieces = rounds, list(self._data.jobs)

@@ -116,12 +116,12 @@ def problem(
     """The knapsack of a round; prices count the GPUs that are not free as held."""
     if prices == "start_of_round":
         value = options.payoff(bounds.price(bounds.capacity - free))
-        return Knapsack(jobs, free, options.job, options.workers, value, options.charge)
+        return Knapsack(jobs, free, options.job, options.gpus, value, options.charge)
     curve = tuple(
         price(bounds.least[kind], bounds.most[kind], total, total - np.arange(left + 1))
         for kind, (total, left) in enumerate(zip(bounds.capacity.tolist(), free.tolist(), strict=True))
     )
-    return Knapsack(jobs, free, options.job, options.workers, options.utility, options.charge, curve)
+    return Knapsack(jobs, free, options.job, options.gpus, options.utility, options.charge, curve)
 
 
 def select(found: Knapsack, method: Method = "auto") -> Selection:
@@ -181,7 +181,7 @@ def allocate(
     total = FreeServers.of(snapshot, free_gpus.free).total
     first = first or Selection(np.zeros(0, dtype=np.int64), np.zeros(0), "optimal", 0.0, 0.0, 0.0, "dp")
     other = prices == "within_round" and first.method == "lp"
-    return RoundAllocation(chosen, best, snapshot.workers - total, first, build_s, solve_s, max(passes - 1, 1), other)
+    return RoundAllocation(chosen, best, snapshot.capacity - total, first, build_s, solve_s, max(passes - 1, 1), other)
 
 
 def _open(options: AllocationOptions, chosen: Mapping[int, ChosenOption]) -> AllocationOptions:
@@ -205,7 +205,7 @@ def _place(
     An option whose servers are gone is left out. left_over: they cost nothing. Returns whether anybody was placed.
     """
     picked = [option for option in selection.choice.tolist() if option >= 0]
-    gang = options.workers.sum(axis=1)
+    gang = options.gpus.sum(axis=1)
     picked.sort(key=lambda o: (not options.stay[o], int(options.servers[o] > 1), -int(gang[o]), int(options.job[o])))
     before = len(chosen)
     for option in picked:
@@ -224,7 +224,7 @@ def _take(
     if options.stay[option]:
         own = held[queue.view.names[options.job[option]]]
         return own if keep_gpus(free_gpus, own) else None
-    gpus = place_gpus(free_gpus, options.workers[option], int(options.servers[option]))
+    gpus = place_gpus(free_gpus, options.gpus[option], int(options.servers[option]))
     if gpus is not None and len(gpus) != options.servers[option]:
         give_back(free_gpus, gpus)
         return None
@@ -252,7 +252,7 @@ def _give_idle(
         servers = FreeServers.of(snapshot, free_gpus.free)
         options = _open(find(snapshot, queue, servers, rules, held), chosen)
         options = worth(options, np.zeros(len(servers.total)))
-        found = Knapsack(len(queue), servers.total, options.job, options.workers, options.utility, options.charge)
+        found = Knapsack(len(queue), servers.total, options.job, options.gpus, options.utility, options.charge)
         if not len(options) or not _place(
             queue, free_gpus, options, select(found, method), held, chosen, left_over=True
         ):
@@ -295,7 +295,7 @@ def recursive(
 
     def find_alloc(job: int, free: tuple[int, ...]) -> list[int]:
         left = np.array(free)
-        able = [o for o in problem.spans[job] if (problem.workers[o] <= left).all() and problem.payoff(o, left) > 0]
+        able = [o for o in problem.spans[job] if (problem.gpus[o] <= left).all() and problem.payoff(o, left) > 0]
         if alloc == "cheapest" and able:
             return [min(able, key=lambda o: problem.cost(o, left))]
         return able
@@ -308,7 +308,7 @@ def recursive(
         best = (value, (-1, *without))
         left = np.array(free)
         for option in find_alloc(job, free):
-            rest = tuple((left - problem.workers[option]).tolist())
+            rest = tuple((left - problem.gpus[option]).tolist())
             after, others = dp_allocation(job + 1, rest)
             own = problem.payoff(option, left) if compare == "payoff" else -problem.cost(option, left)
             if own + after > best[0] + TOLERANCE * max(1.0, abs(best[0])):
@@ -320,17 +320,17 @@ def recursive(
     for job, option in enumerate(picked):
         if option >= 0:
             payoff[job] = problem.payoff(option, left)
-            left -= problem.workers[option]
+            left -= problem.gpus[option]
     choice = np.array(picked, dtype=np.int64)
     return Selection(choice, payoff, "optimal", float(payoff.sum()), 0.0, time.perf_counter() - began, "dp")
 
 
-def place_gpus(free_gpus: FreeGpus, workers: IntArray, servers: int) -> Gpus | None:
+def place_gpus(free_gpus: FreeGpus, gpus: IntArray, servers: int) -> Gpus | None:
     """GPUs taken from `free_gpus`, by type on the fewest servers, or on exactly `servers` if these are more.
 
-    workers: (types,) GPUs. Returns None, and takes nothing, if a type has too few. Several types stay on the fewest.
+    gpus: (types,) GPUs. Returns None, and takes nothing, if a type has too few. Several types stay on the fewest.
     """
-    wanted = [(kind, count) for kind, count in enumerate(workers.tolist()) if count]
+    wanted = [(kind, count) for kind, count in enumerate(gpus.tolist()) if count]
     found: dict[str, int] = {}
     for kind, count in wanted:
         piece = free_gpus.consolidate(kind, count)

@@ -35,13 +35,13 @@ MOST_SPLITS = 64
 class AllocationOptions:
     """Allocations sorted by job, the faster ones of a job first.
 
-    job: (options,) position in the queue; workers: (options x types) GPUs; servers: on how many; speed: steps/s;
+    job: (options,) position in the queue; gpus: (options x types) GPUs; servers: on how many; speed: steps/s;
     rounds: until the job is done; utility: U_j then; charge: rounds to pay for, communication included; stay: whether
     the job keeps the GPUs it has.
     """
 
     job: IntArray
-    workers: IntArray
+    gpus: IntArray
     servers: IntArray
     speed: FloatArray
     rounds: FloatArray
@@ -54,7 +54,7 @@ class AllocationOptions:
 
     def payoff(self, price: FloatArray) -> FloatArray:
         """(options,) payoff mu at one (types,) price for all: utility less cost."""
-        found: FloatArray = self.utility - self.charge * (self.workers @ price)
+        found: FloatArray = self.utility - self.charge * (self.gpus @ price)
         return found
 
     def take(self, chosen: IntArray) -> AllocationOptions:
@@ -98,7 +98,7 @@ class FreeServers:
 class _Shape:
     """One way to lay out a gang: GPUs of each type, and on how many servers."""
 
-    workers: tuple[int, ...]
+    gpus: tuple[int, ...]
     servers: int
 
 
@@ -175,7 +175,7 @@ def _of_gang(
         laid = [*laid, *_wider(snapshot, jobs, gang, servers, laid, table)]
     if not laid:
         return _none(len(snapshot.types))
-    speed = np.stack([table[s.servers][:, np.flatnonzero(s.workers)].min(axis=1) for s in laid], axis=1)
+    speed = np.stack([table[s.servers][:, np.flatnonzero(s.gpus)].min(axis=1) for s in laid], axis=1)
     left, restart = queue.view.steps_left[rows][:, None], queue.restart_s[rows][:, None]
     needed = rounds(np.broadcast_to(left, speed.shape), speed, restart, rules.slot_s)
     done = queue.elapsed[rows][:, None] + needed
@@ -186,7 +186,7 @@ def _of_gang(
     extra = counts - _fewest(snapshot, queue, rows, gang)[at]
     return AllocationOptions(
         job=rows[at],
-        workers=np.array([shape.workers for shape in laid], dtype=np.int64)[column],
+        gpus=np.array([shape.gpus for shape in laid], dtype=np.int64)[column],
         servers=counts,
         speed=speed[at, column],
         rounds=needed[at, column],
@@ -235,7 +235,7 @@ def _wider(
     """
     found = []
     for shape in laid:
-        kinds = np.flatnonzero(shape.workers).tolist()
+        kinds = np.flatnonzero(shape.gpus).tolist()
         if len(kinds) > 1:
             continue
         kind, most = kinds[0], min(gang, servers.used(kinds[0]))
@@ -244,7 +244,7 @@ def _wider(
             if number not in table:
                 table[number] = _speed_on(snapshot, jobs, gang, number)
             if (table[number][:, kind] > table[shape.servers][:, kind]).any():
-                found.append(_Shape(shape.workers, number))
+                found.append(_Shape(shape.gpus, number))
     return found
 
 
@@ -273,11 +273,11 @@ def _stays(
     """Of each job asked for that has GPUs, the option to keep them."""
     rows = np.array([row for row in asked.tolist() if queue.view.names[row] in held], dtype=np.int64)
     kind_of = dict(zip(snapshot.nodes.names, snapshot.nodes.kind.tolist(), strict=True))
-    workers = np.zeros((len(rows), len(snapshot.types)), dtype=np.int64)
+    gpus = np.zeros((len(rows), len(snapshot.types)), dtype=np.int64)
     own = [held[queue.view.names[row]] for row in rows.tolist()]
-    for spot, gpus in enumerate(own):
-        for node, count in gpus.items():
-            workers[spot, kind_of[node]] += count
+    for spot, where in enumerate(own):
+        for node, count in where.items():
+            gpus[spot, kind_of[node]] += count
     speed = np.array([snapshot.belief.on_nodes(queue.view.jobs[r], g) for r, g in zip(rows.tolist(), own, strict=True)])
     needed = rounds(queue.view.steps_left[rows], speed, np.zeros(len(rows)), rules.slot_s)
     done = queue.elapsed[rows] + needed
@@ -286,9 +286,9 @@ def _stays(
     fewest = [_fewest(snapshot, queue, rows[i : i + 1], int(queue.view.gpus[row]))[0] for i, row in enumerate(rows)]
     extra = counts - np.array(fewest, dtype=np.int64)
     options = AllocationOptions(
-        rows, workers, counts, speed, needed, utility, _charge(needed, extra, rules), np.ones(len(rows), dtype=bool)
+        rows, gpus, counts, speed, needed, utility, _charge(needed, extra, rules), np.ones(len(rows), dtype=bool)
     )
-    fits = (workers <= servers.total).all(axis=1) & (speed > 0) & (utility > 0)
+    fits = (gpus <= servers.total).all(axis=1) & (speed > 0) & (utility > 0)
     fits &= _in_time(done, queue.last[rows], rules)
     return options.take(np.flatnonzero(fits))
 
@@ -313,8 +313,8 @@ def _sorted(parts: Sequence[AllocationOptions], types: int) -> AllocationOptions
 def worth(options: AllocationOptions, price: FloatArray) -> AllocationOptions:
     """Those with a positive payoff at these prices; of a job's options with equal GPUs the one with the largest."""
     payoff = options.payoff(price)
-    order = np.lexsort((np.arange(len(options)), -payoff, *options.workers.T, options.job))
-    keys = np.column_stack([options.job, options.workers])[order]
+    order = np.lexsort((np.arange(len(options)), -payoff, *options.gpus.T, options.job))
+    keys = np.column_stack([options.job, options.gpus])[order]
     first = np.ones(len(order), dtype=bool)
     first[1:] = (keys[1:] != keys[:-1]).any(axis=1)
     chosen = np.sort(order[first])

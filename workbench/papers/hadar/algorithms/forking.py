@@ -359,7 +359,7 @@ def _payoff(view: CopyInstance, round_: NodeRound, knobs: Knobs) -> Payoff:
         slot=knobs["round_s"],
     )
     utility = Utility(knobs["utility"])
-    return utility_payoff(round_, utility, facts, age_s, snapshot.nodes.kind, snapshot.workers, knobs["round_s"])
+    return utility_payoff(round_, utility, facts, age_s, snapshot.nodes.kind, snapshot.capacity, knobs["round_s"])
 
 
 def _is_last(view: CopyInstance, round_: NodeRound, copies: list[Copy]) -> bool:

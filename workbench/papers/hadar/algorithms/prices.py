@@ -4,7 +4,7 @@ k_r(gamma) = Umin_r (Umax_r / Umin_r)^(gamma / c_r)                  (5)
 Umax_r = max_j U_j(tmin_j) / W_j                                     (6)
 Umin_r = 1 / (4 eta) min_j U_j(T - a_j) / (tmax_j W_j)               (7)  (erratum)
 
-gamma of the c_r GPUs of type r are taken. (7) prints `M_j` beside the number of workers; it is read as W_j. tmin_j and
+gamma of the c_r GPUs of type r are taken. (7) prints `M_j` beside the number of GPUs; it is read as W_j. tmin_j and
 tmax_j are the slots that a gang of W_j needs on its fastest and on its slowest type. A price is a utility per GPU and
 slot. A type's bounds are over the jobs that can run there (over all jobs, if none can).
 
@@ -109,18 +109,18 @@ def price_bounds(
     """
     high, low = np.asarray(best, dtype=float), np.asarray(last, dtype=float)
     _check(high, low, np.asarray(longest, dtype=float))
-    workers = np.asarray(capacity, dtype=np.int64)
+    gpus = np.asarray(capacity, dtype=np.int64)
     end = np.maximum(low, FLOOR * high)
     unscaled, most = utility_bounds(high, end, longest, gang, runs, eta=1.0)
     optimum = float(end.min())
     ordered = float((unscaled / most).max(initial=0.0))  # from this eta on Umin <= Umax
     if eta is None:
-        eta = max(float(slots * (workers * unscaled).sum() / (0.5 * optimum)), ordered)
+        eta = max(float(slots * (gpus * unscaled).sum() / (0.5 * optimum)), ordered)
     elif eta < ordered * (1 - 1e-12):
         raise InputError("eta", eta, f"at least {ordered:g}, for which the lowest price is no more than the highest")
     least = np.minimum(unscaled / eta, most)  # rounding aside, the first
-    dual = float(slots * (workers * least).sum())
-    return PriceBounds(least, most, workers, eta, dual, optimum)
+    dual = float(slots * (gpus * least).sum())
+    return PriceBounds(least, most, gpus, eta, dual, optimum)
 
 
 def _check(best: FloatArray, last: FloatArray, longest: FloatArray) -> None:

@@ -1,7 +1,7 @@
 """Which jobs of a round get which of their options: a knapsack over the free GPUs of each type.
 
-An option is a number of workers of each type and what the job would pay for them: payoff = value - charge x (price of
-one slot of those workers). Servers are aggregated by type, so that a state is the number of GPUs of each type still
+An option is a number of GPUs of each type and what the job would pay for them: payoff = value - charge x (price of
+one slot of those GPUs). Servers are aggregated by type, so that a state is the number of GPUs of each type still
 free. Two ways:
 
 - `exact`: dynamic programming over these states, jobs in their order. Since the GPUs taken are the capacity less the
@@ -41,7 +41,7 @@ WHOLE = 1e-6
 class Knapsack:
     """The options of a round, sorted by job.
 
-    jobs: how many; free: (types,) GPUs to give away; job: (options,) whose it is; workers: (options x types) GPUs;
+    jobs: how many; free: (types,) GPUs to give away; job: (options,) whose it is; gpus: (options x types) GPUs;
     value: (options,) worth before prices; charge: (options,) slots to pay for; price: of each type, (free_r + 1,) the
     price of a GPU with 0, 1, ... free_r of them still free, None if value has the prices in it already.
     """
@@ -49,7 +49,7 @@ class Knapsack:
     jobs: int
     free: IntArray
     job: IntArray
-    workers: IntArray
+    gpus: IntArray
     value: FloatArray
     charge: FloatArray
     price: tuple[FloatArray, ...] | None = None
@@ -63,7 +63,7 @@ class Knapsack:
     def reach(self) -> IntArray:
         """(types,) GPUs that could be taken at most: free ones, and no more than all jobs together ask for."""
         asked = np.zeros((self.jobs, len(self.free)), dtype=np.int64)
-        np.maximum.at(asked, self.job, self.workers)
+        np.maximum.at(asked, self.job, self.gpus)
         most: IntArray = np.minimum(self.free, asked.sum(axis=0))
         return most
 
@@ -77,7 +77,7 @@ class Knapsack:
         """What an option costs while `free` (types,) GPUs are free, itself not yet placed; 0 if value is less that."""
         if self.price is None:
             return 0.0
-        each = sum(w * p[f] for w, p, f in zip(self.workers[option], self.price, free, strict=True) if w)
+        each = sum(w * p[f] for w, p, f in zip(self.gpus[option], self.price, free, strict=True) if w)
         return float(self.charge[option] * each)
 
     def payoff(self, option: int, free: IntArray) -> float:
@@ -138,17 +138,17 @@ def _with(problem: Knapsack, options: range, after: FloatArray, prices: list[Flo
     best = after.copy()
     size = np.array(after.shape)
     for option in options:
-        workers = problem.workers[option]
-        if (workers >= size).any():
+        gpus = problem.gpus[option]
+        if (gpus >= size).any():
             continue
-        here = tuple(slice(w, None) for w in workers.tolist())
-        gain = after[tuple(slice(None, n - w) for n, w in zip(size.tolist(), workers.tolist(), strict=True))]
+        here = tuple(slice(w, None) for w in gpus.tolist())
+        gain = after[tuple(slice(None, n - w) for n, w in zip(size.tolist(), gpus.tolist(), strict=True))]
         if prices is None:
             gain = gain + problem.value[option]
         else:
-            for kind in np.flatnonzero(workers).tolist():
-                cost = (problem.charge[option] * workers[kind]) * prices[kind][workers[kind] :]
-                gain = gain - cost.reshape([-1 if other == kind else 1 for other in range(len(workers))])
+            for kind in np.flatnonzero(gpus).tolist():
+                cost = (problem.charge[option] * gpus[kind]) * prices[kind][gpus[kind] :]
+                gain = gain - cost.reshape([-1 if other == kind else 1 for other in range(len(gpus))])
             gain += problem.value[option]
         np.maximum(best[here], gain, out=best[here])
     return best
@@ -159,12 +159,12 @@ def _walk(problem: Knapsack, after: list[FloatArray]) -> tuple[IntArray, FloatAr
     choice, payoff = np.full(problem.jobs, -1), np.zeros(problem.jobs)
     left, slack = problem.reach.copy(), problem.free - problem.reach
     for job, options in enumerate(problem.spans):
-        fits = [option for option in options if (problem.workers[option] <= left).all()]
+        fits = [option for option in options if (problem.gpus[option] <= left).all()]
         if not fits:
             continue
         paid = [problem.payoff(option, left + slack) for option in fits]
         total = [
-            own + float(after[job + 1][tuple((left - problem.workers[option]).tolist())])
+            own + float(after[job + 1][tuple((left - problem.gpus[option]).tolist())])
             for option, own in zip(fits, paid, strict=True)
         ]
         most = max(*total, float(after[job + 1][tuple(left.tolist())]))
@@ -174,7 +174,7 @@ def _walk(problem: Knapsack, after: list[FloatArray]) -> tuple[IntArray, FloatAr
         if spot is None:
             continue
         choice[job], payoff[job] = fits[spot], paid[spot]
-        left -= problem.workers[fits[spot]]
+        left -= problem.gpus[fits[spot]]
     return choice, payoff
 
 
@@ -187,21 +187,21 @@ def relaxed(problem: Knapsack, solver: Solver | None = None) -> Selection:
     """
     began = time.perf_counter()
     payoff = np.array([problem.payoff(option, problem.free) for option in range(len(problem.job))])
-    worth = np.flatnonzero((payoff > 0) & (problem.workers <= problem.free).all(axis=1))
+    worth = np.flatnonzero((payoff > 0) & (problem.gpus <= problem.free).all(axis=1))
     choice, earned = np.full(problem.jobs, -1), np.zeros(problem.jobs)
     if not len(worth):
         return Selection(choice, earned, "optimal", 0.0, 0.0, time.perf_counter() - began, "lp")
     point = solve_matrix(_programme(problem, worth, payoff), solver)
     assert point.duals is not None
     dual = point.duals[-len(problem.free) :]
-    beyond = payoff[worth] - problem.workers[worth] @ dual
+    beyond = payoff[worth] - problem.gpus[worth] @ dual
     whole = point.values > 1 - WHOLE
     left = problem.free.copy()
     for option in worth[np.lexsort((worth, -beyond, ~whole))].tolist():
         job = problem.job[option]
-        if choice[job] < 0 and (problem.workers[option] <= left).all():
+        if choice[job] < 0 and (problem.gpus[option] <= left).all():
             choice[job], earned[job] = option, payoff[option]
-            left -= problem.workers[option]
+            left -= problem.gpus[option]
     bound, found = point.solved.objective, float(earned.sum())
     gap = relative_gap(found, bound)
     status = "optimal" if problem.price is None and gap is not None and gap <= WHOLE else "feasible"
@@ -211,13 +211,13 @@ def relaxed(problem: Knapsack, solver: Solver | None = None) -> Selection:
 def _programme(problem: Knapsack, worth: IntArray, payoff: FloatArray) -> Programme:
     """Rows: one option for each job that has any, then the free GPUs of each type."""
     jobs, row = np.unique(problem.job[worth], return_inverse=True)
-    option, kind = np.nonzero(problem.workers[worth])
+    option, kind = np.nonzero(problem.gpus[worth])
     columns = np.arange(len(worth))
     rows = len(jobs) + len(problem.free)
     entries = Columns.of(
         np.concatenate([row.ravel(), len(jobs) + kind]),
         np.concatenate([columns, option]),
-        np.concatenate([np.ones(len(worth)), problem.workers[worth][option, kind]]),
+        np.concatenate([np.ones(len(worth)), problem.gpus[worth][option, kind]]),
         (rows, len(worth)),
     )
     return Programme(

@@ -14,7 +14,7 @@ s.t.  sum_{k<=t} sum_b X_jb / EN_j z_jkb >= F_jt          for all j, t in T_j   
       z_jtb in {0, 1}                                     for all j, t, b              (1b)    run
       0 <= f_jt <= 1                                      for all j, t in T_j          (1c)    complete
       F_jt in {0, 1}                                      for all j, t in T_j          (1c)    completed
-      0 <= w_jtr integer                                  for all j, t, r              (1d)    workers
+      0 <= w_jtr integer                                  for all j, t, r              (1d)    held
 
 The paper's minimum over the types in use (1b) and maximum over the slots in use (1c) are made linear: `z_jtb` chooses
 the slowest type of a job in a slot, `f_jt` the slot in which it completes, so that any utility of the completion time
@@ -105,7 +105,9 @@ def build(data: HadarInstance, *, cuts: bool = True, require_all: bool = False) 
         dimen=3, initialize=[(j, t, b) for j, t in m.PRESENT for b in slowest[j]], doc="j,t,b | slots and slowest types"
     )
     m.HOLDS = pyo.Set(
-        dimen=3, initialize=[(j, t, r) for j, t in m.PRESENT for r in held[j]], doc="j,t,r | slots and types of workers"
+        dimen=3,
+        initialize=[(j, t, r) for j, t in m.PRESENT for r in held[j]],
+        doc="j,t,r | slots and types of GPUs held",
     )
 
     def column(values: IntArray | FloatArray) -> dict[str, float]:
@@ -128,7 +130,7 @@ def build(data: HadarInstance, *, cuts: bool = True, require_all: bool = False) 
         initialize=column(data.work),
         doc="EN_j | work of a job: epochs E_j times iterations N_j of one | steps",
     )
-    m.gang = pyo.Param(m.JOBS, initialize=column(data.gang), doc="W_j | workers of the gang | GPUs")
+    m.gang = pyo.Param(m.JOBS, initialize=column(data.gang), doc="W_j | GPUs of the gang | GPUs")
     m.arrival = pyo.Param(m.JOBS, domain=pyo.Integers, initialize=column(data.arrival), doc="a_j | arrival | slot")
     m.least_slots = pyo.Param(m.JOBS, initialize=column(data.least_slots), doc="n_j | slots needed alone | slots")
     m.gpus = pyo.Param(
@@ -148,8 +150,8 @@ def build(data: HadarInstance, *, cuts: bool = True, require_all: bool = False) 
     m.completed = pyo.Var(
         m.PRESENT, domain=pyo.Binary, doc="(1c) F_jt | whether a job completes in a slot or before | 1"
     )
-    m.workers = pyo.Var(
-        m.HOLDS, domain=pyo.NonNegativeIntegers, doc="(1d) w_jtr | workers of a job on a type in a slot | GPUs"
+    m.held = pyo.Var(
+        m.HOLDS, domain=pyo.NonNegativeIntegers, doc="(1d) w_jtr | GPUs of a job on a type in a slot | GPUs"
     )
 
     def runs(job, t):
@@ -165,10 +167,10 @@ def build(data: HadarInstance, *, cuts: bool = True, require_all: bool = False) 
         done = pyo.quicksum(parts[b] * m.run[job, k, b] for k in slots[job] if k <= t for b in slowest[job])
         return done >= m.completed[job, t]
 
-    @m.Constraint(m.HOLDS, doc="(1b) workers are on types that are no slower than the slowest")
+    @m.Constraint(m.HOLDS, doc="(1b) GPUs are on types that are no slower than the slowest")
     def slowest_type(m, job, t, r):
         slower = [m.run[job, t, b] for b in slowest[job] if m.rate[job, b] <= m.rate[job, r]]
-        return m.workers[job, t, r] <= min(m.gang[job], m.gpus[r]) * pyo.quicksum(slower)
+        return m.held[job, t, r] <= min(m.gang[job], m.gpus[r]) * pyo.quicksum(slower)
 
     @m.Constraint(m.PRESENT, doc="(1c) a job has completed if it completes then or before")
     def counts(m, job, t):
@@ -192,15 +194,15 @@ def build(data: HadarInstance, *, cuts: bool = True, require_all: bool = False) 
     for job, t, r in m.HOLDS:
         users[r, t].append(job)
 
-    @m.Constraint(m.TYPES, m.SLOTS, doc="(1d) no more workers than GPUs")
+    @m.Constraint(m.TYPES, m.SLOTS, doc="(1d) no more GPUs than there are")
     def capacity(m, r, t):
         if not users[r, t]:
             return pyo.Constraint.Skip
-        return pyo.quicksum(m.workers[job, t, r] for job in users[r, t]) <= m.gpus[r]
+        return pyo.quicksum(m.held[job, t, r] for job in users[r, t]) <= m.gpus[r]
 
     @m.Constraint(m.PRESENT, doc="(1e) a gang runs whole or not at all")
     def whole_gang(m, job, t):
-        return pyo.quicksum(m.workers[job, t, r] for r in held[job]) == m.gang[job] * runs(job, t)
+        return pyo.quicksum(m.held[job, t, r] for r in held[job]) == m.gang[job] * runs(job, t)
 
     @m.Constraint(m.JOBS, doc="(ours) a job does not complete before it can have had the slots it needs")
     def not_too_early(m, job):
@@ -240,7 +242,7 @@ def _slowest(data: HadarInstance, row: int) -> list[str]:
 
 
 def _types(data: HadarInstance, row: int) -> list[str]:
-    """Types on which a job can have workers."""
+    """Types on which a job can have GPUs."""
     least = data.rate[row][data.usable[row]].min()
     return [kind for i, kind in enumerate(data.types) if data.rate[row, i] >= least and data.capacity[i] > 0]
 
@@ -249,10 +251,10 @@ def read_plan(model: pyo.ConcreteModel, data: HadarInstance) -> SlotPlan:
     """The plan of a solved model, its limits checked; raises SolverFailedError also if it is worth less than stated."""
     at = {name: row for row, name in enumerate(data.jobs)}
     kinds = {name: column for column, name in enumerate(data.types)}
-    workers = np.zeros((len(data.jobs), data.slots, len(data.types)), dtype=np.int64)
-    for job, t, r in model.workers:
-        workers[at[job], t, kinds[r]] = round(model.workers[job, t, r].value)
-    plan = SlotPlan(data, workers, NAME)
+    gpus = np.zeros((len(data.jobs), data.slots, len(data.types)), dtype=np.int64)
+    for job, t, r in model.held:
+        gpus[at[job], t, kinds[r]] = round(model.held[job, t, r].value)
+    plan = SlotPlan(data, gpus, NAME)
     stated = pyo.value(model.total_utility)
     if plan.objective < stated - 1e-5 * max(1.0, abs(stated)):
         raise SolverFailedError(NAME, f"a plan worth {plan.objective:g}", f"the {stated:g} of its objective")
@@ -309,24 +311,24 @@ TOLERANCE = 2e-6
 
 @dataclass(frozen=True, eq=False)
 class SlotPlan:
-    """workers: (jobs x slots x types) w_jr(t), GPUs held.
+    """gpus: (jobs x slots x types) w_jr(t), GPUs held.
 
     Raises SolverFailedError, in the name of `owner`, for a plan that breaks a limit of P1: capacity (1d), a gang that
     is neither whole nor absent (1e), a slot before the arrival (1e), a type on which the job cannot run.
     """
 
     instance: HadarInstance
-    workers: IntArray
+    gpus: IntArray
     owner: str = "P1"
 
     def __post_init__(self) -> None:
-        data, workers = self.instance, np.array(self.workers, dtype=np.int64)
-        workers = fixed(workers.reshape(len(data.jobs), data.slots, len(data.types)))
-        object.__setattr__(self, "workers", workers)
-        used = workers.sum(axis=0)
-        if (workers < 0).any() or (used > data.capacity).any():
+        data, gpus = self.instance, np.array(self.gpus, dtype=np.int64)
+        gpus = fixed(gpus.reshape(len(data.jobs), data.slots, len(data.types)))
+        object.__setattr__(self, "gpus", gpus)
+        used = gpus.sum(axis=0)
+        if (gpus < 0).any() or (used > data.capacity).any():
             self._fail(used.max(axis=0).tolist(), f"at most {data.capacity.tolist()} GPUs of each type in a slot")
-        held = workers.sum(axis=2)
+        held = gpus.sum(axis=2)
         if ((held != 0) & (held != data.gang[:, None])).any():
             row = int(np.argwhere((held != 0) & (held != data.gang[:, None]))[0][0])
             self._fail(sorted(set(held[row].tolist())), f"0 or {data.gang[row]} GPUs for job {data.jobs[row]}")
@@ -335,7 +337,7 @@ class SlotPlan:
             self._fail(
                 int(np.argwhere(early)[0][1]), f"no slot before job {data.jobs[np.argwhere(early)[0][0]]} is there"
             )
-        if ((workers > 0) & (data.rate <= 0)[:, None, :]).any():
+        if ((gpus > 0) & (data.rate <= 0)[:, None, :]).any():
             self._fail("GPUs on which a job cannot run", "types with a rate above 0")
 
     def _fail(self, found: Any, expected: str) -> None:
@@ -344,7 +346,7 @@ class SlotPlan:
     @cached_property
     def speed(self) -> FloatArray:
         """(jobs x slots) steps done: x_j(t) L, the rate of the slowest type held (1b)."""
-        return np.stack([speed_of(self.instance, self.workers[:, t]) for t in range(self.instance.slots)], axis=1)
+        return np.stack([speed_of(self.instance, self.gpus[:, t]) for t in range(self.instance.slots)], axis=1)
 
     @cached_property
     def done(self) -> IntArray:
@@ -356,7 +358,7 @@ class SlotPlan:
     def trimmed(self) -> SlotPlan:
         """The plan without the slots after completion and those of jobs that never complete (1c)."""
         kept = np.arange(self.instance.slots) <= self.done[:, None]
-        return SlotPlan(self.instance, np.where(kept[:, :, None], self.workers, 0), self.owner)
+        return SlotPlan(self.instance, np.where(kept[:, :, None], self.gpus, 0), self.owner)
 
     @cached_property
     def earned(self) -> FloatArray:
@@ -380,10 +382,10 @@ class SlotPlan:
         a job that is not served; plan: `{"job", "slot", "start_s", "end_s", "gpus": {type: GPUs}, "steps"}` for each
         slot that a job runs in; cannot_finish: why, for jobs that would not complete even alone.
         """
-        data, workers = self.instance, self.trimmed.workers
-        held = {name: np.flatnonzero(workers[row].sum(axis=1)) for row, name in enumerate(data.jobs)}
+        data, gpus = self.instance, self.trimmed.gpus
+        held = {name: np.flatnonzero(gpus[row].sum(axis=1)) for row, name in enumerate(data.jobs)}
         ends = {name: int(slot) if slot >= 0 else None for name, slot in zip(data.jobs, self.done, strict=True)}
-        share = workers.sum(axis=1) / (data.gang * data.slots)[:, None]
+        share = gpus.sum(axis=1) / (data.gang * data.slots)[:, None]
         found: dict[str, Any] = {
             "completion_s": {
                 name: None if slot is None else data.start_s + (slot + 1) * data.slot_s for name, slot in ends.items()
@@ -417,11 +419,11 @@ class SlotPlan:
         return {**found, "cannot_finish": stuck} if stuck else found
 
     def _gpus(self, row: int, slot: int) -> dict[str, int]:
-        held = zip(self.instance.types, self.workers[row, slot].tolist(), strict=True)
+        held = zip(self.instance.types, self.gpus[row, slot].tolist(), strict=True)
         return {kind: count for kind, count in held if count}
 
 
 def nothing(instance: HadarInstance, owner: str = "P1") -> SlotPlan:
     """The plan in which no job runs."""
-    workers = np.zeros((len(instance.jobs), instance.slots, len(instance.types)), dtype=np.int64)
-    return SlotPlan(instance, workers, owner)
+    gpus = np.zeros((len(instance.jobs), instance.slots, len(instance.types)), dtype=np.int64)
+    return SlotPlan(instance, gpus, owner)

@@ -47,7 +47,7 @@ RELAXED = Knob("relaxed", False, "Let jobs be chosen in parts: the linear proble
 class RoundInstance:
     """The numbers of a round.
 
-    types: names; capacity: (types,) free GPUs; jobs: names; job: (options,) position of the job, rising; workers:
+    types: names; capacity: (types,) free GPUs; jobs: names; job: (options,) position of the job, rising; gpus:
     (options x types) GPUs; payoff: (options,) mu_jo; prices: what the payoffs come from, by name, for the result
     (`price`: utility of a GPU a round, by type); charge: (options,) rounds that its GPUs are paid for, if known. Raises
     InputError that names the job and option.
@@ -57,14 +57,14 @@ class RoundInstance:
     capacity: IntArray
     jobs: tuple[str, ...]
     job: IntArray
-    workers: IntArray
+    gpus: IntArray
     payoff: FloatArray
     prices: Mapping[str, Any] | None = None
     charge: FloatArray | None = None
 
     def __post_init__(self) -> None:
         options = len(self.job)
-        shapes = {"capacity": (len(self.types),), "job": (options,), "workers": (options, len(self.types))}
+        shapes = {"capacity": (len(self.types),), "job": (options,), "gpus": (options, len(self.types))}
         for name, shape in {**shapes, "payoff": (options,)}.items():
             given = shaped(getattr(self, name), shape, f"round, {name}")
             whole = name != "payoff"
@@ -85,21 +85,21 @@ class RoundInstance:
 
     @classmethod
     def of(cls, capacity: Sequence[int], options: Sequence[Sequence[tuple[Sequence[int], float]]]) -> Self:
-        """From the options of each job, `(workers of each type, payoff)`; jobs and types are named by number."""
+        """From the options of each job, `(GPUs of each type, payoff)`; jobs and types are named by number."""
         job = [number for number, own in enumerate(options) for _ in own]
         return cls(
             types=tuple(f"type {number}" for number in range(len(capacity))),
             capacity=np.array(capacity),
             jobs=tuple(f"job {number}" for number in range(len(options))),
             job=np.array(job, dtype=np.int64),
-            workers=_rows([workers for own in options for workers, _ in own], len(capacity)),
+            gpus=_rows([gpus for own in options for gpus, _ in own], len(capacity)),
             payoff=np.array([payoff for own in options for _, payoff in own], dtype=float),
         )
 
     @property
     def problem(self) -> Knapsack:
         """The same for the algorithms (`selection`)."""
-        return Knapsack(len(self.jobs), self.capacity, self.job, self.workers, self.payoff, np.zeros(len(self.job)))
+        return Knapsack(len(self.jobs), self.capacity, self.job, self.gpus, self.payoff, np.zeros(len(self.job)))
 
     @property
     def keys(self) -> list[tuple[str, int]]:
@@ -110,11 +110,11 @@ class RoundInstance:
         ]
 
 
-def _rows(workers: Sequence[Sequence[int]], types: int) -> IntArray:
-    for number, row in enumerate(workers):
+def _rows(gpus: Sequence[Sequence[int]], types: int) -> IntArray:
+    for number, row in enumerate(gpus):
         if len(row) != types:
-            raise InputError(f"round, workers of option {number}", list(row), f"{types} numbers, one for each type")
-    return np.array(workers).reshape(len(workers), types)
+            raise InputError(f"round, GPUs of option {number}", list(row), f"{types} numbers, one for each type")
+    return np.array(gpus).reshape(len(gpus), types)
 
 
 def build(data: RoundInstance, relaxed: bool = False) -> pyo.ConcreteModel:
@@ -124,9 +124,7 @@ def build(data: RoundInstance, relaxed: bool = False) -> pyo.ConcreteModel:
     own: dict[str, list[tuple[str, int]]] = {job: [] for job in data.jobs}
     for key in keys:
         own[key[0]].append(key)
-    taken = {
-        (*keys[option], data.types[kind]): int(data.workers[option, kind]) for option, kind in np.argwhere(data.workers)
-    }
+    taken = {(*keys[option], data.types[kind]): int(data.gpus[option, kind]) for option, kind in np.argwhere(data.gpus)}
     on_type: dict[str, list[tuple[str, int]]] = {kind: [] for kind in data.types}
     for job, option, kind in taken:
         on_type[kind].append((job, option))
@@ -137,7 +135,7 @@ def build(data: RoundInstance, relaxed: bool = False) -> pyo.ConcreteModel:
     m.payoff = pyo.Param(
         m.OPTIONS, initialize=dict(zip(keys, data.payoff.tolist(), strict=True)), doc="mu_jo | payoff | utility"
     )
-    m.workers = pyo.Param(taken.keys(), initialize=taken, doc="w_jor | workers | GPUs")
+    m.gpus = pyo.Param(taken.keys(), initialize=taken, doc="w_jor | GPUs of an option | GPUs")
     m.capacity_of = pyo.Param(
         m.TYPES, initialize=dict(zip(data.types, data.capacity.tolist(), strict=True)), doc="c_r | free GPUs | GPUs"
     )
@@ -159,7 +157,7 @@ def build(data: RoundInstance, relaxed: bool = False) -> pyo.ConcreteModel:
     def capacity(m, kind):
         if not on_type[kind]:
             return pyo.Constraint.Skip
-        return pyo.quicksum(m.workers[*key, kind] * m.choose[key] for key in on_type[kind]) <= m.capacity_of[kind]
+        return pyo.quicksum(m.gpus[*key, kind] * m.choose[key] for key in on_type[kind]) <= m.capacity_of[kind]
 
     return m
 
@@ -212,7 +210,7 @@ class HadarRound(Formulation[RoundInstance]):
             servers.total,
             queue.view.names,
             options.job,
-            options.workers,
+            options.gpus,
             payoff,
             prices,
             fixed(options.charge.copy()),
@@ -238,7 +236,7 @@ class HadarRound(Formulation[RoundInstance]):
 
 def report(data: RoundInstance, values: FloatArray) -> Result:
     """The result of (options,) choices from 0 to 1; raises SolverFailedError if they break a limit."""
-    used = data.workers.T @ values
+    used = data.gpus.T @ values
     parts = np.bincount(data.job, values, minlength=len(data.jobs))
     for kind in np.flatnonzero(used > data.capacity + TOLERANCE * np.maximum(1, data.capacity))[:1].tolist():
         raise SolverFailedError(NAME, f"{used[kind]:g} GPUs of {data.types[kind]}", f"at most {data.capacity[kind]}")
@@ -252,7 +250,7 @@ def report(data: RoundInstance, values: FloatArray) -> Result:
         job, number = keys[option]
         payoff[job] += float(data.payoff[option] * values[option])
         if values[option] > 0.5:
-            counts = zip(data.types, data.workers[option].tolist(), strict=True)
+            counts = zip(data.types, data.gpus[option].tolist(), strict=True)
             choices[job], numbers[job] = {kind: count for kind, count in counts if count}, number
     result = {
         "choices": choices,

@@ -70,7 +70,7 @@ class JobSchedule(NamedTuple):
 
     job: int
     slots: tuple[int, ...]
-    workers: tuple[tuple[int, ...], ...]
+    gpus: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ class ScheduleInstance:
 
     @staticmethod
     def _cost(one: JobSchedule, price: FloatArray) -> float:
-        return float(sum(np.dot(price[:, t], gpus) for t, gpus in zip(one.slots, one.workers, strict=True)))
+        return float(sum(np.dot(price[:, t], gpus) for t, gpus in zip(one.slots, one.gpus, strict=True)))
 
 
 def enumerate_schedules(data: HadarInstance, most: int = int(MOST.default or 0)) -> ScheduleInstance:
@@ -135,17 +135,17 @@ def _of_job(data: HadarInstance, row: int) -> Iterator[JobSchedule]:
     need = float(data.work[row]) * (1 - ROUNDING)
 
     def extend(
-        slots: tuple[int, ...], workers: tuple[tuple[int, ...], ...], done: float, least: float
+        slots: tuple[int, ...], held: tuple[tuple[int, ...], ...], done: float, least: float
     ) -> Iterator[JobSchedule]:
         if done >= need:
             if done - least < need:  # else the slot with the least steps can be left out
-                yield JobSchedule(row, slots, workers)
+                yield JobSchedule(row, slots, held)
             return
         for t in range(slots[-1] + 1 if slots else int(data.first[row]), data.slots):
             if done + (data.slots - t) * best < need:
                 return
             for gpus, steps in ways:
-                yield from extend((*slots, t), (*workers, gpus), done + steps, min(least, steps))
+                yield from extend((*slots, t), (*held, gpus), done + steps, min(least, steps))
 
     return extend((), (), 0.0, np.inf) if ways else iter(())
 
@@ -157,7 +157,7 @@ def lay_out(m: pyo.ConcreteModel, data: ScheduleInstance) -> dict[tuple[str, int
         (r, t): [] for r in stated.types for t in range(stated.slots)
     }
     for key, one in zip(data.keys, data.schedules, strict=True):
-        for t, gpus in zip(one.slots, one.workers, strict=True):
+        for t, gpus in zip(one.slots, one.gpus, strict=True):
             for r, count in zip(stated.types, gpus, strict=True):
                 if count:
                     used[r, t].append((key, count))
@@ -200,7 +200,7 @@ def build(data: ScheduleInstance, *, relaxed: bool = False) -> pyo.ConcreteModel
     def total_utility(m):
         return pyo.quicksum(m.utility[key] * m.choose[key] for key in m.SCHEDULES)
 
-    @m.Constraint(m.TYPES, m.SLOTS, doc="(2a) no more workers than GPUs")
+    @m.Constraint(m.TYPES, m.SLOTS, doc="(2a) no more GPUs than there are")
     def capacity(m, r, t):
         if not used[r, t]:
             return pyo.Constraint.Skip
@@ -220,7 +220,7 @@ def read_choice(model: pyo.ConcreteModel, data: ScheduleInstance) -> FloatArray:
     used, once = np.zeros((stated.slots, len(stated.types))), np.zeros(len(stated.jobs))
     for part, one in zip(chosen.tolist(), data.schedules, strict=True):
         once[one.job] += part
-        used[list(one.slots)] += part * np.array(one.workers)
+        used[list(one.slots)] += part * np.array(one.gpus)
     if (used > stated.capacity + TOLERANCE * np.maximum(1, stated.capacity)).any() or (once > 1 + TOLERANCE).any():
         found = f"up to {used.max(axis=0).tolist()} GPUs and {once.max():g} schedules for one job"
         raise SolverFailedError(NAME, found, f"at most {stated.capacity.tolist()} GPUs and 1 schedule")
@@ -230,11 +230,11 @@ def read_choice(model: pyo.ConcreteModel, data: ScheduleInstance) -> FloatArray:
 def plan_of(data: ScheduleInstance, chosen: FloatArray) -> SlotPlan:
     """The plan of whole schedules: those with y above one half."""
     stated = data.instance
-    workers = np.zeros((len(stated.jobs), stated.slots, len(stated.types)), dtype=np.int64)
+    gpus = np.zeros((len(stated.jobs), stated.slots, len(stated.types)), dtype=np.int64)
     for at in np.flatnonzero(chosen > 0.5).tolist():
         one = data.schedules[at]
-        workers[one.job, list(one.slots)] += np.array(one.workers)
-    return SlotPlan(stated, workers, NAME)
+        gpus[one.job, list(one.slots)] += np.array(one.gpus)
+    return SlotPlan(stated, gpus, NAME)
 
 
 class HadarSchedules(Formulation[ScheduleInstance]):
@@ -289,7 +289,7 @@ def _parts(data: ScheduleInstance, chosen: FloatArray) -> Result:
     for part, utility, one in zip(chosen.tolist(), data.utility.tolist(), data.schedules, strict=True):
         served[one.job] += part
         earned[one.job] += part * utility
-        share[one.job] += part * np.sum(one.workers, axis=0) / (stated.gang[one.job] * stated.slots)
+        share[one.job] += part * np.sum(one.gpus, axis=0) / (stated.gang[one.job] * stated.slots)
         if part > TOLERANCE:
             listed.append({"job": stated.jobs[one.job], "part": part, **as_row(stated, one)})
     values = {
@@ -305,6 +305,6 @@ def _parts(data: ScheduleInstance, chosen: FloatArray) -> Result:
 
 def as_row(stated: HadarInstance, one: JobSchedule) -> dict[str, Any]:
     """A schedule for a table: the slot that completes the job, and GPUs by type in each of its slots."""
-    gpus = [dict(zip(stated.types, held, strict=True)) for held in one.workers]
+    gpus = [dict(zip(stated.types, held, strict=True)) for held in one.gpus]
     kept = [{kind: count for kind, count in held.items() if count} for held in gpus]
     return {"completes_in_slot": one.slots[-1], "gpus": dict(zip(map(str, one.slots), kept, strict=True))}

@@ -136,7 +136,7 @@ def finish_time_ratio(
 
 def isolated_s(jobs: JobView, belief: Belief, cluster: Cluster, present: float) -> FloatArray:
     """T_id: (jobs,) seconds of the whole job alone on 1/present of the GPUs, by what is believed; inf: runs nowhere."""
-    weight = np.array([cluster.workers[name] for name in cluster.types], dtype=float)
+    weight = np.array([cluster.capacity[name] for name in cluster.types], dtype=float)
     share = cluster.gpus / max(present, 1.0)
     return np.array([_isolated_s(job, belief, cluster, weight, share) for job in jobs.jobs], dtype=float)
 

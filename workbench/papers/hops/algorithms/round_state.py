@@ -83,7 +83,7 @@ class RoundState:
         self._noted: set[str] = set()
         self._plans = 0
         self.listed = frozenset(listed)
-        self._total = int(snapshot.workers.sum())
+        self._total = int(snapshot.capacity.sum())
 
     @property
     def first(self) -> MadePlan | None:

@@ -1,4 +1,4 @@
-"""Worker types (Gavel, section 3.1): accelerator types, or each of them twice, for gangs together and for gangs spread.
+"""Placed types (Gavel, section 3.1): accelerator types, or each of them twice, for gangs together and for gangs spread.
 
 Both placements of an accelerator type share its GPUs. A gang is *consolidated* on the fewest nodes of the type that
 could hold it, and *spread* on any more.
@@ -15,31 +15,31 @@ import numpy as np
 from workbench.base.arrays import fixed
 from workbench.scenario.cluster import Cluster
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import BoolArray, IntArray, WorkerType
+from workbench.scheduling.decision import BoolArray, IntArray, PlacedType
 from workbench.scheduling.snapshot import JobView, Snapshot
 
 
-def worker_types(cluster: Cluster, knobs: Mapping[str, Any]) -> tuple[WorkerType, ...]:
+def placed_types(cluster: Cluster, knobs: Mapping[str, Any]) -> tuple[PlacedType, ...]:
     """The accelerator types; with the knob `placement_sensitive`, those with several nodes in both placements."""
     if not knobs.get("placement_sensitive", False):
-        return tuple(map(WorkerType, cluster.types))
+        return tuple(map(PlacedType, cluster.types))
     nodes = [node.accelerator for node in cluster.machines]
-    together = [WorkerType(name, "consolidated") for name in cluster.types]
-    return (*together, *(WorkerType(name, "unconsolidated") for name in cluster.types if nodes.count(name) > 1))
+    together = [PlacedType(name, "consolidated") for name in cluster.types]
+    return (*together, *(PlacedType(name, "unconsolidated") for name in cluster.types if nodes.count(name) > 1))
 
 
-def accelerators_of(kinds: Sequence[WorkerType], types: Sequence[str]) -> IntArray:
-    """(worker types,) position of each one's accelerator type, to be read only."""
+def accelerators_of(kinds: Sequence[PlacedType], types: Sequence[str]) -> IntArray:
+    """(placed types,) position of each one's accelerator type, to be read only."""
     return _accelerators_of(tuple(kinds), tuple(types))
 
 
 @lru_cache(maxsize=32)
-def _accelerators_of(kinds: tuple[WorkerType, ...], types: tuple[str, ...]) -> IntArray:
+def _accelerators_of(kinds: tuple[PlacedType, ...], types: tuple[str, ...]) -> IntArray:
     return fixed(np.array([types.index(kind.accelerator) for kind in kinds], dtype=np.int64))
 
 
-def speeds(snapshot: Snapshot, jobs: JobView, kinds: Sequence[WorkerType]) -> FloatArray:
-    """(jobs x worker types) steps/s of each job's gang as believed; 0 where it cannot run or be so placed."""
+def speeds(snapshot: Snapshot, jobs: JobView, kinds: Sequence[PlacedType]) -> FloatArray:
+    """(jobs x placed types) steps/s of each job's gang as believed; 0 where it cannot run or be so placed."""
     all_of_them = jobs is snapshot.jobs
     known = {
         word: snapshot.speeds(word) if all_of_them else snapshot.belief.speeds(jobs, word)
@@ -55,7 +55,7 @@ def speeds(snapshot: Snapshot, jobs: JobView, kinds: Sequence[WorkerType]) -> Fl
     return found
 
 
-def _placeable(snapshot: Snapshot, gangs: IntArray, kind: WorkerType) -> BoolArray:
+def _placeable(snapshot: Snapshot, gangs: IntArray, kind: PlacedType) -> BoolArray:
     """(jobs,) whether the nodes that are up can hold a gang in that placement, were they free."""
     nodes = snapshot.nodes
     mine = nodes.up & (nodes.kind == snapshot.types.index(kind.accelerator))
