@@ -132,8 +132,8 @@ def test_no_jobs() -> None:
         ({"speed": [[0.0]]}, "j0, speed"),
         ({"gang": [3]}, "j0, speed"),
         ({"gang": [0]}, "j0, gang"),
-        ({"capacity": [1.5]}, "t0, GPUs"),
-        ({"capacity": [1, 2]}, "allox data, GPUs"),
+        ({"capacity": [1.5]}, "t0, capacity"),
+        ({"capacity": [1, 2]}, "allox data, capacity"),
         ({"waited_s": [-1]}, "j0, waited_s"),
     ],
 )

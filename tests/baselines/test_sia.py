@@ -177,7 +177,7 @@ def test_values_that_break_a_limit_are_refused() -> None:
         ([(0, 0, 1, 0.0, 1.0)], [1], r"speed\[0\]"),
         ([(0, 0, 1, math.nan, 1.0)], [1], r"speed\[0\]"),
         ([(0, 0, 1, 1.0, 1.1)], [1], r"factor\[0\]"),
-        ([(0, 0, 1, 1.0, 1.0)], [-1], r"GPUs\[0\]"),
+        ([(0, 0, 1, 1.0, 1.0)], [-1], r"capacity\[0\]"),
     ],
 )
 def test_bad_data(rows: Any, capacity: Any, where: str) -> None:

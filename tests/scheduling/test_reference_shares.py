@@ -65,7 +65,7 @@ def test_a_model_that_was_changed_is_not_read_as_isolated():
 
 @pytest.mark.parametrize(
     ("gang", "capacity", "named"),
-    [([0], [1], "a, gang"), ([1], [-1], "k80, GPUs"), ([float("nan")], [1], "a, gang"), ([1, 2], [1], "gang")],
+    [([0], [1], "a, gang"), ([1], [-1], "k80, capacity"), ([float("nan")], [1], "a, gang"), ([1, 2], [1], "gang")],
 )
 def test_bad_numbers_are_named(gang, capacity, named):
     with pytest.raises(InputError, match=named):
