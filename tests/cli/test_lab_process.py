@@ -132,7 +132,7 @@ def test_a_formulation_is_described(process: LabProcess) -> None:
     found = process.hear()
     assert found["kind"] == "done" and "variables" in found["size"]
     assert "def build" in found["source"] and "$$" in found["statement"] and found["symbols"]
-    assert found["values"]["capacity"] == "v100: 2; k80: 1" and found["values"]["share"] == "6 to be decided"
+    assert found["values"]["gpus"] == "v100: 2; k80: 1" and found["values"]["share"] == "6 to be decided"
 
 
 @pytest.mark.parametrize(

@@ -201,7 +201,7 @@ def test_order_of_jobs_does_not_matter(data):
         ({"weight": [1, 0]}, "job b, weight: got 0"),
         ({"weight": [np.nan, 1]}, "job a, weight"),
         ({"gang": [0, 1]}, "job a, gang"),
-        ({"capacity": [1, -1]}, "type k80, GPUs"),
+        ({"capacity": [1, -1]}, "type k80, capacity"),
         ({"jobs": ("a", "a")}, "names that differ"),
     ],
 )

@@ -105,7 +105,7 @@ def test_the_tiny_simulation_round_by_round(log: dict[str, Any], tiny: Scenario)
                 assert found[i, j] == pytest.approx(row["priorities"][kind][number], rel=1e-6, abs=1e-6)
                 assert memory.plan.deficit_s[i, j] == pytest.approx(row["deficits"][kind][number], abs=DIGITS)
         assert assigned(decision, memory, numbers) == {
-            (str(a["job"]), a["placed_type"], len(a["capacity"])) for a in row["assigned"]
+            (str(a["job"]), a["worker_type"], len(a["workers"])) for a in row["assigned"]
         }
         steps = {str(a["job"]): a["steps"] for a in row["assigned"]}
         for a in decision.assign:

@@ -166,8 +166,8 @@ def test_a_model_too_large_is_refused_before_it_is_made(monkeypatch):
 def test_values_that_are_worth_less_than_the_solver_says_are_an_error():
     model = build(TWO)
     solve_model(model)
-    for index in model.gpus:
-        model.gpus[index].set_value(0)
+    for index in model.held:
+        model.held[index].set_value(0)
     with pytest.raises(SolverFailedError, match="a plan worth 0"):
         offline.read_plan(model, TWO)
 

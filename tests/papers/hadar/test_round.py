@@ -65,7 +65,7 @@ def test_values_that_break_a_limit_are_refused():
     [
         ([-1], [], "type 0, capacity"),
         ([1.5], [], "type 0, capacity"),
-        ([1], [[((-1,), 1.0)]], "job 0, option 0, GPUs"),
+        ([1], [[((-1,), 1.0)]], "job 0, option 0, gpus"),
         ([1], [[((1,), 1.0), ((1,), np.nan)]], "job 0, option 1, payoff"),
         ([1], [[((1, 1), 1.0)]], "one for each type"),
     ],

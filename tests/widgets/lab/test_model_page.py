@@ -158,7 +158,7 @@ def test_a_symbol_is_marked_where_it_stands_and_has_its_values(work: Waiter) -> 
     assert ".wb-formulation:has(.wb-part-share:is(:hover, :focus)) .wb-values-share { display: block; }" in (
         page._symbols.value
     )
-    assert re.search(r"wb-values-GPUs'><b>.*?</b>.*: v100: 2; k80: 1<", page._values.value)
+    assert re.search(r"wb-values-gpus'><b>.*?</b>.*: v100: 2; k80: 1<", page._values.value)
     assert "6 to be decided" in page._values.value
     found = solved(workbench.simulate("preset:start_here", "gavel.max_min_fairness"), 2700.0)
     page._hear_rows(found)
