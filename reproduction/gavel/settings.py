@@ -2,9 +2,9 @@
 
 Full is the paper's setting with the cluster and the arrival rates at a third, so that an hour on two cores is enough;
 rates are stated for the paper's 108 GPUs. Small is its setting on a ninth of the GPUs with 30 measured jobs, a minute
-for a seed of a figure; authors is the same with the authors' measured speeds, authors_twice on twice the GPUs. Tiny
-draws jobs of 1 to 4 h, of which a dozen reach a steady state. What the paper does not print is (ours): the rates, nodes
-of four GPUs.
+for a seed of a figure; authors is the same with the authors' measured speeds, authors_thrice and authors_whole (the
+paper's 108) on 3 and 9 times the GPUs, with as many times the jobs, so that all take as many hours. Tiny draws jobs of
+1 to 4 h, of which a dozen reach a steady state. What the paper does not print is (ours): the rates, nodes of four GPUs.
 """
 
 from __future__ import annotations
@@ -170,7 +170,19 @@ SIZES = {
 
 
 SIZES["authors"] = replace(SIZES["small"], name="authors", measured_speeds=True)
-SIZES["authors_twice"] = replace(SIZES["authors"], name="authors_twice", cluster="v100=2x4,p100=2x4,k80=2x4")
+SIZES |= {
+    name: replace(
+        SIZES["authors"],
+        name=name,
+        cluster=f"v100={times}x4,p100={times}x4,k80={times}x4",
+        warm=15 * times,
+        measured=30 * times,
+        trailing=115 * times,
+        batches=(20 * times, 40 * times),
+        shared_batches=(20 * times, 40 * times),
+    )
+    for name, times in (("authors_thrice", 3), ("authors_whole", 9))
+}
 
 
 @cache
