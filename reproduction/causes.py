@@ -158,6 +158,8 @@ def _chronus(measures: tuple[str, ...], size: str = "full", **base: Any) -> Caus
 
 FIG_9: Fields = {
     **CODED,
+    "data: days of the authors' Philly file": {"public": True},
+    "scale: twice the nodes and jobs": {"multiple": 2},
     "setting: as many jobs a day as in Table 1": {"clusters": (("H", 5, 25, 1.0), ("P", 4, 40, 1.0))},
     **SIX_RIVALS,
 }
