@@ -22,6 +22,8 @@ from reproduction.registry import exhibits, sizes_of
 from workbench.base.errors import InputError, one_of
 
 COLUMNS = ("measure", "cause", "from_ours", "from_all")
+UNEXPLAINED = "unexplained"
+ONE_SEED = "One seed: of what is smaller than seeds differ by, nothing is known"
 ROUNDING = 1e-9
 """Share of two numbers below which their difference is none."""
 
@@ -39,13 +41,18 @@ class Causes(NamedTuple):
     fields: Fields
 
 
+JOINED = ("rivals", "stronger")
+"""Fields of which each cause has a part: a baseline that is had in another way."""
+
+
 def _baseline(words: str, fields: Mapping[str, Any]) -> Fields:
     """A cause: what is compared with is had in another way that its paper or its program leaves open."""
     return {f"baseline: {words}": fields}
 
 
-def _rivals(words: str, *lines: Line) -> Fields:
-    return _baseline(words, {"rivals": lines})
+def _rivals(*lines: tuple[str, Line]) -> Fields:
+    """A cause for each baseline, in words and as it is then."""
+    return {name: of for words, line in lines for name, of in _baseline(words, {"rivals": (line,)}).items()}
 
 
 SPEEDS: Fields = {"data: the authors' speeds": {"measured_speeds": True}}
@@ -64,35 +71,35 @@ BLIND = {"heterogeneity_aware": False}
 QUEUED_LAS = Line("agnostic", "las", BLIND)
 LOOKED_UP = {"pairing": "looked_up"}
 GANDIVA = Line("agnostic with Gandiva's packing", "gandiva", LOOKED_UP)
-FTF_RIVALS = _rivals("Themis's leases for its programme", Line("agnostic", "themis", {"round_s": 360.0}))
-FIFO_RIVALS = _rivals("who fits passes", Line("agnostic", "fifo", {"blocking": False}))
+FTF_RIVALS = _rivals(("Themis's leases for its programme", Line("agnostic", "themis", {"round_s": 360.0})))
+FIFO_RIVALS = _rivals(("who fits passes", Line("agnostic", "fifo", {"blocking": False})))
 TRACE_RIVALS = _rivals(
-    "Gavel's policy for the makespan, Tiresias by Gittins's index, who fits passes in YARN-CS",
-    Line("Gavel", "gavel.makespan"),
-    Line("Tiresias", "tiresias", {"rank": "gittins"}),
-    Line("YARN-CS", "yarn_cs", {"blocking": False}),
+    ("Gavel's policy for the makespan", Line("Gavel", "gavel.makespan")),
+    ("Tiresias by Gittins's index", Line("Tiresias", "tiresias", {"rank": "gittins"})),
+    ("who fits passes in YARN-CS", Line("YARN-CS", "yarn_cs", {"blocking": False})),
 )
 SIX_RIVALS = _rivals(
-    "Themis as Gavel's programme, Tiresias by Gittins's index, who is late last in EDF, YARN-CS lends its quotas",
-    Line("Themis", "gavel.finish_time_fairness", BLIND),
-    Line("Tiresias", "tiresias", {"rank": "gittins"}),
-    Line("EDF", "edf", {"missed": "best_effort"}),
-    Line("YARN-CS", "yarn_cs", {"elastic": True}),
+    ("Themis as Gavel's programme", Line("Themis", "gavel.finish_time_fairness", BLIND)),
+    ("Tiresias by Gittins's index", Line("Tiresias", "tiresias", {"rank": "gittins"})),
+    ("who is late last in EDF", Line("EDF", "edf", {"missed": "best_effort"})),
+    ("YARN-CS lends its quotas", Line("YARN-CS", "yarn_cs", {"elastic": True})),
 )
-NODES_RIVALS = _rivals("Gavel's policy for the makespan", Line("Gavel", "gavel.makespan"))
+NODES_RIVALS = _rivals(("Gavel's policy for the makespan", Line("Gavel", "gavel.makespan")))
 HARE_LEAST = "weighted JCT, best of the others / Hare, least*"
-STRONGER = _baseline("who fits passes in Gavel_FIFO, Sched_Homo takes the fastest GPUs", {"stronger": True})
+STRONGER: Fields = {
+    **_baseline("who fits passes in Gavel_FIFO", {"stronger": ("Gavel_FIFO",)}),
+    **_baseline("Sched_Homo takes the fastest GPUs", {"stronger": ("Sched_Homo",)}),
+}
 SIA_RIVALS = _rivals(
-    "Sia's gains from a job's least size, as in its program; Gavel without the queue",
-    Line("Sia", "sia", {"from_least_size": True}),
-    Line("Gavel", "gavel.max_min_fairness", {"round_s": 300.0}),
+    ("Sia's gains from a job's least size, as in its program", Line("Sia", "sia", {"from_least_size": True})),
+    ("Gavel without the queue", Line("Gavel", "gavel.max_min_fairness", {"round_s": 300.0})),
 )
 
 
-def _load(rates: str, low: float, high: float, rivals: Fields | None = None) -> Causes:
+def _load(rates: str, low: float, high: float, rivals: Fields | None = None, seeds: int = 1) -> Causes:
     """Of a figure over loads: speeds, a higher load (of the rates that it goes by), a larger cluster, baselines."""
     fields = {**SPEEDS, "setting: a higher load": {rates: (high,)}, **WIDER, **(rivals or {})}
-    return Causes("small", {"seeds": range(1), rates: (low,)}, STEADY, fields)
+    return Causes("small", {"seeds": range(seeds), rates: (low,)}, STEADY, fields)
 
 
 def _nodes(*measures: str, rivals: Fields | None = None) -> Causes:
@@ -171,9 +178,8 @@ GAPS: Mapping[str, Causes] = {
         {
             **SPEEDS,
             **_rivals(
-                "LAS as a queue, Gandiva's pairs looked up",
-                Line("LAS", "las", {"round_s": 1200.0, **BLIND}),
-                Line("Gandiva", "gandiva", LOOKED_UP),
+                ("LAS as a queue", Line("LAS", "las", {"round_s": 1200.0, **BLIND})),
+                ("Gandiva's pairs looked up", Line("Gandiva", "gandiva", LOOKED_UP)),
             ),
         },
     ),
@@ -182,14 +188,13 @@ GAPS: Mapping[str, Causes] = {
         2.0,
         2.5,
         _rivals(
-            "LAS as a queue, Gandiva's pairs looked up, AlloX without preemption",
-            QUEUED_LAS,
-            GANDIVA,
-            Line("AlloX", "allox", {"preemptive": False}),
+            ("LAS as a queue", QUEUED_LAS),
+            ("Gandiva's pairs looked up", GANDIVA),
+            ("AlloX without preemption", Line("AlloX", "allox", {"preemptive": False})),
         ),
     ),
     "gavel.fig9": _load("multiple", 1.0, 2.0),
-    "gavel.fig10": _load("multiple", 1.0, 1.5, FTF_RIVALS),
+    "gavel.fig10": _load("multiple", 1.0, 1.5, FTF_RIVALS, seeds=3),
     "gavel.cost": Causes(
         "small",
         {"seeds": range(1)},
@@ -200,8 +205,10 @@ GAPS: Mapping[str, Causes] = {
             "setting: shares with SLOs anew every half hour": {"often": 2.0},
             **WIDER,
             **_rivals(
-                "throughputs in multiples of each job's own",
-                Line("throughput", "gavel.max_throughput", {"normalised": True}),
+                (
+                    "throughputs in multiples of each job's own",
+                    Line("throughput", "gavel.max_throughput", {"normalised": True}),
+                ),
             ),
         },
     ),
@@ -213,12 +220,12 @@ GAPS: Mapping[str, Causes] = {
     ),
     "gavel.fig14": Causes(
         "small",
-        {"seeds": range(1), "single": (2.0,)},
+        {"seeds": range(3), "single": (2.0,)},
         ("mean JCT, *",),
         {**SPEEDS, "setting: a higher load": {"single": (4.0,)}},
     ),
     "gavel.fig16": _load("single", 1.0, 1.5, FIFO_RIVALS),
-    "gavel.fig17": _load("single", 2.0, 2.5, FTF_RIVALS),
+    "gavel.fig17": _load("single", 2.0, 2.5, FTF_RIVALS, seeds=3),
     "gavel.fig18": _load("multiple", 0.5, 1.0, FIFO_RIVALS),
     "gavel.fig19": Causes(
         "small",
@@ -229,9 +236,8 @@ GAPS: Mapping[str, Causes] = {
             "setting: shares of pairs anew every half hour": {"often": 4.0},
             **WIDER,
             **_rivals(
-                "who fits passes in FIFO, Gandiva's pairs looked up",
-                Line("FIFO", "fifo", {"blocking": False}),
-                Line("Gandiva", "gandiva", LOOKED_UP),
+                ("who fits passes in FIFO", Line("FIFO", "fifo", {"blocking": False})),
+                ("Gandiva's pairs looked up", Line("Gandiva", "gandiva", LOOKED_UP)),
             ),
         },
     ),
@@ -359,10 +365,28 @@ UNKNOWN = "What is missing is unknown: a line never finishes a measured job at t
 
 
 def said(name: str, found: pd.DataFrame) -> str:
-    """Of a gap what is to be said beside its numbers: why no baseline is varied, and why some are missing."""
-    causes = found[~found["cause"].str.contains("^paper|^unexplained")]
+    """Of a gap what is to be said beside its numbers: why no baseline is varied, why some are missing, that it is of
+    one seed, and what all causes move away from the paper."""
+    causes = found[~found["cause"].str.contains(f"^paper|^{UNEXPLAINED}")]
     missing = bool(causes[["from_ours", "from_all"]].isna().any(axis=None))
-    return ". ".join(filter(None, (NO_BASELINE.get(name), UNKNOWN if missing else "")))
+    told = (NO_BASELINE.get(name), UNKNOWN if missing else "", ONE_SEED if seeds_of(name) == 1 else "", _away(found))
+    return ". ".join(filter(None, told))
+
+
+def _away(found: pd.DataFrame) -> str:
+    """Which measures end further from what the paper says, with all causes, than they begin."""
+    further, known = [], 0
+    for measure, of in found.groupby("measure", sort=False):
+        at = of.set_index("cause")["from_ours"]
+        said = next(cause for cause in of["cause"] if cause.startswith("paper"))
+        sign, _, _ = said.removeprefix("paper").removeprefix(", ").partition(" ")
+        ends = [at["ours"], at["with all"]]
+        first, last = (0.0 if sign and OPERATORS[sign](end, at[said]) else abs(at[said] - end) for end in ends)
+        known += not math.isnan(first - last)
+        further += [str(measure)] if last > first and not math.isclose(last, first, rel_tol=ROUNDING) else []
+    if not further:
+        return ""
+    return f"All causes together move {len(further)} of {known} measures away from the paper: {', '.join(further)}"
 
 
 COUNTEREXAMPLE = "A counterexample: the statement is false as printed, and no number is left to explain"
@@ -402,7 +426,9 @@ def gap(name: str) -> pd.DataFrame:
 
     def values(*taken: str) -> dict[str, tuple[float, float]]:
         """By measure: ours and the paper's."""
-        changed = {field: value for cause in taken for field, value in causes.fields[cause].items()}
+        changed: dict[str, Any] = {}
+        for field, value in (each for cause in taken for each in causes.fields[cause].items()):
+            changed[field] = (*changed.get(field, ()), *value) if field in JOINED else value
         rows = compute(replace(start, **changed)).rows
         return {
             row.measure: (row.ours, math.nan if row.paper is None else row.paper)
@@ -420,20 +446,22 @@ def gap(name: str) -> pd.DataFrame:
         firsts = {cause: _less(alone[cause][measure][0], begin) for cause in every}
         lasts = {cause: _less(end, without[cause][measure][0]) for cause in every}
         first, last = (_less(_less(end, begin), sum(of.values())) for of in (firsts, lasts))
-        said, aim, left = _left(claim_of(exhibit.claims, measure), paper, end)
+        said, aim, rest, left = _left(claim_of(exhibit.claims, measure), paper, end)
         lines += [(measure, "ours", begin, begin), *((measure, cause, firsts[cause], lasts[cause]) for cause in every)]
         lines += [(measure, "interaction", first, last), (measure, "with all", end, end)]
-        lines += [(measure, said, aim, aim), (measure, "unexplained", left, left)]
+        lines += [(measure, said, aim, aim), (measure, rest, left, left)]
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
-def _left(claim: Claim | None, paper: float, end: float) -> tuple[str, float, float]:
-    """What the paper says of a measure in words and as a number, and what is left to it; unknown where it depends on
-    another measure."""
+def _left(claim: Claim | None, paper: float, end: float) -> tuple[str, float, str, float]:
+    """What the paper says of a measure in words and as a number, and the same of what is left to it: more than a number
+    where it must be passed; unknown where it depends on another measure."""
     if claim is None or claim.sign == "=" or claim.less:
-        return "paper", paper, _less(paper, end)
-    holds = OPERATORS[claim.sign](end, claim.value)
-    return f"paper, {claim.text(paper)}", claim.value, 0.0 if holds else _less(claim.value, end)
+        return "paper", paper, UNEXPLAINED, _less(paper, end)
+    said, strict = f"paper, {claim.text(paper)}", {"<": ", less than", ">": ", more than"}.get(claim.sign, "")
+    if OPERATORS[claim.sign](end, claim.value):
+        return said, claim.value, UNEXPLAINED, 0.0
+    return said, claim.value, f"{UNEXPLAINED}{strict}", _less(claim.value, end)
 
 
 def _less(one: float, other: float) -> float:

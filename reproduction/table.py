@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from reproduction.causes import COLUMNS as GAP_COLUMNS
-from reproduction.causes import GAPS, NOT_PARTED, said, seeds_of
+from reproduction.causes import GAPS, NOT_PARTED, UNEXPLAINED, said, seeds_of
 from reproduction.exhibits import Exhibit, Finding, findings, verdict
 from reproduction.figure import as_html
 from reproduction.registry import exhibits, reproductions, sizes_of
@@ -249,6 +249,7 @@ def parted(lines: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         cause, (first, last) = str(line["cause"]), (line["from_ours"], line["from_all"])
         ends = ["" if end is None else short_number(float(end)) for end in (first, last)]
         text = ends[0] if ends[0] == ends[1] else " / ".join(ends)
-        name, _, sign = cause.partition(", ") if cause.startswith("paper") else (cause, "", "")
-        made.setdefault(str(line["measure"]), {})[name] = sign or text
+        name, _, sign = cause.partition(", ") if cause.startswith(("paper", UNEXPLAINED)) else (cause, "", "")
+        text = f"{sign} {text}" if name == UNEXPLAINED else sign or text
+        made.setdefault(str(line["measure"]), {})[name] = text.strip()
     return pd.DataFrame([{"measure": measure, **cells} for measure, cells in made.items()]).fillna("")

@@ -13,6 +13,7 @@ import csv
 import math
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -51,7 +52,7 @@ def scenario(path: Path, nodes: int = NODES, seed: int = 0) -> Scenario:
     """The jobs of one file, restarts charged as in the authors' simulator."""
     cluster, (day, jobs) = traces.parse_cluster(f"v100={nodes}x{NODE_GPUS}"), SPANS[seed % len(SPANS)]
     from_s, to_s = None if day is None else day * DAY, ((day or 0.0) + DAYS) * DAY
-    cut = {"from_s": from_s, "to_s": to_s, "sample": jobs * nodes, "seed": seed}
+    cut: dict[str, Any] = {"from_s": from_s, "to_s": to_s, "sample": jobs * nodes, "seed": seed}
     return traces.convert("chronus", path, cluster=cluster, **cut)[0]
 
 

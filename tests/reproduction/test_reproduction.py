@@ -92,6 +92,11 @@ def test_a_baseline_is_varied_or_a_sentence_says_why_not() -> None:
     known = pd.DataFrame([("m", "ours", 1.0, 1.0), ("m", "paper", math.nan, math.nan)], columns=list(causes.COLUMNS))
     assert causes.said("gavel.fig8", known) == "" and causes.said("hops.fig15", known) == causes.ITSELF
     assert causes.said("hops.fig15", known.replace(1.0, math.nan)) == f"{causes.ITSELF}. {causes.UNKNOWN}"
+    ends = [("ours", 2.0), ("with all", 1.5), ("paper", 3.0)]
+    away = pd.DataFrame([("m", cause, end, end) for cause, end in ends], columns=list(causes.COLUMNS))
+    assert causes.said("hops.tab3", away) == f"{causes.ONE_SEED}. {AWAY}: m"
+    nearer = away.replace({"paper": "paper, > 3", 1.5: 3.5, 2.0: -9.0})
+    assert causes.said("hops.tab3", nearer) == causes.ONE_SEED
 
 
 def test_a_rival_takes_the_place_of_the_line_of_its_name() -> None:
@@ -152,10 +157,14 @@ def test_a_claim_is_judged_by_the_rule(
     assert judged(Claim("m", sign, value), paper, unit, mean, half) == outcome
 
 
+AWAY = "All causes together move 1 of 1 measures away from the paper"
+
+
 @dataclass(frozen=True)
 class TwoNumbers:
     a: float = 0.0
     b: float = 0.0
+    rivals: tuple[float, ...] = ()
 
 
 def cells(values: dict[str, list[float]]) -> pd.DataFrame:
@@ -278,11 +287,13 @@ def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it
         assert row["paper"] and (row["verdict"] != "not computable here" or row["reason"]), row
         if row["gap"]:
             lines = row["gap"]["lines"]
-            assert [line["cause"] for line in lines].count("unexplained") == len({line["measure"] for line in lines})
+            parts = [line["cause"].partition(", ")[0] for line in lines if line["cause"].startswith(causes.UNEXPLAINED)]
+            assert parts == [causes.UNEXPLAINED] * len({line["measure"] for line in lines}), row["id"]
             assert row["gap"]["seeds"] and row["gap"]["commit"] and "+" not in row["gap"]["commit"], row["id"]
-            parts = {line["cause"] for line in lines if not line["cause"].startswith("paper")}
-            also = {"ours", "interaction", "with all", "unexplained"}
-            assert parts == also | set(causes.GAPS[row["id"]].fields), row["id"]
+            known = {"ours", "interaction", "with all", *causes.GAPS[row["id"]].fields}
+            assert {each["cause"] for each in lines if not each["cause"].startswith(("paper", "unexpl"))} == known, row[
+                "id"
+            ]
         if row["verdict"] in table.UNLIKE:  # its causes are parted or can be, or a sentence says why not
             assert (row["gap"] is None) == (row["no_gap"] != ""), row["id"]
             assert row["id"] in causes.GAPS or row["no_gap"] == causes.NOT_PARTED[row["id"]], row["id"]
@@ -441,11 +452,31 @@ def test_a_gap_adds_up_from_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.loc["interaction"].tolist() == [1.0, -1.0] and found.loc["unexplained"].tolist() == [4.0, 4.0]
     with pytest.raises(InputError, match=r"p\.x"):
         gap("p.y")
-    for sign, value, left in (("<", 10.0, 0.0), (">", 10.0, 4.0)):  # with all it is 6
+    for sign, value, rest, left in (
+        ("<", 10.0, "unexplained", 0.0),  # with all it is 6
+        (">", 10.0, "unexplained, more than", 4.0),
+        (">", 6.0, "unexplained, more than", 0.0),  # as much is not more
+        (">=", 6.0, "unexplained", 0.0),
+    ):
         claimed = {"p.x": replace(paper.exhibits[0], claims=(Claim("m", sign, value),))}
         monkeypatch.setattr(causes, "exhibits", lambda claimed=claimed: claimed)
         found = gap("p.x").set_index("cause")["from_ours"]
-        assert found["unexplained"] == left and found[f"paper, {sign} 10"] == value
+        assert found[rest] == left and found[f"paper, {sign} {value:g}"] == value
+    assert table.parted([{"measure": "m", "cause": rest, "from_ours": 0.0, "from_all": 0.0}]).to_dict("records") == [
+        {"measure": "m", "unexplained": "0"}
+    ]
+
+
+def test_baselines_that_are_had_in_another_way_are_causes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    def compute(size: TwoNumbers) -> PaperFigure:
+        return PaperFigure("F", "t", (Entry("m", "1", 10.0, sum(size.rivals), "w.", "s"),))
+
+    fields = {"one": {"rivals": (2.0,)}, "other": {"rivals": (5.0,)}}
+    monkeypatch.setattr(causes, "exhibits", lambda: {"p.x": Exhibit("x", "says", compute)})
+    monkeypatch.setattr(causes, "sizes_of", lambda name: {"tiny": TwoNumbers()})
+    monkeypatch.setattr(causes, "GAPS", {"p.x": causes.Causes("tiny", {}, ("m",), fields)})
+    found = gap("p.x").set_index("cause")["from_ours"]
+    assert found[["one", "other", "with all", "interaction"]].tolist() == [2.0, 5.0, 7.0, 0.0]
 
 
 def test_a_size_comes_from_the_argument_then_the_environment_then_tiny(monkeypatch: pytest.MonkeyPatch) -> None:
