@@ -268,7 +268,7 @@ GAPS: Mapping[str, Causes] = {
         others={"data: no type is slower than a third of the fastest": {"slowest": 1 / 3}, **TRACE_RIVALS},
     ),
     "hadar.rounds": _trace("rounds that change an allocation, Hadar"),
-    "hadar.length": _trace("* JCT, rounds of 1 min 30 s*"),
+    "hadar.length": _trace("*best round*"),
     "hadar.fig8": _nodes("CRU, * mean over mixes", rivals=NODES_RIVALS),
     "hadar.fig9": _nodes("TTD, * mean over mixes", rivals=NODES_RIVALS),
     "hadar.fig10": _nodes("JCT, * mean over mixes", rivals=NODES_RIVALS),

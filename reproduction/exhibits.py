@@ -1,10 +1,11 @@
 """What a paper shows, and whether it holds here: exhibits, their claims, and the rule that turns results into verdicts.
 
-The rule, for the mean of a measure over seeds and its 95 % interval (Student's; of a deterministic one the number
-itself), against a number p that the paper prints: it *holds* where the mean is within `NEAR` of p and no end of the
-interval further than that from the mean; else it has the *direction* where both are ratios and the whole interval lies
-on the paper's side of 1; else it is *open* where the interval comes within `NEAR` of p; else it *fails*. A claim
-without a number, as `> 1`, holds, fails or is open as the whole interval has it, none of it, or a part.
+The rule, for the mean of a measure over seeds and its 95 % interval (Student's, of ratios above 0 on the logarithm of
+their mean; of a deterministic one the number itself), against a number p that the paper prints: it *holds* where the
+mean is within `NEAR` of p and no end of the interval further than that from the mean; else it has the *direction* where
+both are ratios and the whole interval lies on the paper's side of 1; else it is *open* where the interval comes within
+`NEAR` of p; else it *fails*. A claim without a number, as `> 1`, holds, fails or is open as the whole interval has it,
+none of it, or a part.
 
 Of an exhibit, which says all of its claims: *reproduced* where every claim holds; of the others *partly* where some
 claim holds or has the direction; *contradicted* where none does and some claim fails; *undecided* where all are open,
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Literal, NamedTuple
@@ -23,7 +24,7 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from reproduction.figure import PaperFigure
-from workbench.analysis.metrics.confidence import mean_interval
+from workbench.analysis.metrics.confidence import mean_interval, ratio_interval
 
 NEAR = 0.1
 """ours: share of the paper's number; of a percentage at least one point."""
@@ -36,12 +37,20 @@ Verdict = Literal["reproduced", "partly", "contradicted", "undecided", "not comp
 
 class Claim(NamedTuple):
     """What a paper says of a measure. measure: its name, `*` for any text; sign `=`: the number that the paper prints
-    beside it, otherwise one of `OPERATORS` with `value`; less: another measure to take off first, seed by seed."""
+    beside it, otherwise one of `OPERATORS` with `value`; less: another measure to take off first, seed by seed, or how
+    many times which."""
 
     measure: str
     sign: str = "="
     value: float = math.nan
-    less: str = ""
+    less: str | Mapping[str, float] = ""
+
+    @property
+    def taken(self) -> Mapping[str, float]:
+        """`less` by measure."""
+        if isinstance(self.less, str):
+            return {self.less: 1.0} if self.less else {}
+        return self.less
 
     def text(self, paper: float) -> str:
         """As read in the table."""
@@ -123,27 +132,33 @@ def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
         paper, unit = float(rows["paper"].iloc[0]), str(rows["unit"].iloc[0])
         if claim is None or (claim.sign == "=" and math.isnan(paper)):
             continue
-        of = known[claim.less].set_index("seed")["ours"] if claim.less else 0.0
-        ours = (rows.set_index("seed")["ours"] - of).dropna().tolist()
+        made, told = rows.set_index("seed")["ours"], measure
+        for other, times in claim.taken.items():
+            made = made - times * known[other].set_index("seed")["ours"]
+            told += f" {'-' if times > 0 else '+'} {'' if abs(times) == 1 else f'{abs(times):g} x '}{other}"
+        ours = made.dropna().tolist()
         mean, half = mean_interval(ours) if ours else (math.nan, math.nan)
-        half = half if exhibit.seeded else 0.0
-        told = f"{measure} - {claim.less}" if claim.less else measure
-        outcome = judged(claim, paper, unit, mean, half)
-        ends = claim.allowed() if exhibit.is_timed(measure) else (mean - half, mean + half)
+        ends = (mean - half, mean + half)
+        if not exhibit.seeded:
+            ends = (mean, mean)
+        elif unit == "1" and " / " in measure and not claim.less:
+            ends = ratio_interval(ours)[1:] if ours else ends
+        outcome = judged(claim, paper, unit, mean, *ends)
+        ends = claim.allowed() if exhibit.is_timed(measure) else ends
         found.append(Finding(told, unit, claim.text(paper), paper, mean, *ends, len(ours), outcome))
     return found
 
 
-def judged(claim: Claim, paper: float, unit: str, mean: float, half: float) -> Outcome:
+def judged(claim: Claim, paper: float, unit: str, mean: float, low: float, high: float) -> Outcome:
     """By the rule above; what is known of one seed only, or of none, is open."""
-    if math.isnan(mean) or math.isnan(half):
+    if math.isnan(mean) or math.isnan(high - low):
         return "open"
-    ends = (mean - half, mean + half)
+    ends = (low, high)
     if claim.sign != "=":
         kept = [OPERATORS[claim.sign](end, claim.value) for end in ends]
         return "holds" if all(kept) else "open" if any(kept) else "fails"
     near = max(NEAR * abs(paper), 1.0 if unit in POINTS else 0.0)
-    if abs(mean - paper) <= near and half <= near:
+    if abs(mean - paper) <= near and max(mean - low, high - mean) <= near:
         return "holds"
     if unit == "1" and paper != 1 and all((end - 1) * (paper - 1) > 0 for end in ends):
         return "direction"

@@ -11,7 +11,7 @@ import pandas as pd
 from reproduction.figure import Entry, PaperFigure, Plot
 from reproduction.results import KeptResults
 from workbench.analysis.charts.curves import curve
-from workbench.analysis.metrics.confidence import mean_interval
+from workbench.analysis.metrics.confidence import ratio_interval
 from workbench.base.errors import InputError, counted
 
 SERVERS, TYPES, LAYERED = "single servers", "types", "three layers"
@@ -64,8 +64,8 @@ def worth(name: str, results: KeptResults | None = None) -> PaperFigure:
         raise InputError("exhibit", name, "one whose results are kept")
     lines, ratios, best, drawn = [], {}, TYPES, min(kept["size"])
     for (size, measure), of in kept.groupby(["size", "measure"], sort=False):
-        mean, half = mean_interval(of["ours"])
-        low, high = (mean, mean) if math.isnan(half) else (mean - half, mean + half)
+        mean, *ends = ratio_interval(of["ours"])
+        low, high = (mean, mean) if math.isnan(ends[0]) else ends
         said = f"{counted(len(of), 'seed')}, 95 % interval {low:.3f} to {high:.3f}."
         lines.append(Entry(str(measure), "1", None, mean, said, f"size {size}"))
         part = re.fullmatch("(?:mean )?JCT, (.+), told (.+) / told (.+)", str(measure))

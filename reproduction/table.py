@@ -12,7 +12,7 @@ import pandas as pd
 
 from reproduction.causes import COLUMNS as GAP_COLUMNS
 from reproduction.causes import GAPS, NOT_PARTED, UNEXPLAINED, said, seeds_of
-from reproduction.exhibits import Exhibit, Finding, findings, verdict
+from reproduction.exhibits import NEAR, Exhibit, Finding, findings, verdict
 from reproduction.figure import as_html
 from reproduction.registry import exhibits, reproductions, sizes_of
 from reproduction.results import KeptResults
@@ -29,6 +29,8 @@ UNLIKE = ("partly", "contradicted", "undecided")
 NOT_YET = "Its causes are not computed: python -m reproduction gap"
 BUILT_IN = ("full", "middle", "small")
 """Sizes with built-in data, the largest first; tiny is for tests."""
+SCALES = (BUILT_IN[::-1], ("authors_half", AUTHORS, "authors_twice", "authors_thrice", "authors_whole"))
+"""Sizes with the same data, the smallest first."""
 
 
 def rows(results: KeptResults | None = None, paper: str = "") -> list[dict[str, Any]]:
@@ -39,7 +41,7 @@ def rows(results: KeptResults | None = None, paper: str = "") -> list[dict[str, 
     The verdict is that on the authors' data where there is one, and of built-in data at the largest size of which there
     are `FEWEST` seeds. interval: of the first claim there, null above or below where it has no end. outcomes: how many
     claims hold, have the direction, are open or fail. more: of a row whose intervals are wide and that has fewer than
-    `MOST` seeds. other_scales: what is kept at sizes beside these.
+    `MOST` seeds. other_scales: what is kept at sizes beside these; trends: what becomes of a claim's measure there.
     """
     kept = results or KeptResults()
     return [_row(name, exhibit, kept) for name, exhibit in exhibits().items() if paper in ("", name.split(".")[0])]
@@ -78,6 +80,7 @@ def _row(name: str, exhibit: Exhibit, results: KeptResults) -> dict[str, Any]:
         "authors_data": authors,
         "built_in_data": built_in,
         "other_scales": list(there.values()),
+        "trends": trends([each for each in (authors, built_in, *there.values()) if each]),
         "gap": gap,
         "no_gap": "" if gap or shown["verdict"] not in UNLIKE else NOT_PARTED.get(name, f"{NOT_YET} {name}"),
     }
@@ -123,6 +126,7 @@ def _at(name: str, exhibit: Exhibit, results: KeptResults, size: str) -> dict[st
     again = notes[(notes["name"] == name) & (notes["size"] == size)].set_index("commit")["at"].to_dict()
     alike = len(seeds) > 1 and bool((cells.groupby("measure")["ours"].nunique(dropna=False) == 1).all())
     return {
+        "size": size,
         "verdict": verdict(exhibit, found),
         "outcomes": dict(Counter(each.outcome for each in found)),
         "settings": f"{'authors' if size.startswith(AUTHORS) else 'built-in'} data, size {size}",
@@ -214,10 +218,40 @@ class Evidence:
         return made
 
 
+def trends(kept: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
+    """Of each measure of a claim, from the smallest to the largest size with the same data: where it goes.
+
+    By the interval of the difference of the two means: it *holds* within `NEAR` of the larger one, else *grows* or
+    *shrinks* where it is on one side of 0, else it is *open*, as it is where one of them has no interval.
+    """
+    of, found = {each["size"]: {claim["measure"]: claim for claim in each["claims"]} for each in kept}, []
+    for sizes in SCALES:
+        known = [size for size in sizes if size in of]
+        if len(known) > 1:
+            low, high = known[0], known[-1]
+            found += [
+                {"measure": measure, "from": low, "to": high, "trend": _trend(claim, of[high][measure])}
+                for measure, claim in of[low].items()
+                if measure in of[high]
+            ]
+    return found
+
+
+def _trend(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    ends = (*(each[end] for each in (one, other) for end in ("ours", "low", "high")),)
+    if None in ends or 1 in (one["seeds"], other["seeds"]):
+        return "open"
+    half = math.hypot(one["high"] - one["low"], other["high"] - other["low"]) / 2
+    rise, near = other["ours"] - one["ours"], NEAR * max(abs(one["ours"]), abs(other["ours"]))
+    if abs(rise) + half <= near:
+        return "holds"
+    return "open" if abs(rise) <= half else "grows" if rise > 0 else "shrinks"
+
+
 def kept_sizes(row: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What is kept of a row at every size, those with the same data side by side."""
-    kept = (*row["other_scales"], row["built_in_data"], row["authors_data"])
-    return sorted((each for each in kept if each), key=lambda each: str(each["settings"]))
+    """What is kept of a row at every size, those with the same data side by side, the smallest first."""
+    of = {each["size"]: each for each in (*row["other_scales"], row["built_in_data"], row["authors_data"]) if each}
+    return [of[size] for sizes in SCALES for size in sizes if size in of]
 
 
 def by_scale(row: Mapping[str, Any]) -> pd.DataFrame:
@@ -230,6 +264,10 @@ def by_scale(row: Mapping[str, Any]) -> pd.DataFrame:
             text = f"{mean} ({' to '.join(ends)}; {claim['outcome']})" if ends[0] != ends[1] else mean
             made = lines.setdefault(claim["measure"], {"measure": claim["measure"], "claim": claim["claim"]})
             made[f"{each['settings']}, seeds: {each['seeds']}"] = text
+    for each in row["trends"]:
+        told = f"{each['trend']} from {each['from']} to {each['to']}"
+        made = lines[each["measure"]]
+        made["trend"] = "; ".join(filter(None, (made.get("trend"), told)))
     return pd.DataFrame(lines.values()).fillna("")
 
 

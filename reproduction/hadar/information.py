@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,10 +11,13 @@ from reproduction.figure import Entry, PaperFigure
 from reproduction.hadar.physical import HADARE
 from reproduction.hadar.settings import CLUSTERS, SLOT_S, HadarSize, physical, simulated
 from reproduction.hadar.trace import GAVEL, HADAR
-from reproduction.information import BOOTSTRAPPED, ERRORS, LAYERED, PMI, TYPES, beliefs, errors_panel, rows
+from reproduction.information import BOOTSTRAPPED, ERRORS, ESTIMATORS, LAYERED, PMI, TYPES, beliefs, errors_panel, rows
 from reproduction.line import Line
 from workbench.analysis.metrics import summary
 from workbench.scenario.scenario import Scenario
+from workbench.scenario.throughput import FloatArray
+from workbench.scheduling.estimators.registry import maker
+from workbench.scheduling.estimators.speed_error import ErrorLog
 
 ON_TYPES = (Line(HADAR, "hadar"), Line(GAVEL, "gavel.max_min_fairness"))
 FORKED = Line(HADARE, "hadare", {"payoff": "utility", "round_s": SLOT_S})
@@ -28,23 +31,43 @@ def information(size: HadarSize) -> PaperFigure:
     """
     known = beliefs((TYPES, LAYERED, BOOTSTRAPPED, PMI), ERRORS[:1] if size.name == "tiny" else ERRORS, size.seed)
     jobs = simulated(size.round_jobs, size.round_nodes, size.seed)
-    jct = {(line.name, told): at for line in ON_TYPES for told, at in _jct_s(line, [jobs], known).items()}
-    forked = {
-        (f"{HADARE}, {name}", told): at
-        for cluster, name in CLUSTERS.items()
-        for told, at in _jct_s(FORKED, [physical(cluster, mix) for mix in size.mixes], known).items()
-    }
+    jct = {(line.name, told): _mean(at) for line in ON_TYPES for told, at in _jct_s(line, [jobs], known).items()}
+    mixes = {cluster: [physical(cluster, mix) for mix in size.mixes] for cluster in CLUSTERS}
+    by_mix = {name: _jct_s(FORKED, mixes[cluster], known) for cluster, name in CLUSTERS.items()}
+    forked = {(f"{HADARE}, {name}", told): _mean(at) for name, of in by_mix.items() for told, at in of.items()}
     made: list[Entry] = [*rows("JCT", jct, TYPES), *rows("JCT", forked, TYPES, "V-A", AT_FIRST)]
+    for cluster, name in CLUSTERS.items():
+        worst = float((by_mix[name][PMI] / by_mix[name][TYPES]).max())
+        made += [
+            Entry(f"JCT of the worst mix, {HADARE}, {name}, told {PMI} / told {TYPES}", "1", None,
+                worst, AT_FIRST, "V-A"),
+            Entry(f"mean error of speeds, {HADARE}, {name}, told {PMI}, at the end / after a round", "1", None,
+                _left(mixes[cluster]), AT_FIRST, "V-A"),
+        ]  # fmt: skip
     panel = errors_panel({**jct, **forked}, TYPES)
     return PaperFigure("What is known", "What it is worth to know speeds better", tuple(made), {"a": panel})
 
 
-def _jct_s(line: Line, scenarios: Iterable[Scenario], known: Mapping[str, str]) -> dict[str, float]:
-    """By what is told, the mean JCT; of several scenarios the geometric mean, so that none counts for more."""
-    given = list(scenarios)
+def _left(scenarios: Iterable[Scenario]) -> float:
+    """Of the mean error of speeds by (10) after the first measurements, as it has no unit before, the share that is
+    left after the last: mean over scenarios."""
+    parts = []
+    for each in scenarios:
+        log = ErrorLog(maker(ESTIMATORS[PMI]))
+        replace(FORKED, belief=log).run(each)
+        error: list[float] = log.table()["error"].tolist()
+        parts.append(error[-1] / error[1])
+    return sum(parts) / len(parts)
+
+
+def _jct_s(line: Line, scenarios: Sequence[Scenario], known: Mapping[str, str]) -> dict[str, FloatArray]:
+    """By what is told, the mean JCT of each scenario."""
     return {
-        told: float(
-            np.exp(np.mean([np.log(summary(replace(line, belief=belief).run(each))["mean_jct_s"]) for each in given]))
-        )
+        told: np.array([summary(replace(line, belief=belief).run(each))["mean_jct_s"] for each in scenarios])
         for told, belief in known.items()
     }
+
+
+def _mean(jct_s: FloatArray) -> float:
+    """The geometric mean, so that none counts for more."""
+    return float(np.exp(np.log(jct_s).mean()))

@@ -61,15 +61,18 @@ def test_runs_are_those_of_simulate(drawn):
 
 
 def test_pairs_are_seed_by_seed_with_students_interval_and_ranks(drawn):
-    """Recomputed with scipy: the paired t test of fifo against the lottery, and who is first at how many seeds."""
+    """Recomputed with scipy: the paired t test of fifo against the lottery, and who is first at how many seeds.
+
+    A ratio's interval is as far as that in shares of its mean, upwards and downwards, in powers of e."""
     table = drawn.measures.pivot(index="seed", columns="scheduler", values="mean_jct_s")
     mine, base = table["fifo"], table["test-compare-lottery"]
     test = scipy.stats.ttest_rel(mine, base)
-    span, by = test.confidence_interval(), scipy.stats.ttest_1samp(mine / base, 1.0).confidence_interval()
+    span, by, ratio = test.confidence_interval(), scipy.stats.sem(mine / base), (mine / base).mean()
+    reach = np.exp(scipy.stats.t.ppf(0.975, 2) * by / ratio)
     found = drawn.paired().set_index("measure").loc["mean_jct_s"]
     assert list(drawn.paired().columns) == list(PAIRED) and (found.scheduler, found.seeds) == ("fifo", 3)
     got = (found.difference, found.low, found.high, found.ratio, found.ratio_low, found.ratio_high, found.p)
-    wanted = ((mine - base).mean(), span.low, span.high, (mine / base).mean(), by.low, by.high, test.pvalue)
+    wanted = ((mine - base).mean(), span.low, span.high, ratio, ratio / reach, ratio * reach, test.pvalue)
     assert got == pytest.approx(wanted) and found["rank"] == pytest.approx(1 + (mine > base).mean())
     turned = drawn.paired("fifo").set_index("measure").loc["mean_jct_s"]
     assert (turned.low, turned.high) == pytest.approx((-found.high, -found.low))

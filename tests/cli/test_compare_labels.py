@@ -116,10 +116,10 @@ def test_several_seeds_are_compared_pair_by_pair_and_single_spreads_shown_where_
     runs = ask(*SEEDS)["runs"]
     jct = {label: [run["metrics"]["mean_jct_s"] for run in runs if run["label"] == label] for label in ("fifo", "las")}
     ratios = np.array(jct["las"]) / np.array(jct["fifo"])
-    half = stats.t.ppf(0.975, 3) * ratios.std(ddof=1) / 2
+    reach = np.exp(stats.t.ppf(0.975, 3) * ratios.std(ddof=1) / 2 / ratios.mean())
     _, out, _ = cli(*SEEDS)
     (row,) = [line for line in out.splitlines() if line.startswith("Mean JCT")]
-    assert f"x {ratios.mean():.2f} ({ratios.mean() - half:.2f} to {ratios.mean() + half:.2f})" in row
+    assert f"x {ratios.mean():.2f} ({ratios.mean() / reach:.2f} to {ratios.mean() * reach:.2f})" in row
     ranks = [float(text) for text in re.findall(r"rank ([\d.]+)", row)]
     assert len(ranks) == 3 and sum(ranks) == pytest.approx(6, abs=0.16)
     assert "ratio to fifo seed by seed, where seeds differ with its 95 % interval" in out and "±" not in out
@@ -139,6 +139,10 @@ def test_the_baseline_and_the_measured_jobs_are_those_asked_for(cli, ask, refuse
     ]
     assert "ratio to srtf seed by seed" in cli(*asked)[1]
     assert "--baseline" in refused(*SEEDS, "--baseline", "lass")[2]
+    told = ("--belief", "oracle", "--belief", "servers", "--baseline")
+    alone = ("compare", "preset:start_here", "--schedulers", "las", *told)
+    assert ask(*alone, "servers")["ratios_to"] == ask(*alone, "las, servers")["ratios_to"] == "las, servers"
+    assert "las, oracle, las, servers" in refused(*alone, "las")[2]  # it is of two
     for text in ("2:1", "3", "a:b", "0:99"):
         assert "--window" in refused(*SEEDS, "--window", text)[2]
 

@@ -62,7 +62,7 @@ def test_every_exhibit_has_claims_that_are_measured_or_a_reason(evaluated: Calla
                     fits = [row for row in rows if fnmatchcase(row.measure, claim.measure)]
                     assert fits or claim.measure in above, (paper.name, exhibit.name, claim)
                     assert claim.sign != "=" or any(row.paper is not None for row in fits), claim
-                    assert not (fits and claim.less) or claim.less in {row.measure for row in rows}, claim
+                    assert not fits or set(claim.taken) <= {row.measure for row in rows}, claim
 
 
 def test_every_gap_is_of_measures_that_there_are_and_of_fields_of_a_size(
@@ -154,7 +154,34 @@ def test_a_ratio_needs_both_numbers() -> None:
 def test_a_claim_is_judged_by_the_rule(
     sign: str, value: float, paper: float, unit: str, mean: float, half: float, outcome: str
 ) -> None:
-    assert judged(Claim("m", sign, value), paper, unit, mean, half) == outcome
+    assert judged(Claim("m", sign, value), paper, unit, mean, mean - half, mean + half) == outcome
+
+
+def test_the_interval_of_a_ratio_has_no_end_below_0_that_of_others_has() -> None:
+    both = {"a / b": [0.1, 0.1, 6.0], "a less b": [0.1, 0.1, 6.0]}
+    exhibit = Exhibit("x", "says", lambda size: PaperFigure("F", "t", ()), (Claim("a *", ">", 1),))
+    ratio, other = findings(exhibit, cells(both))
+    assert other.low < 0 < ratio.low < ratio.ours == other.ours < other.high < ratio.high
+    assert ratio.low * ratio.high == pytest.approx(ratio.ours**2)
+    near = [each._replace(measure="m") for each in findings(exhibit, cells({"a / b": [1.0, 1.01], "a b": [1.0, 1.01]}))]
+    assert near[0].low == pytest.approx(near[1].low, rel=1e-2) and near[0].high == pytest.approx(near[1].high, rel=1e-2)
+
+
+def test_a_trend_is_told_by_the_interval_of_the_difference() -> None:
+    def at(size: str, ours: float, half: float, seeds: int = 3) -> dict[str, object]:
+        claim = {"measure": "m", "ours": ours, "low": ours - half, "high": ours + half, "seeds": seeds}
+        return {"size": size, "claims": [claim]}
+
+    authors = at("authors", 1.0, 0.03)
+    for ours, half, seeds, trend in (
+        (1.05, 0.03, 3, "holds"),
+        (1.2, 0.1, 3, "grows"),
+        (0.8, 0.1, 3, "shrinks"),
+        (1.2, 0.25, 3, "open"),
+        (1.2, 0.0, 1, "open"),
+    ):
+        kept = [at("authors_whole", ours, half, seeds), at("small", 9.0, 0.0), at("authors_thrice", 9.0, 0.0), authors]
+        assert table.trends(kept) == [{"measure": "m", "from": "authors", "to": "authors_whole", "trend": trend}]
 
 
 AWAY = "All causes together move 1 of 1 measures away from the paper"
@@ -182,6 +209,9 @@ def test_a_verdict_follows_from_the_claims_seed_by_seed() -> None:
     found = findings(paired, kept)
     assert (found[0].measure, found[0].ours, found[0].low, found[0].high) == ("a - b", 1.0, 1.0, 1.0)
     assert verdict(paired, found) == "reproduced"
+    several = Exhibit("x", "says", exhibit.compute, (Claim("a", ">", 0, {"b": 2.0, "c": -1.0}),))
+    twice = findings(several, cells({"a": [2.0, 4.0, 6.0], "b": [1.0, 3.0, 5.0], "c": [0.0, 1.0, 2.0]}))[0]
+    assert (twice.measure, twice.ours, twice.outcome) == ("a - 2 x b + c", -1.0, "fails")
     assert verdict(paired, [found[0]._replace(outcome="fails")]) == "contradicted"
     assert verdict(paired, [*found, found[0]._replace(outcome="fails")]) == "partly"
     opened, failed = (found[0]._replace(outcome=outcome) for outcome in ("open", "fails"))

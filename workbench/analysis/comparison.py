@@ -15,7 +15,7 @@ import pandas as pd
 
 from workbench.analysis.bootstrap import check_bootstrap, other_jobs
 from workbench.analysis.metrics import MAIN, Summary, comparison_page, metric, summary, with_known
-from workbench.analysis.metrics.confidence import LEVEL, chance, holm, mean_interval
+from workbench.analysis.metrics.confidence import LEVEL, chance, holm, ratio_interval
 from workbench.analysis.metrics.paired import SAME, paired
 from workbench.base.errors import InputError, UnknownNameError, Words, WorkbenchError, counted, one_of
 from workbench.base.files import new_folder
@@ -173,8 +173,8 @@ class Comparison:
         """Every other scheduler against `to` (default: the first), seed by seed: a row for each and for each measure.
 
         Columns: scheduler, measure; seeds, those at which both have it; difference and ratio (theirs over that
-        of `to`), means over these seeds; low, high and ratio_low, ratio_high, the intervals at `level`
-        (Student's t; NaN for one seed, and where neither differs from seed to seed: nothing is left to chance);
+        of `to`), means over these seeds; low, high and ratio_low, ratio_high, the intervals at `level` (Student's t,
+        `ratio_interval`; NaN for one seed, and where neither differs from seed to seed: nothing is left to chance);
         p, how likely so large a mean difference is if there is none, corrected after Holm for the schedulers
         that this measure compares; rank, the scheduler's mean rank among all at the seeds that all have, 1 the
         best (NaN where neither way is better). A seed is one chance of the same scenario, or one draw of its
@@ -344,11 +344,11 @@ def _pair(mine: FloatArray, base: FloatArray, level: float) -> tuple[float, ...]
     found = paired(base, mine, level)
     both = np.isfinite(mine - base)
     by = np.divide(mine[both], base[both], out=np.full(found.pairs, math.nan), where=base[both] != 0)
-    ratio, reach = mean_interval(by, level)
+    ratio, *reach = ratio_interval(by, level)
     if np.ptp(mine[both]) == np.ptp(base[both]) == 0.0:  # nothing is left to chance: seeds are no sample
         return found.pairs, found.difference, math.nan, math.nan, ratio, math.nan, math.nan, math.nan
     p = chance(found.difference, found.high - found.difference, found.pairs, level)
-    return found.pairs, found.difference, found.low, found.high, ratio, ratio - reach, ratio + reach, p
+    return found.pairs, found.difference, found.low, found.high, ratio, *reach, p
 
 
 def _ranks(values: FloatArray, better: str) -> list[float]:

@@ -474,6 +474,8 @@ def compare(args: argparse.Namespace) -> Answer:
     entries, belief = _entries(scenario, args.schedulers, args.settings), beliefs[0] if len(beliefs) == 1 else beliefs
     if args.to is not None:
         labels = [case.label for case in with_beliefs(list_cases(scenario, entries, args.seeds), belief)[1]]
+        longer = {label for label in labels if args.to in label.split(", ")}  # a scheduler or a belief alone
+        args.to = longer.pop() if args.to not in labels and len(longer) == 1 else args.to
         if args.to not in labels:
             raise InputError("--baseline", args.to, f"one of {', '.join(dict.fromkeys(labels))}")
     found = run_all(

@@ -34,6 +34,21 @@ def mean_interval(values: Iterable[float], level: float = LEVEL) -> tuple[float,
     return float(numbers.mean()), half
 
 
+def ratio_interval(values: Iterable[float], level: float = LEVEL) -> tuple[float, float, float]:
+    """The mean m of ratios, and from where to where its interval reaches: m exp(-h / m) to m exp(h / m), h as of
+    `mean_interval`.
+
+    The interval of log m (delta method), so that none reaches below 0; where a ratio is not above 0, m - h to m + h.
+    """
+    ratios = list(values)
+    mean, half = mean_interval(ratios, level)
+    if min(ratios, default=0.0) > 0:
+        with np.errstate(over="ignore"):  # at a level next to 1
+            reach = float(np.exp(half / mean))
+        return mean, mean / reach, mean * reach
+    return mean, mean - half, mean + half
+
+
 def chance(mean: float, half: float, count: int, level: float = LEVEL) -> float:
     """How likely a mean at least as far from 0 is if the true one is 0 (two-sided); mean, half: of `mean_interval`.
 

@@ -100,7 +100,15 @@ KNOBS = (
         False,
         "Let what any job shows of a server's speed tell of the others there too, where they have no record on it",
     ),
-    Knob("seed", 0, "Which loading times are drawn", kind="int", minimum=0, maximum=2**31),
+    Knob(
+        "seed",
+        None,
+        "Which loading times are drawn (none: others for each seed of a run)",
+        kind="int",
+        minimum=0,
+        maximum=2**63,
+        optional=True,
+    ),
 )
 
 Layer = Literal["entity", "type", "theory"]
