@@ -59,7 +59,7 @@ SPEEDS: Fields = {"data: the authors' speeds": {"measured_speeds": True}}
 WIDER: Fields = {"scale: 24 GPUs for 12": {"cluster": "v100=2x4,p100=2x4,k80=2x4"}}
 BELIEFS: Fields = {
     "belief: Sia by its bootstrapped model": {"sia_belief": "bootstrapped"},
-    "belief: Hops by its three layers": {"hops_belief": "layered"},
+    "belief: Hops by its three layers": {"hops_belief": "layered:seed=0"},
 }
 CODED: Fields = {"mechanism: leases given as in the authors' program": {"coded": True}}
 MEDIAN_UP: Fields = {"setting: sizes from the median up": {"median_up": True}}
