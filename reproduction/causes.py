@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from reproduction.exhibits import OPERATORS, Claim, claim_of
+from reproduction.information import ESTIMATORS, LAYERED
 from reproduction.line import Line
 from reproduction.registry import exhibits, sizes_of
 from workbench.base.errors import InputError, one_of
@@ -59,7 +60,7 @@ SPEEDS: Fields = {"data: the authors' speeds": {"measured_speeds": True}}
 WIDER: Fields = {"scale: 24 GPUs for 12": {"cluster": "v100=2x4,p100=2x4,k80=2x4"}}
 BELIEFS: Fields = {
     "belief: Sia by its bootstrapped model": {"sia_belief": "bootstrapped"},
-    "belief: Hops by its three layers": {"hops_belief": "layered:seed=0"},
+    "belief: Hops by its three layers": {"hops_belief": ESTIMATORS[LAYERED]},
 }
 CODED: Fields = {"mechanism: leases given as in the authors' program": {"coded": True}}
 MEDIAN_UP: Fields = {"setting: sizes from the median up": {"median_up": True}}
@@ -116,7 +117,7 @@ def _nodes(*measures: str, rivals: Fields | None = None) -> Causes:
 def _trace(*measures: str, others: Fields | None = None) -> Causes:
     """Of a figure of Hadar on many jobs: what schedulers are told, the scale, and others."""
     fields: Fields = {
-        "belief: speeds learned by three layers": {"belief": "layered"},
+        "belief: speeds learned by three layers": {"belief": ESTIMATORS[LAYERED]},
         "scale: 24 GPUs and 160 jobs": {"jobs": 160, "nodes": 2, "round_jobs": 160, "round_nodes": 2},
         **(others or {}),
     }

@@ -27,6 +27,7 @@ from reproduction.hops.lines import (
     three,
 )
 from reproduction.hops.settings import HOUR, ROUND_S, HopsSize, from_median, physical, with_sizes
+from reproduction.information import ESTIMATORS, LAYERED
 from reproduction.line import Line
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
@@ -78,7 +79,7 @@ def runs(size: HopsSize) -> Mapping[str, Run]:
 def learned(size: HopsSize) -> Mapping[str, Run]:
     """Hops and Sia where both learn speeds by the three layers; decisions recorded in full."""
     return {
-        name: simulate(workload(size), line.scheduler, line.knobs, belief="layered")
+        name: simulate(workload(size), line.scheduler, line.knobs, belief=ESTIMATORS[LAYERED])
         for name, line in zip((LEARNED, LEARNED_SIA), three(size), strict=False)
     }
 
@@ -267,7 +268,7 @@ def _errors(size: HopsSize, unstable: bool) -> pd.DataFrame:
     scenario = workload(size)
     varying = {model.name for model in scenario.models if model.load_s}
     part = scenario.replace(jobs=[job for job in scenario.jobs if (job.model in varying) == unstable])
-    log = ErrorLog(maker("layered"), None, lambda _, belief: speed_errors(part, belief))
+    log = ErrorLog(maker(ESTIMATORS[LAYERED]), None, lambda _, belief: speed_errors(part, belief))
     Line(LEARNED, "hops", {"round_s": ROUND_S}, log).run(scenario)
     return log.table()
 
