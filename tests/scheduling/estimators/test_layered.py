@@ -326,6 +326,13 @@ def test_two_runs_with_the_estimator_are_equal() -> None:
     assert runs[0] == runs[1]
 
 
+def test_each_seed_of_a_run_has_loading_times_of_its_own_unless_they_are_named() -> None:
+    scenario = world(UNSTABLE, models=3, jobs=3)
+    for text, alike in (("layered:iterations=10", False), ("layered:iterations=10,seed=3", True)):
+        errors = [float(speed_errors(scenario, maker(text)(scenario, seed)).mean()) for seed in (1, 2, 2)]
+        assert errors[1] == errors[2] and (errors[0] == errors[1]) == alike
+
+
 def test_the_order_of_questions_changes_nothing() -> None:
     scenario = world(UNSTABLE, models=3, jobs=3)
 
