@@ -78,8 +78,7 @@ class ChronusSize:
     sizes: of the profiling cluster in Fig. 6, as shares of all GPUs; noise: of Fig. 6d; lease_min: of Fig. 7a; hostile:
     of Fig. 8; scales: of Fig. 7d, times nodes and jobs; public: whether Philly jobs come from the authors' file; coded:
     whether Chronus gives leases in Fig. 9 as the authors' program does (`lines.CODED`); rivals: lines in place of those
-    of their names, where a baseline can be had in several ways; days_nodes: of the authors' first days; multiple:
-    how many times the nodes and jobs of clusters there are.
+    of their names, where a baseline can be had in several ways; days_nodes: of the authors' first days.
     """
 
     name: str
@@ -95,7 +94,6 @@ class ChronusSize:
     coded: bool = False
     rivals: tuple[Line, ...] = ()
     days_nodes: int = 10
-    multiple: int = 1
 
     @property
     def traces(self) -> tuple[str, ...]:
@@ -191,7 +189,7 @@ def at(size: ChronusSize, trace: str | None = None, **others: Any) -> WorkloadSe
     """A workload on a size's part of the paper's cluster; trace: by default the size's first one."""
     trace = trace or size.traces[0]
     found = next(WorkloadSetting(*cluster, **others) for cluster in size.clusters if cluster[0] == trace)
-    return replace(times(found, size.multiple), public=trace == "P" and size.public)
+    return replace(found, public=trace == "P" and size.public)
 
 
 def origin(setting: WorkloadSetting) -> str:
