@@ -26,6 +26,8 @@ ALIKE = "deterministic"
 """The seeds of a result that is the same for all of them, as that of a trace is."""
 UNLIKE = ("partly", "contradicted", "undecided")
 """Verdicts whose causes are asked for."""
+TIMES = "Seconds of a machine, which are not those of another"
+NOT_AGAIN = "No seed of some commit is computed again yet: python -m reproduction check"
 NOT_YET = "Its causes are not computed: python -m reproduction gap"
 BUILT_IN = ("full", "middle", "small")
 """Sizes with built-in data, the largest first; tiny is for tests."""
@@ -55,7 +57,7 @@ def _row(name: str, exhibit: Exhibit, results: KeptResults) -> dict[str, Any]:
     enough = [size for size in known if not exhibit.seeded or seeds[size] >= FEWEST]
     authors = there.pop(AUTHORS, None)
     built_in = there.pop((enough or known)[0]) if known else None
-    shown: dict[str, Any] = authors or built_in or {"verdict": verdict(exhibit, ())}
+    shown: dict[str, Any] = authors or built_in or {"verdict": verdict(exhibit, ()), "no_again": "Nothing is kept"}
     gap = _gap(name, results)
     names = (
         "verdict",
@@ -68,6 +70,7 @@ def _row(name: str, exhibit: Exhibit, results: KeptResults) -> dict[str, Any]:
         "command",
         "commit",
         "again",
+        "no_again",
         "machine_s",
         "belief",
     )
@@ -113,7 +116,7 @@ def machine_s(name: str, size: str, results: KeptResults) -> float:
 
 def _at(name: str, exhibit: Exhibit, results: KeptResults, size: str) -> dict[str, Any]:
     """What is known at a size. more: seeds that are wanted still and what they would take by those that are there;
-    again: the commit at which `check` had a seed of each of `commit` come out the same."""
+    again: the commit at which `check` had a seed of each of `commit` come out the same, or why there is none."""
     table = results.read(name)
     cells = table[table["size"] == size]
     found, seeds = findings(exhibit, cells), sorted(set(cells["seed"].tolist()))
@@ -124,6 +127,7 @@ def _at(name: str, exhibit: Exhibit, results: KeptResults, size: str) -> dict[st
     commits = list(dict.fromkeys(cells["commit"].tolist()))
     notes = results.notes()
     again = notes[(notes["name"] == name) & (notes["size"] == size)].set_index("commit")["at"].to_dict()
+    missing = [of for of in commits if of not in again]
     alike = len(seeds) > 1 and bool((cells.groupby("measure")["ours"].nunique(dropna=False) == 1).all())
     return {
         "size": size,
@@ -136,9 +140,12 @@ def _at(name: str, exhibit: Exhibit, results: KeptResults, size: str) -> dict[st
         "interval": None if first is None else [_known(first.low), _known(first.high)],
         "command": f"python -m reproduction run {name} --size {size}{told} --out build/reproduction",
         "commit": ", ".join(commits),
-        "again": ", ".join(dict.fromkeys(again[of] for of in commits))
-        if commits and set(commits) <= set(again)
-        else None,
+        "again": None if missing else ", ".join(dict.fromkeys(again[of] for of in commits)),
+        "no_again": ""
+        if not missing
+        else TIMES
+        if exhibit.timed == "*"
+        else f"{NOT_AGAIN} {name} ({', '.join(missing)})",
         "machine_s": spent_s,
         "more": {"seeds": more, "machine_s": round(more * spent_s / len(seeds))} if more else None,
         "claims": [{key: _known(value) for key, value in each._asdict().items()} for each in found],

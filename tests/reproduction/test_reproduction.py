@@ -314,6 +314,7 @@ def test_what_is_kept_is_of_commits_that_there_are() -> None:
 def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it() -> None:
     for row in table.rows():
         assert not KeptResults().read(row["id"]).duplicated(["size", "seed", "measure"]).any(), row["id"]
+        assert (row["again"] is None) == (row["no_again"] != ""), row["id"]
         assert row["paper"] and (row["verdict"] != "not computable here" or row["reason"]), row
         if row["gap"]:
             lines = row["gap"]["lines"]
