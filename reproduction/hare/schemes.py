@@ -39,15 +39,16 @@ SCHEMES: Mapping[str, Callable[[HareInstance], TaskSchedule]] = {
     **BASELINES,
 }
 STRONGER: Mapping[str, Callable[[HareInstance], TaskSchedule]] = {
+    **SCHEMES,
     FIFO: partial(gavel_fifo, blocking=False),
     HOMO: partial(sched_homo, fastest=True),
 }
 """Two of the others as they are better, where the paper can be read so: see `HareSize`."""
 
 
-def schemes(stronger: Iterable[str]) -> Mapping[str, Callable[[HareInstance], TaskSchedule]]:
-    """By name; stronger: of which as `STRONGER` has them."""
-    return {**SCHEMES, **{name: STRONGER[name] for name in stronger}}
+def schemes(stronger: bool) -> Mapping[str, Callable[[HareInstance], TaskSchedule]]:
+    """By name."""
+    return STRONGER if stronger else SCHEMES
 
 
 def weighted_min(schedule: TaskSchedule) -> float:
@@ -55,10 +56,9 @@ def weighted_min(schedule: TaskSchedule) -> float:
     return schedule.weighted_jct_s / float(schedule.instance.weight.sum()) / MINUTE
 
 
-def measured(instance: HareInstance, names: Iterable[str] = SCHEMES, stronger: Iterable[str] = ()) -> dict[str, float]:
+def measured(instance: HareInstance, names: Iterable[str] = SCHEMES, stronger: bool = False) -> dict[str, float]:
     """`weighted_min` of each scheme, whose schedule is checked."""
-    known = schemes(stronger)
-    return {name: weighted_min(known[name](instance).check(name)) for name in names}
+    return {name: weighted_min(schemes(stronger)[name](instance).check(name)) for name in names}
 
 
 @cache

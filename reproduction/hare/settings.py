@@ -28,8 +28,8 @@ class HareSize:
     seeds: of the workloads of a figure. part: GPUs and jobs of section 7.3 are multiplied by it. gpus, jobs: of
     Figs. 14 and 15 before that; gbps, batches: of Figs. 18 and 19. rounds: of a job at most; testbed_jobs: of section
     7.2; own_column: whether a step of Table 3 takes what each of its columns says, or what the Hare column does;
-    stronger: names among Gavel_FIFO, which then lets jobs pass that fit, and Sched_Homo, which takes the fastest GPUs
-    that are idle; sync: how many times as long as they are times to synchronise are in section 7.3.
+    stronger: Gavel_FIFO lets jobs pass that fit, and Sched_Homo takes the fastest GPUs that are idle; sync: how many
+    times as long as they are times to synchronise are in section 7.3.
     """
 
     name: str
@@ -42,7 +42,7 @@ class HareSize:
     rounds: int = ROUNDS
     testbed_jobs: int = TESTBED_JOBS
     own_column: bool = False
-    stronger: tuple[str, ...] = ()
+    stronger: bool = False
     sync: float = 1.0
 
     def of(self, count: int) -> int:
@@ -75,7 +75,7 @@ class FigurePoint:
     gbps: float | None = None
     batch: float = 1.0
     rounds: int = ROUNDS
-    stronger: tuple[str, ...] = ()
+    stronger: bool = False
     sync: float = 1.0
 
     def at(self, size: HareSize) -> FigurePoint:
