@@ -226,7 +226,7 @@ class Evidence:
 
 
 def trends(kept: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
-    """Of each measure of a claim, from the smallest to the largest size with the same data: where it goes.
+    """Of each measure of a claim, from the smallest to each larger size with the same data: where it goes.
 
     By the interval of the difference of the two means: it *holds* within `NEAR` of the larger one, else *grows* or
     *shrinks* where it is on one side of 0, else it is *open*, as it is where one of them has no interval.
@@ -234,13 +234,12 @@ def trends(kept: Sequence[Mapping[str, Any]]) -> list[dict[str, str]]:
     of, found = {each["size"]: {claim["measure"]: claim for claim in each["claims"]} for each in kept}, []
     for sizes in SCALES:
         known = [size for size in sizes if size in of]
-        if len(known) > 1:
-            low, high = known[0], known[-1]
-            found += [
-                {"measure": measure, "from": low, "to": high, "trend": _trend(claim, of[high][measure])}
-                for measure, claim in of[low].items()
-                if measure in of[high]
-            ]
+        found += [
+            {"measure": measure, "from": known[0], "to": size, "trend": _trend(of[known[0]][measure], claim)}
+            for size in known[1:]
+            for measure, claim in of[size].items()
+            if measure in of[known[0]]
+        ]
     return found
 
 

@@ -182,7 +182,10 @@ def test_a_trend_is_told_by_the_interval_of_the_difference() -> None:
         (1.2, 0.0, 1, "open"),
     ):
         kept = [at("authors_whole", ours, half, seeds), at("small", 9.0, 0.0), at("authors_thrice", 9.0, 0.0), authors]
-        assert table.trends(kept) == [{"measure": "m", "from": "authors", "to": "authors_whole", "trend": trend}]
+        assert table.trends(kept) == [
+            {"measure": "m", "from": "authors", "to": size, "trend": to}
+            for size, to in (("authors_thrice", "grows"), ("authors_whole", trend))
+        ]
 
 
 AWAY = "All causes together move 1 of 1 measures away from the paper"
