@@ -268,9 +268,8 @@ SMALLER = "smaller, so that many seeds fit a few hours of two cores"
 
 def simulated_scale(size: GavelSize) -> str:
     """Of a figure over loads."""
-    return (
-        f"{gpus_of(size.cluster)} GPUs, {size.measured} measured jobs a point; the paper {PAPER_GPUS} GPUs: {SMALLER}"
-    )
+    gpus, jobs = gpus_of(size.cluster), f"{size.measured} measured jobs a point"
+    return f"{gpus} GPUs, {jobs}; the paper {PAPER_GPUS} GPUs{'' if gpus == PAPER_GPUS else f': {SMALLER}'}"
 
 
 def physical_scale(size: GavelSize) -> str:
