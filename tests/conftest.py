@@ -125,9 +125,8 @@ def interruptible() -> Iterator[None]:
     gc.enable()
 
 
-@pytest.fixture(autouse=True)
-def own() -> Iterator[None]:
-    """Forget, when a test is over, the schedulers and formulations that it declared itself."""
+def forgetting() -> Iterator[None]:
+    """Forget afterwards the schedulers and formulations that were declared meanwhile."""
     from workbench.session import registry
 
     kept = [(each, dict(each)) for each in (registry._OWN, registry._OWN_FORMULATIONS, registry._UNSCHEDULED)]
@@ -135,6 +134,11 @@ def own() -> Iterator[None]:
     for each, before in kept:
         each.clear()
         each.update(before)
+
+
+own = pytest.fixture(autouse=True)(forgetting)
+own_of_module = pytest.fixture(autouse=True, scope="module")(forgetting)
+"""Nothing is declared when a module is imported: which tests others are made of would depend on what came before."""
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,6 @@ SMALL = workbench.preset("start_here")
 KEYS = ["scheduler", "belief", "seed"]
 
 
-@workbench.scheduler("test-compare-lottery", knobs=[Knob("round_s", 60.0, "length", minimum=1)], round_s=60)
 def lottery(snapshot, memory, knobs, rng):
     """One job, drawn, on the first node on which it can run."""
     names = list(snapshot.jobs.names)
@@ -38,15 +37,21 @@ def lottery(snapshot, memory, knobs, rng):
     return workbench.Decision(), memory
 
 
-@workbench.scheduler("test-compare-greedy", round_s=60)
 def greedy(snapshot, memory, knobs, rng):
     """Gives away more than there is."""
     job = snapshot.jobs.jobs[0]
     return workbench.Decision(assign=(workbench.Assignment(job.name, {"slow-0": 99}, snapshot.now_s + 60),)), memory
 
 
+@pytest.fixture(scope="module", autouse=True)
+def declared(own_of_module):
+    knobs = [Knob("round_s", 60.0, "length", minimum=1)]
+    workbench.scheduler("test-compare-lottery", knobs=knobs, round_s=60)(lottery)
+    workbench.scheduler("test-compare-greedy", round_s=60)(greedy)
+
+
 @pytest.fixture(scope="module")
-def drawn():
+def drawn(declared):
     """An own scheduler that draws, and fifo, with three seeds."""
     return workbench.compare(SMALL, ["test-compare-lottery", "fifo"], seeds=[3, 1, 2])
 

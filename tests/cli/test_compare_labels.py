@@ -14,13 +14,17 @@ from workbench.base.errors import InputError
 SMALL = workbench.preset("start_here")
 
 
-@workbench.scheduler("test-labels-odd-seeds-only", round_s=60)
 def odd_seeds_only(snapshot, memory, knobs, rng):
     """Nothing at all, and for about half of the seeds a decision that the core refuses."""
     node, job = snapshot.nodes.names[0], snapshot.jobs.names[0]
     if rng.random() < 0.5:
         return workbench.Decision(assign=(workbench.Assignment(job, {node: 99}, snapshot.now_s + 60),)), memory
     return workbench.Decision(), memory
+
+
+@pytest.fixture(scope="module", autouse=True)
+def declared(own_of_module):
+    workbench.scheduler("test-labels-odd-seeds-only", round_s=60)(odd_seeds_only)
 
 
 LABELLED = ("compare", "preset:start_here", "--schedulers", "old=las, new=srtf", "--set", "new:round_s=300")
