@@ -99,6 +99,7 @@ def build(data: ThreeSigmaInstance) -> pyo.ConcreteModel:
     m = pyo.ConcreteModel(NAME)
     m.held, m.terms, m.data = [], {}, data
     add_numbers(m, data)
+    m.of_type = {j: list(dict.fromkeys(key[1:] for key in m.worths if key[1] == j)) for j in data.types}
     m.JOBS = pyo.Set(initialize=data.jobs, doc="i | jobs")
     m.TYPES = pyo.Set(initialize=data.types, doc="j | accelerator types")
     m.SLOTS = pyo.Set(initialize=range(m.slots), doc="t | slots of time, the first one begins now")
@@ -130,13 +131,12 @@ def build(data: ThreeSigmaInstance) -> pyo.ConcreteModel:
 
 
 def add_numbers(m: pyo.ConcreteModel, data: ThreeSigmaInstance) -> None:
-    """What the parameters are of, and the rules look up: the options of each job and type, and who holds GPUs when."""
+    """What the parameters are of, and the rules look up: the options of each job, and who holds GPUs when."""
     numbers = zip(data.job.tolist(), data.kind.tolist(), data.slot.tolist(), strict=True)
     keys = [(data.jobs[job], data.types[kind], slot) for job, kind, slot in numbers]
     m.slots = data.free_gpus.shape[1]
     m.worths, m.gangs = (dict(zip(keys, each.tolist(), strict=True)) for each in (data.value, data.gpus))
     m.left = dict(zip(product(data.types, range(m.slots)), data.free_gpus.ravel().tolist(), strict=True))
-    m.of_type = {j: list(dict.fromkeys(key[1:] for key in keys if key[1] == j)) for j in data.types}
     m.of_job, m.holding, m.chances = {}, {}, {}
     for key in keys:
         m.of_job.setdefault(key[0], []).append(key)
@@ -150,7 +150,7 @@ def add_numbers(m: pyo.ConcreteModel, data: ThreeSigmaInstance) -> None:
 
 def restate(m: pyo.ConcreteModel, data: ThreeSigmaInstance) -> None:
     """Let the model of another cycle, of as many slots of the same types, state this one."""
-    from workbench.scheduling.solvers.compile import renewed
+    from workbench.scheduling.solvers.compile import linear, renewed
 
     before, had, holding, left = m.worths, m.of_job, m.holding, m.left
     add_numbers(m, data)
@@ -163,7 +163,7 @@ def restate(m: pyo.ConcreteModel, data: ThreeSigmaInstance) -> None:
         renumber(part, numbers)
     for key in [key for key in m.worths if key not in before]:
         m.start[key].stale = True  # Pyomo makes a member that is missing
-    renewed(m.expected_value)
+    m.expected_value.set_value(linear((worth, m.start[key]) for key, worth in m.worths.items()))  # as the rule does
     renewed(m.one_start, same={job for job in data.jobs if m.of_job.get(job) == had.get(job)})
     place, keys, last = {key: at for at, key in enumerate(before)}, list(m.worths), m.data
     now = [at for at, key in enumerate(keys) if key in place]
@@ -178,7 +178,7 @@ def _refill(m: Any, stay: set[Key], holding: Mapping[Slot, list[Key]], left: Map
 
     stay: options that hold what they held; holding, left: those of the cycle before.
     """
-    from pyomo.core.expr import LinearExpression
+    from pyomo.core.expr import LinearExpression, MonomialTermExpression
 
     for at in holding.keys() - m.holding.keys():
         del m.capacity[at]
@@ -186,7 +186,9 @@ def _refill(m: Any, stay: set[Key], holding: Mapping[Slot, list[Key]], left: Map
         before = m.terms.get(at, [])
         known = dict(zip(holding.get(at, ()), before, strict=False))
         terms = [
-            known[key] if key in stay and key in known else m.gpus[key] * m.hold[*key, at[1]] * m.start[key]
+            known[key]
+            if key in stay and key in known
+            else MonomialTermExpression((m.gangs[key] * m.chances[*key, at[1]], m.start[key]))
             for key in keys
         ]
         if at in holding and left[at] == m.left[at] and list(map(id, terms)) == list(map(id, before)):

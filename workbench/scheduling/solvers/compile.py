@@ -197,6 +197,11 @@ def linear(terms: Iterable[tuple[float, Any]]) -> LinearExpression:
     return LinearExpression([MonomialTermExpression(each) for each in terms])
 
 
+def weighted(terms: Iterable[tuple[float, Any]]) -> SumExpression:
+    """As `linear`, of numbers times named expressions."""
+    return SumExpression([ProductExpression(each) for each in terms])
+
+
 def compile_model(model: pyo.ConcreteModel, start: bool = False, last: Compiled | None = None) -> Compiled:
     """The programme of a linear model: one row per active constraint that mentions a variable that is not fixed.
 
@@ -321,7 +326,13 @@ def values_of(model: pyo.ConcreteModel) -> dict[str, np.ndarray[Any, np.dtype[np
 
 def _parts(model: pyo.ConcreteModel, kind: Any) -> dict[str, list[Any]]:
     """What is in each part of a kind, in the order of its index."""
-    return {part.name: list(part.values(ORDER)) for part in model.component_objects(kind, sort=ORDER)}
+    return {part.name: _members(part) for part in model.component_objects(kind, sort=ORDER)}
+
+
+def _members(part: Any) -> list[Any]:
+    """`part.values(ORDER)` in half the time: Pyomo's own asks for each member by a function of Python."""
+    known = part._data
+    return [known[key] if key in known else part[key] for key in part.keys(ORDER)]
 
 
 def _numbered(found: Iterable[Any]) -> dict[int, int]:
@@ -504,7 +515,7 @@ def _scaled(part: Any, reader: Reader) -> _Scaled | None:
         return _added((part,), reader)
     if kind not in NAMED:
         return None
-    at, stands_for = id(part), part.arg(0)
+    at, stands_for = id(part), part.args[0]
     known = reader.named.get(at) or reader.before.get(at)
     if known is None or known[1] is not stands_for:
         sum_ = _scaled(stands_for, reader)
