@@ -453,6 +453,10 @@ def test_a_run_is_explained_by_the_definition_that_made_it() -> None:
         InputError, match="got a run of mine as this session does not define it now; expected one whose cell"
     ):
         workbench.rows(replace(old, code="another"), at=0.0)
+    gone = "Which rows of mine it met is not told: this session does not define it now as it did then."
+    job = old.jobs["job"].iloc[0]
+    said = [gone in workbench.explain(run, job, 0.0).sentences for run in (old, replace(old, code="another"))]
+    assert said == [False, True]
 
 
 def test_where_an_algorithm_decides() -> None:

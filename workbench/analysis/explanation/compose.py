@@ -16,7 +16,7 @@ from workbench.base.labels import listed
 from workbench.base.rounding import short_number
 from workbench.base.units import clock
 from workbench.scenario.cluster import Node
-from workbench.session.registry import carried_by, find_explainer, scheduler_of
+from workbench.session.registry import carried_by, definition_of, find_explainer, scheduler_of
 from workbench.simulation.job_at_time import HOLDS, TIE, Comes, Explained, JobAtTime, Order
 from workbench.simulation.run import Run
 
@@ -80,7 +80,11 @@ def _composed(job_at: JobAtTime) -> dict[str, Any]:
     sentences += [sentence for sentence in explained.sentences if sentence not in sentences]
     if explained.order is not None:
         sentences += _place(job_at, explained.order)
-    if carrier:
+    if carrier and job_at.run.code and definition_of(job_at.run) is None:
+        sentences.append(
+            f"Which rows of {name} it met is not told: this session does not define it now as it did then."
+        )
+    elif carrier:
         shown = f"workbench.rows(run, at={job_at.at_s:g})"
         sentences.append(f"What is planned is the answer of the formulation {name}: {shown} says which rows it meets.")
         added = _added_rows(job_at)

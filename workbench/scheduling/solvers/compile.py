@@ -526,6 +526,19 @@ def _scaled(part: Any, reader: Reader) -> _Scaled | None:
     return known[2]
 
 
+def _weighted(part: Any, reader: Reader) -> _Scaled | None:
+    """`_scaled` of a number times a named expression that is known, without asking what else it may be."""
+    value, expression = part.args
+    if value.__class__ not in NUMBERS or not value or expression.__class__ not in NAMED:
+        return None
+    known = reader.named.get(id(expression)) or reader.before.get(id(expression))
+    if known is None or known[1] is not expression.args[0]:
+        return None
+    reader.named[id(expression)] = known
+    factor, terms, constant = known[2]
+    return factor * value, terms, constant
+
+
 def _number(part: Any) -> Any:
     """What a number, a parameter or an expression of these comes to; None for anything else, and without a value."""
     kind = part.__class__
@@ -570,7 +583,8 @@ def _added(parts: Any, reader: Reader) -> _Scaled | None:
             reader.variables[at] = variable
             terms[at] = terms[at] + value if at in terms else value
             continue
-        found = _scaled(part, reader)
+        found = _weighted(part, reader) if kind is ProductExpression else None
+        found = found or _scaled(part, reader)
         if found is None:
             return None
         factor, more, other = found

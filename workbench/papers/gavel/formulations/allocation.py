@@ -172,10 +172,11 @@ def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
             m.speeds.pop((job, job, kind), None)
             m.can_run.discard((job, kind))
         del m.throughput[job], m.job_time[job], m.count[job], m.inside[job], m.gangs[job]
-    if old.jobs != data.jobs:
-        for part in (m.JOBS, m.COMBINATIONS):
-            part.clear()
-            part.update(data.jobs)
+    in_line = [*compress(old.jobs, at >= 0), *came] == [*data.jobs]  # who stays keeps its place
+    for part in (m.JOBS, m.COMBINATIONS):
+        for job in out if in_line else list(part):
+            part.remove(job)
+        part.update(came if in_line else data.jobs)
     differs = (old.speed[stay] != data.speed[now]).any(axis=1) & ~anew
     other = now[differs]
     m.unchanged = np.array([stay, now])[:, ~(anew | differs)]
