@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Any
 
-from workbench.papers.chronus.algorithms.consolidation import consolidated, is_friendly, place_friendly, round_up
+from tests.papers.chronus.consolidation_support import consolidated
+from workbench.papers.chronus.algorithms.consolidation import is_friendly, place_friendly, round_up
 from workbench.papers.chronus.algorithms.terms import AskedJob, check_lease, leases_before, leases_needed
 from workbench.papers.chronus.formulations.leases import LeaseSelection
 from workbench.papers.chronus.instance import ChronusInstance
-from workbench.scenario.rewards import attained_share
+from workbench.scenario.rewards import HIGHEST, LOWEST
 from workbench.scheduling.contract import Result
 from workbench.scheduling.solvers import InfeasibleError
 
@@ -17,6 +19,15 @@ Case = Mapping[str, Any]
 FORMULATION = LeaseSelection()
 NODE_GPUS = 8
 """GPUs of a node, where a case does not say."""
+
+
+def attained_share(rewards: Sequence[float], lowest: float = LOWEST, highest: float = HIGHEST) -> float:
+    """(9) as printed: the mean of (reward - lowest) / (highest - lowest) over the jobs with an SLO.
+
+    (erratum) That is the share of the reward that is attained; the rate of misses, wDMR, is 1 minus it, which is how
+    the paper's figures are to be read.
+    """
+    return fmean((reward - lowest) / (highest - lowest) for reward in rewards)
 
 
 def _near(expected: float, got: float | None, tolerance: float = 1e-6) -> bool:

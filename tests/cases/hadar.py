@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.papers.hadar.algorithms.dual_subroutine import recursive
+from tests.papers.hadar.algorithm_2 import recursive
 from workbench.papers.hadar.algorithms.forking import copy_ids
 from workbench.papers.hadar.algorithms.prices import price, utility_bounds
 from workbench.papers.hadar.algorithms.selection import exact

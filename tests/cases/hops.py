@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.latency_ratio import age_s, latency_ratio
-from workbench.papers.hops.algorithms.configurations import SIGMA, Server, checked_sizes, generate
+from workbench.papers.hops.algorithms.configurations import (
+    SIGMA,
+    Layout,
+    Server,
+    aggregated,
+    checked_sizes,
+    distributed,
+    may_be_distributed,
+)
 from workbench.papers.hops.algorithms.gains import gain_of
 from workbench.papers.hops.algorithms.planning import class_gains, make_plan
 from workbench.papers.hops.algorithms.queue import service_window
@@ -23,6 +31,18 @@ Case = Mapping[str, Any]
 FORMULATION = HopsRound()
 FINE = ("optimal", "feasible", "ok")
 """What a case may expect of input that is to be taken."""
+
+
+def generate(servers: Sequence[Server], sizes: Sequence[int], rho: float, sigma: float = SIGMA) -> Iterator[Layout]:
+    """All configurations of a job: by type in the order of the servers, then by size; none for a request too large."""
+    kinds = dict.fromkeys(server.kind for server in servers)
+    for kind in kinds:
+        largest = max(server.size for server in servers if server.kind == kind)
+        spread = may_be_distributed(sizes, rho, largest, sigma)
+        for gpus in sizes:
+            yield from aggregated(servers, kind, gpus)
+            if spread:
+                yield from distributed(servers, kind, gpus)
 
 
 def _near(expected: float, got: float, tolerance: float = 1e-6) -> bool:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-import numpy.typing as npt
-
 from workbench.base.errors import InputError
 
 HIGHEST, LOWEST = 100.0, 1.0
@@ -16,22 +13,6 @@ SOFT_STEPS = ((1.0, 100.0), (1.1, 80.0), (1.2, 50.0), (1.5, 20.0))
 
 Steps = tuple[tuple[float, float], ...]
 """`(deadline in s after arrival, reward)`, deadlines rising; none for best effort."""
-
-
-def attained_share(rewards: npt.ArrayLike, lowest: float = LOWEST, highest: float = HIGHEST) -> float:
-    """(9) as printed: the mean of (reward - lowest) / (highest - lowest) over the jobs with an SLO; nan without jobs.
-
-    (erratum) That is the share of the reward that is attained; the rate of misses, wDMR, is 1 minus it, which is how
-    the paper's figures are to be read.
-    Raises InputError for a range that is empty and for rewards outside it.
-    """
-    if not (math.isfinite(lowest) and math.isfinite(highest) and lowest < highest):
-        raise InputError("range of rewards", (lowest, highest), "two finite numbers, the lowest below the highest")
-    values = np.asarray(rewards, dtype=float)
-    outside = ~((values >= lowest) & (values <= highest))
-    if outside.any():
-        raise InputError("rewards", float(values[outside][0]), f"numbers from {lowest:g} to {highest:g}")
-    return float(((values - lowest) / (highest - lowest)).mean()) if values.size else math.nan
 
 
 def strict(first_s: float) -> Steps:

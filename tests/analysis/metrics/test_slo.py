@@ -12,10 +12,10 @@ import pytest
 from pytest import approx
 
 from tests.baselines.mechanisms.support import make
+from tests.cases.chronus import attained_share
 from workbench.analysis.metrics import broken_s, metric, per_job, summary, table
 from workbench.analysis.metrics.declared import MAIN_OF_SLOS, OF_SLOS
 from workbench.scenario.presets import preset
-from workbench.scenario.rewards import attained_share
 from workbench.scheduling.contract import Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Decision
 from workbench.session.registry import find_scheduler

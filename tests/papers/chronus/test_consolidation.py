@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.papers.chronus.consolidation_support import consolidated
 from workbench.base.errors import InputError
-from workbench.papers.chronus.algorithms.consolidation import consolidated, place_best_effort, place_friendly, round_up
+from workbench.papers.chronus.algorithms.consolidation import place_best_effort, place_friendly, round_up
 from workbench.papers.chronus.algorithms.local_search import (
     after,
     fewest,

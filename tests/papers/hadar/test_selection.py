@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.papers.hadar.algorithm_2 import recursive
 from workbench.base.errors import InputError
-from workbench.papers.hadar.algorithms.dual_subroutine import recursive, select
+from workbench.papers.hadar.algorithms.dual_subroutine import select
 from workbench.papers.hadar.algorithms.prices import price
 from workbench.papers.hadar.algorithms.selection import Knapsack, exact, relaxed
 from workbench.papers.hadar.formulations.round import HadarRound, RoundInstance

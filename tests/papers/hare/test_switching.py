@@ -5,6 +5,7 @@ One row per task of a run: by hand, and on random scenarios that no barrier is c
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,6 @@ from workbench.papers.hare.algorithms.switching import (
     cost_of,
     hidden_s,
     hit_rate,
-    replay,
     switching_table,
     task_table,
 )
@@ -40,6 +40,17 @@ from workbench.simulation.stop import Until
 from workbench.simulation.task_sequences import switch_table
 
 SIZES = {"a": Sizes(6.0, 2.0), "b": Sizes(5.0, 1.0), "c": Sizes(9.0, 4.0)}
+
+
+def replay(
+    jobs: Iterable[str], sizes: Mapping[str, Sizes], capacity_gb: float | None, kept: ModelsKept | None = None
+) -> tuple[list[Load], ModelsKept]:
+    """What each task of a GPU's sequence finds, by the jobs of its tasks in turn, and what the GPU holds in the end."""
+    now, loads = kept or ModelsKept(), list[Load]()
+    for job in jobs:
+        load, now = comes(now, job, sizes, capacity_gb)
+        loads.append(load)
+    return loads, now
 
 
 def found(jobs: str, capacity_gb: float | None = 8.0) -> list[Load]:

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest import approx
 
+from tests.cases.hops import generate
 from workbench.base.errors import InputError
 from workbench.papers.hops.algorithms.configurations import (
     Server,
     aggregated,
     checked_sizes,
     distributed,
-    generate,
     may_be_distributed,
     scaled,
     speed_classes,

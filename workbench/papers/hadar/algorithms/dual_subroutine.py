@@ -5,10 +5,8 @@ dynamic programming or, with too many states, by the linear programme (`selectio
 GPUs by type do not say on how many servers they lie: a job whose GPUs turn out to lie on other servers than its option
 said is asked again with those that are left, as are all others, until nobody is chosen any more.
 
-`recursive` is the printed algorithm, memoised on the job and the free GPUs of each type, for small queues.
-
 (erratum) Lines 16-21 compare the costs of running a job and of passing it over and return the cheaper. Prices are
-positive, so nobody would ever run. Here the larger sum of payoffs wins; `compare="cost"` shows what the print does.
+positive, so nobody would ever run. Here the larger sum of payoffs wins.
 
 Prices within a round: (5) is per server and type in the paper. Here the GPUs of a type have one price, by how many of
 all its GPUs are held: a function of the state that servers aggregated by type have, so that the dynamic programme is
@@ -22,7 +20,6 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -281,48 +278,6 @@ def _fill(
             gpus = None if job in chosen else _take(queue, free_gpus, options, option, held)
             if gpus is not None:
                 chosen[job] = _chosen(options, option, gpus, 0.0, 0.0, left_over=True)
-
-
-def recursive(
-    problem: Knapsack, compare: Literal["payoff", "cost"] = "payoff", alloc: Literal["every", "cheapest"] = "every"
-) -> Selection:
-    """Algorithm 2 as printed, memoised on (job, GPUs free of each type): for queues of a few tens of jobs.
-
-    compare: what lines 16-21 compare, the sums of payoffs (erratum) or of costs. alloc: a job may take every option
-    with a positive payoff, or as printed (FIND_ALLOC) only the cheapest one at the prices of its turn.
-    """
-    began = time.perf_counter()
-
-    def find_alloc(job: int, free: tuple[int, ...]) -> list[int]:
-        left = np.array(free)
-        able = [o for o in problem.spans[job] if (problem.gpus[o] <= left).all() and problem.payoff(o, left) > 0]
-        if alloc == "cheapest" and able:
-            return [min(able, key=lambda o: problem.cost(o, left))]
-        return able
-
-    @cache
-    def dp_allocation(job: int, free: tuple[int, ...]) -> tuple[float, tuple[int, ...]]:
-        if job == problem.jobs:
-            return 0.0, ()
-        value, without = dp_allocation(job + 1, free)
-        best = (value, (-1, *without))
-        left = np.array(free)
-        for option in find_alloc(job, free):
-            rest = tuple((left - problem.gpus[option]).tolist())
-            after, others = dp_allocation(job + 1, rest)
-            own = problem.payoff(option, left) if compare == "payoff" else -problem.cost(option, left)
-            if own + after > best[0] + TOLERANCE * max(1.0, abs(best[0])):
-                best = (own + after, (option, *others))
-        return best
-
-    _, picked = dp_allocation(0, tuple(problem.free.tolist()))
-    payoff, left = np.zeros(problem.jobs), problem.free.copy()
-    for job, option in enumerate(picked):
-        if option >= 0:
-            payoff[job] = problem.payoff(option, left)
-            left -= problem.gpus[option]
-    choice = np.array(picked, dtype=np.int64)
-    return Selection(choice, payoff, "optimal", float(payoff.sum()), 0.0, time.perf_counter() - began, "dp")
 
 
 def place_gpus(free_gpus: FreeGpus, gpus: IntArray, servers: int) -> Gpus | None:

@@ -38,12 +38,11 @@ from __future__ import annotations
 import itertools
 import math
 from bisect import bisect_right, insort
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.base.errors import InputError
 from workbench.papers.hare.algorithms.schedule import TaskSchedule
 from workbench.papers.hare.instance import HareInstance
 from workbench.scenario.throughput import FloatArray
@@ -347,16 +346,6 @@ class _Idle:
         self._view()
 
 
-class ApproximationRatio(NamedTuple):
-    """claimed: alpha (2 + alpha); measured: the schedule's objective over `reference`, which is `against`."""
-
-    alpha: float
-    claimed: float
-    measured: float
-    reference: float
-    against: str
-
-
 def alpha(instance: HareInstance) -> float:
     """How unequal the GPUs are to the task to which they are most unequal; 1 where all are equal."""
     return max(_spread(instance.train_s, instance), _spread(instance.sync_s, instance))
@@ -376,14 +365,3 @@ def claimed(instance: HareInstance) -> float:
     """The ratio of Theorem 4, alpha (2 + alpha)."""
     found = alpha(instance)
     return found * (2.0 + found)
-
-
-def ratio(schedule: TaskSchedule, reference: float, against: str = "optimum") -> ApproximationRatio:
-    """The claim beside a schedule's objective over `reference`: the optimum, or a lower bound by its name.
-
-    Raises InputError unless the reference is above 0.
-    """
-    if not 0 < reference < np.inf:
-        raise InputError(f"Hare, {against} of the objective", reference, "a finite number > 0")
-    found = alpha(schedule.instance)
-    return ApproximationRatio(found, found * (2.0 + found), schedule.objective / reference, reference, against)

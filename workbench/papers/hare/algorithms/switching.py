@@ -37,7 +37,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Literal, NamedTuple
@@ -106,17 +106,6 @@ def _kept_beside(
             break  # older ones are not kept either
         held_gb, count = held_gb + model_gb, count + 1
     return ModelsKept(job, models[:count], held_gb)
-
-
-def replay(
-    jobs: Iterable[str], sizes: Mapping[str, Sizes], capacity_gb: float | None, kept: ModelsKept | None = None
-) -> tuple[list[Load], ModelsKept]:
-    """What each task of a GPU's sequence finds, by the jobs of its tasks in turn, and what the GPU holds in the end."""
-    now, loads = kept or ModelsKept(), list[Load]()
-    for job in jobs:
-        load, now = comes(now, job, sizes, capacity_gb)
-        loads.append(load)
-    return loads, now
 
 
 def hidden_s(step_s: float, before: Sizes, after: Sizes, kept_gb: float, capacity_gb: float | None) -> float:

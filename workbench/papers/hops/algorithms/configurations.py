@@ -17,7 +17,7 @@ The batch of a GPU stays as it is, so the global batch grows with the gang, and 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -82,18 +82,6 @@ def distributed(servers: Sequence[Server], kind: str, gpus: int) -> list[Layout]
     found = [layout for first in range(len(idle)) if (layout := _window(idle, first, gpus)) is not None]
     fewest = min(map(len, found), default=0)
     return [layout for layout in found if len(layout) == fewest]
-
-
-def generate(servers: Sequence[Server], sizes: Sequence[int], rho: float, sigma: float = SIGMA) -> Iterator[Layout]:
-    """All configurations of a job: by type in the order of the servers, then by size; none for a request too large."""
-    kinds = dict.fromkeys(server.kind for server in servers)
-    for kind in kinds:
-        largest = max(server.size for server in servers if server.kind == kind)
-        spread = may_be_distributed(sizes, rho, largest, sigma)
-        for gpus in sizes:
-            yield from aggregated(servers, kind, gpus)
-            if spread:
-                yield from distributed(servers, kind, gpus)
 
 
 def _window(idle: Sequence[tuple[int, int]], first: int, gpus: int) -> Layout | None:

@@ -9,7 +9,7 @@ possible; types one beside the other as far as GPUs are free, first in, first ou
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -30,13 +30,6 @@ class Probe(NamedTuple):
     kind: int
     gpus: int
     seconds: float
-
-
-class ProfileCost(NamedTuple):
-    """What profiles take: seconds if all types go side by side, and GPU-seconds."""
-
-    seconds: float
-    gpu_s: float
 
 
 class RunningProbe(NamedTuple):
@@ -149,10 +142,3 @@ def probes(job: Job, belief: Belief, cluster: Cluster, iterations: int, start_s:
                 found.append(Probe(job.name, kind, gpus, start_s + iterations * gpus / speed))
                 break
     return tuple(found)
-
-
-def cost(made: Sequence[Probe]) -> ProfileCost:
-    """What a job's profiles cost."""
-    return ProfileCost(
-        max((probe.seconds for probe in made), default=0.0), sum(probe.seconds * probe.gpus for probe in made)
-    )
