@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.analysis.contract_rules.formulations import posed, wrong_formulation
+from workbench.analysis.contract_rules.formulations import difference, posed, wrong_formulation
 from workbench.analysis.contract_rules.problems import collecting, heard
-from workbench.analysis.contract_rules.programmes import difference
 from workbench.analysis.contract_rules.schedulers import LATEST_S, with_failures, wrong_scheduler
 from workbench.base.errors import NOTHING, InputError, Problem, ScenarioError, one_of
 from workbench.scenario.presets import is_preset, presets

@@ -17,7 +17,7 @@ from pytest import approx
 import workbench
 from tests.baselines.mechanisms.support import given, look, make, on, scenarios
 from tests.baselines.test_edf import slo, with_rewards
-from workbench.analysis.contract_rules.programmes import difference
+from workbench.analysis.contract_rules.formulations import difference
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.start_options import ThreeSigmaInstance, from_snapshot, in_time, outlasts
 from workbench.baselines.three_sigma import ThreeSigma, ThreeSigmaScheduler, assemble, build, choose, restate

@@ -15,8 +15,7 @@ from pyomo.core.base.block import BlockData
 
 import workbench
 from tests.scheduling.random_models import FORMULATIONS, models
-from workbench.analysis.contract_rules.formulations import posed
-from workbench.analysis.contract_rules.programmes import difference
+from workbench.analysis.contract_rules.formulations import difference, posed
 from workbench.analysis.metrics import summary
 from workbench.base.code_digest import digest
 from workbench.base.errors import InputError, WorkbenchError

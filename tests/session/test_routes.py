@@ -13,8 +13,8 @@ from workbench import Assignment, Decision, InvalidDecision, Route, Run, Schedul
 from workbench.analysis.metrics.rounds import who_decided
 from workbench.scenario.presets import presets
 from workbench.scheduling.contract import RouteKind
-from workbench.scheduling.made_by import MadeBy
 from workbench.scheduling.solvers import KEPT, SolveReport
+from workbench.scheduling.solvers.solve_report import MadeBy
 from workbench.session import registry
 
 SOLVED = {"model", "assembly"}

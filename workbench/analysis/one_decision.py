@@ -9,7 +9,7 @@ from workbench.analysis.chain import explained
 from workbench.base.errors import InputError, counted
 from workbench.base.labels import listed
 from workbench.base.units import format_duration
-from workbench.scheduling.made_by import SAID
+from workbench.scheduling.solvers.solve_report import SAID
 from workbench.simulation.job_at_time import HOLDS, JobAtTime, Link
 from workbench.simulation.run import Run
 

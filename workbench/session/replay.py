@@ -16,9 +16,9 @@ from workbench.base.errors import InputError, Words
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import MODEL, Knobs, Scheduler, StatedProblem, Timing
 from workbench.scheduling.decision import Decision
-from workbench.scheduling.made_by import MadeBy
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import SolvedModel, Stand, answered_by, watched
+from workbench.scheduling.solvers.solve_report import MadeBy
 from workbench.session.api import Beliefs, simulate
 from workbench.session.registry import scheduler_of
 from workbench.simulation.run import OWN, Run

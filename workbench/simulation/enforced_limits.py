@@ -36,8 +36,7 @@ from workbench.scheduling.decision import (
     members,
     unit_name,
 )
-from workbench.scheduling.made_by import MadeBy
-from workbench.scheduling.solvers.solve_report import SolveReport
+from workbench.scheduling.solvers.solve_report import MadeBy, SolveReport
 from workbench.simulation.nodes import Nodes
 
 UNIT = "a job, a copy (job, number) or a pair (job, job)"

@@ -16,7 +16,7 @@ import pandas as pd
 
 from workbench.base.errors import InputError, Words, counted, why
 from workbench.base.files import parse_json
-from workbench.scheduling.made_by import MadeBy
+from workbench.scheduling.solvers.solve_report import MadeBy
 from workbench.simulation.schema import KINDS, TABLES
 
 if TYPE_CHECKING:

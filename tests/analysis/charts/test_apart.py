@@ -7,7 +7,7 @@ import random
 import pytest
 
 from workbench.analysis.charts import theme
-from workbench.analysis.charts.label_places import LINE_PX, WIDTHS_PX, LabelPlace, places
+from workbench.analysis.charts.scatter import LINE_PX, WIDTHS_PX, LabelPlace, places
 
 PAD, HEIGHT, RADIUS = 24.0, 425.0, 8.0
 Rectangle = tuple[float, float, float, float]

@@ -12,8 +12,7 @@ import workbench
 from tests.analysis.sweeps.support import SMALL, same
 from workbench.analysis.metrics import METRICS
 from workbench.analysis.sweeps import api
-from workbench.analysis.sweeps.api import measure
-from workbench.analysis.sweeps.progress import SweepProgress
+from workbench.analysis.sweeps.api import SweepProgress, measure
 from workbench.base.errors import InputError, ScenarioError, WorkbenchError
 from workbench.scheduling.knob import Knob
 from workbench.session.many_runs import RunRequest

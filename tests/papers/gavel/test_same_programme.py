@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import workbench
 from tests.papers.gavel.support import DATA, TWO, finish_data, merged, plain, priced, random_data, stepped  # noqa: F401
 from tests.simulation.support import equal_runs
-from workbench.analysis.contract_rules.programmes import difference
+from workbench.analysis.contract_rules.formulations import difference
 from workbench.papers.gavel.formulations import allocation, makespan
 from workbench.papers.gavel.formulations.bottleneck import LevelInstance
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness, assemble

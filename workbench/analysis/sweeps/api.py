@@ -1,4 +1,5 @@
-"""Many runs on grids of knobs, each kept as soon as it has ended, so that a sweep goes on where it was stopped."""
+"""Many runs on grids of knobs, each kept as soon as it has ended, so that a sweep goes on where it was stopped;
+how far it is, and how long the rest will take."""
 
 from __future__ import annotations
 
@@ -10,17 +11,17 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from workbench.analysis.comparison import Entries, Entry
 from workbench.analysis.metrics import METRICS, summary
-from workbench.analysis.sweeps.progress import SweepProgress, Tally
 from workbench.analysis.sweeps.runs_to_make import RunOptions, Sources, SweepRun, Vary, runs_to_make
 from workbench.analysis.sweeps.store import Measured, Store
 from workbench.base.errors import InputError, Words, WorkbenchError, why
@@ -260,3 +261,49 @@ def results(runs: Sequence[SweepRun], store: Store) -> pd.DataFrame:
         **{name: [end[i] for end in ends] for i, name in enumerate(("status", "error", "wall_s"))},
     }
     return pd.concat([pd.DataFrame(head), pd.DataFrame(measures, columns=[found.name for found in METRICS])], axis=1)
+
+
+@dataclass(frozen=True)
+class SweepProgress:
+    """Where a sweep stands.
+
+    runs: different runs that it asks for; kept: of these were in the store; done, failed: ended since it began;
+    elapsed_s: wall time since then, s.
+    """
+
+    runs: int
+    kept: int
+    done: int = 0
+    failed: int = 0
+    elapsed_s: float = 0.0
+
+    @property
+    def ended(self) -> int:
+        """Runs whose outcome is known, those of the store included."""
+        return self.kept + self.done + self.failed
+
+    @property
+    def left_s(self) -> float | None:
+        """Wall time that the rest takes if it goes on like this; None before the first run has ended."""
+        new = self.done + self.failed
+        left = self.runs - self.ended
+        return 0.0 if left == 0 else self.elapsed_s * left / new if new else None
+
+
+class Tally:
+    """Counts the runs of a sweep as they end, and tells whoever wants to know."""
+
+    def __init__(self, runs: int, kept: int, tell: Callable[[SweepProgress], None] | None) -> None:
+        self._began, self._tell = time.monotonic(), tell
+        self._now = SweepProgress(runs, kept)
+        self._report()
+
+    def count(self, status: Literal["done", "failed"]) -> None:
+        """A run has ended."""
+        elapsed_s = time.monotonic() - self._began
+        self._now = replace(self._now, **{status: getattr(self._now, status) + 1}, elapsed_s=elapsed_s)
+        self._report()
+
+    def _report(self) -> None:
+        if self._tell is not None:
+            self._tell(self._now)

@@ -3,7 +3,7 @@
 from workbench.analysis.bootstrap import drawn
 from workbench.analysis.metrics.paired import Paired, paired
 from workbench.analysis.whatif.ask import WhatIf, WhatIfQuestion, ask, concluded, what_if
-from workbench.analysis.whatif.change import Change
+from workbench.analysis.whatif.change import Change, Configuration
 from workbench.analysis.whatif.changes import (
     KINDS,
     DensityTo,
@@ -15,7 +15,6 @@ from workbench.analysis.whatif.changes import (
     SchedulerTo,
     parse_change,
 )
-from workbench.analysis.whatif.configuration import Configuration
 from workbench.analysis.whatif.site_changes import NodesWithout, OutageOf, SeveralChanges, SiteSettingTo
 
 __all__ = [

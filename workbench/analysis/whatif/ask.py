@@ -22,9 +22,8 @@ from workbench.analysis.metrics import summary
 from workbench.analysis.metrics.confidence import LEVEL
 from workbench.analysis.metrics.paired import check_level
 from workbench.analysis.metrics.warnings import warnings_of
-from workbench.analysis.whatif.change import Change
+from workbench.analysis.whatif.change import Change, Configuration
 from workbench.analysis.whatif.changes import DensityTo, parse_change
-from workbench.analysis.whatif.configuration import Configuration
 from workbench.analysis.whatif.site_changes import SeveralChanges
 from workbench.analysis.whatif.tables import difference_table, job_table, of_each, wait_table
 from workbench.analysis.whatif.words import conclusions, freer, surprising

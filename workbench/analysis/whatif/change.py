@@ -1,17 +1,18 @@
-"""What every change of a what-if has: how it is applied, written and read; and what reading one takes."""
+"""What is run today, and what every change of it has: how it is applied, written and read; what reading one takes."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from workbench.analysis.whatif.configuration import Configuration
 from workbench.base.errors import InputError
 from workbench.base.units import parse_duration
 from workbench.scenario.cluster import Cluster, NodeGroup
+from workbench.scenario.scenario import Scenario
+from workbench.session.registry import find_scheduler
 
 
 class Change(ABC):
@@ -102,3 +103,23 @@ def as_text(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return str(value).lower()
     return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+@dataclass(frozen=True, repr=False)
+class Configuration:
+    """A scenario, a scheduler by name, and the knobs that differ from its defaults.
+
+    Raises InputError for a scheduler that is not known, and for a knob or a value that it does not take.
+    """
+
+    scenario: Scenario
+    scheduler: str
+    knobs: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.scenario, Scenario):
+            raise InputError("scenario", self.scenario, "a Scenario")
+        find_scheduler(self.scheduler).settle(self.knobs)
+
+    def __repr__(self) -> str:
+        return f"<{self.scheduler} on {self.scenario.name or 'a scenario without a name'}>"

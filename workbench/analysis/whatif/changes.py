@@ -27,6 +27,7 @@ from typing import Any, ClassVar
 
 from workbench.analysis.whatif.change import (
     Change,
+    Configuration,
     as_float,
     as_seconds,
     as_text,
@@ -35,7 +36,6 @@ from workbench.analysis.whatif.change import (
     with_core,
     with_nodes,
 )
-from workbench.analysis.whatif.configuration import Configuration
 from workbench.analysis.whatif.site_changes import NodesWithout, OutageOf, SiteSettingTo, together
 from workbench.base.errors import InputError, counted
 from workbench.base.units import format_duration

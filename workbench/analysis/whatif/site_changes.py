@@ -14,8 +14,7 @@ from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from typing import ClassVar
 
-from workbench.analysis.whatif.change import Change, as_seconds, pair, with_nodes
-from workbench.analysis.whatif.configuration import Configuration
+from workbench.analysis.whatif.change import Change, Configuration, as_seconds, pair, with_nodes
 from workbench.base.errors import InputError, counted
 from workbench.base.labels import listed
 from workbench.base.units import format_duration

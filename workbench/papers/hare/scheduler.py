@@ -47,9 +47,8 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import ExactProblem, Formulation, Knobs, Memory, Route, Scheduler, Timing
 from workbench.scheduling.decision import Decision, Reason
-from workbench.scheduling.made_by import MadeBy
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers.solve_report import SolveReport
+from workbench.scheduling.solvers.solve_report import MadeBy, SolveReport
 
 
 class ProfiledPair(NamedTuple):

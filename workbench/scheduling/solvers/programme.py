@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.made_by import MadeBy
-from workbench.scheduling.solvers.solve_report import SolveReport
+from workbench.scheduling.solvers.solve_report import MadeBy, SolveReport
 
 Positions = Mapping[str, npt.NDArray[np.int64]]
 """Of each part of a model by name, in the order of its index: its columns or rows in the programme, -1 for none."""

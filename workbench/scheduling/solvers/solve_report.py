@@ -1,11 +1,11 @@
-"""What a solve says of itself: status, objective, bound, gap, times."""
+"""What a solve says of itself: status, objective, bound, gap, times, who made the decision (and in a sentence)."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
-
-from workbench.scheduling.made_by import MadeBy
+from typing import Literal
 
 PROVEN = 1e-6
 """A gap below this (relative, absolute for small objectives) is a proof of optimality, a wider one is not."""
@@ -63,3 +63,14 @@ def relative_gap(objective: float, bound: float | None) -> float | None:
     if apart <= 1e-9:
         return 0.0
     return apart / abs(objective) if objective else None
+
+
+MadeBy = Literal["model", "assembly", "algorithm", "kept"]
+"""The stated Pyomo model, its programme as a matrix put together without it, an algorithm, or an earlier decision."""
+SAID: Mapping[MadeBy, str] = {
+    "model": "A problem was solved.",
+    "assembly": "A problem was solved.",
+    "algorithm": "An algorithm decided.",
+    "kept": "The answer of an earlier decision was carried over.",
+}
+"""For somebody who reads an explanation."""

@@ -24,9 +24,8 @@ from workbench.papers.chronus.algorithms.terms import Choice
 from workbench.papers.chronus.formulations.leases import LeaseSelection, variables
 from workbench.papers.chronus.instance import ChronusInstance, Leases
 from workbench.scheduling.contract import Formulation, Knobs
-from workbench.scheduling.made_by import MadeBy
 from workbench.scheduling.solvers import KEPT, Solver, TimeLimitError
-from workbench.scheduling.solvers.solve_report import SolveReport, relative_gap, report
+from workbench.scheduling.solvers.solve_report import MadeBy, SolveReport, relative_gap, report
 
 FORMULATION = LeaseSelection()
 Choices = Mapping[str, Choice]
