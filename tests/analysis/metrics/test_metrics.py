@@ -22,14 +22,12 @@ from workbench.analysis.metrics import (
     PER_JOB,
     as_json,
     check,
-    jobs_over_time,
     metric,
     per_job,
     run_page,
     summary,
     table,
     throughput_over_time,
-    utilisation_over_time,
     warnings,
 )
 from workbench.base.errors import InputError
@@ -210,14 +208,6 @@ def test_over_time(three: Run) -> None:
     assert raw.to_numpy().tolist() == [[0, 14], [60, 14], [70, 4], [110, 14], [150, 4], [500, 0]]
     normal = throughput_over_time(three, normalised=True)
     assert normal["value"].tolist() == pytest.approx([1.2, 1.2, 0.2, 1.2, 0.2, 0])
-    use = utilisation_over_time(three)
-    assert list(use[use["accelerator"] == "k80"][["time_s", "value"]].itertuples(index=False, name=None)) == [
-        (0, 1),
-        (500, 0),
-    ]
-    assert use[use["accelerator"] == "v100"]["value"].tolist() == [0.5, 0.5, 0, 0.5, 0, 0]
-    jobs = jobs_over_time(three).to_numpy().tolist()
-    assert jobs == [[0, 2, 0], [50, 2, 1], [60, 2, 1], [70, 1, 1], [100, 2, 0], [150, 1, 0], [500, 0, 0]]
 
 
 def test_window_measures_these_jobs_only(three: Run) -> None:
@@ -256,7 +246,6 @@ def test_unfinished_jobs_are_missing_and_counted() -> None:
     assert whole["mean_jct_s"] == 10 and math.isnan(whole["makespan_s"])
     assert (whole["jobs_finished"], whole["jobs_unfinished"]) == (1, 2)
     assert whole["utilisation"] == pytest.approx((10 + 200) / 400) and not whole.saturated
-    assert jobs_over_time(run).to_numpy().tolist() == [[0, 2, 1], [10, 1, 1], [100, 0, 0]]
     measured = summary(run, window=(0, 1))
     assert measured.saturated and math.isnan(measured["mean_jct_s"]) and math.isnan(measured["max_wait_s"])
     assert as_json(measured)["mean_jct_s"] is None and as_json(measured)["saturated"] is True
@@ -278,8 +267,6 @@ def test_nothing_happened() -> None:
     assert per_job(run).empty and found["jobs"] == found["rounds"] == 0
     assert {value for value in as_json(found).values() if isinstance(value, float)} <= {0.0}
     assert throughput_over_time(run).to_numpy().tolist() == [[0, 0]]
-    assert jobs_over_time(run).to_numpy().tolist() == [[0, 0, 0]]
-    assert utilisation_over_time(run)["value"].tolist() == [0, 0]
     said = table(found).set_index("metric")["value"]
     assert said["changed_rounds"] == "does not apply" and (said == "unknown").sum() == len(HEADLINE) - 5
 
@@ -354,7 +341,6 @@ def test_a_pair_shares_its_cost_and_its_slot(pair: Run) -> None:
     assert whole["cost_usd"] == pytest.approx(0.03)
     assert throughput_over_time(pair).to_numpy().tolist() == [[0, 13], [20, 10], [30, 0]]
     assert throughput_over_time(pair, normalised=True)["value"].tolist() == pytest.approx([0.8 + 0.5, 1, 0])
-    assert jobs_over_time(pair).to_numpy().tolist() == [[0, 2, 0], [20, 1, 0], [30, 0, 0]]
 
 
 def test_copies_of_a_job_count_once() -> None:
@@ -362,7 +348,6 @@ def test_copies_of_a_job_count_once() -> None:
     gpus = (({"a-0": 1}, 100), ({"b-0": 1}, 10))
     decision = Decision(tuple(Assignment(("j", i), on, 20, steps=steps) for i, (on, steps) in enumerate(gpus)))
     run = run_of(scenario([job("j", 110)]), {0: decision})
-    assert jobs_over_time(run).to_numpy().tolist() == [[0, 1, 0], [10, 0, 0]]
     found = summary(run)
     assert found["cru"] == pytest.approx((10 + 5) / 20) and found["allocated"] == pytest.approx((10 + 10) / 40)
 
@@ -373,7 +358,6 @@ def test_refused_jobs_are_neither_finished_nor_unfinished() -> None:
     found = summary(run, window=(0, 1))
     assert (found["jobs_finished"], found["jobs_refused"], found["jobs_unfinished"]) == (1, 1, 0)
     assert found["makespan_s"] == found["mean_jct_s"] == 10 and not found.saturated
-    assert jobs_over_time(run)["waiting"].tolist() == [1, 0, 0]
 
 
 def test_lost_steps_and_downtime() -> None:
@@ -484,16 +468,6 @@ def test_every_run(run: Run) -> None:
     ran = run.timeline[run.timeline["kind"] == "run"]
     flow = throughput_over_time(run)
     assert integral(flow["time_s"].to_numpy(), flow["value"].to_numpy()) == pytest.approx(ran["steps"].sum(), abs=1e-6)
-    count = jobs_over_time(run)
-    times = count["time_s"].to_numpy()
-    assert (count[["running", "waiting"]] >= 0).all().all()
-    waited = integral(times, count["waiting"].to_numpy(dtype=float))
-    arrived = run.jobs[run.jobs["arrival_s"] < run.end_s]
-    assert waited == pytest.approx(arrived["waited_s"].sum(), abs=1e-6)
-    busy = 0.0
-    for name, part in utilisation_over_time(run).groupby("accelerator"):
-        busy += run.scenario.cluster.capacity[str(name)] * integral(part["time_s"].to_numpy(), part["value"].to_numpy())
-    assert busy == pytest.approx(ran["end_s"].sub(ran["start_s"]).sum(), abs=1e-6)
     as_json(found)
 
 
@@ -505,7 +479,6 @@ def test_the_order_of_rows_does_not_matter(run: Run, random: Any) -> None:
     assert check(other) == []
     a, b = summary(run), summary(other)
     assert {k: v for k, v in a.items() if v == v} == pytest.approx({k: v for k, v in b.items() if v == v})
-    pd.testing.assert_frame_equal(jobs_over_time(run), jobs_over_time(other))
 
 
 @pytest.mark.parametrize(("trace", "cluster"), [("gt_n120_l0_s0", "12:12:12"), ("minimize_makespan", "8:16:24")])

@@ -6,12 +6,7 @@ Every measure is declared with unit, definition and source: `METRICS` (in sum), 
 from workbench.analysis.metrics.cards import comparison_page, run_page, warned
 from workbench.analysis.metrics.declared import HEADLINE, MAIN, METRICS, PER_JOB, Metric, metric
 from workbench.analysis.metrics.jobs import measures_of_jobs, per_job
-from workbench.analysis.metrics.over_time import (
-    jobs_over_time,
-    latency_ratio_over_time,
-    throughput_over_time,
-    utilisation_over_time,
-)
+from workbench.analysis.metrics.over_time import latency_ratio_over_time, throughput_over_time
 from workbench.analysis.metrics.slo import broken_s
 from workbench.analysis.metrics.summary import Summary, as_json, summary, table, with_known
 from workbench.analysis.metrics.two_runs import completions, completions_of, diverged_s, gains, jct_s, job_differences
@@ -35,7 +30,6 @@ __all__ = [
     "gains",
     "jct_s",
     "job_differences",
-    "jobs_over_time",
     "latency_ratio_over_time",
     "measures_of_jobs",
     "metric",
@@ -44,7 +38,6 @@ __all__ = [
     "summary",
     "table",
     "throughput_over_time",
-    "utilisation_over_time",
     "warned",
     "with_known",
 ]

@@ -11,7 +11,7 @@ import pandas as pd
 from workbench.analysis.metrics.jobs import Speeds, per_job
 from workbench.base.errors import InputError
 from workbench.scenario.throughput import FloatArray
-from workbench.simulation.intervals import Intervals, left_s, steps_of, time_held
+from workbench.simulation.intervals import Intervals, steps_of
 from workbench.simulation.run import Run
 from workbench.simulation.schema import Column, Table
 
@@ -24,25 +24,6 @@ THROUGHPUT_OVER_TIME = Table(
     ),
 )
 
-UTILISATION_OVER_TIME = Table(
-    "utilisation_over_time",
-    "utilisation of each accelerator type from each time on",
-    (
-        Column("time_s", "time", "s", "float"),
-        Column("accelerator", "accelerator type"),
-        Column("value", "GPUs of the type that compute (run, profile) / GPUs of the type", "1", "float"),
-    ),
-)
-
-JOBS_OVER_TIME = Table(
-    "jobs_over_time",
-    "jobs in the system from each time on",
-    (
-        Column("time_s", "time", "s", "float"),
-        Column("running", "jobs that hold GPUs", "jobs", "int"),
-        Column("waiting", "jobs arrived, not gone, without GPUs", "jobs", "int"),
-    ),
-)
 
 LATENCY_RATIO_OVER_TIME = Table(
     "latency_ratio_over_time",
@@ -69,33 +50,6 @@ def throughput_over_time(run: Run, normalised: bool = False) -> pd.DataFrame:
     at = _edges(run, i.start[rows], i.end[rows])
     times, (value, count) = steps_of(at, _up_down(steps / i.seconds[rows]), _up_down(np.ones(len(steps))))
     return THROUGHPUT_OVER_TIME.frame({"time_s": times, "value": np.where(np.rint(count) > 0, value, 0.0)})
-
-
-def utilisation_over_time(run: Run) -> pd.DataFrame:
-    """`UTILISATION_OVER_TIME`, type after type."""
-    i = Intervals.of(run)
-    running, frames = i.running, []
-    for number, (name, gpus) in enumerate(run.scenario.cluster.capacity.items()):
-        rows = running & (i.accelerator == number)
-        times, (count,) = steps_of(_edges(run, i.start[rows], i.end[rows]), _up_down(np.ones(int(rows.sum()))))
-        columns = {"time_s": times, "accelerator": [name] * len(times), "value": np.rint(count) / gpus}
-        frames.append(UTILISATION_OVER_TIME.frame(columns))
-    return pd.concat(frames, ignore_index=True)
-
-
-def jobs_over_time(run: Run) -> pd.DataFrame:
-    """`JOBS_OVER_TIME`; a job with several copies counts once, both jobs of a pair count."""
-    i = Intervals.of(run)
-    _, begin, until = time_held(i)
-    arrival, gone = run.jobs["arrival_s"].to_numpy(dtype=float), np.minimum(left_s(run), run.end_s)
-    came = arrival < run.end_s
-    ones, none = np.ones(int(came.sum())), np.zeros(2 * len(begin))
-    at = np.concatenate([_edges(run, arrival[came], gone[came]), begin, until])
-    present = np.concatenate([_up_down(ones), none])
-    holding = np.concatenate([0 * _up_down(ones), _up_down(np.ones(len(begin)))[2:]])
-    times, counts = steps_of(at, present, holding)
-    total, running = (np.rint(count).astype(np.int64) for count in counts)
-    return JOBS_OVER_TIME.frame({"time_s": times, "running": running, "waiting": total - running})
 
 
 def latency_ratio_over_time(run: Run, window_s: float = 3600.0) -> pd.DataFrame:
