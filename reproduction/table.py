@@ -41,9 +41,10 @@ def rows(results: KeptResults | None = None, paper: str = "") -> list[dict[str, 
     paper: only the exhibits of this one.
 
     The verdict is that on the authors' data, else of built-in data at the largest size, of which there are `FEWEST`
-    seeds. interval: of the first claim there, null above or below where it has no end. outcomes: how many
-    claims hold, have the direction, are open or fail. more: of a row whose intervals are wide and that has fewer than
-    `MOST` seeds. other_scales: what is kept at sizes beside these; trends: what becomes of a claim's measure there.
+    seeds; where no data has so many, of the authors', else of the largest size. interval: of the first claim there,
+    null above or below where it has no end. outcomes: how many claims hold, have the direction, are open or fail. more:
+    of a row whose intervals are wide and that has fewer than `MOST` seeds. other_scales: what is kept at sizes beside
+    these; trends: what becomes of a claim's measure there.
     """
     kept = results or KeptResults()
     return [_row(name, exhibit, kept) for name, exhibit in exhibits().items() if paper in ("", name.split(".")[0])]
@@ -55,7 +56,7 @@ def _row(name: str, exhibit: Exhibit, results: KeptResults) -> dict[str, Any]:
     there = {size: _at(name, exhibit, results, size) for size in sizes_of(name) if size in seeds and size != TINY}
     known = [size for size in BUILT_IN if size in there]
     enough = [size for size in there if not exhibit.seeded or seeds[size] >= FEWEST]
-    authors = there.pop(AUTHORS) if AUTHORS in enough else None
+    authors = there.pop(AUTHORS, None) if AUTHORS in enough or not known else None
     built_in = there.pop(next((size for size in known if size in enough), known[0])) if known else None
     shown: dict[str, Any] = authors or built_in or {"verdict": verdict(exhibit, ()), "no_again": "Nothing is kept"}
     gap = _gap(name, results)

@@ -17,7 +17,7 @@ pytest_plugins = ["tests.browser_support"]
 # `make test-long` tries more: `many` of every property, `long` of those that have tests of their own there.
 settings.register_profile(
     "default",
-    max_examples=10,
+    max_examples=15,
     deadline=None,
     derandomize=bool(os.environ.get("CI")),
     suppress_health_check=[HealthCheck.too_slow],

@@ -63,7 +63,7 @@ EXHIBITS = (
     ),
     Exhibit(
         "fig10",
-        "The mean JCT of the simulation is similar to that of the physical cluster",
+        "Simulated results are similar to those of the physical cluster (ours: the mean JCT is, to its ratio of 1)",
         figure_10,
         (Claim("JCT, Hops, learned speeds / Hops"),),
         belief="three layers against single servers",

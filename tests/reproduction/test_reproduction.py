@@ -395,6 +395,13 @@ def test_a_result_that_cannot_be_computed_hides_no_other(
     assert kept.notes()["name"].tolist() == ["hare.lemma2"]
 
 
+def test_a_row_of_few_seeds_has_their_verdict(tmp_path: Path) -> None:
+    kept = KeptResults(tmp_path)
+    kept.add("chronus.fig6a", KeptResults().read("chronus.fig6a").query("size == 'authors' and seed == 0"))
+    row = next(row for row in table.rows(kept, "chronus") if row["id"] == "chronus.fig6a")
+    assert row["authors_data"] and row["verdict"] == row["authors_data"]["verdict"] != "not run"
+
+
 def test_an_exhibit_that_is_not_checked_is_said_not_to_be(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "chronus.fig7d", "hops.starving", "--out", str(tmp_path)]) == 0
     first, second = capsys.readouterr().out.splitlines()

@@ -31,7 +31,7 @@ def test_a_scheduler_keeps_its_contract(scheduler: Scheduler) -> None:
 
 
 @every
-@settings(max_examples=settings.default.max_examples // 3)
+@settings(max_examples=settings.default.max_examples // 5)
 @given(scenario=scenarios(), data=st.data())
 def test_limits_purity_and_determinism(scheduler: Scheduler, scenario: Scenario, data: st.DataObject) -> None:
     """Whole runs with failing nodes and restarts; each question is asked twice, and nothing may be written into."""
@@ -42,7 +42,7 @@ def test_limits_purity_and_determinism(scheduler: Scheduler, scenario: Scenario,
 
 
 @every
-@settings(max_examples=settings.default.max_examples // 5)
+@settings(max_examples=settings.default.max_examples // 7)
 @given(scenario=scenarios())
 def test_everybody_finishes(scheduler: Scheduler, scenario: Scenario) -> None:
     run = simulate(scenario, scheduler)

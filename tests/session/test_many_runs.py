@@ -64,7 +64,7 @@ def test_a_failing_request_becomes_its_outcome_and_the_others_go_on(greedy):
     assert found[1] == workbench.simulate(SMALL, "fifo", seed=3)
 
 
-def test_the_number_of_processes_does_not_matter(greedy):
+def test_the_number_of_workers_does_not_matter(greedy):
     asked = [request("nobody"), request(), request(greedy), request("las"), request(seed=4)]
     heard = {}
     several, one = run_all(asked, 2, heard.__setitem__), run_all(asked)
@@ -118,7 +118,7 @@ def test_a_mistake_in_ones_own_scheduler_is_its_outcome_and_ends_no_other(own):
 
 
 @pytest.mark.parametrize("workers", [0, True, 1.5, "2"])
-def test_the_number_of_processes_is_a_whole_number(workers):
+def test_the_number_of_workers_is_a_whole_number(workers):
     with pytest.raises(InputError, match="workers"):
         run_all([request()], workers)
 

@@ -166,7 +166,8 @@ class ReasonsBeside:
                 times[f"{_clock(at_s)}, when its longest wait begins: {name}"] = at_s
         if not times:
             at_s = longest_wait_s(runs[0], job)
-            times[f"{_clock(at_s)}, when it begins"] = at_s
+            begun = JobAtTime(runs[0], job, at_s).state in HOLDS
+            times[f"{_clock(at_s)}, when it begins" if begun else _clock(at_s)] = at_s
         self._quiet = True
         self._at.options = [*times.items()]
         self._at.value = next(iter(times.values()))
@@ -176,9 +177,12 @@ class ReasonsBeside:
     def _tell(self) -> None:
         if self._quiet or self._runs is None:
             return
+        self._say_bad("")
         for run, name, head, one in zip(self._runs, self._names, self._heads, self._reasons, strict=True):
-            head.value = f"<h4>{html.escape(name)}</h4>"
-            one.show(run, str(self._job.value), min(float(self._at.value), run.end_s))
+            at_s = min(float(self._at.value), run.end_s)
+            ended = f", at its end, {_clock(at_s)}" if at_s < self._at.value else ""
+            head.value = f"<h4>{html.escape(name)}{ended}</h4>"
+            one.show(run, str(self._job.value), at_s)
 
 
 def has_rows(run: Run) -> bool:

@@ -153,6 +153,7 @@ class ChartBox {
         if (tables.has(source.name) && !source.source) source.values = toRows(tables.get(source.name));
       }
       for (const signal of vega.signals ?? []) {
+        if (signal.name === "width") delete signal.on; // `update` follows: Vega would take the 0 of a hidden page
         if (signal.name in settings && !("update" in signal)) signal.value = settings[signal.name];
       }
       return vega;

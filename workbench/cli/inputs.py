@@ -76,7 +76,7 @@ def whole(option: str, least: int = 0) -> Callable[[str], int]:
     return read
 
 
-WORKERS = "how many; default: one a core where the runs are long, else 1"
+WORKERS = "processes that make runs; default: one a core where the runs are long, else 1"
 
 
 def paying(jobs: int, runs: int) -> int:

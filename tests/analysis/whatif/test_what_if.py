@@ -112,7 +112,7 @@ def test_each_side_runs_once_unless_its_runs_can_differ(
 
 
 @pytest.mark.long
-def test_the_answer_does_not_depend_on_the_number_of_processes() -> None:
+def test_the_answer_does_not_depend_on_the_number_of_workers() -> None:
     ended: list[tuple[int, int]] = []
     one = what_if(SMALL, "las", "nodes k80=+1", seeds=[0, 1], bootstrap=True, on_run=lambda *made: ended.append(made))
     two = what_if(SMALL, "las", "nodes k80=+1", seeds=[0, 1], bootstrap=True, workers=2)

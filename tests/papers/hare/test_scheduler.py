@@ -239,7 +239,7 @@ def test_the_total_weighted_jct_is_the_sum_of_weight_times_jct() -> None:
     assert math.isnan(summary(simulate(make({"n": ("t", 1)}, jobs), "hare", until_s=50.0, **FREE))["weighted_jct_s"])
 
 
-EXAMPLES = int(os.environ.get("WORKBENCH_FUZZ", "15"))
+EXAMPLES = int(os.environ.get("WORKBENCH_FUZZ", "25"))
 
 
 fuzz = settings(

@@ -6,11 +6,13 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 
+import workbench
 from tests.load import at_most
 from tests.widgets.lab.support import Waiter
 from widgets import GavelLab
 from widgets.lab import explain_page, reasons
 from widgets.lab.explain_page import ExplainPage
+from widgets.lab.reasons import ReasonsBeside
 from widgets.lab.words import hinted
 from workbench.analysis.explanation import longest_wait_s, one_more
 
@@ -293,3 +295,19 @@ def test_of_a_gpu_questions_are_about_who_has_it(work: Waiter) -> None:
     page.look_at("", "fast-0/1", 2700.0)
     page.opened()
     assert "is idle at 45 min" in page._reasons.told.value and page._otherwise.again.layout.display == "none"
+
+
+def test_reasons_beside_each_other_say_whose_time_it_is() -> None:
+    """A run that ended before has its last time; what went wrong with one question is not said of the next."""
+    scenario = workbench.preset("start_here")
+    runs = (workbench.simulate(scenario, "las"), workbench.simulate(scenario, "las", until_s=60.0))
+    beside = ReasonsBeside(lambda job: None)
+    beside.show(runs, ("all", "cut"))
+    assert [head.value for head in beside._heads] == ["<h4>all</h4>", "<h4>cut, at its end, 1 min</h4>"]
+    beside._say_bad("rows failed")
+    beside.select("game")
+    assert beside._said.text == ""
+    beside.show((runs[1], runs[1]), ("one", "two"))
+    assert beside._at.label == "1 min", "the job has not begun by then"
+    beside.select("vision")
+    assert beside._at.label == "0 s, when it begins"

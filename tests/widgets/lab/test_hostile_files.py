@@ -122,7 +122,7 @@ def paths(value: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 PATHS = paths(GOOD)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.sampled_from(PATHS), VALUES), min_size=1, max_size=3), st.integers(0, 2))
 def test_whatever_stands_in_a_file_it_is_a_scenario_or_an_error_of_ours(changes: list[Any], drop: int) -> None:
     data = copy.deepcopy(GOOD)
