@@ -75,7 +75,7 @@ def test_at_most_six_have_another_route_and_each_says_why() -> None:
 def test_a_function_decides_by_an_algorithm_and_says_what_else_made_its_decisions() -> None:
     assert workbench.route("fifo") == Route()
     assert repr(workbench.route("fifo")) == (
-        "<Route: algorithm. An algorithm decides, not a formulation: rules of its own.>"
+        "<Route: algorithm. An algorithm decides, not a formulation: its own rules, which are told with each decision.>"
     )
     scenario = make([{"steps": 10.0}], **{"core": {}})
     found = Decision((Assignment("j0", {"n-0": 1}, 1e9),))

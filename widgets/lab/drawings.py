@@ -18,6 +18,7 @@ from workbench.analysis.charts import Drawing
 from workbench.analysis.charts.gantt_data import MANY_JOBS, MANY_ROWS, By, Colour
 from workbench.base.errors import counted
 from workbench.base.units import format_duration
+from workbench.scenario.rewards import LOWEST
 from workbench.scheduling.decision import in_sequences
 from workbench.scheduling.estimators.registry import DEFAULT, maker
 from workbench.simulation.run import Run
@@ -197,11 +198,13 @@ def _leases(look: ChartContext) -> Drawing:
     """What was done for each job with a deadline, and what came of its deadlines."""
     run = look.run
     rewards = {job.name: job.rewards for job in run.scenario.jobs}
-    table = charts.run_leases(run.timeline, run.jobs, rewards, end_s=run.end_s, broken_s=metrics.broken_s(run))
+    miss = float(run.knobs.get("miss_reward", LOWEST))
+    broken_s = metrics.broken_s(run)
+    table = charts.run_leases(run.timeline, run.jobs, rewards, end_s=run.end_s, broken_s=broken_s, miss_reward=miss)
     without = sum(not each for each in rewards.values())
     lease = run.knobs.get("slo_lease_s")
-    notes = ["guaranteed: on SLO leases, promised; spot: on what is left"] if lease else []
-    notes += [f"{counted(without, 'job')} {'has' if without == 1 else 'have'} no deadline"] if without else []
+    notes = ["spot: on what guaranteed jobs leave"] if lease else []
+    notes += [f"{counted(without, 'job')} without deadline"] if without else []
     said = "; ".join(notes)
     return charts.lease_gantt(table, lease=lease, end=run.end_s, axis_s=look.axis_s, subtitle=said, before=look.before)
 

@@ -171,6 +171,7 @@ class ExplainPage:
             if self._reasons.show(run, about, at_s):
                 self._otherwise.forget()
                 self._offer(self._job_at(at_s), at_s)
+                self._said.asked += 1
         except (ValueError, InputError) as error:
             expected = error.expected if isinstance(error, InputError) else f"{EXPECTED}: {error}"
             self._say_bad(f"Expected {expected}")

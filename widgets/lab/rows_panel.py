@@ -46,7 +46,7 @@ UNCHANGED = "# Nothing is changed yet: drag or type another number, or switch th
 DROPPED = "The changed row is as it was ({}); Undo brings the change back."
 REFUSED = "No run can keep this change"
 HINT = "<p class='wb-note'>What a change does to this decision and to the schedule is said here.</p>"
-STAYS = "The rows below have the numbers of the decision as it was."
+STAYS = "Its numbers that change (those in the table below are of before)"
 RIGHT = "Right side"
 UNSOLVED = "No rows with numbers: no problem was solved for this decision."
 NUMBER = itertools.count(1)
@@ -470,9 +470,8 @@ class RowsPanel:
                 binds = isinstance(edit, RowEdit) and self._binds()
                 lines = ["In the whole run no bar moves: binding, not decisive." if binds else "No bar moves."]
             told = [" ".join(lines), f"In this decision: {said}"] if lines else [f"In this decision: {said}"]
-            more = "".join(f"<p>{html.escape(each)}</p>" for each in (moves, STAYS) if each)
             shown = "".join(f"<p>{html.escape(each)}</p>" for each in told)
-            self._said.value = f"{shown}<details><summary>Its numbers that change</summary>{more}</details>"
+            self._said.value = f"{shown}<details><summary>{STAYS}</summary><p>{html.escape(moves)}</p></details>"
             self._show_code()
             if not isinstance(answer.run, WorkbenchError):
                 self._is_edited = True

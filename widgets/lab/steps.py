@@ -66,7 +66,7 @@ def _head(signal: str) -> str:
 
 def _value(signal: str, value: float) -> str:
     if signal.endswith("_s"):
-        return format_duration(value, parts=2)
+        return "now" if value == 0 and signal.startswith("next_") else format_duration(value, parts=2)
     if math.isnan(value):
         return ""
     return ("\N{INFINITY}" if value > 0 else "-\N{INFINITY}") if math.isinf(value) else short_number(value)

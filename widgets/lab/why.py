@@ -48,7 +48,7 @@ def page_of_gpu(chain: Chain, run: Run, rows: str = "") -> str:
     """A GPU at a time, link by link. rows: said in the place of the link `rows`, which comes first, if it has none."""
     named = [link.step for link in chain.links]
     links = [Link("rows", rows), *chain.links] if rows and "rows" not in named else chain.links
-    parts = [_said(chain.summary, run), _strip(*_of_gpu(run, chain.gpu), chain.at_s), _links(links, run)]
+    parts = [_said(chain.summary, run), _strip(*_of_gpu(run, chain.gpu), chain.at_s, bare="idle"), _links(links, run)]
     page = "".join([*parts, f"<p>{html.escape(chain.otherwise)}</p>" if chain.otherwise else ""])
     return f"<div class='wb-tried'>{page}</div>" if rows else page
 
@@ -154,8 +154,11 @@ MOST_STRIPS = 8
 """GPUs of a decision that are drawn."""
 
 
-def _strip(pieces: Sequence[Piece], start_s: float, end_s: float, at_s: float, name: str = "") -> str:
-    """A line of time with what was had in it, and where the question is; name: of one of several."""
+def _strip(
+    pieces: Sequence[Piece], start_s: float, end_s: float, at_s: float, name: str = "", bare: str = "no GPUs"
+) -> str:
+    """A line of time with what was had in it, and where the question is; name: of one of several; bare: what is said
+    of the rest."""
     pieces = [piece for piece in pieces if piece.end_s > start_s and piece.start_s < end_s]
     if end_s <= start_s or len(pieces) > MOST_PIECES:
         return ""
@@ -172,7 +175,9 @@ def _strip(pieces: Sequence[Piece], start_s: float, end_s: float, at_s: float, n
         look = f"background:{piece.colour};color:{theme.text_on(piece.colour)}"
         return f"<span style='{place};{look}' title='{title}'>{text}</span>"
 
-    ends = f"<small>{format_duration(start_s, parts=2)}</small><small>{format_duration(end_s, parts=2)}</small>"
+    covered_s = sum(min(piece.end_s, end_s) - max(piece.start_s, start_s) for piece in pieces)
+    rest = f"<small>hatched: {bare}</small>" if covered_s < end_s - start_s - 1e-6 else ""
+    ends = f"<small>{format_duration(start_s, parts=2)}</small>{rest}<small>{format_duration(end_s, parts=2)}</small>"
     now = f"<i style='left:{share(at_s)}' title='{html.escape(format_duration(at_s, parts=2))}'></i>"
     words = "; ".join(f"{piece.what} from {format_duration(piece.start_s, parts=2)}" for piece in pieces[:8])
     label = html.escape(words or "nobody had it", quote=True)

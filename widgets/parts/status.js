@@ -13,7 +13,9 @@ function render({ model, el }) {
   };
   show();
   for (const name of ["text", "tone", "state"]) model.on(`change:${name}`, show);
-  return () => model.off(null, show);
+  const begin = () => el.closest(".wb-contents > *")?.scrollTo(0, 0);
+  model.on("change:asked", begin);
+  return () => [show, begin].forEach((each) => model.off(null, each));
 }
 
 export default heard({ render });

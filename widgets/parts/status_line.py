@@ -11,10 +11,13 @@ from widgets.parts.assets import program
 
 
 class StatusLine(anywidget.AnyWidget):
-    """One line of words, read out when it changes. tone: `bad`, `note` or nothing; state: for whoever looks it up."""
+    """One line of words, read out when it changes. tone: `bad`, `note` or nothing; state: for whoever looks it up;
+    asked: a question more, for whose answer the page that it stands on is scrolled to its top.
+    """
 
     _esm = program(Path(__file__).parent / "status.js")
 
     text = traitlets.Unicode("").tag(sync=True)
     tone = traitlets.Unicode("").tag(sync=True)
     state = traitlets.Unicode("").tag(sync=True)
+    asked = traitlets.Int(0).tag(sync=True)

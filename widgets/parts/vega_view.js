@@ -203,7 +203,7 @@ class ChartBox {
       what ??= "resize";
     }
     if (what) await this.run();
-    if (what === "resize") await this.run("again");
+    for (let high = 0; what === "resize" && high !== this.box.scrollHeight; await this.run("again")) high = this.box.scrollHeight;
     this.moveWindow();
     return what;
   }

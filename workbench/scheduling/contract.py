@@ -344,7 +344,8 @@ class Route:
         if self.kind == "other route":
             return f"What decides has the optimum of {self.formulation}, but is not solved row by row: {self.reason}."
         problem = f"; the problem is {self.formulation}" if self.formulation else ""
-        return f"An algorithm decides, not a formulation: {self.reason or 'rules of its own'}{problem}."
+        reason = self.reason or "its own rules, which are told with each decision"
+        return f"An algorithm decides, not a formulation: {reason}{problem}."
 
     def __repr__(self) -> str:
         return f"<Route: {self.kind}. {self.sentence}>"

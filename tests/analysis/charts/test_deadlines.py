@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pandas as pd
@@ -41,6 +42,17 @@ def test_a_plan_that_ends_with_the_lease_of_a_deadline_meets_it() -> None:
     assert drawing.data["deadlines"]["at"].tolist() == [4.0, 2.0], "what was met is drawn in front"
 
 
+def test_a_job_without_a_row_that_is_selected_fades_none() -> None:
+    jobs = jobs_named({"a": 400.0, "b": 400.0, "free": 50.0})
+    drawing = lease_gantt(run_leases(timeline(), jobs, {"a": STEPS, "b": STEPS, "free": None}, end_s=400.0))
+    faded = {}
+    for job in ("a", "free"):
+        spec = drawing.spec(960.0)
+        spec["params"] = [each | {"value": job} if each["name"] == "selected" else each for each in spec["params"]]
+        faded[job] = vl_convert.vegalite_to_svg(json.dumps(spec)).count('opacity="0.2"')
+    assert faded["a"] > faded["free"] == 0
+
+
 def test_where_the_run_before_differed_its_bars_are_outlines_and_the_key_names_what_is_there() -> None:
     def drawn(leases: dict[str, list[int] | None], before: Drawing | None = None) -> Drawing:
         return lease_gantt(planned_leases(leases, {"a": [2, 4], "b": [3]}), in_leases=True, before=before)
@@ -65,7 +77,7 @@ def test_of_a_run_deadlines_are_met_missed_later_or_still_to_come() -> None:
         "never": ["deadline missed", "not reached yet", "not reached yet"],
         "out": ["deadline missed"] * 3,
     }
-    assert table.texts["Reward"] == ["100", "50", "", "none"]
+    assert table.texts["Reward"] == ["100", "50", "", "1"], "a miss is worth what metrics count"
     assert table.deadlines["at"].tolist()[:3] == [110.0, 210.0, 310.0], "deadlines count from the arrival"
 
 
@@ -83,7 +95,7 @@ def test_bars_say_what_gpus_were_for_and_a_gang_is_one_bar() -> None:
     table = run_leases(held, jobs, {"a": STEPS, "b": STEPS}, end_s=400.0)
     assert rows(table.bars) == [
         ("a", 0.0, 60.0, "profiling"),
-        ("a", 60.0, 70.0, "resumes"),
+        ("a", 60.0, 70.0, "restart"),
         ("a", 70.0, 300.0, "guaranteed"),
         ("b", 0.0, 100.0, "spot"),
         ("b", 150.0, 400.0, "spot"),

@@ -101,7 +101,8 @@ def test_one_sentence_says_who_gains_and_who_pays() -> None:
         return gains(completions_of(names, np.array(before, dtype=float), np.array(after, dtype=float)))
 
     assert said([60, 60], [60, 60]) == "Every job ends when it did."
-    assert said([60, 6000], [59.1, 5994.1]) == "No job ends a second, or a thousandth of its time, sooner or later."
+    assert said([60, 6000], [59.5, 5994.1]) == "Every job ends about when it did."
+    assert said([8, 20], [7.2, 20.1]) == "j0 (0.8 s sooner) gains; on average 0.35 s sooner.", "of jobs of seconds, too"
     assert said([60, 6000], [59.0, 5994.1]) == "j0 (1 s sooner) gains; on average 3.45 s sooner."
     assert said([600, 60], [60, 120]) == "j0 (9 min sooner) gains, j1 (1 min later) pays; on average 4 min sooner."
     exact = "j0 (1 h 12 min sooner) gains; on average 1 h 12 min sooner."

@@ -37,6 +37,7 @@ def test_a_decision_of_an_algorithm_is_told_in_the_order_in_which_it_came_to_job
 def test_what_is_carried_over_was_decided_before_and_a_programme_has_rows_instead() -> None:
     run = workbench.simulate("preset:chronus_small", "chronus")
     assert "Decided at 0 s" in steps(run, 300.0), "the decision at 300 s is carried over"
+    assert ">now<" in steps(run, 1200.0), "a next lease in 0 s"
     assert steps(workbench.simulate("preset:start_here", "gavel.max_min_fairness"), 3000.0) == ""
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Literal, TypeVar
 
 import altair as alt
@@ -71,10 +72,11 @@ def row_bars(
     opacity: Any,
     tooltip: Sequence[alt.Tooltip],
     orient: Literal["bottom", "top"] = "bottom",
+    key: Mapping[str, Any] = MappingProxyType({}),
 ) -> Layer:
     """A bar in each row (`datum.row`) from `x` to `x2`, coloured by the column `kind`, with a legend at `orient`.
 
-    rows: how many there are; None where another layer has the scale.
+    rows: how many there are; None where another layer has the scale; key: more of the legend.
     """
     return (
         bars.transform_calculate(y0="datum.row + 0.14", y1="datum.row + 0.86")
@@ -88,7 +90,7 @@ def row_bars(
                 f"{kind}:N",
                 title=None,
                 scale=alt.Scale(domain=list(colours), range=list(colours.values())),
-                legend=alt.Legend(symbolStrokeWidth=0.5, symbolType="square", orient=orient),
+                legend=alt.Legend(symbolStrokeWidth=0.5, symbolType="square", orient=orient, **key),
             ),
             opacity=opacity,
             tooltip=list(tooltip),

@@ -40,24 +40,25 @@ from workbench.analysis.charts.drawing import (
     unchecked,
     written,
 )
+from workbench.scenario.rewards import LOWEST
 
 MOST_ROWS = 60
 """Of more jobs so many are drawn, the first."""
 MOST_LEASES = 40
 """Boundaries of leases are drawn up to so many."""
-PROFILING, GUARANTEED, SPOT, RUNS, RESUMES = "profiling", "guaranteed", "spot", "runs", "resumes"
+PROFILING, GUARANTEED, SPOT, RUNS, RESTART = "profiling", "guaranteed", "spot", "runs", "restart"
 BARS = {
     GUARANTEED: theme.PALETTE[0],
     SPOT: theme.PALETTE[4],
     PROFILING: theme.PALETTE[5],
     RUNS: theme.tint(theme.PALETTE[0], 0.5),
-    RESUMES: theme.MUTED,
+    RESTART: theme.MUTED,
 }
 SAYS = {
     PROFILING: "profiling: to measure how fast it is",
     GUARANTEED: "guaranteed: kept for it, so that it meets its deadline",
     SPOT: "spot: on GPUs left over, nothing is promised",
-    RESUMES: "resumes: loads its checkpoint",
+    RESTART: "restart: loads its checkpoint",
 }
 """What leases are, in more words."""
 HIT, MISSED, LATER, OPEN, EARLIEST, VERDICT = (
@@ -138,13 +139,14 @@ def run_leases(
     end_s: float,
     only: Sequence[str] | None = None,
     broken_s: Mapping[str, float] | None = None,
+    miss_reward: float = LOWEST,
 ) -> LeaseTables:
     """What a run gave its jobs, in s: bars by what the GPUs were for, and how each deadline came out.
 
     rewards: of each job, `(deadline in s after arrival, reward)`; only: these jobs, in that order (default: all that
     have a deadline); broken_s: when guarantees were broken, see `workbench.analysis.metrics.slo`. A guaranteed job runs
     on guaranteed leases, so does one until its guarantee is broken, another that has a verdict runs on spot ones;
-    without verdicts jobs just run.
+    without verdicts jobs just run. miss_reward: V_0 of Chronus, what a job gets that meets none of its deadlines.
     """
     names = [job for job in jobs["job"] if rewards.get(job)] if only is None else list(only)
     known = jobs.set_index("job").loc[names[: 2 * MOST_ROWS]]
@@ -152,7 +154,7 @@ def run_leases(
     part = timeline[timeline["job"].isin(shown) & timeline["kind"].isin(["run", "restart", "profile"])]
     verdicts = bool((jobs["verdict"] != "").any())
     what = {job: logical_cluster_of(verdict) if verdicts else RUNS for job, verdict in known["verdict"].items()}
-    kinds = part["kind"].map({"restart": RESUMES, "profile": PROFILING}).fillna(part["job"].map(what))
+    kinds = part["kind"].map({"restart": RESTART, "profile": PROFILING}).fillna(part["job"].map(what))
     spans = pd.DataFrame({"job": part["job"], "start": part["start_s"], "end": part["end_s"], "what": kinds})
     spans = until_broken(spans.drop_duplicates(), broken_s or {})
     rows: list[tuple[str, float, str, float]] = []
@@ -166,7 +168,8 @@ def run_leases(
         values = [float(reward) for _, reward in steps]
         rows += [(job, arrival_s + at, how, value) for at, how, value in zip(by, outcomes, values, strict=True)]
         met = [value for how, value in zip(outcomes, values, strict=True) if how == HIT]
-        worth.append(f"{met[0]:g}" if met else "none" if over and steps else "")
+        missed = miss_reward if max(values, default=0.0) > miss_reward else 0.0  # as `metrics` count it
+        worth.append(f"{met[0]:g}" if met else f"{missed:g}" if over and steps else "")
     texts: dict[str, Sequence[str]] = {"GPUs": [str(count) for count in known["gpus"]]}
     texts[REWARD] = worth
     until = known["finish_s"].fillna(end_s)
@@ -263,7 +266,8 @@ def _chart(
 
     bars, marked: the kinds that the keys name; still_open: some deadline is not reached in the end.
     """
-    opacity = alt.condition(SELECTED, alt.value(1), alt.value(theme.FADED))
+    of_none = "!isArray(selected) && !indata('lives', 'job', selected)"  # a job without deadlines has no row
+    opacity = alt.condition(f"({of_none}) || {SELECTED}", alt.value(1), alt.value(theme.FADED))
     chart = composed(
         _axis(unit, rows),
         *_boundaries(),
@@ -462,6 +466,11 @@ def _as_said(column: str, unit: theme.TimeUnit) -> str:
     return f"datum.{column} + ' leases'" if unit.name == "leases" else theme.duration_expr(f"datum.{column}")
 
 
+NARROW = "width < 450"
+"""Then both keys have several lines, and end above the heads of the texts on the right."""
+KEY_OFFSET = alt.ExprRef(f"{NARROW} ? 22 : 18")
+
+
 def _bar_layer(kinds: Sequence[str], unit: theme.TimeUnit, opacity: Any) -> Layer:
     when = f"{_as_said('start', unit)} + ' – ' + {_as_said('end', unit)}"
     return row_bars(
@@ -477,6 +486,7 @@ def _bar_layer(kinds: Sequence[str], unit: theme.TimeUnit, opacity: Any) -> Laye
         x2="x1:Q",
         opacity=opacity,
         orient="top",
+        key={"columns": alt.ExprRef(f"{NARROW} ? 2 : 4"), "offset": KEY_OFFSET},
         tooltip=[
             alt.Tooltip("job:N", title="Job"),
             alt.Tooltip("said:N", title="Lease"),
@@ -492,8 +502,8 @@ def _mark_layer(kinds: Sequence[str], unit: theme.TimeUnit, still_open: bool, op
     if LATER in kinds:  # an expression of the data: the chart is not built anew as the last of them comes or goes
         some, none = ([kind for kind in each if kind != LATER] for each in (kinds, stay))
         shown = f"data('span')[0].later ? ({shown}) : isValid(until) ? {json.dumps(some)} : {json.dumps(none)}"
-    columns = alt.ExprRef("width < 600 ? 2 : 4")  # beside the key of the bars
-    legend = alt.Legend(symbolStrokeWidth=1, columns=columns, values=alt.ExprRef(shown))
+    columns = alt.ExprRef(f"{NARROW} ? 1 : width < 600 ? 2 : 4")  # beside the key of the bars
+    legend = alt.Legend(symbolStrokeWidth=1, columns=columns, values=alt.ExprRef(shown), offset=KEY_OFFSET)
     return (
         marks("deadlines")
         .transform_filter(SHOWN.format("since"))

@@ -65,8 +65,9 @@ def completions_of(jobs: Sequence[str], first: FloatArray, second: FloatArray) -
     )
 
 
-LEAST_S, LEAST_SHARE = 1.0, 1e-3
-"""Differences that a sentence tells of: from so many seconds, and from such a part of the time before, on."""
+LEAST_S, LEAST_OF_SHORT, LEAST_SHARE = 1.0, 1e-2, 1e-3
+"""Differences that a sentence tells of: from so many seconds, of times below 100 s from such a part, and of long ones
+from such a part on."""
 MOST_NAMED = 3
 """Jobs that a sentence names on each side."""
 
@@ -74,10 +75,11 @@ MOST_NAMED = 3
 def gains(differences: pd.DataFrame) -> str:
     """Who gains from the first run to the second and who pays, in one sentence; differences: of `job_differences`.
 
-    What is less than a second, or than a thousandth of the time before, is nobody's gain.
+    What is less than a second (of times below 100 s a hundredth), or than a thousandth of the time before, is nobody's.
     """
     known = differences[differences["difference_s"].notna()]
-    least_s = np.maximum(LEAST_S, LEAST_SHARE * known["before_s"])
+    before_s = known["before_s"]
+    least_s = np.maximum(np.minimum(LEAST_S, LEAST_OF_SHORT * before_s), LEAST_SHARE * before_s)
     known = known.assign(sooner=known["sooner"].where(known["difference_s"].abs() >= least_s, "same"))
     sooner = known[known["sooner"] == "after"].sort_values("difference_s", kind="stable")
     later = known[known["sooner"] == "before"].sort_values("difference_s", ascending=False, kind="stable")
@@ -91,11 +93,12 @@ def gains(differences: pd.DataFrame) -> str:
         sides += [f"{_listed(alone.astype(str).tolist())} {said}"] if len(alone) else []
     if not sides:
         if known["difference_s"].any():
-            return "No job ends a second, or a thousandth of its time, sooner or later."
+            return "Every job ends about when it did."
         return "Every job ends when it did."
     mean_s = float(known["difference_s"].mean()) if len(known) else 0.0
+    short_s = LEAST_OF_SHORT * float(known["before_s"].mean()) if len(known) else LEAST_S
     way = "later" if mean_s > 0 else "sooner"
-    mean = f"{format_duration(abs(mean_s), parts=2)} {way}" if abs(mean_s) >= 1.0 else "no change"
+    mean = f"{format_duration(abs(mean_s), parts=2)} {way}" if abs(mean_s) >= min(LEAST_S, short_s) else "no change"
     return f"{', '.join(sides)}; on average {mean}."
 
 
