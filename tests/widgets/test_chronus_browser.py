@@ -49,19 +49,22 @@ def test_the_lab_of_chronus_from_the_first_leases_to_a_dragged_deadline(
     drawn(page, "gantt", "Leases and deadlines")
     shot(page, "chronus-leases")
     come_closer(page)
-    set_up_beside(page)
     for chart, view, label in CHARTS:
         see_chart(page, chart, view, label)
         shot(page, f"chronus-{view}")
     explain_a_verdict(page)
     drag_a_deadline(page)
     vary_a_knob(page)
+    set_up_beside(page)
 
 
 def set_up_beside(page: Page) -> None:
     """Beside an open drawer the key has more lines, and the picture room for them; a page that is read has its own, and
     begins at its top with each question."""
     page.set_viewport_size({"width": SCREEN[0], "height": 720})
+    open_page(page, "Schedule")
+    page.locator(".wb-by").get_by_text("Leases").click()
+    drawn(page, "gantt", "Leases and deadlines")
     answered(page, SETTLED)
     high = "() => document.querySelector('.wb-view-gantt canvas').offsetHeight"
     before = page.evaluate(high)
@@ -76,9 +79,6 @@ def set_up_beside(page: Page) -> None:
     page.locator(".wb-explain-job select").select_option(index=1)
     comes_true(page, f"() => {of_page}.scrollTop === 0")
     shot(page, "chronus-set-up")
-    page.locator("button.wb-set-up").click()
-    open_page(page, "Schedule")
-    page.set_viewport_size({"width": SCREEN[0], "height": SCREEN[1]})
 
 
 def come_closer(page: Page) -> None:

@@ -203,7 +203,7 @@ class ChartBox {
       what ??= "resize";
     }
     if (what) await this.run();
-    for (let high = 0; what === "resize" && high !== this.box.scrollHeight; await this.run("again")) high = this.box.scrollHeight;
+    if (what === "resize") for (const i of "12") await this.run(i);
     this.moveWindow();
     return what;
   }
@@ -287,7 +287,7 @@ class ChartBox {
     return true;
   }
 
-  // again: what depends on the width, as the lines of a key do, is placed by now and may need more room.
+  // again: what depends on the width, as lines of a key, is placed by now and needs room.
   async run(again) {
     if (again) this.result.view.resize();
     await this.result.view.runAsync();
