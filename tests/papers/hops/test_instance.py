@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases.hops import generate
 from tests.papers.hops.plan_support import job, scenario
 from workbench.base.errors import InputError
-from workbench.papers.hops.algorithms.configurations import Server, generate
+from workbench.papers.hops.algorithms.configurations import Server
 from workbench.papers.hops.algorithms.gains import gains
 from workbench.papers.hops.formulations.lexicographic import priority_classes, tiers
 from workbench.papers.hops.formulations.round import HopsRound
