@@ -96,8 +96,7 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser.add_argument("--schedulers", metavar="A,B", type=names, help=help)
     add_set(parser, "[SCHEDULER:]KNOB=VALUE")
     parser.add_argument("--seeds", metavar="0:3", type=seeds, help="0:3 is 0, 1, 2; default: the scenario's")
-    told = "processes that make runs, default 1"
-    parser.add_argument("--workers", metavar="N", type=whole("--workers", 1), default=1, help=told)
+    parser.add_argument("--workers", metavar="N", type=whole("--workers", 1), default=1, help="processes, default 1")
     _add_run_options(parser, "save every run and the table in this folder", FOR_ALL, several=True)
     help = "every seed but the first has other jobs like the scenario's, drawn from them"
     parser.add_argument("--bootstrap", action="store_true", help=help)

@@ -52,8 +52,7 @@ def add_commands(commands: Commands[Parser]) -> None:
     add_set(parser, "[SCHEDULER:]KNOB=VALUE")
     parser.add_argument("--seeds", metavar="0:3", type=seeds, help="0:3 is 0, 1, 2; default: the scenario's")
     parser.add_argument("--store", metavar="FILE", help="the SQLite file that keeps the runs (default: none)")
-    told = "processes that make runs, default 1"
-    parser.add_argument("--workers", metavar="N", type=whole("--workers", 1), help=told)
+    parser.add_argument("--workers", metavar="N", type=whole("--workers", 1), help="processes, default 1")
     help = "a Dask cluster by its scheduler's address, such as tls://10.0.0.5:8786, in place of workers"
     parser.add_argument("--dask", metavar="ADDRESS", help=help)
     parser.add_argument("--retry-failed", action="store_true", help="try runs again that failed before")
