@@ -203,7 +203,8 @@ class ChartBox {
       what ??= "resize";
     }
     if (what) await this.run();
-    if (what === "resize") for (const i of "12") await this.run(i);
+    // Twice: a key that has another line by now moves what stands below it.
+    for (let turn = 0; what === "resize" && turn < 2; turn++) await this.run("again");
     this.moveWindow();
     return what;
   }
@@ -287,7 +288,7 @@ class ChartBox {
     return true;
   }
 
-  // again: what depends on the width, as lines of a key, is placed by now and needs room.
+  // again: what depends on the width, as the lines of a key do, is placed by now and may need more room.
   async run(again) {
     if (again) this.result.view.resize();
     await this.result.view.runAsync();

@@ -537,7 +537,7 @@ class Hierarchical(IteratedFilling[HierarchicalInstance]):
 
 
 def without_types(data: HierarchicalInstance) -> HierarchicalInstance:
-    """The data with all GPUs as GPUs of one kind, on which every job has the same speed 1.
+    """The data with all GPUs of one kind, on which every job has the same speed 1.
 
     A pair's members have the part of it that they keep on average over the GPUs: 1/2 on a type where they may not
     share, for there they take turns (`spread`).
