@@ -1,9 +1,10 @@
-"""The authors' own Philly files: what is in them (section 4.1), and their first five days under Chronus and others, who
+"""The authors' own Philly files: what is in them (section 4.1), and spans of five days under Chronus and others, who
 misses how much (section 5.4).
 
-1,270 of their jobs (`--sample 1270 --seed 0`) on 10 nodes of 8 GPUs, as many of them a node and a day as there are on
-their 120. A run of both files takes minutes: the size `authors` makes it, `authors_half` and `authors_twice` on half
-and on twice the nodes; the others show the measures that are kept in `datasets/chronus_first_days.csv`.
+Of the first five days 1,270 jobs (`--sample 1270 --seed 0`) on 10 nodes of 8 GPUs, a quarter more of them a node and a
+day than there are on their 120. A run of both files takes minutes: the size `authors` makes it, `authors_half` and
+`authors_twice` on half and on twice the nodes; the others show the measures that are kept in
+`datasets/chronus_first_days.csv`.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import csv
 import math
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -30,7 +32,10 @@ from workbench.scenario.traces import builtin
 WORKLOADS = ("P_MIX2", "P_SLO")
 FILES = ("chronus_philly_mix2", "chronus_philly_slo")
 LINES = (CHRONUS, KNOWN, THEMIS, GENIE, EDF)
-DAYS, NODES, NODE_JOBS = 5, 10, 127
+DAYS, NODES = 5, 10
+SPANS: tuple[tuple[float | None, int], ...] = ((None, 127), (4.5, 115), (9.0, 103))
+"""ours: of the seeds, one after the other, the day from which five are taken (None: the file's first job) and the jobs
+that are drawn of them for a node, another draw for each seed: a quarter more than the file has for a node of 120."""
 TABLE = "chronus_first_days.csv"
 MEASURES = (
     "weighted_miss_rate",
@@ -43,15 +48,17 @@ MEASURES = (
 COLUMNS = ("workload", "line", *MEASURES)
 
 
-def scenario(path: Path, nodes: int = NODES) -> Scenario:
+def scenario(path: Path, nodes: int = NODES, seed: int = 0) -> Scenario:
     """The jobs of one file, restarts charged as in the authors' simulator."""
-    cluster = traces.parse_cluster(f"v100={nodes}x{NODE_GPUS}")
-    return traces.convert("chronus", path, cluster=cluster, to_s=DAYS * DAY, sample=NODE_JOBS * nodes)[0]
+    cluster, (day, jobs) = traces.parse_cluster(f"v100={nodes}x{NODE_GPUS}"), SPANS[seed % len(SPANS)]
+    from_s, to_s = None if day is None else day * DAY, ((day or 0.0) + DAYS) * DAY
+    cut: dict[str, Any] = {"from_s": from_s, "to_s": to_s, "sample": jobs * nodes, "seed": seed}
+    return traces.convert("chronus", path, cluster=cluster, **cut)[0]
 
 
-def measured(workload: str, path: Path, nodes: int = NODES) -> pd.DataFrame:
+def measured(workload: str, path: Path, nodes: int = NODES, seed: int = 0) -> pd.DataFrame:
     """A row for each of `LINES`: `COLUMNS`, NaN where there are no such jobs."""
-    given, rows = scenario(path, nodes), []
+    given, rows = scenario(path, nodes, seed), []
     for line in LINES:
         found = summary(line.run(given))
         rows.append((workload, line.name, *(round(float(found[name]), 4) for name in MEASURES)))
@@ -116,15 +123,21 @@ def figure_5(size: ChronusSize) -> PaperFigure:
 
 def days_scale(size: ChronusSize) -> str:
     """Of the authors' first days."""
-    jobs, nodes = NODE_JOBS * size.days_nodes, size.days_nodes
+    jobs, nodes = SPANS[0][1] * size.days_nodes, size.days_nodes
     return f"{DAYS} days of the authors' 14, {jobs:,} jobs on {nodes} nodes of their 120: a run takes minutes"
 
 
+def spans_scale(size: ChronusSize) -> str:
+    """Of more spans than these."""
+    spans = ", ".join(f"{jobs * size.days_nodes:,} from day {day or 0:g} on" for day, jobs in SPANS)
+    return f"{days_scale(size)}; seed by seed {spans}, and again in other draws"
+
+
 def first_days(size: ChronusSize) -> PaperFigure:
-    """The kept measures, or those of a run with the authors' files."""
-    files = zip(WORKLOADS, FILES, strict=True)
+    """The kept measures of the first days, or those of a run of a seed's span with the authors' files."""
+    files, seed = zip(WORKLOADS, FILES, strict=True), size.seeds[0]
     nodes = size.days_nodes if size.public else NODES
-    table = pd.concat([measured(name, fetch(file), nodes) for name, file in files]) if size.public else kept()
+    table = pd.concat([measured(name, fetch(file), nodes, seed) for name, file in files]) if size.public else kept()
     rows = []
     for row in table.itertuples(index=False):
         values = dict(zip(COLUMNS, row, strict=True))
@@ -152,7 +165,6 @@ def first_days(size: ChronusSize) -> PaperFigure:
     bars = table.rename(columns={"line": "series", "workload": "group", "weighted_miss_rate": "value"})
     bars = bars[["series", "group", "value"]].assign(low=bars["value"], high=bars["value"])
     options = {"title": "Weighted deadline miss rate", "x_title": "The authors' files", "y_title": "wDMR"}
-    title = (
-        f"The authors' Philly files, first {DAYS} days, {NODE_JOBS * nodes:,} jobs on {nodes} nodes of {NODE_GPUS} GPUs"
-    )
+    jobs = SPANS[(seed if size.public else 0) % len(SPANS)][1] * nodes
+    title = f"The authors' Philly files, {DAYS} days, {jobs:,} jobs on {nodes} nodes of {NODE_GPUS} GPUs"
     return PaperFigure("5.4 trace", title, tuple(rows), {"a": Plot(bars, grouped_bars, options)})
