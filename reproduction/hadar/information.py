@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -42,22 +43,24 @@ def information(size: HadarSize) -> PaperFigure:
             Entry(f"JCT of the worst mix, {HADARE}, {name}, told {PMI} / told {TYPES}", "1", None,
                 worst, AT_FIRST, "V-A"),
             Entry(f"mean error of speeds, {HADARE}, {name}, told {PMI}, at the end / after a round", "1", None,
-                _left(mixes[cluster]), AT_FIRST, "V-A"),
+                error_left(mixes[cluster]), AT_FIRST, "V-A"),
         ]  # fmt: skip
     panel = errors_panel({**jct, **forked}, TYPES)
     return PaperFigure("What is known", "What it is worth to know speeds better", tuple(made), {"a": panel})
 
 
-def _left(scenarios: Iterable[Scenario]) -> float:
-    """Of the mean error of speeds by (10) after the first measurements, as it has no unit before, the share that is
-    left after the last: mean over scenarios."""
-    parts = []
+def error_left(scenarios: Iterable[Scenario]) -> float:
+    """The mean error of speeds by (10) after the last measurements over that after the first ones, before which they
+    have no unit: sums over the scenarios in which something is measured; NaN where nothing is, or nothing was off."""
+    first = last = 0.0
     for each in scenarios:
         log = ErrorLog(maker(ESTIMATORS[PMI]))
         replace(FORKED, belief=log).run(each)
-        error: list[float] = log.table()["error"].tolist()
-        parts.append(error[-1] / error[1])
-    return sum(parts) / len(parts)
+        table = log.table()
+        errors: list[float] = table.loc[table["observations"] > 0, "error"].tolist()
+        if errors:
+            first, last = first + errors[0], last + errors[-1]
+    return last / first if first else math.nan
 
 
 def _jct_s(line: Line, scenarios: Sequence[Scenario], known: Mapping[str, str]) -> dict[str, FloatArray]:

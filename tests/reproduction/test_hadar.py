@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,8 +13,11 @@ import pytest
 import workbench
 from reproduction import PaperFigure, hadar
 from reproduction.hadar import physical, settings, slots, trace
+from reproduction.hadar.information import FORKED, error_left
 from reproduction.line import Line
 from workbench.scenario.presets import HADARE_MIXES, hadare_mix, preset
+from workbench.scheduling.estimators.registry import maker
+from workbench.scheduling.estimators.speed_error import ErrorLog
 from workbench.simulation.run import Run
 
 TINY = hadar.SIZES["tiny"]
@@ -175,3 +179,14 @@ def test_the_same_size_gives_the_same_numbers() -> None:
     again = trace.measures.__wrapped__(TINY), physical.measured.__wrapped__(TINY)
     for one, other in zip(first, again, strict=True):
         pd.testing.assert_frame_equal(one, other)
+
+
+def test_errors_of_speeds_are_compared_from_the_first_measurements_on() -> None:
+    """Of one job that ends within a round nothing is measured before it does; M-3 on the lab's nodes is."""
+    whole = settings.physical("lab", "M-3")
+    short = whole.replace(jobs=[whole.jobs[0].model_copy(update={"steps": 1})])
+    log = ErrorLog(maker("pmi"))
+    replace(FORKED, belief=log).run(whole)
+    seen = log.table().query("observations > 0")["error"].tolist()
+    assert error_left([whole, short]) == pytest.approx(seen[-1] / seen[0]) and 0 < seen[-1] < seen[0]
+    assert math.isnan(error_left([short]))

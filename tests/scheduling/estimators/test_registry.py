@@ -47,6 +47,14 @@ def test_what_is_no_name_is_refused(text: Any) -> None:
         maker(text)
 
 
+@pytest.mark.parametrize("name", ["noisy", "low_rank", "layered"])
+def test_a_belief_is_one_draw_and_says_that_a_seed_is_missing(name: str) -> None:
+    made, scenario = maker(name), preset("hops_64")
+    assert made.draws and made(scenario)
+    with pytest.raises(InputError, match="seed: got None; expected a whole number"):
+        made.estimator.make(scenario, **made.knobs)
+
+
 def test_those_that_learn_have_a_log() -> None:
     scenario = preset("hops_64")
     assert maker(DEFAULT).log() is None

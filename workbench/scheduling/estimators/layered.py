@@ -49,7 +49,7 @@ from workbench.scheduling.estimators.iteration import (
 )
 from workbench.scheduling.estimators.loading import Loading, LoadRecord
 from workbench.scheduling.estimators.node_speeds import Nodes, NodeSpeeds, nodes_of
-from workbench.scheduling.estimators.oracle import Oracle
+from workbench.scheduling.estimators.oracle import Oracle, check_drawn, seed_knob
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.snapshot import JobView, Observation
 
@@ -100,15 +100,7 @@ KNOBS = (
         False,
         "Let what any job shows of a server's speed tell of the others there too, where they have no record on it",
     ),
-    Knob(
-        "seed",
-        None,
-        "Which loading times are drawn (none: others for each seed of a run)",
-        kind="int",
-        minimum=0,
-        maximum=2**63,
-        optional=True,
-    ),
+    seed_knob("loading times"),
 )
 
 Layer = Literal["entity", "type", "theory"]
@@ -214,8 +206,7 @@ class Layered(Oracle):
             "transfer": transfer,
             "seed": seed,
         }
-        for knob in KNOBS:
-            knob.check(given[knob.name])
+        check_drawn(KNOBS, given)
         _require_facts(scenario)
         self._cluster = scenario.cluster
         self._iterations, self._pattern, self._seed = iterations, pattern, seed

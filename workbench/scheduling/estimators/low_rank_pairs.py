@@ -33,7 +33,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray, Placement
 from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.estimators.node_speeds import Nodes, NodeSpeeds, nodes_of
-from workbench.scheduling.estimators.oracle import Oracle
+from workbench.scheduling.estimators.oracle import Oracle, check_drawn, seed_knob
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.snapshot import Observation
 
@@ -56,15 +56,7 @@ KNOBS = (
         maximum=100_000,
         optional=True,
     ),
-    Knob(
-        "seed",
-        None,
-        "Which reference jobs and pairs are drawn (none: others for each seed of a run)",
-        kind="int",
-        minimum=0,
-        maximum=2**63,
-        optional=True,
-    ),
+    seed_knob("reference jobs and pairs"),
 )
 
 Place = tuple[str, Placement]
@@ -80,8 +72,7 @@ class LowRank(Oracle):
     ) -> None:
         super().__init__(scenario)
         given = {"profiled": profiled, "rank": rank, "references": references, "seed": seed}
-        for knob in KNOBS:
-            knob.check(given[knob.name])
+        check_drawn(KNOBS, given)
         self._scenario = scenario
         self._profiled, self._rank, self._references, self._seed = profiled, rank, references, seed
         self._jobs = {job.name: job for job in scenario.jobs}

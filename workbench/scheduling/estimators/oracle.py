@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from workbench.base.errors import InputError
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray, Placement
@@ -143,17 +144,23 @@ class GangEstimator(Oracle, ABC):
         return self._gang(job, self._types[node], gpus)
 
 
+def seed_knob(drawn: str) -> Knob:
+    """Of an estimator that leaves something to chance; drawn: what, in words."""
+    says = f"Which {drawn} are drawn (none: others for each seed of a run)"
+    return Knob("seed", None, says, kind="int", minimum=0, maximum=2**63, optional=True)
+
+
+def check_drawn(knobs: Iterable[Knob], given: Mapping[str, Any]) -> None:
+    """The values of a belief's knobs; raises InputError for one that there is not, and for no seed: a belief is one
+    draw, and that of a run is chosen by its maker."""
+    for knob in knobs:
+        if knob.check(given[knob.name]) is None and knob.name == "seed":
+            raise InputError("seed", None, "a whole number of at least 0")
+
+
 NOISE = (
     Knob("sd", 0.2, "Standard deviation of the logarithm of each error", source="ours", minimum=0.0, maximum=3.0),
-    Knob(
-        "seed",
-        None,
-        "Which errors are drawn (none: others for each seed of a run)",
-        kind="int",
-        minimum=0,
-        maximum=2**63,
-        optional=True,
-    ),
+    seed_knob("errors"),
 )
 
 
@@ -164,8 +171,7 @@ class Noisy(Oracle):
     """
 
     def __init__(self, scenario: Scenario, sd: float, seed: int) -> None:
-        for knob, value in zip(NOISE, (sd, seed), strict=True):
-            knob.check(value)
+        check_drawn(NOISE, {"sd": sd, "seed": seed})
         kinds = sorted({(row.model, row.accelerator) for row in scenario.throughputs})
         drawn = np.random.default_rng(seed).standard_normal(len(kinds))
         error = dict(zip(kinds, np.exp(sd * drawn).tolist(), strict=True))
