@@ -15,7 +15,7 @@ import ipywidgets as w
 from widgets.editors.mistakes import refusal
 from widgets.editors.setting_history import RowSetting
 from widgets.lab.lit import About, Lit
-from widgets.lab.rows_text import MEANINGS, WEIGHT, FoundRows, found_at, head, in_force, notes, texts, variables
+from widgets.lab.rows_text import BESIDE, MEANINGS, WEIGHT, FoundRows, found_at, head, in_force, notes, texts, variables
 from widgets.lab.words import NO_ROW, TRYING, decisive_html
 from widgets.parts.one_of import OneOf
 from widgets.parts.row_list import RowList
@@ -39,14 +39,13 @@ STEPS = 20
 number of the model. The field beside it takes any number."""
 MORE = 4
 """To what more than a whole number its slider goes, at least."""
-MOVES = " What moves: "
+MOVES = "What moves"
 """Where a text of a change begins to say which variables do: folded, so that the rest is seen at once."""
 UNCHANGED = "# Nothing is changed yet: drag or type another number, or switch the row off.\n"
 """In the place of a cell that would do nothing."""
 DROPPED = "The changed row is as it was ({}); Undo brings the change back."
 REFUSED = "No run can keep this change"
 HINT = "<p class='wb-note'>What a change does to this decision and to the schedule is said here.</p>"
-STAYS = "Its numbers that change (those in the table below are of before)"
 RIGHT = "Right side"
 UNSOLVED = "No rows with numbers: no problem was solved for this decision."
 NUMBER = itertools.count(1)
@@ -56,9 +55,10 @@ Light = Callable[[Lit], None]
 
 
 class EditAnswer(NamedTuple):
-    """What a change does to the decision, and to the run, or why no run can have it."""
+    """What a change does to the decision, its rows then, if it has a solution, and the run, or why none can have it."""
 
     change: RowChange
+    rows: list[list[str]] | None
     run: Run | WorkbenchError
 
 
@@ -86,6 +86,7 @@ class RowsPanel:
         self._solving = False
         self._quiet = False
         self._is_edited = False
+        self._rows: list[list[str]] = []
         self._about: About | None = None
         self._marked: tuple[int, float, About | None] | None = None
         self._head, self._decisive, self._notes, self._said = w.HTML(), w.HTML(), w.HTML(), w.HTML()
@@ -153,17 +154,23 @@ class RowsPanel:
             newest, self._of = self._of, None
             self.show(*newest, self._about)
         elif isinstance(found, WorkbenchError):
-            none = found.where.startswith("rows of ")
-            self._say(UNSOLVED if none else f"No rows with numbers: {refusal(found)}.")
+            why = str(found.value) if found.where.startswith("rows beside ") else refusal(found)
+            self._say(UNSOLVED if found.where.startswith("rows of ") else f"No rows with numbers: {why}.")
         else:
             self._fill(found)
             self._solved(found.statement)
+
+    def _as_before(self) -> bool:
+        """The rows have the numbers of the run as it was. Returns whether another one was looked at."""
+        was, self._is_edited, self._list.rows = self._is_edited, False, self._rows
+        return was
 
     def _say(self, text: str) -> None:
         self._found = None
         self._let_go()
         self._head.value = f"<p class='wb-note'>{html.escape(text)}</p>"
         self._decisive.value = self._notes.value = ""
+        self._rows = []
         self._list.show([], [], 0, -1)
 
     def _fill(self, found: FoundRows) -> None:
@@ -174,7 +181,8 @@ class RowsPanel:
         at = names.index(picked) if picked in names else -1
         self._notes.value = notes(found.table)
         self._list.meanings = {**variables(found.statement), **MEANINGS}
-        self._list.show(*texts(found), numbers=3, picked=at)
+        heads, self._rows = texts(found)
+        self._list.show(heads, self._rows, numbers=3, picked=at)
         self._quiet = False
         self.mark(self._about)
         if at < 0 and picked:
@@ -239,8 +247,7 @@ class RowsPanel:
         """Another row or number is to be changed, or none: that which was is as it was, which is said."""
         dropped, self._asked = self._has, None
         self._tell(None)
-        if dropped is not None and self._is_edited and self._of is not None:
-            self._is_edited = False
+        if self._as_before() and dropped is not None and self._of is not None:
             self._edited(self._of[0], None, DROPPED.format(dropped.edit.words))
 
     def mark(self, about: About | None) -> None:
@@ -253,7 +260,9 @@ class RowsPanel:
         run, at_s = of
         job = about if isinstance(about, str) else None
         self._head.value = head(found.table, run, at_s, job, found.weights)
-        self._list.rows = texts(found)[1]
+        self._rows = texts(found)[1]
+        if not self._is_edited:
+            self._list.rows = self._rows
         self._try_rows()
         self._list.marked = [] if job is None else [
             place for place, number in enumerate(found.order)
@@ -264,6 +273,9 @@ class RowsPanel:
         """Find out aside which of the rows decides where the job runs, or that it waits; or who has the GPU."""
         of, about = self._of, self._about
         self._decisive.value = ""
+        if self._found is not None and self._found.beside:
+            self._decisive.value = f"<p class='wb-note'>{BESIDE}</p>"
+            return
         if of is None or about is None or self._is_edited:
             return
         run, at_s = of
@@ -293,7 +305,9 @@ class RowsPanel:
         said = {row.row: words.get(row.verdict, "yes, not tried") for row in tried}
         names, owner, count = found.statement.names, found.statement.limits.owner, len(found.statement.compiled.rows)
         here = ["" if n is None or int(owner[n]) >= count else said.get(names[n], "") for n in found.order]
-        self._list.rows = [[*row[:-1], which or row[-1]] for which, row in zip(here, self._list.rows, strict=True)]
+        self._rows = [[*row[:-1], which or row[-1]] for which, row in zip(here, self._rows, strict=True)]
+        if not self._is_edited:
+            self._list.rows = self._rows
 
     # One row ---------------------------------------------------------------------------------------------------------
 
@@ -432,8 +446,7 @@ class RowsPanel:
         self._tell(None if unchanged else RowSetting(self._of[1], self._picked_name(), edit))
         if unchanged:
             self._asked, self._said.value = None, HINT
-            if self._is_edited:
-                self._is_edited = False
+            if self._as_before():
                 self._edited(self._of[0], None, "")
         else:
             self._asked = edit
@@ -446,8 +459,8 @@ class RowsPanel:
         if found is None or of is None:
             return
         self._solving = True
-        statement, run, name = found.statement, of[0], self._name
-        aside(lambda: _answer(statement, run, edit, name), lambda answer: self._hear_edit(answer, edit, run))
+        run, name = of[0], self._name
+        aside(lambda: _answer(found, run, edit, name), lambda answer: self._hear_edit(answer, edit, run))
 
     def _hear_edit(self, answer: EditAnswer | WorkbenchError, edit: Edit, run: Run) -> None:
         """What came of a change; while it is dragged every answer is shown, and the newest is asked for next."""
@@ -460,7 +473,7 @@ class RowsPanel:
         if isinstance(answer, WorkbenchError):
             self._said.value = f"<p class='wb-note'>{html.escape(refusal(answer))}</p>"
         else:
-            said, _, moves = answer.change.text().partition(MOVES)
+            said, _, moves = answer.change.text().partition(f" {MOVES}: ")
             lines, self._refused = [], ""
             if isinstance(answer.run, WorkbenchError):
                 wrong = answer.run
@@ -471,7 +484,8 @@ class RowsPanel:
                 lines = ["In the whole run no bar moves: binding, not decisive." if binds else "No bar moves."]
             told = [" ".join(lines), f"In this decision: {said}"] if lines else [f"In this decision: {said}"]
             shown = "".join(f"<p>{html.escape(each)}</p>" for each in told)
-            self._said.value = f"{shown}<details><summary>{STAYS}</summary><p>{html.escape(moves)}</p></details>"
+            folded = f"<details><summary>{MOVES}</summary><p>{html.escape(moves)}</p></details>" if moves else ""
+            self._said.value, self._list.rows = shown + folded, answer.rows or self._rows
             self._show_code()
             if not isinstance(answer.run, WorkbenchError):
                 self._is_edited = True
@@ -553,9 +567,10 @@ def _default(run: Run, name: str) -> object:
     return scheduler_of(run).settle({}).get(name)
 
 
-def _answer(statement: SolvedStatement, run: Run, edit: Edit, name: str) -> EditAnswer:
-    change = edit.change(statement)
+def _answer(found: FoundRows, run: Run, edit: Edit, name: str) -> EditAnswer:
+    change, then = edit.change(found.statement)
+    rows = None if then is None else texts(found, then)[1]
     try:
-        return EditAnswer(change, edit.simulated(run, name))
+        return EditAnswer(change, rows, edit.simulated(run, name))
     except WorkbenchError as error:
-        return EditAnswer(change, error)
+        return EditAnswer(change, rows, error)

@@ -9,12 +9,13 @@ import pandas as pd
 
 from widgets.lab.words import MEANT, titled
 from widgets.parts.chart_page import ROWS_SHOWN
-from workbench.analysis.rows.edit import numbers_of
+from workbench.analysis.rows.edit import beside, numbers_of
 from workbench.analysis.rows.slack_and_duals import rows_of
 from workbench.analysis.rows.stated import SolvedStatement, solved
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.scheduling.notation import meaning
+from workbench.session.registry import scheduler_of
 from workbench.simulation.run import Run
 
 PICK = "pick one to change it"
@@ -25,41 +26,63 @@ WEIGHT = "weight"
 """What is asked for most of the numbers in a row."""
 
 
+BESIDE = (
+    "An algorithm decided. A solver of the problem that it stands for, in its place, makes the same schedule: what "
+    "another schedule has of a changed row is that row's doing."
+)
+
+
 class FoundRows(NamedTuple):
     """Rows, in the order in which they are shown, by their numbers in the statement (None: a constant). weights: as
-    `_weights` finds."""
+    `_weights` finds; beside: whether an algorithm decided."""
 
     statement: SolvedStatement
     table: pd.DataFrame
     order: list[int | None]
     weights: str
+    beside: bool
 
 
 def found_at(run: Run, at_s: float) -> FoundRows:
-    """The rows of the decision in force at a time, those that bind first. Raises as `rows` does."""
-    statement = solved(run, at_s)
+    """The rows of the decision in force at a time, or of the problem beside an algorithm's, those that bind first.
+    Raises as `rows` and `beside` do."""
+    by_algorithm = scheduler_of(run).route(run.knobs).kind == "algorithm"
+    statement = beside(run, at_s) if by_algorithm else solved(run, at_s)
     table = rows_of(statement)
     binding = table["binding"].to_numpy(bool)
     count = len(statement.names)
     order = [*(n for n in range(len(table)) if binding[n]), *(n for n in range(len(table)) if not binding[n])]
-    return FoundRows(statement, table, [n if n < count else None for n in order[:ROWS_SHOWN]], _weights(statement))
+    return FoundRows(
+        statement, table, [n if n < count else None for n in order[:ROWS_SHOWN]], _weights(statement), by_algorithm
+    )
 
 
-def texts(found: FoundRows) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows."""
-    table, count = found.table, len(found.statement.names)
-    price = "price_of_relaxed" if "price_of_relaxed" in table else "dual"
-    worth = "Price of relaxed" if price != "dual" else "Dual"
+def texts(found: FoundRows, then: SolvedStatement | None = None) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows; then: with the numbers of this one, that of a row which is gone empty."""
+    worth = "Price of relaxed" if "price_of_relaxed" in found.table else "Dual"
     heads = ["Equation", "In words", "Row in numbers", "Slack", worth, "Binds"]
-    names = [*found.statement.names, *table["part"][count:]]
-    words = [*map(found.statement.says, range(count)), *[""] * (len(table) - count)]
-    cells = [
+    before = _cells(found.statement, found.table)
+    if then is None:
+        return heads, [before[number] for number in found.order]
+    now = _cells(then, rows_of(then, rated=False))
+    by_name = {(*row[:1], row[2].split()[-2]): row for row in now.values()}
+    gone = ["taken away", "", "", ""]
+    was = [before[number] for number in found.order]
+    return heads, [by_name.get((row[0], row[2].split()[-2]), [*row[:2], *gone]) for row in was]
+
+
+def _cells(statement: SolvedStatement, table: pd.DataFrame) -> dict[int | None, list[str]]:
+    """The texts of each limit by its number, and of the constant."""
+    price, count = "price_of_relaxed" if "price_of_relaxed" in table else "dual", len(statement.names)
+    names = [*statement.names, *table["part"][count:]]
+    words = [*map(statement.says, range(count)), *[""] * (len(table) - count)]
+    return {
+        number if number < count else None:
         [f"({tag}) {name}", said, row, "0" if binds else _number(slack), _number(dual), "yes" if binds else ""]
-        for tag, name, said, row, slack, dual, binds in zip(
+        for number, (tag, name, said, row, slack, dual, binds) in enumerate(zip(
             table["tag"], names, words, table["row"], table["slack"], table[price], table["binding"], strict=True
-        )
-    ]
-    return heads, [cells[count if number is None else number] for number in found.order]
+        ))
+    }  # fmt: skip
 
 
 MEANINGS = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -12,9 +13,10 @@ import workbench
 from tests.widgets.lab.support import Waiter, solve
 from widgets import GavelLab, HadarLab
 from widgets.lab import rows_panel
-from widgets.lab.rows_panel import RIGHT, UNCHANGED, RowsPanel
+from widgets.lab.rows_panel import RIGHT, UNCHANGED, RowsPanel, cell
 from widgets.lab.steps import steps
 from workbench.analysis.rows.stated import solved
+from workbench.base.errors import WorkbenchError
 from workbench.scheduling.notation import values
 from workbench.simulation.run import Run
 
@@ -188,6 +190,7 @@ def test_a_number_of_a_row_is_dragged_and_the_cell_says_the_same(monkeypatch: py
     panel = RowsPanel(lambda lit: None, lambda row: None, lambda *told: looked.append(told), lambda statement: None)
     run = workbench.simulate("preset:start_here", "gavel.max_min_fairness")
     panel.show(run, 2700.0)
+    as_it_was = panel._list.rows
     panel._list.picked = [row[0] for row in panel._list.rows].index("(ours) epigraph[game]")
     assert {"Right side", "weight (game)", "scale factor (game)"} < {*panel._what.options}
     panel._right.value = 1.0
@@ -218,6 +221,8 @@ def test_a_number_of_a_row_is_dragged_and_the_cell_says_the_same(monkeypatch: py
     panel._right.value = 2.0
     looked[:] = looked[-1:]
     [(then, before, words)] = looked
+    per_share = [float(rows[panel._list.picked][2].split()[1]) for rows in (as_it_was, panel._list.rows)]
+    assert per_share[0] == pytest.approx(2 * per_share[1], rel=1e-5), "the numbers of the problem as it is now"
     assert before is run and words == "In every decision: weight[game] times 2 (here 2 in place of 1)."
     assert "In this decision: With &quot;weight&quot; (weight[game]) 2 in place of 1" in panel._said.value
     assert "share[game,v100] " in panel._said.value.partition("<details>")[2], "folded"
@@ -228,6 +233,7 @@ def test_a_number_of_a_row_is_dragged_and_the_cell_says_the_same(monkeypatch: py
     assert not then.timeline.equals(run.timeline)
     panel._back.click()
     assert looked[-1] == (run, None, "") and panel._right.value == 1.0 and panel._number.value == "1"
+    assert panel._list.rows == as_it_was
     assert panel._code.value == UNCHANGED, "no cell that does nothing"
     long = next(edit for edit in panel._numbers.values() if float(f"{edit.before:.3g}") != edit.before)
     panel._what.value = long.about
@@ -236,3 +242,39 @@ def test_a_number_of_a_row_is_dragged_and_the_cell_says_the_same(monkeypatch: py
     assert panel._value == long.before, "three digits are shown, all of it is meant"
     panel._what.value = "Right side"
     assert not panel._on.disabled
+
+
+def test_rows_beside_an_algorithm_move_the_schedule_or_say_why_there_are_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Chronus carries its last plan on; with 5 GPUs for the first lease it does not guarantee retrain, but tune."""
+
+    def aside(work: Callable[[], Any], hear: Callable[[Any], None]) -> None:
+        try:
+            found = work()
+        except WorkbenchError as error:
+            found = error
+        hear(found)
+
+    monkeypatch.setattr(rows_panel, "aside", aside)
+    looked: list[tuple[Run, Run | None, str]] = []
+    panel = RowsPanel(lambda lit: None, lambda row: None, lambda *told: looked.append(told), lambda statement: None)
+    run = workbench.simulate("preset:chronus_small", "chronus")
+    panel.show(run, 1300.0, "rush")
+    assert panel._decisive.value == f"<p class='wb-note'>{rows_panel.BESIDE}</p>"
+    panel._list.picked = [row[0] for row in panel._list.rows].index("(3, 6, erratum) capacity[1,1]")
+    panel._number.value = "7"
+    assert looked[-1][0].timeline.equals(run.timeline) and panel._list.rows[panel._list.picked][3] == "1"
+    panel._number.value = "5"
+    promised = looked[-1][0].jobs.set_index("job")["verdict"]
+    assert [*promised.index[promised == "guaranteed"]] == ["nightly", "tune"]
+    panel._on.value = False
+    assert panel._list.rows[panel._list.picked][2:] == ["taken away", "", "", ""]
+    assert "chronus.leases" in cell(panel._edit(), run) and looked[-1][0].timeline.equals(run.timeline)
+    for at_s, preset, scheduler, why in (
+        (0.0, "chronus_small", "chronus", "at this time its algorithm had no problem to solve"),
+        (0.0, "hadar_example", "hadare", "no problem is stated for what its algorithm decides"),
+        (0.0, "hare_example", "hare", "the problem that its algorithm stands for has 148 rows here, too many to solve"),
+    ):
+        panel.show(workbench.simulate(f"preset:{preset}", scheduler), at_s)
+        assert why in panel._head.value and not panel._list.rows
+    panel.show(workbench.simulate("preset:chronus_small", "chronus", {"slo_lease_s": 600}), 600.0)
+    assert "makes another schedule even without a change" in panel._head.value

@@ -7,24 +7,35 @@ an own formulation runs it, and what `Edit.code` gives is that formulation as te
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from workbench.analysis.rows.relax_and_without import RowChange, changed, solved_as
-from workbench.analysis.rows.stated import SolvedStatement, called
+from workbench.analysis.rows.stated import SolvedStatement, called, last_of
+from workbench.base.errors import InputError, Words
 from workbench.base.rounding import short_number
+from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.decision import members
+from workbench.scheduling.solvers import Point, Programme, answered_by, watched
 from workbench.scheduling.solvers.limits import SENSES
+from workbench.session import own_formulation
 from workbench.session.api import simulate
 from workbench.session.model_numbers import note_numbers, number_of, set_number
-from workbench.session.registry import find_scheduler, formulation
-from workbench.session.replay import repeatable
+from workbench.session.registry import find_formulation, find_scheduler, formulation, scheduler_of
+from workbench.session.replay import repeatable, replay
 from workbench.simulation.run import Run
 
+if TYPE_CHECKING:
+    from workbench.scheduling.solvers.compile import Compiled
+
 NO_SIDE = "None"
+MOST_ROWS = 100
+"""A problem beside an algorithm is solved again with every run while it has no more rows."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +64,9 @@ class Edit(ABC):
         """Change a built model as these lines do."""
 
     @abstractmethod
-    def change(self, statement: SolvedStatement) -> RowChange:
-        """What it changes in one decision; raises InputError where that has nothing of the kind."""
+    def change(self, statement: SolvedStatement) -> tuple[RowChange, SolvedStatement | None]:
+        """What it changes in one decision, and that as solved then, if it has a solution; raises InputError where it
+        has nothing of the kind."""
 
     def lines(self) -> list[str]:
         """The body of the function `mine(m, data)`."""
@@ -81,9 +93,7 @@ class Edit(ABC):
 
         change.__doc__ = self.words
         formulation(name, base=self.base)(change)
-        own = find_scheduler(name)
-        knobs = {knob.name: run.knobs[knob.name] for knob in own.knobs if knob.name in run.knobs}
-        return simulate(run.scenario, own, knobs, seed=run.seed, belief=run.belief, charge_decisions=repeatable(run))
+        return _made_by(find_scheduler(name), run)
 
 
 @dataclass(frozen=True)
@@ -146,7 +156,7 @@ class RowEdit(Edit):
         else:
             row.set_value((new.get("lower", row.lower), row.body, new.get("upper", row.upper)))
 
-    def change(self, statement: SolvedStatement) -> RowChange:
+    def change(self, statement: SolvedStatement) -> tuple[RowChange, SolvedStatement | None]:
         by = math.inf if self.after is None else (self.after - self.before) * (-1 if self.sense < 0 else 1)
         return changed(statement, f"{self.label} {SENSES[self.sense]}", by)
 
@@ -188,17 +198,59 @@ class NumberEdit(Edit):
             now = number_of(model, self.part, self.index).value
             set_number(part, self.index, now * self._by if self.before else now + self._by)
 
-    def change(self, statement: SolvedStatement) -> RowChange:
+    def change(self, statement: SolvedStatement) -> tuple[RowChange, SolvedStatement | None]:
         from workbench.scheduling.solvers.compile import compile_model
 
         problem = statement.problem
         assert problem is not None  # `numbers_of` has none otherwise
         model = problem.formulation.build(problem.data, problem.knobs)
         self.apply(model, problem.data)
-        then = compile_model(model)
         old, new = short_number(self.before, 4), short_number(self.after or 0.0, 4)
         words = f"With {called(self.says, self.label)} {new} in place of {old}"
-        return solved_as(statement, then.programme, (), words, [str(each.name) for each in then.columns])
+        return solved_as(statement, compile_model(model), (), words)
+
+
+def _made_by(own: Scheduler, run: Run) -> Run:
+    """A run made again by another scheduler with its knobs."""
+    knobs = {knob.name: run.knobs[knob.name] for knob in own.knobs if knob.name in run.knobs}
+    return simulate(run.scenario, own, knobs, seed=run.seed, belief=run.belief, charge_decisions=repeatable(run))
+
+
+def beside(run: Run, at_s: float) -> SolvedStatement:
+    """The problem that an algorithm's decision at a time stands for, where a solver in its place makes the same run:
+    what another run does with a changed row is then that row's doing.
+
+    Raises InputError where it makes another run, where no problem is stated or had to be solved, and for one of more
+    than `MOST_ROWS` rows; what `simulate` raises.
+    """
+    owner = scheduler_of(run)
+    where, expected = f"rows beside {run.scheduler}", "workbench.chain(run, gpu, at) for its steps"
+    if not owner.formulation:
+        raise InputError(where, Words("no problem is stated for what its algorithm decides"), expected)
+    base = find_formulation(owner.formulation)
+
+    def as_stated(m: Any, data: Any) -> None:
+        """As it is stated"""
+
+    def soon(compiled: Compiled, solve: Callable[[Programme], Point]) -> Point:
+        count = len(compiled.rows)
+        if count > MOST_ROWS:
+            got = f"the problem that its algorithm stands for has {count} rows here, too many to solve at every change"
+            raise InputError(where, Words(got), expected)
+        return solve(compiled.programme)
+
+    own = owner.with_formulation(own_formulation.changed("as_stated", base, as_stated))
+    with answered_by(soon):
+        if not _made_by(own, run).timeline.equals(run.timeline):
+            got = "a solver of its problem, in the algorithm's place, makes another schedule even without a change"
+            raise InputError(where, Words(got), expected)
+        asked = replay(run, at_s, choose=lambda number: own).solved
+        with watched() as models:
+            if asked is not None:
+                own.decide(asked.snapshot, asked.memory, run.knobs, copy.deepcopy(asked.rng))
+    if asked is None or not models:
+        raise InputError(where, Words("at this time its algorithm had no problem to solve"), expected)
+    return replace(last_of(base.name, models, None), at_s=asked.snapshot.now_s)
 
 
 def numbers_of(statement: SolvedStatement, number: int) -> list[NumberEdit]:

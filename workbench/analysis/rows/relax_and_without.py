@@ -128,32 +128,28 @@ def relax(found: Result | Run, row: str, by: float = 1.0, *, at: float | None = 
     """
     if isinstance(by, bool) or not isinstance(by, (int, float)) or not math.isfinite(by):
         raise InputError("by", by, "a number")
-    return changed(solved(found, at), row, float(by))
+    return changed(solved(found, at), row, float(by))[0]
 
 
 def without(found: Result | Run, row: str, *, at: float | None = None) -> RowChange:
     """Solve again without a row, or without all rows of a part (`job_time`). Arguments and errors as for `relax`."""
-    return changed(solved(found, at), row, math.inf)
+    return changed(solved(found, at), row, math.inf)[0]
 
 
-def changed(statement: SolvedStatement, row: str, by: float) -> RowChange:
-    """`relax` of a problem that has been solved; by: infinity for `without`."""
+def changed(statement: SolvedStatement, row: str, by: float) -> tuple[RowChange, SolvedStatement | None]:
+    """`relax` of a problem that has been solved, and the changed one, if it has a solution; by: infinity for
+    `without`."""
     numbers = statement.find(row)
     names = tuple(dict.fromkeys(statement.names[number] for number in numbers))
-    return solved_as(
-        statement, changed_programme(statement, numbers, by), names, _in_words(statement, numbers, row, by)
-    )
+    then = replace(statement.compiled, programme=changed_programme(statement, numbers, by))
+    return solved_as(statement, then, names, _in_words(statement, numbers, row, by))
 
 
 def solved_as(
-    statement: SolvedStatement,
-    programme: Programme,
-    rows: tuple[str, ...],
-    change: str,
-    columns: Sequence[str] | None = None,
-) -> RowChange:
-    """What another programme comes to; rows, change: as of `RowChange`; columns: its variables, None for the same."""
-    before = statement.point.solved.value
+    statement: SolvedStatement, compiled: Compiled, rows: tuple[str, ...], change: str
+) -> tuple[RowChange, SolvedStatement | None]:
+    """What another programme comes to, and solved; rows, change: as of `RowChange`."""
+    before, programme = statement.point.solved.value, compiled.programme
     head: dict[str, Any] = {
         "formulation": statement.name,
         "rows": rows,
@@ -166,13 +162,14 @@ def solved_as(
     try:
         point = statement.solve(programme)
     except (InfeasibleError, UnboundedError) as error:
-        return RowChange(**head, status=error.status, after=None, moved=())
-    then = dict(zip(statement.columns if columns is None else columns, point.values.tolist(), strict=True))
+        return RowChange(**head, status=error.status, after=None, moved=()), None
+    found = replace(statement, compiled=compiled, point=point)
+    then = dict(zip(found.columns, point.values.tolist(), strict=True))
     values = zip(statement.columns, statement.point.values.tolist(), strict=True)
     both = [MovedVariable(name, old, then[name]) for name, old in values if name in then]
     moved = [each for each in both if abs(each.after - each.before) > MOVES * max(1.0, abs(each.before))]
     moved.sort(key=lambda each: -abs(each.after - each.before))
-    return RowChange(**head, status=point.solved.status, after=point.solved.value, moved=tuple(moved))
+    return RowChange(**head, status=point.solved.status, after=point.solved.value, moved=tuple(moved)), found
 
 
 def changed_programme(statement: SolvedStatement, numbers: Sequence[int], by: float) -> Programme:

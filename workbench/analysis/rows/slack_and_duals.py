@@ -55,10 +55,10 @@ def rows(found: Result | Run | ConflictError, at: float | None = None) -> pd.Dat
     return rows_of(solved(found, at))
 
 
-def rows_of(statement: SolvedStatement) -> pd.DataFrame:
-    """`rows` of a problem that has been solved."""
+def rows_of(statement: SolvedStatement, *, rated: bool = True) -> pd.DataFrame:
+    """`rows` of a problem that has been solved; rated: with the rates, which take longest."""
     limits = statement.limits
-    rates = _rates(statement)
+    rates = _rates(statement) if rated else {}
     numbers = range(len(limits.sense))
     dual = np.full(len(limits.sense), math.nan) if limits.dual is None else limits.dual
     named = _named(statement, limits)

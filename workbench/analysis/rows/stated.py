@@ -238,7 +238,7 @@ def solved(found: Result | Run, at: float | None = None) -> SolvedStatement:
     models = _in_turn(problem)
     if not models:
         raise InputError(f"rows of {name}", Words("an answer that no model gave"), "one of a model that is solved")
-    return _last(name, models, found.objective)
+    return last_of(name, models, found.objective)
 
 
 def _in_turn(problem: StatedProblem) -> list[SolvedModel]:
@@ -269,7 +269,7 @@ def of_decision(run: Run, again: Replay) -> SolvedStatement:
     by_algorithm = solved is not None and solved.made_by == "algorithm"
     note = f"the decision is an algorithm's: {route.reason}" if by_algorithm else ""
     objective = None if solved is None else solved.objective
-    return replace(_last(route.formulation or run.scheduler, models, objective, note), at_s=at_s)
+    return replace(last_of(route.formulation or run.scheduler, models, objective, note), at_s=at_s)
 
 
 def _instead(route: Route, run: Run, at_s: float) -> str:
@@ -283,7 +283,7 @@ def _instead(route: Route, run: Run, at_s: float) -> str:
     return expected
 
 
-def _last(name: str, models: Sequence[SolvedModel], objective: float | None, note: str = "") -> SolvedStatement:
+def last_of(name: str, models: Sequence[SolvedModel], objective: float | None, note: str = "") -> SolvedStatement:
     """The last of the models that were solved in turn; objective: what all of them came to."""
     model, compiled, point, solver = models[-1]
     value = point.solved.value
