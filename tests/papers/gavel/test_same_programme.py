@@ -15,6 +15,7 @@ from workbench.analysis.contract_rules.formulations import difference
 from workbench.papers.gavel.formulations import allocation, makespan
 from workbench.papers.gavel.formulations.bottleneck import LevelInstance
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness, assemble
+from workbench.papers.gavel.instance import Merged
 from workbench.scenario.presets import presets
 from workbench.scheduling.solvers import watched
 from workbench.session.api import snapshot_at
@@ -80,6 +81,7 @@ def test_a_model_after_jobs_ended_and_came_keeps_the_parts_of_those_that_stay(na
     assume(jobs > 2)
     settled = {**formulation.settle(scaled), "model": "pyomo"}
     slower = told.with_numbers(speed=0.5 * told.speed)
+    twice = Merged(np.full(jobs, 2.0), told.units)
     turns = [
         (told.only(range(jobs - 1)), False),
         (told.only(range(1, jobs)), True),
@@ -88,6 +90,8 @@ def test_a_model_after_jobs_ended_and_came_keeps_the_parts_of_those_that_stay(na
         (slower.with_numbers(gang=told.gang * np.where(np.arange(jobs), 1.0, 3.0)), True),  # one is stated anew
         (told.only(range(jobs - 1, -1, -1)), True),  # in another order
         (slower.with_numbers(gang=3.0 * told.gang), False),
+        (told.with_numbers(merged=twice), False),
+        (slower.with_numbers(merged=twice), True),
     ]
     vars(allocation._mine).pop("last", None)
     share = None

@@ -181,7 +181,8 @@ def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
     other = now[differs]
     m.unchanged = np.array([stay, now])[:, ~(anew | differs)]
     add_numbers(m, data, new)
-    rows = [(data.jobs[row], data.speed[row].tolist(), data.can_run[row].tolist()) for row in other.tolist()]
+    each_s = data.speed / data.count[:, None]  # of each of so many equal jobs
+    rows = [(data.jobs[row], each_s[row].tolist(), data.can_run[row].tolist()) for row in other.tolist()]
     ways_of = {job: dict(compress(zip(data.types, speed, strict=True), able)) for job, speed, able in rows}
     m.speeds.update(((job, job, kind), each) for job, speed in ways_of.items() for kind, each in speed.items())
     renumber(m.speed, m.speeds)
