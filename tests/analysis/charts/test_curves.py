@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -202,7 +203,10 @@ def test_intervals_hold_as_often_as_they_say():
     assert math.isnan(mean_interval([3.0])[1]) and mean_interval([3.0])[0] == 3.0
 
 
-def test_a_long_legend_has_several_rows():
-    assert theme.legend_columns(["a", "b"]) > 10
-    assert theme.legend_columns(["gavel.max_min_fairness, round_s=3600"] * 6) == 2
-    assert theme.legend_columns(["x" * 500]) == 2
+def test_a_legend_has_as_many_names_in_a_row_as_there_is_room_for():
+    """Four schedulers beside an open drawer: two, and the third is not cut."""
+    names = ["Gavel: max-min fairness", "Shortest remaining time first", "Gavel: finish-time fairness", "Hops: plans"]
+    widest = max(map(theme.text_px, names)) + theme.LEGEND_GAP_PX
+    found = {int(count): int(px) for px, count in re.findall(r">= (\d+) \? (\d+) :", theme.legend_columns(names))}
+    assert [*found] == [4, 3, 2] and found[2] < 540 < found[3] < 3 * widest < found[4]
+    assert theme.legend_columns(["x" * 500]) == "1"

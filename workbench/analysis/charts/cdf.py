@@ -14,8 +14,6 @@ from workbench.analysis.charts import theme
 from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer, unchecked
 
 AXIS = alt.Axis(grid=False, format=",~r", tickCount=alt.ExprRef("max(2, min(12, width / 80))"))
-LONG_LETTERS = 30
-"""Of a name in a legend: with a longer one the names stand below each other."""
 
 
 def jct_table(jobs: pd.DataFrame) -> pd.DataFrame:
@@ -126,13 +124,11 @@ def _steps(x: alt.X, names: list[str]) -> Any:
     if len(names) < 2:
         return line
     colours, dashes = theme.series_look(names)
-    long = max(map(len, names)) > LONG_LETTERS  # below each other, where a row of them would not end in the plot
-    look = (
-        {"title": None, "legend": alt.Legend(columns=1, labelLimit=theme.LEGEND_LABEL_PX)} if long else {"title": None}
-    )
+    columns = alt.ExprRef(theme.legend_columns(names))
+    legend = alt.Legend(columns=columns, labelLimit=theme.LEGEND_LABEL_PX)
     return line.encode(
-        color=alt.Color("run:N", scale=alt.Scale(domain=names, range=colours), **look),
-        strokeDash=alt.StrokeDash("run:N", scale=alt.Scale(domain=names, range=dashes), **look),
+        color=alt.Color("run:N", title=None, scale=alt.Scale(domain=names, range=colours), legend=legend),
+        strokeDash=alt.StrokeDash("run:N", title=None, scale=alt.Scale(domain=names, range=dashes), legend=legend),
     )
 
 

@@ -57,7 +57,7 @@ def curve(
         symbolType="stroke",
         symbolOpacity=1,
         symbolStrokeWidth=3,
-        columns=theme.legend_columns(names),
+        columns=alt.ExprRef(theme.legend_columns(names)),
         labelLimit=theme.LEGEND_LABEL_PX,
     )
     colour = alt.Color("line:N", title=None, scale=alt.Scale(domain=names, range=look), legend=legend)
@@ -292,7 +292,9 @@ def _dots(
     scale = alt.Scale(type="log" if log_y else "linear", zero=not log_y)
     y = alt.Y("y:Q", title=y_title, scale=scale, axis=alt.Axis(format=",~r", tickCount=6))
     legend = (
-        alt.Legend(columns=theme.legend_columns(names), labelLimit=theme.LEGEND_LABEL_PX) if len(names) > 1 else None
+        alt.Legend(columns=alt.ExprRef(theme.legend_columns(names)), labelLimit=theme.LEGEND_LABEL_PX)
+        if len(names) > 1
+        else None
     )
     looks = alt.Scale(domain=names, range=theme.series_look(names)[0])
     colour = alt.Color("line:N", title=None, scale=looks, legend=legend)

@@ -148,7 +148,7 @@ def _drawn(
 ) -> Drawing:
     names = list(dict.fromkeys(lines["line"]))
     colours, dashes = theme.series_look(names)
-    columns = theme.legend_columns(names)
+    columns = alt.ExprRef(theme.legend_columns(names))
     legend = alt.Legend(symbolType="stroke", symbolOpacity=1, symbolStrokeWidth=3, columns=columns)
     x = alt.X(
         "x:Q",

@@ -146,12 +146,6 @@ POINT_PX, RING_PX = 8.0, 12.0
 """Radius of a point, and of the ring around it."""
 TALLER = 1.25
 """How much higher a plot with numbers is: there are many points, or some at nearly the same place."""
-KEY_GAP_PX = 40.0
-"""What a symbol of the key and the gap to the next one take beside its name."""
-BESIDE_PX = 110
-"""What stands beside the plot: the y axis with its title, and the padding."""
-ROOM = f"(isFinite(containerSize()[0]) ? containerSize()[0] - {BESIDE_PX} : width)"
-"""Pixels for the key: of its container, not of the plot, which Vega makes narrower after it has measured the key."""
 
 
 @unchecked
@@ -195,7 +189,12 @@ def scatter(
     shapes = [SHAPES[i % len(SHAPES)] for i in range(len(names))]
     keys = [numbered[name] for name in names]
     key = (
-        alt.Legend(orient="bottom", columns=_key_columns(keys), symbolStrokeWidth=0.8, labelLimit=theme.LEGEND_LABEL_PX)
+        alt.Legend(
+            orient="bottom",
+            columns=alt.ExprRef(theme.legend_columns(keys)),
+            symbolStrokeWidth=0.8,
+            labelLimit=theme.LEGEND_LABEL_PX,
+        )
         if keyed
         else None
     )
@@ -281,14 +280,6 @@ def _shares(points: pd.DataFrame, axis: str) -> list[float]:
 def _from(axis: str, distance: str) -> Any:
     """So many pixels from the point."""
     return alt.value(alt.ExprRef(f"scale('{axis}', datum.{axis}) + datum.{distance}"))
-
-
-def _key_columns(keys: Sequence[str]) -> alt.ExprRef:
-    """As many names side by side as the plot has room for."""
-    wide = [min(theme.text_px(key), theme.LEGEND_LABEL_PX) + KEY_GAP_PX for key in keys]
-    needed = {count: sum(max(wide[column::count]) for column in range(count)) for count in range(2, len(keys) + 1)}
-    columns = [f"{ROOM} >= {px:.0f} ? {count} : " for count, px in sorted(needed.items(), reverse=True)]
-    return alt.ExprRef(f"{''.join(columns)}1")
 
 
 WIDTHS_PX = (400.0, 1300.0)

@@ -26,8 +26,10 @@ SMALL_PX = 12
 WIDTH_PX = 960
 """Width of a chart's plot when nothing else says (static export)."""
 
-LEGEND_LABEL_PX, LEGEND_GAP_PX = 420, 50
+LEGEND_LABEL_PX, LEGEND_GAP_PX = 420, 40
 """The most that a name in a long legend may take, and what its symbol and the gap to the next take beside it."""
+BESIDE_PX = 110
+"""What stands beside a plot: the y axis with its title, and the padding."""
 
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#f0e442")
 """Okabe and Ito's colours without black, in the order in which jobs take them."""
@@ -137,10 +139,15 @@ def text_px(text: str, size: float = LABEL_PX) -> float:
     return sum(1.0 if ord(letter) > 0x2E80 else 0.57 for letter in text) * size
 
 
-def legend_columns(names: Sequence[str]) -> int:
-    """How many names stand side by side in a legend above a plot, if each has as much room as the longest."""
-    widest = max((min(text_px(name), LEGEND_LABEL_PX) for name in names), default=1.0)
-    return max(1, int(WIDTH_PX / (widest + LEGEND_GAP_PX)))
+def legend_columns(names: Sequence[str]) -> str:
+    """A Vega expression: as many names side by side in a legend as there is room for.
+
+    In the container, not in the plot, which Vega makes narrower after it has measured the legend.
+    """
+    room = f"(isFinite(containerSize()[0]) ? containerSize()[0] - {BESIDE_PX} : width)"
+    wide = [min(text_px(name), LEGEND_LABEL_PX) + LEGEND_GAP_PX for name in names]
+    needed = {count: sum(max(wide[column::count]) for column in range(count)) for count in range(2, len(names) + 1)}
+    return "".join(f"{room} >= {px:.0f} ? {count} : " for count, px in sorted(needed.items(), reverse=True)) + "1"
 
 
 NUMBER_EXPR = "datum.value != 0 && abs(datum.value) < 0.0001 ? format(datum.value, '.2~e') : format(datum.value, ',~r')"
