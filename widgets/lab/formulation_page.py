@@ -138,8 +138,9 @@ class FormulationPage:
             said = titled(message["sentence"], message["formulation"], message["scheduler"])
             text = [said, f"Not in the problem: {message['leaves_out']}."]
             rows = pd.DataFrame(message["schedule"])
-            table = "" if rows.empty else html_table(as_read(rows.head(ROWS_SHOWN)))
-            self._found.value = "".join(f"<p>{html.escape(line)}</p>" for line in text) + table
+            plan = "" if rows.empty else html_table(as_read(rows.head(ROWS_SHOWN)))
+            folded = f"<details><summary>Its plan</summary>{plan}</details>" if plan else ""
+            self._found.value = "".join(f"<p>{html.escape(line)}</p>" for line in text) + folded
         elif message["kind"] in ("error", "cancelled"):
             said = "Cancelled."
             if message["kind"] == "error":

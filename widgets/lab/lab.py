@@ -465,9 +465,9 @@ class Lab(LabShell[LabSetting]):
             self._formulation.rows.come_to(self._run, self._row, self._results.about)
 
     def _row_changed(self, row: RowSetting | None) -> None:
-        """A person has changed a row of the page Model, which is a step like any other, unless another run is due."""
+        """A person has changed a row of the page Model, a step like any other; a run that is due will have it."""
         present = self._frame.history.present
-        if present is not None and self._frame.history.valid and self._is_seen and present.row != row:
+        if present is not None and self._frame.history.valid and present.row != row:
             self._row = row
             self._frame.heard(present._replace(row=row))
 

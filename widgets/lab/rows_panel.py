@@ -44,7 +44,9 @@ MOVES = "What moves"
 UNCHANGED = "# Nothing is changed yet: drag or type another number, or switch the row off.\n"
 """In the place of a cell that would do nothing."""
 DROPPED = "The changed row is as it was ({}); Undo brings the change back."
+GONE = "The changed row is not in this run, which is as it was ({}); Undo goes back."
 REFUSED = "No run can keep this change"
+OTHERWISE = "The run has it so from its start, and came to another decision."
 HINT = "<p class='wb-note'>What a change does to this decision and to the schedule is said here.</p>"
 RIGHT = "Right side"
 UNSOLVED = "No rows with numbers: no problem was solved for this decision."
@@ -220,9 +222,10 @@ class RowsPanel:
         """Pick the row of a change, and bring slider and switch to it."""
         self._wanted, found, edit = wanted, self._found, wanted.edit
         names = [] if found is None else [self._name_of(number) for number in found.order]
-        if wanted.row not in names:  # the formulation was written anew
+        if wanted.row not in names:  # of a job that this run does not have, or of a formulation written anew
             self._wanted = None
-            self._changed(None)
+            if self._of is not None:
+                self._edited(self._of[0], None, GONE.format(edit.words))
             return
         self._quiet, self._list.picked = True, names.index(wanted.row)
         self._quiet, self._has = False, wanted
@@ -482,7 +485,9 @@ class RowsPanel:
             elif answer.run.timeline.equals(run.timeline):
                 binds = isinstance(edit, RowEdit) and self._binds()
                 lines = ["In the whole run no bar moves: binding, not decisive." if binds else "No bar moves."]
-            told = [" ".join(lines), f"In this decision: {said}"] if lines else [f"In this decision: {said}"]
+            elif answer.change.after is None:
+                lines = [OTHERWISE]
+            told = [*filter(None, [" ".join(lines)]), f"In this decision: {said}"]
             shown = "".join(f"<p>{html.escape(each)}</p>" for each in told)
             folded = f"<details><summary>{MOVES}</summary><p>{html.escape(moves)}</p></details>" if moves else ""
             self._said.value, self._list.rows = shown + folded, answer.rows or self._rows

@@ -178,11 +178,11 @@ def test_a_changed_row_is_a_step_and_what_drops_it_says_so(monkeypatch: pytest.M
     assert seen()[:3] == (True, 1.0, True)
 
 
-def change_a_row(lab: GavelLab) -> None:
+def change_a_row(lab: GavelLab, to: float = 0.45) -> None:
     panel = lab._formulation.rows
     panel.show(lab.run, 2700.0)
     panel._list.picked = [row[0] for row in panel._list.rows].index("(2) job_time[translation]")
-    panel._right.value = 0.45
+    panel._right.value = to
     assert lab._frame.history.present is not None and lab._frame.history.present.row is not None
 
 
@@ -214,6 +214,31 @@ def test_a_change_is_taken_up_from_another_decision_of_its_run(monkeypatch: pyte
     lab._formulation.rows.show(lab.run, 0.0)
     lab._frame.redo.click()
     assert lab._formulation.rows._value == 0.45 and lab._results._run is not lab.run
+
+
+def test_a_row_that_is_changed_while_another_run_is_solved_is_a_step_of_that_run(
+    work: Waiter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rows_panel, "aside", lambda work, hear: hear(work()))
+    lab = GavelLab("start_here")
+    lab.solve()
+    work.answer()
+    lab._cancelled = True  # from now on a change waits for Solve
+    for edit, to, there in (
+        (lambda: lab.set(round_s=720), 0.45, True),
+        (lambda: jobs(lab).edit(2, "name", "speech"), 0.4, False),
+    ):
+        edit()
+        lab.solve()
+        change_a_row(lab, to)
+        row = lab._frame.history.present.row
+        work.answer()
+        lab._results._later.flush()
+        assert lab._frame.history.present.row is row, "kept, also where the run has no such row"
+        assert (lab._results._run is not lab.run) is there
+        assert ("The changed row is not in this run" in lab._results._note.value) is not there
+    lab._frame.undo.click()
+    assert lab._frame.history.present.row is None and lab.scenario.jobs[2].name == "speech"
 
 
 @pytest.mark.parametrize("back", ["undo", "reset"])
