@@ -21,7 +21,8 @@ class Entry(NamedTuple):
     """One measure.
 
     paper: the number that the paper prints, None where it prints none; ours: computed, NaN where there is none (`why`
-    says so); why: one sentence on why the two differ, or on what to compare; source: where the paper says it.
+    says so); why: one sentence on what is not the paper's, or on what to compare: a cause that neither the exhibit's
+    gap nor another row varies is marked there as not varied; source: where the paper says it.
     """
 
     measure: str

@@ -110,7 +110,7 @@ def figure_19(size: GavelSize) -> PaperFigure:
     at = points.set_index(["line", "x"])["y"]
     rows = (
         Entry(f"makespan, FIFO / Gavel, {most} jobs", "1", 2.5, float(at[FIFO, most] / at[AWARE, most]),
-            f"FIFO here takes the fastest type that has room, and {DATA}.", "7.3"),
+            f"FIFO here takes the fastest type that has room (not varied), and {DATA}.", "7.3"),
         Entry(f"makespan, Gandiva / Gavel, {most} jobs", "1", 1.4, float(at[GANDIVA, most] / at[AWARE, most]),
             f"Random packing against none; {PAIRS}.", "7.3"),
         Entry(f"makespan saved by space sharing, {most_shared} jobs", "%", 8.0,

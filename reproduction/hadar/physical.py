@@ -23,8 +23,8 @@ LINES = (
 )
 """HadarE is the paper's mechanism, Hadar's utility less the price; our payoff has a row of its own everywhere."""
 OURS = "Our payoff, whose power was chosen on these mixes: no reproduction"
-SPEEDS = "speeds are modelled and job lengths ours"
-FEW = "mixes with fewer jobs than nodes weigh most in this mean"
+SPEEDS = "speeds are modelled (not varied) and job lengths ours"
+FEW = "mixes with fewer jobs than nodes weigh most in this mean (not varied)"
 
 
 @cache
@@ -49,7 +49,8 @@ def figure_8(size: HadarSize) -> PaperFigure:
     """Cluster resource utilisation, the last slot in full."""
     paper = {("aws", HADAR): 1.20, ("lab", HADAR): 1.21, ("aws", HADARE): 1.56, ("lab", HADARE): 1.62}
     whys = {
-        HADAR: f"Neither forks: with fewer jobs than nodes some idle under both, and so do nodes at the end; {SPEEDS}.",
+        HADAR: f"Neither forks: with fewer jobs than nodes some idle under both, and so do nodes at the end "
+        f"(not varied); {SPEEDS}.",
         HADARE: f"Copies fill every node in both; {FEW}.",
     }
     rows = [
@@ -79,7 +80,7 @@ def figure_9(size: HadarSize) -> PaperFigure:
     ]  # fmt: skip
     ratios = (
         (GAVEL, HADAR, {"aws": 1.17, "lab": 1.16},
-         f"Neither forks, and Hadar asks for the least mean JCT here, not for the least TTD; {SPEEDS}."),
+         f"Neither forks, and Hadar asks for the least mean JCT here, not for the least TTD (not varied); {SPEEDS}."),
         (HADAR, HADARE, {"aws": 1.79, "lab": 2.12},
          f"HadarE forks, Hadar does not; {SPEEDS}."),
     )  # fmt: skip
@@ -118,7 +119,8 @@ def figure_10(size: HadarSize) -> PaperFigure:
     several = sum(mix != "M-1" for mix in size.mixes) * len(CLUSTERS)
     rows.append(Entry(f"mixes with a narrower range of JCT under HadarE than under Hadar, of {several}", "mixes",
                     float(several), float(narrow),
-                    "The paper: in every mix of several jobs; here short ones are done first.", "VI-C"))  # fmt: skip
+                    "The paper: in every mix of several jobs; here short ones are done first (not varied).",
+                    "VI-C"))  # fmt: skip
     rows += _of_ours(size, "JCT", "jct_s", [(GAVEL, BALANCED)])
     return _figure(size, "Fig. 10", "Job completion time (JCT)", tuple(rows), "jct_s", "Mean JCT (s)",
                    {"low": "least_s", "high": "most_s"})  # fmt: skip

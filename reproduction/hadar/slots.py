@@ -26,13 +26,15 @@ HADAR_BEST: Mapping[str, Mapping[str, float]] = {
 
 def figure_11(size: HadarSize) -> PaperFigure:
     """HadarE's utilisation under slots of several lengths."""
-    why = "Here a round costs 10 s for each job with several copies, whatever the model and the network."
+    why = "Here a round costs 10 s for each job with several copies, whatever the model and the network (not varied)."
     return _sweep(size, "Fig. 11", "HadarE", "hadare", HADARE_BEST, why)
 
 
 def figure_12(size: HadarSize) -> PaperFigure:
     """Hadar's utilisation under slots of several lengths."""
-    why = "Here a slot costs nothing by itself, only a move costs 10 s; the lab's slow PCIe is not modelled."
+    why = (
+        "Here a slot costs nothing by itself, only a move costs 10 s; the lab's slow PCIe is not modelled (not varied)."
+    )
     return _sweep(size, "Fig. 12", "Hadar", "hadar", HADAR_BEST, why)
 
 

@@ -48,7 +48,7 @@ def mixed(kinds: tuple[str, ...]) -> Run:
     return simulate(Scenario.from_dict(data), "hare", synchronisation="scale_fixed", steps_per_round=1)
 
 
-INSTEAD = "The paper trains ResNet152, of which it prints no times; here it is ResNet50, with the times of its Table 3."
+INSTEAD = "The paper trains ResNet152, without times; here it is ResNet50, with those of its Table 3 (not varied)."
 
 
 def figure_5(size: HareSize) -> PaperFigure:

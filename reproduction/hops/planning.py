@@ -22,7 +22,7 @@ from workbench.scheduling.solvers import Solver, TimeLimitError
 from workbench.session.api import snapshot_at
 
 GAP, LARGE_GAP, LARGE = 0.01, 0.05, 1000  # paper: 4.7
-OURS = "CPU seconds of one core, HiGHS, servers taken together; the paper: Gurobi, server by server"
+OURS = "CPU seconds of one core, HiGHS, servers taken together; the paper: Gurobi, server by server (not varied)"
 
 
 class Timed(NamedTuple):
