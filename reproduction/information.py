@@ -26,6 +26,8 @@ ESTIMATORS: Mapping[str, str] = {
 }
 """Half of Gavel's 26 models are references, so that the other half must be recognised by what is profiled; which, is
 the same in all seeds, whose intervals do not hold that chance, nor that of the loading times that three layers see."""
+SEVERAL = "each by several estimators; errors are drawn for each seed, what low rank and three layers see once for all"
+LAYERS = "three layers, the loading times that they see drawn once for all seeds"
 ERRORS = (0.3, 1.0)
 """ours: standard deviations of the logarithm of the error of each model's speed on a type."""
 WHY = "Estimators are ours but for Gavel's, HadarE's, Hops's and Sia's; errors are never corrected."

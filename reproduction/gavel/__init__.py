@@ -22,6 +22,7 @@ from reproduction.gavel.settings import (
     physical_scale,
     simulated_scale,
 )
+from reproduction.information import SEVERAL
 
 CURVE = Claim("mean JCT*, agnostic / Gavel, * jobs/h", ">", 1)
 LOAD = Claim("highest steady rate, Gavel / agnostic", ">=", 1)
@@ -109,7 +110,7 @@ EXHIBITS = (
         "Estimated speeds of pairs are nearly as good as true ones; sharing helps",
         figure_14,
         (Claim("mean JCT, sharing, estimated*", "<", 1.1), Claim("mean JCT, no sharing*", ">", 1)),
-        belief="low rank against true",
+        belief="true ones against low rank, the jobs and pairs that it measures drawn once for all seeds",
         scale=lambda size: f"{gpus_of(size.small)} GPUs, as in the paper, {size.measured} measured jobs",
     ),
     Exhibit(
@@ -169,7 +170,7 @@ EXHIBITS = (
             Claim("mean JCT, Gavel with space sharing, told low rank / told types", "<", 1.1),
             Claim("mean JCT, Gavel, told nothing / told types", ">", 1),
         ),
-        belief="each by several estimators",
+        belief=SEVERAL,
         scale=simulated_scale,
     ),
     Exhibit(

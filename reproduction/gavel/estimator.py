@@ -6,12 +6,11 @@ from reproduction.figure import Entry, PaperFigure
 from reproduction.gavel.load import EDGE, LAS, PAIRS
 from reproduction.gavel.settings import GavelSize
 from reproduction.gavel.sweep import Load, gain, load_panel, points, sweep
+from reproduction.information import ESTIMATORS, LOW_RANK
 from reproduction.line import Line
 from workbench.scheduling.estimators.pair_error import pair_error
 from workbench.scheduling.estimators.registry import maker
 
-ESTIMATOR = "low_rank:references=13,profiled=0.25,seed=0"
-"""Half of the 26 models are references, so that the other half must be recognised by what is profiled."""
 ALONE, ORACLE, ESTIMATED = "no sharing", "sharing, true speeds", "sharing, estimated speeds"
 
 
@@ -20,12 +19,12 @@ def figure_14(size: GavelSize) -> PaperFigure:
     lines = [
         Line(ALONE, LAS),
         Line(ORACLE, LAS, {"space_sharing": True}),
-        Line(ESTIMATED, LAS, {"space_sharing": True}, ESTIMATOR),
+        Line(ESTIMATED, LAS, {"space_sharing": True}, ESTIMATORS[LOW_RANK]),
     ]
     load = Load(size.small, size.single)
     table = points(sweep(load, lines, size), "jct_h")
     scenario = load.scenario(size, load.per_hour[0], 0)
-    error = pair_error(scenario, maker(ESTIMATOR)(scenario))
+    error = pair_error(scenario, maker(ESTIMATORS[LOW_RANK])(scenario))
     rows = (
         Entry(f"mean JCT, {ESTIMATED} / {ORACLE}, {EDGE}", "1", None, gain(table, ESTIMATED, ORACLE),
             "The paper says a very small difference, without a number.", "7.6"),

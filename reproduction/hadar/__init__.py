@@ -16,6 +16,7 @@ from reproduction.hadar.settings import (
 from reproduction.hadar.slots import figure_11, figure_12
 from reproduction.hadar.theorem2 import theorem2
 from reproduction.hadar.trace import changed_rounds, figure_3, figure_4, round_length
+from reproduction.information import SEVERAL
 
 TITLE = "Hadar"
 BELIEF = "the true ones by type; Tiresias and YARN-CS use none"
@@ -120,7 +121,7 @@ EXHIBITS = (
             Claim("JCT*, HadarE, *, told PMI / told types", "<", 1.1),
             Claim("mean error of speeds, HadarE, *", "<", 1),
         ),
-        belief="each by several estimators",
+        belief=SEVERAL,
         scale=lambda size: f"Hadar: {length_scale(size)}; HadarE: {nodes_scale(size)}",
     ),
     Exhibit(

@@ -15,6 +15,7 @@ from reproduction.hops.settings import (
 )
 from reproduction.hops.simulated import figure_11, figure_12, table_4
 from reproduction.hops.starving import starving
+from reproduction.information import LAYERS, SEVERAL
 
 OVER_HOPS = (Claim("* / Hops"), Claim("fragments, Hops", "<", 1))
 HARDWARE = "Measured on GPUs, which there are none of here."
@@ -33,7 +34,7 @@ EXHIBITS = (
         "Where loading is stable, speeds are predicted with an accuracy above 95 %",
         figure_6,
         (Claim("accuracy, stable loading, *", ">", 95),),
-        belief="three layers",
+        belief=LAYERS,
         scale=physical_scale,
     ),
     Exhibit(
@@ -41,7 +42,7 @@ EXHIBITS = (
         "Where loading is unstable, predictions come nearer with every execution",
         figure_7,
         (Claim("mean error, unstable loading, at the end / at first", "<", 1),),
-        belief="three layers",
+        belief=LAYERS,
         scale=physical_scale,
     ),
     Exhibit(
@@ -66,7 +67,7 @@ EXHIBITS = (
         "Simulated results are similar to those of the physical cluster (ours: the mean JCT is, to its ratio of 1)",
         figure_10,
         (Claim("JCT, Hops, learned speeds / Hops"),),
-        belief="three layers against single servers",
+        belief=f"single servers against {LAYERS}",
         scale=physical_scale,
     ),
     Exhibit(
@@ -120,7 +121,7 @@ EXHIBITS = (
         "Sia's bootstrapped speeds keep it from configurations that would be faster",
         information,
         (Claim("*, Sia, told bootstrapped / told types", ">", 1),),
-        belief="each by several estimators",
+        belief=SEVERAL,
         scale=physical_scale,
     ),
     Exhibit(
