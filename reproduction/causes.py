@@ -399,7 +399,7 @@ NOT_PARTED: Mapping[str, str] = {
     "gavel.fig1a": "Two measurements of the authors; those at their other batch sizes stand beside them",
     "hops.fig10": "There is no physical cluster here; that speeds are learned is all that differs from the simulation",
     "hadar.information": "What is told is all that differs; the worst mix stands beside the mean over mixes",
-    "chronus.first_days": "Seeds are other days and jobs, sizes other clusters; chronus.best_effort varies the scheduler",
+    "chronus.first_days": "Seeds are other days and jobs, sizes other clusters; chronus.best_effort has other leases",
     "chronus.best_effort": "It changes one thing at a time itself",
     "chronus.guarantee": COUNTEREXAMPLE,
     "hadar.theorem2": COUNTEREXAMPLE,
