@@ -34,6 +34,9 @@ from workbench.simulation.run import Run
 
 NONE = "This scheduler follows a rule and solves no optimisation problem."
 KINDS = {token.STRING: "string", token.NUMBER: "number", tokenize.COMMENT: "comment"}
+NOTHING: Mapping[str, str] = {}
+TEX = re.compile(r"\\(?:math(?:rm|it)|text)?|[${}]")
+"""What a symbol has in it only to be typeset."""
 PART = re.compile(r"\bm\.(\w+)")
 INVALID = "Correct what is marked in Set-up first: the size of the problem depends on it."
 
@@ -187,7 +190,10 @@ class FormulationPage:
         symbols = pd.DataFrame(found["symbols"])
         symbols["size"] = symbols["size"].astype("str").where(symbols["part"] != "", "")
         parts = [*filter(None, symbols["part"])]
-        equations = side_by_side(found["equations"], parts) if found["equations"] else None
+        meanings: dict[str, str] = {}
+        for symbol, meaning, part in symbols[["symbol", "meaning", "part"]].itertuples(index=False):
+            meanings[part] = "\n".join(filter(None, [meanings.get(part), f"{TEX.sub('', symbol)}: {meaning}"]))
+        equations = side_by_side(found["equations"], meanings) if found["equations"] else None
         self._statement.value = markdown_to_html(found["statement"], equations)
         said = "<p class='wb-note'>Point at a symbol, here or in the code: its values, and where it stands.</p>"
         table = html_table(symbols, rows=[f"wb-part-{part}" if part else "" for part in symbols["part"]])
@@ -224,24 +230,27 @@ def _links(parts: Sequence[str]) -> str:
     return f"<style>{''.join(rules)}</style>"
 
 
-def side_by_side(equations: Sequence[Mapping[str, str]], parts: Sequence[str] = ()) -> str:
-    """Each equation with the Python that builds it beside it, as HTML; parts: of the model, marked where they stand."""
-    return f"<div class='wb-side-by-side'>{''.join(_beside(one, parts) for one in equations)}</div>"
+def side_by_side(equations: Sequence[Mapping[str, str]], meanings: Mapping[str, str] = NOTHING) -> str:
+    """Each equation with the Python that builds it beside it, as HTML; meanings: what the symbols of each part of the
+    model mean, which is marked where it stands: on hover over an equation those in it."""
+    return f"<div class='wb-side-by-side'>{''.join(_beside(one, meanings) for one in equations)}</div>"
 
 
-def _beside(one: Mapping[str, str], parts: Sequence[str]) -> str:
+def _beside(one: Mapping[str, str], meanings: Mapping[str, str]) -> str:
     formula = rf"$\displaystyle {one['tex']}$" if one["tex"] else one["text"]
     name = f"({one['tag']}) {one['part']}"
     label = f"tabindex='0' role='region' aria-label='Equation {html.escape(name)}'"
-    code = PART.sub(lambda m: _marked(m[0], m[1], parts), coloured(one["code"]))
-    found = {*PART.findall(one["code"]), one["part"]}
-    where = " ".join(["wb-equations", *(f"wb-in-{part}" for part in parts if part in found)])
-    typeset = f"<div class='{where}' {label}><small>{html.escape(name)}</small><br>{html.escape(formula)}</div>"
+    code = PART.sub(lambda m: _marked(m[0], m[1], meanings), coloured(one["code"]))
+    parts = [part for part in meanings if part in {*PART.findall(one["code"]), one["part"]}]
+    where = " ".join(["wb-equations", *(f"wb-in-{part}" for part in parts)])
+    said = html.escape("\n".join(meanings[part] for part in parts), quote=True)
+    about = f"class='{where}' title='{said}' {label}"
+    typeset = f"<div {about}><small>{html.escape(name)}</small><br>{html.escape(formula)}</div>"
     return f"{typeset}<pre class='wb-source' tabindex='0'>{code}</pre>"
 
 
-def _marked(text: str, part: str, parts: Sequence[str]) -> str:
-    return f"<span class='wb-part-{part}'>{text}</span>" if part in parts else text
+def _marked(text: str, part: str, meanings: Mapping[str, str]) -> str:
+    return f"<span class='wb-part-{part}'>{text}</span>" if part in meanings else text
 
 
 def coloured(code: str) -> str:

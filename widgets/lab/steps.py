@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pandas as pd
 
+from widgets.lab.words import MEANT, hinted
 from widgets.parts.html_table import html_table
 from workbench.base.labels import label_of
 from workbench.base.rounding import short_number
@@ -30,8 +31,9 @@ def steps(run: Run, at_s: float) -> str:
     table, whole = _table(run, int(decisions["decision"].iloc[number]))
     when = format_duration(float(decisions["time_s"].iloc[number]), parts=2)
     head = f"<h4>Decided at {html.escape(when)}, step by step</h4>"
-    said = f"<p class='wb-note'>{html.escape(whole)}</p>" if whole else ""
-    return head + said + (html_table(table) if len(table) else "<p class='wb-note'>It gave no reasons.</p>")
+    said = f"<p class='wb-note'>{hinted(whole)}</p>" if whole else ""
+    meanings = {name: MEANT[name.lower()] for name in table.columns if name.lower() in MEANT}
+    return head + said + (html_table(table, meanings) if len(table) else "<p class='wb-note'>It gave no reasons.</p>")
 
 
 def _table(run: Run, decision: int) -> tuple[pd.DataFrame, str]:

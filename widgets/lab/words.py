@@ -65,6 +65,13 @@ MEANT: Mapping[str, str] = {
     "rewards": "What being done by a deadline is worth",
     "spot": "On GPUs that guaranteed leases leave over",
     "(ours)": "Not in the paper: added here",
+    "erratum": "The paper prints this otherwise, by mistake: what is put right is told below the equations",
+    "payoff": "What a job is worth by its utility, less the prices of the GPUs that it would have",
+    "payoffs": "What jobs are worth by their utility, less the prices of the GPUs that they would have",
+    "utility": "What it is worth that a job is done by some time, as the knob of that name says",
+    "queue": "The line that a job stands in; of Chronus 0 the profiler's, 1 guaranteed jobs', 2 best-effort jobs'",
+    "next lease": "From now to when its next lease in the plan begins",
+    "first middle": "The middle of its first task in the relaxed problem: the earlier, the sooner it is placed",
     "in a pair": "Two jobs on one GPU at the same time (space sharing)",
     "level t": "The speed, as a part of what is fair, that every job has at least",
     "dual": "What the objective would gain by one unit more on a row's right side",
@@ -74,7 +81,8 @@ MEANT: Mapping[str, str] = {
     "CRU": "The part of the time in which a node has a GPU at work, over all nodes",
 }
 """Words of the papers, and what they mean to somebody who has not read these."""
-EQUATION, OF_PAPER = re.compile(r"\((\d+)\)"), "The number of the paper's equation, which the page Model has"
+EQUATION = re.compile(r"\((\d+(?:, (?:\d+|ours|erratum))*)\)")
+OF_PAPER = "The number of the paper's equation, which the page Model has"
 WORDS = re.compile(rf"{EQUATION.pattern}|(?<!\w)(?:{'|'.join(map(re.escape, MEANT))})(?!\w)")
 
 
@@ -86,8 +94,9 @@ def hinted(text: str, scheduler: str = "") -> str:
     said: set[str] = set()
 
     def hint(found: re.Match[str]) -> str:
-        meant = MEANT.get(found[0], OF_PAPER)
-        if meant in said or (found[1] and found[1] not in _tags(scheduler)):
+        tags = found[1].split(", ") if found[1] else []
+        meant = ". ".join([OF_PAPER, *(MEANT[tag] for tag in tags if tag in MEANT)]) if tags else MEANT[found[0]]
+        if meant in said or not {*tags} <= _tags(scheduler):
             return found[0]
         said.add(meant)
         return f"<abbr title='{html.escape(meant, quote=True)}'>{found[0]}</abbr>"

@@ -139,6 +139,7 @@ def test_words_of_papers_say_on_hover_what_they_mean_where_they_stand_first() ->
     meant = re.findall("<abbr title='([^']+)'>([^<]+)</abbr>", said)
     assert [word for _, word in meant] == ["rewards", "(11)", "rho", "epigraph"], "Hops has no equation (2)"
     assert "&lt;i&gt;" in said and "<i>" not in said
+    assert "by mistake" in hinted("a plan (4, erratum)", "chronus").partition(">(4, erratum)</abbr>")[0]
     assert "abbr" in hinted("(2)", "gavel.max_min_fairness") and "abbr" not in hinted("(2)", "fifo")
 
 

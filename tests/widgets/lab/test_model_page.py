@@ -33,6 +33,7 @@ def test_a_decision_of_an_algorithm_is_told_in_the_order_in_which_it_came_to_job
     assert [row[1] for row in cells(page)] == reasons["job"].tolist() == ["J1", "J2", "J3"]
     assert [html.unescape(row[-1]) for row in cells(page)] == reasons["text"].tolist()
     assert "Decided at 0 s" in page and "Price of v100 14.5" in page, "prices are of no single job"
+    assert re.search("title='What a job is worth [^']*'>Payoff<", page)
     assert "Decided at 12 min" in steps(run, 720.0)
 
 
@@ -154,6 +155,8 @@ def test_a_symbol_is_marked_where_it_stands_and_has_its_values(work: Waiter) -> 
     page = lab._formulation
     statement = page._statement.value
     of_share = re.findall(r"<div class='wb-equations([^']*)'[^>]*><small>\((.*?)\) (\w+)<", statement)
+    said = re.search("title='([^']*)'[^>]*><small>.3. capacity<", statement)
+    assert said and "z_k: scale factor" in said[1] and "X_kj: share of time" in said[1], "what its symbols mean"
     marked = {part for classes, _, part in of_share if "wb-in-share" in classes.split()}
     assert {"job_time", "capacity"} <= marked
     assert "<span class='wb-part-share'>m.share</span>" in statement
