@@ -15,6 +15,7 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
+from workbench.base.collector import seldom_collected
 from workbench.version import VERSION as __version__
 
 if TYPE_CHECKING:
@@ -163,9 +164,10 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"{__name__}.testing")
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-    if name in ("simulate", "Run"):
-        importlib.import_module(f"{__name__}.analysis.metrics")  # so that a run can show itself
+    with seldom_collected():  # modules stay: Python would search them for cycles again and again, a quarter of the time
+        value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+        if name in ("simulate", "Run"):
+            importlib.import_module(f"{__name__}.analysis.metrics")  # so that a run can show itself
     globals()[name] = value
     return value
 

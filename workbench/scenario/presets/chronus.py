@@ -14,10 +14,8 @@ import numpy as np
 from workbench.scenario.presets.parts import HOUR, cluster_of, node_groups, streams
 from workbench.scenario.presets.registry import Data, Preset, add, register
 from workbench.scenario.throughput import Scaling
-from workbench.scenario.traces.chronus import RESTART
 from workbench.scenario.traces.deadlines import WORKLOADS, draw_rewards
 from workbench.scenario.traces.synthetic import FloatArray, Workload, draw_arrivals, draw_short
-from workbench.scenario.traces.timed import SCHEDULERS
 
 POWER = Scaling(law="power", efficiency=0.9)  # ours: fills the gangs of 3 and 6 that the tables lack
 GANGS = (1, 2, 4, 8, 16, 32, 64)
@@ -52,7 +50,7 @@ def chronus_small() -> Data:
         job = work.job(name, model, gpus, 60.0 * minutes, 60.0 * arrival)
         rewards = {"rewards": [[60.0 * at, float(worth)] for at, worth in deadlines]} if deadlines else {}
         jobs.append({**job, **rewards, "size_class": KINDS.get(len(deadlines), "soft")})
-    return {**work.scenario(jobs), "core": {"restart": RESTART.model_dump()}, "schedulers": list(SCHEDULERS)}
+    return {**work.scenario(jobs), **_as_authors()}
 
 
 @register
@@ -116,8 +114,15 @@ def _chronus(
         if steps is not None:
             job["rewards"] = [[round(deadline_s, 3), reward] for deadline_s, reward in steps]
         jobs.append(job)
-    core = {"restart": RESTART.model_dump()}
-    return {**work.scenario(jobs), "seed": seed, "core": core, "schedulers": list(SCHEDULERS)}
+    return {**work.scenario(jobs), "seed": seed, **_as_authors()}
+
+
+def _as_authors() -> Data:
+    """What a resume costs, and the schedulers to compare, as a trace of theirs is read."""
+    from workbench.scenario.traces.chronus import RESTART
+    from workbench.scenario.traces.timed import SCHEDULERS
+
+    return {"core": {"restart": RESTART.model_dump()}, "schedulers": list(SCHEDULERS)}
 
 
 def _elastic(of: Data) -> Data:

@@ -19,10 +19,7 @@ from workbench.base.errors import InputError
 from workbench.base.labels import listed
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.cluster_spec import parse_cluster
-from workbench.scenario.traces.deadlines import check_workload, count_kinds, with_deadlines
-from workbench.scenario.traces.density import at_density, check_density
 from workbench.scenario.traces.dropped_rows import Dropped, Report
-from workbench.scenario.traces.pseudonyms import REAL, REPLACED, pseudonymous
 from workbench.scenario.traces.trace_file import TraceCut
 
 __all__ = ["Dropped", "Loader", "Report", "convert", "formats", "parse_cluster"]
@@ -79,6 +76,10 @@ def convert(
     belongs to Slurm's log: `workbench.scenario.traces.sacct.convert`. The scenario
     keeps the report (`Scenario.notes`).
     """
+    from workbench.scenario.traces.deadlines import check_workload, count_kinds, with_deadlines
+    from workbench.scenario.traces.density import at_density, check_density
+    from workbench.scenario.traces.pseudonyms import REAL, REPLACED, pseudonymous
+
     if format not in formats():
         raise InputError("format", format, f"one of: {', '.join(formats())}")
     check_workload(workload)
