@@ -119,7 +119,7 @@ def saved(tmp_path_factory):
         ("nodes v100=x", ": nodes: got 'v100=x'; expected v100=+8"),
         ("nodes zz=+1", ": nodes: got 'zz'; expected an accelerator type"),
         ("nodes v100=-9", ": nodes: got 'v100=-9'; expected at most the 1 node"),
-        ("policy zz", ": scheduler: got 'zz'; expected one of"),
+        ("scheduler zz", ": scheduler: got 'zz'; expected one of"),
         ("knob zz=1", ": knobs of fifo: got 'zz'; expected one of"),
         ("knob round_s=soon", f": knob round_s: got 'soon'; {RANGE}"),
         ("restart 1e99", ": core.restart.restart_s: got 1e+99; expected a number <= 1,000,000\n"),

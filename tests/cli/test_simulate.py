@@ -233,7 +233,7 @@ def test_a_scheduler_of_a_file_on_the_command_line(ask, refused, tmp_path, monke
     today = tmp_path / "today"
     ask("simulate", "preset:start_here", "--scheduler", "fifo", "--out", today)
     asked = ask("report", today, "--scheduler", named, "-o", page, "--force")
-    assert asked["changes"] == ["policy one_by_one"]
+    assert asked["changes"] == ["scheduler one_by_one"]
     for text, name, told in (
         ("1 / 0", "a", "ZeroDivisionError: division by zero (line 1)"),
         ("\nx =", "a", "SyntaxError: invalid syntax (mine.py, line 2)"),

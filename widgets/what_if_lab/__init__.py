@@ -1,4 +1,4 @@
-"""The what-if lab: a trace, today's policy, one thing changed, and the paired difference."""
+"""The what-if lab: a trace, today's scheduler, one thing changed, and the paired difference."""
 
 from widgets.what_if_lab.lab import WhatIfLab
 

@@ -59,7 +59,7 @@ class ChangeForm:
         self.type = _field(w.Dropdown, "GPU type", "Of which type", options=[""])
         self.count = _field(w.IntText, "Nodes (+ or -)", "More nodes (8), or fewer (-2)", value=1)
         self.gpus = _field(w.IntText, "GPUs of each", "Of a new node; at first those of the type's first one", value=0)
-        self.policy = _field(w.Dropdown, "Scheduler", "Which takes the place of today's", options=short_titles())
+        self.scheduler = _field(w.Dropdown, "Scheduler", "Which takes the place of today's", options=short_titles())
         self.with_knobs = _field(w.Text, "With knobs", "Those that differ from its defaults: round_s=720", value="")
         self.knob_name = _field(w.Dropdown, "Knob", "Of today's scheduler", options=[""])
         self.knob_box, self._no_knob = OneOf(), w.Box()
@@ -79,7 +79,7 @@ class ChangeForm:
         parts_of: dict[str, list[w.Widget]] = {
             **{kind: [text] for kind, text in self._texts.items()},
             NodesBy.kind: [self.type, self.count, self.gpus],
-            SchedulerTo.kind: [self.policy, self.with_knobs],
+            SchedulerTo.kind: [self.scheduler, self.with_knobs],
             KnobTo.kind: [self.knob_name, self.knob_box],
             RestartTo.kind: [self.restart],
             LoadTo.kind: [self.load],
@@ -112,7 +112,7 @@ class ChangeForm:
                 self._knob_of = scheduler
                 self.knob_name.options = [(knob.label, knob.name) for knob in found.knobs] or [("none", "")]
                 self._show_knob()
-            _options(self.policy, short_titles())
+            _options(self.scheduler, short_titles())
 
     _knob_of = ""
     _first_gpus: Mapping[str, int] = {}
@@ -125,7 +125,7 @@ class ChangeForm:
             usual = gpus in (0, self._first_gpus.get(str(self.type.value)))
             return NodesBy(str(self.type.value), count, None if usual or count < 0 else gpus)
         if kind == SchedulerTo.kind:
-            return parse_change(f"{kind} {self.policy.value}, {self.with_knobs.value}".rstrip(", "))
+            return parse_change(f"{kind} {self.scheduler.value}, {self.with_knobs.value}".rstrip(", "))
         if kind == KnobTo.kind:
             if self._knob is None:
                 raise InputError("knob", self._knob_of, "a scheduler with knobs")
@@ -151,7 +151,7 @@ class ChangeForm:
                 self.type.value, self.count.value = change.accelerator, change.count
                 self.gpus.value = change.gpus or self._first_gpus.get(change.accelerator, 0)
             elif isinstance(change, SchedulerTo):
-                self.policy.value = change.scheduler
+                self.scheduler.value = change.scheduler
                 self.with_knobs.value = change.text.partition(",")[2].strip()
             elif isinstance(change, KnobTo):
                 self.knob_name.value = change.name

@@ -27,15 +27,15 @@ def add_commands(commands: Commands[Parser]) -> None:
         "One self-contained HTML page about a saved run (`workbench simulate ... --out DIR`). With --change the run is "
         "made again with one thing changed, and the page is about the paired difference. A change is one of: nodes "
         "v100=+8, nodes v100=-2, without gpu[01-04], rack=r3, outage h100-* from 2024-03-04 08:00 to 2024-03-11 08:00, "
-        "set qos normal MaxTRESPU=gres/gpu=16, policy srtf, knob round_s=720, restart 2 min, load 1.25, density 120, "
-        "faults mtbf_s=1 d, mttr_s=1 h; or several with ` and ` between."
+        "set qos normal MaxTRESPU=gres/gpu=16, scheduler srtf, knob round_s=720, restart 2 min, load 1.25, "
+        "density 120, faults mtbf_s=1 d, mttr_s=1 h; or several with ` and ` between."
     )
     parser = add_command(commands, "report", "one page to mail about a run, or about a change to it", about)
     parser.add_argument("run", metavar="RUN", help="the folder of a saved run")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the page to write, FILE.html")
     help = f"what if this were different, as `{CHANGE}`; may come several times"
     parser.add_argument("--change", metavar="CHANGE", action="append", default=[], help=help)
-    help = "as --change 'policy NAME'; FILE.py:NAME is one that a file of yours declares, also if the run was under it"
+    help = "as --change 'scheduler NAME'; FILE.py:NAME is one that a file of yours declares, as the run's may be"
     parser.add_argument("--scheduler", metavar="NAME", type=a_scheduler, help=help)
     help = "one pair of runs for each; default: the run's, under slurm as many as calibrate has phases"
     parser.add_argument("--seeds", metavar="0:3", type=seeds, help=help)
@@ -70,7 +70,7 @@ def report(args: argparse.Namespace) -> Answer:
     require_jobs(run.scenario, args.run)
     given = {name: getattr(args, name) for name in OF_A_CHANGE if getattr(args, name) is not None}
     data = {"run": args.run, "out": args.output}
-    changes = [*args.change, *([f"policy {args.scheduler}"] if args.scheduler not in (None, run.scheduler) else [])]
+    changes = [*args.change, *([f"scheduler {args.scheduler}"] if args.scheduler not in (None, run.scheduler) else [])]
     if changes:
         found = _changed(run, changes, given)
         found.report(args.output, force=args.force)

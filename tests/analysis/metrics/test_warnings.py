@@ -85,5 +85,5 @@ def test_less_capacity_that_shortens_things_is_warned_of(change: str) -> None:
 
 
 def test_more_capacity_and_other_policies_are_not_warned_of() -> None:
-    found = workbench.what_if(slow_k80(), "fifo", ["nodes v100=+1", "policy srtf"])
+    found = workbench.what_if(slow_k80(), "fifo", ["nodes v100=+1", "scheduler srtf"])
     assert found.warnings == ()

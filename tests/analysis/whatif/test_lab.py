@@ -30,8 +30,8 @@ TEXTS = (
     "nodes k80=+1x8",
     "without slow-*",
     "outage slow-0 from 1 h to 2 h, drain",
-    "policy srtf",
-    "policy gavel.max_min_fairness, round_s=720.5",
+    "scheduler srtf",
+    "scheduler gavel.max_min_fairness, round_s=720.5",
     "knob round_s=720",
     "knob heterogeneity_aware=false",
     "restart 1 min 30 s",
@@ -192,7 +192,7 @@ def test_cancel_keeps_the_answer_before(panel: WhatIfLab) -> None:
     panel.run()
     panel._many.answer()
     before = panel.answer
-    panel.set(change="policy srtf")
+    panel.set(change="scheduler srtf")
     panel.run()
     panel.cancel()
     assert panel.state == "cancelled" and panel.answer is before and not panel._bar.busy
@@ -221,13 +221,13 @@ def test_cancel_while_runs_are_measured_drops_what_comes_of_them(
 
 def test_undo_and_redo_go_through_the_whole_question(panel: WhatIfLab) -> None:
     first = panel.change
-    panel.set(change="policy srtf", pairs=2)
+    panel.set(change="scheduler srtf", pairs=2)
     panel.set("fifo")
     panel._frame.presets.value = "gavel_example"
     panel._form.kind.value = "restart"
     panel._form.restart.value = "long"
     assert panel.state == "invalid"
-    for expected in ("restart 1 min", "policy srtf", "policy srtf", "policy srtf"):
+    for expected in ("restart 1 min", "scheduler srtf", "scheduler srtf", "scheduler srtf"):
         panel._frame.undo.click()
         assert panel.change.text == expected and panel.state == "edited"
     assert (panel._today.value, panel._pairs.value, panel.scenario.name) == ("las", 2, "start_here")

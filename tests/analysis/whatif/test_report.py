@@ -84,7 +84,7 @@ def test_a_run_in_one_page_with_its_measures() -> None:
 def test_what_a_run_believed_and_where_it_was_ended_stand_on_its_page_and_on_that_of_a_change() -> None:
     ends = {"belief": "low_rank:profiled=0.5", "until_s": 4500.0}
     run = workbench.simulate("preset:start_here", "las", **ends)
-    for page in (run_report(run), what_if_report(what_if("preset:start_here", "las", "policy srtf", **ends))):
+    for page in (run_report(run), what_if_report(what_if("preset:start_here", "las", "scheduler srtf", **ends))):
         text = safe(page).text
         assert "low_rank:profiled=0.5" in text and "1 h 15 min at the latest" in text
     plain = safe(run_report(workbench.simulate("preset:start_here", "las"))).text
@@ -102,12 +102,12 @@ def test_a_saved_run_of_a_scheduler_that_is_not_known_here_has_its_page() -> Non
 def test_what_a_user_wrote_is_never_markup() -> None:
     run = evil()
     assert EVIL in safe(run_report(run)).text
-    found = what_if(run.scenario, "las", "policy srtf")
+    found = what_if(run.scenario, "las", "scheduler srtf")
     assert EVIL in safe(what_if_report(found)).text
 
 
 def test_a_what_if_in_one_page_with_table_sentences_and_what_to_buy() -> None:
-    found = what_if("preset:start_here", "las", ["nodes v100=+1", "policy srtf"], seeds=[0, 1], bootstrap=True)
+    found = what_if("preset:start_here", "las", ["nodes v100=+1", "scheduler srtf"], seeds=[0, 1], bootstrap=True)
     page = safe(what_if_report(found, marginal_values("preset:start_here")))
     assert "Mean JCT, simulated" not in page.text, "nobody asked for that"
     for sentence in found.conclusions:
@@ -171,9 +171,9 @@ def test_both_sides_have_the_belief_and_the_end_of_the_saved_run(tmp_path: Path,
     saved.save(tmp_path / "run")
     run = workbench.Run.load(tmp_path / "run")
     assert (run.belief, run.until_s) == (ends.get("belief", "oracle"), ends.get("until_s"))
-    assert main(["report", str(tmp_path / "run"), "-o", str(tmp_path / "a.html"), "--change", "policy hadare"]) == 0
+    assert main(["report", str(tmp_path / "run"), "-o", str(tmp_path / "a.html"), "--change", "scheduler hadare"]) == 0
     assert "differs from the saved one" not in capsys.readouterr().err
-    pairs = workbench.what_if(run.scenario, run.scheduler, "policy hadare", run.knobs, seeds=[run.seed], **ends)
+    pairs = workbench.what_if(run.scenario, run.scheduler, "scheduler hadare", run.knobs, seeds=[run.seed], **ends)
     assert pairs.runs[0][0] == saved and pairs.runs[1][0].belief == saved.belief
 
 
@@ -193,7 +193,7 @@ def test_a_window_that_ended_the_saved_run_is_told(tmp_path: Path, capsys: Any) 
         (["--workers", "2"], "--workers: got no --change; expected a change to compare with"),
         (["--level", "0.95"], "--level: got no --change; expected a change to compare with"),
         (
-            ["--change", "policy srtf", "--level", "95"],
+            ["--change", "scheduler srtf", "--level", "95"],
             "--level: got 95.0; expected a level of confidence between 0 and 1",
         ),
     ],
@@ -209,7 +209,7 @@ def test_a_page_of_another_name_is_refused_before_anything_is_run(
     saved: Path, tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("workbench.cli.report._changed", None)
-    assert main(["report", str(saved), "-o", str(tmp_path / "x.txt"), "--change", "policy srtf"]) == 2
+    assert main(["report", str(saved), "-o", str(tmp_path / "x.txt"), "--change", "scheduler srtf"]) == 2
     assert "ends in .html" in capsys.readouterr().err
 
 

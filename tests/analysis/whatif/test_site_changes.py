@@ -137,10 +137,10 @@ def test_in_each_pair_slurms_clocks_run_at_another_time_the_same_on_both_sides(m
 
 def test_a_scheduler_that_knows_no_partitions_or_limits_is_not_praised_for_it() -> None:
     limit = {"name": "qos normal", "attributes": {"kind": "qos", "name": "normal", "MaxJobsPU": 1.0}}
-    found = workbench.what_if(site(entities=[limit]), "slurm", ["policy srtf", "nodes x=+1"])
+    found = workbench.what_if(site(entities=[limit]), "slurm", ["scheduler srtf", "nodes x=+1"])
     told = "with the scheduler srtf: jobs are not held to the site's partitions and limits, as they are today: "
     assert [text for text in found.warnings if "are not held to" in text] == [f"{told}part of the difference is that."]
-    assert workbench.what_if(site(), "srtf", ["policy fifo", "policy slurm"]).warnings == ()
+    assert workbench.what_if(site(), "srtf", ["scheduler fifo", "scheduler slurm"]).warnings == ()
 
 
 def test_new_nodes_of_another_size_are_of_the_partitions_of_the_first() -> None:

@@ -32,7 +32,7 @@ def test_the_differences_are_those_of_the_runs_side_by_side() -> None:
     from workbench.analysis.whatif import drawn
 
     scenario = of_hours()
-    found = what_if(scenario, "las", "policy srtf", seeds=range(4), bootstrap=True)
+    found = what_if(scenario, "las", "scheduler srtf", seeds=range(4), bootstrap=True)
     jct: dict[str, list[float]] = {"las": [], "srtf": []}
     for seed in range(4):
         for name, values in jct.items():
@@ -48,9 +48,9 @@ def test_the_differences_are_those_of_the_runs_side_by_side() -> None:
 
 def test_utilisation_is_no_verdict_with_other_gpus_or_other_jobs() -> None:
     """More GPUs are used less by the same jobs, and more load fills them: neither is worse or better by itself."""
-    found = what_if(SMALL, "las", ["nodes v100=+1", "load 1.25", "policy fifo"])
+    found = what_if(SMALL, "las", ["nodes v100=+1", "load 1.25", "scheduler fifo"])
     for measure in ("utilisation", "cru"):
-        nodes, policy = row(found, measure, "nodes v100=+1"), row(found, measure, "policy fifo")
+        nodes, policy = row(found, measure, "nodes v100=+1"), row(found, measure, "scheduler fifo")
         assert (nodes.better, policy.better) == ("", "higher")
         assert verdict(nodes._replace(low=-0.2, high=-0.1)) == "different"
         assert row(found, measure, "load 1.25").better == ""
@@ -68,7 +68,7 @@ def test_jobs_are_paired_by_name_within_a_seed() -> None:
 
 
 def test_several_changes_are_each_compared_with_today() -> None:
-    changes = ["nodes v100=+1", "policy srtf", "load 0.5"]
+    changes = ["nodes v100=+1", "scheduler srtf", "load 0.5"]
     together = what_if("preset:gavel_sharing", "las", changes[1:])
     alone = what_if("preset:gavel_sharing", "las", changes[2])
     of_it = together.differences[together.differences["change"] == changes[2]].reset_index(drop=True)
@@ -76,7 +76,7 @@ def test_several_changes_are_each_compared_with_today() -> None:
 
 
 def test_equal_runs_of_all_seeds_have_no_interval_and_say_so() -> None:
-    found = what_if(SMALL, "las", "policy srtf", seeds=range(3))
+    found = what_if(SMALL, "las", "scheduler srtf", seeds=range(3))
     assert row(found, "mean_jct_s").pairs == 1 and math.isnan(row(found, "mean_jct_s").low)
     assert any("nothing random plays a part" in said for said in found.conclusions)
 
@@ -141,7 +141,7 @@ def test_a_cluster_without_prices_says_that_the_cost_is_not_known() -> None:
     scenario = workbench.preset("start_here")
     free = [a.model_copy(update={"price_per_hour": None}) for a in scenario.cluster.accelerators]
     unpriced = scenario.replace(cluster=scenario.cluster.model_copy(update={"accelerators": tuple(free)}).model_dump())
-    found = what_if(unpriced, "las", "policy srtf")
+    found = what_if(unpriced, "las", "scheduler srtf")
     assert "cost_usd" not in found.differences["measure"].tolist()
     assert any("cost is not known" in text for text in found.conclusions)
 
@@ -157,14 +157,14 @@ def test_jobs_that_a_change_adds_are_in_no_pair() -> None:
         ({"change": []}, "at least one change"),
         ({"change": ["load 2", "load 2.0"]}, "each change once"),
         ({"change": 3}, "change: got 3"),
-        ({"change": "policy srtf", "seeds": []}, "at least one"),
-        ({"change": "policy srtf", "seeds": 3}, "a list of whole numbers"),
-        ({"change": "policy srtf", "knobs": 3}, "knobs of las: got 3"),
-        ({"change": "policy srtf", "on_run": 3}, "a function"),
-        ({"change": "policy srtf", "bootstrap": "trace"}, "True"),
-        ({"change": "policy srtf", "level": 95}, "between 0 and 1"),
-        ({"change": "policy srtf", "workers": 0}, "a whole number from 1"),
-        ({"change": "policy srtf", "knobs": {"lambda": 1}}, "lambda"),
+        ({"change": "scheduler srtf", "seeds": []}, "at least one"),
+        ({"change": "scheduler srtf", "seeds": 3}, "a list of whole numbers"),
+        ({"change": "scheduler srtf", "knobs": 3}, "knobs of las: got 3"),
+        ({"change": "scheduler srtf", "on_run": 3}, "a function"),
+        ({"change": "scheduler srtf", "bootstrap": "trace"}, "True"),
+        ({"change": "scheduler srtf", "level": 95}, "between 0 and 1"),
+        ({"change": "scheduler srtf", "workers": 0}, "a whole number from 1"),
+        ({"change": "scheduler srtf", "knobs": {"lambda": 1}}, "lambda"),
         ({"change": "nodes v100=-1", "scheduler": "nobody"}, "nobody"),
     ],
 )
@@ -204,10 +204,10 @@ def test_one_pair_tells_the_difference_and_judges_nothing() -> None:
 def test_what_utilisation_counts_is_said_where_nodes_fail() -> None:
     """With one node down for the whole run, one job of one GPU on the other computes its part of all GPU time."""
     note = "count the GPUs of a node that is down as there and idle"
-    assert not any(note in said for said in what_if(SMALL, "las", "policy fifo").conclusions)
+    assert not any(note in said for said in what_if(SMALL, "las", "scheduler fifo").conclusions)
     found = what_if(SMALL, "las", "faults mtbf_s=1 d, mttr_s=1 h")
     assert any(note in said for said in found.conclusions)
-    assert any(note in said for said in what_if(found.runs[1][0].scenario, "las", "policy fifo").conclusions)
+    assert any(note in said for said in what_if(found.runs[1][0].scenario, "las", "scheduler fifo").conclusions)
     one = workbench.preset("start_here").to_dict()
     jobs = [{**one["jobs"][0], "gpus": 1, "arrival_s": 0.0}]
     down = {"faults": {"list": [{"node": "slow-0", "from_s": 0.0, "to_s": 1e9}]}}

@@ -50,7 +50,7 @@ def test_what_convert_says_stays_and_stands_on_every_page(tmp_path: Path, capsys
     scenario = workbench.load(tmp_path / "s.json")
     assert scenario.notes == given.notes and scenario.key() == given.replace(notes=()).key()
     run = workbench.simulate(scenario, "fifo")
-    found = what_if(scenario, "fifo", "policy srtf")
+    found = what_if(scenario, "fifo", "scheduler srtf")
     lab = WhatIfLab(scenario)
     for page in (run_report(run), what_if_report(found), lab._about.value):
         assert [note for note in scenario.notes if note not in unescape(page)] == []

@@ -1,7 +1,7 @@
 """The one thing that a what-if changes: a record that is applied to a configuration and can be written as text.
 
     nodes v100=+8      8 more nodes like the type's first; `v100=+8x4`: of 4 GPUs each; `v100=-2`: the last two go
-    policy srtf        another scheduler; with knobs: `policy gavel.max_min_fairness, round_s=720`
+    scheduler srtf     another scheduler; with knobs: `scheduler gavel.max_min_fairness, round_s=720`
     knob round_s=720   another value of a knob of today's scheduler
     restart 2 min      what a restart costs, in seconds or as a duration
     load 1.25          the jobs arrive 1.25 times as fast: every arrival_s is divided by it
@@ -147,7 +147,7 @@ class SchedulerTo(Change):
     scheduler: str
     knobs: Mapping[str, Any] = field(default_factory=dict)
 
-    kind: ClassVar[str] = "policy"
+    kind: ClassVar[str] = "scheduler"
     example: ClassVar[str] = "srtf, or gavel.max_min_fairness, round_s=720"
 
     def __post_init__(self) -> None:
@@ -168,7 +168,7 @@ class SchedulerTo(Change):
     @classmethod
     def parsed(cls, rest: str) -> Change:
         name, *given = [part.strip() for part in rest.split(",")]
-        return cls(name, dict(pair("policy", part, cls.example) for part in given))
+        return cls(name, dict(pair("scheduler", part, cls.example) for part in given))
 
 
 @dataclass(frozen=True)
