@@ -25,7 +25,8 @@ LINKS = {
     FAIR: ("share", "rank", "placement"),
     "hadar": ("price", "payoff", "choice"),
     "hops": ("gain and weight", "plan"),
-    "hare": ("order", "slot"),
+    "hare": ("order", "task", "slot"),
+    "hadare": ("work", "copies", "choice"),
     "chronus": ("promise", "lease", "placement"),
     "fifo": ("order", "choice"),
     "las": ("order", "choice"),
@@ -184,6 +185,14 @@ def test_links_of_every_scheduler(scheduler: str) -> None:
         assert tuple(link.step for link in found.links) == LINKS[scheduler]
         assert all(link.text and link.facts for link in found.links if link.step not in ("promise", "lease"))
         json.dumps(found.as_json(), allow_nan=False)
+
+
+def test_hares_chain_has_the_time_that_a_task_takes() -> None:
+    run = run_of("hare")
+    bar = next(bar for bar in run.timeline.itertuples() if bar.kind == "run")
+    found = workbench.chain(run, f"{bar.node}/{bar.slot}", (bar.start_s + bar.end_s) / 2, again=False)
+    facts = {fact.name: fact.value for link in found.links for fact in link.facts}
+    assert facts[f"T^c of {bar.job} on {bar.accelerator}"] == pytest.approx(bar.end_s - bar.start_s)
 
 
 @pytest.mark.parametrize("scheduler", ["hadar", "hare", "chronus"])

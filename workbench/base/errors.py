@@ -12,7 +12,7 @@ from workbench.base.text import on_one_line, on_terminal
 
 MOST, MOST_OF_OURS = 120, 500
 """Characters of a value that a message shows: of a user's, and of one in our own words."""
-MOST_NAMES = 12
+MOST_NAMES = 32
 """Names that a message lists in full."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workbench.base.labels import words_of
+from workbench.base.rounding import short_number
 from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Link, Order
 from workbench.simulation.schema import PRICE_OF
 
@@ -108,4 +109,20 @@ def hadare(job_at: JobAtTime) -> Explained:
         binding = UNFORKED if whole else "its copies were among those that the nodes gain most by"
     else:
         binding = "" if job_at.said is None else NO_COPY.get(job_at.said.code, "")
-    return Explained(tuple(sentences), tuple(facts), binding, gang=False)
+    return Explained(tuple(sentences), tuple(facts), binding, gang=False, links=_copies_links(job_at, binding))
+
+
+def _copies_links(job_at: JobAtTime, binding: str) -> tuple[Link, ...]:
+    """Steps that copies did in the last round, copies of this one, the choice."""
+    links = []
+    for step, name, text, unit in (
+        ("work", "last_round_steps", "Steps that copies did together in the last round they had", "steps"),
+        ("copies", "copies", "Copies since the last decision", ""),
+    ):
+        values = (job_at.signals(name) or (0.0, {}))[1]
+        listed = ", ".join(f"{job} {short_number(value)}" for job, value in values.items())
+        facts = tuple(Fact(f"{step} of {job}", value, unit) for job, value in values.items())
+        links += [Link(step, f"{text}: {listed}.", facts)] if values else []
+    placed = job_at.placement()
+    why = binding or "no reason was given"
+    return (*links, Link("choice", f"{placed.text} Of {job_at.job}: {why}.", placed.facts))

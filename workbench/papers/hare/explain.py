@@ -50,15 +50,27 @@ def explain(job_at: JobAtTime) -> Explained:
 
 
 def _links(job_at: JobAtTime, order: Order | None, binding: str) -> tuple[Link, ...]:
-    """The order of the jobs' first tasks to come, and the slots that they got."""
+    """The order of the jobs' first tasks to come, how long a task takes, and the slots that they got."""
     placed = job_at.placement()
     slot = Link("slot", f"{placed.text} Of {job_at.job}: {binding or 'the plan has no task of it now'}.", placed.facts)
+    task = _task(job_at)
     if order is None:
-        return (slot,)
+        return (*task, slot)
     names = sorted(order.values, key=lambda name: order.values[name])
     listed = ", ".join(f"{name} {short_number(order.values[name])}" for name in names)
     facts = tuple(Fact(f"H of the first task of {name}", order.values[name], "s") for name in names)
-    return Link("order", f"Middle completion times H of the first tasks to come, in s: {listed}.", facts), slot
+    first = Link("order", f"Middle completion times H of the first tasks to come, in s: {listed}.", facts)
+    return (first, *task, slot)
+
+
+def _task(job_at: JobAtTime) -> tuple[Link, ...]:
+    """How long one task of the job computes on each type, by its true speed on one GPU, where that is known."""
+    steps, row = job_at.signal("steps_per_round"), job_at.run.scenario.table.row
+    speed = {kind: row(job_at.spec.model, kind, 1) for kind in job_at.usable}
+    train_s = {} if steps is None else {kind: steps / each for kind, each in speed.items() if each > 0}
+    listed = ", ".join(f"{short_number(each)} on {kind}" for kind, each in train_s.items())
+    facts = tuple(Fact(f"T^c of {job_at.job} on {kind}", each, "s") for kind, each in train_s.items())
+    return (Link("task", f"A task of {job_at.job} computes for T^c, in s: {listed}.", facts),) if train_s else ()
 
 
 def _tasks(job_at: JobAtTime) -> pd.DataFrame:
