@@ -4,6 +4,13 @@ function made(tag, className = "", text = "") {
   return Object.assign(document.createElement(tag), { className, textContent: text });
 }
 
+// With *stressed* words, as widgets/lessons/prose.py has them.
+function paragraph(text) {
+  const found = made("p");
+  found.append(...text.split(/(?<![\w*])\*([^*\s][^*]*)\*(?![\w*])/).map((part, at) => (at % 2 ? made("em", "", part) : part)));
+  return found;
+}
+
 function button(className, text, title) {
   return Object.assign(made("button", className, text), { type: "button", title });
 }
@@ -98,7 +105,7 @@ function render({ model, el }) {
     if (state === "running") reply.textContent = "The run answers …";
     if (state in MARKS) {
       const [first = "", ...rest] = model.get("said");
-      reply.replaceChildren(...[MARKS[state] + first, ...rest].map((text) => made("p", "", text)));
+      reply.replaceChildren(...[MARKS[state] + first, ...rest].map(paragraph));
     }
   };
   model.on("change:state", show);

@@ -1,4 +1,4 @@
-"""Sentences of a lesson as HTML: escaped, with `code`, **strong** words and $formulas$, which the page sets."""
+"""Sentences of a lesson as HTML: escaped, with `code`, **strong** and *stressed* words; the page sets $formulas$."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import html
 import re
 
 _CODE = re.compile(r"`([^`]+)`")
-_STRONG = re.compile(r"\*\*([^*]+)\*\*")
+_STRONG, _STRESSED = re.compile(r"\*\*([^*]+)\*\*"), re.compile(r"(?<![\w*])\*([^*\s][^*]*)(?<!\s)\*(?![\w*])")
 LOOK = "border-left: 4px solid {colour}; padding: 0.2em 0.8em; margin: 0.3em 0"
 """Of a box. Colours are those that read on light and dark alike."""
 ASKS, RIGHT, WRONG = "#1976d2", "#2e7d32", "#e65100"
@@ -29,5 +29,5 @@ def fold(title: str, *parts: str) -> str:
 
 
 def _marked(text: str) -> str:
-    said = _STRONG.sub(r"<strong>\1</strong>", html.escape(text))
+    said = _STRESSED.sub(r"<em>\1</em>", _STRONG.sub(r"<strong>\1</strong>", html.escape(text)))
     return _CODE.sub(r"<code>\1</code>", said)
