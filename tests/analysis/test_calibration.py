@@ -34,15 +34,20 @@ def log(folder: Path, *, known: bool, jobs: int = 150) -> Scenario:
     return convert("sacct", folder / "log", nodes=[folder / "nodes"], limits=limits)[0]
 
 
-def test_a_log_whose_rules_are_known_is_calibrated(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> Calibration:
+    """Of the log whose rule a file tells, in two phases."""
+    return workbench.calibrate(log(tmp_path_factory.mktemp("known"), known=True), phases=2)
+
+
+def test_a_log_whose_rules_are_known_is_calibrated(known: Calibration, tmp_path: Path) -> None:
     """Waits are the log's, but for the scheduler's pace (the log's own starts at once)."""
-    scenario = log(tmp_path, known=True)
-    found = workbench.calibrate(scenario, phases=1)
+    found = known
     assert found.verdict == "calibrated" and found.reasons == []
     assert (found.waits["simulated_s"] - found.waits["recorded_s"]).abs().max() <= 60
     assert found.held_back.median_error < 0.1 and found.held_back.rank_correlation == pytest.approx(1)
     assert all(rival.median_error > 0.3 for rival in found.rivals.values())
-    begins = datetime.fromisoformat(str(scenario.begins))
+    begins = datetime.fromisoformat(str(log(tmp_path, known=True).begins))
     hours = [(begins + timedelta(seconds=at_s)).hour for at_s in found.waits["eligible_s"]]
     assert found.waits["hour"].tolist() == hours and 8 <= hours[0] < 10, "of the day, not since the begin"
     users = found.by("user").set_index("user")
@@ -50,9 +55,9 @@ def test_a_log_whose_rules_are_known_is_calibrated(tmp_path: Path) -> None:
     assert set(found.waits["part"]) == {-1, 0, 1, 2, 3, 4} and len(found.unexplained()) == 0
 
 
-def test_the_phase_is_fitted_on_the_parts_before(tmp_path: Path) -> None:
+def test_the_phase_is_fitted_on_the_parts_before(known: Calibration) -> None:
     """Run 2 is nearest everywhere but on the first part, by which the second is told."""
-    found = workbench.calibrate(log(tmp_path, known=True), phases=2)
+    found = known
     first, real = found.waits["part"] == 0, found.waits["recorded_s"]
     assert found.phases == (0, 15)
     waits = found.waits.assign(**{"run 1": real + 8 * ~first, "run 2": real + 6 * first})
@@ -60,12 +65,11 @@ def test_the_phase_is_fitted_on_the_parts_before(tmp_path: Path) -> None:
     assert fitted is not None and fitted.phase_s == 15 and fitted.averaged_s == 4
     parts = waits["part"].value_counts()
     assert fitted.error_s == pytest.approx(8 * parts[1] / sum(parts[k] for k in range(1, 5)))
-    assert workbench.calibrate(log(tmp_path, known=True), phases=1).fitted is None
 
 
-def test_the_noise_floor_stands_beside_an_error(tmp_path: Path) -> None:
+def test_the_noise_floor_stands_beside_an_error(known: Calibration) -> None:
     """Two runs of ours, 1000 and 1300 s everywhere, are (300 - 60) / 1000 apart, whatever the log has."""
-    found = workbench.calibrate(log(tmp_path, known=True), phases=2)
+    found = known
     assert found.pace_s == 60 and found.apart < 0.1 and found.reasons == []
     waits = found.waits.assign(**{"run 1": 1000.0, "run 2": 1300.0})
     far = replace(found, waits=waits, held_back=replace(found.held_back, median_error=0.5))
@@ -76,24 +80,24 @@ def test_the_noise_floor_stands_beside_an_error(tmp_path: Path) -> None:
     assert [usual_phases(count) for count in (4000, 4001, 15_000, 15_001)] == [8, 4, 4, 1]
 
 
-def test_a_run_far_off_moves_an_error_little_however_many_runs(tmp_path: Path) -> None:
+def test_a_run_far_off_moves_an_error_little_however_many_runs(known: Calibration) -> None:
     """One run in eight makes all wait a day longer: of all waits together the median is a neighbour of the log's, where
     a mean of medians is 3 h beyond; and the standard error falls with more runs."""
-    waits = workbench.calibrate(log(tmp_path, known=True), phases=1).waits
+    waits = known.waits
     errors = []
     for count in (8, 32):
         runs = {f"run {i}": waits["recorded_s"] + 86400.0 * (i % 8 == 0) for i in range(count)}
         errors.append(_fit(waits.assign(**runs), [*runs], 60.0))
     assert errors[0].median_error == pytest.approx(errors[1].median_error) and 0 < errors[0].median_error < 0.3
     assert errors[0].standard_error > 1.5 * errors[1].standard_error > 0
-    found = workbench.calibrate(log(tmp_path, known=True), phases=2)
-    far = replace(found, waits=waits.assign(**runs), runs=tuple(runs)).by("partition")
+    far = replace(known, waits=waits.assign(**runs), runs=tuple(runs)).by("partition")
     assert (far["simulated_median_s"] < 2 * far["recorded_median_s"]).all()
 
 
 def test_a_log_whose_limits_are_hidden_is_indicative(tmp_path: Path) -> None:
     found = workbench.calibrate(log(tmp_path, known=False), phases=1)
-    assert found.verdict == "indicative" and "the held-back error of partition medians is" in found.reasons[0]
+    assert found.fitted is None and found.verdict == "indicative"
+    assert "the held-back error of partition medians is" in found.reasons[0]
     told = "user a in QOS normal has up to 16 GPUs at once, in the log never more than 8: a limit that no file tells?"
     assert [why for why in found.reasons if "at once" in why] == [told]
     assert set(found.unexplained()["user"]) == {"a"}, "those whom the limit held back"

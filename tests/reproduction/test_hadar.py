@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import workbench
@@ -171,14 +170,6 @@ def test_the_training_experiment_shows_each_way_at_its_best(figures: dict[str, P
     assert found.ours("accuracy, one node (paper: images)") >= ends["one node"] - 1e-9
     missing = found.table[found.table["ours"].isna()]
     assert len(missing) == 4 and missing["why"].str.contains("out of reach").all()
-
-
-def test_the_same_size_gives_the_same_numbers() -> None:
-    first = trace.measures(TINY), physical.measured(TINY)  # of the figures
-    trace.runs.cache_clear()
-    again = trace.measures.__wrapped__(TINY), physical.measured.__wrapped__(TINY)
-    for one, other in zip(first, again, strict=True):
-        pd.testing.assert_frame_equal(one, other)
 
 
 def test_errors_of_speeds_are_compared_from_the_first_measurements_on() -> None:

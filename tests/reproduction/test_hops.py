@@ -260,13 +260,3 @@ def test_finish_time_fairness_is_of_the_runs_that_are_drawn(figures: dict[str, P
     for name in (simulated.FTF.name, lines.SIA, lines.GAVEL):
         assert frame.loc[frame["line"] == name, "x"].max() == figures["Fig. 12"].ours(f"max rho, {name}")
         assert math.isfinite(figures["Fig. 12"].ours(f"max rho, {name}"))
-
-
-def test_the_same_size_gives_the_same_numbers() -> None:
-    again = {
-        name: line.run(settings.physical(TINY.physical, TINY.length))
-        for name, line in zip("ab", lines.three(TINY), strict=False)
-    }
-    first = physical.runs(TINY)
-    table = lines.table({lines.HOPS: again["a"], lines.SIA: again["b"]})
-    pd.testing.assert_frame_equal(table, lines.table({name: first[name] for name in (lines.HOPS, lines.SIA)}))

@@ -251,16 +251,6 @@ def test_bad_knobs_are_named():
         POLICY.run(stepped(TWO), {"heterogeneity_aware": False, "reference": "a100"})
 
 
-def test_a_student_may_add_a_constraint():
-    data = stepped(PAPER)
-    model = POLICY.build(data, {})
-    model.share["job 0", "v100"].setub(0)
-    solve_model(model)
-    found = POLICY.read(model, data, {})
-    assert found.values["allocation"]["job 0"]["v100"] == 0
-    assert found.objective == pytest.approx(400)
-
-
 def test_golden_models_of_two_jobs(same_as_golden):
     data = stepped(TWO)
     same_as_golden(build(data), "makespan_two_jobs.lp")

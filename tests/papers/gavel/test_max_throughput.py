@@ -26,7 +26,6 @@ from workbench.base.errors import InputError
 from workbench.papers.gavel.algorithms.equal_jobs import merge, unweighted
 from workbench.papers.gavel.formulations.max_throughput import MaxThroughput
 from workbench.papers.gavel.instance import AllocationInstance
-from workbench.scheduling.solvers import solve_model
 from workbench.session.registry import find_scheduler
 
 POLICY = MaxThroughput()
@@ -102,14 +101,6 @@ def test_bad_input_is_named():
         POLICY.settle({"normalised": 3})
     with pytest.raises(InputError, match="job a, speed on k80: got nan"):
         dataclasses.replace(plain(TWO), speed=[[4, np.nan], [3, 1]])
-
-
-def test_a_student_may_add_a_constraint():
-    model = POLICY.build(plain(PAPER), {})
-    model.share["job 2", "v100"].setlb(0.5)
-    solve_model(model)
-    found = POLICY.read(model, plain(PAPER), {})
-    assert found.objective == pytest.approx(0.5 * 2 + 0.5 * 4 + 1)
 
 
 def test_golden_model_of_two_jobs(same_as_golden):

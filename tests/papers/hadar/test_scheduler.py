@@ -225,13 +225,6 @@ def test_course_of_prices_of_a_run():
     assert 0 < at[at.index[-1]] < 1.0
 
 
-@pytest.mark.parametrize("name", ["hadar_example", "hadar_aws", "hadar_lab", "gavel_example", "gavel_physical"])
-@pytest.mark.parametrize("who", ["on_change", "all", "waiting"])
-def test_everybody_finishes_on_the_presets(name, who):
-    run = simulate(preset(name), "hadar", reschedule=who)
-    assert run.jobs["finish_s"].notna().all()
-
-
 @given(
     scenarios(),
     st.fixed_dictionaries(

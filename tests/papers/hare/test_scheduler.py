@@ -7,7 +7,6 @@ each test; default 25.
 from __future__ import annotations
 
 import json
-import math
 import os
 from typing import Any
 
@@ -143,8 +142,9 @@ def test_a_known_model_is_profiled_on_a_type_that_is_new_to_it_only() -> None:
     assert {pair.accelerator: done_s for pair, done_s in then.done_s} == {"t": 10.0, "u": 140.0}
 
 
-@pytest.mark.parametrize("belief", ["pmi", "layered", "low_rank"])
-@pytest.mark.parametrize("synchronisation", ["relaxed", "scale_adaptive"])
+@pytest.mark.parametrize(
+    ("belief", "synchronisation"), [("pmi", "relaxed"), ("layered", "scale_adaptive"), ("low_rank", "relaxed")]
+)
 def test_beliefs_of_models_with_facts_run_and_keep_the_work(belief: str, synchronisation: str) -> None:
     run = simulate("preset:hare_testbed", "hare", belief=maker(belief), synchronisation=synchronisation)
     assert all(model.model_gb is not None and model.memory_gb is not None for model in run.scenario.models)
@@ -230,13 +230,6 @@ def test_a_run_says_how_coarse_its_rounds_are_and_where_times_were_clamped() -> 
 def test_knobs_out_of_range_are_refused(knobs: dict[str, Any]) -> None:
     with pytest.raises(Exception, match="knob"):
         simulate(make({"n": ("t", 1)}, [{"steps": 5}]), "hare", **knobs)
-
-
-def test_the_total_weighted_jct_is_the_sum_of_weight_times_jct() -> None:
-    jobs = [{"steps": 400, "weight": 1.0}, {"steps": 600, "weight": 3.0, "arrival_s": 0.0}, {"steps": 100}]
-    run = simulate(make({"n": ("t", 1)}, jobs), "hare", **FREE)
-    assert summary(run)["weighted_jct_s"] == approx(100 + 3 * 700 + 1100)
-    assert math.isnan(summary(simulate(make({"n": ("t", 1)}, jobs), "hare", until_s=50.0, **FREE))["weighted_jct_s"])
 
 
 EXAMPLES = int(os.environ.get("WORKBENCH_FUZZ", "25"))
@@ -388,20 +381,12 @@ def check_switches(run: Run, given: dict[str, Any]) -> None:
 @fuzz
 @given(scenario=worlds(), given_knobs=knobs())
 def test_every_limit_holds_whatever_the_knobs(scenario: Scenario, given_knobs: dict[str, Any]) -> None:
-    run = simulate(scenario, "hare", given_knobs)
+    run = run_of(scenario, Watched(Hare()), given_knobs)
     assert run.jobs["finish_s"].notna().all() and check(run) == []
     check_barriers(run)
     check_widths(run, given_knobs)
     check_gpus(run)
     check_switches(run, given_knobs)
-
-
-@settings(fuzz, max_examples=max(5, EXAMPLES // 5))
-@given(scenario=worlds(), given_knobs=knobs())
-def test_the_same_twice_is_the_same(scenario: Scenario, given_knobs: dict[str, Any]) -> None:
-    one, two = (simulate(scenario, "hare", given_knobs) for _ in range(2))
-    for name in ("timeline", "events", "jobs", "signals"):
-        assert getattr(one, name).equals(getattr(two, name)), name
 
 
 @settings(fuzz, max_examples=1)

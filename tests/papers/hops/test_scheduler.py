@@ -8,13 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.papers.hops.plan_support import job, scenario
-from workbench.analysis.metrics import summary
 from workbench.base.errors import InputError, ScenarioError
 from workbench.papers.hops import scheduler
 from workbench.papers.hops.algorithms import round_state
 from workbench.papers.hops.scheduler import decision_s
-from workbench.scenario.presets import preset
-from workbench.scenario.scenario import Scenario
 from workbench.scheduling.solvers import TimeLimitError
 from workbench.session.api import simulate, snapshot_at
 
@@ -114,18 +111,6 @@ def test_out_of_time_the_last_round_goes_on_and_the_decision_says_so(monkeypatch
     run = simulate(made, "hops", FREE, until_s=700.0)
     assert [part[:2] for part in runs(run, "a")] == [(0.0, 700.0)] * 2
     assert run.decisions["status"].tolist() == ["optimal", "time_limit", "time_limit"]
-
-
-@pytest.mark.parametrize(
-    "knobs",
-    [{}, {"lambda": "inf"}, {"lambda": 0}, {"priority": "srtf", "lambda": 2}, {"overlap": True}, {"form": "printed"}],
-)
-def test_every_job_of_the_papers_cluster_finishes(knobs):
-    raw = preset("hops_64").to_dict()
-    few = Scenario.from_dict({**raw, "jobs": raw["jobs"][:8]})
-    run = simulate(few, "hops", {"gap": 0.05, "round_s": 1800.0, **knobs})
-    assert summary(run)["jobs_finished"] == 8
-    assert (run.decisions["objective"].dropna() >= 0).all()
 
 
 # What is charged, recorded and said out loud --------------------------------------------------------------------------

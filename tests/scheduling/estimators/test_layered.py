@@ -320,12 +320,6 @@ def test_what_ran_is_predicted_exactly_afterwards_whatever_the_node() -> None:
     assert seen >= 40
 
 
-def test_two_runs_with_the_estimator_are_equal() -> None:
-    scenario = world(UNSTABLE, (1.0, 0.7, 1.0, 0.85), jobs=12, models=2)
-    runs = [workbench.simulate(scenario, "srtf", belief="layered:iterations=10,seed=3") for _ in range(2)]
-    assert runs[0] == runs[1]
-
-
 def test_each_seed_of_a_run_has_loading_times_of_its_own_unless_they_are_named() -> None:
     scenario = world(UNSTABLE, models=3, jobs=3)
     for text, alike in (("layered:iterations=10", False), ("layered:iterations=10,seed=3", True)):

@@ -237,15 +237,6 @@ def test_the_error_shrinks_in_a_run_and_the_core_is_what_teaches(built_in: Scena
     assert pair_error(built_in, made[-1]) < 0.95 * before
 
 
-def test_two_runs_with_an_estimator_are_equal(built_in: Scenario) -> None:
-    def run() -> Any:
-        return workbench.simulate(
-            built_in, "gavel.max_min_fairness", space_sharing=True, belief="low_rank:profiled=0.05", until_s=100_000.0
-        )
-
-    assert run() == run()
-
-
 def test_estimates_come_near_the_true_speeds_in_mean_jct(built_in: Scenario) -> None:
     """Fig. 14: sharing with estimates is within 5 % of sharing with the true speeds, and better than not sharing."""
     crowded = shared(generate("v100=1x2,p100=1x2,k80=1x2", 24, seed=2, arrivals="poisson", mean_gap_s=5000.0))
