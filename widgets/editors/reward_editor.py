@@ -8,11 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import ipywidgets as w
 import traitlets
 
-from widgets.parts.assets import STYLE, program
+from widgets.parts.assets import Scripted, program, style
 from workbench.base.units import format_duration
 from workbench.scenario.rewards import HIGHEST, LOWEST, Steps, soft, strict
 from workbench.scenario.scenario import Scenario
@@ -28,7 +27,7 @@ Shape = Callable[[float], Steps | None]
 """Rewards from a first deadline in s."""
 
 
-class RewardCurve(anywidget.AnyWidget):
+class RewardCurve(Scripted):
     """One job's reward as a falling step line. `edited(job, steps)` is called where a person lets go of a step.
 
     steps: `[deadline in s after arrival, reward]`; span_s: to where the axis goes; highest, miss_reward: range of the
@@ -36,7 +35,7 @@ class RewardCurve(anywidget.AnyWidget):
     """
 
     _esm = program(Path(__file__).parent / "reward_editor.js")
-    _css = STYLE
+    _css = style()
 
     job = traitlets.Unicode("").tag(sync=True)
     steps = traitlets.List(traitlets.List(traitlets.Float())).tag(sync=True)

@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-import anywidget
 import ipywidgets as w
 import traitlets
 from IPython.display import display
 
-from widgets.parts.assets import STYLE, program
+from widgets.parts.assets import Scripted, program, style
 from workbench.analysis.charts.theme import job_colours
 from workbench.base.errors import InputError
 
@@ -37,11 +36,11 @@ class ByHand(Protocol):
         """See above."""
 
 
-class Board(anywidget.AnyWidget):
+class Board(Scripted):
     """The page's part: what can be put where, what has been, and what is said of it. All text is text."""
 
     _esm = program(Path(__file__).parent / "draw.js")
-    _css = STYLE
+    _css = style()
 
     lanes = traitlets.List(traitlets.Unicode()).tag(sync=True)
     columns = traitlets.Int().tag(sync=True)

@@ -9,13 +9,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import ipywidgets as w
 import traitlets
 from IPython.display import HTML, display
 
 from widgets.lessons.prose import ASKS, box, prose
-from widgets.parts.assets import STYLE, program
+from widgets.parts.assets import Scripted, program, style
 from widgets.parts.picture import Picture
 from workbench.base.errors import InputError, WorkbenchError
 from workbench.base.rounding import short_number
@@ -24,11 +23,11 @@ WITHIN = 0.1
 """How far, of its size, a guessed number may be from the answer if the question does not say."""
 
 
-class GuessBox(anywidget.AnyWidget):
+class GuessBox(Scripted):
     """The choices, the number or the order that is guessed, and what the run says to it. All text is text."""
 
     _esm = program(Path(__file__).parent / "guess.js")
-    _css = STYLE
+    _css = style()
 
     kind = traitlets.Enum(["choice", "number", "order"]).tag(sync=True)
     label = traitlets.Unicode("", help="The question, for a screen reader.").tag(sync=True)

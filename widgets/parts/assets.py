@@ -16,6 +16,7 @@ import sys
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import anywidget
 import traitlets
@@ -24,7 +25,6 @@ from widgets.parts.untold import untold
 from workbench.base.errors import WorkbenchError
 from workbench.base.files import write_bytes
 
-STYLE = Path(__file__).parent / "style.css"
 VEGA_LITE = "6.4"
 """The Vega-Lite in the bundle: the newest that Altair 6 writes for."""
 
@@ -34,15 +34,41 @@ VEGA = (Path(__file__).parent / "vega_programs.js").read_text(encoding="utf-8")
 _EXPORTS = "export { vegaEmbed as embed };"
 
 
-def program(path: Path) -> str:
+class Scripted(anywidget.AnyWidget):
+    """A widget of ours: what a page runs for it is a trait of its class.
+
+    anywidget makes what is none a trait of each widget, which then has a class of its own: a sixth of a lab's opening.
+    """
+
+    _anywidget_id = traitlets.Unicode().tag(sync=True)
+
+    @traitlets.default("_anywidget_id")
+    def _class_name(self) -> str:
+        return f"{type(self).__module__}.{type(self).__name__}"
+
+    def add_traits(self, **traits: Any) -> None:
+        """Add those that the class has not."""
+        if missing := {name: trait for name, trait in traits.items() if not self.has_trait(name)}:
+            super().add_traits(**missing)
+
+
+def program(path: Path, above: str = "") -> traitlets.Unicode[str, str | bytes]:
     """What a page runs for a widget: the file, whose widget is `heard(...)`, below what defines that."""
-    return (Path(__file__).parent / "heard.js").read_text(encoding="utf-8") + path.read_text(encoding="utf-8")
+    heard = (Path(__file__).parent / "heard.js").read_text(encoding="utf-8")
+    return traitlets.Unicode(above + heard + path.read_text(encoding="utf-8")).tag(sync=True)
 
 
-class VegaPrograms(anywidget.AnyWidget):
+def style() -> traitlets.Unicode[str, str | bytes]:
+    """The style sheet of all widgets."""
+    return traitlets.Unicode((Path(__file__).parent / "style.css").read_text(encoding="utf-8")).tag(sync=True)
+
+
+class VegaPrograms(Scripted):
     """Hidden widget that carries the Vega programs to the page: `code` is gzip-compressed JavaScript."""
 
-    _esm = VEGA + "export default { initialize({ model }) { vegaPrograms(model); }, render() {} };"
+    _esm = traitlets.Unicode(
+        VEGA + "export default { initialize({ model }) { vegaPrograms(model); }, render() {} };"
+    ).tag(sync=True)
     code = traitlets.Bytes().tag(sync=True)
     digest = traitlets.Unicode().tag(sync=True)
 

@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import traitlets
 
-from widgets.parts.assets import STYLE, program
+from widgets.parts.assets import Scripted, program, style
 from widgets.parts.columns import EditColumn, describe, parse_clipboard
 from workbench.base.errors import counted
 
@@ -29,7 +28,7 @@ Errors = dict[str, str]
 """Messages by cell, `"row.column"` with rows counted from 0; the key `""` is for the table as a whole."""
 
 
-class EditTable(anywidget.AnyWidget):
+class EditTable(Scripted):
     """An editable table of typed columns, usable by keyboard and screen reader.
 
     `rows` holds typed values (seconds for durations, None for empty); a cell that could not be read holds the text
@@ -42,7 +41,7 @@ class EditTable(anywidget.AnyWidget):
     """
 
     _esm = program(Path(__file__).parent / "edit_table.js")
-    _css = STYLE
+    _css = style()
 
     columns = traitlets.List(traitlets.Instance(EditColumn), help="What the columns are.")
     rows = traitlets.List(traitlets.Dict(), help="One dictionary per row.")

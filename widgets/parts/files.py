@@ -7,11 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import anywidget
 import ipywidgets as w
 import traitlets
 
-from widgets.parts.assets import program
+from widgets.parts.assets import Scripted, program
 from workbench.base.errors import counted
 
 
@@ -20,7 +19,7 @@ def on_dashboard() -> bool:
     return os.environ.get("SERVER_SOFTWARE", "").startswith("voila/")
 
 
-class Download(anywidget.AnyWidget):
+class Download(Scripted):
     """Sends files to the page, which saves them as downloads; it must be on the page, and takes no room there."""
 
     _esm = program(Path(__file__).parent / "download.js")
@@ -38,7 +37,7 @@ MOST_BYTES = 8_000_000
 LARGEST = f"{MOST_BYTES / 1e6:.0f} MB"
 
 
-class Upload(anywidget.AnyWidget):
+class Upload(Scripted):
     """Take: told what was chosen at once, each as `{name, content}` with the content as a memoryview.
 
     several: whether more than one file may be. refused: told the name of a file (or how many) that was not sent, and

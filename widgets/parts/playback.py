@@ -10,12 +10,11 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-import anywidget
 import ipywidgets as w
 import numpy as np
 import traitlets
 
-from widgets.parts.assets import STYLE, program
+from widgets.parts.assets import Scripted, program, style
 from widgets.parts.vega_view import VegaView
 from workbench.analysis.metrics.rounds import moments_s
 from workbench.base.units import format_duration
@@ -35,7 +34,7 @@ UNTIL = "until"
 """The parameter of the charts that is set: seconds, or None for the whole run."""
 
 
-class Playback(anywidget.AnyWidget):
+class Playback(Scripted):
     """Buttons, a slider over the rounds and a choice of speed, with the time that is shown.
 
     views: the charts that follow; moved: called after every step and at the end of a `show`.
@@ -44,7 +43,7 @@ class Playback(anywidget.AnyWidget):
     """
 
     _esm = program(Path(__file__).parent / "playback.js")
-    _css = STYLE
+    _css = style()
 
     number = traitlets.Int(0, help="Index of the round that is shown.").tag(sync=True)
     last = traitlets.Int(0, help="Index of the last round.").tag(sync=True)

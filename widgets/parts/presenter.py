@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import anywidget
 import traitlets
 
-from widgets.parts.assets import STYLE, program
+from widgets.parts.assets import Scripted, program, style
 
 
 class Panel(NamedTuple):
@@ -20,7 +19,7 @@ class Panel(NamedTuple):
     show: Callable[[], None]
 
 
-class PresenterBar(anywidget.AnyWidget):
+class PresenterBar(Scripted):
     """The button that begins it, and then the bar: back, which panel, on, leave.
 
     Keys: Alt+P begins with the focus in the lab, Page Down and Page Up go on and back (as a clicker does), space and
@@ -29,7 +28,7 @@ class PresenterBar(anywidget.AnyWidget):
     """
 
     _esm = program(Path(__file__).parent / "presenter.js")
-    _css = STYLE
+    _css = style()
 
     on = traitlets.Bool(False, help="Whether the lab is being presented.").tag(sync=True)
     number = traitlets.Int(0, help="Index of the panel that is shown.").tag(sync=True)

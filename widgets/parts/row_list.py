@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import anywidget
 import traitlets
 
-from widgets.parts.assets import STYLE, program
+from widgets.parts.assets import Scripted, program, style
 
 
-class RowList(anywidget.AnyWidget):
+class RowList(Scripted):
     """Rows of texts; a click, or Enter after the arrow keys, picks one, and again lets it go.
 
     heads: of the columns, those from `numbers` on stand to the right; picked: the number of a row, -1 for none; marked:
@@ -19,7 +18,7 @@ class RowList(anywidget.AnyWidget):
     """
 
     _esm = program(Path(__file__).parent / "row_list.js")
-    _css = STYLE
+    _css = style()
 
     heads = traitlets.List(traitlets.Unicode()).tag(sync=True)
     rows = traitlets.List(traitlets.List(traitlets.Unicode()), help="A text for each column.").tag(sync=True)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import anywidget
 import traitlets
 
-from widgets.parts.assets import program
+from widgets.parts.assets import Scripted, program
 
 
-class StatusLine(anywidget.AnyWidget):
+class StatusLine(Scripted):
     """One line of words, read out when it changes. tone: `bad`, `note` or nothing; state: for whoever looks it up;
     asked: a question more, for whose answer the page that it stands on is scrolled to its top.
     """

@@ -13,13 +13,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-import anywidget
 import ipywidgets
 import numpy as np
 import pandas as pd
 import traitlets
 
-from widgets.parts.assets import STYLE, VEGA, program, vega_programs
+from widgets.parts.assets import VEGA, Scripted, program, style, vega_programs
 
 Spec = dict[str, Any]
 EncodedColumn = dict[str, Any]
@@ -36,7 +35,7 @@ class Chart(Protocol):
         """Return the Vega-Lite specification."""
 
 
-class VegaView(anywidget.AnyWidget):
+class VegaView(Scripted):
     """An interactive chart: shows data, gives back clicks.
 
     `picked` is what was last clicked: the `pick_fields` of that mark, unless it was empty space, and where by the
@@ -48,8 +47,8 @@ class VegaView(anywidget.AnyWidget):
     its scales shows, and what one with a `zoom` that is not has marked: linked, the one is an overview of the other.
     """
 
-    _esm = VEGA + program(Path(__file__).parent / "vega_view.js")
-    _css = STYLE
+    _esm = program(Path(__file__).parent / "vega_view.js", VEGA)
+    _css = style()
 
     picked = traitlets.Dict(help="Fields of the mark last clicked; empty when empty space was.").tag(sync=True)
     pick_fields = traitlets.List(traitlets.Unicode(), ["job"], help="Fields that make up `picked`.").tag(sync=True)
