@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import approx
+from scipy.optimize import linear_sum_assignment
 
 import workbench
 from tests.baselines.mechanisms.support import given as placed
@@ -19,6 +20,7 @@ from tests.baselines.mechanisms.support import look, make, on
 from tests.cases.gavel import least_with_first
 from workbench.base.errors import InputError
 from workbench.baselines.allox import Allox, AlloxInstance, AlloxScheduler, match
+from workbench.baselines.mechanisms.allox_lines import places
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.decision import Decision
@@ -215,3 +217,24 @@ def test_the_matching_comes_true_when_all_jobs_are_there_at_once() -> None:
     assert best is not None and run.jobs["finish_s"].sum() == approx(best, rel=1e-6)
     for other in ("fifo", "srtf", "las"):
         assert run.jobs["finish_s"].sum() <= workbench.simulate(scenario, other).jobs["finish_s"].sum()
+
+
+# AlloX's lines match jobs to few places: no worse than to all of them
+
+
+@given(
+    st.integers(1, 9), st.integers(1, 3), st.lists(st.sampled_from([0.0, 1.5, 3.0]), min_size=1, max_size=8), st.data()
+)
+def test_leaving_out_places_that_nobody_needs_costs_nothing(
+    jobs: int, kinds: int, busy: list[float], data: st.DataObject
+) -> None:
+    rng = np.random.default_rng(data.draw(st.integers(0, 10_000)))
+    kind = rng.integers(0, kinds, len(busy))
+    time_s, busy_s = rng.uniform(1.0, 9.0, (jobs, kinds))[:, kind], np.array(busy)
+    place, gpu = places(time_s, busy_s)
+    every = np.repeat(np.arange(1, jobs + 1), len(busy)), np.tile(np.arange(len(busy)), jobs)
+    totals = []
+    for k, m in ((place, gpu), every):
+        costs = k * time_s[:, m] + busy_s[m]
+        totals.append(float(costs[linear_sum_assignment(costs)].sum()))
+    assert totals[0] == approx(totals[1])

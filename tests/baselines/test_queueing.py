@@ -11,12 +11,14 @@ from hypothesis import given as with_random
 from tests.baselines.mechanisms.support import given, look, make, on, scenarios
 from workbench.base.errors import InputError
 from workbench.baselines.fifo import Fifo
+from workbench.baselines.isolated import IsolatedPolicy
 from workbench.baselines.las import Las
 from workbench.baselines.srtf import Srtf
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.snapshot import Snapshot
+from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import simulate
 from workbench.simulation.run import Run
 
@@ -182,3 +184,24 @@ def test_fifo_in_rounds_of_gavel_needs_rounds() -> None:
         Fifo().settle({"preset": "authors", "round_s": 0})
     assert caught.value.value == 0
     assert Fifo().settle({"round_s": 0})["round_s"] == 0
+
+
+# The isolated shares through Gavel's rounds
+
+
+def test_each_job_owns_its_part_of_each_type() -> None:
+    snapshot = look(make({"a": ("fast", 2), "b": ("slow", 4)}, [{}, {"gpus": 2}]))
+    found = IsolatedPolicy()(snapshot, {})
+    assert found.shares.values == pytest.approx(np.array([[1 / 3, 2 / 3], [1 / 3, 2 / 3]]))
+
+
+def test_a_job_spends_its_time_as_divided() -> None:
+    scenario = make({"a": ("fast", 1), "b": ("slow", 1)}, [{"steps": 36_000} for _ in range(2)], {"fast": 1, "slow": 1})
+    run = simulate(scenario, find_scheduler("isolated"))
+    used = (
+        run.timeline.assign(s=run.timeline["end_s"] - run.timeline["start_s"])
+        .groupby(["job", "accelerator"])["s"]
+        .sum()
+    )
+    assert used["j0", "fast"] == pytest.approx(18_000, abs=360)
+    assert used["j1", "slow"] == pytest.approx(18_000, abs=360)

@@ -1,8 +1,19 @@
 """Commands that describe: list, presets, validate, schema."""
 
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+
 import jsonschema
+import pytest
 
 import workbench
+from workbench.base.errors import InputError
+from workbench.cli.inputs import seconds, seeds
+from workbench.cli.output import plain, short
+from workbench.scenario import public_traces
 from workbench.scenario.presets import presets
 from workbench.session.registry import formulations, schedulers
 
@@ -77,3 +88,81 @@ def test_validate_tells_when_jobs_arrive(cli, ask):
     assert (found["first_arrival_s"], found["last_arrival_s"]) == (0, 1800)
     _, out, _ = cli("validate", "preset:start_here")
     assert "first arrival  0 s" in out and "last arrival   30 min" in out
+
+
+# `workbench data`: the list, a path that a shell can use, and clear refusals
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder of one's own with one file in it."""
+    content = b"some trace\n"
+    entry = dataclasses.replace(public_traces.FILES["gavel_makespan"], sha256=hashlib.sha256(content).hexdigest())
+    monkeypatch.setitem(public_traces.FILES, "gavel_makespan", entry)
+    monkeypatch.setenv(public_traces.VARIABLE, str(tmp_path))
+    (tmp_path / "minimize_makespan.trace").write_bytes(content)
+    return tmp_path
+
+
+def test_the_list(cli, ask):
+    code, out, err = cli("data")
+    assert (code, err) == (0, "")
+    for name in (*public_traces.FILES, *public_traces.ELSEWHERE):
+        assert f"\n{name} " in f"\n{out}"
+    listed = ask("data")
+    assert [entry["name"] for entry in listed["files"]] == list(public_traces.FILES)
+    assert [entry["url"] for entry in listed["elsewhere"]] == [entry.url for entry in public_traces.ELSEWHERE.values()]
+
+
+def test_stdout_has_the_path_alone_so_that_a_shell_can_use_it(cli, ask, folder):
+    path = str(folder / "minimize_makespan.trace")
+    code, out, err = cli("data", "gavel_makespan")
+    assert (code, out) == (0, path + "\n")
+    assert "licence MIT" in err
+    assert ask("data", "gavel_makespan")["path"] == path
+
+
+def test_what_is_not_there_or_not_offered(cli, folder):
+    code, out, err = cli("data", "chronus_philly_mix2")
+    assert (code, out) == (1, "")
+    assert "WORKBENCH_DATA: got no such file there" in err and public_traces.FILES["chronus_philly_mix2"].url in err
+    for name in ("helios", "nope"):
+        code, out, err = cli("data", name)
+        assert (code, out) == (2, "")
+        assert "one of gavel_makespan, gavel_max_min_fairness" in err
+
+
+# How typed values are read and found ones printed
+
+
+def test_seeds():
+    assert seeds("0:3") == [0, 1, 2]
+    assert seeds("7") == [7]
+    assert seeds("1,5:7") == [1, 5, 6]
+
+
+def test_seconds():
+    read = seconds("--until")
+    assert [read(text) for text in ("90", "2 h", "1 h 30 min", "0", "1e3")] == [90, 7200, 5400, 0, 1000]
+    with pytest.raises(InputError, match="--until"):
+        read("nan")
+
+
+def test_plain_is_json():
+    import numpy as np
+
+    found = plain({1: float("inf"), "a": (np.float64("nan"), np.int64(2), [np.array([1.5, -np.inf])], True, None)})
+    assert found == {"1": None, "a": [None, 2, [[1.5, None]], True, None]}
+    assert json.dumps(found, allow_nan=False)
+    assert isinstance(plain(np.bool_(True)), bool)
+
+
+def test_short():
+    assert [short(x) for x in (None, float("nan"), 3, 0.12345, 123456.7, True)] == [
+        "-",
+        "-",
+        "3",
+        "0.1235",
+        "123,457",
+        "True",
+    ]

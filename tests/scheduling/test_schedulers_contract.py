@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from tests.baselines.mechanisms.support import OneType, scenarios
 from workbench.analysis.contract_rules.schedulers import Watched
+from workbench.scenario.presets import preset
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
-from workbench.session.registry import rooms
+from workbench.session.registry import find_formulation, formulations, rooms
 from workbench.simulation.loop import simulate
 from workbench.simulation.stop import Until
 from workbench.testing import check
@@ -47,3 +48,23 @@ def test_limits_purity_and_determinism(scheduler: Scheduler, scenario: Scenario,
 def test_everybody_finishes(scheduler: Scheduler, scenario: Scenario) -> None:
     run = simulate(scenario, scheduler)
     assert run.jobs["finish_s"].notna().all()
+
+
+# Every formulation of the registry keeps its contract (`workbench.testing.check`) on its room's example
+
+FORMULATIONS = formulations()
+OF_TWO_JOBS = {"chronus.leases", "hadar.dual", "hadar.schedules", "hare.exact", "hops.round"}
+"""Held to it on the first two jobs of their rooms' examples; with all jobs these take a minute together."""
+
+
+def test_there_are_formulations_and_each_is_found_by_its_name():
+    assert {"gavel.max_min_fairness", "isolated"} <= {formulation.name for formulation in FORMULATIONS}
+    for formulation in FORMULATIONS:
+        assert find_formulation(formulation.name) is formulation
+
+
+@pytest.mark.parametrize("formulation", FORMULATIONS, ids=lambda formulation: formulation.name)
+def test_a_formulation_keeps_its_contract(formulation):
+    example = next(room.example for room in rooms() if formulation in room.formulations)
+    whole = preset(example)
+    check(formulation, whole.replace(jobs=whole.jobs[:2]) if formulation.name in OF_TWO_JOBS else whole)

@@ -11,7 +11,9 @@ from pytest import approx
 from tests.baselines.mechanisms.support import make
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.priority import PolicyAnswer
+from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces.synthetic import generate
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.decision import Shares, members
 from workbench.session.registry import find_scheduler
@@ -119,3 +121,24 @@ def test_a_policy_that_starves_everybody_is_named():
         flow(make({"a": ("t", 1)}, [{}]), fixed(("j0", (0.0,))), {})
     with pytest.raises(InputError, match="accelerator types"):
         flow(make({"a": ("t", 1)}, [{}]), lambda *_: PolicyAnswer(Shares(("j0",), ("zz",), np.ones((1, 1)))), {})
+
+
+# A fluid run ends although rounding leaves a job with less work than a float of the time can tell apart
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_job_finishes_once_and_a_call_follows_each_event(seed: int) -> None:
+    scheduler = find_scheduler("gavel.max_min_fairness")
+    assert isinstance(scheduler, ShareScheduler)
+    cluster = "v100=2x4,p100=2x4,k80=2x4"
+    scenario = generate(cluster, 120, seed, arrivals="poisson", mean_gap_s=8100.0, reference="v100")
+    calls = 0
+
+    def policy(*given):  # type: ignore[no-untyped-def]
+        nonlocal calls
+        calls += 1
+        assert calls <= 2 * len(scenario.jobs), "the run stands still"
+        return scheduler.policy(*given)
+
+    done = flow(scenario, policy, scheduler.settle({}))
+    assert done.jobs["finish_s"].notna().all()

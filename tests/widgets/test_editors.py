@@ -9,6 +9,7 @@ import pytest
 from tests.full_scenario import FULL
 from widgets.editors.core_panel import CorePanel
 from widgets.editors.scenario_tables import Editors, spoken
+from widgets.parts.files import MOST_BYTES, Upload
 from workbench.base.errors import InputError, Problem, ScenarioError
 from workbench.scenario.presets import preset, presets
 from workbench.scenario.scenario import Scenario
@@ -273,3 +274,34 @@ def test_a_new_name_and_back_changes_nothing_and_a_name_taken_is_an_error() -> N
     assert editors.tables["cluster.nodes"].rows[0]["accelerator"] == "v100"
     types.edit(0, "name", "v100")
     assert editors.read() == scenario
+
+
+# The button that takes a file: what it hands on, and what it is told of a file that the page did not send
+
+
+@pytest.fixture
+def received() -> list[Any]:
+    return []
+
+
+@pytest.fixture
+def button(received: list[Any]) -> Upload:
+    return Upload("Open", "a file", received.extend, lambda *told: received.append(told), expected="use convert")
+
+
+def test_a_file_is_handed_on_without_its_folder(button: Upload, received: list[Any]) -> None:
+    button._handle_custom_msg({"kind": "files", "names": ["../../x.csv", "y"]}, [b"abc", b"d"])
+    assert [(found["name"], bytes(found["content"])) for found in received] == [("x.csv", b"abc"), ("y", b"d")]
+
+
+def test_a_file_that_was_not_sent_is_told_with_its_size_and_what_to_do(button: Upload, received: list[Any]) -> None:
+    button._handle_custom_msg({"kind": "too_large", "names": ["year.csv"], "bytes": 12_345_678}, [])
+    assert received == [("year.csv", "got 12.3 MB; expected at most 8 MB here; use convert")]
+    assert button.most_bytes == MOST_BYTES
+    button._handle_custom_msg({"kind": "too_large", "names": ["a", "b"], "bytes": 9e6}, [])
+    assert received[1] == ("2 files", "got 9.0 MB; expected at most 8 MB here; use convert")
+
+
+def test_a_file_that_the_browser_cannot_read_is_told(button: Upload, received: list[Any]) -> None:
+    button._handle_custom_msg({"kind": "unreadable", "names": ["gone.csv"], "why": "NotFoundError"}, [])
+    assert received == [("gone.csv", "got NotFoundError; expected a file that the browser can read")]

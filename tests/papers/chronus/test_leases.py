@@ -62,9 +62,9 @@ def test_where_no_job_can_meet_a_deadline_the_bound_is_the_misses(model):
     assert (found.status, found.objective, found.bound, found.gap) == ("optimal", 1, 1, 0)
 
 
-@given(data=instances())
-def test_the_optimum_is_that_of_trying_everything(data):
-    found = run(data)
+@given(data=instances(), solver=st.sampled_from(["highs", "glpk"]))
+def test_the_optimum_is_that_of_trying_everything(data, solver):
+    found = run(data, solver=solver)
     assert found.status == "optimal"
     assert found.objective == pytest.approx(brute_force(data), abs=1e-6)
     assert check(data, found.values["leases"]) == pytest.approx(found.objective)
@@ -81,23 +81,6 @@ def test_with_all_jobs_guaranteed_too(data):
             found = run(data, model)
             assert found.objective == pytest.approx(expected, abs=1e-6)
             assert check(data, found.values["leases"]) == pytest.approx(expected)
-
-
-@given(data=instances(jobs=3))
-def test_the_solvers_agree(data):
-    assert run(data, solver="highs").objective == pytest.approx(run(data, solver="glpk").objective, abs=1e-6)
-
-
-@given(data=instances())
-def test_more_gpus_never_lower_the_optimum(data):
-    more = replace(data, capacity=data.capacity + 1)
-    assert run(more).objective >= run(data).objective - 1e-6
-
-
-@given(data=instances(), seed=st.integers(0, 10**6))
-def test_the_order_of_the_jobs_does_not_change_the_optimum(data, seed):
-    order = np.random.default_rng(seed).permutation(len(data.jobs))
-    assert run(data.with_jobs(order)).objective == pytest.approx(run(data).objective, abs=1e-6)
 
 
 @given(data=instances())

@@ -2,7 +2,6 @@
 
 import itertools
 
-import numpy as np
 import pytest
 
 from tests.cases.chronus import RUNNERS
@@ -86,21 +85,4 @@ UNUSUAL = {
 @pytest.mark.parametrize("name", UNUSUAL)
 def test_an_unusual_case(name):
     found = RUNNERS["optimise/selector"](UNUSUAL[name], HEADER)
-    assert found["ok"], found
-
-
-@pytest.mark.parametrize("seed", range(25))
-def test_random_cases(seed):
-    rng = np.random.default_rng(seed)
-    jobs = []
-    for _ in range(rng.integers(1, 4)):
-        late = int(rng.integers(0, 15)) if rng.random() < 0.4 else 0
-        deadlines = sorted({int(rng.integers(late + 1, 51)) for _ in range(rng.integers(1, 4))})
-        rewards = sorted(rng.integers(1, 100, len(deadlines)).tolist(), reverse=True)
-        jobs.append(job(int(rng.integers(1, 11)), int(rng.integers(1, 35)), *zip(deadlines, rewards, strict=True)))
-        if late:
-            jobs[-1]["arrival"] = late
-    flags = {key: True for key in ("round_up", "all_guaranteed") if rng.random() < 0.3}
-    stated = case(gpus=int(rng.integers(2, 17)), lease=10, miss_reward=int(rng.integers(0, 2)), jobs=jobs, **flags)
-    found = RUNNERS["optimise/selector"](stated, HEADER)
     assert found["ok"], found

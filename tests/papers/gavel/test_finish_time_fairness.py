@@ -138,23 +138,6 @@ def test_newton_rises_to_the_optimum_and_proves_it(seed):
     assert all(row["part"] <= 1 + 1e-7 for row in found.iterations)
 
 
-@given(seed=SEEDS, optimum=st.sampled_from(["vertex", "interior"]))
-def test_no_worse_than_every_job_by_itself(seed, optimum):
-    """Sharing incentive: for new jobs rho is at most 1, for others at most what the isolated allocation gives."""
-    data, times = with_times(seed)
-    apart = times.terms.rho(times.isolated).max()
-    assert allocate(times, {"optimum": optimum}).solved.objective <= apart * (1 + 1e-6)
-    assert allocate(finish_data(data), {"optimum": optimum}).solved.objective <= 1 + 1e-6
-
-
-@given(seed=SEEDS)
-def test_pairs_never_hurt(seed):
-    """The isolated time does not count pairs."""
-    _, data = with_times(seed)
-    alone = dataclasses.replace(data, pairs=np.zeros((0, 2)), pair_speed=np.zeros((0, 2, len(data.types))))
-    assert allocate(data, {}).solved.objective <= allocate(alone, {}).solved.objective * (1 + 1e-6)
-
-
 @given(seed=SEEDS, factor=st.floats(1e-3, 1e3))
 def test_units_of_time_and_of_steps_and_weights_do_not_matter(seed, factor):
     _, data = with_times(seed)

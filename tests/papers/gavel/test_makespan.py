@@ -25,7 +25,7 @@ from workbench.base.errors import InputError
 from workbench.papers.gavel.formulations.makespan import Makespan, bracket, build, build_bisection, durations
 from workbench.papers.gavel.instance import StepsInstance, seen
 from workbench.scheduling import notation
-from workbench.scheduling.solvers import InfeasibleError, Solver, SolverFailedError, solve_model
+from workbench.scheduling.solvers import Solver, SolverFailedError
 from workbench.session.registry import find_scheduler
 
 POLICY = Makespan()
@@ -137,34 +137,11 @@ def test_the_bisection_stops_when_the_interval_is_narrow_enough():
     assert found.status == "feasible" and found.gap > 1e-3
 
 
-def test_no_allocation_beats_the_least_makespan():
-    data = stepped(PAPER)
-    with pytest.raises(InfeasibleError):
-        solve_model(build_bisection(data.at(makespan_s=187.9)))
-    assert solve_model(build_bisection(data.at(makespan_s=188.1))).status == "optimal"
-
-
 def test_the_statement_of_the_bisection_and_its_model_say_the_same():
     data = stepped(PAPER)
     stated = {line.part: line.tag for line in notation.equations(build_bisection)}
     assert stated == notation.tags(POLICY.build(data, {"method": "bisection"}))
     assert "$$" in notation.render(build_bisection)
-
-
-@given(data=DATA)
-def test_sharing_incentive(data):
-    """Never later than if every job kept to its own 1/M."""
-    alone_s = (data.steps / isolated(data)).max()
-    assert allocate(stepped(data), {}).solved.objective <= alone_s * (1 + 1e-6)
-
-
-@given(data=DATA, factor=st.floats(1e-3, 1e4))
-def test_twice_the_steps_take_twice_as_long_whatever_the_weights(data, factor):
-    data = stepped(data)
-    longer = dataclasses.replace(data, steps=data.steps * factor, weight=np.arange(1.0, len(data.jobs) + 1))
-    expected = pytest.approx(factor * allocate(data, {}).solved.objective, rel=1e-6)
-    assert allocate(longer, {}).solved.objective == expected
-    assert POLICY.run(longer, {}).objective == expected
 
 
 @AWARE

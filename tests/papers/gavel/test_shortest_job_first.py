@@ -79,13 +79,6 @@ def test_the_literal_optimum_equals_the_best_of_as_many_programmes(aware, data):
     solve_all(POLICY, stepped(data), {"heterogeneity_aware": aware, "literal": True}, allocate, expected)
 
 
-@given(data=DATA)
-def test_fewer_steps_never_lower_a_jobs_place(data):
-    data = stepped(data)
-    fewer = dataclasses.replace(data, steps=data.steps * np.where(np.arange(len(data.jobs)) == 0, 0.5, 1.0))
-    assert value(fewer)[0] >= value(data)[0]
-
-
 @pytest.mark.parametrize("steps", [0, -1, np.nan, np.inf])
 def test_bad_steps_are_named(steps):
     with pytest.raises(InputError, match=r"job b, steps: got .*; expected a number of steps > 0"):

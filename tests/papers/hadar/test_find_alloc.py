@@ -1,19 +1,23 @@
 """FIND_ALLOC: which allocations a job may choose from, their speed, servers and cost; and their real servers."""
 
 import itertools
+import math
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from reproduction.hadar.optimality import price_table
 from tests.baselines.mechanisms.support import look, make, on, scenarios
 from tests.load import at_most
+from workbench.base.errors import InputError
 from workbench.papers.hadar.algorithms import dual_subroutine
 from workbench.papers.hadar.algorithms.find_alloc import MOST_SPLITS, FreeServers, find, shapes, splits, worth
-from workbench.papers.hadar.formulations.utility import Utility
+from workbench.papers.hadar.algorithms.prices import FLOOR, price, price_bounds, utility_bounds
+from workbench.papers.hadar.formulations.utility import NAMED, Utility, UtilityJobs
 from workbench.papers.hadar.instance import HadarQueue
-from workbench.papers.hadar.knobs import HadarRules
+from workbench.papers.hadar.knobs import UTILITY, HadarRules
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.placement import FreeGpus
 
@@ -185,3 +189,201 @@ def test_taking_and_giving_back_leaves_the_room_as_it_was():
     assert not dual_subroutine.keep_gpus(room, {"a-0": 1, "b-0": 2}) and room.free == [1, 1]
     dual_subroutine.give_back(room, taken)
     assert dual_subroutine.keep_gpus(room, {"a-0": 2, "b-0": 1}) and room.free == [0, 1]
+
+
+# Utilities: values by hand, never rising, refused when they are wrong
+
+JOBS = UtilityJobs(("a", "b"), [12.0, 6.0], [1.0, 2.5], (((2.0, 5.0), (4.0, 1.0)), None), horizon=6.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("effective_throughput", [[12, 6, 4], [6, 3, 2]]),
+        ("neg_jct", [[6, 5, 4], [6, 5, 4]]),
+        ("linear", [[6, 5, 4], [15, 12.5, 10]]),
+        ("count", [[1, 1, 1], [1, 1, 1]]),
+        ("step", [[5, 5, 1], [0, 0, 0]]),
+    ],
+)
+def test_values_by_hand(name, expected):
+    assert Utility(name).values([[1, 2, 3], [1, 2, 3]], JOBS).tolist() == expected
+
+
+def test_some_jobs_are_worth_what_they_are_among_all():
+    jobs = UtilityJobs(("a", "b", "c"), [12.0, 6.0, 9.0], [1.0, 2.5, 2.0], (None, ((2.0, 5.0),), None), 6.0, slot=2.0)
+    some = jobs.take(np.array([2, 1]))
+    assert (some.names, some.horizon, some.slot) == (("c", "b"), 6.0, 2.0)
+    for name in NAMED:
+        assert Utility(name).values([1, 2], some).tolist() == Utility(name).values([9, 2, 1], jobs)[[2, 1]].tolist()
+
+
+def test_one_time_for_each_job():
+    assert Utility("neg_jct").values([1, 6], JOBS).tolist() == [6, 1]
+
+
+def test_seconds_in_place_of_slots():
+    """With every time 360 times as long, slots and horizon too, neg_jct is 360 times as much."""
+    in_s = UtilityJobs(JOBS.names, JOBS.work, JOBS.weight, JOBS.rewards, 6 * 360.0, 360.0)
+    found = Utility("neg_jct").values([360.0, 6 * 360.0], in_s)
+    assert found.tolist() == [6 * 360, 360]
+
+
+def test_a_job_that_is_never_done_or_past_the_horizon_is_worth_nothing():
+    for name in NAMED:
+        assert Utility(name).values([math.inf, math.inf], JOBS).tolist() == [0, 0]
+    assert Utility("neg_jct").values([8, 1e9], JOBS).tolist() == [0, 0]
+
+
+@given(
+    name=st.sampled_from(sorted(NAMED)),
+    times=st.lists(st.floats(0.01, 1e4), min_size=1, max_size=8, unique=True).map(sorted),
+)
+def test_no_named_utility_rises_with_time(name, times):
+    found = Utility(name).table([times, times], JOBS)
+    assert (found >= 0).all() and (np.diff(found, axis=1) <= 1e-9).all()
+
+
+def test_the_knob_lists_every_name():
+    assert UTILITY.choices == tuple(NAMED)
+    assert UTILITY.check(UTILITY.default) == UTILITY.default
+
+
+def test_a_users_own_function_and_staircase():
+    squared = Utility("squared", lambda jct, jobs: jobs.weight[:, None] / jct**2)
+    assert squared.table([[1, 2], [1, 2]], JOBS).tolist() == [[1, 0.25], [2.5, 0.625]]
+    stairs = Utility.steps([(1, 3), (2, 1)])
+    assert stairs.table([[1, 1.5, 2, 3]] * 2, JOBS).tolist() == [[3, 1, 1, 0]] * 2
+
+
+def test_a_utility_that_increases_with_time_is_refused_and_names_the_job():
+    rising = Utility("rising", lambda jct, jobs: np.where(jobs.weight[:, None] > 1, jct, 1.0))
+    with pytest.raises(InputError, match="job b, utility rising: got '1 at 1, 2 at 2'"):
+        rising.table([[1, 2], [1, 2]], JOBS)
+    with pytest.raises(InputError, match="does not increase"):
+        Utility.steps([(1, 1), (2, 3)]).table([[1, 2], [1, 2]], JOBS)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Utility("fast"), "utility: got 'fast'"),
+        (lambda: Utility.steps([]), "rising numbers, at least one"),
+        (lambda: Utility.steps([(2, 1), (1, 1)]), "rising numbers"),
+        (lambda: Utility("count").values([0, 1], JOBS), "job a, completion time: got 0.0"),
+        (lambda: Utility("count").values([1.0], JOBS), "2 rows"),
+        (lambda: Utility("x", lambda jct, jobs: -jct).values([1, 1], JOBS), "job a, utility x: got -1.0"),
+        (lambda: Utility("x", lambda jct, jobs: jct * np.nan).values([1, 1], JOBS), "job a, utility x: got nan"),
+        (lambda: Utility("x", lambda jct, jobs: jct[:1]).values([1, 1], JOBS), "utility x: got \\(1, 1\\)"),
+        (lambda: UtilityJobs(("a",), [0.0], [1.0], (None,), 6.0), "job a, work: got 0.0"),
+        (lambda: UtilityJobs(("a",), [1.0], [np.nan], (None,), 6.0), "job a, weight: got nan"),
+        (lambda: UtilityJobs(("a",), [1.0], [1.0], (), 6.0), "1, one for each job"),
+        (lambda: UtilityJobs(("a",), [1.0], [1.0], (None,), 0.0), "utility, horizon: got 0.0"),
+        (lambda: UtilityJobs(("a",), [1.0], [1.0], (None,), 6.0, -1.0), "utility, slot: got -1.0"),
+    ],
+)
+def test_wrong_input_says_where(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+# Prices (5)-(7): by hand, limits, default eta, floor, and the guarantee that an empty cluster takes somebody
+
+PART = st.floats(0.0, 1.0)
+
+
+def test_price_is_geometric_between_its_bounds():
+    assert price(0.5, 8.0, 4, [0, 1, 2, 3, 4]).tolist() == pytest.approx([0.5, 1.0, 2.0, 4.0, 8.0])
+
+
+def test_a_type_without_gpus_has_the_highest_price():
+    assert price([1.0, 1.0], [9.0, 9.0], [0, 2], [0, 0]).tolist() == [9.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "held"), [(0.0, 1.0, 0), (2.0, 1.0, 0), (1.0, np.inf, 0), (1.0, 2.0, -1), (1.0, 2.0, 5)]
+)
+def test_prices_without_sense_are_refused(least, most, held):
+    with pytest.raises(InputError, match="price"):
+        price(least, most, 4, held)
+
+
+def test_a_price_beyond_the_largest_number_is_refused():
+    with pytest.raises(InputError, match="ratio Umax / Umin below 1e308"):
+        price(5e-318, 5.0, 4, [0, 1])
+
+
+def test_bounds_by_hand():
+    """Effective throughput, T = 10: U(4) = 10 and 5, U(10) = 4 and 2, both gangs need 4 slots on either type."""
+    least, most = utility_bounds([10, 5], [4, 2], [4, 4], [2, 1], [[True], [True]], 1.0)
+    assert most.tolist() == [5.0]
+    assert least.tolist() == [0.125]
+
+
+def test_bounds_of_a_type_are_over_the_jobs_that_run_there():
+    """Job 0: 8 / 2 = 4 and 4 / (2 x 2) / 4 = 1/4; job 1: 3 / 1 and 3 / (1 x 1) / 4. Nobody runs on the third type."""
+    runs = [[True, False, False], [True, True, False]]
+    least, most = utility_bounds([8, 3], [4, 3], [2, 1], [2, 1], runs, 1.0)
+    assert most.tolist() == [4.0, 3.0, 4.0]
+    assert least.tolist() == [0.25, 0.75, 0.25]
+
+
+def test_default_eta_is_the_smallest_with_the_initial_dual_at_half_the_optimum():
+    """B = min(4 / 8, 2 / 4) = 1/2, T c B / (2 OPT_lower) = 10 x 6 x 0.5 / 4 = 7.5."""
+    found = price_bounds([10, 5], [4, 2], [4, 4], [2, 1], [[True], [True]], [6], 10.0)
+    assert found.eta == pytest.approx(7.5)
+    assert found.optimum_lower == 2.0
+    assert found.initial_dual == pytest.approx(1.0)
+    assert found.initial_dual == pytest.approx(10 * 6 * float(found.price([0])[0]))
+    assert found.alpha == pytest.approx(np.log(5.0 / (0.125 / 7.5)))
+
+
+def test_alpha_is_at_least_one():
+    found = price_bounds([1.0], [1.0], [1.0], [1.0], [[True]], [1], 1.0, 0.5)
+    assert found.most / found.least == pytest.approx(2.0)
+    assert found.alpha == 1.0
+
+
+def test_a_utility_of_zero_at_the_horizon_is_raised_to_the_floor():
+    found = price_bounds([10.0, 4.0], [0.0, 4.0], [1.0, 1.0], [1.0, 1.0], [[True], [True]], [2], 3.0)
+    assert found.optimum_lower == pytest.approx(10.0 * FLOOR)
+    assert found.least[0] > 0
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"best": [], "last": [], "longest": [], "gang": [], "runs": np.zeros((0, 1), bool)}, "no jobs"),
+        ({"best": [0.0]}, "utility > 0"),
+        ({"best": [np.inf]}, "utility > 0"),
+        ({"last": [9.0]}, "no more for a later"),
+        ({"longest": [0.0]}, "slots > 0"),
+        ({"eta": 1e-9}, "at least 0.125"),
+    ],
+)
+def test_bad_numbers_are_refused(changed, said):
+    good = {"best": [2.0], "last": [1.0], "longest": [1.0], "gang": [1.0], "runs": [[True]], "capacity": [1]}
+    with pytest.raises(InputError, match=said):
+        price_bounds(**{**good, "slots": 2.0, **changed})
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.01, 1e6), PART, st.integers(1, 9), PART, st.integers(1, 8)), min_size=1, max_size=6),
+    st.lists(st.integers(0, 40), min_size=1, max_size=3),
+)
+def test_the_initial_dual_is_at_most_half_and_prices_are_in_order(jobs, capacity):
+    best, part, longest, _, gang = (np.array(column, dtype=float) for column in zip(*jobs, strict=True))
+    runs = np.ones((len(jobs), len(capacity)), dtype=bool)
+    slots = float(longest.max()) + 1.0
+    found = price_bounds(best, best * part, longest, gang, runs, capacity, slots)
+    assert found.initial_dual <= found.optimum_lower / 2 * (1 + 1e-9)
+    assert (found.least > 0).all() and (found.least <= found.most).all()
+
+
+def test_table_to_draw():
+    found = price_bounds([8.0], [4.0], [2.0], [2.0], [[True, True]], [4, 1], 4.0)
+    table = price_table(found, ("v100", "k80"))
+    assert table.groupby("type", sort=False)["held"].max().to_dict() == {"v100": 4, "k80": 1}
+    v100 = table[table["type"] == "v100"]["price"]
+    assert v100.is_monotonic_increasing
+    assert v100.iloc[0] == found.least[0] and v100.iloc[-1] == pytest.approx(found.most[0])

@@ -111,6 +111,15 @@ def test_one_job_on_two_nodes_by_hand() -> None:
     assert run.jobs.finish_s[0] == 130 and run.jobs.restarts[0] == 0 and run.jobs.preemptions[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("knobs", "finish_s"),
+    [({}, 117.5), ({"overhead_s": 0.0}, 100.0), ({"last_round": "all"}, 120.0), ({"forks": 1}, 175.0)],
+)
+def test_what_the_notebook_says_of_its_smallest_example(knobs: dict[str, Any], finish_s: float) -> None:
+    run = workbench.simulate(make({"m": [4.0, 3.0]}, [("m", 700.0)]), "hadare", OURS, round_s=100.0, **knobs)
+    assert run.jobs["finish_s"].tolist() == [approx(finish_s)]
+
+
 HAND = [
     ("run", 0.0, 40.0),
     ("consolidate", 40.0, 50.0),

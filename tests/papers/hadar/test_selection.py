@@ -132,20 +132,6 @@ def test_lines_16_to_21_as_printed_schedule_nobody():
     assert (recursive(problem).choice >= 0).all()
 
 
-@given(problems(priced=True))
-def test_the_cheapest_allocation_alone_is_never_better_than_all(problem):
-    assert recursive(problem, alloc="cheapest").objective <= recursive(problem).objective + 1e-9
-
-
-@given(problems(priced=False), st.data())
-def test_more_gpus_are_never_worse(problem, data):
-    kind = data.draw(st.integers(0, len(problem.free) - 1))
-    more = problem.free.copy()
-    more[kind] += 1
-    larger = Knapsack(problem.jobs, more, problem.job, problem.gpus, problem.value, problem.charge)
-    assert exact(larger).objective >= exact(problem).objective - 1e-9
-
-
 def test_the_method_is_chosen_by_the_number_of_states():
     rng = np.random.default_rng(0)
     jobs, types = 600, 3

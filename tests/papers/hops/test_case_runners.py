@@ -145,75 +145,31 @@ def test_input_that_is_refused_is_what_a_case_may_expect():
 # generate and evaluate ------------------------------------------------------------------------------------------------
 
 
-def by_the_text(servers, sizes, rho, sigma):
-    """The configurations by 3.6 as PAPERS.md reads it, written down a second time: windows of neighbouring servers."""
-    found = []
-    for kind in {server["type"] for server in servers}:
-        mine = [server for server in servers if server["type"] == kind]
-        spread = rho <= sigma or min(sizes) > max(server["size"] for server in mine)
-        busy_left_out = [server for server in mine if server["idle"]]
-        for gpus in sizes:
-            found += [{str(server["id"]): gpus} for server in mine if gpus <= server["idle"]]
-            windows = []
-            for first, last in itertools.combinations(range(len(busy_left_out)), 2):
-                part = busy_left_out[first : last + 1]
-                before = sum(server["idle"] for server in part[:-1])
-                if before < gpus <= before + part[-1]["idle"]:
-                    filled = {str(server["id"]): server["idle"] for server in part[:-1]}
-                    windows.append({**filled, str(part[-1]["id"]): gpus - before})
-            fewest = min(map(len, windows), default=0)
-            found += [window for window in windows if spread and len(window) == fewest]
-    return found
-
-
-@given(
-    idle=st.lists(st.tuples(st.sampled_from("AB"), st.integers(0, 8)), min_size=1, max_size=7),
-    sizes=st.sets(st.integers(1, 20), min_size=1, max_size=4),
-    rho=st.sampled_from([1.0, 1.4, 1.41, 3.0]),
-    sigma=st.sampled_from([1.0, 1.4, 5.0]),
+@pytest.mark.parametrize(
+    ("kind", "instance", "options", "right"),
+    [
+        ("generate", {"total_gpus": 3, "queue": [{"id": i, "R": [5, 2]} for i in range(3)]}, "window", [0, 1]),
+        (
+            "generate",
+            {"servers": [{"id": 0, "type": "A", "idle": 2, "size": 8}], "job": {"R": [2], "rho": 1.0}},
+            "configs",
+            [{"0": 2}],
+        ),
+        (
+            "evaluate",
+            {"wait": 5, "total_samples": 9, "types": [{"gpus": 1, "throughput_per_gpu": 1}], "R": [1, 2]},
+            "priority",
+            6.0,
+        ),
+    ],
 )
-def test_random_configurations(idle, sizes, rho, sigma):
-    servers = [{"id": i, "type": kind, "idle": free, "size": 8} for i, (kind, free) in enumerate(idle)]
-    configs = by_the_text(servers, sorted(sizes), rho, sigma)
-    instance = {"servers": servers, "job": {"R": sorted(sizes), "rho": rho}}
-    made = case("generate", instance, {"configs": configs}, step="configs", sigma=sigma)
-    assert verdict(made)["ok"], verdict(made)
-    assert not verdict({**made, "expect": {"status": "ok", "configs": [*configs, {"0": 99}]}})["ok"]
-
-
-@given(least=st.lists(st.integers(1, 9), max_size=9), total=st.integers(1, 30))
-def test_random_windows(least, total):
-    queue = [{"id": i, "R": [size + 3, size]} for i, size in enumerate(least)]
-    inside, reached = [], 0
-    for row, size in enumerate(least):
-        if reached < total:
-            inside.append(row)
-        reached += size
-    made = case("generate", {"total_gpus": total, "queue": queue}, {"window": inside}, step="window")
-    assert verdict(made)["ok"], verdict(made)
-    assert not verdict({**made, "expect": {"status": "ok", "window": [*inside, "x"]}})["ok"]
-
-
-@given(
-    wait=st.floats(0, 1e6),
-    samples=st.floats(1, 1e9),
-    types=st.lists(st.tuples(st.integers(1, 500), st.floats(0.01, 1e4)), min_size=1, max_size=4),
-    sizes=st.sets(st.integers(1, 64), min_size=1, max_size=8),
-)
-def test_random_priorities(wait, samples, types, sizes):
-    total = sum(gpus for gpus, _ in types)
-    mean = sum(sizes) / len(sizes)
-    age = sum(gpus / total * samples / (speed * mean) for gpus, speed in types)
-    instance = {
-        "wait": wait,
-        "total_samples": samples,
-        "types": [{"gpus": gpus, "throughput_per_gpu": speed} for gpus, speed in types],
-        "R": sorted(sizes),
-    }
-    made = case("evaluate", instance, {"R_avg": mean, "age": age, "priority": wait / age}, step="priority")
-    assert verdict(made)["ok"], verdict(made)
-    made["expect"]["age"] = age * 1.01 + 1e-3
-    assert not verdict(made)["ok"]
+def test_an_answer_by_hand_is_taken_and_another_is_not(kind, instance, options, right):
+    name = {"window": "window", "configs": "configs", "priority": "age"}[options]
+    more = {"R_avg": 1.5, "priority": 5 / 6} if options == "priority" else {}
+    asked = {"step": options} | ({"sigma": 1.4} if options == "configs" else {})
+    for answer, taken in ((right, True), (right * 2, False)):
+        found = verdict(case(kind, instance, {**more, name: answer}, **asked))
+        assert found["ok"] is taken, found
 
 
 @pytest.mark.parametrize(

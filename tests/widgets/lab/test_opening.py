@@ -16,7 +16,7 @@ from widgets.lab.results import PAGES
 from widgets.parts.untold import untold
 from widgets.work.many import ManyWork
 from workbench.base.errors import InputError
-from workbench.scenario.presets import preset, presets
+from workbench.scenario.presets import preset, presets, variants
 
 
 @pytest.mark.parametrize("name", [name for name, _ in presets()])
@@ -119,3 +119,65 @@ def _untold_in(box: Widget) -> list[Widget]:
     """What is in a box of which a page is not told."""
     inside = [each for child in getattr(box, "children", ()) for each in _untold_in(child)]
     return [*inside, *([box] if box.comm is None else [])]
+
+
+# The lab's list of presets: short, and with the variants of the preset that is shown
+
+
+def listed(lab: Lab) -> list[str]:
+    return [name for _, name in lab._frame.presets.options]
+
+
+def test_the_variants_of_the_preset_that_is_shown_stand_below_it(work: Waiter) -> None:
+    names = ["", *(name for name, _ in presets())]
+    lab = Lab("gavel")
+    assert listed(lab) == names
+    lab._frame.presets.value = "hadar_aws"
+    at = names.index("hadar_aws") + 1
+    assert listed(lab) == [*names[:at], *variants("hadar_aws"), *names[at:]]
+    lab._frame.presets.value = "hadar_aws_M-8"
+    assert lab.scenario == preset("hadar_aws_M-8") and lab._frame.presets.value == ""
+    assert listed(lab) == [*names[:at], *variants("hadar_aws"), *names[at:]]
+    lab._frame.presets.value = "start_here"
+    assert listed(lab) == names and lab.scenario == preset("start_here")
+    assert not work.asked, "nobody pressed Solve"
+
+
+def test_variants_open_by_name_wherever_presets_do(work: Waiter) -> None:
+    assert Lab("gavel", "hadar_lab_M-1").scenario == workbench.load("preset:hadar_lab_M-1") == preset("hadar_lab_M-1")
+    with pytest.raises(InputError, match="preset:hadar_lab_M-1"):
+        workbench.load("hadar_lab_M-1")
+    assert not work.asked, "nobody pressed Solve"
+
+
+# Knobs, core and seed of a lab, from code and from the page
+
+
+def test_a_preset_of_knobs_from_code_and_page(work: Waiter) -> None:
+    lab = GavelLab()
+    lab.set(preset="authors")
+    expected = workbench.find_scheduler(lab.scheduler).settle({"preset": "authors"})
+    assert lab.knobs == expected
+    lab.set(preset="authors", round_s=60)
+    assert lab.knobs == {**expected, "round_s": 60}
+    with pytest.raises(InputError):
+        lab.set(nonsense=1)
+    with pytest.raises(InputError):
+        lab.set("nobody")
+    assert lab.knobs == {**expected, "round_s": 60}
+
+
+def test_core_and_seed_are_part_of_the_scenario(work: Waiter) -> None:
+    lab = GavelLab()
+    lab._scenario.core._restart.value = "30 s"
+    lab._scenario.core._seed.value = "7"
+    assert lab.scenario.core.restart.restart_s == 30 and lab.scenario.seed == 7
+    assert lab.state == "edited"
+
+
+def test_what_the_scheduler_ignores_is_said(work: Waiter) -> None:
+    lab = GavelLab()
+    jobs(lab).edit(0, "weight", "2")
+    assert lab._note.value == ""
+    lab.set("las")
+    assert "makes no use of: weights" in lab._note.value

@@ -11,8 +11,10 @@ import widgets
 import workbench
 from tests.widgets.lab.support import Waiter, jobs, look_at
 from widgets import GavelLab, HadarLab
+from widgets.lab.drawings import signal_names, signals_alike
 from widgets.lab.results import CHARTS, PICTURE
 from widgets.lab.words import held
+from workbench import simulate
 from workbench.analysis import metrics
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
@@ -277,3 +279,19 @@ def test_a_bar_is_told_with_its_restart_and_what_the_job_holds_there() -> None:
     told = "fast-0/1 (rtx3090), one of 2 GPUs, from 15 min (restart until 15 min 10 s) to 20 min 14 s"
     assert held(run, "fast-0/1", 1060.0) == told
     assert held(run, "slow-0/1", 500.0) == "slow-0/1 (rtx3090) from 5 min 25 s to 10 min"
+
+
+# Which signals the tab Signals shows together at first: those that can be read on one axis
+
+
+@pytest.mark.parametrize(
+    ("preset", "scheduler", "names", "alike"),
+    [
+        ("hadar_example", "hadar", ["payoff", "utility"], True),
+        ("hadar_lab", "hadare", ["copies", "last_round_steps"], False),  # up to 5, and tens of thousands
+        ("start_here", "fifo", [], True),
+    ],
+)
+def test_signals_of_one_magnitude_are_alike(preset: str, scheduler: str, names: list[str], alike: bool) -> None:
+    run = simulate(f"preset:{preset}", scheduler)
+    assert sorted(signal_names(run)) == names and signals_alike(run) is alike
