@@ -23,12 +23,12 @@ def digest(*written: Any) -> str:
     again unchanged, whatever its layout and comments.
     """
     found = hashlib.sha256()
-    for text in _told_of(written, set()):
+    for text in _texts_of(written, set()):
         found.update(text.encode(errors="surrogatepass") + b"\0")
     return found.hexdigest()
 
 
-def _told_of(value: Any, seen: set[int]) -> Iterator[str]:
+def _texts_of(value: Any, seen: set[int]) -> Iterator[str]:
     yield type(value).__qualname__
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
         yield repr(value)
@@ -37,48 +37,48 @@ def _told_of(value: Any, seen: set[int]) -> Iterator[str]:
     elif isinstance(value, CodeType):
         yield from (value.co_code.hex(), repr(value.co_names), repr(value.co_varnames))
         for each in value.co_consts:
-            yield from _told_of(each, seen)
+            yield from _texts_of(each, seen)
     else:
-        yield from _told_of_object(value, seen | {id(value)})
+        yield from _texts_of_object(value, seen | {id(value)})
 
 
-def _told_of_object(value: Any, seen: set[int]) -> Iterator[str]:
+def _texts_of_object(value: Any, seen: set[int]) -> Iterator[str]:
     if isinstance(value, ModuleType):
         yield value.__name__
     elif isinstance(value, np.ndarray):
         yield from (str(value.dtype), repr(value.shape), value.tobytes().hex())
     elif isinstance(value, Mapping):
         for key, item in value.items():
-            yield from (*_told_of(key, seen), *_told_of(item, seen))
+            yield from (*_texts_of(key, seen), *_texts_of(item, seen))
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _told_of(item, seen)
+            yield from _texts_of(item, seen)
     elif isinstance(value, (set, frozenset)):
-        yield from sorted(" ".join(_told_of(item, seen)) for item in value)
+        yield from sorted(" ".join(_texts_of(item, seen)) for item in value)
     elif isinstance(value, (FunctionType, type)):
         yield from (str(value.__module__), value.__qualname__)
         if not _is_installed(value.__module__ or "__main__"):
             yield from (
-                _told_of_function(value, seen) if isinstance(value, FunctionType) else _told_of_class(value, seen)
+                _texts_of_function(value, seen) if isinstance(value, FunctionType) else _texts_of_class(value, seen)
             )
     elif hasattr(value, "__dict__"):
-        yield from _told_of(type(value), seen)
-        yield from _told_of(vars(value), seen)
+        yield from _texts_of(type(value), seen)
+        yield from _texts_of(vars(value), seen)
     else:
         yield repr(value)
 
 
-def _told_of_function(function: FunctionType, seen: set[int]) -> Iterator[str]:
-    yield from _told_of(function.__code__, seen)
+def _texts_of_function(function: FunctionType, seen: set[int]) -> Iterator[str]:
+    yield from _texts_of(function.__code__, seen)
     cells = [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
-    yield from _told_of([function.__defaults__, function.__kwdefaults__, *cells], seen)
+    yield from _texts_of([function.__defaults__, function.__kwdefaults__, *cells], seen)
     for name in sorted(_names(function.__code__)):
         if name in function.__globals__:
             yield name
-            yield from _told_of(function.__globals__[name], seen)
+            yield from _texts_of(function.__globals__[name], seen)
 
 
-def _told_of_class(kind: type[Any], seen: set[int]) -> Iterator[str]:
+def _texts_of_class(kind: type[Any], seen: set[int]) -> Iterator[str]:
     for name, item in sorted(vars(kind).items()):
         if isinstance(item, (staticmethod, classmethod)):
             item = item.__func__
@@ -86,9 +86,9 @@ def _told_of_class(kind: type[Any], seen: set[int]) -> Iterator[str]:
             item = item.fget
         if not name.startswith("__") or isinstance(item, FunctionType):
             yield name
-            yield from _told_of(item, seen)
+            yield from _texts_of(item, seen)
     for base in kind.__bases__:
-        yield from _told_of(base, seen)
+        yield from _texts_of(base, seen)
 
 
 def _is_filled(cell: Any) -> bool:

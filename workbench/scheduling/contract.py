@@ -207,7 +207,7 @@ class Formulation(ABC, Generic[Data]):
 
         For the value of a GPU (`workbench.marginal_values`). Raises InputError where the problem has no such number.
         """
-        expected = "a formulation with a capacity for each accelerator type, such as gavel.max_min_fairness"
+        expected = "a formulation with a capacity for each accelerator type"
         raise InputError("formulation", self.name, expected)
 
     def statement(self, knobs: Knobs, data: Any = None) -> Any:
@@ -422,10 +422,7 @@ class Scheduler(ABC):
 
         snapshot: at 0 s, offline; end_s: when the run ended. Raises InputError where none is stated for a whole run.
         """
-        route, expected = (
-            self.route(knobs),
-            "a scheduler whose paper states the problem of a whole run: hadar, hare, chronus",
-        )
+        route, expected = self.route(knobs), "a scheduler whose paper states the problem of a whole run"
         if route.formulation:
             expected += f"; of the jobs at one time `workbench.solve(scenario, {route.formulation!r}, at=...)`"
         raise InputError(f"exact problem of {self.name}", Words(route.sentence), expected)

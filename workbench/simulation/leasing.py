@@ -182,7 +182,7 @@ class Leasing:
         pair or out of one, on what it had.
         """
         unit, book, gpus = lease.assignment.unit, self._jobs, len(lease.slots)
-        where = _told(tuple(lease.assignment.gpus.items()))
+        where = _in_words(tuple(lease.assignment.gpus.items()))
         told = unit if isinstance(unit, str) else unit_name(unit)
         for name, rank in zip(lease.names, lease.jobs, strict=True):
             event = "start"
@@ -437,7 +437,7 @@ class Leasing:
 
 
 @lru_cache(100_000)
-def _told(gpus: tuple[tuple[str, int], ...]) -> str:
+def _in_words(gpus: tuple[tuple[str, int], ...]) -> str:
     """The GPUs of nodes as events tell them."""
     return ", ".join(f"{node} x {count}" for node, count in gpus)
 

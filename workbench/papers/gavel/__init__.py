@@ -1,7 +1,6 @@
 """Gavel: heterogeneity-aware scheduling policies (Narayanan et al., OSDI 2020)."""
 
-from workbench.baselines.mechanisms.priority import explain as by_priority
-from workbench.papers.gavel.explain import EXPLAINERS
+from workbench.papers.gavel.explain import EXPLAIN, EXPLAINERS
 from workbench.papers.gavel.formulations.bottleneck import Bottleneck
 from workbench.papers.gavel.formulations.fifo import FirstInFirstOut
 from workbench.papers.gavel.formulations.finish_time_fairness import FinishTimeFairness
@@ -35,7 +34,7 @@ ROOM = Room(
         Bottleneck(),
     ),
     schedulers=SCHEDULERS,
-    explanations={each.name: EXPLAINERS.get(each.name, by_priority.explain) for each in SCHEDULERS},
+    explanations={each.name: EXPLAINERS.get(each.name, EXPLAIN) for each in SCHEDULERS},
     estimators=("low_rank",),
     symbols={
         "a job": "max_min_fairness m",

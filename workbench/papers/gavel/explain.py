@@ -148,8 +148,10 @@ def _number(value: float) -> str:
     return f"{value:.3g}"
 
 
+EQUATIONS = ("equation 2", "equation 3")
+EXPLAIN = explainer(tags=EQUATIONS)
 EXPLAINERS: Mapping[str, Explainer] = {
-    **dict.fromkeys(OF_POLICY, explainer(_of_sum)),
-    HIERARCHICAL: explainer(_of_entities),
+    **dict.fromkeys(OF_POLICY, explainer(_of_sum, EQUATIONS)),
+    HIERARCHICAL: explainer(_of_entities, EQUATIONS),
 }
-"""By policy, those that may give a job no share."""
+"""By policy, those that may give a job no share; of all others `EXPLAIN`."""

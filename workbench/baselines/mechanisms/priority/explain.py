@@ -35,21 +35,22 @@ WhyNone = Callable[[JobAtTime, pd.DataFrame], NoShare | None]
 """Of a job without a share, from the shares in force; None where there is no more to say than that."""
 
 
-def explainer(why_none: WhyNone) -> Explainer:
-    """The explainer of a policy that may give a job no share."""
+def explainer(why_none: WhyNone = lambda job_at, block: None, tags: tuple[str, str] = ("", "")) -> Explainer:
+    """Shares by type, which limits of the policy's problem they meet, and the priority that the round went by.
+
+    why_none: of a policy that may give a job no share; tags: its paper's equations of a job's time and of capacity.
+    """
 
     def explain(job_at: JobAtTime) -> Explained:
-        return _explained(job_at, why_none)
+        return _explained(job_at, why_none, tags)
 
     return explain
 
 
-def explain(job_at: JobAtTime) -> Explained:
-    """Shares by type, which limits of the policy's problem they meet, and the priority that the round went by."""
-    return _explained(job_at, lambda job_at, block: None)
+explain = explainer()
 
 
-def _explained(job_at: JobAtTime, why_none: WhyNone) -> Explained:
+def _explained(job_at: JobAtTime, why_none: WhyNone, tags: tuple[str, str]) -> Explained:
     order = job_at.order("priority", "priority on the type where it is highest", "", "highest")
     block, nowhere, call = shares_now(job_at), _fits_nowhere(job_at), job_at.call
     known = None
@@ -57,7 +58,8 @@ def _explained(job_at: JobAtTime, why_none: WhyNone) -> Explained:
         known = by_type(job_at, block, order.values)
     if order is not None and known is not None:
         order = order._replace(says=_where_highest(job_at.job, known))
-    return replace(_reasoned(job_at, why_none, order, block, nowhere, known), links=_links(job_at, block, known))
+    found = _reasoned(job_at, why_none, tags, order, block, nowhere, known)
+    return replace(found, links=_links(job_at, block, known))
 
 
 def _where_highest(job: str, known: ByType) -> str:
@@ -109,6 +111,7 @@ def _few(parts: list[str]) -> str:
 def _reasoned(
     job_at: JobAtTime,
     why_none: WhyNone,
+    tags: tuple[str, str],
     order: Order | None,
     block: pd.DataFrame | None,
     nowhere: str,
@@ -127,7 +130,7 @@ def _reasoned(
     if received is not None:
         what = "rounds had there" if _by_rounds(job_at) else "part of the time received"
         facts.append(Fact(what, received))
-    limits = _limits(job_at, shares, taken)
+    limits = _limits(job_at, shares, taken, tags)
     sentences = [_shares_in_words(job_at, shares, block), *_why_slower(job_at, shares, taken), _rule(job_at)]
     if limits:
         sentences.append(f"Limits that the shares meet: {'; '.join(limits)}.")
@@ -234,10 +237,12 @@ def _received(priority: float | None, shares: Mapping[str, float]) -> float | No
     return next(iter(shares.values())) / priority
 
 
-def _limits(job_at: JobAtTime, shares: Mapping[str, float], taken: Mapping[str, float]) -> list[str]:
-    """The rows of the policy's problem that the shares meet with equality; Gavel's have their tags."""
+def _limits(
+    job_at: JobAtTime, shares: Mapping[str, float], taken: Mapping[str, float], tags: tuple[str, str]
+) -> list[str]:
+    """The rows of the policy's problem that the shares meet with equality."""
     found = []
-    job_time, capacity = (" (equation 2)", " (equation 3)") if job_at.run.scheduler.startswith("gavel.") else ("", "")
+    job_time, capacity = (f" ({tag})" if tag else "" for tag in tags)
     if sum(shares.values()) >= 1 - FULL:
         found.append(f"its shares add up to all of its time{job_time}")
     for kind, gpus in taken.items():
