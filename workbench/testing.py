@@ -96,8 +96,6 @@ def _wrong_declaration(offered: Formulation[Any] | Scheduler) -> Iterator[Proble
         check_declared(offered)
         where = f"{offered.name}, knobs"
         for knob in offered.knobs:
-            if not knob.help:
-                yield Problem(f"{where}, {knob.name}", NOTHING, "help: a sentence on what it does")
             if knob.name == "round_s" and knob.maximum == math.inf:
                 yield Problem(f"{where}, round_s", math.inf, "a maximum: no round is endless")
         for name, values in offered.presets.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 from functools import partial
 from pathlib import Path
@@ -135,7 +136,7 @@ def test_a_run_without_them_is_the_same(scenario: Scenario) -> None:
     pd.testing.assert_frame_equal(plain.timeline, other.timeline)
 
 
-@pytest.mark.parametrize("value", [True, float("nan"), float("inf"), "", "a\nb", "\u202eabc", [1], None, "x" * 201])
+@pytest.mark.parametrize("value", [True, math.nan, math.inf, 10**400, "", "a\nb", "\u202eabc", [1], None, "x" * 201])
 def test_other_values_are_refused(value: Any) -> None:
     with pytest.raises(ScenarioError, match=r"jobs\[0\]\.attributes\.x: .* expected a finite number, or text of 1 to"):
         Scenario.from_dict({**FULL, "jobs": [{**FULL["jobs"][0], "attributes": {"x": value}}, *FULL["jobs"][1:]]})

@@ -158,7 +158,7 @@ def test_unknown_names_and_no_mapping() -> None:
 
 def test_reading_a_knob_that_is_not_declared() -> None:
     """In `build` or `decide`; what was settled is else a dict, also where it was sent to another process."""
-    found = pickle.loads(pickle.dumps(settle([Knob("cap", 2, "")], {}, "mine")))
+    found = pickle.loads(pickle.dumps(settle([Knob("cap", 2, "A cap")], {}, "mine")))
     assert found == {"cap": 2} and found.get("cup") is None
     with pytest.raises(InputError, match=r"knobs of mine: got .cup.; expected .*cap"):
         found["cup"]

@@ -16,6 +16,7 @@ import workbench
 import workbench.session.api
 from workbench.analysis.metrics import per_job
 from workbench.base.errors import InputError, ScenarioError
+from workbench.baselines.las import Las
 from workbench.scheduling.estimators.oracle import Oracle
 
 FAIR = "gavel.max_min_fairness"
@@ -62,6 +63,10 @@ def test_what_is_no_scheduler_or_formulation(name: Any) -> None:
         assert refused(act).where == "scheduler"
     for act in (lambda: workbench.solve(START, name), lambda: workbench.find_formulation(name)):
         assert refused(act).where == "formulation"
+
+
+def test_a_class_in_place_of_an_instance() -> None:
+    assert refused(lambda: workbench.simulate(START, Las)).expected == "an instance of the class: Las()"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

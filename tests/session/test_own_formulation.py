@@ -511,6 +511,9 @@ def test_a_class_that_lacks_a_name_or_a_method() -> None:
     nameless = type("Nameless", (workbench.Formulation,), {"build": None, "data": None, "read": None})
     with pytest.raises(InputError, match=r'Nameless: got a class without a name; expected name = "room.mine"'):
         nameless()
+    nobody = type("Nobody", (workbench.Scheduler,), {"title": "Nobody", "timing": None, "decide": None})
+    with pytest.raises(InputError, match=r'scheduler Nobody: got a class without a name; expected name = "room.mine"'):
+        nobody()
     idle = type("Idle", (workbench.Scheduler,), {"name": "mine.idle"})
     with pytest.raises(InputError, match=r"Idle: got no decide, no timing; expected .* `help.workbench.Scheduler.`"):
         idle()

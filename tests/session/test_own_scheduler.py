@@ -87,9 +87,9 @@ def test_what_takes_four_values_in_another_way() -> None:
         ({"causes": [["arrival"]]}, "a list of"),
         ({"causes": None}, "a list of"),
         ({"causes": (), "round_s": None}, "at least one where there are no rounds"),
-        ({"knobs": 3}, "a list of workbench.Knob"),
-        ({"knobs": ["round_s"]}, "a list of workbench.Knob"),
-        ({"knobs": [workbench.Knob("a", 1.0, ""), workbench.Knob("a", 2.0, "")]}, "each name once"),
+        ({"knobs": 3}, 'workbench.Knob."name"'),
+        ({"knobs": ["round_s"]}, 'workbench.Knob."name"'),
+        ({"knobs": [workbench.Knob("a", 1.0, "A"), workbench.Knob("a", 2.0, "A")]}, "each name once"),
     ],
 )
 def test_options_that_cannot_be(options: dict[str, Any], expected: str) -> None:

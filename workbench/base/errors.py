@@ -5,7 +5,8 @@ from __future__ import annotations
 import linecache
 import math
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from workbench.base.text import on_one_line, on_terminal
@@ -137,6 +138,22 @@ class ScenarioError(InputError):
                 for where, value, expected in self.problems
             ]
         return found
+
+
+@contextmanager
+def within(where: str) -> Iterator[None]:
+    """An InputError raised inside stands there."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(f"{where}, {error.where}", error.value, error.expected) from None
+
+
+def require_fields(where: str, kind: Any, given: Iterable[str]) -> None:
+    """Raise InputError for a name that is no field of a dataclass."""
+    for name in given:
+        if name not in kind.__dataclass_fields__:
+            raise InputError(where, name, f"a field, {one_of(name, kind.__dataclass_fields__)}")
 
 
 def why(error: Exception) -> Words:

@@ -149,8 +149,6 @@ class Formulation(ABC, Generic[Data]):
     def __new__(cls, *args: Any, **given: Any) -> Self:
         """Raises InputError for a class without a name, or that lacks a method."""
         _require_complete(cls)
-        if not hasattr(cls, "name"):
-            raise InputError(f"formulation {cls.__name__}", Words("a class without a name"), 'name = "room.mine"')
         return super().__new__(cls)
 
     def __repr__(self) -> str:
@@ -383,7 +381,7 @@ class Scheduler(ABC):
     ways: frozenset[str] = frozenset()
 
     def __new__(cls, *args: Any, **given: Any) -> Self:
-        """Raises InputError for a class that lacks a method."""
+        """Raises InputError for a class that lacks a method, or a name that no `__init__` of its own may give it."""
         _require_complete(cls)
         return super().__new__(cls)
 
@@ -467,11 +465,14 @@ class Scheduler(ABC):
 
 
 def _require_complete(kind: type[Any]) -> None:
-    lacks = sorted(kind.__abstractmethods__)
+    lacks, base = sorted(kind.__abstractmethods__), "Formulation" if issubclass(kind, Formulation) else "Scheduler"
     if lacks:
-        base = "Formulation" if issubclass(kind, Formulation) else "Scheduler"
         expected = f"a method of each name, as in `help(workbench.{base})`"
         raise InputError(f"class {kind.__name__}", Words(f"no {', no '.join(lacks)}"), expected)
+    for part, example in (("name", "room.mine"), ("title", "Mine")):
+        if not hasattr(kind, part) and (base == "Formulation" or kind.__init__ is object.__init__):
+            got = Words(f"a class without a {part}")
+            raise InputError(f"{base.lower()} {kind.__name__}", got, f'{part} = "{example}"')
 
 
 def _card_of(owner: Formulation[Any] | Scheduler, more: Iterable[str]) -> str:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
-from workbench.base.errors import NOTHING, InputError, Words, one_of
+from workbench.base.errors import NOTHING, InputError, Words, one_of, require_fields, within
 from workbench.scenario.frozen import ATTRIBUTE_NAME
 from workbench.scenario.job import Job
 from workbench.scheduling.contract import Formulation, Scheduler
@@ -74,10 +74,7 @@ class Room:
     def __new__(cls, *given: Any, **by_name: Any) -> Self:
         for value in given[:1]:
             raise InputError("room", value, 'all fields by name: Room(name="mine", ...)')
-        known = [each.name for each in fields(cls)]
-        for name in by_name:
-            if name not in known:
-                raise InputError("room", name, f"a field, {one_of(name, known)}")
+        require_fields("room", cls, by_name)
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
@@ -90,6 +87,8 @@ class Room:
                 raise InputError(f"{where}, {part}", getattr(self, part), "text")
         if self.picture not in PICTURES:
             raise InputError(f"{where}, picture", self.picture, one_of(self.picture, PICTURES))
+        if self.notebook and not re.fullmatch(r"\d\d_\w+", self.notebook):
+            raise InputError(f"{where}, notebook", self.notebook, f"its place and a name: 07_{self.name}")
         if self.title.endswith("."):
             raise InputError(f"{where}, title", self.title, TITLE)
         object.__setattr__(self, "title", self.title or self.name)
@@ -105,6 +104,9 @@ class Room:
             _require_function(f"{where}, studies, {name}", function, "study(snapshot, given), which returns a dict")
         if not isinstance(self.estimators, tuple) or not all(isinstance(each, str) for each in self.estimators):
             raise InputError(f"{where}, estimators", self.estimators, 'a tuple of names: ("low_rank",)')
+        for each in self.estimators:
+            with within(f"{where}, estimators"):
+                maker(each)
         self._check_symbols(f"{where}, symbols")
 
     def letters(self) -> dict[str, tuple[str, ...]]:
@@ -172,10 +174,8 @@ def check_declared(offered: Formulation[Any] | Scheduler) -> None:
             raise InputError(f"{where}, {flag}", getattr(offered, flag), "True or False")
     if isinstance(offered, Scheduler):
         checked_uses(where, offered.uses, Set)
-        try:
+        with within(where):
             maker(offered.belief)
-        except InputError as error:
-            raise InputError(f"{where}, {error.where}", error.value, error.expected) from None
 
 
 def checked_uses(where: str, given: Any, kind: Any = Iterable) -> frozenset[str]:
@@ -183,14 +183,15 @@ def checked_uses(where: str, given: Any, kind: Any = Iterable) -> frozenset[str]
     names: list[Any] = list(given) if isinstance(given, kind) and not isinstance(given, str) else [None]
     if not all(isinstance(each, str) for each in names):
         raise InputError(f"{where}, uses", given, 'a set of texts: {"weight", "attributes.lora_rank"}')
-    known = {
+    known = [
+        *(f"{part}.NAME" for part in _ATTRIBUTES_OF),
         *(field for field in Job.model_fields if field != "attributes"),
         *(f"{part}.{field}" for part, fields in READ_BY_SOME.items() if part for field in fields),
-    }
-    for each in sorted({*names} - known):
+    ]
+    for each in sorted({*names} - {*known}):
         part, _, name = each.rpartition(".")
         if part not in _ATTRIBUTES_OF or not re.fullmatch(ATTRIBUTE_NAME, name):
-            raise InputError(f"{where}, uses", each, one_of(each, sorted(known)))
+            raise InputError(f"{where}, uses", each, one_of(each, known))
     return frozenset(names)
 
 
@@ -215,7 +216,8 @@ def _check_knobs(where: str, owner: Formulation[Any] | Scheduler) -> None:
         for knob, value in _entries(here, values, "{knob: value}"):
             if knob not in knobs:
                 raise InputError(here, knob, one_of(knob, knobs))
-            knobs[knob].check(value)
+            with within(here):
+                knobs[knob].check(value)
         if "preset" not in knobs:
             raise InputError(here, Words("no knob preset"), "a knob `preset` that chooses between them")
         knobs["preset"].check(name)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from workbench.base.card import card
-from workbench.base.errors import InputError, one_of
+from workbench.base.errors import NOTHING, InputError, one_of, require_fields
 from workbench.base.labels import label_of, with_unit
 from workbench.base.rounding import short_number
 from workbench.base.text import is_seen
@@ -48,6 +49,10 @@ class Knob:
     main: bool = False
     usual: tuple[float, float, float] | None = None
 
+    def __new__(cls, *given: Any, **by_name: Any) -> Self:
+        require_fields("knob", cls, by_name)
+        return object.__new__(cls)
+
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.isidentifier():
             raise InputError("knob", self.name, "a name of letters, digits and _")
@@ -60,11 +65,15 @@ class Knob:
             if not isinstance(getattr(self, part), needed):
                 expected = "text" if needed is str else "True or False"
                 raise InputError(f"knob {self.name}, {part}", getattr(self, part), expected)
+        if not self.help:
+            raise InputError(f"knob {self.name}, help", NOTHING, "a sentence on what it does")
         if self.source not in ("paper", "code", "ours"):
             raise InputError(f"knob {self.name}, source", self.source, "paper, code or ours")
         for part in ("minimum", "maximum"):
             if not _has_kind(getattr(self, part), "float"):
                 raise InputError(f"knob {self.name}, {part}", getattr(self, part), "a number")
+        if self.minimum > self.maximum:
+            raise InputError(f"knob {self.name}, maximum", self.maximum, f"no less than the minimum, {self.minimum}")
         if self.choices is not None and not (isinstance(self.choices, tuple) and self.choices):
             raise InputError(f"knob {self.name}, choices", self.choices, 'a tuple of values: ("a", "b")')
         usual: Any = () if self.usual is None else self.usual
@@ -154,7 +163,9 @@ def _has_kind(value: Any, kind: str) -> bool:
         return isinstance(value, bool)
     if kind == "str":
         return is_seen(value)
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != value:
+        return False
+    if isinstance(value, int) and abs(value) > sys.float_info.max:
         return False
     return kind == "float" or isinstance(value, int) or float(value).is_integer()
 
@@ -164,7 +175,7 @@ def checked_knobs(where: str, given: Any) -> tuple[Knob, ...]:
     knobs = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
     for knob in knobs:
         if not isinstance(knob, Knob):
-            raise InputError(f"{where}, knobs", knob, "a list of workbench.Knob")
+            raise InputError(f"{where}, knobs", knob, 'workbench.Knob("name", default, "what it does")')
         if sum(other.name == knob.name for other in knobs) > 1:
             raise InputError(f"{where}, knobs", knob.name, "each name once")
     return knobs

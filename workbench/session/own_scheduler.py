@@ -15,7 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from workbench.base.code_digest import digest
-from workbench.base.errors import NOTHING, InputError
+from workbench.base.errors import NOTHING, InputError, within
 from workbench.base.text import is_name
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Decision, FoundValue, InvalidDecision
@@ -45,10 +45,8 @@ class Declaration:
         """Raises InputError for anything that cannot be."""
         check_name("scheduler", name)
         where = f"scheduler {name}"
-        try:
+        with within(where):
             timing = Timing(round_s, causes)
-        except InputError as error:
-            raise InputError(f"{where}, {error.where}", error.value, error.expected) from None
         if round_s is None and not timing.causes:
             expected = "at least one where there are no rounds, as arrival and completion"
             raise InputError(f"{where}, causes", NOTHING, expected)

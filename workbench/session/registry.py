@@ -242,8 +242,7 @@ def _load(place: _Place) -> Room | str:
             raise InputError(f"{place.module}, ROOM", NOTHING if room is None else room, expected)
         if room.name != place.name:
             raise InputError(f"room {room.name}, name", room.name, f"{place.name}, as it is found by")
-        if place.outside:
-            _refuse_taken(place, room)
+        _refuse_taken(place, room)
     except WorkbenchError as error:
         return at_line(on_one_line(str(error)), line_of(error, place.module))
     except (Exception, SystemExit) as error:
@@ -267,15 +266,23 @@ def _refuse_taken_name(place: _Place) -> None:
 
 
 def _refuse_taken(place: _Place, room: Room) -> None:
-    """Raise InputError where a room from outside offers a name that a room before it does, or its example is none."""
-    from workbench.scenario.presets import is_preset
-
-    where, others = f"room {room.name} of {place.outside}", _outside()
-    taken = {each.name for other in _usable((*_ours(), *others[: others.index(place)])) for each in _offered(other)}
-    taken |= {other.name for other in _ours()}
+    """Raise InputError where a room offers the name of another, or one from outside what a room before it offers, or
+    has no example. Of ours `workbench.testing.check` tells these: the other rooms, and presets, take time to import.
+    """
+    where = f"room {room.name} of {place.outside}" if place.outside else f"room {room.name}"
+    taken = {other.name for other in _ours()} - {place.name}
+    if place.outside:
+        others = _outside()
+        taken |= {
+            each.name for other in _usable((*_ours(), *others[: others.index(place)])) for each in _offered(other)
+        }
     for each in _offered(room):
         if each.name in taken:
             raise InputError(where, each.name, "names that no other room has")
+    if not place.outside:
+        return
+    from workbench.scenario.presets import is_preset
+
     if not is_preset(room.example):
         raise InputError(f"{where}, example", room.example, "a built-in scenario (`workbench presets` lists them)")
 
@@ -306,6 +313,8 @@ def skipped_room_of(name: Any) -> str:
 
 def unknown_name(where: str, name: Any, known: Iterable[str]) -> InputError:
     """The error for a name that nobody has; a room that was skipped may have had it."""
+    if isinstance(name, type) and issubclass(name, (Formulation, Scheduler)):
+        return InputError(where, name, f"an instance of the class: {name.__name__}()")
     skipped, room = skipped_rooms(), skipped_room_of(name)
     if room:
         return InputError(where, name, f"a room that can be used; {room} cannot: {skipped[room]}")

@@ -34,7 +34,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from workbench.base.errors import InputError, Problem, ScenarioError
+from workbench.base.errors import InputError, Problem, ScenarioError, within
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Model, Scenario
 from workbench.scenario.throughput import FloatArray, Placement
@@ -351,11 +351,9 @@ class Layered(Oracle):
         loading = Loading.of(facts.load_s)
         gpus, speed = self._smallest_gang(model, accelerator)
         nodes = self._nodes(accelerator, gpus, "consolidated")
-        try:
+        with within(f"{model} on {accelerator}"):
             exchange_s = self._communication_s(model, accelerator, gpus, nodes)
             modules = modules_of(gpus / speed, loading, gpus, exchange_s, self._pattern, self._formula)
-        except InputError as error:
-            raise InputError(f"{model} on {accelerator}, {error.where}", error.value, error.expected) from None
         seed = np.random.SeedSequence([self._seed, self._number[owner], self._cluster.types.index(accelerator)])
         database = _Database(modules, loading, LoadRecord.empty(len(loading.probability)), np.random.default_rng(seed))
         database.load(self._iterations * gpus)
