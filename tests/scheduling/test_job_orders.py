@@ -33,6 +33,20 @@ def test_an_order_is_a_permutation_that_rises(values: list[float]) -> None:
     assert (np.diff(keys[order]) >= -slack).all()
 
 
+@given(
+    st.lists(
+        st.sampled_from([0.0, 1e-10, 1.0, 1.0 + 5e-10, 1.0 + 2e-9, 7e5, 7e5 + 3e-4, 7e5 + 1e-2, np.inf]), max_size=120
+    )
+)
+def test_an_order_is_by_groups_of_neighbours_within_the_tolerance(values: list[float]) -> None:
+    rising, group, groups = sorted(range(len(values)), key=values.__getitem__), 0, {}
+    for before, row in zip([None, *rising], rising, strict=False):
+        if before is not None:
+            group += values[row] > values[before] + job_orders.TOLERANCE * max(1.0, values[before])
+        groups[row] = group
+    assert job_orders.by(np.array(values)).tolist() == sorted(rising, key=lambda row: (groups[row], row))
+
+
 def test_take_keeps_every_column() -> None:
     jobs = look(make({"a": ("t", 4)}, JOBS)).jobs
     some = job_orders.take(jobs, [2, 0])

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from operator import ge
 from typing import Any
 
 import numpy as np
@@ -164,9 +165,10 @@ def _started(
 def _together(
     snapshot: Snapshot, chosen: Sequence[tuple[int, int]], trial: Trial, had: Mapping[str, Gpus], *, anew: bool
 ) -> tuple[dict[Unit, Gpus], FreeGpus]:
-    """GPUs of those who were chosen, and the GPUs free beside them: placed anew together, large gangs first, if there
-    are several (or `anew`), unless they find less than in the trial; had: GPUs of the victims."""
-    if trial.refused or not (anew or (len(chosen) > 1 and not trial.final)):
+    """GPUs of those who were chosen, and the GPUs free beside them: placed anew together, large gangs first, if they
+    did not come so (or `anew`), unless they find less than in the trial; had: GPUs of the victims."""
+    gangs_of = [trial.jobs[row].gpus for row, _ in chosen]
+    if trial.refused or not (anew or not (trial.final or all(map(ge, gangs_of, gangs_of[1:])))):
         return trial.placed, trial.free_gpus
     free_gpus = kept(snapshot)[1]
     for gpus in had.values():
