@@ -42,14 +42,6 @@ def test_limits_purity_and_determinism(scheduler: Scheduler, scenario: Scenario,
     assert run == simulate(scenario, scheduler, knobs, seed=1, stop=Until(20_000.0))
 
 
-@every
-@settings(max_examples=settings.default.max_examples // 7)
-@given(scenario=scenarios())
-def test_everybody_finishes(scheduler: Scheduler, scenario: Scenario) -> None:
-    run = simulate(scenario, scheduler)
-    assert run.jobs["finish_s"].notna().all()
-
-
 # Every formulation of the registry keeps its contract (`workbench.testing.check`) on its room's example
 
 FORMULATIONS = formulations()

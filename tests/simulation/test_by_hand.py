@@ -41,33 +41,6 @@ def test_a_pause_pays_even_on_the_same_gpu() -> None:
     assert events(run, "j0")[2] == (60, "preempt")
 
 
-def test_an_early_preemption_pays_and_keeps_the_steps() -> None:
-    stop = Decision(preempt=frozenset({"j0"}))
-    steps = {0.0: give("j0", A), 60.0: stop, 120.0: give("j0", A)}
-    assert row(played(two_nodes([{"steps": 100.0}], **RESTART_10), steps), "j0").finish_s == 170
-
-
-def test_preempted_and_given_the_same_again_goes_on() -> None:
-    again = Decision(assign=(Assignment("j0", A, 90.0),), preempt=frozenset({"j0"}))
-    run = played(two_nodes([{"steps": 80.0}], **RESTART_10), {0.0: give("j0", A), 60.0: again})
-    assert spans(run, "j0") == [("a-0", "run", 0, 80)]
-
-
-@pytest.mark.parametrize(("gpus", "cost_s"), [(1, 10.0), (2, 20.0), (4, 30.0)])
-def test_log2_restart(gpus: int, cost_s: float) -> None:
-    core = {"restart": {"law": "log2", "restart_s": 10.0}}
-    scenario = make([{"steps": 100.0 * gpus, "gpus": gpus}], {"a": gpus, "b": gpus}, core=core)
-    run = played(scenario, {0.0: give("j0", {"a-0": gpus}, 60.0), 60.0: give("j0", {"b-0": gpus})})
-    assert row(run, "j0").finish_s == 100 + cost_s
-
-
-def test_a_restart_cut_short_is_paid_again() -> None:
-    core = {"restart": {"restart_s": 90.0}}
-    steps = {0.0: give("j0", A, 60.0), 60.0: give("j0", B, 120.0), 120.0: give("j0", A)}
-    run = played(two_nodes([{"steps": 100.0}], **core), steps)
-    assert spans(run, "j0")[1:] == [("b-0", "restart", 60, 120), ("a-0", "restart", 120, 210), ("a-0", "run", 210, 250)]
-
-
 def test_what_ran_at_the_start_may_go_on_or_move_or_stop() -> None:
     running = [{"job": "j0", "gpus": {"a-0": 1}}]
     scenario = make([{"steps": 30.0}], {"a": 1, "b": 1}, core=RESTART_10, running=running)
@@ -158,23 +131,11 @@ def test_when_one_of_a_pair_finishes_the_other_goes_on_alone() -> None:
     assert row(run, "j1").restarts == 0 and row(run, "j1").preemptions == 0 and row(run, "j1").moves == 0
 
 
-def test_a_pair_named_the_other_way_round() -> None:
-    run = played(pair_world(), {0.0: give(("j1", "j0"), {"n-0": 1})})
-    assert row(run, "j0").finish_s == 60 and row(run, "j1").finish_s == 86
-
-
 def test_the_cap_of_a_pair_stays_for_the_one_that_goes_on() -> None:
     run = played(pair_world(), {0.0: give(("j0", "j1"), {"n-0": 1}, 120.0, steps=60.0), 120.0: give("j1", {"n-0": 1})})
     # 48 of j1's 60 steps are done at 60 s, the other 12 take 6 s
     assert [r[2:] for r in rows(run, "j1")][1:3] == [("j1", "run", 60, 66), ("j1", "hold", 66, 120)]
     assert row(run, "j1").finish_s == 140
-
-
-def test_both_of_a_pair_at_once() -> None:
-    data = pair_world().to_dict()
-    data["jobs"][1]["steps"] = 48.0
-    run = played(Scenario.from_dict(data), {0.0: give(("j0", "j1"), {"n-0": 1})})
-    assert run.jobs.finish_s.tolist() == [60, 60] and len(run.timeline) == 1
 
 
 def test_going_alone_is_the_same_run_for_a_checkpoint() -> None:

@@ -92,41 +92,6 @@ def test_from_the_last_plan_the_optimum_is_the_same(data):
         assert again.objective == pytest.approx(first.objective, abs=1e-6)
 
 
-def test_a_deadline_on_a_boundary_counts_and_a_second_before_it_does_not():
-    for deadline, worth in ((2400, 100), (2399, 1)):
-        data = ChronusInstance.made(8, 1200, [AskedJob(8, 2400, [(deadline, 100)])])
-        assert run(data).objective == worth
-        assert run(data).values["reward"] == {"j0": worth}
-
-
-def test_a_second_of_running_takes_a_lease():
-    found = run(ChronusInstance.made(8, 1200, [AskedJob(8, 2401, [(3600, 100)])]))
-    assert found.values["leases"] == {"j0": [1, 2, 3]}
-    assert found.values["completion_s"] == {"j0": 2401}
-
-
-def test_a_job_has_no_lease_before_it_arrives():
-    """It arrives within the first lease, so that its first is the second; on the boundary it has that lease."""
-    for arrival, expected in ((1, [2]), (1200, [2]), (1201, [3]), (0, [1])):
-        data = ChronusInstance.made(8, 1200, [AskedJob(8, 1200, [(3600, 100)], arrival)])
-        assert run(data).values["leases"] == {"j0": expected}
-
-
-def test_soft_deadlines_are_hit_as_early_as_pays():
-    """Two jobs of the whole cluster: the one that loses more by waiting goes first."""
-    slow = AskedJob(8, 1200, [(1200, 100), (2400, 80)])
-    fast = AskedJob(8, 1200, [(1200, 100), (2400, 20)])
-    found = run(ChronusInstance.made(8, 1200, [slow, fast]))
-    assert found.objective == 180
-    assert found.values["leases"] == {"j0": [2], "j1": [1]}
-
-
-def test_leases_in_which_gpus_are_missing():
-    """Half the cluster is down in the second lease only."""
-    data = ChronusInstance.made([8, 4, 8], 1200, [AskedJob(8, 2400, [(3600, 100)]), AskedJob(4, 1200, [(2400, 100)])])
-    assert run(data).values["leases"] == {"j0": [1, 3], "j1": [2]}
-
-
 def test_a_job_larger_than_the_cluster_is_left_out_and_told_why():
     data = ChronusInstance.made(8, 1200, [AskedJob(9, 1200, [(9600, 100)]), AskedJob(8, 1200, [(1200, 100)])])
     found = run(data)

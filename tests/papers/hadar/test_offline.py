@@ -86,11 +86,6 @@ def test_the_values_tell_the_whole_plan():
     assert sum(found["utility"].values()) == pytest.approx(4)
 
 
-def test_no_jobs():
-    found = P1.run(HadarInstance.made([2], 3, [], [], [], []), {})
-    assert (found.status, found.objective) == ("optimal", 0.0)
-
-
 @pytest.mark.parametrize(
     ("arrival", "gang", "rate", "work", "why"),
     [

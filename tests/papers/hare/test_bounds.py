@@ -56,12 +56,6 @@ def test_no_bound_is_above_any_schedule(bound, knobs, data, order):
     assert value <= algorithm_1(data, fluid_start_s(data)).objective * (1 + 1e-7) + 1e-6
 
 
-@pytest.mark.parametrize("solver", ["highs", "glpk"])
-@EVERY
-def test_both_solvers_agree(bound, knobs, solver):
-    assert bound.run(TWO, knobs, Solver(solver)).objective == pytest.approx(bound.run(TWO, knobs).objective, abs=1e-5)
-
-
 @EVERY
 def test_each_says_which_bound_it_is_and_is_worth_its_completions(bound, knobs):
     found = bound.run(TWO, knobs)

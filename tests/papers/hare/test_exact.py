@@ -86,11 +86,6 @@ def test_more_gpus_of_a_type_than_tasks_are_left_out_of_the_model_but_not_of_the
     assert EXACT.run(many, {}).objective == pytest.approx(1 + 2)
 
 
-def test_no_jobs():
-    found = EXACT.run(HareInstance.made([], gpus=2), {"then_makespan": True})
-    assert (found.status, found.objective, found.bound, found.solver) == ("optimal", 0.0, 0.0, "none needed")
-
-
 def test_the_values_tell_the_whole_schedule():
     found = EXACT.run(TWO, {}).values
     json.dumps(found, allow_nan=False)

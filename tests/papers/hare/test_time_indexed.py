@@ -115,11 +115,6 @@ def test_a_model_too_large_is_refused_with_the_alternatives(monkeypatch):
         COUNTS.run(TWO, {})
 
 
-def test_no_jobs():
-    found = COUNTS.run(HareInstance.made([], gpus=1), {})
-    assert (found.status, found.objective, found.bound) == ("optimal", 0.0, 0.0)
-
-
 def test_fifteen_tasks_are_proven():
     rng = np.random.default_rng(8)
     data = HareInstance.made(

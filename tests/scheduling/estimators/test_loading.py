@@ -6,16 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pytest import approx
 from scipy import integrate, stats
 
 from workbench.scheduling.estimators.loading import Loading, LoadRecord, expected_max, waiting_s
 
 UNSTABLE = Loading.of([(0.8, 0.01, 0.002), (0.2, 0.1, 0.02)])
-HALF_STEADY = Loading.of([(0.5, 0.1, 0.03), (0.5, 0.2, 0.0)])
-STEADY_CASES = Loading.of([(0.9, 0.0, 0.0), (0.1, 0.2, 0.0)])
 
 
 def one(mean: float, deviation: float, least: float) -> float:
@@ -38,28 +34,9 @@ def test_the_closed_form_is_the_integral(mean: float, deviation: float, least: f
     assert one(mean, deviation, least) == approx(integrated(mean, deviation, least), rel=1e-7, abs=1e-9)
 
 
-@pytest.mark.parametrize("least", [0.0, 0.09, 0.1, 0.13])
-def test_the_closed_form_is_the_mean_of_random_numbers(least: float) -> None:
-    drawn = np.random.default_rng(1).normal(0.1, 0.02, 400_000)
-    simulated = np.maximum(drawn, least)
-    error = simulated.std() / math.sqrt(len(drawn))
-    assert one(0.1, 0.02, least) == approx(simulated.mean(), abs=4 * error + 1e-12)
-
-
-def test_by_hand_a_normal_cut_at_its_mean_gains_its_deviation_over_the_root_of_two_pi() -> None:
-    assert one(2.0, 0.3, 2.0) == approx(2.0 + 0.3 / math.sqrt(2 * math.pi), rel=1e-14)
-
-
 def test_without_deviation_it_is_the_larger_of_two_numbers() -> None:
     with np.errstate(all="raise"):
         assert expected_max(np.array([1.0, 2.0, 3.0]), np.zeros(3), 2.0).tolist() == [2.0, 2.0, 3.0]
-
-
-@given(st.floats(-10, 10), st.floats(0, 5), st.floats(-10, 10))
-def test_it_is_at_least_the_larger_of_the_means(mean: float, deviation: float, least: float) -> None:
-    """Jensen: this is what `mean_only` leaves out, at most the deviation over the root of two pi."""
-    excess = one(mean, deviation, least) - max(mean, least)
-    assert -1e-12 <= excess <= deviation / math.sqrt(2 * math.pi) + 1e-12
 
 
 # --- waiting ----------------------------------------------------------------------------------------------------------

@@ -129,7 +129,9 @@ def test_runs_appear_as_they_end_and_are_those_of_compare(waiter: Waiter) -> Non
     assert len(in_sight(lab)) == 3 and "waiting" not in lab._results._measures.value
 
 
-def test_all_gantts_have_one_time_axis_one_selection_and_one_playback(waiter: Waiter) -> None:
+def test_all_gantts_have_one_time_axis_one_selection_one_playback_and_every_tab_shows_something(
+    waiter: Waiter,
+) -> None:
     lab = CompareLab("start_here", THREE)
     lab.compare()
     waiter.end_all()
@@ -149,6 +151,12 @@ def test_all_gantts_have_one_time_axis_one_selection_and_one_playback(waiter: Wa
     assert len(until_s) == 1 and None not in until_s
     pages[1].view.picked = {}
     assert {page.view.selected for page in pages} == {None}
+    for tab in titles(lab):
+        look_at(lab, tab)
+    for page in (lab._results._jct, lab._results._latency, lab._results._trade_off._page):
+        assert page.drawing is not None and len(page.drawing.table) >= 3
+    drawn = set(lab._results._jct.drawing.table["run"])  # type: ignore[union-attr]
+    assert drawn == {FIFO, "Least attained service", "Shortest remaining time first"}
 
 
 def test_each_gantt_may_have_its_own_time_axis(waiter: Waiter) -> None:
@@ -397,18 +405,6 @@ def test_the_difference_is_of_the_first_two_whichever_ends_first_until_a_person_
     assert [choice.value for choice in which] == ["fifo", "las"], "srtf has no run yet"
     waiter.end(4)
     assert [choice.value for choice in which] == ["srtf", "las"]
-
-
-def test_every_tab_shows_something(waiter: Waiter) -> None:
-    lab = CompareLab("start_here", THREE)
-    lab.compare()
-    waiter.end_all()
-    for tab in titles(lab):
-        look_at(lab, tab)
-    for page in (lab._results._jct, lab._results._latency, lab._results._trade_off._page):
-        assert page.drawing is not None and len(page.drawing.table) >= 3
-    drawn = set(lab._results._jct.drawing.table["run"])  # type: ignore[union-attr]
-    assert drawn == {FIFO, "Least attained service", "Shortest remaining time first"}
 
 
 def test_what_each_scheduler_reads_and_what_it_leaves_aside(waiter: Waiter) -> None:
