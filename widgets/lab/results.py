@@ -26,7 +26,7 @@ from widgets.parts.playback import Playback, rounds_of
 from widgets.parts.startup import quick_imports
 from widgets.parts.untold import unseen
 from widgets.work.pace import LaterSteps
-from widgets.work.work import Workplace
+from widgets.work.work import Workplace, when_idle
 from workbench.analysis import metrics
 from workbench.scheduling.estimators.registry import DEFAULT
 from workbench.simulation.run import Run
@@ -122,7 +122,8 @@ class Results:
         self._words = ""
         self._tried = True
         steps = (self._measure, self._tell, self._tell_pages, self._offer_charts, self._draw_page, told)
-        self._later = LaterSteps(steps, failed)
+        ahead = (lambda: when_idle(self._see["Model"]), lambda: when_idle(self._see["Why"]))  # while nobody waits
+        self._later = LaterSteps((*steps, *ahead), failed)
         self._setting_up = False
         self._shown = 0
         self._drawn: dict[str, tuple[object, ...]] = {}
@@ -152,7 +153,7 @@ class Results:
             "Measures": self._make_measures(),
             **{page: box for page, (box, _) in own.items()},
         }
-        self._see = {name: unseen(box) for name, box in boxes.items()}
+        self._see: dict[str, Callable[[], None]] = {name: unseen(box) for name, box in boxes.items()}
         self._see[PAGES[0]]()
         # The picture stands between the names of the pages and the page, also for the keyboard: lab.css shows the page.
         self.pages = w.Tab([w.Box() for _ in PAGES], titles=PAGES)

@@ -270,6 +270,8 @@ def test_the_picture_comes_before_the_numbers_and_they_soon_after() -> None:
         assert lab._results.compared.short.value == before
         await until(lambda: lab._results.compared.short.value != before)
         assert "Difference" in lab._results.compared.short.value
+        await until(lambda: lab._formulation.box.children)
+        assert lab._results.opened == "Schedule", "the pages that are looked at next are made while nobody waits"
 
     run(story)
 
