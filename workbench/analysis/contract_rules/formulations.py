@@ -19,7 +19,7 @@ import pandas as pd
 from pyomo.core.expr.visitor import identify_variables
 
 from workbench.analysis.contract_rules.problems import collecting, heard, once
-from workbench.base.errors import NOTHING, InputError, Problem, Words
+from workbench.base.errors import NOTHING, InputError, Problem, Words, raised
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling import notation
 from workbench.scheduling.contract import Formulation, Knobs, Result
@@ -328,11 +328,17 @@ def _wrong_answer(formulation: Formulation[Any], data: Any, knobs: Knobs, solver
     if solver == LIMITED:
         if model is not None and not wrong:
             yield from _wrong_elsewhere(where, formulation, model, data, knobs)
-        text = json.dumps(found.values, allow_nan=False)
-        if text != json.dumps(formulation.run(data, knobs, solver).values):
+        if _text(found) != _text(formulation.run(data, knobs, solver)):
             yield Problem(where, Words("another answer to the same question"), "the same values again")
     else:
-        json.dumps(found.values, allow_nan=False)
+        _text(found)
+
+
+def _text(found: Result) -> str:
+    try:
+        return json.dumps(found.values, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InputError("values", raised(error), "what JSON can hold: of an array its `tolist()`") from error
 
 
 def _objective(model: pyo.ConcreteModel) -> Any:

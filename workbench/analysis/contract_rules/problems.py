@@ -6,6 +6,7 @@ import contextlib
 import io
 import logging
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
@@ -31,16 +32,18 @@ def collecting(where: str, expected: str, problems: list[Problem]) -> Iterator[N
 
 @contextlib.contextmanager
 def heard(where: str, problems: list[Problem]) -> Iterator[None]:
-    """What is printed inside, or logged by Pyomo, is not shown; it is a problem where there is no other."""
+    """What is printed inside, warned of, or logged by Pyomo, is not shown; each line of it is told once, as a problem
+    where there is no other."""
     said, log = io.StringIO(), logging.getLogger("pyomo")
     before, passed_on = log.handlers, log.propagate
     log.handlers, log.propagate = [logging.StreamHandler(said)], False
     try:
-        with contextlib.redirect_stdout(said):
+        with contextlib.redirect_stdout(said), warnings.catch_warnings():
+            warnings.showwarning = lambda message, *_, **__: said.write(f"{message}\n")
             yield
     finally:
         log.handlers, log.propagate = before, passed_on
-    found = Words(on_one_line(" ".join(said.getvalue().split())))
+    found = Words(on_one_line(" ".join(dict.fromkeys(said.getvalue().splitlines()))))
     if found and not problems:
         problems.append(Problem(where, found, "nothing printed, no warning (unordered sets?)"))
 

@@ -79,12 +79,13 @@ def _wrong_in(scheduler: Scheduler, scenario: Scenario) -> list[Problem]:
 def _wrong_route(scheduler: Scheduler, knobs: Knobs, made_by: Set[str]) -> Iterator[Problem]:
     """That by its route a programme decides, or none, and by its decisions the other; an `other route`: either."""
     kind, solved = scheduler.route(knobs).kind, sorted(made_by & {"model", "assembly"})
+    where = at_line(f"{scheduler.name}, route", _line(scheduler, "route"))
     if kind == "algorithm" and solved:
         found = Words(f"decisions made by {listed(solved)}, and a route that is an algorithm")
-        yield Problem(f"{scheduler.name}, route", found, 'Route("same programme", FORMULATION), or "other route"')
+        yield Problem(where, found, 'Route("same programme", FORMULATION), or "other route"')
     if kind == "same programme" and not solved:
         found = Words(f"decisions made by {listed(sorted(made_by))} alone, and a route that is the same programme")
-        yield Problem(f"{scheduler.name}, route", found, "the report of the solve with the decision, or another route")
+        yield Problem(where, found, "the report of the solve with the decision, or another route")
 
 
 def _wrong_shares(
@@ -172,7 +173,7 @@ class Watched(Scheduler):
             answer = self.inner.decide(snapshot, memory, knobs, rng)
             other = self.inner.decide(snapshot, memory, knobs, again)
         except Exception as error:
-            if _arrays(snapshot) != seen:
+            if _arrays(snapshot) != seen or "read-only" in str(error):  # numpy's words
                 raise written from error  # which may be why it failed
             raise
         if not isinstance(answer, tuple) or len(answer) != 2 or not isinstance(answer[0], Decision):
