@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterable, Iterator
@@ -11,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+import pyomo.environ as pyo
 import pytest
 
 import workbench
 from tests.scenario.traces.slurm_dumps import NODES, dump, queued
-from workbench.cli.lab_process import ManyRuns
+from workbench.cli.lab_process import ManyRuns, serve
+from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.scenario.presets import preset
 from workbench.scenario.traces import convert, parse_cluster
 from workbench.scheduling.estimators.registry import maker
@@ -162,6 +165,18 @@ def test_what_is_wrong_is_answered_and_the_process_goes_on(
     message = process.hear()
     assert message["kind"] == "error" and message["error"]["where"].startswith(where)
     assert message["error"]["expected"]
+
+
+def test_a_mistake_in_a_rooms_code_is_told_with_its_line(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    told: list[Any] = []
+    monkeypatch.setattr(MaxMinFairness, "build", lambda self, data, knobs: pyo.Sett())
+    asked = {"kind": "describe", "scenario": scenario(), "formulation": "gavel.max_min_fairness"}
+    serve(asked, told.append, ManyRuns())
+    where = rf"formulation gavel.max_min_fairness \({re.escape(os.path.relpath(__file__))}:\d+\)"
+    assert re.fullmatch(where, told[0]["error"]["where"]) and "Sett" in told[0]["error"]["value"]
+    assert told[0]["error"]["expected"] == "no mistake in its code" and not capfd.readouterr().err
 
 
 def hear_many(process: LabProcess) -> tuple[dict[int, dict[str, Any]], dict[str, Any]]:

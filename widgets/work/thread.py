@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-import traceback
 from collections.abc import Callable, Hashable
 from typing import TypeVar
 
 from widgets.work.work import Deliver, Hear, Message, Queued
-from workbench.base.errors import Words, WorkbenchError, mistake
+from workbench.base.blame import fault
+from workbench.base.errors import WorkbenchError, mistake
 from workbench.cli.lab_process import described, simulated, stop_of
 from workbench.simulation.stop import CancelFlag
 
@@ -87,8 +87,7 @@ def aside(work: Callable[[], Answer], hear: Callable[[Answer | WorkbenchError], 
         except WorkbenchError as error:
             answer = error
         except Exception as error:
-            traceback.print_exc()
-            answer = WorkbenchError("lab", Words(repr(error)), "no such failure (please report it)")
+            answer = fault(error, "lab")
         deliver(lambda: hear(answer))
 
     try:

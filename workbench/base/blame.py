@@ -8,6 +8,8 @@ import traceback
 from types import CodeType
 from typing import Any
 
+from workbench.base.errors import WorkbenchError, raised
+
 OURS = "workbench"
 LIBRARIES = frozenset({"altair", "numpy", "pandas", "pydantic", "pyomo", "scipy", "threadpoolctl", "widgets"})
 """Those through which code of a room is called back."""
@@ -44,6 +46,15 @@ def line_of_code(function: Any) -> str:
 def at_line(text: str, line: str) -> str:
     """A text with `file:line` if there is one."""
     return f"{text} ({line})" if line else text
+
+
+def fault(error: Exception, asked: str) -> WorkbenchError:
+    """What nobody stated: a mistake in a room's or a user's code, with its line, or one of ours, which is printed."""
+    line = line_of(error, "workbench.papers") or line_of(error, "workbench.baselines")
+    if not line:
+        traceback.print_exception(error)
+    expected = "no mistake in its code" if line else "no such failure (please report it)"
+    return WorkbenchError(at_line(asked, line), raised(error), expected)
 
 
 def _shown(file: str, line: int) -> str:

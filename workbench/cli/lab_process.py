@@ -46,12 +46,12 @@ import signal
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Generator, Hashable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeVar
 
+from workbench.base.blame import fault
 from workbench.base.errors import WorkbenchError
 from workbench.base.processes import Processes
 from workbench.scenario.scenario import Scenario
@@ -119,9 +119,8 @@ def serve(request: Mapping[str, Any], tell: Tell, many: ManyRuns, stop: Stop | N
     except WorkbenchError as error:
         tell({"kind": "cancelled"} if error.status == "cancelled" else {"kind": "error", **error.as_json()})
     except Exception as error:  # the process goes on, and the lab shows what happened
-        traceback.print_exc()
-        text = {"where": "the labs' process", "value": repr(error), "expected": "no such failure (please report it)"}
-        tell({"kind": "error", "status": "internal", "error": text})
+        asked = [f"{part} {request[part]}" for part in ("formulation", "study", "scheduler") if request.get(part)]
+        tell({"kind": "error", **fault(error, next(iter(asked), "the labs' process")).as_json()})
 
 
 def _simulate(request: Mapping[str, Any], tell: Tell, stop: Stop) -> dict[str, Any]:

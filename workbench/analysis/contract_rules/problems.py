@@ -38,11 +38,11 @@ def heard(where: str, problems: list[Problem]) -> Iterator[None]:
     before, passed_on = log.handlers, log.propagate
     log.handlers, log.propagate = [logging.StreamHandler(said)], False
     try:
-        with contextlib.redirect_stdout(said), warnings.catch_warnings():
-            warnings.showwarning = lambda message, *_, **__: said.write(f"{message}\n")
+        with contextlib.redirect_stdout(said), warnings.catch_warnings(record=True) as warned:
             yield
     finally:
         log.handlers, log.propagate = before, passed_on
+    said.writelines(f"{each.message}\n" for each in warned)
     found = Words(on_one_line(" ".join(dict.fromkeys(said.getvalue().splitlines()))))
     if found and not problems:
         problems.append(Problem(where, found, "nothing printed, no warning (unordered sets?)"))
