@@ -87,7 +87,7 @@ STEPS = {
     "shares": ("share", "rank", "placement"),
     "plan": ("plan",),
     "leases": ("lease", "placement"),
-    "order": ("order", "slot"),
+    "order": ("order", "task", "slot"),
 }
 MODELS = {"shares": shares, "plan": plan, "leases": leases, "order": order}
 

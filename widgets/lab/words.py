@@ -69,7 +69,7 @@ MEANT: Mapping[str, str] = {
     "payoff": "What a job is worth by its utility, less the prices of the GPUs that it would have",
     "payoffs": "What jobs are worth by their utility, less the prices of the GPUs that they would have",
     "utility": "What it is worth that a job is done by some time, as the knob of that name says",
-    "queue": "The line that a job stands in; of Chronus 0 the profiler's, 1 guaranteed jobs', 2 best-effort jobs'",
+    "queue": "The line that a job stands in; with promises 0 the profiler's, 1 guaranteed jobs', 2 best-effort jobs'",
     "next lease": "From now to when its next lease in the plan begins",
     "first middle": "The middle of its first task in the relaxed problem: the earlier, the sooner it is placed",
     "in a pair": "Two jobs on one GPU at the same time (space sharing)",

@@ -214,8 +214,8 @@ def subclassed(name: str, kind: type[Formulation[Any]]) -> Formulation[Any]:
     title = title_of(kind) or name
     shipped = next((each for each in kind.__mro__ if each.__module__.startswith("workbench.papers.")), None)
     base = shipped() if shipped is not None and "name" in vars(shipped) else None
-    named: Any = type(kind.__name__, (kind,), {"name": name, "__module__": kind.__module__})
-    return _made(named(), {"title": title, "build": build, "written": kind, "base": base})
+    named: Any = type(kind.__name__, (kind,), {"name": name, "title": title, "__module__": kind.__module__})
+    return _made(named(), {"build": build, "written": kind, "base": base})
 
 
 def _made(base: Formulation[Any], members: dict[str, Any]) -> Formulation[Any]:
