@@ -78,10 +78,12 @@ def test_the_row_that_keeps_a_job_waiting_would_let_it_run() -> None:
     assert "taken away, and the problem solved again, vision would run on 2 v100 of fast-0. Of the others" in found.text
     none = module.decisive_row(workbench.simulate("preset:hops_example", "hops"), "language", 677.0)
     assert none is not None and none.row == ""
-    assert (
-        none.text
-        == "no single row: whichever is loosened or taken away, and the problem solved again, language still waits"
-    )
+    assert none.text.partition(" (binding, not decisive), though ") == (
+        "no single row that a run can do without: whichever is loosened or taken away, and the problem solved again, "
+        "language still waits; no run can do without capacity[slow-0] and capacity[fast-0]",
+        " (binding, not decisive), though ",
+        "without capacity[slow-0] the problem alone would have choose[language,3] 1 in place of 0",
+    ), "as the page says of the row when it is switched off"
 
 
 def test_the_v100_that_stands_idle_at_45_min() -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from workbench.analysis.explanation.compose import is_elastic, is_mixed
 from workbench.analysis.explanation.course import held_in_words
-from workbench.analysis.rows.relax_and_without import answer_with, near_shares, stand_in
+from workbench.analysis.rows.relax_and_without import answer_with, changed, near_shares, stand_in
 from workbench.analysis.rows.stated import SolvedStatement, of_decision
 from workbench.base.card import card, folded
 from workbench.base.errors import InputError, counted, one_of
@@ -57,7 +57,7 @@ Verdict = Literal["cause", "binding, not decisive", "binding, not tried"]
 
 class TriedRow(NamedTuple):
     """A row that is met. says: in words; what: was done to it; then: who would have the GPU (empty: nobody); becomes:
-    of the job in question, and of the GPU, in words."""
+    of the job in question, and of the GPU, in words; of the job in the problem alone, where no run can keep that."""
 
     row: str
     tag: str
@@ -206,12 +206,15 @@ def _first_of(rows: tuple[TriedRow, ...], still: str) -> DecisiveRow | None:
     row decides. still: what is as it was then."""
     first = next(iter(_decisive(rows)), None)
     unkept = [row.row for row in rows if row.what == UNKEPT]
+    alone = next((f", though without {row.row} the problem alone would have {row.becomes}"
+                  for row in rows if row.what == UNKEPT and row.becomes), "")  # fmt: skip
     tried = [row.row for row in rows if row.verdict == "binding, not decisive" and row.what != UNKEPT]
     needed = f"no run can do without {listed(unkept)} (binding, not decisive)" if unkept else ""
     if first is None:
         among = "" if len(tried) + len(unkept) == len(rows) else f" of the {len(tried) + len(unkept)} that were tried"
         done = f"whichever is loosened or taken away, and the problem solved again, {still}" if tried else ""
-        text = f"no single row{among}: {'; '.join(filter(None, [done, needed]))}"
+        kept = " that a run can do without" if unkept else ""
+        text = f"no single row{kept}{among}: {'; '.join(filter(None, [done, needed]))}{alone}"
         return DecisiveRow("", text, rows) if tried or unkept else None
     says = f" ({first.says})" if first.says else ""
     found = [f"{first.row}{says}: {_how(first)}, and the problem solved again, {first.becomes}"]
@@ -396,7 +399,7 @@ class _Question:
         return "" if then == self._is else f"decided again with no row changed, {then or 'nobody'} is there"
 
     def _tried(self, statement: SolvedStatement, number: int) -> TriedRow:
-        """Without the row, and if the problem then has no answer, relaxed."""
+        """Relaxed, and if that changes nothing without the row."""
         named = _row(statement, number)
         by = RELAXED * max(1.0, abs(statement.limits.right.item(number)))
         for change, what in ((by, f"relaxed by {short_number(by)}"), (math.inf, "without it")):
@@ -405,8 +408,9 @@ class _Question:
             except (UnboundedError, InfeasibleError):
                 continue  # there is no best answer then
             except (UnkeptError, InvalidDecision):
-                if named.verdict == "binding, not tried" and math.isinf(change):
-                    named = named._replace(verdict="binding, not decisive", what=UNKEPT)
+                if math.isinf(change):
+                    alone = self._alone(statement, named.row)
+                    named = named._replace(verdict="binding, not decisive", what=UNKEPT, then="", becomes=alone)
                 continue
             if slot is None:
                 continue  # what is best then cannot be carried out
@@ -415,6 +419,12 @@ class _Question:
                 return named._replace(verdict="cause", what=what, then=then, becomes=self._becomes(slot))
             named = named._replace(verdict="binding, not decisive", what=what, then=then)
         return named
+
+    def _alone(self, statement: SolvedStatement, row: str) -> str:
+        """The first variable of the job in question that is another without a row in the one problem, in words."""
+        moved = changed(statement, row, math.inf)[0].moved
+        mine = (each for each in moved if self._about in each.variable.partition("[")[2].rstrip("]").split(","))
+        return next((f"{name} {short_number(new)} in place of {short_number(old)}" for name, old, new in mine), "")
 
     def _becomes(self, slot: SlotAtTime) -> str:
         """What the job in question does, and who has the GPU if that is not said with it."""

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from workbench.base.arrays import by_name
+from workbench.base.errors import Words, counted
 from workbench.papers.hops.algorithms.aggregation import NO_LAYOUTS, aggregate, too_fine
 from workbench.papers.hops.algorithms.configurations import Layout
 from workbench.papers.hops.algorithms.gains import gain_of
@@ -25,19 +26,20 @@ from workbench.papers.hops.instance import Choices, HopsInstance, PlacedJob, Rou
 from workbench.papers.hops.knobs import SMALL, START, gap_of, power_of
 from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
-from workbench.scheduling.solvers import Point, Programme, Solver, SolveReport, SolverFailedError, answer
+from workbench.scheduling.solvers import Point, Programme, Solver, SolveReport, UnkeptError, answer
 
 NAME = "hops.round"
 
 
 def checked(data: HopsInstance, plan: Mapping[int, PlacedJob]) -> RoundPlan:
-    """The plan; raises SolverFailedError if it takes more GPUs of a server than are idle (13)."""
+    """The plan; raises UnkeptError if it takes more GPUs of a server than are idle (13)."""
     used = np.zeros(len(data.servers), dtype=np.int64)
     for placed in plan.values():
         for server, gpus in placed.layout:
             used[server] += gpus
     for spot in np.flatnonzero(used > data.idle)[:1].tolist():
-        raise SolverFailedError(NAME, f"{used[spot]} GPUs of {data.servers[spot]}", f"at most {data.idle[spot]}")
+        taken, idle = f"it would take {counted(int(used[spot]), 'GPU')} of {data.servers[spot]}", int(data.idle[spot])
+        raise UnkeptError(NAME, Words(taken), f"at most the {idle} idle in that decision")
     return dict(plan)
 
 
