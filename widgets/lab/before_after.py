@@ -24,7 +24,7 @@ from workbench.session.registry import scheduler_of
 from workbench.simulation.run import Run
 
 REST_S = 1.0
-"""A run that was in sight for so long is what the next is compared with: a slider's way is compared with its start."""
+"""A run that was in sight for so long is what the next is compared with, but for those of a slider's way."""
 MOST_KEPT = 5
 """Runs of which it is known what they were compared with, should Undo come back to them."""
 SHORT = ("mean_jct_s", "makespan_s", "weighted_miss_rate", "mean_wait_s", "utilisation", "preemptions")
@@ -56,6 +56,7 @@ class BeforeAfter:
         self._rho = pd.Series(dtype=float)
         self._kept: list[tuple[object, Run | None]] = []
         self._since_s = 0.0
+        self._drag, self._goes_on = 0, False
         self._is_edit = False
         self._changed = changed
         self.said, self.short, self.measures, self.jobs = w.HTML(), w.HTML(), w.HTML(), w.HTML()
@@ -72,19 +73,23 @@ class BeforeAfter:
         run, before = self._run, self._before
         return None if run is None or before is None or before is run or not alike(before, run) else before
 
-    def run(self, run: Run, before: Run | None = None) -> None:
-        """The run that is shown from now on, against `before`, the pinned one, or the one that rested before it."""
+    def run(self, run: Run, before: Run | None = None, drag: int = 0) -> None:
+        """The run that is shown from now on, against `before`, the pinned one, the one that stood when a slider was
+        taken hold of, or the one that rested before it. drag: the number of the drag that it is of; 0: of none."""
         now_s, self._is_edit = time.monotonic(), before is not None
+        self._goes_on, self._drag = drag != 0 and drag == self._drag, drag
+        rested = not self._goes_on if drag else self._before is None or now_s - self._since_s >= REST_S
         if before is not None and not self.pin.value:
             self._before = before
-        elif not self.pin.value and (self._before is None or now_s - self._since_s >= REST_S):
+        elif not self.pin.value and rested:
             self._before = self._run
         self._run, self._since_s = run, now_s
 
     def keep(self, setting: object) -> None:
         """Remember what the run that is shown, made with these settings, is compared with, if that is not pinned."""
         if not self.pin.value:
-            self._kept = [*self._kept[1 - MOST_KEPT :], (setting, self.before)]
+            kept = self._kept[:-1] if self._goes_on else self._kept  # a drag is one step back
+            self._kept = [*kept[1 - MOST_KEPT :], (setting, self.before)]
 
     def back_to(self, setting: object) -> None:
         """Undo comes back to these settings: the next run is compared with what theirs was compared with."""

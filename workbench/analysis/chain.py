@@ -213,8 +213,7 @@ def _first_of(rows: tuple[TriedRow, ...], still: str) -> DecisiveRow | None:
     if first is None:
         among = "" if len(tried) + len(unkept) == len(rows) else f" of the {len(tried) + len(unkept)} that were tried"
         done = f"whichever is loosened or taken away, and the problem solved again, {still}" if tried else ""
-        kept = " that a run can do without" if unkept else ""
-        text = f"no single row{kept}{among}: {'; '.join(filter(None, [done, needed]))}{alone}"
+        text = f"no single row{' that a run can do without' if unkept else ''}{among}: {'; '.join(filter(None, [done, needed]))}{alone}"
         return DecisiveRow("", text, rows) if tried or unkept else None
     says = f" ({first.says})" if first.says else ""
     found = [f"{first.row}{says}: {_how(first)}, and the problem solved again, {first.becomes}"]
@@ -409,7 +408,7 @@ class _Question:
                 continue  # there is no best answer then
             except (UnkeptError, InvalidDecision):
                 if math.isinf(change):
-                    alone = self._alone(statement, named.row)
+                    alone = changed(statement, named.row, math.inf)[0].first_of(self._about)
                     named = named._replace(verdict="binding, not decisive", what=UNKEPT, then="", becomes=alone)
                 continue
             if slot is None:
@@ -419,12 +418,6 @@ class _Question:
                 return named._replace(verdict="cause", what=what, then=then, becomes=self._becomes(slot))
             named = named._replace(verdict="binding, not decisive", what=what, then=then)
         return named
-
-    def _alone(self, statement: SolvedStatement, row: str) -> str:
-        """The first variable of the job in question that is another without a row in the one problem, in words."""
-        moved = changed(statement, row, math.inf)[0].moved
-        mine = (each for each in moved if self._about in each.variable.partition("[")[2].rstrip("]").split(","))
-        return next((f"{name} {short_number(new)} in place of {short_number(old)}" for name, old, new in mine), "")
 
     def _becomes(self, slot: SlotAtTime) -> str:
         """What the job in question does, and who has the GPU if that is not said with it."""
@@ -484,11 +477,8 @@ class _Question:
             found = self._bisected(job, name, MOST_SOLVES - solves + left)  # the later ones are tried once, too
             solves += found.solves
             if found.factor is not None:
-                how = (
-                    " in the whole run"
-                    if name in WHOLE
-                    else f" from the decision of {self.made} on, all before as it was"
-                )
+                since = f" from the decision of {self.made} on, all before as it was"
+                how = " in the whole run" if name in WHOLE else since
                 return f"{self._would(job, name, found.factor)}{how}.", solves
         whole = [WORDS[name] for name in names if name in WHOLE]
         anew = ", which computes shares of time anew" if self.divides else ""

@@ -56,6 +56,14 @@ def test_undo_compares_with_what_was_before_and_lets_go(monkeypatch: pytest.Monk
     assert compared.before is first
     lab._frame.redo.click()
     assert compared.before is not None and compared.before.knobs == second.knobs
+    lab._frame.presenter.bar.drag, stood = 1, lab.run  # a slider is held, and rests on its way
+    for round_s in (600, 720, 900, 1200, 1500, 600, 720):
+        lab.set(round_s=round_s)
+        assert compared.before is stood
+    lab._frame.presenter.bar.drag = 0
+    lab._frame.undo.click()
+    assert lab.run.knobs == stood.knobs, "a drag is one step"
+    assert compared.before is not None and compared.before.knobs == second.knobs, "and stands against what it did"
 
 
 def test_undo_of_something_wrong_loses_nothing_else(work: Waiter) -> None:

@@ -79,6 +79,11 @@ class RowChange:
         """The variables that moved: columns variable, before and after."""
         return pd.DataFrame(self.moved, columns=list(MovedVariable._fields))
 
+    def first_of(self, job: str) -> str:
+        """The variable of a job that moved most, in words; empty where none did."""
+        mine = (each for each in self.moved if job in each.variable.partition("[")[2].rstrip("]").split(","))
+        return next((f"{name} {_number(new)} in place of {_number(old)}" for name, old, new in mine), "")
+
     def as_json(self) -> dict[str, Any]:
         """Its fields, as JSON has them."""
         return {**asdict(self), "moved": [each._asdict() for each in self.moved]}
