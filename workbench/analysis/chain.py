@@ -213,7 +213,8 @@ def _first_of(rows: tuple[TriedRow, ...], still: str) -> DecisiveRow | None:
     if first is None:
         among = "" if len(tried) + len(unkept) == len(rows) else f" of the {len(tried) + len(unkept)} that were tried"
         done = f"whichever is loosened or taken away, and the problem solved again, {still}" if tried else ""
-        text = f"no single row{' that a run can do without' if unkept else ''}{among}: {'; '.join(filter(None, [done, needed]))}{alone}"
+        kept = " that a run can do without" if unkept else ""
+        text = f"no single row{kept}{among}: {'; '.join(filter(None, [done, needed]))}{alone}"
         return DecisiveRow("", text, rows) if tried or unkept else None
     says = f" ({first.says})" if first.says else ""
     found = [f"{first.row}{says}: {_how(first)}, and the problem solved again, {first.becomes}"]
