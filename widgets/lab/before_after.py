@@ -44,7 +44,8 @@ RHO_MEANT = next(column.meaning for column in metrics.PER_JOB.columns if column.
 class BeforeAfter:
     """What is compared: the button `pin`, the sentence `said`, and tables of measures (a few in `short`) and of jobs.
 
-    changed: called when another run is compared with.
+    changed: called when another run is compared with; drag: the number of the drag of a slider that the next run is of,
+    0: of none.
     """
 
     def __init__(self, changed: Callable[[], None]) -> None:
@@ -56,7 +57,7 @@ class BeforeAfter:
         self._rho = pd.Series(dtype=float)
         self._kept: list[tuple[object, Run | None]] = []
         self._since_s = 0.0
-        self._drag, self._goes_on = 0, False
+        self.drag, self._drag, self._goes_on = 0, 0, False
         self._is_edit = False
         self._changed = changed
         self.said, self.short, self.measures, self.jobs = w.HTML(), w.HTML(), w.HTML(), w.HTML()
@@ -73,10 +74,11 @@ class BeforeAfter:
         run, before = self._run, self._before
         return None if run is None or before is None or before is run or not alike(before, run) else before
 
-    def run(self, run: Run, before: Run | None = None, drag: int = 0) -> None:
+    def run(self, run: Run, before: Run | None = None) -> None:
         """The run that is shown from now on, against `before`, the pinned one, the one that stood when a slider was
-        taken hold of, or the one that rested before it. drag: the number of the drag that it is of; 0: of none."""
+        taken hold of, or the one that rested before it."""
         now_s, self._is_edit = time.monotonic(), before is not None
+        drag, self.drag = self.drag, 0
         self._goes_on, self._drag = drag != 0 and drag == self._drag, drag
         rested = not self._goes_on if drag else self._before is None or now_s - self._since_s >= REST_S
         if before is not None and not self.pin.value:

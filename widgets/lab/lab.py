@@ -559,8 +559,8 @@ class Lab(LabShell[LabSetting]):
             try:
                 errors = message["errors"]
                 errors = None if errors is None else pd.DataFrame(errors)
-                drag = self._frame.presenter.bar.drag
-                self._results.show(message["run"], message["belief"], errors, self._dropped, drag)
+                self._results.compared.drag = self._frame.presenter.bar.drag
+                self._results.show(message["run"], message["belief"], errors, self._dropped)
                 self._dropped = ""
             except Exception as error:
                 self._not_drawn(error)

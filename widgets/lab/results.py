@@ -269,16 +269,14 @@ class Results:
 
     # Showing a run ---------------------------------------------------------------------------------------------------
 
-    def show(
-        self, run: Run, belief: str = DEFAULT, errors: pd.DataFrame | None = None, note: str = "", drag: int = 0
-    ) -> None:
+    def show(self, run: Run, belief: str = DEFAULT, errors: pd.DataFrame | None = None, note: str = "") -> None:
         """Show a run; the selection stays if its job is still there. Only what is in sight is drawn, the picture first.
 
         belief: the estimator by name that the run was made with; errors: of it, as it learnt (`ErrorLog.table`); note:
-        what else is to be minded of it; drag: the number of the drag of a slider that it is of.
+        what else is to be minded of it.
         """
         self._belief, self._errors, self._tried = belief, errors, True
-        self._look_at(run, None, note, drag=drag)
+        self._look_at(run, None, note)
 
     def look_at(self, run: Run, before: Run | None, note: str) -> None:
         """Look at what a run would be otherwise, noted so, against what it is; playback and its time stay."""
@@ -286,7 +284,7 @@ class Results:
         self.explained.stay()
         self._look_at(run, before, note, keep=True)
 
-    def _look_at(self, run: Run, before: Run | None, note: str, keep: bool = False, drag: int = 0) -> None:
+    def _look_at(self, run: Run, before: Run | None, note: str, keep: bool = False) -> None:
         """Show a run in the picture, and soon in numbers."""
         self._run, self._words = run, note
         self._shown += 1
@@ -295,7 +293,7 @@ class Results:
         self._setting_up = True
         self.playback.show(rounds_of(run), keep=keep)
         self._setting_up = False
-        self.compared.run(run, before, drag)
+        self.compared.run(run, before)
         self._offer_pictures()
         self._draw_picture()
         self._tools.layout.visibility = "visible"
