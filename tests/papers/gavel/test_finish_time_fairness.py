@@ -293,17 +293,3 @@ def test_a_job_that_cannot_run_for_a_while_keeps_its_account():
     assert during.memory.accounts["j0"] == before.accounts["j0"]
     after = scheduler.policy(look(scenario, 90.0, left={"j0": 980.0}), knobs, during.memory).memory
     assert after.accounts["j0"].isolated_s == pytest.approx(20 / before.accounts["j0"].steps_per_s)
-
-
-@pytest.mark.parametrize("method", ["newton", "bisection"])
-def test_the_scheduler_as_matrix_and_as_pyomo_model(method):
-    jobs = [{"steps": 100}, {"steps": 200, "gpus": 2}, {"steps": 300, "arrival_s": 50}]
-    scenario = make({"a": ("fast", 2), "b": ("slow", 2)}, jobs, {"fast": 3.0, "slow": 1.0})
-    scheduler = find_scheduler("gavel.finish_time_fairness")
-    found = [
-        scheduler.policy(look(scenario, 50.0), scheduler.settle({"method": method, "model": model}), None)
-        for model in ("assembly", "pyomo")
-    ]
-    assert found[0].solved.objective == pytest.approx(found[1].solved.objective, rel=1e-7)
-    assert found[0].solved.status == found[1].solved.status == "optimal"
-    assert plain(found[0].memory) == plain(found[1].memory)

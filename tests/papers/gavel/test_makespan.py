@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 import workbench
-from tests.baselines.mechanisms.support import look, make
 from tests.papers.gavel.support import (
     DATA,
     PAPER,
@@ -26,7 +25,6 @@ from workbench.papers.gavel.formulations.makespan import Makespan, bracket, buil
 from workbench.papers.gavel.instance import StepsInstance, seen
 from workbench.scheduling import notation
 from workbench.scheduling.solvers import Solver, SolverFailedError
-from workbench.session.registry import find_scheduler
 
 POLICY = Makespan()
 allocate = by_assembly(POLICY)
@@ -232,20 +230,6 @@ def test_golden_models_of_two_jobs(same_as_golden):
     data = stepped(TWO)
     same_as_golden(build(data), "makespan_two_jobs.lp")
     same_as_golden(build_bisection(data.at(makespan_s=40.0)), "makespan_two_jobs_bisection.lp")
-
-
-@pytest.mark.parametrize("method", ["single", "bisection"])
-def test_the_scheduler_as_matrix_and_as_pyomo_model(method):
-    """Jobs of 100, 200 and 300 steps on a type three times as fast as the other."""
-    jobs = [{"steps": 100}, {"steps": 200}, {"steps": 300}]
-    scenario = make({"a": ("fast", 1), "b": ("slow", 1)}, jobs, {"fast": 3.0, "slow": 1.0})
-    scheduler = find_scheduler("gavel.makespan")
-    knobs = {"method": method, "tolerance": 1e-6}
-    for model in ("assembly", "pyomo"):
-        found = scheduler.policy(look(scenario), scheduler.settle({**knobs, "model": model}), None)
-        assert found.solved.objective == pytest.approx(150, rel=1e-5)
-        assert found.solved.status == "optimal"
-        assert found.shares.values.sum(axis=0) == pytest.approx([1, 1], rel=1e-4)
 
 
 def test_an_agnostic_policy_tells_what_is_true_and_what_it_believes():

@@ -309,18 +309,6 @@ def test_figure_11_partition_loses_throughput():
     assert 0.05 < 1 - agnostic / aware < 0.30
 
 
-@pytest.mark.parametrize("name", ["gavel.water_filling", "gavel.hierarchical"])
-def test_simulation_by_matrix_and_by_model(name):
-    scenario = figure_11("fairness")
-    scheduler = find_scheduler(name)
-    snapshot = snapshot_at(scenario, 18 * 4 * 360.0)
-    for aware in (True, False):
-        knobs = [scheduler.settle({"model": model, "heterogeneity_aware": aware}) for model in ("assembly", "pyomo")]
-        one, two = (scheduler.policy(snapshot, knob, None) for knob in knobs)
-        assert one.solved.objective == pytest.approx(two.solved.objective, rel=1e-5)
-        assert one.signals["levels"] == pytest.approx(two.signals["levels"], abs=2e-4)
-
-
 # Random parts of the cluster: limits kept, what is lost, and the same answer every time
 
 GAVEL = MaxMinFairness()

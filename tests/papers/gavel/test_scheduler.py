@@ -142,20 +142,6 @@ def test_what_is_no_log_of_rounds_is_said(tmp_path: Path) -> None:
         first_difference(tmp_path / "runs.json", tmp_path)
 
 
-def test_the_matrix_and_the_pyomo_model_give_the_same_level() -> None:
-    scenario = make({"a": ("fast", 2), "b": ("slow", 2)}, [{}, {"gpus": 2}, {"weight": 2}], {"fast": 3.0, "slow": 1.0})
-    scheduler = find_scheduler("gavel.max_min_fairness")
-    snapshot = look(scenario)
-    for aware in (True, False):
-        found = [
-            scheduler.policy(snapshot, scheduler.settle({"model": model, "heterogeneity_aware": aware}), None)
-            for model in ("assembly", "pyomo")
-        ]
-        one, two = (each.solved for each in found)
-        assert one is not None and two is not None and one.status == two.status == "optimal"
-        assert one.objective == pytest.approx(two.objective, rel=1e-6)
-
-
 def test_jobs_that_can_run_nowhere_now_have_no_share() -> None:
     scenario = make({"a": ("t", 1), "b": ("t", 1)}, [{"gpus": 2}, {}])
     scheduler = find_scheduler("gavel.max_min_fairness")

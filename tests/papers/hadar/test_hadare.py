@@ -251,16 +251,6 @@ def test_steps_are_conserved_and_every_decision_keeps_its_promises(scenario: Sce
     assert run == simulate(scenario, HadarE(), knobs, stop=Until(200_000.0))
 
 
-@given(scenario=worlds(), utility=st.sampled_from(UTILITIES))
-def test_every_utility_conserves_steps(scenario: Scenario, utility: str) -> None:
-    knobs = {"round_s": SLOT_S, "payoff": "utility", "utility": utility}
-    run = simulate(scenario, Checked(HadarE()), knobs, stop=Until(200_000.0))
-    done = run.timeline.groupby("job").steps.sum()
-    lost = dict(zip(run.jobs.job, run.jobs.steps_lost, strict=True))
-    assert run.jobs.finish_s.notna().all()
-    assert all(done[job.name] - lost[job.name] == approx(job.steps, rel=1e-6) for job in scenario.jobs)
-
-
 @given(scenario=worlds(), payoff=st.sampled_from(PAYOFFS))
 def test_without_forking_no_job_is_on_two_nodes(scenario: Scenario, payoff: str) -> None:
     run = played(scenario, forks=1, overhead_s=5.0, payoff=payoff)

@@ -30,11 +30,6 @@ def test_a_run_of_hops_is_the_same_from_the_stated_model(knobs):
     decided("hops", preset("start_here"), **knobs)
 
 
-@pytest.mark.parametrize("name", ["start_here", "chronus_example"])
-def test_a_run_of_3sigma_is_the_same_from_the_stated_model(name):
-    decided("three_sigma", preset(name), until_s=7_200.0)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("name", [name for name, _ in presets()])
 @pytest.mark.parametrize("scheduler", ["hops", "three_sigma"])
