@@ -108,6 +108,8 @@ def test_imports_go_one_way() -> None:
             top = found.split(".")[0]
             assert top not in ("widgets", "reproduction", "benchmarks", "tests"), f"{where(path)} imports {found}"
             assert top != "workbench" or room(found) in before, f"{where(path)} imports {found}"
+    up = {where(path) for path in INSIDE for text, _ in found_in(path).texts if re.fullmatch(r"widgets(\.\w+)+", text)}
+    assert up == {"workbench/cli/lessons.py"}, "the one way up: a process of its own, `python -m widgets...` (GRADER)"
 
 
 def test_every_module_has_its_place() -> None:

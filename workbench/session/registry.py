@@ -16,7 +16,7 @@ import sys
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import workbench.baselines
 import workbench.papers
@@ -31,9 +31,10 @@ from workbench.session.own_scheduler import Decide, Declaration, FromFunction, c
 from workbench.simulation.job_at_time import Explainer
 from workbench.simulation.run import Run
 
+if TYPE_CHECKING:
+    from workbench.session.own_mechanisms import Mechanism
+
 Written = TypeVar("Written", bound=Callable[..., Any])
-MECHANISMS = ("shares", "plan", "leases", "order")
-"""What carries out a new model: `workbench.session.own_mechanisms`."""
 KINDS = "a function mine(m, data) with a base, a function mine(data) with a mechanism, or a class without a base"
 ENTRY_POINTS = "workbench.papers"
 """The group under which a package of its own names its room."""
@@ -119,14 +120,17 @@ def formulation(
     if name in {found.name for room in rooms() for found in _offered(room)}:
         raise InputError("formulation name", name, "a name that nothing shipped has")
     start = None if base is None else find_formulation(base, f"formulation {name}, base")
-    if mechanism is not None and mechanism not in MECHANISMS:
-        raise InputError(f"formulation {name}, mechanism", mechanism, one_of(mechanism, MECHANISMS))
+    by: type[Mechanism] | None = None
+    if mechanism is not None:
+        from workbench.session.own_mechanisms import MECHANISMS
+
+        if mechanism not in [*MECHANISMS]:
+            raise InputError(f"formulation {name}, mechanism", mechanism, one_of(mechanism, MECHANISMS))
+        by = MECHANISMS[mechanism]
 
     def register(written: Written) -> Written:
         from workbench.session.own_formulation import changed, new_model, subclassed
-        from workbench.session.own_mechanisms import MECHANISMS as carried_out
 
-        by = None if mechanism is None else carried_out[mechanism]
         is_class = isinstance(written, type) and issubclass(written, Formulation)
         if start is not None and by is None and not is_class:
             found = changed(name, start, written)

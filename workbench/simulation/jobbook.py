@@ -187,15 +187,12 @@ class JobBook:
 
     def leave(self, rank: int, now_s: float, *, finished: bool) -> None:
         """A job goes, with all that it holds: it has finished, or was refused."""
-        held, pause = self.held.item(rank), now_s - self.since_s.item(rank)
-        if held:
-            self.attained_s[rank] += held * pause
+        self.settle(rank, now_s)
+        if self.held.item(rank):
             self.held[rank] = 0
             self.holding -= 1
         else:
-            self.waited_s[rank] += pause
             del self._waiting[bisect_left(self._waiting, rank)]
-        self.since_s[rank] = now_s
         if finished:
             self.left[rank] = 0.0
             self.finish_s[rank] = now_s

@@ -73,7 +73,6 @@ def test_priorities_and_orders_by_hand(priority: Priority, values: list[float], 
     assert found.age_s.tolist() == approx([1000.0, 100.0, 200.0, 1000.0])
     assert found.priority.tolist() == approx(values)
     assert found.order.tolist() == order
-    assert found.refreshed_s == 600.0
 
 
 def test_equal_priorities_come_in_the_order_of_jobs() -> None:

@@ -125,9 +125,8 @@ class NodesBy(Change):
     @property
     def words(self) -> str:
         size = "" if self.gpus is None else f" of {counted(self.gpus, 'GPU')}"
-        return (
-            f"{abs(self.count)} {'more' if self.count > 0 else 'fewer'} {self.accelerator} {_nodes(self.count)}{size}"
-        )
+        kind = f"{'more' if self.count > 0 else 'fewer'} {self.accelerator} node"
+        return counted(abs(self.count), kind) + size
 
     def _rest(self) -> str:
         return f"{self.accelerator}={self.count:+d}" + ("" if self.gpus is None else f"x{self.gpus}")
@@ -375,10 +374,6 @@ def parse_change(text: str) -> Change:
     if not rest.strip():
         raise InputError("change", text, f"{kind} and {KINDS[kind].example}")
     return KINDS[kind].parsed(rest.strip())
-
-
-def _nodes(count: int) -> str:
-    return "node" if abs(count) == 1 else "nodes"
 
 
 def _with_count(group: NodeGroup, count: int) -> NodeGroup:

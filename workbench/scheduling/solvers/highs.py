@@ -6,7 +6,7 @@ import importlib
 import math
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -81,13 +81,7 @@ def _solve(highs: Any, highspy: Any, programme: Programme, solver: Solver) -> Po
         known = np.flatnonzero(~np.isnan(programme.start))
         highs.setSolution(len(known), known.astype(np.int32), programme.start[known])
     raised = _listen(highs, highspy, programme, solver, began)
-    _run(highs, highspy)
-    if highs.getModelStatus() == highspy.HighsModelStatus.kNotset and not raised:
-        # An earlier solve of this process had another number of threads; HiGHS keeps its pool until it is told.
-        highspy.Highs.resetGlobalScheduler(True)
-        highs.run()
-    if raised:
-        raise raised[0]
+    _run(highs, highspy, raised)
     state = highs.getModelStatus()
     if state == highspy.HighsModelStatus.kUnboundedOrInfeasible:
         # Presolve cannot tell which of the two it is.
@@ -171,12 +165,7 @@ class KeptProgramme:
     def _run(self) -> None:
         if self._solver.time_limit_s is not None:  # the clock of linear programmes is never set back
             self._highs.setOptionValue("time_limit", self._highs.getRunTime() + self._solver.time_limit_s)
-        _run(self._highs, self._library)
-        if self._highs.getModelStatus() == self._library.HighsModelStatus.kNotset and not self._raised:
-            self._library.Highs.resetGlobalScheduler(True)
-            self._highs.run()
-        if self._raised:
-            raise self._raised[0]
+        _run(self._highs, self._library, self._raised)
 
 
 def _changed(before: Sparse, after: Sparse) -> tuple[list[int], list[int], list[float]]:
@@ -289,14 +278,23 @@ def _listen(highs: Any, highspy: Any, programme: Programme, solver: Solver, bega
     return raised
 
 
-def _run(highs: Any, highspy: Any) -> None:
-    """Run; where an optimum of what HiGHS has scaled oversteps a limit of what it was given, go on without scaling."""
+def _run(highs: Any, highspy: Any, raised: Sequence[BaseException]) -> None:
+    """Run; where an optimum of what HiGHS has scaled oversteps a limit of what it was given, go on without scaling.
+
+    Raises what a listener raised meanwhile.
+    """
     highs.run()
+    if highs.getModelStatus() == highspy.HighsModelStatus.kNotset and not raised:
+        # An earlier solve of this process had another number of threads; HiGHS keeps its pool until it is told.
+        highspy.Highs.resetGlobalScheduler(True)
+        highs.run()
     if highs.getModelStatus() == highspy.HighsModelStatus.kOptimal and highs.getInfo().primal_solution_status == 1:
         scaled = highs.getOptionValue("simplex_scale_strategy")[1]
         highs.setOptionValue("simplex_scale_strategy", 0)
         highs.run()
         highs.setOptionValue("simplex_scale_strategy", scaled)
+    if raised:
+        raise raised[0]
 
 
 def _point(highs: Any, highspy: Any, programme: Programme, solver: Solver, solve_s: float) -> Point:

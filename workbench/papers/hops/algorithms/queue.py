@@ -53,12 +53,11 @@ from workbench.scheduling.snapshot import Belief, JobView, Snapshot
 
 class HopsQueue(NamedTuple):
     """The queue at a decision. priority: (jobs,) in the order of the snapshot; order: its rows, first to be served
-    first; age_s: (jobs,) of (9); refreshed_s: when it was last sorted."""
+    first; age_s: (jobs,) of (9)."""
 
     priority: FloatArray
     order: IntArray
     age_s: FloatArray
-    refreshed_s: float
 
 
 def queue(snapshot: Snapshot, known_ages: Mapping[str, float], priority: Priority, refresh_s: float) -> HopsQueue:
@@ -67,7 +66,7 @@ def queue(snapshot: Snapshot, known_ages: Mapping[str, float], priority: Priorit
     age_s = np.array([known_ages[name] for name in jobs.names], dtype=float)
     last_s = refreshed_at(snapshot.now_s, refresh_s)
     value = priorities(snapshot, age_s, priority, last_s)
-    return HopsQueue(value, job_orders.by(-value), age_s, last_s)
+    return HopsQueue(value, job_orders.by(-value), age_s)
 
 
 def remembered_ages(snapshot: Snapshot, before: Mapping[str, float]) -> dict[str, float]:
