@@ -99,6 +99,8 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     page.locator(".wb-row-as-code").click()
     text = page.locator(".wb-row-code textarea")
     expect(text).to_have_value(re.compile(r'def mine\(m, data\):\n    "capacity\[v100\] <= .*beside.widget', re.DOTALL))
+    whole = "e => { const [one, page] = [e, e.closest('.wb-contents > *')].map(each => each.getBoundingClientRect());"
+    assert text.evaluate(f"{whole} return one.bottom <= page.bottom && one.height >= 90; }}"), "six lines are in sight"
     code = text.input_value()
     cap = "    if ('game', 'v100') in m.share:\n        m.share['game', 'v100'].setub(0.3)\n"
     changed = code.replace("\n\n\nbeside", f"\n{cap}\n\nbeside")

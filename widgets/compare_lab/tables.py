@@ -60,8 +60,8 @@ def measures_table(outcomes: Outcomes, found: Comparison | None, against: str | 
         means, spread, pairs = found.mean()[names], found.spread()[names], _pairs(found, against)
         if _is_alike(found):
             spread *= math.nan
-        best = best_of(means)
         scales = [*map(_scale, names)]
+        best = _clearly_best(found, means, scales)
         heads = [_measure(name, scale.unit) for name, scale in zip(names, scales, strict=True)]
         for label in means.index:
             columns[label] = [
@@ -82,6 +82,24 @@ def measures_table(outcomes: Outcomes, found: Comparison | None, against: str | 
         f"<thead><tr><th scope='col' class='wb-left-aligned'>Measure</th>{head}</tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table></div>{_footnote(outcomes, found, against)}"
     )
+
+
+def _clearly_best(found: Comparison, means: pd.DataFrame, scales: Sequence[_Scale]) -> pd.DataFrame:
+    """The best of each measure and what reads the same; none where all do, or where seeds do not show a difference."""
+    best = best_of(means)
+    chances: dict[str, pd.Series[float]] = {}
+    for name, scale in zip(means.columns, scales, strict=True):
+        mine = list(means.index[best[name]])
+        if not mine:
+            continue
+        texts = means[name].map(scale.text)
+        best[name] = texts == texts[mine[0]]
+        if mine[0] not in chances:
+            chances[mine[0]] = found.paired(mine[0]).set_index(["measure", "scheduler"])["p"]
+        worse = [label for label in means.index if not best[name][label]]
+        p = chances[mine[0]].reindex([(name, label) for label in worse])
+        best[name] &= bool(worse) and not (p >= 1 - LEVEL).any()  # NaN: nothing is left to chance
+    return best
 
 
 BEST = ("mean_jct_s", "makespan_s", "max_finish_time_fairness", "weighted_miss_rate")
@@ -221,15 +239,18 @@ def _footnote(outcomes: Outcomes, found: Comparison | None, against: str | None)
     """What a reader must know of the marks."""
     if found is None:
         return ""
-    said, titled = [f"{MARK} best in its row.", _known(found, outcomes.titled)], outcomes.titled
+    several = len({case.seed for case in found.cases}) > 1 and not _is_alike(found)
+    said = [f"{MARK} best in its row{', where the seeds show it' if several else ''}.", _known(found, outcomes.titled)]
+    titled = outcomes.titled
     first = against or found.labels[0]
     if _is_alike(found):
         said.append(f"Every seed gave the same measures; below a value: its ratio to {titled(first)}.")
-    elif len({case.seed for case in found.cases}) > 1:
+    elif several:
         chances = "draws of such jobs" if outcomes.setting.bootstrap else "these jobs' chances"
         said.append(
             f"Below a mean: \N{PLUS-MINUS SIGN} standard deviation over the seeds; its ratio to {titled(first)}, "
-            f"seed by seed, with the {100 * LEVEL:g} % interval over {chances}; "
+            f"the mean of the seeds' ratios (not the ratio of the means), with the {100 * LEVEL:g} % interval over "
+            f"{chances}; "
             f"{UNSURE} no difference shown, after Holm's correction for all schedulers."
         )
     made = {label: sum(outcomes.cases[n].label == label for n in outcomes.runs) for label in found.labels}

@@ -84,12 +84,14 @@ class DifferencePage:
         first, second = self._shown()
         if first not in self._runs or second not in self._runs:
             return
+        if not self._said.value:
+            self._said.value = "<p class='wb-note'>Asking why ...</p>"
         found = job_differences(self._runs[first], self._runs[second])
         both = found.dropna(subset=["difference_s"])
         names = (self._titled(first), self._titled(second))
         drawing = drawings().charts.job_changes(both, title=in_lines(f"JCT from {names[0]} to {names[1]}"))
         self._page.show(drawing, self._selected)
-        self._said.value = f"<p>{html.escape(said(found, *names))}</p>"
+        self._said.value = f"<p>Seed {self._runs[first].seed}: {html.escape(said(found, *names))}</p>"
         self._reasons.show((self._runs[first], self._runs[second]), names, found)
         ordered = found.sort_values("difference_s", kind="stable")
         self._table.value = html_table(job_table(ordered, names))

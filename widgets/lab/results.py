@@ -171,7 +171,7 @@ class Results:
         self._by = w.ToggleButtons(options=[*BY], tooltips=[HINTS[name] for name in BY])
         self._by.style.button_width = "5.5em"
         self._by.add_class("wb-by")
-        self._by.observe(lambda _: self._draw_picture(), "value")
+        self._by.observe(lambda _: (self._draw_picture(), self._set_lit()), "value")
         self._by.observe(lambda _: self._show_job() if self._selected is None else None, "value")
         self.playback = Playback([self._gantt.view, self.admission.page.view], self._on_time)
         self._find = w.Combobox(placeholder="Find a job", continuous_update=False, layout=w.Layout(width="9em"))
@@ -406,7 +406,7 @@ class Results:
         shows = lit.jobs is not None and self.opened != "Why"
         self._shaded.layout.display = None if shows else "none"
         key = ["framed: while its decision holds"] if lit.rounds_s is not None else []
-        key += [f"tinted: {', '.join(lit.gpus)}"] if lit.gpus else []
+        key += [f"tinted: {', '.join(lit.gpus)}"] if lit.gpus and self._by.value == "By GPU" else []
         key += ["faded: other jobs"] if len(lit.jobs or ()) else []
         self._key.value = (
             f"<p class='wb-note'>In the picture {html.escape('; '.join(key))}.</p>" if shows and key else ""

@@ -115,7 +115,7 @@ class RowsPanel:
         self._as_code = w.ToggleButton(description="As code", icon="code", layout={"width": "auto"})
         self._as_code.tooltip = "A cell whose formulation does the same, and a comparison with what decides now"
         self._as_code.add_class("wb-row-as-code")
-        self._code = w.Textarea(layout={"width": "97%", "height": "min(17em, 21vh)", "display": "none"})
+        self._code = w.Textarea(layout={"width": "97%", "display": "none"})
         self._code.add_class("wb-row-code")
         self._on.observe(lambda _: self._on_change(), "value")
         self._back.on_click(lambda _: self._set(self._as_it_is()))

@@ -33,8 +33,9 @@ function render({ model, el }) {
     body.rows[at]?.focus({ preventScroll: true }); // whoever goes by keyboard stays where they were
   }
 
-  // What stays in sight above the list does not cover the row that is picked.
+  // What stays in sight above the list does not cover the row that is picked, and is no higher than the page.
   const above = new ResizeObserver(([{ target }]) => {
+    target.style.setProperty("--wb-page", `${el.closest(".wb-contents > *")?.clientHeight ?? innerHeight}px`);
     el.style.setProperty("--wb-above", `${target.offsetHeight}px`);
     table.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
   });

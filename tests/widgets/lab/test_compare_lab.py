@@ -22,6 +22,7 @@ from widgets.work.pace import Paced
 from widgets.work.work import Message
 from workbench.analysis.charts.theme import time_unit
 from workbench.analysis.explanation import explain
+from workbench.analysis.metrics.declared import MAIN
 from workbench.analysis.whatif.words import amount
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
@@ -305,6 +306,11 @@ def test_several_seeds_give_means_and_paired_ratios(waiter: Waiter) -> None:
     said = f"&times;&nbsp;{pair.ratio:.2f} ({pair.ratio_low:.2f} to {pair.ratio_high:.2f})"
     assert said in lab._results._measures.value and "Holm" in lab._results._measures.value
     assert "Means of 3 seeds" in lab._results._best.value
+    unsure = {row.measure for row in lab.comparison.paired().itertuples() if row.p >= 0.05}
+    best, page = lab.comparison.best(), lab._results._measures.value
+    assert "mean_jct_s" in unsure and best["mean_jct_s"].any(), "the mean is lower, by chance as far as is shown"
+    assert page.count("aria-label='best'") == sum(best[name].any() for name in {*MAIN} - unsure)
+    assert "best in its row, where the seeds show it" in page and "not the ratio of the means" in page
     deviation_s = lab.comparison.spread()["mean_jct_s"]["srtf"]
     assert f"&plusmn;&nbsp;{amount(deviation_s, 's')}" in lab._results._measures.value
     assert list(lab._results._seed.options) == [0, 1, 2]

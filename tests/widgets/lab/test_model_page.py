@@ -137,6 +137,9 @@ def test_what_a_row_is_about_lights_up_in_picture_and_tables(work: Waiter, monke
     assert [kinds.rows[at]["name"] for at in kinds.lit] == ["k80"]
     assert results._shaded.description == "Pointed out: capacity[k80]" and results._shaded.layout.display is None
     assert "framed: while its decision holds; tinted: k80; faded: other jobs." in results._key.value
+    results._by.value = "By job"
+    assert "holds; faded: other jobs." in results._key.value, "no row is a GPU's"
+    results._by.value = "By GPU"
     results._shaded.click()
     assert panel._list.picked == -1 and results._shaded.layout.display == "none" and results._key.value == ""
     assert results._gantt.view.params["rounds"] is None and not kinds.lit and not lab._scenario.jobs.lit
