@@ -171,7 +171,8 @@ class Results:
         self._by = w.ToggleButtons(options=[*BY], tooltips=[HINTS[name] for name in BY])
         self._by.style.button_width = "5.5em"
         self._by.add_class("wb-by")
-        self._by.observe(lambda _: (self._draw_picture(), self._set_lit()), "value")
+        self._by.observe(lambda _: self._draw_picture(), "value")
+        self._by.observe(lambda _: self._set_lit(), "value")
         self._by.observe(lambda _: self._show_job() if self._selected is None else None, "value")
         self.playback = Playback([self._gantt.view, self.admission.page.view], self._on_time)
         self._find = w.Combobox(placeholder="Find a job", continuous_update=False, layout=w.Layout(width="9em"))
