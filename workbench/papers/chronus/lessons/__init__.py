@@ -1,0 +1,1 @@
+"""Small examples of Chronus."""
