@@ -13,7 +13,7 @@ from widgets.parts.html_table import html_table
 from widgets.parts.status_line import StatusLine
 from widgets.work.question import Question
 from widgets.work.work import Message
-from workbench.analysis.calibration import NOTE, Calibration, is_recorded
+from workbench.analysis.calibration import NOTE, Calibration, calibration_of, is_recorded
 from workbench.analysis.whatif.site_changes import date_of
 from workbench.base.errors import WorkbenchError
 from workbench.base.units import format_duration
@@ -64,7 +64,8 @@ class CalibrationPage:
         self.box.layout.display = None if is_recorded(scenario) else "none"
         note = next((note for note in scenario.notes if note.startswith(NOTE)), "")
         if not self._question.busy:
-            self._say("note", note or "Not calibrated: nobody knows how far waits are off.")
+            holds = note and calibration_of(scenario, self._scheduler(), {})
+            self._say("note", holds or "Not calibrated: nobody knows how far waits are off.")
         if self.found is not None and note != self.found.note():
             self._show(None)
 

@@ -346,6 +346,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
             return {}
 
     def _on_scheduler(self) -> None:
+        self.calibration.offer(self._scenario)
         if not self._quiet:
             with self._quiet():
                 self._knobs.show(find_scheduler(str(self._today.value)))

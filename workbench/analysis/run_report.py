@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.analysis import page
+from workbench.analysis.calibration import notes_under
 from workbench.analysis.charts import Drawing, gantt, jct_cdf, utilisation
 from workbench.analysis.metrics import Summary, summary, table
 from workbench.base.errors import InputError, counted
@@ -59,7 +60,7 @@ def run_report(run: Run, found: Summary | None = None) -> str:
         waiting(found),
         page.two_columns(left, page.section("Measures", page.facts([*rows, ("Decided", found.decided), *conditions]))),
         *pictures,
-        notes_of(scenario),
+        notes_of(notes_under(scenario, run.scheduler, run.knobs)),
     ]
     if found.warnings:
         body.insert(0, page.section("Warning", page.points(found.warnings)))
@@ -76,9 +77,9 @@ def waiting(found: Summary) -> str:
     return f"<p>{page.escaped(text)}: all the time of their lives without GPUs, not only until the first start.</p>"
 
 
-def notes_of(scenario: Scenario) -> str:
+def notes_of(notes: Sequence[str]) -> str:
     """Where a scenario comes from and what was assumed, as a part of a page; empty where it does not say."""
-    return page.section("Where the jobs come from", page.points(scenario.notes)) if scenario.notes else ""
+    return page.section("Where the jobs come from", page.points(notes)) if notes else ""
 
 
 def cluster_table(cluster: Cluster) -> str:

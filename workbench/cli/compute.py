@@ -252,6 +252,7 @@ def _table(columns: Mapping[str, Mapping[str, Any]], noun: str) -> list[str]:
 
 def simulate(args: argparse.Namespace) -> Answer:
     """One run."""
+    from workbench.analysis.calibration import notes_under
     from workbench.analysis.metrics import as_json, summary
     from workbench.session.api import simulate as run_one
     from workbench.session.read_and_ignored import ignored
@@ -279,7 +280,8 @@ def simulate(args: argparse.Namespace) -> Answer:
     if args.out is not None:
         run.save(args.out, force=args.force)
     _say_warnings({"": found})
-    _say_notes(scenario, [args.scheduler], [args.belief])
+    notes = notes_under(scenario, args.scheduler, settled)
+    _say_notes(scenario, [args.scheduler], [args.belief], notes)
     _say_lacking(scenario, [(args.scheduler, settled)])
     _say_dropped([run])
     _say_out_of_time([run])
@@ -291,7 +293,7 @@ def simulate(args: argparse.Namespace) -> Answer:
         **belief,
         **_charged(args),
         "metrics": as_json(found),
-        "notes": scenario.notes,
+        "notes": notes,
         "rounds": found["rounds"],
         "not_used": ignored(scenario, args.scheduler, args.belief),
         "wall_s": wall_s,
@@ -310,8 +312,11 @@ def _say_warnings(found: Mapping[str, Summary]) -> None:
             say(f"warning: {name}{': ' if name else ''}{text}")
 
 
-def _say_notes(scenario: Scenario, schedulers: Iterable[str], beliefs: Sequence[str | None]) -> None:
-    """What is set and used neither by schedulers nor by a belief; and a clock that does not begin near 0."""
+def _say_notes(
+    scenario: Scenario, schedulers: Iterable[str], beliefs: Sequence[str | None], notes: Sequence[str]
+) -> None:
+    """What is set and used neither by schedulers nor by a belief; the first of the scenario's notes; and a clock that
+    does not begin near 0."""
     from workbench.base.units import format_duration
     from workbench.session.read_and_ignored import ignored
 
@@ -324,10 +329,10 @@ def _say_notes(scenario: Scenario, schedulers: Iterable[str], beliefs: Sequence[
         unused = [name for name, found in without.items() if tuple(found) == group]
         more = f" and {len(unused) - MOST_UNUSED} more" if len(unused) > MOST_UNUSED else ""
         say(f"note: not used by {', '.join(group)}: {', '.join(unused[:MOST_UNUSED])}{more}")
-    if scenario.notes:
-        others = len(scenario.notes) - 1
+    if notes:
+        others = len(notes) - 1
         more = f" (the other {others} are in the scenario's `notes`)" if others else ""
-        say(f"note: {scenario.notes[0]}{more}")
+        say(f"note: {notes[0]}{more}")
     arrivals = [job.arrival_s for job in scenario.jobs]
     if arrivals and min(arrivals) > max(LATE_S, max(arrivals) - min(arrivals)):
         first = format_duration(min(arrivals), parts=2)
@@ -494,7 +499,7 @@ def compare(args: argparse.Namespace) -> Answer:
     if args.out is not None:
         found.save(args.out, force=args.force)
     _say_warnings({case.label: each for case, each in zip(found.cases, found.summaries, strict=True)})
-    _say_notes(scenario, dict.fromkeys(case.scheduler for case in found.cases), beliefs)
+    _say_notes(scenario, dict.fromkeys(case.scheduler for case in found.cases), beliefs, scenario.notes)
     _say_lacking(scenario, [(run.scheduler, run.knobs) for run in found.runs])
     _say_dropped(found.runs)
     _say_out_of_time(found.runs)

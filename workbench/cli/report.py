@@ -58,6 +58,7 @@ def percents(text: str) -> tuple[float, ...]:
 def report(args: argparse.Namespace) -> Answer:
     """Write the page, and say what it says."""
     from workbench.analysis import page
+    from workbench.analysis.calibration import notes_under
     from workbench.analysis.run_report import save_report
     from workbench.simulation.run import Run
 
@@ -85,7 +86,7 @@ def report(args: argparse.Namespace) -> Answer:
     else:
         data["warnings"] = save_report(run, args.output, force=args.force).warnings
         said = [run.headline(), *(f"Warning: {text}" for text in data["warnings"])]
-    data["notes"] = run.scenario.notes
+    data["notes"] = notes_under(run.scenario, run.scheduler, run.knobs)
     size = Path(args.output).stat().st_size
     data["bytes"] = size
     return Answer(data, lambda: "\n".join([*said, f"written to {args.output} ({size / 1024:.0f} KB)"]))
@@ -93,14 +94,12 @@ def report(args: argparse.Namespace) -> Answer:
 
 def _waits(found: WhatIf) -> list[str]:
     """Waits by partition and user as a table for each change; nothing for one group of jobs alone."""
-    from workbench.analysis.whatif.words import WAIT_HEADS, trust, waited
+    from workbench.analysis.whatif.words import WAIT_HEADS, trusted, waited
 
-    word = trust(found.question.today.scenario)
-    pairs = [(change, waited(found, change)) for change in found.question.changes]
     return [
-        f"\nWaits, with {change.words}{f' ({word})' if word else ''}:\n{aligned(WAIT_HEADS, rows)}\n"
-        for change, rows in pairs
-        if rows
+        f"\nWaits, with {change.words}{trusted(found, number)}:\n{aligned(WAIT_HEADS, rows)}\n"
+        for number, change in enumerate(found.question.changes)
+        if (rows := waited(found, change))
     ]
 
 

@@ -133,6 +133,13 @@ class Recorded(Frozen):
     gpu_s: GpuSeconds
 
 
+class Calibrated(Frozen):
+    """Of what the note on calibration is the verdict: a scheduler with its default knobs, and `Scenario.key` then."""
+
+    scheduler: Name
+    key: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
 class Core(Frozen):
     """What holds for every scheduler alike.
 
@@ -150,8 +157,9 @@ class Scenario(Frozen):
     """Every input of a run. Frozen, validated, equal when equal; `save` and `load` keep it exactly.
 
     notes: where it comes from and what was assumed, sentence by sentence; shown on every page made from it. recorded:
-    of the jobs and the cluster as they were converted; `replace` leaves it out with others. begins: the date of second
-    0, in its log's zone, as 2024-03-01T08:00:00.
+    of the jobs and the cluster as they were converted; `replace` leaves it out with others. calibrated: of what the
+    note on calibration is the verdict (`workbench.analysis.calibration`). begins: the date of second 0, in its log's
+    zone, as 2024-03-01T08:00:00.
     """
 
     format: Literal["workbench-scenario/1"] = FORMAT
@@ -159,6 +167,7 @@ class Scenario(Frozen):
     description: Text = ""
     notes: tuple[Text, ...] = ()
     recorded: Recorded | None = None
+    calibrated: Calibrated | None = None
     begins: Annotated[str, AfterValidator(_date)] | None = None
     seed: Annotated[int, Field(strict=True, ge=0, lt=2**63)] = 0
     cluster: Cluster
@@ -324,10 +333,9 @@ class Scenario(Frozen):
 
     def key(self) -> str:
         """SHA-256 of the canonical JSON of what a result depends on: without name, description, notes, schedulers,
-        its date and what was recorded."""
-        data = self.model_dump(
-            mode="json", exclude={"name", "description", "notes", "schedulers", "recorded", "begins"}
-        )
+        its date, what was recorded and calibrated."""
+        without = {"name", "description", "notes", "schedulers", "recorded", "calibrated", "begins"}
+        data = self.model_dump(mode="json", exclude=without)
         return hashlib.sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
     @cached_property

@@ -520,10 +520,13 @@ def test_a_log_is_calibrated_beside_todays_scheduler(panel: WhatIfLab, tmp_path:
     assert drawing is not None and set(drawing.table["partition"]) == {"big"} and len(drawing.table) == 6
     assert "big" in page._told.value and panel._page_tabs.titles[panel._page_tabs.selected_index] == "Why"
     assert html.escape(page.found.note()) not in panel._about.value, "it stands beside the button already"
+    verdict = page.found.note()
     panel.set("fifo")
-    assert panel.scenario.notes[0] == page.found.note(), "it stands on every later answer"
+    assert page.said.text == "Calibration: none of fifo: the verdict in the scenario is of slurm."
+    panel.set("slurm")
+    assert panel.scenario.notes[0] == verdict == page.said.text, "it stands on every later answer"
     panel.run()
     panel._many.answer()
     lead = panel._pages._said.value.partition("<details>")[0]
-    assert html.escape(page.found.note()) in lead and "<b>With " in lead, "and hides none"
+    assert html.escape(verdict) in lead and "<b>With " in lead, "and hides none"
     assert panel._page_tabs.titles[panel._page_tabs.selected_index] == "Schedule", "where the answer stands"

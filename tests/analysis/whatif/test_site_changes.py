@@ -10,11 +10,13 @@ import pytest
 
 import workbench
 from workbench.analysis import metrics
+from workbench.analysis.calibration import notes_under
+from workbench.analysis.run_report import run_report
 from workbench.analysis.whatif import Configuration, DensityTo, LoadTo, NodesBy, SeveralChanges, parse_change
 from workbench.analysis.whatif.ask import ask
-from workbench.analysis.whatif.report import wait_tables
+from workbench.analysis.whatif.report import wait_tables, what_if_report
 from workbench.analysis.whatif.site_changes import chosen, date_of
-from workbench.analysis.whatif.words import OF_CALIBRATION
+from workbench.analysis.whatif.words import OF_CALIBRATION, waited
 from workbench.base.errors import InputError, ScenarioError
 from workbench.baselines.mechanisms.slurm.site import read_site
 from workbench.cli import main
@@ -55,6 +57,12 @@ def site(**more: Any) -> Scenario:
     return Scenario.from_dict({**data, **more})
 
 
+def verdict_kept(scheduler: str = "slurm", scenario: Scenario | None = None) -> Scenario:
+    """A site whose calibration came to `calibrated`, as a scheduler's."""
+    found = (scenario or site()).replace(notes=["Calibration: calibrated; under slurm the mean wait is 20 s."])
+    return found.replace(calibrated={"scheduler": scheduler, "key": found.key()})
+
+
 def after(text: str, scenario: Scenario | None = None) -> Scenario:
     return parse_change(text).applied(Configuration(scenario or site(), "slurm")).scenario
 
@@ -86,9 +94,9 @@ def test_six_pairs_of_one_log_are_two_runs_side_by_side_each_measured_once(monke
         asked.append((len(requests), workers))
         yield from ((number, make(request)) for number, request in enumerate(requests))
 
-    def counted(run: Run) -> Any:
+    def counted(run: Run, **more: Any) -> Any:
         measured.append(run.seed)
-        return metrics.summary(run)
+        return metrics.summary(run, **more)
 
     monkeypatch.setattr("workbench.session.many_runs.outcomes", made)
     monkeypatch.setattr("workbench.analysis.whatif.tables.summary", counted)
@@ -121,7 +129,7 @@ def test_in_each_pair_slurms_clocks_run_at_another_time_the_same_on_both_sides(m
     waits = found.waits.set_index("by").loc["all", "before_total_s"]
     each = [workbench.simulate(site(), "slurm", {"phase_s": 10 * part}).jobs["waited_s"].sum() for part in eight]
     assert len({*each}) > 1 and waits == pytest.approx(sum(each) / 8)
-    known = site(notes=["Calibration: calibrated"])
+    known = verdict_kept()
     set_ = workbench.what_if(known, "slurm", "without rack=r1", {"phase_s": 5.0}, seeds=range(2))
     assert OF_CALIBRATION in set_.conclusions and OF_CALIBRATION not in found.conclusions
     assert any(
@@ -158,9 +166,16 @@ def test_a_rack_that_goes_makes_others_wait_and_who_has_no_other_is_refused() ->
     assert waits.loc[("without rack=r1", "all", "all jobs"), "after_total_s"] == pytest.approx(1000, abs=60)
     assert waits.loc[("without rack=r1", "partition", "q"), "after_median_s"] >= 90
     assert waits.loc[("without rack=r2", "partition", "p"), "jobs"] == 4
+    alone = ["jobs", "only_before", "only_after"]
+    assert waits.loc[("without rack=r2", "partition", "q"), alone].tolist() == [0, 1, 0]
+    assert ("partition q", "0 (1 today alone)") in [row[:2] for row in waited(found, found.question.changes[1])]
     said = "\n".join(found.conclusions)
     assert said.startswith("Calibration: none yet") and "(not calibrated)" in wait_tables(found)
     assert "With rack=r2 gone: jobs refused goes from 0 jobs to 1 job" in said and "user ada" in wait_tables(found)
+    lead = next(text for text in found.conclusions if text.startswith("With rack=r2 gone"))
+    assert lead == (
+        "With rack=r2 gone: 1 job can no longer run; averages and waits below are of the jobs that run on both sides."
+    )
     assert found.demand["percent"].tolist() == [140, 140] and "At 140 % of the demand, mean wait is" in said
     assert (found.demand["changed_s"] > found.demand["today_s"]).iloc[0] and len(found.runs) == 6
     assert "With rack=r2 gone: 1 job can start no more: no nodes of partition q that are large enough for it" in said
@@ -182,6 +197,45 @@ def test_the_command_prints_waits_by_partition_and_user(tmp_path: Path, capsys: 
         "user ada",
         "user bob",
     ]
+
+
+def test_jobs_that_a_lost_node_refuses_count_on_neither_side() -> None:
+    """Racks r2 takes q0 with it, which waits for nobody; the four of p begin at 0, 1 and, a node less, 100 s later."""
+    found = workbench.what_if(site(), "slurm", "without rack=r2", seeds=[0], demand=[100])
+    waits = found.waits.set_index(["by", "name"])
+    ran = workbench.simulate(site(), "slurm").jobs.set_index("job")
+    four = ran["waited_s"].drop("q0").sum()
+    assert waits.loc[("all", "all jobs"), ["jobs", "only_before"]].tolist() == [4, 1]
+    assert waits.loc[("all", "all jobs"), "before_total_s"] == pytest.approx(four)
+    rows = found.differences.set_index("measure")
+    assert rows.loc["mean_wait_s", "before"] == pytest.approx(four / 4) == found.demand["today_s"][0]
+    jct = (ran["finish_s"] - ran["arrival_s"]).drop("q0").mean()
+    assert rows.loc["mean_jct_s", "before"] == pytest.approx(jct) and rows.loc["jobs_refused", "after"] == 1
+    back = workbench.what_if(after("without rack=r2"), "slurm", "nodes x=+1", seeds=[0])
+    assert all("cannot run" not in text for text in back.conclusions), "the new node is of p alone"
+
+
+def test_a_verdict_is_of_the_scheduler_the_knobs_and_the_site_it_was_made_on(tmp_path: Path) -> None:
+    """Beside answers of anything else stands that there is none, on the page, in tables, and where a run is shown."""
+    known, change = verdict_kept(), "without rack=r1"
+    cases: list[tuple[Scenario, str, dict[str, Any], str]] = [
+        (known, "las", {}, "none of las: the verdict in the scenario is of slurm."),
+        (known, "slurm", {"limits": False}, "none with limits=False: the verdict in the scenario is of slurm without."),
+        (known.replace(entities=[]), "slurm", {}, "none of this site and these jobs: they were changed since."),
+        (verdict_kept("mine"), "slurm", {}, "none of slurm: the verdict in the scenario is of mine."),
+    ]
+    for scenario, scheduler, knobs, told in cases:
+        found = workbench.what_if(scenario, scheduler, change, knobs, seeds=[0])
+        assert found.conclusions[0] == f"Calibration: {told}" == notes_under(scenario, scheduler, knobs)[0]
+        assert "(not calibrated)" in wait_tables(found) and OF_CALIBRATION not in found.conclusions
+        shown = (what_if_report(found), found.runs[0][0]._repr_html_(), run_report(found.runs[0][0]))
+        assert all(f"Calibration: {told}" in page and "mean wait is 20 s" not in page for page in shown)
+    found = workbench.what_if(known, "slurm", [change, "policy las"], {"phase_s": 4.0}, seeds=[0])
+    assert known.notes[0] in found.conclusions and OF_CALIBRATION in found.conclusions
+    assert "gone (calibrated)" in wait_tables(found), "what the change itself changes is all right"
+    assert "las (calibrated today, las is not)" in wait_tables(found)
+    known.save(tmp_path / "s.json")
+    assert Scenario.load(tmp_path / "s.json") == known
 
 
 def test_an_outage_is_added_to_todays_and_lengthens_waits() -> None:

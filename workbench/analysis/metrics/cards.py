@@ -25,10 +25,13 @@ NO_BREAK = "\u00a0"
 
 def run_page(run: Run) -> str:
     """A run as HTML: one line, what to mind, and its main measures."""
+    from workbench.analysis.calibration import notes_under
+
     names = "timeline, jobs, decisions, shares, signals, events, reasons"
     known = "by an object of the session that made it" if run.belief == OWN else run.belief
     more = [f"Speeds known: {known}.", f"Data frames: {names}. As a chart: gantt()."]
-    return summary(run).page(run.headline(), more, [*run.conditions, *(f"Note: {text}" for text in run.scenario.notes)])
+    notes = notes_under(run.scenario, run.scheduler, run.knobs)
+    return summary(run).page(run.headline(), more, [*run.conditions, *(f"Note: {text}" for text in notes)])
 
 
 def comparison_page(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,12 +88,13 @@ class Summary(Mapping[str, float]):
         return card(head, self.main(), ("Metric", "Value", "Unit"), [*decided, *more], found)
 
 
-def summary(run: Run, window: Window | None = None, present: Present = "life") -> Summary:
+def summary(run: Run, window: Window | None = None, present: Present = "life", apart: Collection[str] = ()) -> Summary:
     """All of `METRICS`.
 
     window: numbers by arrival, from 0 and inclusive, of the first and last job to measure (steady state); measures of
     the cluster are of the whole run. Without a window averages are over the jobs that have finished, and
-    `jobs_unfinished` says how many have not. present: see `per_job`. Raises InputError for a window out of range.
+    `jobs_unfinished` says how many have not. present: see `per_job`; apart: jobs that averages leave out. Raises
+    InputError for a window out of range.
     """
     if not isinstance(run, Run):
         raise InputError("run", run, "a Run, what `simulate` returns")
@@ -104,7 +105,8 @@ def summary(run: Run, window: Window | None = None, present: Present = "life") -
     refused = measured & is_refused(run) & ~finished
     unfinished = int((measured & ~finished & ~refused).sum())
     saturated = window is not None and unfinished > 0
-    averaged, begun = finished & (not saturated), _first_starts(jobs, measured & (not saturated))
+    told = ~jobs["job"].isin(apart).to_numpy() & (not saturated)
+    averaged, begun = finished & told, _first_starts(jobs, measured & told)
     values = {
         **_cluster(run, intervals),
         **_faults(run, intervals),
@@ -121,7 +123,7 @@ def summary(run: Run, window: Window | None = None, present: Present = "life") -
     }
     for name in COLUMNS:
         values |= _statistics(name, jobs[name].to_numpy(dtype=float)[averaged])
-    lived = jobs["wait_s"].to_numpy(dtype=float)[measured & (not saturated)]
+    lived = jobs["wait_s"].to_numpy(dtype=float)[measured & told]
     values |= _statistics("wait_s", lived[~np.isnan(lived)])
     by_class = _by_class(jobs, averaged)
     found, warned = {m.name: values[m.name] for m in METRICS}, warnings_of(run, intervals)

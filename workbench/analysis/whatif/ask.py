@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.bootstrap import SEED, block_s, check_bootstrap, drawn, varied
-from workbench.analysis.calibration import usual_phases
+from workbench.analysis.calibration import calibration_of, usual_phases
 from workbench.analysis.metrics import summary
 from workbench.analysis.metrics.confidence import LEVEL
 from workbench.analysis.metrics.paired import check_level
@@ -25,7 +25,7 @@ from workbench.analysis.metrics.warnings import warnings_of
 from workbench.analysis.whatif.change import Change, Configuration
 from workbench.analysis.whatif.changes import DensityTo, parse_change
 from workbench.analysis.whatif.site_changes import SeveralChanges
-from workbench.analysis.whatif.tables import difference_table, job_table, of_each, wait_table
+from workbench.analysis.whatif.tables import both_sides, difference_table, job_table, of_each, wait_table
 from workbench.analysis.whatif.words import conclusions, freer, surprising
 from workbench.base.collector import seldom_collected
 from workbench.base.errors import NOTHING, InputError, ScenarioError, WorkbenchError, counted
@@ -192,14 +192,17 @@ class WhatIf:
 
     @cached_property
     def demand(self) -> pd.DataFrame:
-        """One row per other demand and change: percent of the jobs, change, words, mean wait as today and changed."""
+        """One row per other demand and change: percent of the jobs, change, words, mean wait as today and changed (of
+        jobs that neither refuses)."""
         count, rows = len(self.question.changes), []
-        sides = self.runs if self.question.demand else ()
-        wait_s = [float(np.mean([each["mean_wait_s"] for each in of_each(summary, side)])) for side in sides]
+        sides = self.runs
         for i, percent in enumerate(self.question.demand, start=1):
             first = i * (1 + count)
+            known = of_each(summary, sides[first])
             for k, change in enumerate(self.question.changes, start=1):
-                rows.append((percent, change.text, change.words, wait_s[first], wait_s[first + k]))
+                pair = both_sides(sides[first], sides[first + k], known)
+                wait_s = [float(np.mean([each["mean_wait_s"] for each in side])) for side in pair]
+                rows.append((percent, change.text, change.words, *wait_s))
         return pd.DataFrame(rows, columns=["percent", "change", "words", "today_s", "changed_s"])
 
     @property
@@ -214,6 +217,12 @@ class WhatIf:
         first = zip(sides, self.runs, strict=True)
         of_runs = [f"{side}: {text}" for side, runs in first for text in warnings_of(runs[0])]
         return (*of_runs, *freer(self), *surprising(self))
+
+    @cached_property
+    def calibration(self) -> str:
+        """How near today's simulated waits are to the recorded ones, in a sentence (`calibration_of`)."""
+        today = self.question.today
+        return calibration_of(today.scenario, today.scheduler, today.knobs)
 
     @property
     def varied(self) -> str:

@@ -6,10 +6,11 @@ import math
 from typing import TYPE_CHECKING
 
 from workbench.analysis import page
+from workbench.analysis.calibration import notes_under
 from workbench.analysis.run_report import cluster_table, notes_of, what_was_run
 from workbench.analysis.whatif import pictures
 from workbench.analysis.whatif.tables import rows_of
-from workbench.analysis.whatif.words import WAIT_HEADS, change_of, compared, heads, interval, trust, waited
+from workbench.analysis.whatif.words import WAIT_HEADS, change_of, compared, heads, interval, trusted, waited
 from workbench.base.errors import counted
 from workbench.base.rounding import short_number
 
@@ -37,7 +38,7 @@ def what_if_report(found: WhatIf, values: MarginalValues | None = None) -> str:
     ]
     if values is not None:
         parts.append(page.section("What to buy next", f"<p>{page.escaped(values.words)}</p>{values_table(values)}"))
-    parts += [notes_of(today.scenario), page.foot("")]
+    parts += [notes_of(notes_under(today.scenario, today.scheduler, today.knobs)), page.foot("")]
     return page.whole(head, f"{today.scheduler} on {name}, today and with the change", parts)
 
 
@@ -56,9 +57,9 @@ def paired_table(found: WhatIf) -> str:
     """Before, after, difference and interval of every measure; one table for each change."""
     columns = heads(found.question.level)
     parts = []
-    for change in found.question.changes:
+    for number, change in enumerate(found.question.changes):
         rows = rows_of(found.differences[found.differences["change"] == change.text])
-        title = f"With {change.words}: {counted(len(found.question.seeds), 'pair')} of runs{_trust(found)}"
+        title = f"With {change.words}: {counted(len(found.question.seeds), 'pair')} of runs{trusted(found, number)}"
         parts.append(page.section(title, page.table(columns, map(compared, rows), right=range(1, 5))))
     return "".join(parts)
 
@@ -66,16 +67,11 @@ def paired_table(found: WhatIf) -> str:
 def wait_tables(found: WhatIf) -> str:
     """Waits by partition and user; nothing for one group of jobs alone."""
     parts = []
-    for change in found.question.changes:
+    for number, change in enumerate(found.question.changes):
         if rows := waited(found, change):
             table = page.table(WAIT_HEADS, rows, right=range(1, len(WAIT_HEADS)))
-            parts.append(page.section(f"Waits, with {change.words}{_trust(found)}", table))
+            parts.append(page.section(f"Waits, with {change.words}{trusted(found, number)}", table))
     return "".join(parts)
-
-
-def _trust(found: WhatIf) -> str:
-    said = trust(found.question.today.scenario)
-    return f" ({said})" if said else ""
 
 
 def values_table(values: MarginalValues) -> str:

@@ -13,6 +13,7 @@ from workbench.analysis.metrics import Summary, measures_of_jobs, metric, summar
 from workbench.analysis.metrics.declared import MAIN
 from workbench.analysis.metrics.paired import around_first, paired
 from workbench.analysis.metrics.two_runs import SAME_S
+from workbench.simulation.intervals import is_refused
 from workbench.simulation.run import Run
 
 Found = TypeVar("Found")
@@ -39,12 +40,15 @@ class Difference(NamedTuple):
 
 
 class Waits(NamedTuple):
-    """What the jobs of one partition or user wait before and after one change: a row of `WhatIf.waits`."""
+    """What the jobs of one partition or user wait before and after one change: a row of `WhatIf.waits`. jobs: those
+    that wait on both sides; only_before, only_after: those that one side alone has or runs, which count on neither."""
 
     change: str
     by: str
     name: str
     jobs: int
+    only_before: int
+    only_after: int
     before_median_s: float
     after_median_s: float
     before_p95_s: float
@@ -56,11 +60,32 @@ class Waits(NamedTuple):
 def of_each(measured: Callable[[Run], Found], runs: Sequence[Run]) -> list[Found]:
     """What is measured of each run: once of those that are alike but for a seed that drew nothing, as they have their
     tables in common (`workbench.session.many_runs`)."""
-    known = dict[int, Found]()
-    for run in runs:
-        if id(run.jobs) not in known:
-            known[id(run.jobs)] = measured(run)
-    return [known[id(run.jobs)] for run in runs]
+    return of_pairs(lambda run, _: measured(run), runs, runs)
+
+
+def of_pairs(measured: Callable[[Run, Run], Found], before: Sequence[Run], after: Sequence[Run]) -> list[Found]:
+    """What is measured of each pair of runs, likewise once of pairs that are alike."""
+    known = dict[tuple[int, int], Found]()
+    for was, now in zip(before, after, strict=True):
+        if (key := (id(was.jobs), id(now.jobs))) not in known:
+            known[key] = measured(was, now)
+    return [known[id(was.jobs), id(now.jobs)] for was, now in zip(before, after, strict=True)]
+
+
+def both_sides(
+    before: Sequence[Run], after: Sequence[Run], known: Sequence[Summary] = ()
+) -> tuple[list[Summary], list[Summary]]:
+    """The measures of each pair of runs: averages over jobs leave out those that one side refuses. known: the
+    summaries of the runs before."""
+
+    def measured(was: Run, now: Run) -> tuple[Summary, Summary]:
+        names = [set(run.jobs["job"][is_refused(run)]) for run in (was, now)]
+        apart = names[0] ^ names[1]
+        mine = next((each for run, each in zip(before, known, strict=False) if run.jobs is was.jobs), None)
+        return mine if mine and not apart else summary(was, apart=apart), summary(now, apart=apart)
+
+    found = of_pairs(measured, before, after)
+    return [was for was, _ in found], [now for _, now in found]
 
 
 JOB_COLUMNS = ["change", "job", "pairs", "before_s", "after_s", "difference_s"]
@@ -72,13 +97,14 @@ def difference_table(
     """One row per change and measure that some pair has on both sides; columns as in `WhatIf.differences`.
 
     of_draws: the first pair is of the log itself, the others of draws of it (`around_first`).
-    `OF_CAPACITY` has no better way where the cluster or the jobs are changed.
+    `OF_CAPACITY` has no better way where the cluster or the jobs are changed. Averages over jobs leave out those that
+    one side refuses (`both_sides`).
     Where the pairs do not differ in any measure (nothing random plays a part) they are one pair, without an interval.
     """
-    today = of_each(summary, before)
+    known = of_each(summary, before)
     rows = []
     for change, runs in zip(changes, after, strict=True):
-        then = of_each(summary, runs)
+        today, then = both_sides(before, runs, known)
         was, now = before[0].scenario, runs[0].scenario
         other = (was.cluster, was.jobs) != (now.cluster, now.jobs)
         names = with_known(MEASURES, [*today, *then])
@@ -126,35 +152,47 @@ def job_table(before: Sequence[Run], after: Sequence[Sequence[Run]], changes: Se
 def wait_table(before: Sequence[Run], after: Sequence[Sequence[Run]], changes: Sequence[str]) -> pd.DataFrame:
     """One row per change and all jobs, each partition (`attributes.partition`) and each user; columns as in `Waits`.
 
-    A wait is all the time without GPUs, up to the run's end for one that has not begun. Of several pairs the means of
-    their medians, 95th percentiles and sums; jobs: of the first run after the change.
+    A wait is all the time without GPUs, up to the run's end for one that has not begun. Only jobs that wait on both
+    sides of a pair count. Of several pairs the means of their medians, 95th percentiles and sums; jobs, only_before,
+    only_after: of the first.
     """
-    today = of_each(_waits, before)
+    waits = {id(run.jobs): run for run in (*before, *(run for runs in after for run in runs))}
+    of = {key: _waits(run) for key, run in waits.items()}
     rows = []
     for change, runs in zip(changes, after, strict=True):
-        then = of_each(_waits, runs)
-        for by, name in sorted({*today[0], *then[0]}, key=lambda key: (WAITS_BY.index(key[0]), key[1])):
-            sides = [[one.get((by, name), NO_WAITS) for one in side] for side in (today, then)]
-            numbers = [float(np.mean([waits[i] for waits in side])) for i in (1, 2, 3) for side in sides]
-            rows.append(Waits(change, by, name, int(sides[1][0][0]), *numbers))
+        pairs = of_pairs(lambda was, now: _waits_of_both(of[id(was.jobs)], of[id(now.jobs)]), before, runs)
+        for by, name in sorted(pairs[0], key=lambda key: (WAITS_BY.index(key[0]), key[1])):
+            found = [pair.get((by, name), NO_WAITS) for pair in pairs]
+            numbers = [float(np.mean([each[i] for each in found])) for i in range(3, len(NO_WAITS))]
+            rows.append(Waits(change, by, name, *map(int, found[0][:3]), *numbers))
     return pd.DataFrame(rows, columns=list(Waits._fields))
 
 
 WAITS_BY = ("all", "partition", "user")
-NO_WAITS = (0.0, math.nan, math.nan, math.nan)
+NO_WAITS = (*[0.0] * 3, *[math.nan] * 6)
 
 
-def _waits(run: Run) -> dict[tuple[str, str], tuple[float, float, float, float]]:
-    """Of all jobs, each partition and each user: how many wait, their median wait, 95th percentile and sum."""
-    of = {job.name: (str(job.attributes.get("partition", "")), job.user or "") for job in run.scenario.jobs}
-    table = measures_of_jobs(run)[["job", "wait_s"]]
-    partition, user = zip(*(of[name] for name in table["job"]), strict=True)
-    table, found = table.assign(all="all jobs", partition=partition, user=user), {}
+def _waits(run: Run) -> pd.DataFrame:
+    """The wait of each job that has one, with its partition and user."""
+    of = {job.name: ("all jobs", str(job.attributes.get("partition", "")), job.user or "") for job in run.scenario.jobs}
+    table = measures_of_jobs(run)[["job", "wait_s"]].dropna()
+    whose = pd.DataFrame([of[name] for name in table["job"]], columns=list(WAITS_BY), index=table.index)
+    return table.join(whose).set_index("job")
+
+
+def _waits_of_both(before: pd.DataFrame, after: pd.DataFrame) -> dict[tuple[str, str], tuple[float, ...]]:
+    """Of all jobs, each partition and each user the numbers of `Waits`: how many wait on both sides, before alone and
+    after alone; the median, 95th percentile and sum of the waits of the first, on both sides."""
+    both = before.join(after["wait_s"].rename("after_s"), how="inner")
+    alone = before[~before.index.isin(both.index)], after[~after.index.isin(both.index)]
+    found = {}
     for by in WAITS_BY:
-        for name, waits in table[table[by] != ""].groupby(by)["wait_s"]:
-            s = waits.dropna()
-            numbers = float(len(s)), float(s.median()), float(s.quantile(0.95)), float(s.sum())
-            found[by, str(name)] = numbers if len(s) else NO_WAITS
+        groups = dict(list(both.groupby(by)[["wait_s", "after_s"]]))
+        counts = [each.groupby(by).size() for each in alone]
+        for name in {*groups, *counts[0].index, *counts[1].index} - {""}:
+            here = groups.get(name, both.iloc[:0][["wait_s", "after_s"]])
+            numbers = [*here.median(), *here.quantile(0.95), *here.sum(min_count=1)]
+            found[by, str(name)] = (float(len(here)), *(float(each.get(name, 0)) for each in counts), *numbers)
     return found
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from workbench.analysis.bootstrap import left_out
-from workbench.analysis.calibration import NOTE
+from workbench.analysis.calibration import Verdict, trust
 from workbench.analysis.metrics.summary import shown
 from workbench.analysis.metrics.two_runs import completions_of, gains
 from workbench.analysis.whatif.site_changes import date_of
@@ -52,6 +51,7 @@ RULES = {
 }
 """Of a site, by the attributes that say them: what a scheduler that does not read these does not hold jobs to."""
 SLURM = Slurm.name
+VERDICTS = get_args(Verdict)
 OF_CALIBRATION = (
     "Today's mean wait may differ from the calibration's: here a wait begins when the log had a job eligible, there "
     "not before the jobs on which it depends have ended in the run and its array's throttle lets it; and the phases of "
@@ -118,9 +118,16 @@ def waited(found: WhatIf, change: Change) -> list[tuple[str, ...]]:
     shown = table[(table["by"] != "user") | table.index.isin(users)]
     rows = (Waits(*row) for row in shown.itertuples(index=False, name=None))
     return [
-        (f"{row.by} {row.name}" if row.by != "all" else row.name, str(row.jobs), *(amount(s, "s") for s in row[4:]))
+        (f"{row.by} {row.name}" if row.by != "all" else row.name, _jobs(row), *(amount(s, "s") for s in row[6:]))
         for row in rows
     ]
+
+
+def _jobs(row: Waits) -> str:
+    """How many jobs wait on both sides, and how many on one alone."""
+    alone = {"today": row.only_before, "changed": row.only_after}
+    said = ", ".join(f"{count} {side} alone" for side, count in alone.items() if count)
+    return f"{row.jobs}{f' ({said})' if said else ''}"
 
 
 def freer(found: WhatIf) -> list[str]:
@@ -178,29 +185,24 @@ def _only_loses(was: Scenario, now: Scenario) -> bool:
     return (fewer and gone) or (was.cluster == now.cluster and faults != then and kept)
 
 
-def calibration_of(scenario: Scenario) -> str:
-    """How near a log's simulated waits were to the recorded ones, in a sentence; empty where none are recorded."""
-    calibration = next((note for note in scenario.notes if note.startswith(NOTE)), "")
-    if calibration or not any("start_s" in job.attributes for job in scenario.jobs):
-        return calibration
-    return f"{NOTE}none yet; `workbench calibrate` says how near simulated waits are to the recorded ones."
-
-
-def trust(scenario: Scenario) -> str:
-    """In a word what the calibration came to, to stand beside figures; empty where no waits are recorded."""
-    words = re.split("[ ;:(,]+", calibration_of(scenario).removeprefix(NOTE))
-    return {"none": "not calibrated"}.get(words[0], words[0])
+def trusted(found: WhatIf, number: int) -> str:
+    """In brackets what the calibration came to, to stand beside figures of a change (by its place), and that it is not
+    of the scheduler that the change puts in the place of today's; empty where no waits are recorded."""
+    word = trust(found.calibration)
+    then = found.runs[number + 1][0].scheduler
+    other = word in VERDICTS and then != found.question.today.scheduler
+    return f" ({word}{f' today, {then} is not' if other else ''})" if word else ""
 
 
 def conclusions(found: WhatIf) -> list[str]:
     """The sentences of `WhatIf.conclusions`."""
-    said = [calibration] if (calibration := calibration_of(found.question.today.scenario)) else []
+    said = [found.calibration] if found.calibration else []
     for number, change in enumerate(found.question.changes):
+        said += [f"With {change.words}: {text}" for text in _refused(found.runs[0][0], found.runs[number + 1][0])]
         rows = found.differences[found.differences["change"] == change.text]
         for row in rows_of(rows):
             if row.measure in SAID and not (row.measure in COUNTS and row.difference == 0):
                 said.append(f"With {change.words}: {_sentence(row, found)}{_dates(found, row)}")
-        said += [f"With {change.words}: {text}" for text in _refused(found.runs[0][0], found.runs[number + 1][0])]
         said.append(f"With {change.words}: {of_jobs(found, change)}")
         said += _rent(found.question.today.scenario.cluster, found.runs[number + 1][0].scenario.cluster)
     for percent, _, words, *both in found.demand.itertuples(index=False, name=None):
@@ -250,13 +252,18 @@ def of_jobs(found: WhatIf, change: Change) -> str:
 
 
 def _refused(today: Run, changed: Run) -> list[str]:
-    """Why jobs that run today are refused then, the most frequent reasons first."""
-    was, now = (run.jobs["job"][is_refused(run)] for run in (today, changed))
+    """How many jobs that run today are refused then, and why, the most frequent reasons first; and how many that are
+    refused today run then."""
+    was, now = (set(run.jobs["job"][is_refused(run)]) for run in (today, changed))
+    count = "; averages and waits below are of the jobs that run on both sides."
+    found = [f"{counted(len(now - was), 'job')} can no longer run{count}"] if now - was else []
     verdicts = changed.events[changed.events["event"] == "verdict"]
-    reasons = verdicts.loc[verdicts["job"].isin(set(now) - set(was)), "reason"].value_counts()
-    found = [f"{counted(n, 'job')} can start no more: {why}." for why, n in reasons.items() if why != "refused"]
-    left = len(found) - MOST_REASONS
-    return [*found[:MOST_REASONS], *([f"{counted(left, 'more reason')} for refusals."] if left > 0 else [])]
+    reasons = verdicts.loc[verdicts["job"].isin(now - was), "reason"].value_counts()
+    why = [f"{counted(n, 'job')} can start no more: {why}." for why, n in reasons.items() if why != "refused"]
+    left = len(why) - MOST_REASONS
+    found += [*why[:MOST_REASONS], *([f"{counted(left, 'more reason')} for refusals."] if left > 0 else [])]
+    more = (was - now) & set(changed.jobs["job"])
+    return [*found, f"{counted(len(more), 'job')} that today cannot run can{count}"] if more else found
 
 
 def _rent(before: Cluster, after: Cluster) -> list[str]:
@@ -278,7 +285,7 @@ def _caveats(found: WhatIf) -> list[str]:
     count = len(found.question.seeds)
     notes = [f"What varies between {counted(count, 'pair')} of runs: {found.varied}."] if count > 1 else []
     today = found.question.today
-    if today.scheduler == SLURM and any(note.startswith(NOTE) for note in today.scenario.notes):
+    if today.scheduler == SLURM and trust(found.calibration) in VERDICTS:
         notes.append(OF_CALIBRATION)
     if count > 1 and not found.question.bootstrap and (found.differences["pairs"] == 1).all():
         clocks = ", and Slurm's clocks run in one phase" if found.question.today.scheduler == SLURM else ""
