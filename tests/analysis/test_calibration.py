@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -15,7 +16,7 @@ from tests.baselines.slurm.as_recorded import faults
 from tests.scenario.traces.slurm_dumps import NODES, Ran, dump, limited, when
 from tests.scenario.traces.slurm_month import Rules, demand, schedule, written
 from workbench.analysis.calibration import Calibration, _fit, usual_phases
-from workbench.analysis.hidden_limits import beside_room_of
+from workbench.analysis.hidden_limits import BESIDE_ROOM, PEAKS, beside_room_of, told_hidden
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.slurm.site import read_site
 from workbench.cli import main
@@ -165,10 +166,35 @@ def test_a_hidden_limit_of_a_user_with_few_jobs_is_seen_by_waits_beside_free_gpu
         found = workbench.calibrate(convert("sacct", files.pop("log")[0], **files)[0], phases=1)
         held = found.beside_room.set_index(["group", "user"]).loc["account robo", "robo5"]
         assert (held["recorded"] > 0.05) == (hidden == "robo") and held["simulated"] < 0.01
-        assert [why.partition(" wait beside free GPUs")[0] for why in found.reasons] == ["jobs of user robo1"] * bool(
+        assert [why.partition(" wait beside free GPUs")[0] for why in found.reasons] == ["jobs of user robo5"] * bool(
             hidden
         )
         assert Calibration.from_json(json.loads(json.dumps(found.to_json()))).reasons == found.reasons
+
+
+def test_a_maximum_of_chance_or_waits_that_are_right_are_no_hidden_limit() -> None:
+    """The peak of a log that was near it shortly, where the run is so for longer; jobs beside free GPUs of somebody
+    whose waits are as recorded: seen in logs of a real controller with no file of shares."""
+    peaks, room = (partial(pd.DataFrame, columns=names) for names in (PEAKS, BESIDE_ROOM))
+    chance = ("QOS normal", "ida", "GPUs", 19.0, 24.0, 0.054, 0.013, 0.056)
+    bound = ("QOS normal", "ada", "GPUs", 24.0, 61.0, 0.169, 0.247, 0.023)
+    right, held = ("QOS normal", "eva", 53, 23, 0.38, 0.11, 0.0), ("QOS normal", "eva", 53, 23, 0.38, 0.11, 0.4)
+    assert list(told_hidden(peaks([chance]), room([right]))) == []
+    told = list(told_hidden(peaks([chance, bound]), room([held])))
+    assert [text.partition(" in QOS")[0].partition(" wait")[0] for text in told] == ["user ada", "jobs of user eva"]
+
+
+def test_a_partition_far_off_and_a_rival_that_is_nearer_to_medians_are_told(tmp_path: Path) -> None:
+    """Of three partitions one may be off by any amount: the median over them does not show it."""
+    found = workbench.calibrate(log(tmp_path, known=True), phases=1)
+    assert "farther off" not in found.note() and "is nearer" not in found.note()
+    waits = found.waits.assign(partition=[f"p{i % 3}" for i in range(len(found.waits))])
+    waits.loc[waits["partition"] == "p2", "run 1"] = 5 * waits["recorded_s"] + 600
+    near = replace(found.rivals["yesterday"], median_error=0.1, rank_correlation=0.2)
+    held_back = replace(found.held_back, median_error=0.2)
+    far = replace(found, waits=waits, held_back=held_back, rivals={**found.rivals, "yesterday": near})
+    assert "; farther off, in the median: partition p2 " in far.note()
+    assert "; yesterday's median is nearer to partition medians (10 %), not to users" in far.note()
 
 
 def test_a_job_that_ran_twice_holds_each_place_for_its_time(tmp_path: Path) -> None:

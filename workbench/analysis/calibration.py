@@ -62,6 +62,8 @@ MOST_ERROR, LEAST_RANK, MOST_FACTOR = 0.3, 0.6, 2.0
 LEAST_JOBS = 5
 """Of a partition or user in all parts that are held back; fewer say nothing of its median or mean."""
 MOST_REFUSED = 0.5
+MOST_FAR = 3
+"""Partitions that are named as far off."""
 EDGE = 0.05
 DAY_S = 86400.0
 PHASES = {4000: 8, 15_000: 4}
@@ -181,6 +183,25 @@ class Calibration:
             if far and len(rows) >= LEAST_OF_GROUP:
                 yield str(account), real, said
 
+    def _far_partitions(self) -> Iterator[str]:
+        """Partitions whose own median is off by more than a verdict allows the median partition, farthest first."""
+        far = []
+        for name, rows in self.waits[self.waits["part"] > 0].groupby("partition"):
+            real, found = float(rows["recorded_s"].median()), rows[[*self.runs]].to_numpy()
+            error = _median_error([(real, found)], self.pace_s)
+            if error > MOST_ERROR and len(rows) >= LEAST_JOBS:
+                far.append((error, f"{name} {_time(float(np.median(found)))}, recorded {_time(real)}"))
+        told = [text for _, text in sorted(far, reverse=True)]
+        if told:
+            more = f" and {counted(len(told) - MOST_FAR, 'other')}" if len(told) > MOST_FAR else ""
+            yield f"farther off, in the median: partition {', '.join(told[:MOST_FAR])}{more}"
+
+    def _nearer(self) -> Iterator[str]:
+        """Rivals that are nearer to partition medians alone, which a constant may be: no reason, but told."""
+        for name, rival in self.rivals.items():
+            if rival.median_error < self.held_back.median_error and not rival.as_good_as(self.held_back):
+                yield f"{TITLE[name]} is nearer to partition medians ({_percent(rival.median_error)}), not to users"
+
     @property
     def verdict(self) -> Verdict:
         """Whether answers from this scenario may be believed."""
@@ -190,7 +211,8 @@ class Calibration:
         """What stands on later answers, in a sentence."""
         fit = self.held_back
         why = f" ({'; '.join(self.reasons)})" if self.reasons else ""
-        out = f"; {counted(len(self.refused), 'job')} that could never start left out" if self.refused else ""
+        out = "".join(f"; {text}" for text in (*self._far_partitions(), *self._nearer()))
+        out += f"; {counted(len(self.refused), 'job')} that could never start left out" if self.refused else ""
         if self.beyond:
             out += f"; {counted(len(self.beyond), 'job')} ran beyond a limit of the files and not held to it"
         mean, real = (_time(self.waits[name].mean()) for name in ("simulated_s", "recorded_s"))

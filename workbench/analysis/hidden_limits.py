@@ -3,15 +3,16 @@
 What limits count (GrpTRES, GrpJobs, MaxTRESPU, MaxJobs ...) are GPUs and jobs at once: where one binds, the log never
 goes beyond it, and a run that does not know it stays beyond for as long as there are jobs; where none does, a run is
 beyond the log's peak as shortly as peaks last. So one is told of an account or QOS with many jobs that, itself or by
-one of its users, is beyond for a twentieth of the time (ours). A fiftieth is enough where the log was near its peak
-for long, and three times as long as the run near its own: at a ceiling (ours). Accounts of a tree that share one are
+one of its users, is beyond for a twentieth of the time, where the log was near its peak for at least as long as the
+run near its own: a ceiling that binds does that, a maximum of chance not (ours). A fiftieth is enough where the log was
+near its peak for long, and three times as long as the run near its own (ours). Accounts of a tree that share one are
 looked at together, where a file tells the tree.
 
 What holds jobs is seen in their waits too, of however few: a job that waits beside GPUs which it could have, held by no
 limit of the files, waits for a place in a plan (a job before it in the queue is kept its nodes), and so do jobs of a
-run; where somebody's do for a twentieth of the time, and three times as long as in the run, something holds them that
-no file tells (ours): a limit, or that GPUs were away, which looks the same. A limit that hardly binds cannot be seen
-so.
+run; where somebody's do for a twentieth of the time, and three times as long as in the run, and wait so much longer
+that the run's mean wait is off by over 30 %, something holds them that no file tells (ours): a limit, or that GPUs were
+away, which looks the same. A limit that hardly binds cannot be seen so.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ NEAR, LEAST_NEAR, LONGER, MOST_BEYOND_CEILING = 0.9, 0.05, 3.0, 0.02
 PEAKS = ["group", "user", "what", "recorded", "simulated", "beyond", "near", "simulated_near"]
 LEAST_HELD, MOST_LACKING, LOOKS = 5, 0.05, 1000
 """So many jobs must wait beside free GPUs; of how many places may be unknown; how often it is looked."""
-BESIDE_ROOM = ["group", "user", "jobs", "held", "recorded", "simulated"]
+MOST_OFF = 0.3
+"""Of the mean recorded wait of those that wait beside free GPUs; as of medians (`calibration.MOST_ERROR`)."""
+BESIDE_ROOM = ["group", "user", "jobs", "held", "recorded", "simulated", "off"]
 HELD = {"account": "account", "qos": "QOS"}
 """By what limits hold jobs, and their users' in it: attributes of jobs, and the words for them."""
 
@@ -58,14 +61,15 @@ def told_hidden(peaks: pd.DataFrame, beside_room: pd.DataFrame) -> Iterator[str]
     longest beside free GPUs, of those half as long the one with the fewest jobs."""
     ceiling = (peaks["near"] > LEAST_NEAR) & (peaks["near"] > LONGER * peaks["simulated_near"])
     ceiling &= (peaks["user"] == "") & (peaks["beyond"] > MOST_BEYOND_CEILING)
-    most = peaks[ceiling | (peaks["beyond"] > MOST_BEYOND)].sort_values("beyond", ascending=False, kind="stable")
+    beyond = (peaks["beyond"] > MOST_BEYOND) & (peaks["near"] >= peaks["simulated_near"])
+    most = peaks[ceiling | beyond].sort_values("beyond", ascending=False, kind="stable")
     most = most.drop_duplicates("group")  # who is beyond for longest, first, and nobody twice
     for peak in most[(most["user"] == "") | ~most["user"].duplicated()].to_dict("records"):
         who = f"user {peak['user']} in {peak['group']}" if peak["user"] else peak["group"]
         here = f"{who} has up to {peak['simulated']:g} {peak['what']} at once, in the log never more than"
         yield f"{here} {peak['recorded']:g}: a limit that no file tells?"
     waits = beside_room[(beside_room["held"] >= LEAST_HELD) & (beside_room["recorded"] > MOST_BEYOND)]
-    waits = waits[waits["recorded"] > LONGER * waits["simulated"]]
+    waits = waits[(waits["recorded"] > LONGER * waits["simulated"]) & (waits["off"] > MOST_OFF)]
     waits = waits[waits["recorded"] >= waits["recorded"].max() / 2].sort_values("jobs", kind="stable")
     for wait in waits.head(1).to_dict("records"):
         who = f"user {wait['user']}" if wait["user"] else wait["group"]
@@ -101,7 +105,8 @@ def beside_room_of(
 ) -> pd.DataFrame:
     """By account (and those above it) and QOS, and their users in it: jobs, how many of these the log held for over two
     paces of the schedulers beside GPUs that they could have, with no limit or reservation of the files in the way, and
-    for which part of the time there was one, recorded and simulated. timelines: of some runs. Empty where the log does
+    for which part of the time there was one, recorded and simulated, and by which part of the mean recorded wait the
+    simulated one is too short (what is within a pace is no error). timelines: of some runs. Empty where the log does
     not tell where its jobs ran."""
     jobs, machines = {job.name: job for job in scenario.jobs}, scenario.cluster.machines
     places, ran = recorded_places(scenario, site), [job for job in scenario.jobs if "start_s" in job.attributes]
@@ -113,16 +118,26 @@ def beside_room_of(
         log.append(Stay(name, site.asks[name].since_s, start_s, end_s, gpus))
     looks_s = np.linspace(0.0, max(job.arrival_s for job in ran), LOOKS)
     at = {machine.name: i for i, machine in enumerate(machines)}
-    found = [_held_at(scenario, site, log, looks_s, 2 * pace_s)]
-    for timeline in timelines:
-        stays = [stay for stay in _stays(timeline, site, at) if stay.name in places]
-        found.append(_held_at(scenario, site, stays, looks_s, 2 * pace_s))
+    of_runs = [[stay for stay in _stays(timeline, site, at) if stay.name in places] for timeline in timelines]
+    found = [_held_at(scenario, site, stays, looks_s, 2 * pace_s) for stays in (log, *of_runs)]
+    waits_s = [_waits_s(stays) for stays in (log, *of_runs)]
     rows, names, in_log = [], [*places], {name for look in found[0] for name in look}
     for group, its in sorted(_groups([jobs[name] for name in names], site).items()):
         mine = {names[i] for i in its}
         of_time = [float(np.mean([not mine.isdisjoint(look) for look in each])) for each in found]
-        rows.append((*group, len(mine), len(mine & in_log), of_time[0], float(np.mean(of_time[1:]))))
+        ran = [name for name in mine if all(name in each for each in waits_s)]
+        real_s, *said_s = [float(np.mean([each[name] for name in ran])) if ran else 0.0 for each in waits_s]
+        off = max(real_s - float(np.mean(said_s)) - pace_s, 0.0) / max(real_s, pace_s)
+        rows.append((*group, len(mine), len(mine & in_log), of_time[0], float(np.mean(of_time[1:])), off))
     return pd.DataFrame(rows, columns=BESIDE_ROOM)
+
+
+def _waits_s(stays: Sequence[Stay]) -> dict[str, float]:
+    """How long jobs waited in all."""
+    found = dict[str, float]()
+    for stay in stays:
+        found[stay.name] = found.get(stay.name, 0.0) + stay.start_s - stay.since_s
+    return found
 
 
 def _stays(timeline: pd.DataFrame, site: SlurmSite, at: Mapping[str, int]) -> Iterator[Stay]:
