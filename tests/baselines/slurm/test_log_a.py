@@ -155,18 +155,6 @@ def test_waits_are_as_they_were(scenario: Scenario) -> None:
     assert found.by("partition").set_index("partition").loc["debug", "simulated_mean_s"] < 12
 
 
-def test_files_that_lack_shares_and_reservations_make_nobody_suspect(scenario: Scenario) -> None:
-    """One user then has more GPUs at once than ever in the log, others wait beside free GPUs: by chance, and for nodes
-    that were reserved; what they wait in all is right."""
-    without = [
-        {**dict(each), "attributes": {name: value for name, value in each.attributes.items() if "Usage" not in name}}
-        for each in scenario.entities
-        if not each.name.startswith("reservation ")
-    ]
-    found = workbench.calibrate(scenario.replace(entities=without))
-    assert found.verdict == "calibrated", found.reasons
-
-
 def test_a_limit_of_a_whole_qos_that_no_file_tells_is_named(scenario: Scenario) -> None:
     """QOS long may have 16 GPUs, a user of QOS normal 24: hidden, both are found with their numbers."""
     hidden = {"GrpTRES", "MaxTRESPU"}
