@@ -176,10 +176,8 @@ def test_columns_of_a_log_are_kept(tmp_path: Path) -> None:
     kept = [
         {name: value for name, value in job.attributes.items() if name in ("Partition", "QOS")} for job in found.jobs
     ]
-    assert kept == [{"Partition": "short", "QOS": "007"}, {"QOS": 12.0}]
-    assert [(each.reason, each.lines) for each in report.dropped] == [
-        ("Partition over 200 letters or not printable", (4,))
-    ]
+    assert kept == [{"Partition": "short", "QOS": "007"}, {"QOS": 12.0}, {"QOS": 1.0}]
+    assert "1 cell of Partition over 200 letters or not printable: not kept, the jobs are" in report.notes
     with pytest.raises(InputError, match=r"keep: got 'Account'; expected a column of .*: JobID, Submit"):
         convert("sacct", log, cluster=CLUSTER, keep=["Account"])
     with pytest.raises(InputError, match="keep: got 'Account'; expected nothing: swf has no named columns; chronus,"):

@@ -382,6 +382,34 @@ def test_bad_rows_are_counted_and_told_never_fatal(tmp_path: Path) -> None:
         convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"])
 
 
+def test_odd_cells_and_other_jobs_of_one_id_are_counted(tmp_path: Path) -> None:
+    """A number that no machine has, one that is none, NUL bytes and 0 nodes end nothing and are told; an id that three
+    jobs had was given out anew, it was not requeued; a command line that is too long to keep takes no job with it."""
+    hour = 3600
+    jobs = [Ran("7", 0, 0, hour), Ran("8", 10, 0, hour, host="a2", submit_line=f"sbatch {'x' * 300}")]
+    others = [Ran("7", 2 * hour, 2 * hour, hour, user="bob"), Ran("7", 600, 3 * hour, hour)]
+    again = [Ran("9", 0, hour, 60, state="REQUEUED"), Ran("9", hour + 60, 2 * hour, 60)]
+    odd = [Ran(str(i), hour, hour, 60, host="a2") for i in range(20, 23)]
+    lines = dump(*jobs, *others, *again, *odd).splitlines()
+    for at, text in ((-3, "9" * 400), (-2, "nan")):
+        lines[at] = lines[at].replace("|100|", f"|{text}|")
+    lines[-1] = lines[-1].replace("|None|1|", "|None|0|") + "\0"
+    scenario, report = read(tmp_path, "\n".join(lines) + "\n", keep=["SubmitLine"])
+    names = ["job-7", "job-8", "job-9", "job-9 (attempt 1)", "job-20", "job-21", "job-22"]
+    assert sorted(job.name for job in scenario.jobs) == sorted(names)
+    assert [(each.reason, each.count) for each in report.dropped] == [
+        ("another job with the id of an earlier row", 2),
+    ]
+    told = "\n".join(report.notes)
+    for text in (
+        "cells that cannot be read, as if they were empty: NNodes (1) and Priority (2)",
+        "1 line with NUL bytes, which are left out",
+        "1 earlier attempt of requeued jobs",
+        "1 cell of SubmitLine over 200 letters or not printable: not kept, the jobs are",
+    ):
+        assert text in told, told
+
+
 def test_pseudonyms_are_stable_and_reversible_by_who_has_the_key(tmp_path: Path) -> None:
     limits = "Account|User|Share|GrpTRES\nbio||10|\nbio|ada|2|\n"
     text = dump(Ran("1", 0, 0, 600), Ran("2", 5, 5, 60, user="bob"), Ran("3", 5, 5, 60))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
+
+from workbench.base.errors import counted
+from workbench.base.text import MOST_LETTERS
 
 FIRST_LINES = 5
 
@@ -66,10 +70,12 @@ class Report:
 
 @dataclass(slots=True)
 class Drops:
-    """Collects dropped rows while a file is read, and by line the cells of the columns that jobs keep as attributes."""
+    """Collects dropped rows while a file is read, and by line the cells of the columns that jobs keep as attributes;
+    by column how many could not be kept."""
 
     keep: tuple[str, ...] = ()
     kept: dict[int, dict[str, float | str]] = field(default_factory=dict)
+    unkept: Counter[str] = field(default_factory=Counter)
     _lines: dict[str, list[int]] = field(default_factory=dict)
 
     def add(self, reason: str, line: int) -> None:
@@ -89,6 +95,11 @@ class Drops:
                 self.add(found, line)
             else:
                 yield found
+
+    def notes(self) -> Iterator[str]:
+        """What jobs do not keep, by column."""
+        odd = f"over {MOST_LETTERS} letters or not printable: not kept, the jobs are"
+        yield from (f"{counted(some, 'cell')} of {name} {odd}" for name, some in self.unkept.items())
 
     def result(self) -> tuple[Dropped, ...]:
         """The reasons in the order in which they first occurred."""

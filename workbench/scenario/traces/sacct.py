@@ -96,6 +96,7 @@ ENDED = (
 GOING_ON = ("COMPLETING", "CONFIGURING", "RESIZING", "RUNNING", "STOPPED", "SUSPENDED")
 WAITING = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD")
 APART = "no GPUs, in a partition without any: its part of fair share and of limits is not counted"
+OTHER_JOB = "another job with the id of an earlier row"
 GAP_S = 30 * 86400.0
 """From this on a time without submissions and starts is told."""
 TICK_S = 60.0
@@ -335,7 +336,7 @@ def _facts(cells: Mapping[str, str], log: _Log, known: Mapping[str, float | None
     raw = log.read(cells, "TimelimitRaw", lambda text: seconds(text) if text.isalpha() else count(text))
     limit_s = raw * 60.0 if limit_s is None and raw is not None else limit_s
     found["limit_s"] = limit_s if limit_s is not None and limit_s < float("inf") else None
-    found["nodes"] = log.read(cells, "NNodes", count) or known.get("node")
+    found["nodes"] = log.read(cells, "NNodes", lambda text: count(text) or None) or known.get("node")
     found["cpus"] = known.get("cpu") or log.read(cells, "AllocCPUS", count)
     found["memory_mb"] = known.get("mem") or _memory_mb(log.read(cells, "ReqMem", megabytes), cells, found)
     found["priority"] = log.read(cells, "Priority", count)
@@ -423,9 +424,11 @@ def _duration_s(cells: Mapping[str, str]) -> float | str:
 def _attempts(rows: Iterable[TimedRow], log: _Log) -> Iterator[TimedRow]:
     """The rows, those of one job as its attempts: the last keeps the name and knows how many came before.
 
-    Rows of a job that started at one time are the same attempt, and still have one name.
+    Rows of a job that started at one time are the same attempt, and still have one name. Of jobs that share an id, as a
+    controller gives them out anew, the first counts.
     """
-    rows, starts = list(rows), dict[str, set[float]]()
+    first, starts = dict[str, TimedRow](), dict[str, set[float]]()
+    rows = [row for row in rows if _is_same(first.setdefault(row.name, row), row, log)]
     for row in rows:
         starts.setdefault(row.name, set()).add(row.times.get("start_s", 0.0))
     order = {name: sorted(found) for name, found in starts.items()}
@@ -439,6 +442,17 @@ def _attempts(rows: Iterable[TimedRow], log: _Log) -> Iterator[TimedRow]:
         elif number > 1:
             more = {**more, "restarts": number - 1.0}
         yield replace(row, name=name, facts={**row.facts, **more}) if more else row
+
+
+def _is_same(first: TimedRow, row: TimedRow, log: _Log) -> bool:
+    """Whether a row is of the job of an earlier one: of the same user, and submitted at one time, or again when it had
+    ended; one that is not is dropped."""
+    early, late = sorted((first, row), key=lambda each: each.times["submit_s"])
+    again = late.times["submit_s"] >= early.times.get("end_s", early.times["submit_s"]) - TICK_S
+    if first.user == row.user and (again or early.times["submit_s"] == late.times["submit_s"]):
+        return True
+    log.drops.add(OTHER_JOB, row.line)
+    return False
 
 
 def _observed(site: Site, rows: Sequence[TimedRow], given_nodes: bool, source: str | Path) -> Iterator[str]:

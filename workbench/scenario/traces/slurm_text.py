@@ -111,15 +111,17 @@ def resources(text: str) -> dict[str, float | None]:
 
 
 def count(text: str) -> float | None:
-    """A number, also `2K` (2048)."""
+    """A finite number, also `2K` (2048)."""
     match = _COUNT.fullmatch(text.strip())
-    return None if match is None else float(match[1]) * (1024.0 * _FACTOR[match[2]] if match[2] else 1.0)
+    found = math.inf if match is None else float(match[1]) * (1024.0 * _FACTOR[match[2]] if match[2] else 1.0)
+    return found if math.isfinite(found) else None
 
 
 def megabytes(text: str) -> float | None:
     """`32000M`, `125G`, `62.50Gn` (a node) or `4000Mc` (a CPU) in MB; without a letter MB."""
     match = _SIZE.fullmatch(text.strip())
-    return None if match is None else float(match[1]) * _FACTOR[match[2]]
+    found = math.inf if match is None else float(match[1]) * _FACTOR[match[2]]
+    return found if math.isfinite(found) else None
 
 
 def gres(text: str) -> dict[str, int]:

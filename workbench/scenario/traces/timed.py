@@ -270,6 +270,7 @@ def assemble(
     }
     zero = [] if first is None else [f"time 0 of the file is {begins_with}, {first:%Y-%m-%d %H:%M:%S}"]
     all_notes = [*_order_notes(read), *zero, *notes, *_ended_notes(kept, well), *sample_notes(len(able), cut.sample)]
+    all_notes += drops.notes()
     if cut.from_s is None and cut_off is None and begin_s > 0:
         all_notes.append(f"arrivals count from the file's first one, which is at {begin_s:.15g} s there")
     if group is None:

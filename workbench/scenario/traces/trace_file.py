@@ -18,7 +18,7 @@ import numpy as np
 
 from workbench.base.errors import InputError, Words, counted, why
 from workbench.base.files import parse_json
-from workbench.base.text import MOST_LETTERS, is_name
+from workbench.base.text import is_name
 from workbench.scenario.traces.cluster_spec import EXPECTED as CLUSTER_EXPECTED
 from workbench.scenario.traces.dropped_rows import Drops, Report
 
@@ -82,13 +82,16 @@ def read_any(path: str | Path, expected: str) -> tuple[str, str]:
         text, without = (data.decode("utf-16", errors) for errors in ("replace", "ignore"))
         odd = sum(one != other for one, other in zip(text.split("\n"), without.split("\n"), strict=True))
         data, how = text.encode("utf-8", "replace"), "with letters that are damaged"
-    for line in data.removeprefix(b"\xef\xbb\xbf").replace(b"\0", b"").split(b"\n"):
+    lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    nul = sum(b"\0" in line for line in lines) if b"\0" in data else 0
+    for line in lines if not nul else (line.replace(b"\0", b"") for line in lines):
         try:
             found.append(line.decode("utf-8"))
         except UnicodeDecodeError:
             found.append(line.decode("latin-1"))
             odd += 1
-    return "\n".join(found), f"{counted(odd, 'line')} {how}" if odd else ""
+    told = [(odd, how), (nul, "with NUL bytes, which are left out")]
+    return "\n".join(found), "; ".join(f"{counted(count, 'line')} {text}" for count, text in told if count)
 
 
 def read_lines(path: str | Path, expected: str, text: str | None = None, first: int = 1) -> list[tuple[int, str]]:
@@ -148,10 +151,8 @@ def read_table(
             if len(cells) == len(header):
                 row = dict(zip(header, cells, strict=True))
                 begin = end
-                if unkept := _keep(line, row, drops):
-                    drops.add(unkept, line)
-                else:
-                    yield line, row
+                _keep(line, row, drops)
+                yield line, row
                 continue
             odd = (
                 f"{counted(len(cells), 'column')} instead of {len(header)}"
@@ -164,18 +165,19 @@ def read_table(
     return RawTable(header, rows())
 
 
-def _keep(line: int, cells: Mapping[str, str], drops: Drops) -> str | None:
-    """Keep the cells of a row that become attributes, numbers as numbers, empty ones not; or why one cannot."""
+def _keep(line: int, cells: Mapping[str, str], drops: Drops) -> None:
+    """Keep the cells of a row that become attributes, numbers as numbers, empty ones not; what cannot be one is left
+    out and counted."""
     found: dict[str, float | str] = {}
     for name in drops.keep:
         text = cells[name]
         if text and not is_name(text):
-            return f"{name} over {MOST_LETTERS} letters or not printable"
+            drops.unkept[name] += 1
+            continue
         value = None if len(text) > 1 and text[0] == "0" and text[1].isdigit() else number(text)  # 007 is a name
         if text:
             found[name] = text if value is None else value
     drops.kept[line] = found
-    return None
 
 
 def _cells(lines: Sequence[tuple[int, str]], begin: int, separator: str, quoted: bool) -> tuple[list[str], int] | None:
