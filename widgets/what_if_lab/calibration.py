@@ -13,7 +13,8 @@ from widgets.parts.html_table import html_table
 from widgets.parts.status_line import StatusLine
 from widgets.work.question import Question
 from widgets.work.work import Message
-from workbench.analysis.calibration import NOTE, Calibration, calibration_of, is_recorded
+from workbench.analysis.calibration import Calibration
+from workbench.analysis.calibration_note import NOTE, calibration_of, is_recorded
 from workbench.analysis.whatif.site_changes import date_of
 from workbench.base.errors import WorkbenchError
 from workbench.base.units import format_duration

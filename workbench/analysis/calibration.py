@@ -23,7 +23,6 @@ simulated.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -35,6 +34,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
+from workbench.analysis.calibration_note import LEAST_WAITS, NOTE
 from workbench.analysis.hidden_limits import BESIDE_ROOM, LEAST_OF_GROUP, PEAKS, beside_room_of, peaks_of, told_hidden
 from workbench.base.card import card
 from workbench.base.collector import seldom_collected
@@ -49,7 +49,6 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import FloatArray
 from workbench.session.api import load
 from workbench.session.many_runs import Outcome, RunRequest, check_workers, run_all, told_of_arguments
-from workbench.session.registry import schedulers
 from workbench.simulation.run import Run
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ if TYPE_CHECKING:
 
     from workbench.analysis.charts import Drawing
 
-FOLDS, LEAST_WAITS = 4, 50
+FOLDS = 4
 MOST_ERROR, LEAST_RANK, MOST_FACTOR = 0.3, 0.6, 2.0
 LEAST_JOBS = 5
 """Of a partition or user in all parts that are held back; fewer say nothing of its median or mean."""
@@ -74,9 +73,6 @@ MOST_EXPERIMENTS, MOST_POINTS = 5, 1500
 DRAWS = 100
 """Of the runs, for a standard error."""
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
-NOTE = "Calibration: "
-PHASE = "phase_s"
-"""The one knob that a verdict is not bound to: it is of several phases."""
 TITLE = {"yesterday": "yesterday's median", "fifo": "first come, first served", "mean": "recorded mean"}
 GROUPS = ("partition", "account", "user", "size", "hour")
 
@@ -349,43 +345,6 @@ class Calibration:
         rows = [(row["partition"], row["jobs"], *map(_time, (row["recorded_mean_s"], row["simulated_mean_s"])))
                 for row in self.by("partition").to_dict("records")]  # fmt: skip
         return card(self.note(), rows, ("Partition", "Jobs", "Recorded mean wait", "Simulated"))
-
-
-def calibration_of(scenario: Scenario, scheduler: str, knobs: Mapping[str, Any]) -> str:
-    """How near a log's simulated waits were to the recorded ones, in a sentence: the scenario's note, if it is of this
-    scheduler with these knobs on this site and these jobs. Empty where no waits are recorded and none is there."""
-    note, of = next((text for text in scenario.notes if text.startswith(NOTE)), ""), scenario.calibrated
-    if not note:
-        more = "`workbench calibrate` says how near simulated waits are to the recorded ones."
-        return f"{NOTE}none yet; {more}" if is_recorded(scenario) else ""
-    if of is not None and of.scheduler != scheduler:
-        return f"{NOTE}none of {scheduler}: the verdict in the scenario is of {of.scheduler}."
-    known = next((each for each in schedulers() if each.name == scheduler), None)
-    default = {} if known is None else known.settle({})
-    if other := [f"{name}={knobs[name]}" for name in knobs if name != PHASE and knobs[name] != default.get(name)]:
-        return f"{NOTE}none with {listed(other)}: the verdict in the scenario is of {scheduler} without."
-    if of is None or of.key != scenario.key():
-        return f"{NOTE}none of this site and these jobs: they were changed since."
-    return note
-
-
-def trust(calibration: str) -> str:
-    """In a word what `calibration_of` says, to stand beside figures: `calibrated`, `indicative`, `not calibrated`."""
-    words = re.split("[ ;:(,]+", calibration.removeprefix(NOTE))
-    return {"none": "not calibrated"}.get(words[0], words[0])
-
-
-def notes_under(scenario: Scenario, scheduler: str, knobs: Mapping[str, Any]) -> tuple[str, ...]:
-    """The scenario's notes, beside results of a scheduler: of calibration what holds of it."""
-    if not any(text.startswith(NOTE) for text in scenario.notes):
-        return scenario.notes
-    others = (text for text in scenario.notes if not text.startswith(NOTE))
-    return (calibration_of(scenario, scheduler, knobs), *others)
-
-
-def is_recorded(scenario: Scenario) -> bool:
-    """Whether the log says of jobs when they began."""
-    return any("start_s" in job.attributes for job in scenario.jobs[:LEAST_WAITS])
 
 
 def usual_phases(jobs: int) -> int:

@@ -125,8 +125,8 @@ def beside_room_of(
     for group, its in sorted(_groups([jobs[name] for name in names], site).items()):
         mine = {names[i] for i in its}
         of_time = [float(np.mean([not mine.isdisjoint(look) for look in each])) for each in found]
-        ran = [name for name in mine if all(name in each for each in waits_s)]
-        real_s, *said_s = [float(np.mean([each[name] for name in ran])) if ran else 0.0 for each in waits_s]
+        both = [name for name in mine if all(name in each for each in waits_s)]
+        real_s, *said_s = [float(np.mean([each[name] for name in both])) if both else 0.0 for each in waits_s]
         off = max(real_s - float(np.mean(said_s)) - pace_s, 0.0) / max(real_s, pace_s)
         rows.append((*group, len(mine), len(mine & in_log), of_time[0], float(np.mean(of_time[1:])), off))
     return pd.DataFrame(rows, columns=BESIDE_ROOM)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.analysis import page
-from workbench.analysis.calibration import notes_under
+from workbench.analysis.calibration_note import notes_under
 from workbench.analysis.charts import Drawing, gantt, jct_cdf, utilisation
 from workbench.analysis.metrics import Summary, summary, table
 from workbench.base.errors import InputError, counted

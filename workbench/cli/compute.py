@@ -252,17 +252,15 @@ def _table(columns: Mapping[str, Mapping[str, Any]], noun: str) -> list[str]:
 
 def simulate(args: argparse.Namespace) -> Answer:
     """One run."""
-    from workbench.analysis.calibration import notes_under
+    from workbench.analysis.calibration_note import notes_under
     from workbench.analysis.metrics import as_json, summary
     from workbench.session.api import simulate as run_one
     from workbench.session.read_and_ignored import ignored
-    from workbench.session.registry import find_scheduler
 
     check_targets({"--out": args.out}, force=args.force)
     scenario = read_scenario(args.scenario)
     require_jobs(scenario, args.scenario)
     knobs = settings(args.settings)
-    settled = find_scheduler(args.scheduler).settle(knobs)
     began = time.perf_counter()
     with _progress_shown(args.json) as observers:
         run = run_one(
@@ -280,9 +278,9 @@ def simulate(args: argparse.Namespace) -> Answer:
     if args.out is not None:
         run.save(args.out, force=args.force)
     _say_warnings({"": found})
-    notes = notes_under(scenario, args.scheduler, settled)
-    _say_notes(scenario, [args.scheduler], [args.belief], notes)
-    _say_lacking(scenario, [(args.scheduler, settled)])
+    notes = notes_under(scenario, args.scheduler, run.knobs)
+    _say_notes(scenario.model_copy(update={"notes": notes}), [args.scheduler], [args.belief])
+    _say_lacking(scenario, [(args.scheduler, run.knobs)])
     _say_dropped([run])
     _say_out_of_time([run])
     belief = _belief(scenario, [run])
@@ -312,11 +310,8 @@ def _say_warnings(found: Mapping[str, Summary]) -> None:
             say(f"warning: {name}{': ' if name else ''}{text}")
 
 
-def _say_notes(
-    scenario: Scenario, schedulers: Iterable[str], beliefs: Sequence[str | None], notes: Sequence[str]
-) -> None:
-    """What is set and used neither by schedulers nor by a belief; the first of the scenario's notes; and a clock that
-    does not begin near 0."""
+def _say_notes(scenario: Scenario, schedulers: Iterable[str], beliefs: Sequence[str | None]) -> None:
+    """What is set and used neither by schedulers nor by a belief; and a clock that does not begin near 0."""
     from workbench.base.units import format_duration
     from workbench.session.read_and_ignored import ignored
 
@@ -329,10 +324,10 @@ def _say_notes(
         unused = [name for name, found in without.items() if tuple(found) == group]
         more = f" and {len(unused) - MOST_UNUSED} more" if len(unused) > MOST_UNUSED else ""
         say(f"note: not used by {', '.join(group)}: {', '.join(unused[:MOST_UNUSED])}{more}")
-    if notes:
-        others = len(notes) - 1
+    if scenario.notes:
+        others = len(scenario.notes) - 1
         more = f" (the other {others} are in the scenario's `notes`)" if others else ""
-        say(f"note: {notes[0]}{more}")
+        say(f"note: {scenario.notes[0]}{more}")
     arrivals = [job.arrival_s for job in scenario.jobs]
     if arrivals and min(arrivals) > max(LATE_S, max(arrivals) - min(arrivals)):
         first = format_duration(min(arrivals), parts=2)
@@ -499,7 +494,7 @@ def compare(args: argparse.Namespace) -> Answer:
     if args.out is not None:
         found.save(args.out, force=args.force)
     _say_warnings({case.label: each for case, each in zip(found.cases, found.summaries, strict=True)})
-    _say_notes(scenario, dict.fromkeys(case.scheduler for case in found.cases), beliefs, scenario.notes)
+    _say_notes(scenario, dict.fromkeys(case.scheduler for case in found.cases), beliefs)
     _say_lacking(scenario, [(run.scheduler, run.knobs) for run in found.runs])
     _say_dropped(found.runs)
     _say_out_of_time(found.runs)

@@ -58,7 +58,7 @@ def percents(text: str) -> tuple[float, ...]:
 def report(args: argparse.Namespace) -> Answer:
     """Write the page, and say what it says."""
     from workbench.analysis import page
-    from workbench.analysis.calibration import notes_under
+    from workbench.analysis.calibration_note import notes_under
     from workbench.analysis.run_report import save_report
     from workbench.simulation.run import Run
 

@@ -10,7 +10,7 @@ import pytest
 
 import workbench
 from workbench.analysis import metrics
-from workbench.analysis.calibration import notes_under
+from workbench.analysis.calibration_note import notes_under
 from workbench.analysis.run_report import run_report
 from workbench.analysis.whatif import Configuration, DensityTo, LoadTo, NodesBy, SeveralChanges, parse_change
 from workbench.analysis.whatif.ask import ask

@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.bootstrap import SEED, block_s, check_bootstrap, drawn, varied
-from workbench.analysis.calibration import calibration_of, usual_phases
+from workbench.analysis.calibration import usual_phases
+from workbench.analysis.calibration_note import calibration_of
 from workbench.analysis.metrics import summary
 from workbench.analysis.metrics.confidence import LEVEL
 from workbench.analysis.metrics.paired import check_level

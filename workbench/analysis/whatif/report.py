@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from workbench.analysis import page
-from workbench.analysis.calibration import notes_under
+from workbench.analysis.calibration_note import notes_under
 from workbench.analysis.run_report import cluster_table, notes_of, what_was_run
 from workbench.analysis.whatif import pictures
 from workbench.analysis.whatif.tables import rows_of

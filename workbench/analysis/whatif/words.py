@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING, get_args
 
 from workbench.analysis.bootstrap import left_out
-from workbench.analysis.calibration import Verdict, trust
+from workbench.analysis.calibration import Verdict
+from workbench.analysis.calibration_note import trust
 from workbench.analysis.metrics.summary import shown
 from workbench.analysis.metrics.two_runs import completions_of, gains
 from workbench.analysis.whatif.site_changes import date_of

@@ -1,0 +1,54 @@
+"""The note on a scenario's calibration, and of what it holds: a verdict is of the scheduler, knobs and site that were
+held against the log, and beside answers of anything else stands that there is none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.base.labels import listed
+from workbench.scenario.scenario import Scenario
+from workbench.session.registry import schedulers
+
+NOTE = "Calibration: "
+PHASE = "phase_s"
+"""The one knob that a verdict is not bound to: it is of several phases."""
+LEAST_WAITS = 50
+
+
+def calibration_of(scenario: Scenario, scheduler: str, knobs: Mapping[str, Any]) -> str:
+    """How near a log's simulated waits were to the recorded ones, in a sentence: the scenario's note, if it is of this
+    scheduler with these knobs on this site and these jobs. Empty where no waits are recorded and none is there."""
+    note, of = next((text for text in scenario.notes if text.startswith(NOTE)), ""), scenario.calibrated
+    if not note:
+        more = "`workbench calibrate` says how near simulated waits are to the recorded ones."
+        return f"{NOTE}none yet; {more}" if is_recorded(scenario) else ""
+    if of is not None and of.scheduler != scheduler:
+        return f"{NOTE}none of {scheduler}: the verdict in the scenario is of {of.scheduler}."
+    known = next((each for each in schedulers() if each.name == scheduler), None)
+    default = {} if known is None else known.settle({})
+    if other := [f"{name}={knobs[name]}" for name in knobs if name != PHASE and knobs[name] != default.get(name)]:
+        return f"{NOTE}none with {listed(other)}: the verdict in the scenario is of {scheduler} without."
+    if of is None or of.key != scenario.key():
+        return f"{NOTE}none of this site and these jobs: they were changed since."
+    return note
+
+
+def trust(calibration: str) -> str:
+    """In a word what `calibration_of` says, to stand beside figures: `calibrated`, `indicative`, `not calibrated`."""
+    words = re.split("[ ;:(,]+", calibration.removeprefix(NOTE))
+    return {"none": "not calibrated"}.get(words[0], words[0])
+
+
+def notes_under(scenario: Scenario, scheduler: str, knobs: Mapping[str, Any]) -> tuple[str, ...]:
+    """The scenario's notes, beside results of a scheduler: of calibration what holds of it."""
+    if not any(text.startswith(NOTE) for text in scenario.notes):
+        return scenario.notes
+    others = (text for text in scenario.notes if not text.startswith(NOTE))
+    return (calibration_of(scenario, scheduler, knobs), *others)
+
+
+def is_recorded(scenario: Scenario) -> bool:
+    """Whether the log says of jobs when they began."""
+    return any("start_s" in job.attributes for job in scenario.jobs[:LEAST_WAITS])
