@@ -230,7 +230,7 @@ def test_a_verdict_is_of_the_scheduler_the_knobs_and_the_site_it_was_made_on(tmp
         assert "(not calibrated)" in wait_tables(found) and OF_CALIBRATION not in found.conclusions
         shown = (what_if_report(found), found.runs[0][0]._repr_html_(), run_report(found.runs[0][0]))
         assert all(f"Calibration: {told}" in page and "mean wait is 20 s" not in page for page in shown)
-    found = workbench.what_if(known, "slurm", [change, "policy las"], {"phase_s": 4.0}, seeds=[0])
+    found = workbench.what_if(known, "slurm", [change, "scheduler las"], {"phase_s": 4.0}, seeds=[0])
     assert known.notes[0] in found.conclusions and OF_CALIBRATION in found.conclusions
     assert "gone (calibrated)" in wait_tables(found), "what the change itself changes is all right"
     assert "las (calibrated today, las is not)" in wait_tables(found)
