@@ -34,7 +34,10 @@ class Piece(NamedTuple):
 
 def page_of(explanation: Explanation, run: Run) -> str:
     """A job at a time."""
-    parts = [_said(explanation.summary, run), _strip(*_of_job(run, explanation.job), explanation.at_s)]
+    parts = [
+        _said(explanation.summary, run, _missed(run, explanation.job)),
+        _strip(*_of_job(run, explanation.job), explanation.at_s),
+    ]
     more = "".join(f"<p>{hinted(sentence, run.scheduler)}</p>" for sentence in explanation.sentences)
     parts.append(_folded("More", more))
     if explanation.competitors:
@@ -63,11 +66,23 @@ def page_of_decision(decision: OneDecision, run: Run) -> str:
     return "".join([_said(decision.summary, run), *strips, _links(decision.links, run)])
 
 
-def _said(summary: str, run: Run) -> str:
-    """The first sentence is bold."""
+def _missed(run: Run, job: str) -> str:
+    """By how much a job of a run missed its first deadline, with its verdict; empty where it did not."""
+    row = run.jobs[run.jobs["job"] == job].iloc[0]
+    rewards = next(each.rewards for each in run.scenario.jobs if each.name == job)
+    if not rewards or (late_s := row["finish_s"] - row["arrival_s"] - rewards[0][0]) <= 0:
+        return ""
+    due, ordinal = format_duration(row["arrival_s"] + rewards[0][0], parts=2), "first " if len(rewards) > 1 else ""
+    how = "was never done" if math.isnan(late_s) else f"was {format_duration(late_s, parts=2)} late"
+    promised = f", with the verdict {row['verdict'].replace('_', ' ')} (why: below)" if row["verdict"] else ""
+    return f"{job} missed its {ordinal}deadline of {due}: it {how}{promised}. "
+
+
+def _said(summary: str, run: Run, lead: str = "") -> str:
+    """The first sentence is bold, and `lead` before it."""
     first, stop, rest = summary.partition(". ")
     more = f" {hinted(rest, run.scheduler)}" if rest else ""
-    return f"<p><b>{hinted(first + stop.rstrip(), run.scheduler)}</b>{more}</p>"
+    return f"<p><b>{hinted(lead + first + stop.rstrip(), run.scheduler)}</b>{more}</p>"
 
 
 def _links(links: Iterable[Link], run: Run) -> str:

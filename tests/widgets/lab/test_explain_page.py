@@ -10,11 +10,11 @@ import workbench
 from tests.load import at_most
 from tests.widgets.lab.support import Waiter
 from widgets import GavelLab
-from widgets.lab import explain_page, reasons
+from widgets.lab import explain_page, reasons, why
 from widgets.lab.explain_page import ExplainPage
 from widgets.lab.reasons import ReasonsBeside
 from widgets.lab.words import hinted
-from workbench.analysis.explanation import longest_wait_s, one_more
+from workbench.analysis.explanation import explain, longest_wait_s, one_more
 
 
 def opened(work: Waiter) -> GavelLab:
@@ -240,6 +240,14 @@ def test_a_decision_is_told_step_by_step(work: Waiter) -> None:
     assert page._otherwise.again.layout.display == "none"
     lab._results.playback.number = 0
     assert "In the decision of 0 s GPUs go to vision." in page._reasons.told.value
+
+
+def test_a_missed_deadline_is_said_first() -> None:
+    run = workbench.simulate("preset:chronus_small", "chronus")
+    late = "<p><b>rush missed its deadline of 1 h 35 min: it was 49 min 30 s late, with the verdict best effort"
+    assert why.page_of(explain(run, "rush", 6975.0), run).startswith(late)
+    assert "missed" not in why.page_of(explain(run, "nightly", 3000.0), run).partition("</p>")[0]
+    assert "missed its first deadline of 1 h 30 min" in why.page_of(explain(run, "tune", 6975.0), run)
 
 
 def test_what_is_being_tried_has_its_place_from_the_start(work: Waiter, monkeypatch) -> None:
