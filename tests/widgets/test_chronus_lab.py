@@ -191,6 +191,13 @@ def test_a_verdict_leaves_when_another_run_or_no_job_is_asked_about(lab: Lab) ->
     solve(lab, scheduler="chronus")
     page.show(job)
     assert page.box.layout.display is None and page._verdict.value == "", "until its own answer is there"
+    lab.open(preset("chronus_small"))
+    solve(lab, scheduler="chronus")
+    lab._results.open("Why")
+    asked = lab._results.explained
+    asked._job.value, asked._at.value = "rush", "20 min"
+    assert "rush waits" in asked._reasons.told.value
+    assert asked._otherwise._faster.layout.display == "none", "no GPUs are faster where all are alike"
 
 
 def test_all_soft_and_all_strict_change_what_jobs_earn(lab: Lab) -> None:

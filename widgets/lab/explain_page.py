@@ -187,7 +187,9 @@ class ExplainPage:
         if self._waits is not None and self._waits[1] != at_s:
             then = f"at {format_duration(self._waits[1], parts=2)}, when it waited longest"
         now = "" if self._waits is None else NOW.format(self._waits[0], then)
-        faster = bool(self._run is not None and job and not_faster(self._run, job, at_s).gpus)
+        machines = () if self._run is None else self._run.scenario.cluster.machines
+        several = len({(node.accelerator, node.speed) for node in machines}) > 1
+        faster = bool(several and self._run is not None and job and not_faster(self._run, job, at_s).gpus)
         self._otherwise.offer(bool(job), faster, now)
 
     def _waiter(self, job: str, at_s: float) -> tuple[str, float] | None:
