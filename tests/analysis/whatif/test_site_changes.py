@@ -209,6 +209,7 @@ def test_jobs_that_a_lost_node_refuses_count_on_neither_side() -> None:
     assert waits.loc[("all", "all jobs"), "before_total_s"] == pytest.approx(four)
     rows = found.differences.set_index("measure")
     assert rows.loc["mean_wait_s", "before"] == pytest.approx(four / 4) == found.demand["today_s"][0]
+    assert "weighted_jct_s" not in rows.index, "no job has a weight"
     jct = (ran["finish_s"] - ran["arrival_s"]).drop("q0").mean()
     assert rows.loc["mean_jct_s", "before"] == pytest.approx(jct) and rows.loc["jobs_refused", "after"] == 1
     back = workbench.what_if(after("without rack=r2"), "slurm", "nodes x=+1", seeds=[0])
