@@ -93,7 +93,7 @@ def summary(run: Run, window: Window | None = None, present: Present = "life", a
 
     window: numbers by arrival, from 0 and inclusive, of the first and last job to measure (steady state); measures of
     the cluster are of the whole run. Without a window averages are over the jobs that have finished, and
-    `jobs_unfinished` says how many have not. present: see `per_job`; apart: jobs that sums and averages leave out. Raises
+    `jobs_unfinished` says how many have not. present: see `per_job`; apart: jobs that these leave out. Raises
     InputError for a window out of range.
     """
     if not isinstance(run, Run):
