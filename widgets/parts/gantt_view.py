@@ -46,9 +46,9 @@ class GanttView:
             view.on_job(self.select)
         self.playback = Playback(self.views)
         drawn = zip(shown, self.drawings, strict=True)
-        own = [rounds_of(one) if isinstance(one, Run) else drawing.moments for one, drawing in drawn]
-        moments = np.unique(np.concatenate(own))
-        self.playback.show(moments.tolist(), self.drawings[0].clock)
+        own = [rounds_of(one) if isinstance(one, Run) else drawing.stops for one, drawing in drawn]
+        stops_s = np.unique(np.concatenate(own))
+        self.playback.show(stops_s.tolist(), self.drawings[0].clock)
         self.widget = w.VBox([w.HBox([self.playback]), *pictures])
         self.widget.add_class("wb-played")
 

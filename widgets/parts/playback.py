@@ -16,7 +16,7 @@ import traitlets
 
 from widgets.parts.assets import Scripted, program, style
 from widgets.parts.vega_view import VegaView
-from workbench.analysis.metrics.rounds import moments_s
+from workbench.analysis.metrics.rounds import stops_s
 from workbench.base.units import format_duration
 from workbench.simulation.run import Run
 
@@ -115,6 +115,6 @@ class Playback(Scripted):
 
 
 def rounds_of(*runs: Run) -> list[float]:
-    """When the rounds of runs end, and the runs (see `moments_s`), in seconds and in order: what `show` takes."""
-    times_s = np.concatenate([moments_s(run.timeline, run.decisions, run.end_s) for run in runs])
+    """When the rounds of runs end, and the runs (see `stops_s`), in seconds and in order: what `show` takes."""
+    times_s = np.concatenate([stops_s(run.timeline, run.decisions, run.end_s) for run in runs])
     return [float(time_s) for time_s in np.unique(times_s)]

@@ -182,7 +182,7 @@ def test_playback_tells_what_comes_of_a_deadline_when_it_is_known() -> None:
     jobs = jobs_named({"a": 150.0, "late": 300.0})
     jobs["arrival_s"] = [0.0, 60.0]
     drawing = lease_gantt(run_leases(held, jobs, {"a": STEPS, "late": ((400.0, 7.0),)}, end_s=400.0), end=500.0)
-    assert drawing.moments == [50.0, 75.0, 100.0, 150.0, 200.0, 300.0, 460.0, 500.0] and drawing.clock == "s"
+    assert drawing.stops == [50.0, 75.0, 100.0, 150.0, 200.0, 300.0, 460.0, 500.0] and drawing.clock == "s"
     tips = [tip["field"] for part in drawing.named()["layer"] for tip in part["encoding"].get("tooltip", [])]
     assert "when" in tips and not {"start", "end", "at"} & set(tips), "times as people read them, not seconds"
     known = ["later deadline", "deadline missed", "deadline met", "deadline met"]
@@ -200,7 +200,7 @@ def test_playback_tells_what_comes_of_a_deadline_when_it_is_known() -> None:
 def test_a_plan_plays_lease_by_lease() -> None:
     plan = planned_leases({"a": [1, 2], "b": [4]}, {"a": [3], "b": [3]}, reward={"a": 5.0, "b": 2.0})
     drawing = lease_gantt(plan, in_leases=True)
-    assert (drawing.moments, drawing.clock) == ([2.0, 3.0, 4.0], "leases")
+    assert (drawing.stops, drawing.clock) == ([2.0, 3.0, 4.0], "leases")
     wide, marks, _ = shown(drawing, 2.0)
     assert wide == [0.5] and sorted(marks) == ["deadline met", "not reached yet"]
 

@@ -216,9 +216,9 @@ PLAYED = {
 def test_what_plays_says_through_which_times() -> None:
     assert {name for name in DRAWINGS if "until" in drawn(name).params} == set(PLAYED)
     for name in DRAWINGS:
-        moments = list(drawn(name).moments)
-        assert moments == sorted(set(moments)) and set(PLAYED.get(name, ())) <= set(moments), name
-        assert bool(moments) == bool(PLAYED.get(name)) and min(moments, default=1.0) > 0, name
+        stops = list(drawn(name).stops)
+        assert stops == sorted(set(stops)) and set(PLAYED.get(name, ())) <= set(stops), name
+        assert bool(stops) == bool(PLAYED.get(name)) and min(stops, default=1.0) > 0, name
 
 
 def test_constants_of_every_channel_are_what_altair_makes_of_them() -> None:

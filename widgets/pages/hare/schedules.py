@@ -59,7 +59,7 @@ class Gantts:
         jobs, end_s = found["jobs"], max(one["makespan_s"] for one in self._found)
         if self._selected not in jobs:
             self._selected = None
-        moments: set[float] = set()
+        stops: set[float] = set()
         for page, one in zip(self.pages, self._found, strict=False):
             drawing = charts.tasks(
                 one["tasks"],
@@ -72,8 +72,8 @@ class Gantts:
                 legend=page is self._last,
             )
             page.show(drawing, self._selected)
-            moments |= set(drawing.moments)
-        self.playback.show(sorted(moments))
+            stops |= set(drawing.stops)
+        self.playback.show(sorted(stops))
 
     weighted = False
 

@@ -212,7 +212,7 @@ class WhatIfPage:
             name = f"{one['title']}: tasks by GPU, weighted JCT {jct_h} h x weight"
             drawing = charts.tasks(one["tasks"], found["jobs"], found["gpus"], title=name)
             self.gantt.show(drawing, None)
-            self.playback.show(drawing.moments)
+            self.playback.show(drawing.stops)
 
     def _draw_figure(self) -> None:
         figure = FIGURES[self.figure.value]

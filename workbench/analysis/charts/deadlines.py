@@ -242,7 +242,7 @@ def lease_gantt(
         table=_numbers(bars, deadlines, "leases" if in_leases else "s"),
         label=f"{title}: a row for each of {count} jobs, its leases and its deadlines.",
         params=PARAMS,
-        moments=_moments(bars, points, start, last),
+        stops=_stops(bars, points, start, last),
         clock=unit.name if in_leases else "s",
         written=as_written,
         axis_s=None if in_leases else per,
@@ -365,7 +365,7 @@ def _with_known(points: pd.DataFrame, table: LeaseTables) -> pd.DataFrame:
     return points.assign(since=np.array(since, float), known=np.array(known, float))
 
 
-def _moments(bars: pd.DataFrame, points: pd.DataFrame, start: float, last: float) -> list[float]:
+def _stops(bars: pd.DataFrame, points: pd.DataFrame, start: float, last: float) -> list[float]:
     """When a lease begins or ends or a deadline passes, and the end."""
     times = {*bars["start"].tolist(), *bars["end"].tolist(), *points["at"].tolist(), last}
     return sorted(time for time in times if start < time <= last)

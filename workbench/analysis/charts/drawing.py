@@ -37,7 +37,7 @@ class Drawing:
     chart: refers to its data by name (`alt.NamedData`) and does not depend on their values where that is possible, so
     that a widget can embed it once and push new data; it is as wide as its container. data: the tables by name.
     table: the numbers behind the chart, with units in the column names, for CSV and for readers who cannot see it.
-    label: what the chart shows, in one sentence, for a screen reader. moments: of a chart with the parameter `until`,
+    label: what the chart shows, in one sentence, for a screen reader. stops: of a chart with the parameter `until`,
     its values for playback, in order; clock: what they count, seconds ("s") or something else by name. written: the
     chart as a dictionary, of one that is drawn again and again; axis_s: seconds of one unit of its axis of time, if it
     has one. overview: of a chart too dense to be read whole, a low one of all of it, on which a stretch is marked;
@@ -49,7 +49,7 @@ class Drawing:
     table: pd.DataFrame
     label: str
     params: Mapping[str, Any] = field(default_factory=dict)
-    moments: Sequence[float] = ()
+    stops: Sequence[float] = ()
     clock: str = "s"
     written: Mapping[str, Any] | None = None
     axis_s: float | None = None
@@ -110,14 +110,14 @@ def drawn(
     height: Any,
     subtitle: str = "",
     params: Mapping[str, Any] | None = None,
-    moments: Sequence[float] = (),
+    stops: Sequence[float] = (),
     clock: str = "s",
     axis_s: float | None = None,
 ) -> Drawing:
     """Layers put together with their data; params: names and first values of the chart's Vega parameters."""
     params = dict(params or {})
     chart = composed(*layers, title=title, height=height, subtitle=subtitle, params=params)
-    return Drawing(chart, dict(data), table, label.replace("\n", " "), params, moments, clock, axis_s=axis_s)
+    return Drawing(chart, dict(data), table, label.replace("\n", " "), params, stops, clock, axis_s=axis_s)
 
 
 @unchecked

@@ -44,7 +44,7 @@ from workbench.analysis.charts.gantt_data import (
     time_span,
 )
 from workbench.analysis.charts.gantt_layers import Margin, layers, overview_layers
-from workbench.analysis.metrics.rounds import moments_s
+from workbench.analysis.metrics.rounds import stops_s
 from workbench.base.errors import InputError
 from workbench.base.units import format_duration
 from workbench.scenario.cluster import Cluster
@@ -132,14 +132,14 @@ def gantt(
     left = round(NAMES_ROOM * names, 1) if many else 0.0
     chart, as_written = _chart(frame, margin, left, title, note, selected, until_s)
     params = {"selected": selected, "until": until_s, "at": None, "gpus": None, "rounds": None}
-    moments = moments_s(timeline, decisions, span[1]).tolist()
+    own_stops_s = stops_s(timeline, decisions, span[1]).tolist()
     return Drawing(
         chart,
         data,
         behind(bars if note else few, jobs),
         label,
         params,
-        moments,
+        own_stops_s,
         written=as_written,
         axis_s=frame.unit.seconds,
         overview=_overview(bars, span, frame, left) if many else None,

@@ -145,7 +145,7 @@ def tasks(
         label=f"{title}: {len(table)} tasks of {table['job'].nunique()} jobs on {len(lane)} GPUs, with the barriers of "
         "their rounds.",
         params=PARAMS,
-        moments=_moments(table, end_s),
+        stops=_stops(table, end_s),
         written=as_written,
         axis_s=unit.seconds,
     )
@@ -249,7 +249,7 @@ def _waits_for(bars: pd.DataFrame, ends: pd.DataFrame) -> list[str]:
     return ["" if time_s is None else f"round {number}, until {short_number(time_s, 4)} s" for number, time_s in before]
 
 
-def _moments(table: pd.DataFrame, end_s: float | None) -> list[float]:
+def _stops(table: pd.DataFrame, end_s: float | None) -> list[float]:
     """When something begins or ends, and the end of the axis, in seconds and in order."""
     times = {float(time_s) for column in TIMES for time_s in table[column]} | ({end_s} if end_s else set())
     return sorted(time_s for time_s in times if time_s > 0)

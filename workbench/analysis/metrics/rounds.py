@@ -59,11 +59,11 @@ def who_decided(run: Run, how: str = "") -> str:
     return f"{counted(len(run.decisions), what)}: {', '.join(filter(None, parts))}" if made else "no decisions"
 
 
-def moments_s(timeline: pd.DataFrame, decisions: pd.DataFrame | None, end_s: float) -> FloatArray:
+def stops_s(timeline: pd.DataFrame, decisions: pd.DataFrame | None, end_s: float) -> FloatArray:
     """When a picture of a run shows something new, in seconds and in order: the ends of its rounds, and `end_s`.
 
     A round ends with the next decision. Where one decision plans all (task sequences), and without decisions, the
-    moments are those at which an interval of the timeline begins or ends.
+    ends are those at which an interval of the timeline begins or ends.
     """
     if decisions is None or in_sequences(timeline):
         found = timeline[["start_s", "end_s"]].to_numpy(dtype=float).ravel()

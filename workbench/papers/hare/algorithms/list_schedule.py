@@ -61,7 +61,7 @@ def fluid_start_s(instance: HareInstance) -> FloatArray:
         most = np.where(work_s > 0, np.minimum(1.0, work_s / (instance.rounds * shortest_s)), 1.0)
     courses = served(work_s, most, instance.weight, np.maximum(instance.arrival_s, instance.origin_s))
     start = [
-        _moments(course, work * np.arange(rounds) / rounds)
+        _times_s(course, work * np.arange(rounds) / rounds)
         for course, work, rounds in zip(courses, work_s.tolist(), instance.rounds.tolist(), strict=True)
     ]
     job, number = instance.round_job, instance.round_number
@@ -119,7 +119,7 @@ def served(work_s: FloatArray, most: FloatArray, weight: FloatArray, release_s: 
     return courses
 
 
-def _moments(course: Course, done: FloatArray) -> FloatArray:
+def _times_s(course: Course, done: FloatArray) -> FloatArray:
     """When a job on this course has done so much of its work."""
     from_s, before, uses = (np.array(column) for column in zip(*course, strict=True))
     stretch = np.searchsorted(before, done, side="right") - 1
