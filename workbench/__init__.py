@@ -15,7 +15,6 @@ import importlib
 import os
 from typing import TYPE_CHECKING, Any
 
-from workbench.base.collector import seldom_collected
 from workbench.version import VERSION as __version__
 
 if TYPE_CHECKING:
@@ -164,6 +163,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"{__name__}.testing")
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from workbench.base.collector import seldom_collected
+
     with seldom_collected():  # modules stay: Python would search them for cycles again and again, a quarter of the time
         value = getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
         if name in ("simulate", "Run"):

@@ -195,6 +195,8 @@ def test_hares_chain_has_the_time_that_a_task_takes() -> None:
     found = workbench.chain(run, f"{bar.node}/{bar.slot}", (bar.start_s + bar.end_s) / 2, again=False)
     facts = {fact.name: fact.value for link in found.links for fact in link.facts}
     assert facts[f"T^c of {bar.job} on {bar.accelerator}"] == pytest.approx(bar.end_s - bar.start_s)
+    slower = workbench.chain(workbench.simulate("preset:hops_example", "hare"), "slow-0/0", 600.0, again=False)
+    assert any("T^c, in s, on nodes of speed 1: " in link.text for link in slower.links)
 
 
 @pytest.mark.parametrize("scheduler", ["hadar", "hare", "chronus"])

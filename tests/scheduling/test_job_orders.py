@@ -16,6 +16,7 @@ def test_equal_within_the_tolerance_means_job_order() -> None:
     assert job_orders.by(np.array([1.0, 1.0 - 1e-12, 0.5])).tolist() == [2, 0, 1]
     assert job_orders.by(np.array([1e6 + 1e-4, 1e6])).tolist() == [0, 1]
     assert job_orders.by(np.array([1.0 + 1e-6, 1.0])).tolist() == [1, 0]
+    assert job_orders.by(np.array([1e12 + 500, 1e12, np.nan])).tolist() == [0, 1, 2]
 
 
 def test_who_cannot_run_comes_last() -> None:

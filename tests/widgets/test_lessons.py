@@ -105,6 +105,7 @@ def test_a_guess_comes_before_its_answer() -> None:
     assert guess.guess("a") is False and guess.box.said == ["You said: a. The run says: b.", "b is."]
     assert guess.guess("b") is False and runs == ["ran"], "the first one counts"
     assert "<em>Who</em> is 2*x*y" in prose("*Who* is 2*x*y?")
+    assert "$T^*$ and $x^*$" in prose("$T^*$ and $x^*$")
     number = Guess("How long?", lambda: 10.0, unit="min", within=2)
     assert number.guess(11.9) and number.box.said == ["You said: 11.9 min. The run says: 10 min."]
     for value in ("abc", "0,5", None, float("nan"), [1]):

@@ -7,7 +7,7 @@ function made(tag, className = "", text = "") {
 // With *stressed* words, as widgets/lessons/prose.py has them.
 function paragraph(text) {
   const found = made("p");
-  found.append(...text.split(/(?<![\w*])\*([^*\s][^*]*)\*(?![\w*])/).map((part, at) => (at % 2 ? made("em", "", part) : part)));
+  found.append(...text.split(/(?<![\w*])\*([^*\s$][^*$]*)(?<!\s)\*(?![\w*])/).map((part, at) => (at % 2 ? made("em", "", part) : part)));
   return found;
 }
 

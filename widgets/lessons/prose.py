@@ -6,7 +6,7 @@ import html
 import re
 
 _CODE = re.compile(r"`([^`]+)`")
-_STRONG, _STRESSED = re.compile(r"\*\*([^*]+)\*\*"), re.compile(r"(?<![\w*])\*([^*\s][^*]*)(?<!\s)\*(?![\w*])")
+_STRONG, _STRESSED = re.compile(r"\*\*([^*]+)\*\*"), re.compile(r"(?<![\w*])\*([^*\s$][^*$]*)(?<!\s)\*(?![\w*])")
 LOOK = "border-left: 4px solid {colour}; padding: 0.2em 0.8em; margin: 0.3em 0"
 """Of a box. Colours are those that read on light and dark alike."""
 ASKS, RIGHT, WRONG = "#1976d2", "#2e7d32", "#e65100"

@@ -27,8 +27,8 @@ def by(keys: FloatArray) -> IntArray:
     ranked = keys[order]
     if 0 < len(order) <= FEW:
         few = ranked.tolist()
-        near = TOLERANCE * max(1.0, -few[0], few[-1])  # no less than that of any neighbours
-        if not any(0 < more - less <= near for less, more in pairwise(few)):
+        near = TOLERANCE * max(1.0, -few[0], few[-1])  # no less than that of any neighbours; no number with a NaN
+        if few[-1] == few[-1] and not any(0 < more - less <= near for less, more in pairwise(few)):
             return order
     with np.errstate(invalid="ignore"):  # infinity minus itself is no number, and no step either
         further = ranked[1:] - ranked[:-1]

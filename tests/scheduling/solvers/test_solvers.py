@@ -438,6 +438,15 @@ def test_missing_solvers_are_never_replaced(monkeypatch):
         solve_model(small(), Solver("cplex"))
 
 
+def test_ctrl_c_while_highs_is_imported_is_no_missing_package(monkeypatch):
+    def interrupted(name: str) -> None:
+        raise ImportError("initialization failed") from KeyboardInterrupt()  # as modules of C tell it
+
+    monkeypatch.setattr(highs.importlib, "import_module", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        highs.library()
+
+
 def test_glpsol_is_found_without_path(monkeypatch):
     monkeypatch.setenv("PATH", "")
     assert find_glpsol().is_file()

@@ -64,13 +64,16 @@ def _links(job_at: JobAtTime, order: Order | None, binding: str) -> tuple[Link, 
 
 
 def _task(job_at: JobAtTime) -> tuple[Link, ...]:
-    """How long one task of the job computes on each type, by its true speed on one GPU, where that is known."""
+    """How long one task of the job computes on each type (nodes of speed 1), by its true speeds, where known."""
     steps, row = job_at.signal("steps_per_round"), job_at.run.scenario.table.row
     speed = {kind: row(job_at.spec.model, kind, 1) for kind in job_at.usable}
     train_s = {} if steps is None else {kind: steps / each for kind, each in speed.items() if each > 0}
     listed = ", ".join(f"{short_number(each)} on {kind}" for kind, each in train_s.items())
+    slow = any(node.speed != 1 for node in job_at.run.scenario.cluster.nodes)
+    on_speed_1 = ", on nodes of speed 1" if slow else ""
     facts = tuple(Fact(f"T^c of {job_at.job} on {kind}", each, "s") for kind, each in train_s.items())
-    return (Link("task", f"A task of {job_at.job} computes for T^c, in s: {listed}.", facts),) if train_s else ()
+    says = f"A task of {job_at.job} computes for T^c, in s{on_speed_1}: {listed}."
+    return (Link("task", says, facts),) if train_s else ()
 
 
 def _tasks(job_at: JobAtTime) -> pd.DataFrame:

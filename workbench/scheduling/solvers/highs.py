@@ -42,6 +42,8 @@ def library() -> Any:
     try:
         return importlib.import_module("highspy")
     except ImportError as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):  # Ctrl-C while its module of C began is no missing package
+            raise error.__cause__ from None
         instead = "glpk" if glpk.is_there() else ""
         raise MissingSolverError("highs", "the package highspy, `pip install highspy`", instead) from error
 
