@@ -256,15 +256,20 @@ def _refused(today: Run, changed: Run) -> list[str]:
     """How many jobs that run today are refused then, and why, the most frequent reasons first; and how many that are
     refused today run then."""
     was, now = (set(run.jobs["job"][is_refused(run)]) for run in (today, changed))
-    count = "; averages and waits below are of the jobs that run on both sides."
-    found = [f"{counted(len(now - was), 'job')} can no longer run{count}"] if now - was else []
+    there = [set(run.jobs["job"]) for run in (today, changed)]
+    lost, more = (now - was) & there[0], (was - now) & there[1]
+    whose = (
+        "averages and waits below are of the jobs that run on both sides"
+        if there[0] == there[1]  # else averages are also of those that one side alone has (`both_sides`)
+        else "averages below are without the jobs that one side alone refuses"
+    )
+    found = [f"{counted(len(lost), 'job')} can no longer run; {whose}."] if lost else []
     verdicts = changed.events[changed.events["event"] == "verdict"]
-    reasons = verdicts.loc[verdicts["job"].isin(now - was), "reason"].value_counts()
+    reasons = verdicts.loc[verdicts["job"].isin(lost), "reason"].value_counts()
     why = [f"{counted(n, 'job')} can start no more: {why}." for why, n in reasons.items() if why != "refused"]
     left = len(why) - MOST_REASONS
     found += [*why[:MOST_REASONS], *([f"{counted(left, 'more reason')} for refusals."] if left > 0 else [])]
-    more = (was - now) & set(changed.jobs["job"])
-    return [*found, f"{counted(len(more), 'job')} that today cannot run can{count}"] if more else found
+    return [*found, f"{counted(len(more), 'job')} that today cannot run can; {whose}."] if more else found
 
 
 def _rent(before: Cluster, after: Cluster) -> list[str]:
