@@ -33,6 +33,21 @@ def test_it_is_not_shown_where_it_is_the_sum_of_jcts() -> None:
     assert table(plain)["metric"].tolist() == list(HEADLINE)
 
 
+def test_jobs_apart_are_in_counts_and_costs_and_not_in_averages() -> None:
+    run = simulate("preset:chronus_small", "chronus")
+    whole, jobs = summary(run), run.jobs.set_index("job")
+    apart = {"tune", next(job.name for job in run.scenario.jobs if not job.rewards)}
+    found = summary(run, apart=apart)
+    same = "jobs", "jobs_finished", "jobs_unfinished", "jobs_refused", "preemptions", "restarts", "moves", "cost_usd"
+    slos = "slo_violations", "weighted_miss_rate", "guaranteed", "renewals", "suspensions"
+    assert all(found[name] == whole[name] or math.isnan(whole[name]) for name in (*same, *slos))
+    jct_s = (jobs["finish_s"] - jobs["arrival_s"]).dropna().drop(list(apart))
+    assert found["weighted_jct_s"] == pytest.approx(jct_s.sum()) and found["mean_jct_s"] == pytest.approx(jct_s.mean())
+    left = [job.name for job in run.scenario.jobs if not job.rewards and job.name not in apart]
+    assert found["best_effort_jct_s"] == pytest.approx(jct_s[left].mean())
+    assert "weighted_jct_s" not in table(found)["metric"].tolist(), "no job has a weight"
+
+
 def test_a_comparison_has_it_for_all_schedulers() -> None:
     found = compare(weighted(3.0, 1.0, 2.0), ["hare", "fifo"])
     assert list(found.table.columns) == ["scheduler", "belief", "seed", *MAIN, "weighted_jct_s"]

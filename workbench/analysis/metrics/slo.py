@@ -70,8 +70,11 @@ def broken_s(run: Run) -> dict[str, float]:
     return {job: times[-1] for job, times in said.items() if len(times) > 1 and last[job] == "best_effort"}
 
 
-def slo_values(run: Run, jobs: pd.DataFrame, measured: BoolArray, intervals: Intervals) -> dict[str, float]:
-    """Values of `OF_SLOS`, NaN where unknown; jobs: of `per_job`; measured: (jobs,) which of them count."""
+def slo_values(
+    run: Run, jobs: pd.DataFrame, measured: BoolArray, kept: BoolArray, intervals: Intervals
+) -> dict[str, float]:
+    """Values of `OF_SLOS`, NaN where unknown; jobs: of `per_job`; measured: (jobs,) which of them count; kept: (jobs,)
+    which of them means of times do not leave out."""
     shares = jobs["reward_share"].to_numpy(dtype=float)
     slo = measured & ~np.isnan(shares)
     found = dict.fromkeys(OF_SLOS, np.nan)
@@ -88,9 +91,9 @@ def slo_values(run: Run, jobs: pd.DataFrame, measured: BoolArray, intervals: Int
         "reward_attained": attained,
         "strict_miss_rate": 1.0 - _mean(shares[slo & (number == 1)]),
         "soft_miss_rate": 1.0 - _mean(shares[slo & (number > 1)]),
-        "best_effort_jct_s": _mean(jct_s[measured & np.isnan(shares) & ~np.isnan(jct_s)]),
+        "best_effort_jct_s": _mean(jct_s[measured & kept & np.isnan(shares) & ~np.isnan(jct_s)]),
     }
-    return found | _guarantees(run, slo, shares, late) | _leases(run, measured, intervals)
+    return found | _guarantees(run, slo, shares, late) | _leases(run, measured, kept, intervals)
 
 
 def _late(run: Run, jobs: pd.DataFrame) -> BoolArray:
@@ -116,22 +119,22 @@ def _guarantees(run: Run, slo: BoolArray, shares: FloatArray, late: BoolArray) -
     }
 
 
-def _leases(run: Run, measured: BoolArray, intervals: Intervals) -> dict[str, float]:
+def _leases(run: Run, measured: BoolArray, kept: BoolArray, intervals: Intervals) -> dict[str, float]:
     """Profiles: their delays; leases: how many were renewed, and how many ended or were ended without being so."""
     profile = intervals.is_kind("profile")
     first_s = np.full(len(run.jobs), np.inf)
     np.minimum.at(first_s, intervals.job[profile], intervals.start[profile])
-    profiled = measured & np.isfinite(first_s)
+    profiled = measured & kept & np.isfinite(first_s)
     delay_s = (first_s - run.jobs["arrival_s"].to_numpy(dtype=float))[profiled]
     ends = set(zip(intervals.job[profile].tolist(), intervals.end[profile].tolist(), strict=True))
     lost = run.events[run.events["event"] == "preempt"]
     rows = positions(pd.Index(run.jobs["job"]), lost["job"]).tolist()
-    kept = [row for row, at_s in zip(rows, lost["time_s"].tolist(), strict=True) if (row, at_s) not in ends]
+    losses = [row for row, at_s in zip(rows, lost["time_s"].tolist(), strict=True) if (row, at_s) not in ends]
     return {
         "mean_profiling_delay_s": _mean(delay_s),
         "max_profiling_delay_s": float(delay_s.max()) if len(delay_s) else np.nan,
         "renewals": int(run.jobs["renewals"].to_numpy()[measured].sum()),
-        "suspensions": int(measured[kept].sum()) if kept else 0,
+        "suspensions": int(measured[losses].sum()) if losses else 0,
     }
 
 

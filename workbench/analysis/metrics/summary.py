@@ -48,7 +48,8 @@ class Summary(Mapping[str, float]):
     found: the values; mean_jct_by_class_s: by size class, by GPUs where the scenario names none. window: first and last
     measured job by arrival, or None. saturated: a job of the window has neither finished nor been refused; then nothing
     is averaged over jobs. warnings: sentences on why some of this should not be believed as it stands
-    (`metrics/warnings.py`); decided: who made the decisions, in a line (`who_decided`).
+    (`metrics/warnings.py`); decided: who made the decisions, in a line (`who_decided`); apart: how many of the finished
+    jobs averages leave out.
     """
 
     found: Mapping[str, float]
@@ -57,6 +58,7 @@ class Summary(Mapping[str, float]):
     saturated: bool = False
     warnings: tuple[str, ...] = ()
     decided: str = ""
+    apart: int = 0
 
     def __getitem__(self, name: str) -> float:
         if name not in self.found:
@@ -93,8 +95,9 @@ def summary(run: Run, window: Window | None = None, present: Present = "life", a
 
     window: numbers by arrival, from 0 and inclusive, of the first and last job to measure (steady state); measures of
     the cluster are of the whole run. Without a window averages are over the jobs that have finished, and
-    `jobs_unfinished` says how many have not. present: see `per_job`; apart: jobs that these leave out. Raises
-    InputError for a window out of range.
+    `jobs_unfinished` says how many have not. present: see `per_job`; apart: jobs that averages over jobs, percentiles
+    and the total weighted JCT leave out; counts of jobs, preemptions, restarts and moves, the cost, and the
+    misses of SLOs are of these too. Raises InputError for a window out of range.
     """
     if not isinstance(run, Run):
         raise InputError("run", run, "a Run, what `simulate` returns")
@@ -105,8 +108,8 @@ def summary(run: Run, window: Window | None = None, present: Present = "life", a
     refused = measured & is_refused(run) & ~finished
     unfinished = int((measured & ~finished & ~refused).sum())
     saturated = window is not None and unfinished > 0
-    told = ~jobs["job"].isin(apart).to_numpy() & (not saturated)
-    finished = finished & ~jobs["job"].isin(apart).to_numpy()
+    kept = ~jobs["job"].isin(apart).to_numpy()
+    told = kept & (not saturated)
     averaged, begun = finished & told, _first_starts(jobs, measured & told)
     values = {
         **_cluster(run, intervals),
@@ -116,9 +119,9 @@ def summary(run: Run, window: Window | None = None, present: Present = "life", a
         "jobs_finished": int(finished.sum()),
         "jobs_unfinished": unfinished,
         "jobs_refused": int(refused.sum()),
-        **slo_values(run, jobs, measured, intervals),
+        **slo_values(run, jobs, measured, kept, intervals),
         **{name: int(jobs[name].to_numpy()[measured].sum()) for name in ("preemptions", "restarts", "moves")},
-        "weighted_jct_s": float((jobs["weight"] * jobs["jct_s"])[finished].sum()) if not unfinished else math.nan,
+        "weighted_jct_s": float((jobs["weight"] * jobs["jct_s"])[averaged].sum()) if not unfinished else math.nan,
         "cost_usd": float(jobs["cost_usd"].to_numpy()[measured].sum()),
         "mean_first_start_s": float(begun.mean()) if len(begun) else math.nan,
     }
@@ -128,7 +131,7 @@ def summary(run: Run, window: Window | None = None, present: Present = "life", a
     values |= _statistics("wait_s", lived[~np.isnan(lived)])
     by_class = _by_class(jobs, averaged)
     found, warned = {m.name: values[m.name] for m in METRICS}, warnings_of(run, intervals)
-    return Summary(found, by_class, window, saturated, warned, who_decided(run))
+    return Summary(found, by_class, window, saturated, warned, who_decided(run), int((finished & ~kept).sum()))
 
 
 def as_json(found: Summary) -> dict[str, Any]:
@@ -154,7 +157,7 @@ def with_known(names: Sequence[str], found: Iterable[Summary]) -> tuple[str, ...
 
 def _is_weighted(found: Summary) -> bool:
     """Whether the total weighted JCT is known, and says something else than the sum of JCTs."""
-    total = found["mean_jct_s"] * found["jobs_finished"]
+    total = found["mean_jct_s"] * (found["jobs_finished"] - found.apart)
     return not math.isnan(found[WEIGHTED] + total) and not math.isclose(found[WEIGHTED], total, rel_tol=1e-9)
 
 
