@@ -24,13 +24,15 @@ def calibration_of(scenario: Scenario, scheduler: str, knobs: Mapping[str, Any])
     if not note:
         more = "`workbench calibrate` says how near simulated waits are to the recorded ones."
         return f"{NOTE}none yet; {more}" if is_recorded(scenario) else ""
-    if of is not None and of.scheduler != scheduler:
+    if of is None:
+        return f"{NOTE}none: of what the verdict in the scenario is, nobody knows: calibrate again."
+    if of.scheduler != scheduler:
         return f"{NOTE}none of {scheduler}: the verdict in the scenario is of {of.scheduler}."
     known = next((each for each in schedulers() if each.name == scheduler), None)
     default = {} if known is None else known.settle({})
     if other := [f"{name}={knobs[name]}" for name in knobs if name != PHASE and knobs[name] != default.get(name)]:
         return f"{NOTE}none with {listed(other)}: the verdict in the scenario is of {scheduler} without."
-    if of is None or of.key != scenario.key():
+    if of.key != scenario.key():
         return f"{NOTE}none of this site and these jobs: they were changed since."
     return note
 

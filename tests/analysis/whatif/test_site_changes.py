@@ -216,6 +216,19 @@ def test_jobs_that_a_lost_node_refuses_count_on_neither_side() -> None:
     assert all("cannot run" not in text for text in back.conclusions), "the new node is of p alone"
 
 
+def test_of_jobs_that_a_change_adds_or_drops_none_can_run_no_longer() -> None:
+    """Of the two of q that are refused one is new; averages are then also of jobs that one side alone has."""
+    changes = [f"density {percent} and without rack=r2" for percent in (200, 50)]
+    found = workbench.what_if(site(), "slurm", changes, seeds=[0])
+    for percent, jobs, runs in ((200, 8, found.runs[1]), (50, 1, found.runs[2])):
+        said = [text for text in found.conclusions if text.startswith(f"With {percent} %")][:2]
+        assert "gone: 1 job can no longer run; averages below are without the jobs that one side alone" in said[0]
+        assert "gone: 1 job can start no more: no nodes of partition q" in said[1]
+        ran = runs[0].jobs[runs[0].jobs["verdict"] != "refused"]
+        rows = found.differences[found.differences["change"].str.startswith(f"density {percent}")].set_index("measure")
+        assert len(ran) == jobs and rows.loc["mean_jct_s", "after"] == (ran["finish_s"] - ran["arrival_s"]).mean()
+
+
 def test_a_verdict_is_of_the_scheduler_the_knobs_and_the_site_it_was_made_on(tmp_path: Path) -> None:
     """Beside answers of anything else stands that there is none, on the page, in tables, and where a run is shown."""
     known, change = verdict_kept(), "without rack=r1"
@@ -224,6 +237,12 @@ def test_a_verdict_is_of_the_scheduler_the_knobs_and_the_site_it_was_made_on(tmp
         (known, "slurm", {"limits": False}, "none with limits=False: the verdict in the scenario is of slurm without."),
         (known.replace(entities=[]), "slurm", {}, "none of this site and these jobs: they were changed since."),
         (verdict_kept("mine"), "slurm", {}, "none of slurm: the verdict in the scenario is of mine."),
+        (
+            known.replace(calibrated=None),
+            "slurm",
+            {"limits": False},
+            "none: of what the verdict in the scenario is, nobody knows: calibrate again.",
+        ),
     ]
     for scenario, scheduler, knobs, told in cases:
         found = workbench.what_if(scenario, scheduler, change, knobs, seeds=[0])
