@@ -6,6 +6,7 @@ import math
 import pickle
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ import pytest
 import workbench
 from tests.analysis.whatif.test_marginal import instance
 from tests.scheduling.solvers.test_conflict import one_gpu
+from workbench.analysis.rows.edit import beside
 from workbench.analysis.rows.stated import solved
 from workbench.base.errors import InputError
 from workbench.scheduling.contract import Formulation, Result
@@ -315,6 +317,13 @@ def test_rows_of_runs_whose_programme_is_one_step_of_several() -> None:
     assert {"capacity", "leases_by_deadline", "one_deadline"} <= set(leases["part"])
     with pytest.raises(InputError, match=rf"solved last, {made['time_s'].iloc[-1]:g} s"):
         workbench.rows(chronus, chronus.end_s / 2)
+
+
+@pytest.mark.parametrize("end", [{"until_s": 1000.0}, {"window": (0, 0)}])
+def test_a_run_that_was_ended_early_is_made_again_to_the_same_end(end: dict[str, Any]) -> None:
+    run = workbench.simulate("preset:hadar_example", "hadar", **end)
+    assert run.end_s < workbench.simulate("preset:hadar_example", "hadar").end_s
+    assert beside(run, 720.0).at_s == 720.0
 
 
 def test_what_has_no_rows_is_told() -> None:

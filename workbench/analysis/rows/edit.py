@@ -213,7 +213,16 @@ class NumberEdit(Edit):
 def _made_by(own: Scheduler, run: Run) -> Run:
     """A run made again by another scheduler with its knobs."""
     knobs = {knob.name: run.knobs[knob.name] for knob in own.knobs if knob.name in run.knobs}
-    return simulate(run.scenario, own, knobs, seed=run.seed, belief=run.belief, charge_decisions=repeatable(run))
+    return simulate(
+        run.scenario,
+        own,
+        knobs,
+        seed=run.seed,
+        until_s=run.until_s,
+        window=run.window,
+        belief=run.belief,
+        charge_decisions=repeatable(run),
+    )
 
 
 def beside(run: Run, at_s: float) -> SolvedStatement:
