@@ -410,6 +410,22 @@ def test_odd_cells_and_other_jobs_of_one_id_are_counted(tmp_path: Path) -> None:
         assert text in told, told
 
 
+def test_a_row_is_of_the_latest_attempt_of_its_id(tmp_path: Path) -> None:
+    """Submitted while the second attempt ran: another job. A row of nobody may be anybody's; who has the id is kept."""
+    again = [Ran("7", 0, 0, 100, state="REQUEUED"), Ran("7", 100, 100, 100), Ran("7", 120, 300, 50)]
+    nobody = [
+        Ran("8", 0, 0, 100, state="REQUEUED"),
+        Ran("8", 100, 400, 100, user=""),
+        Ran("8", 900, 900, 50, user="bob"),
+    ]
+    scenario, report = read(tmp_path, dump(*again, *nobody))
+    names = ["job-7", "job-7 (attempt 1)", "job-8", "job-8 (attempt 1)"]
+    assert sorted(job.name for job in scenario.jobs) == names
+    assert [(each.reason, each.count) for each in report.dropped] == [
+        ("another job with the id of an earlier row", 2),
+    ]
+
+
 def test_pseudonyms_are_stable_and_reversible_by_who_has_the_key(tmp_path: Path) -> None:
     limits = "Account|User|Share|GrpTRES\nbio||10|\nbio|ada|2|\n"
     text = dump(Ran("1", 0, 0, 600), Ran("2", 5, 5, 60, user="bob"), Ran("3", 5, 5, 60))

@@ -427,8 +427,8 @@ def _attempts(rows: Iterable[TimedRow], log: _Log) -> Iterator[TimedRow]:
     Rows of a job that started at one time are the same attempt, and still have one name. Of jobs that share an id, as a
     controller gives them out anew, the first counts.
     """
-    first, starts = dict[str, TimedRow](), dict[str, set[float]]()
-    rows = [row for row in rows if _is_same(first.setdefault(row.name, row), row, log)]
+    starts = dict[str, set[float]]()
+    rows = list(_of_first_jobs(rows, log))
     for row in rows:
         starts.setdefault(row.name, set()).add(row.times.get("start_s", 0.0))
     order = {name: sorted(found) for name, found in starts.items()}
@@ -444,15 +444,27 @@ def _attempts(rows: Iterable[TimedRow], log: _Log) -> Iterator[TimedRow]:
         yield replace(row, name=name, facts={**row.facts, **more}) if more else row
 
 
-def _is_same(first: TimedRow, row: TimedRow, log: _Log) -> bool:
-    """Whether a row is of the job of an earlier one: of the same user, and submitted at one time, or again when it had
-    ended; one that is not is dropped."""
-    early, late = sorted((first, row), key=lambda each: each.times["submit_s"])
-    again = late.times["submit_s"] >= early.times.get("end_s", early.times["submit_s"]) - TICK_S
-    if first.user == row.user and (again or early.times["submit_s"] == late.times["submit_s"]):
-        return True
-    log.drops.add(OTHER_JOB, row.line)
-    return False
+def _of_first_jobs(rows: Iterable[TimedRow], log: _Log) -> Iterator[TimedRow]:
+    """The rows that are of the first job with their id: of its user, where both are known, and submitted at the time of
+    its latest attempt, or again when that had ended; others are dropped."""
+    latest = dict[str, TimedRow]()
+    for row in rows:
+        if (last := latest.setdefault(row.name, row)) is not row:
+            early, late = sorted((last, row), key=_submit_s)
+            again = _submit_s(late) >= _end_s(early) - TICK_S or _submit_s(late) == _submit_s(early)
+            if not again or (last.user and row.user and last.user != row.user):
+                log.drops.add(OTHER_JOB, row.line)
+                continue
+            latest[row.name] = replace(max(last, row, key=_end_s), user=last.user or row.user)
+        yield row
+
+
+def _submit_s(row: TimedRow) -> float:
+    return row.times["submit_s"]
+
+
+def _end_s(row: TimedRow) -> float:
+    return row.times.get("end_s", row.times["submit_s"])
 
 
 def _observed(site: Site, rows: Sequence[TimedRow], given_nodes: bool, source: str | Path) -> Iterator[str]:
