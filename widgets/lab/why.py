@@ -70,9 +70,10 @@ def _missed(run: Run, job: str) -> str:
     """By how much a job of a run missed its first deadline, with its verdict; empty where it did not."""
     row = run.jobs[run.jobs["job"] == job].iloc[0]
     rewards = next(each.rewards for each in run.scenario.jobs if each.name == job)
-    if not rewards or (late_s := row["finish_s"] - row["arrival_s"] - rewards[0][0]) <= 0:
+    if not rewards or run.end_s < (due_s := row["arrival_s"] + rewards[0][0]) or row["finish_s"] <= due_s:
         return ""
-    due, ordinal = format_duration(row["arrival_s"] + rewards[0][0], parts=2), "first " if len(rewards) > 1 else ""
+    late_s = row["finish_s"] - due_s
+    due, ordinal = format_duration(due_s, parts=2), "first " if len(rewards) > 1 else ""
     how = "was never done" if math.isnan(late_s) else f"was {format_duration(late_s, parts=2)} late"
     promised = f", with the verdict {row['verdict'].replace('_', ' ')} (why: below)" if row["verdict"] else ""
     return f"{job} missed its {ordinal}deadline of {due}: it {how}{promised}. "

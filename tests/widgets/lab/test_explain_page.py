@@ -248,6 +248,14 @@ def test_a_missed_deadline_is_said_first() -> None:
     assert why.page_of(explain(run, "rush", 6975.0), run).startswith(late)
     assert "missed" not in why.page_of(explain(run, "nightly", 3000.0), run).partition("</p>")[0]
     assert "missed its first deadline of 1 h 30 min" in why.page_of(explain(run, "tune", 6975.0), run)
+    early = workbench.simulate("preset:chronus_small", "chronus", until_s=1300.0)
+    for job in early.jobs["job"]:
+        assert "missed" not in why.page_of(explain(early, job, 1300.0), early).partition("</p>")[0]
+    due_s = 3600.0 + 35 * 60.0
+    for until_s, is_over in ((due_s - 1, False), (due_s, True)):
+        part = workbench.simulate("preset:chronus_small", "chronus", until_s=until_s)
+        said = why.page_of(explain(part, "rush", until_s), part)
+        assert ("rush missed its deadline of 1 h 35 min: it was never done" in said) == is_over
 
 
 def test_what_is_being_tried_has_its_place_from_the_start(work: Waiter, monkeypatch) -> None:
