@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import psutil
 import pyomo.environ as pyo
@@ -17,6 +17,7 @@ import pytest
 
 import workbench
 from tests.scenario.traces.slurm_dumps import NODES, dump, queued
+from workbench.base.blame import fault, line_of
 from workbench.cli.lab_process import ManyRuns, serve
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.scenario.presets import preset
@@ -165,6 +166,24 @@ def test_what_is_wrong_is_answered_and_the_process_goes_on(
     message = process.hear()
     assert message["kind"] == "error" and message["error"]["where"].startswith(where)
     assert message["error"]["expected"]
+
+
+def test_a_bug_of_the_process_itself_is_told_as_ours(process: LabProcess) -> None:
+    process.say(id=1, kind="simulate", scheduler="fifo")
+    error = process.hear()["error"]
+    assert error["where"] == "scheduler fifo" and error["value"] == "KeyError: 'scenario'"
+    assert "report it" in error["expected"]
+
+
+def test_a_bug_of_ours_that_a_users_code_meets_is_printed_and_told_with_its_line(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    try:
+        line_of(cast("Any", None))
+    except AttributeError as error:
+        told = fault(error, "asked")
+    assert re.fullmatch(rf"asked \({re.escape(os.path.relpath(__file__))}:\d+\)", told.where)
+    assert "report it" in told.expected and "in line_of" in capfd.readouterr().err
 
 
 def test_a_mistake_in_a_rooms_code_is_told_with_its_line(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from collections.abc import Mapping
 from types import CodeType
 from typing import Any
 
@@ -29,8 +30,13 @@ def line_of(error: BaseException, within: str | None = None) -> str:
     if isinstance(error, SyntaxError) and error.filename:
         return _shown(error.filename, error.lineno or 0)
     frames = [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__)]
-    own = [(frame, line) for frame, line in frames if _is_own(str(frame.f_globals.get("__name__")), within)]
+    own = [(frame, line) for frame, line in frames if _is_own(_module(frame.f_globals), within)]
     return _shown(own[-1][0].f_code.co_filename, own[-1][1]) if own else ""
+
+
+def _module(names: Mapping[str, Any]) -> str:
+    """By its own name where it runs as `python -m`; a script or a notebook is `__main__`."""
+    return str(getattr(names.get("__spec__"), "name", None) or names.get("__name__"))
 
 
 def _is_own(module: str, within: str | None) -> bool:
@@ -49,11 +55,15 @@ def at_line(text: str, line: str) -> str:
 
 
 def fault(error: Exception, asked: str) -> WorkbenchError:
-    """What nobody stated: a mistake in a room's or a user's code, with its line, or one of ours, which is printed."""
+    """What nobody stated: a mistake in a room's or a user's code, with its line, or one of ours, which is printed.
+
+    It is ours if ours is the innermost frame but for libraries', whoever called it.
+    """
     line = line_of(error, "workbench.papers") or line_of(error, "workbench.baselines")
-    if not line:
+    ours = not line or line != line_of(error, OURS)
+    if ours:
         traceback.print_exception(error)
-    expected = "no mistake in its code" if line else "no such failure (please report it)"
+    expected = "no such failure (please report it)" if ours else "no mistake in its code"
     return WorkbenchError(at_line(asked, line), raised(error), expected)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import pandas as pd
@@ -496,12 +498,14 @@ def test_work_aside_tells_answers_stated_failures_and_mistakes(capsys: Any) -> N
     def stated() -> int:
         raise InputError("a", 1, "2")
 
-    for work in (lambda: 7, stated, mistake):
+    ours = FunctionType(mistake.__code__, {"__name__": "widgets.what_if_lab", "__builtins__": __builtins__})
+    for work in (lambda: 7, stated, mistake, ours):
         told.clear()
         lab.aside(work, hear)
         assert told.wait(10)
-    assert heard[0] == 7 and isinstance(heard[1], InputError) and "report it" in str(heard[2])
-    assert "ZeroDivisionError" in capsys.readouterr().err
+    assert heard[0] == 7 and isinstance(heard[1], InputError)
+    assert re.fullmatch(r"lab \(.*test_lab.py:\d+\): got .*by hand; expected no mistake in its code", str(heard[2]))
+    assert "report it" in str(heard[3]) and capsys.readouterr().err.count("Traceback") == 1
 
 
 def test_a_log_is_calibrated_beside_todays_scheduler(panel: WhatIfLab, tmp_path: Path) -> None:
