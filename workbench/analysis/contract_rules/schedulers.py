@@ -173,8 +173,11 @@ class Watched(Scheduler):
             answer = self.inner.decide(snapshot, memory, knobs, rng)
             other = self.inner.decide(snapshot, memory, knobs, again)
         except Exception as error:
-            if _arrays(snapshot) != seen or "read-only" in str(error):  # numpy's words
+            if _arrays(snapshot) != seen:
                 raise written from error  # which may be why it failed
+            if type(error) is ValueError and "read-only" in str(error):  # numpy's, of any array
+                tried = Words("a write into an array that is read-only, as all of the snapshot are")
+                raise InputError(at, tried, "a copy: free = nodes.free.copy()") from error
             raise
         if not isinstance(answer, tuple) or len(answer) != 2 or not isinstance(answer[0], Decision):
             raise InputError(f"{at}, answer", answer, "a pair (Decision, memory)")
