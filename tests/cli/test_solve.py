@@ -52,7 +52,7 @@ def test_solve_for_people(cli):
 class Fails(Formulation):
     """A formulation whose solve fails in the way that the knob's name says."""
 
-    name = "test.fails"
+    name, title = "test.fails", "Fails"
 
     def __init__(self, name, fail):
         self.name, self.title, self._fail = name, name, fail

@@ -74,7 +74,7 @@ def control_of(**declared: Any) -> tuple[Control, list[str]]:
 
 
 def test_a_duration_is_typed_as_people_write_it() -> None:
-    control, changes = control_of(name="round_s", default=360.0, help="", unit="s", minimum=1.0)
+    control, changes = control_of(name="round_s", default=360.0, help="h", unit="s", minimum=1.0)
     control.widget.value = "2 h 30 min"
     assert control.value() == 9000 and changes == ["round_s"]
     control.widget.value = "3"  # alone it has the unit that stood there, and says so
@@ -92,7 +92,7 @@ def test_a_duration_is_typed_as_people_write_it() -> None:
 
 
 def test_a_count_that_may_be_none_has_a_slider_that_goes_along() -> None:
-    control, changes = control_of(name="forks", default=None, help="", kind="int", minimum=2, optional=True, main=True)
+    control, changes = control_of(name="forks", default=None, help="h", kind="int", minimum=2, optional=True, main=True)
     assert control.slider is not None and control.slider.value == math.inf and control.value() is None
     assert [text for text, _ in control.slider.options][:2] == ["2", "3"]
     assert control.slider.options[-1] == ("none", math.inf), "without a limit is the most"
@@ -110,7 +110,7 @@ def test_a_count_that_may_be_none_has_a_slider_that_goes_along() -> None:
 
 
 def test_a_duration_in_sight_has_a_slider_that_goes_along() -> None:
-    control, changes = control_of(name="round_s", default=360.0, help="", unit="s", minimum=60.0, main=True)
+    control, changes = control_of(name="round_s", default=360.0, help="h", unit="s", minimum=60.0, main=True)
     assert control.slider is not None and control.slider.value == 360.0
     offered = [value for _, value in control.slider.options]
     assert offered[0] == 60.0 and 360.0 in offered and offered == sorted(offered)
@@ -123,7 +123,7 @@ def test_a_duration_in_sight_has_a_slider_that_goes_along() -> None:
 
 
 def test_an_optional_knob_may_be_empty() -> None:
-    control, _ = control_of(name="refresh_s", default=None, help="", unit="s", minimum=1.0, optional=True)
+    control, _ = control_of(name="refresh_s", default=None, help="h", unit="s", minimum=1.0, optional=True)
     assert control.value() is None and control.widget.placeholder == "none"
     control.widget.value = "1 h"
     assert control.value() == 3600
@@ -143,12 +143,12 @@ def test_kinds_of_controls() -> None:
         (w.Text, {"default": None, "minimum": 0, "maximum": 1, "optional": True}),
     ]
     for kind, declared in kinds:
-        control, _ = control_of(name="x", help="", **declared)
+        control, _ = control_of(name="x", help="h", **declared)
         assert type(control.widget) is kind and control.value() == declared["default"]
 
 
 def test_a_number_between_two_ends_has_a_slider_that_leaves_it_alone() -> None:
-    control, _ = control_of(name="p", help="", default=-0.5, minimum=-1, maximum=1, main=True)
+    control, _ = control_of(name="p", help="h", default=-0.5, minimum=-1, maximum=1, main=True)
     assert type(control.slider) is w.SelectionSlider and control.slider.value == -0.5
     control.set(-0.512)
     assert (control.value(), control.slider.value) == (-0.512, -0.5)

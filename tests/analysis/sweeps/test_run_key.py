@@ -14,7 +14,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.simulation.run import run_key
 
 WHOLE = Scenario.from_dict(FULL)
-UNUSED = ("name", "description", "notes", "schedulers", "recorded", "begins", "format")
+UNUSED = ("name", "description", "notes", "schedulers", "recorded", "calibrated", "begins", "format")
 
 
 def leaves(value, path=()):
