@@ -12,11 +12,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from itertools import product
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
@@ -25,15 +22,8 @@ from reproduction import COLUMNS, Entry, PaperFigure, causes, exhibits, gap, run
 from reproduction.__main__ import main
 from reproduction.chronus.best_effort import LINES, Longer, best_effort
 from reproduction.chronus.first_days import first_days
-from reproduction.chronus.guarantee import broken, guarantee
 from reproduction.chronus.lines import THEMIS
 from reproduction.exhibits import Claim, Exhibit, findings, judged, verdict
-from reproduction.gavel import SIZES
-from reproduction.gavel.settings import continuous, gpus_of
-from reproduction.gavel.sweep import distribution, gain, gains, points, sustained
-from reproduction.hadar.theorem2 import theorem2, theorem2_sides
-from reproduction.hare.lemma_2 import lemma_2, lemma_2_instances, lemma_2_sides, relaxed_starts
-from reproduction.hops.starving import starving, waits
 from reproduction.information import worth
 from reproduction.line import Line, rivalled
 from reproduction.registry import VARIABLE, Reproduction, reproductions, size_name
@@ -41,12 +31,9 @@ from reproduction.registry import exhibits as known
 from reproduction.results import COLUMNS as KEPT
 from reproduction.results import FOLDER, KeptResults, commit
 from reproduction.runner import Cell
-from reproduction.smallest import one_gpu
 from workbench.base.errors import InputError
-from workbench.papers.hare.formulations.relaxed import Relaxation
-from workbench.papers.hare.instance import HareInstance
 from workbench.scheduling.estimators.oracle import Oracle
-from workbench.session.api import load, simulate, snapshot_at
+from workbench.session.api import load, snapshot_at
 
 
 def test_every_figure_compares_or_says_why_it_cannot(evaluated: Callable[[str], list[PaperFigure]]) -> None:
@@ -562,119 +549,3 @@ def test_bad_input_of_the_command_is_one_message(
 
 def test_the_rule_is_told_where_it_stands() -> None:
     assert all(word in str(exhibits.__doc__) for word in ("holds", "direction", "open", "fails", "Nobody types"))
-
-
-# The smallest counterexamples: looked at once more by other means, and those before them
-
-
-@pytest.mark.parametrize("search", [lemma_2, theorem2, starving, guarantee])
-def test_the_page_on_the_papers_has_what_the_search_finds(search: Callable[[Any], PaperFigure]) -> None:
-    first, *_, held = search(None).rows
-    page = (Path(__file__).resolve().parents[2] / "docs" / "papers.md").read_text(encoding="utf-8")
-    assert f"| {first.why.removesuffix('.')} | {held.ours:g} |" in page
-
-
-def test_lemma_2_fails_for_three_jobs_on_one_gpu_and_for_no_fewer() -> None:
-    times, weights = ((1,), (1,), (2,)), (1, 1, 1)
-    assert lemma_2_sides(times, weights) == (2.0, 1.0)
-    before = [each for each in lemma_2_instances() if len(each[0]) < 3]
-    assert all(left <= right * (1 + 1e-9) for left, right in (lemma_2_sides(*each) for each in before[::7]))
-
-
-@pytest.mark.parametrize(("times", "weights"), [(((1,), (1,), (2,)), (1, 1, 1)), (((1, 2), (2, 3), (3, 1)), (3, 2, 1))])
-def test_the_brute_force_relaxation_is_that_of_the_solver(
-    times: tuple[tuple[int, ...], ...], weights: tuple[int, ...]
-) -> None:
-    """Its square is cut by tangents, so the solver's bound lies a little below."""
-    starts = relaxed_starts(times, weights)
-    data = HareInstance.made(np.array(times, dtype=float), weight=np.array(weights, dtype=float))
-    found = Relaxation().run(data, {"cuts": False, "whole": True}).objective
-    costs = []
-    for where in product(range(len(times[0])), repeat=len(times)):
-        done = sum(weights[i] * times[i][gpu] for i, gpu in enumerate(where))
-        for gpu in set(where):
-            mine = [i for i, at in enumerate(where) if at == gpu]
-            pairs = sum(times[i][gpu] * times[k][gpu] for i in mine for k in mine if i < k)
-            done += pairs * min(weights[i] / times[i][gpu] for i in mine)
-        costs.append(done)
-    assert starts is not None and found == pytest.approx(min(costs), rel=0.01)
-
-
-def test_theorem2_fails_from_a_worth_of_five_on() -> None:
-    assert theorem2_sides(1, (1, 5)) == pytest.approx((5.0, 2 * np.log(10.0)))
-    assert all(left <= right for left, right in (theorem2_sides(1, (1, worth)) for worth in range(1, 5)))
-
-
-def test_a_job_waits_four_times_as_long_as_it_runs_and_would_not_in_the_other_order() -> None:
-    def longest(minutes: tuple[int, ...]) -> float:
-        return waits(simulate(one_gpu(minutes, (0, 0)), "hops", profile_iterations=0, profile_start_s=0.0, detail=0))
-
-    assert longest((4, 1)) == pytest.approx(4.0) and longest((1, 4)) == pytest.approx(0.25)
-
-
-def test_a_restart_breaks_a_guarantee_that_holds_without() -> None:
-    given = (20, 40), (20, 60), (20, 0)
-    assert broken(*given, 30.0) == 1 and broken(*given, 0.0) == 0
-
-
-# Points, distributions and gains of a load sweep, by hand
-
-
-def jobs(line: str, per_hour: float, seed: int, *jct_h: float) -> pd.DataFrame:
-    found = pd.DataFrame({"line": line, "per_hour": per_hour, "seed": seed, "jct_h": jct_h})
-    return found.assign(least_h=found["jct_h"].fillna(30.0))
-
-
-TWO = pd.concat(
-    [
-        jobs("slow", 1.0, 0, 2.0, 4.0),
-        jobs("slow", 1.0, 1, 6.0, 8.0),
-        jobs("fast", 1.0, 0, 1.0, 1.0),
-        jobs("fast", 1.0, 1, 1.0, 5.0),
-        jobs("slow", 2.0, 0, 50.0, math.nan),
-        jobs("slow", 2.0, 1, 10.0, 10.0),
-        jobs("fast", 2.0, 0, 4.0, 4.0),
-        jobs("fast", 2.0, 1, 4.0, 4.0),
-    ],
-    ignore_index=True,
-)
-
-
-def test_a_point_is_the_mean_over_seeds_with_their_deviation() -> None:
-    row = points(TWO, "jct_h").iloc[0]
-    assert (row["line"], row["x"], row["y"], row["saturated"]) == ("slow", 1.0, 5.0, False)
-    assert row["high"] - row["y"] == pytest.approx(math.sqrt(8.0))  # 3 and 7
-
-
-def test_one_unfinished_job_in_one_seed_saturates_a_point_and_it_is_not_averaged() -> None:
-    table = points(TWO, "jct_h").set_index(["line", "x"])
-    assert table["saturated"].to_dict()["slow", 2.0] and math.isnan(table["y"].to_dict()["slow", 2.0])
-    assert not table["saturated"].to_dict()["fast", 2.0]
-
-
-def test_a_gain_is_at_the_highest_load_that_saturates_neither_and_its_curve_counts_unfinished_jobs() -> None:
-    table = points(TWO, "jct_h")
-    assert gain(table, "slow", "fast") == pytest.approx(5.0 / 2.0)
-    assert gain(points(TWO.assign(jct_h=TWO["least_h"]), "jct_h"), "slow", "fast") == pytest.approx(25.0 / 4.0)
-    assert gains(TWO, "slow", "fast").to_dict() == pytest.approx({1.0: 5.0 / 2.0, 2.0: 25.0 / 4.0})
-    assert (sustained(table, "slow"), sustained(table, "fast")) == (1.0, 2.0)
-    assert math.isnan(gain(table[table["x"] == 2.0], "slow", "fast"))
-
-
-def test_a_distribution_is_at_the_highest_load_that_nobody_saturates() -> None:
-    found = distribution(TWO, "jct_h")
-    slow = found[found["line"] == "slow"]
-    assert slow["x"].tolist() == [2.0, 4.0, 6.0, 8.0] and slow["y"].tolist() == [0.25, 0.5, 0.75, 1.0]
-
-
-def test_rates_are_those_of_the_papers_cluster_scaled_by_gpus() -> None:
-    assert gpus_of("v100=3x4,p100=3x4,k80=3x4") == 36
-    found = continuous("v100=3x4,p100=3x4,k80=3x4", 2000, 3.0, 0)
-    last_h = max(job.arrival_s for job in found.jobs) / 3600
-    assert 2000 / last_h == pytest.approx(1.0, rel=0.1)
-
-
-def test_a_trace_is_long_enough_for_its_window() -> None:
-    for size in SIZES.values():
-        assert size.window[1] < size.warm + size.measured + size.trailing
-        assert set(size.shared_batches) <= set(size.batches) and min(size.rounds_s) == 360.0

@@ -130,9 +130,7 @@ def test_runs_appear_as_they_end_and_are_those_of_compare(waiter: Waiter) -> Non
     assert len(in_sight(lab)) == 3 and "waiting" not in lab._results._measures.value
 
 
-def test_all_gantts_have_one_time_axis_one_selection_one_playback_and_every_tab_shows_something(
-    waiter: Waiter,
-) -> None:
+def test_all_gantts_have_one_axis_selection_and_playback_and_every_tab_shows_something(waiter: Waiter) -> None:
     lab = CompareLab("start_here", THREE)
     lab.compare()
     waiter.end_all()

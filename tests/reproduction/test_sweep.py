@@ -1,0 +1,72 @@
+"""Points, distributions and gains of a load sweep, by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+
+from reproduction.gavel import SIZES
+from reproduction.gavel.settings import continuous, gpus_of
+from reproduction.gavel.sweep import distribution, gain, gains, points, sustained
+
+
+def jobs(line: str, per_hour: float, seed: int, *jct_h: float) -> pd.DataFrame:
+    found = pd.DataFrame({"line": line, "per_hour": per_hour, "seed": seed, "jct_h": jct_h})
+    return found.assign(least_h=found["jct_h"].fillna(30.0))
+
+
+TWO = pd.concat(
+    [
+        jobs("slow", 1.0, 0, 2.0, 4.0),
+        jobs("slow", 1.0, 1, 6.0, 8.0),
+        jobs("fast", 1.0, 0, 1.0, 1.0),
+        jobs("fast", 1.0, 1, 1.0, 5.0),
+        jobs("slow", 2.0, 0, 50.0, math.nan),
+        jobs("slow", 2.0, 1, 10.0, 10.0),
+        jobs("fast", 2.0, 0, 4.0, 4.0),
+        jobs("fast", 2.0, 1, 4.0, 4.0),
+    ],
+    ignore_index=True,
+)
+
+
+def test_a_point_is_the_mean_over_seeds_with_their_deviation() -> None:
+    row = points(TWO, "jct_h").iloc[0]
+    assert (row["line"], row["x"], row["y"], row["saturated"]) == ("slow", 1.0, 5.0, False)
+    assert row["high"] - row["y"] == pytest.approx(math.sqrt(8.0))  # 3 and 7
+
+
+def test_one_unfinished_job_in_one_seed_saturates_a_point_and_it_is_not_averaged() -> None:
+    table = points(TWO, "jct_h").set_index(["line", "x"])
+    assert table["saturated"].to_dict()["slow", 2.0] and math.isnan(table["y"].to_dict()["slow", 2.0])
+    assert not table["saturated"].to_dict()["fast", 2.0]
+
+
+def test_a_gain_is_at_the_highest_load_that_saturates_neither_and_its_curve_counts_unfinished_jobs() -> None:
+    table = points(TWO, "jct_h")
+    assert gain(table, "slow", "fast") == pytest.approx(5.0 / 2.0)
+    assert gain(points(TWO.assign(jct_h=TWO["least_h"]), "jct_h"), "slow", "fast") == pytest.approx(25.0 / 4.0)
+    assert gains(TWO, "slow", "fast").to_dict() == pytest.approx({1.0: 5.0 / 2.0, 2.0: 25.0 / 4.0})
+    assert (sustained(table, "slow"), sustained(table, "fast")) == (1.0, 2.0)
+    assert math.isnan(gain(table[table["x"] == 2.0], "slow", "fast"))
+
+
+def test_a_distribution_is_at_the_highest_load_that_nobody_saturates() -> None:
+    found = distribution(TWO, "jct_h")
+    slow = found[found["line"] == "slow"]
+    assert slow["x"].tolist() == [2.0, 4.0, 6.0, 8.0] and slow["y"].tolist() == [0.25, 0.5, 0.75, 1.0]
+
+
+def test_rates_are_those_of_the_papers_cluster_scaled_by_gpus() -> None:
+    assert gpus_of("v100=3x4,p100=3x4,k80=3x4") == 36
+    found = continuous("v100=3x4,p100=3x4,k80=3x4", 2000, 3.0, 0)
+    last_h = max(job.arrival_s for job in found.jobs) / 3600
+    assert 2000 / last_h == pytest.approx(1.0, rel=0.1)
+
+
+def test_a_trace_is_long_enough_for_its_window() -> None:
+    for size in SIZES.values():
+        assert size.window[1] < size.warm + size.measured + size.trailing
+        assert set(size.shared_batches) <= set(size.batches) and min(size.rounds_s) == 360.0
