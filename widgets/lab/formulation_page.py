@@ -34,7 +34,7 @@ from workbench.simulation.run import Run
 
 NONE = "This scheduler follows a rule and solves no optimisation problem."
 KINDS = {token.STRING: "string", token.NUMBER: "number", tokenize.COMMENT: "comment"}
-NOTHING: Mapping[str, str] = {}
+NO_MEANINGS: Mapping[str, str] = {}
 TEX = re.compile(r"\\(?:math(?:rm|it)|text)?|[${}]")
 """What a symbol has in it only to be typeset."""
 PART = re.compile(r"\bm\.(\w+)")
@@ -230,7 +230,7 @@ def _links(parts: Sequence[str]) -> str:
     return f"<style>{''.join(rules)}</style>"
 
 
-def side_by_side(equations: Sequence[Mapping[str, str]], meanings: Mapping[str, str] = NOTHING) -> str:
+def side_by_side(equations: Sequence[Mapping[str, str]], meanings: Mapping[str, str] = NO_MEANINGS) -> str:
     """Each equation with the Python that builds it beside it, as HTML; meanings: what the symbols of each part of the
     model mean, which is marked where it stands: on hover over an equation those in it."""
     return f"<div class='wb-side-by-side'>{''.join(_beside(one, meanings) for one in equations)}</div>"
