@@ -27,8 +27,8 @@ WEIGHT = "weight"
 
 
 BESIDE = (
-    "An algorithm decided. A solver of the problem that it stands for, in its place, makes the same schedule: what "
-    "another schedule has of a changed row is that row's doing."
+    "An algorithm decided. A solver of its problem, in its place, makes the same schedule: so when you change a row "
+    "and the schedule changes, it is because of that row."
 )
 
 
