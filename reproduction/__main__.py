@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from reproduction.causes import COLUMNS as GAP_COLUMNS
-from reproduction.causes import GAPS, gap, said, seeds_of
+from reproduction.causes import GAPS, gap, said, seeds_of, seeds_wanted
 from reproduction.exhibits import findings, verdict
 from reproduction.registry import chosen, exhibits, size_name
 from reproduction.results import FOLDER, KeptResults, commit
@@ -131,17 +131,17 @@ def _shown(name: str, size: str, results: KeptResults) -> str:
 
 
 def _gap(args: argparse.Namespace) -> int:
-    """Computed once, and shown from then on."""
+    """Computed once, and shown from then on; anew where another number of seeds is wanted by now."""
     results = KeptResults(args.out)
     for name in args.names:
         found = results.gap(name)
-        if found is None:
+        if found is None or found["seeds"].iloc[0] != seeds_wanted(name):
             began, at = cpu_s(), commit()
             found = gap(name)
             results.add_gap(name, found, cpu_s() - began, at)
         shown = found[list(GAP_COLUMNS)].to_numpy().tolist()
         lines = [[str(row[0]), str(row[1]), short(float(row[2])), short(float(row[3]))] for row in shown]
-        seeds = seeds_of(name)
+        seeds = seeds_of(name, found)
         told = (f"{name}, {counted(seeds, 'seed') if isinstance(seeds, int) else seeds}", said(name, found))
         text = aligned(["measure", "cause", "from ours", "from all"], lines, left=2)
         sys.stdout.write(f"{'. '.join(filter(None, told))}\n{text}\n\n")

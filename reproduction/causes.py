@@ -34,12 +34,14 @@ Fields = Mapping[str, Mapping[str, Any]]
 
 
 class Causes(NamedTuple):
-    """size: where it begins, with `base` changed in it; measures: names as in `Claim`; fields: what a cause changes."""
+    """size: where it begins, with `base` changed in it; measures: names as in `Claim`; fields: what a cause changes;
+    draws: of a size with one seed so many, the mean over which is a gap's."""
 
     size: str
     base: Mapping[str, Any]
     measures: tuple[str, ...]
     fields: Fields
+    draws: int = 1
 
 
 JOINED = "rivals"
@@ -66,6 +68,8 @@ CODED: Fields = {"mechanism: leases given as in the authors' program": {"coded":
 MEDIAN_UP: Fields = {"setting: sizes from the median up": {"median_up": True}}
 ROUNDS: Fields = {"setting: up to 100 rounds of a job for 30": {"rounds": 100}}
 STEADY = ("*highest steady load",)
+SEEDS = 3
+"""Of a gap whose runs are no matter of seconds."""
 
 
 BLIND = {"heterogeneity_aware": False}
@@ -106,7 +110,7 @@ SIA_RIVALS = _rivals(
 def _load(rates: str, low: float, high: float, rivals: Fields | None = None) -> Causes:
     """Of a figure over loads: speeds, a higher load (of the rates that it goes by), a larger cluster, baselines."""
     fields = {**SPEEDS, "setting: a higher load": {rates: (high,)}, **WIDER, **(rivals or {})}
-    return Causes("small", {"seeds": range(1), rates: (low,)}, STEADY, fields)
+    return Causes("small", {"seeds": range(SEEDS), rates: (low,)}, STEADY, fields)
 
 
 def _nodes(*measures: str, rivals: Fields | None = None) -> Causes:
@@ -127,7 +131,7 @@ def _trace(*measures: str, others: Fields | None = None) -> Causes:
         "scale: 24 GPUs and 160 jobs": {"jobs": 160, "nodes": 2, "round_jobs": 160, "round_nodes": 2},
         **(others or {}),
     }
-    return Causes("middle", {"jobs": 80, "nodes": 1, "seed": 0, "seeds": range(1)}, measures, fields)
+    return Causes("middle", {"jobs": 80, "nodes": 1, "seeds": range(1)}, measures, fields, SEEDS)
 
 
 def _rounds(*measures: str, others: Fields | None = None, **base: Any) -> Causes:
@@ -158,7 +162,7 @@ def _many(*measures: str) -> Causes:
             "sweep": 62,
         },
     }
-    return Causes("small", {}, measures, fields)
+    return Causes("small", {}, measures, fields, SEEDS)
 
 
 def _chronus(measures: tuple[str, ...], size: str = "full", **base: Any) -> Causes:
@@ -202,7 +206,7 @@ GAPS: Mapping[str, Causes] = {
     "gavel.fig10": _load("multiple", 1.0, 1.5, FTF_RIVALS),
     "gavel.cost": Causes(
         "small",
-        {"seeds": range(1)},
+        {"seeds": range(SEEDS)},
         ("*",),
         {
             **SPEEDS,
@@ -225,7 +229,7 @@ GAPS: Mapping[str, Causes] = {
     ),
     "gavel.fig14": Causes(
         "small",
-        {"seeds": range(1), "single": (2.0,)},
+        {"seeds": range(SEEDS), "single": (2.0,)},
         ("mean JCT, *",),
         {**SPEEDS, "setting: a higher load": {"single": (4.0,)}},
     ),
@@ -234,7 +238,7 @@ GAPS: Mapping[str, Causes] = {
     "gavel.fig18": _load("multiple", 0.5, 1.0, FIFO_RIVALS),
     "gavel.fig19": Causes(
         "small",
-        {"seeds": range(1)},
+        {"seeds": range(SEEDS)},
         ("makespan*",),
         {
             **SPEEDS,
@@ -321,15 +325,17 @@ GAPS: Mapping[str, Causes] = {
             **MEDIAN_UP,
             **SIA_RIVALS,
         },
+        SEEDS,
     ),
     "hops.fig6": Causes(
         "full",
-        {"seed": 0},
+        {},
         ("accuracy*",),
         {
             "data: hosts of a type alike": {"hosts_alike": True},
             "setting: no job has fewer GPUs than its median": {"median_up": True},
         },
+        SEEDS,
     ),
     "hops.fig15": Causes(
         "full",
@@ -342,6 +348,7 @@ GAPS: Mapping[str, Causes] = {
         {},
         ("*, Sia, told bootstrapped / told types",),
         {"mechanism: Sia's gangs split over nodes": {"split": True}, **MEDIAN_UP},
+        SEEDS,
     ),
 }
 ITSELF = "It compares a scheduler with itself: no baseline"
@@ -374,7 +381,12 @@ def said(name: str, found: pd.DataFrame) -> str:
     one seed, and what all causes move away from the paper."""
     causes = found[~found["cause"].str.contains(f"^paper|^{UNEXPLAINED}")]
     missing = bool(causes[["from_ours", "from_all"]].isna().any(axis=None))
-    told = (NO_BASELINE.get(name), UNKNOWN if missing else "", ONE_SEED if seeds_of(name) == 1 else "", _away(found))
+    told = (
+        NO_BASELINE.get(name),
+        UNKNOWN if missing else "",
+        ONE_SEED if seeds_of(name, found) == 1 else "",
+        _away(found),
+    )
     return ". ".join(filter(None, told))
 
 
@@ -409,10 +421,14 @@ NOT_PARTED: Mapping[str, str] = {
 """Why there is nothing to part."""
 
 
-def seeds_of(name: str) -> int | str:
+def seeds_of(name: str, found: pd.DataFrame) -> int | str:
     """How many seeds each number of a gap is the mean of, or why it is of none."""
-    exhibit, start = exhibits()[name], _start(name)
-    return exhibit.told(len(getattr(start, "seeds", (0,))))
+    return exhibits()[name].told(int(found["seeds"].iloc[0]))
+
+
+def seeds_wanted(name: str) -> int:
+    """How many a gap is of that is computed now."""
+    return max(len(getattr(_start(name), "seeds", (0,))), GAPS[name].draws)
 
 
 def _start(name: str) -> Any:
@@ -421,7 +437,7 @@ def _start(name: str) -> Any:
 
 
 def gap(name: str) -> pd.DataFrame:
-    """`COLUMNS` of an exhibit in `GAPS`, in units of its measures; raises InputError for another one.
+    """`COLUMNS` of an exhibit in `GAPS`, in units of its measures, and seeds; raises InputError for another one.
 
     Beside the causes each measure has `ours`, `with all`, `interaction` (what `with all` differs from ours by, less the
     sum of the causes), `paper` and `unexplained` (the paper's less `with all`).
@@ -437,11 +453,13 @@ def gap(name: str) -> pd.DataFrame:
         changed: dict[str, Any] = {}
         for field, value in (each for cause in taken for each in causes.fields[cause].items()):
             changed[field] = (*changed.get(field, ()), *value) if field == JOINED else value
-        rows = compute(replace(start, **changed)).rows
+        size = replace(start, **changed)
+        drawn = [replace(size, seed=seed) for seed in range(causes.draws)] if causes.draws > 1 else [size]
+        rows = pd.concat([compute(each).table for each in drawn])
+        rows = rows[rows["measure"].map(lambda name: any(fnmatchcase(name, each) for each in causes.measures))]
         return {
-            row.measure: (row.ours, math.nan if row.paper is None else row.paper)
-            for row in rows
-            if any(fnmatchcase(row.measure, pattern) for pattern in causes.measures)
+            str(measure): (float(of["ours"].mean(skipna=False)), float(of["paper"].iloc[0]))
+            for measure, of in rows.groupby("measure", sort=False)
         }
 
     every = tuple(causes.fields)
@@ -458,7 +476,7 @@ def gap(name: str) -> pd.DataFrame:
         lines += [(measure, "ours", begin, begin), *((measure, cause, firsts[cause], lasts[cause]) for cause in every)]
         lines += [(measure, "interaction", first, last), (measure, "with all", end, end)]
         lines += [(measure, said, aim, aim), (measure, rest, left, left)]
-    return pd.DataFrame(lines, columns=list(COLUMNS))
+    return pd.DataFrame(lines, columns=list(COLUMNS)).assign(seeds=seeds_wanted(name))
 
 
 def _left(claim: Claim | None, paper: float, end: float) -> tuple[str, float, str, float]:

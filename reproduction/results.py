@@ -66,17 +66,17 @@ class KeptResults:
         return sorted(set(found.loc[found["size"] == size, "seed"].tolist()))
 
     def gap(self, name: str) -> pd.DataFrame | None:
-        """`reproduction.gap` of an exhibit with cpu_s (NaN: not known) and commit, None where it was not computed."""
+        """`reproduction.gap` of an exhibit with cpu_s and commit, None where it was not computed."""
         path = self._path(f"gap.{name}")
         return pd.read_csv(path, dtype={"commit": str}) if path.exists() else None
 
     def add_gap(self, name: str, lines: pd.DataFrame, cpu_s: float, commit: str) -> None:
-        """One that was not computed before, atomically."""
+        """One that was not computed before, or of other seeds, atomically."""
         text = lines.assign(cpu_s=round(cpu_s, 1), commit=commit).to_csv(
             index=False, float_format="%.6g", lineterminator="\n"
         )
         self.folder.mkdir(parents=True, exist_ok=True)
-        write_text(self._path(f"gap.{name}"), text)
+        write_text(self._path(f"gap.{name}"), text, force=True)
 
     def notes(self) -> pd.DataFrame:
         """name, size, commit of what is kept, and at: the commit at which one of its seeds came out the same again."""

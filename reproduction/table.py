@@ -43,8 +43,9 @@ def rows(results: KeptResults | None = None, paper: str = "") -> list[dict[str, 
     The verdict is that on the authors' data, else of built-in data at the largest size, of which there are `FEWEST`
     seeds; where no data has so many, of the authors', else of the largest size. interval: of the first claim there,
     null above or below where it has no end. outcomes: how many claims hold, have the direction, are open or fail. more:
-    of a row whose intervals are wide and that has fewer than `MOST` seeds. other_scales: what is kept at sizes beside
-    these; trends: what becomes of a claim's measure there.
+    of a row whose intervals are wide and that has fewer than `MOST` seeds. machine_s: CPU seconds of its
+    processes, some more beside other work than alone. other_scales: what is kept at sizes beside these; trends: what
+    becomes of a claim's measure there.
     """
     kept = results or KeptResults()
     return [_row(name, exhibit, kept) for name, exhibit in exhibits().items() if paper in ("", name.split(".")[0])]
@@ -98,7 +99,7 @@ def _gap(name: str, results: KeptResults) -> dict[str, Any] | None:
     shown = found[list(GAP_COLUMNS)].astype(object)
     return {
         "size": GAPS[name].size,
-        "seeds": seeds_of(name),
+        "seeds": seeds_of(name, found),
         "said": said(name, found),
         "command": f"python -m reproduction gap {name} --out build/reproduction",
         "commit": str(found["commit"].iloc[0]),

@@ -90,11 +90,11 @@ def test_a_baseline_is_varied_or_a_sentence_says_why_not() -> None:
     assert len(varied) >= 12 and varied.isdisjoint(causes.NO_BASELINE)
     assert varied | set(causes.NO_BASELINE) == set(causes.GAPS)
     lines = [("m", "ours", 1.0, 1.0), ("m", "with all", 1.0, 1.0), ("m", "paper", math.nan, math.nan)]
-    known = pd.DataFrame(lines, columns=list(causes.COLUMNS))
+    known = pd.DataFrame(lines, columns=list(causes.COLUMNS)).assign(seeds=3)
     assert causes.said("hare.fig12", known) == "" and causes.said("hops.fig15", known) == causes.ITSELF
     assert causes.said("hops.fig15", known.replace(1.0, math.nan)) == f"{causes.ITSELF}. {causes.UNKNOWN}"
     ends = [("ours", 2.0), ("with all", 1.5), ("paper", 3.0)]
-    away = pd.DataFrame([("m", cause, end, end) for cause, end in ends], columns=list(causes.COLUMNS))
+    away = pd.DataFrame([("m", cause, end, end) for cause, end in ends], columns=list(causes.COLUMNS)).assign(seeds=1)
     assert causes.said("hops.tab3", away) == f"{causes.ONE_SEED}. {AWAY}: m"
     nearer = away.replace({"paper": "paper, > 3", 1.5: 3.5, 2.0: -9.0})
     assert causes.said("hops.tab3", nearer) == causes.ONE_SEED
