@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.scenario.public_traces import VARIABLE
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray
 
 Work = Callable[[], object]
 

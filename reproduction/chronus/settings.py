@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from reproduction.line import Line
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.scenario import traces
 from workbench.scenario.job import Job
 from workbench.scenario.presets.chronus import POWER
@@ -23,7 +24,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.chronus import RESTART
 from workbench.scenario.traces.deadlines import with_deadlines
 from workbench.scenario.traces.density import at_density
-from workbench.scenario.traces.synthetic import FloatArray, IntArray, Workload
+from workbench.scenario.traces.synthetic import Workload
 
 NODE_GPUS = 8
 CORE = {"restart": RESTART.model_dump()}

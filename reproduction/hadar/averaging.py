@@ -24,10 +24,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.base.errors import InputError
 from workbench.papers.hadar.algorithms.tracker import split
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray
 
 PIXEL = 16.0
 """Largest value of a pixel in the data set."""

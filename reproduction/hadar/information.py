@@ -15,8 +15,8 @@ from reproduction.hadar.trace import GAVEL, HADAR
 from reproduction.information import BOOTSTRAPPED, ERRORS, ESTIMATORS, LAYERED, PMI, TYPES, beliefs, errors_panel, rows
 from reproduction.line import Line
 from workbench.analysis.metrics import summary
+from workbench.base.arrays import FloatArray
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.estimators.registry import maker
 from workbench.scheduling.estimators.speed_error import ErrorLog
 

@@ -34,14 +34,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.base.errors import InputError
 from workbench.papers.hadar.algorithms.prices import PriceBounds, price, price_bounds
 from workbench.papers.hadar.formulations.dual import Dual
 from workbench.papers.hadar.formulations.offline import Offline, SlotPlan
 from workbench.papers.hadar.formulations.schedules import HadarSchedules, ScheduleInstance, gangs, plan_of
 from workbench.papers.hadar.instance import ROUNDING, HadarInstance, fastest_free, slots_of, speed_of
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray
 from workbench.scheduling.solvers import PROVEN, Solver, SolverFailedError
 
 

@@ -22,11 +22,10 @@ from typing import Protocol
 import numpy as np
 import pandas as pd
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.base.errors import InputError
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray
 
 COMPUTES = ("run", "profile")
 NOT_HELD = ("sync", "down")

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray
 from workbench.baselines.mechanisms.latency_ratio import speed_on
 from workbench.scenario.cluster import Cluster
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.snapshot import Belief
 from workbench.scheduling.solvers import Columns, Programme, Solver, solve_matrix

@@ -14,6 +14,7 @@ from reproduction.hops.queued_gavel import QueuedGavel
 from reproduction.hops.settings import HOUR, ROUND_S, HopsSize
 from reproduction.line import Line, rivalled
 from workbench.analysis.metrics import per_job, summary
+from workbench.base.arrays import FloatArray
 from workbench.papers.hops.scheduler import decision_s
 from workbench.scenario.scenario import Scenario
 from workbench.simulation.run import Run
@@ -97,7 +98,7 @@ def share_of_jobs(values: Mapping[str, npt.ArrayLike]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def of_jobs(runs: Mapping[str, Run], column: str, scale: float = 1.0) -> dict[str, npt.NDArray[np.float64]]:
+def of_jobs(runs: Mapping[str, Run], column: str, scale: float = 1.0) -> dict[str, FloatArray]:
     """A column of `per_job` of each run, over `scale`."""
     return {name: per_job(run)[column].to_numpy(dtype=float) / scale for name, run in runs.items()}
 

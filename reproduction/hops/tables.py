@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
+from workbench.base.arrays import IntArray
 from workbench.papers.hops.algorithms.planning import make_plan
 from workbench.papers.hops.algorithms.queue import (
     HopsQueue,
@@ -19,7 +20,6 @@ from workbench.papers.hops.algorithms.queue import (
 from workbench.papers.hops.instance import HopsInstance, PlacedJob, sizes_of
 from workbench.papers.hops.knobs import SENSITIVE
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.decision import IntArray
 from workbench.scheduling.snapshot import Snapshot
 
 

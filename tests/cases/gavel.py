@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
-import numpy.typing as npt
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from reproduction.gavel.program import POLICIES
 from reproduction.gavel.settings import sharing
+from workbench.base.arrays import BoolArray
 from workbench.baselines.allox import Allox, AlloxInstance, match
 from workbench.baselines.fifo import Fifo as GreedyFifo
 from workbench.baselines.fifo import greedy
@@ -358,7 +358,7 @@ def allox_data(case: Case) -> AlloxInstance:
     )
 
 
-def least_with_first(data: AlloxInstance, first: npt.NDArray[np.bool_]) -> float | None:
+def least_with_first(data: AlloxInstance, first: BoolArray) -> float | None:
     """The least sum of times over the matchings in which the jobs (jobs x types) are the first in line, None if none.
 
     On each type, as many of them stand at place k as have nobody before them: those at k less those at k + 1.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.latency_ratio import age_s, latency_ratio
 from workbench.papers.hops.algorithms.configurations import (
@@ -23,7 +24,6 @@ from workbench.papers.hops.algorithms.planning import class_gains, make_plan
 from workbench.papers.hops.algorithms.queue import service_window
 from workbench.papers.hops.formulations.round import HopsRound
 from workbench.papers.hops.instance import HopsInstance, JobConfigurations, bias
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Result
 from workbench.scheduling.solvers import InfeasibleError
 

@@ -20,10 +20,10 @@ from widgets.parts.status_line import StatusLine
 from widgets.work.work import Message, Workplace
 from workbench.analysis.metrics import as_json, completions_of, gains, jct_s, summary
 from workbench.analysis.metrics.declared import MAIN, METRICS
+from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError, WorkbenchError
 from workbench.scenario.rewards import soft, strict
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.knob import Knob, Value
 from workbench.session.registry import find_scheduler

@@ -36,6 +36,7 @@ import pandas as pd
 
 from workbench.analysis.calibration_note import LEAST_WAITS, NOTE
 from workbench.analysis.hidden_limits import BESIDE_ROOM, LEAST_OF_GROUP, PEAKS, beside_room_of, peaks_of, told_hidden
+from workbench.base.arrays import FloatArray
 from workbench.base.card import card
 from workbench.base.collector import seldom_collected
 from workbench.base.errors import InputError, Words, WorkbenchError, counted
@@ -46,7 +47,6 @@ from workbench.baselines.mechanisms.slurm.limits import Ledger
 from workbench.baselines.mechanisms.slurm.site import SlurmSite, read_site
 from workbench.scenario.faults import Outage
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.throughput import FloatArray
 from workbench.session.api import load
 from workbench.session.many_runs import Outcome, RunRequest, check_workers, run_all, told_of_arguments
 from workbench.simulation.run import Run

@@ -18,12 +18,12 @@ from workbench.analysis.explanation.compose import is_elastic, is_mixed
 from workbench.analysis.explanation.course import held_in_words
 from workbench.analysis.rows.relax_and_without import answer_with, changed, near_shares, stand_in
 from workbench.analysis.rows.stated import SolvedStatement, of_decision
+from workbench.base.arrays import FloatArray
 from workbench.base.card import card, folded
 from workbench.base.errors import InputError, counted, one_of
 from workbench.base.labels import listed
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Scheduler, StatedProblem
 from workbench.scheduling.decision import InvalidDecision
 from workbench.scheduling.snapshot import Snapshot

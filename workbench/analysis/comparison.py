@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from workbench.analysis.bootstrap import check_bootstrap, other_jobs
 from workbench.analysis.metrics import MAIN, Summary, comparison_page, metric, summary, with_known
 from workbench.analysis.metrics.confidence import LEVEL, chance, holm, ratio_interval
 from workbench.analysis.metrics.paired import SAME, paired
+from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError, UnknownNameError, Words, WorkbenchError, counted, one_of
 from workbench.base.files import new_folder
 from workbench.base.text import for_spreadsheet
@@ -30,7 +30,6 @@ from workbench.session.registry import find_scheduler
 from workbench.simulation.run import Run
 from workbench.simulation.saved_run import is_result_folder
 
-FloatArray = npt.NDArray[np.float64]
 Entry = str | Scheduler | tuple[str | Scheduler, Mapping[str, Any]] | SchedulerEntry
 """A scheduler by name or itself, alone or with knobs."""
 Entries = Iterable[Entry] | Mapping[str, Entry]

@@ -24,13 +24,13 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from workbench.base.arrays import FloatArray
 from workbench.baselines.mechanisms.slurm.free import FreeNow, Gpus, recorded_places
 from workbench.baselines.mechanisms.slurm.limits import Ledger
 from workbench.baselines.mechanisms.slurm.planning import kept_from, reserved
 from workbench.baselines.mechanisms.slurm.site import SlurmSite
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.throughput import FloatArray
 from workbench.scenario.traces.slurm_site import CPU
 
 LEAST_OF_GROUP, MOST_BEYOND = 50, 0.05

@@ -10,6 +10,9 @@ import numpy.typing as npt
 
 from workbench.base.errors import InputError
 
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+BoolArray = npt.NDArray[np.bool_]
 Array = TypeVar("Array", bound=npt.NDArray[Any])
 
 
@@ -24,7 +27,7 @@ def by_name(names: Sequence[str], values: npt.NDArray[Any]) -> dict[str, Any]:
     return dict(zip(names, values.tolist(), strict=True))
 
 
-def shaped(values: npt.ArrayLike, shape: tuple[int, ...], where: str) -> npt.NDArray[np.float64]:
+def shaped(values: npt.ArrayLike, shape: tuple[int, ...], where: str) -> FloatArray:
     """A copy of some numbers as an array of that shape; one without numbers may be written in any shape.
 
     Raises InputError at `where` for another shape.

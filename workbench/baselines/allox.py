@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.base.arrays import by_name, fixed
+from workbench.base.arrays import BoolArray, FloatArray, IntArray, by_name, fixed
 from workbench.base.errors import InputError
 from workbench.base.labels import listed
 from workbench.base.scipy_alone import load_scipy
@@ -39,9 +39,8 @@ from workbench.baselines.mechanisms.explain import verb
 from workbench.baselines.mechanisms.line_scheduler import PRESET, THROUGH, LineScheduler, in_rounds
 from workbench.baselines.mechanisms.priority import PolicyAnswer
 from workbench.baselines.mechanisms.priority.explain import explain
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Route, StatedProblem
-from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Shares, Unit
+from workbench.scheduling.decision import Assignment, Decision, Reason, Shares, Unit
 from workbench.scheduling.declared_room import Room
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo

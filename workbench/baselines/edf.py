@@ -14,12 +14,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray
 from workbench.base.labels import listed
 from workbench.baselines.mechanisms import line_decision
 from workbench.baselines.mechanisms.line import Rule
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.baselines.mechanisms.slo import due_s, holds, places
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Memory
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.declared_room import Room

@@ -23,13 +23,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.baselines.mechanisms import line_decision
 from workbench.baselines.mechanisms.explain import by_order
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.baselines.mechanisms.slo import due_s, places
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Memory
-from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason
+from workbench.scheduling.decision import Assignment, Decision, Reason
 from workbench.scheduling.declared_room import Room
 from workbench.scheduling.placement import Gpus, Request, place, runs_spread
 from workbench.scheduling.snapshot import Snapshot

@@ -19,12 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.arrays import fixed, shaped
+from workbench.base.arrays import FloatArray, fixed, shaped
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.priority import PolicyAnswer
 from workbench.baselines.mechanisms.priority.explain import explain
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result, Route, StatedProblem
 from workbench.scheduling.decision import Shares
 from workbench.scheduling.declared_room import Room

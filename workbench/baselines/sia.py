@@ -31,14 +31,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.base.errors import InputError
 from workbench.base.round_times import LONGEST_ROUND_S, boundary_after
 from workbench.baselines.mechanisms.latency_ratio import ages, latency_ratio
 from workbench.scenario.job import Job
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import job_orders
 from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Route, Scheduler, StatedProblem, Timing
-from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason
+from workbench.scheduling.decision import Assignment, Decision, Reason
 from workbench.scheduling.declared_room import Room
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo

@@ -25,8 +25,8 @@ from itertools import takewhile
 from operator import attrgetter
 
 import numpy as np
-from numpy.typing import NDArray
 
+from workbench.base.arrays import BoolArray, IntArray
 from workbench.base.labels import listed
 from workbench.baselines.mechanisms.explain import by_signal
 from workbench.baselines.mechanisms.slurm.free import FreeNow, RunningJob, bits
@@ -91,7 +91,7 @@ class SlurmMemory:
     places: Sequence[int] = ()
     alike: dict[tuple[str, str], tuple[Ask, int]] = field(default_factory=dict)
     after: Sequence[Ask] = ()
-    up: NDArray[np.bool_] | None = None
+    up: BoolArray | None = None
     able: Mapping[tuple[str, str, str], int] = field(default_factory=dict)
     last_reasons: Mapping[str, Reason] = field(default_factory=dict)
     ended: frozenset[str] = frozenset()
@@ -495,7 +495,7 @@ def _note_kinds(snapshot: Snapshot, memory: SlurmMemory, came: Sequence[Ask]) ->
     memory.able = {**memory.able, **able}
 
 
-def _free(snapshot: Snapshot) -> NDArray[np.int64]:
+def _free(snapshot: Snapshot) -> IntArray:
     """GPUs free on each node, without those of leases that end now: jobs run to their end."""
     free = snapshot.nodes.free.copy()
     at = snapshot.nodes.at

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray
 from workbench.base.labels import listed
 from workbench.base.round_times import LONGEST_ROUND_S
 from workbench.baselines.mechanisms import line_decision
@@ -30,7 +31,6 @@ from workbench.baselines.mechanisms.line import Rule
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.baselines.mechanisms.slo import holds, places
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Memory
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.declared_room import Room

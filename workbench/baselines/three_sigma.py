@@ -36,6 +36,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.base.errors import counted
 from workbench.base.round_times import LONGEST_ROUND_S
 from workbench.baselines.mechanisms.slo import holds
@@ -46,7 +47,6 @@ from workbench.baselines.mechanisms.start_options import (
     from_snapshot,
     held_kinds,
 )
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import (
     MODEL,
     Formulation,
@@ -58,7 +58,7 @@ from workbench.scheduling.contract import (
     StatedProblem,
     Timing,
 )
-from workbench.scheduling.decision import Assignment, Decision, IntArray, Reason, Unit
+from workbench.scheduling.decision import Assignment, Decision, Reason, Unit
 from workbench.scheduling.declared_room import Room
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import parameter, pyo, renumber

@@ -83,12 +83,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from workbench import Snapshot
-from workbench.base.arrays import fixed, shaped
-
-FloatArray = npt.NDArray[np.float64]
+from workbench.base.arrays import FloatArray, fixed, shaped
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,9 +143,10 @@ from __future__ import annotations
 import numpy as np
 import pyomo.environ as pyo
 
-from sixth.instance import FloatArray, SixthInstance, from_snapshot
+from sixth.instance import SixthInstance, from_snapshot
 from sixth.knobs import MOST_SHARE
 from workbench import Formulation, Result, Snapshot
+from workbench.base.arrays import FloatArray
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.solvers import SolverFailedError
 

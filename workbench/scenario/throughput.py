@@ -9,12 +9,11 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from workbench.base.arrays import FloatArray
 from workbench.scenario.cluster import Cluster
 from workbench.scenario.frozen import Count, Fraction, Frozen, Name, Seconds, Speed
 
-FloatArray = npt.NDArray[np.float64]
 Placement = Literal["consolidated", "unconsolidated"]
 ROUNDING = 1e-12
 """Part of a step that is not one: steps left are sums of rounded numbers."""

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray
 from workbench.base.card import card
 from workbench.base.errors import NOTHING, InputError, Words, one_of
 from workbench.base.labels import listed
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import Cause, Decision
 from workbench.scheduling.knob import Knob, Settled, Value, settle
 from workbench.scheduling.snapshot import Snapshot

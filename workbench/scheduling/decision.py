@@ -8,19 +8,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
-import numpy as np
-import numpy.typing as npt
-
+from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError, Words, WorkbenchError, shorten
 from workbench.base.text import on_one_line
-from workbench.scenario.throughput import FloatArray, Placement
+from workbench.scenario.throughput import Placement
 from workbench.scheduling.solvers.solve_report import SolveReport
 
 if TYPE_CHECKING:
     import pandas as pd
 
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 Unit = str | tuple[str, int] | tuple[str, str]
 """A job, a copy `(job, i)`, or a pair `(job, job)` that shares all its slots."""

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.scheduling.snapshot import JobView
 
 TOLERANCE = 1e-9

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray
+from workbench.base.arrays import FloatArray, IntArray
 
 
 def equal_share(capacity: IntArray | npt.ArrayLike) -> FloatArray:

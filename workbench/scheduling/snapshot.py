@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, runtime_check
 
 import numpy as np
 
-from workbench.base.arrays import fixed
+from workbench.base.arrays import BoolArray, FloatArray, IntArray, fixed
 from workbench.base.card import card
 from workbench.base.errors import Problem, counted, one_of
 from workbench.base.labels import listed
@@ -19,8 +19,8 @@ from workbench.base.units import format_duration
 from workbench.scenario.cluster import Cluster
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Entity, Model
-from workbench.scenario.throughput import FloatArray, Placement
-from workbench.scheduling.decision import Assignment, BoolArray, Cause, IntArray, Slot, Task, Unit
+from workbench.scenario.throughput import Placement
+from workbench.scheduling.decision import Assignment, Cause, Slot, Task, Unit
 
 if TYPE_CHECKING:
     derived = cached_property

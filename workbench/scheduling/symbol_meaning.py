@@ -18,14 +18,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from pyomo.repn import generate_standard_repn
 
+from workbench.base.arrays import FloatArray
 from workbench.scheduling.formula import Binding, Name, Number, Operation, Relation, Sum, Tree, TupleOrSet, objective
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.notation import Unreadable, symbol_lines
 
-Value = npt.NDArray[np.float64]
+Value = FloatArray
 """A value at each of the random points."""
 POINTS = 2
 """Random points at which everything is compared."""

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from workbench.scenario.throughput import FloatArray
-from workbench.simulation.intervals import BoolArray, IntArray, Intervals, left_s, time_held
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
+from workbench.simulation.intervals import Intervals, left_s, time_held
 from workbench.simulation.run import Run
 
 CLOSE = 1e-6

@@ -20,10 +20,10 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
+from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError
 from workbench.base.round_times import TIE
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import Cause, PlacedType, Shares, members
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.snapshot import Belief, JobView, NodeView, Snapshot

@@ -6,15 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from workbench.scenario.throughput import FloatArray
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.simulation.run import Run
 from workbench.simulation.schema import KINDS
-
-IntArray = npt.NDArray[np.int64]
-BoolArray = npt.NDArray[np.bool_]
 
 RUNNING = ("run", "profile")
 """Kinds in which a GPU computes."""

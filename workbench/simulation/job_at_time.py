@@ -16,10 +16,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from workbench.base.arrays import BoolArray, IntArray
 from workbench.base.errors import InputError
 from workbench.base.labels import listed
 from workbench.scenario.job import Job
-from workbench.scheduling.decision import IntArray
 from workbench.simulation.run import Run
 from workbench.simulation.schema import Cells
 
@@ -512,7 +512,7 @@ class JobAtTime:
         """The positions of the intervals of the timeline that contain now (at the run's end: that end with it)."""
         return np.flatnonzero(self._contain_now(slice(None)))
 
-    def _contain_now(self, rows: slice | IntArray) -> npt.NDArray[np.bool_]:
+    def _contain_now(self, rows: slice | IntArray) -> BoolArray:
         """Whether intervals of the timeline do."""
         end_s = self._column("end_s")[rows]
         found = (self._column("start_s")[rows] <= self.at_s) & (end_s > self.at_s)

@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from workbench.base.arrays import fixed
+from workbench.base.arrays import FloatArray, IntArray, fixed
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray
 from workbench.simulation.schema import JOBS
 
 FEW = 1000

@@ -10,10 +10,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray
 from workbench.base.round_times import TIE
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import Assignment, Reason, Unit, is_copy, members, unit_name
 from workbench.scheduling.snapshot import Observation
 from workbench.simulation.jobbook import FINISHED, JobBook

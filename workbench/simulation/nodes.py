@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from workbench.base.arrays import IntArray
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.decision import IntArray, Slot
+from workbench.scheduling.decision import Slot
 from workbench.scheduling.snapshot import by_free, sort_anew
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import Decision, IntArray, PlacedType, Reason, Shares, Task, Unit, unit_name
+from workbench.base.arrays import FloatArray, IntArray
+from workbench.scheduling.decision import Decision, PlacedType, Reason, Shares, Task, Unit, unit_name
 from workbench.simulation.nodes import SlotSet
 from workbench.simulation.schema import DECISIONS, EVENTS, NUMBERS, REASONS, SHARES, SIGNALS, TIMELINE, Column
 

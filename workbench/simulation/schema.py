@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from workbench.scheduling.decision import IntArray, in_sequences
+from workbench.base.arrays import BoolArray, IntArray
+from workbench.scheduling.decision import in_sequences
 
 BYTES = {"float": "<f8", "int": "<i8", "bool": "?"}
 """How numbers are packed, by dtype."""
@@ -279,10 +280,10 @@ class Cells:
         return np.union1d(alone, paired) if len(paired) else alone
 
     @cached_property
-    def taken(self) -> npt.NDArray[np.bool_]:
+    def taken(self) -> BoolArray:
         """(rows of the timeline,) whether a slot is taken: its node is not down, and nobody needs it to synchronise."""
         kind = self.column("timeline", "kind")
-        found: npt.NDArray[np.bool_] = (kind != "down") & (kind != "sync")
+        found: BoolArray = (kind != "down") & (kind != "sync")
         return found
 
     @cached_property

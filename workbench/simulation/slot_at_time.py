@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.base.errors import InputError, one_of
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray
 from workbench.simulation.job_at_time import JobAtTime, checked_time
 from workbench.simulation.run import Run
 

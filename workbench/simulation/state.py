@@ -9,10 +9,10 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
+from workbench.base.arrays import FloatArray
 from workbench.base.round_times import TIE, is_tie
 from workbench.scenario.cluster import Cluster
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import Assignment, Cause, Decision, Reason, Unit, is_copy, members, unit_name
 from workbench.scheduling.snapshot import Belief, JobView, NodeView, Observation, Snapshot
 from workbench.simulation.enforced_limits import Checker

@@ -28,11 +28,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from workbench.base.arrays import BoolArray
 from workbench.base.errors import InputError, Words, counted
 from workbench.base.round_times import TIE
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import TaskRounds, TaskTimes
-from workbench.scheduling.decision import BoolArray, FoundValue, Reason, Slot, Switching, Task, task_parts, unit_name
+from workbench.scheduling.decision import FoundValue, Reason, Slot, Switching, Task, task_parts, unit_name
 from workbench.scheduling.snapshot import Observation, TaskView
 from workbench.simulation.enforced_limits import Checker, is_switch
 from workbench.simulation.jobbook import JobBook

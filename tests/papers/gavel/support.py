@@ -14,13 +14,13 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from workbench.base.arrays import FloatArray
 from workbench.papers.gavel.algorithms import equal_jobs
 from workbench.papers.gavel.formulations.allocation import DividedTime, ShareFormulation
 from workbench.papers.gavel.formulations.finish_time_fairness import FinishTimeInstance
 from workbench.papers.gavel.formulations.min_cost import PricedInstance
 from workbench.papers.gavel.formulations.min_cost_slo import SloInstance
 from workbench.papers.gavel.instance import AllocationInstance, StepsInstance
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Result
 from workbench.scheduling.solvers import Solver
 

@@ -14,12 +14,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from workbench.analysis.charts import theme
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.base.units import format_duration
 from workbench.scenario.cluster import Cluster
 
 SAME_S = 1e-6
 """Times (in seconds) closer than this are one moment; relative above 1 s times 1e-9."""
-Codes = npt.NDArray[np.int64]
 
 
 def lanes(timeline: pd.DataFrame, cluster: Cluster | None = None) -> pd.DataFrame:
@@ -96,7 +96,7 @@ def blocks(bars: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     return found.reset_index(drop=True)
 
 
-def _ranges(first: Codes, count: Codes) -> list[str]:
+def _ranges(first: IntArray, count: IntArray) -> list[str]:
     return [str(a) if n == 1 else f"{a}–{a + n - 1}" for a, n in zip(first.tolist(), count.tolist(), strict=True)]
 
 
@@ -160,7 +160,7 @@ def _joined_in_time(bars: pd.DataFrame, alike: Sequence[str]) -> pd.DataFrame:
     return found
 
 
-def _stacked(bars: pd.DataFrame) -> tuple[Codes, Codes]:
+def _stacked(bars: pd.DataFrame) -> tuple[IntArray, IntArray]:
     """For bars sorted by (row, start): the lowest free level of each, and how many levels its cluster needs."""
     part, parts = np.zeros(len(bars), dtype=np.int64), np.ones(len(bars), dtype=np.int64)
     rows, starts, ends = (bars[name].tolist() for name in ("row", "start_s", "end_s"))
@@ -217,8 +217,8 @@ def thinned(times: Iterable[float], most: int) -> tuple[list[float], int]:
     return found[::every], every
 
 
-def _codes(table: pd.DataFrame, columns: Sequence[str]) -> list[Codes]:
-    found: list[Codes] = []
+def _codes(table: pd.DataFrame, columns: Sequence[str]) -> list[IntArray]:
+    found: list[IntArray] = []
     for name in columns:
         values: npt.NDArray[Any] = table[name].to_numpy()
         kind = values.dtype.kind
@@ -229,14 +229,14 @@ def _codes(table: pd.DataFrame, columns: Sequence[str]) -> list[Codes]:
     return found
 
 
-def _changes(keys: Sequence[Codes]) -> npt.NDArray[np.bool_]:
+def _changes(keys: Sequence[IntArray]) -> BoolArray:
     changed = np.zeros(len(keys[0]) - 1, dtype=bool)
     for key in keys:
         changed |= key[1:] != key[:-1]
     return changed
 
 
-def _tolerance(times: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _tolerance(times: FloatArray) -> FloatArray:
     return np.maximum(SAME_S, 1e-9 * np.abs(times))
 
 
@@ -251,8 +251,6 @@ GREY = "#8a929c"
 _ALIKE = {"where": "", "accelerator": "", "job": "", "with_job": "", "model": "", "kind": SEVERAL, "held": 0}
 _ALIKE |= {"fill": GREY, "stroke": theme.PAPER}
 """Columns that a bar keeps if all that it stands for agree, and what it has otherwise."""
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 
 class Thinned(NamedTuple):
@@ -294,14 +292,14 @@ def _on_pixels(bars: pd.DataFrame, row_px: float) -> pd.DataFrame:
     return bars.assign(y0=pixel / row_px, y1=(pixel + 1) / row_px)
 
 
-def _firsts(lane: Ints, start: Floats, end: Floats, short_s: float) -> Ints:
+def _firsts(lane: IntArray, start: FloatArray, end: FloatArray, short_s: float) -> IntArray:
     """Where bars sorted by lane and start begin anew: at a long bar, after one, in the next piece of time."""
     long, piece = end - start >= short_s, np.floor(start / short_s)
     apart = long[1:] | long[:-1] | (lane[1:] != lane[:-1]) | (piece[1:] != piece[:-1])
     return np.flatnonzero(np.concatenate(([True], apart)))
 
 
-def _put_together(bars: pd.DataFrame, first: Ints) -> pd.DataFrame:
+def _put_together(bars: pd.DataFrame, first: IntArray) -> pd.DataFrame:
     """One bar from each of `first` to the next."""
     count = np.diff(np.append(first, len(bars)))
     found = bars.iloc[first].copy()

@@ -7,7 +7,6 @@ from collections.abc import Collection
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from workbench.analysis.charts import theme
@@ -22,6 +21,7 @@ from workbench.analysis.charts.gantt_bars import (
     rows_together,
     thinned,
 )
+from workbench.base.arrays import FloatArray
 from workbench.base.errors import counted
 
 By = Literal["slot", "job"]
@@ -360,7 +360,7 @@ def round_grid(decisions: pd.DataFrame | None, end_s: float) -> tuple[pd.DataFra
     return pd.DataFrame({"time_s": pd.Series(times, dtype="float64")}), every if times else 0
 
 
-def _with_rounds_left_out(asked: npt.NDArray[np.float64], end_s: float) -> tuple[list[float], int] | None:
+def _with_rounds_left_out(asked: FloatArray, end_s: float) -> tuple[list[float], int] | None:
     """A scheduler may be left out of rounds in which it would change nothing: if all gaps are multiples of the least,
     that is the length of a round, and the rounds between and after are there too. Thinned, for there may be millions;
     None where there are no others."""

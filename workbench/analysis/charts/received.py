@@ -6,14 +6,12 @@ from typing import Any
 
 import altair as alt
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from workbench.analysis.charts import theme
 from workbench.analysis.charts.drawing import Drawing, Layer, drawn, marks, message, message_layer, unchecked
-from workbench.analysis.charts.series import Floats, time_axis
-
-Ints = npt.NDArray[np.int64]
+from workbench.analysis.charts.series import time_axis
+from workbench.base.arrays import FloatArray, IntArray
 
 MOST_POINTS = 10_000
 """With more points than this the view of all jobs shows how they are spread instead of each."""
@@ -78,7 +76,7 @@ def received_table(
     return pd.DataFrame(columns_of).astype({"unit": "str", "accelerator": "str"})
 
 
-def _promised(shares: pd.DataFrame) -> dict[tuple[str, str], tuple[Ints, Floats]]:
+def _promised(shares: pd.DataFrame) -> dict[tuple[str, str], tuple[IntArray, FloatArray]]:
     """For each (unit, type) in the shares: in which of their decisions, counted from 0, and how much."""
     number = pd.factorize(shares["decision"])[0]
     part = pd.DataFrame({"number": number, "share": shares["share"].to_numpy(float)})
@@ -92,23 +90,23 @@ def _promised(shares: pd.DataFrame) -> dict[tuple[str, str], tuple[Ints, Floats]
 class _Held:
     """The moments at which something is held: disjoint intervals, rising, and the seconds held before each."""
 
-    def __init__(self, start: Floats, end: Floats) -> None:
+    def __init__(self, start: FloatArray, end: FloatArray) -> None:
         self.start, self.end = start, end
         self.before = np.concatenate(([0.0], np.cumsum(end - start)))
 
     @classmethod
-    def of(cls, start: Floats, end: Floats) -> _Held:
+    def of(cls, start: FloatArray, end: FloatArray) -> _Held:
         """From intervals that may overlap."""
         order = np.argsort(start, kind="stable")
         start, reach = start[order], np.maximum.accumulate(end[order])
         first = np.concatenate(([True], start[1:] > reach[:-1]))
         return cls(start[first], reach[np.append(np.flatnonzero(first)[1:] - 1, len(reach) - 1)])
 
-    def until(self, times: Floats) -> Floats:
+    def until(self, times: FloatArray) -> FloatArray:
         """Seconds held before each time."""
         i = np.searchsorted(self.start, times, side="right")
         inside = np.where(i > 0, np.maximum(self.end[np.maximum(i - 1, 0)] - times, 0.0), 0.0)
-        found: Floats = self.before[i] - inside
+        found: FloatArray = self.before[i] - inside
         return found
 
 

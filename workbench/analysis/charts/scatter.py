@@ -11,11 +11,11 @@ from typing import Any, Literal, NamedTuple
 
 import altair as alt
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from workbench.analysis.charts import theme
 from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer, unchecked
+from workbench.base.arrays import BoolArray
 
 Better = Literal["lower", "higher"]
 SAME = 1e-9
@@ -385,7 +385,7 @@ def _clear(offers: Sequence[_Offer], others: Sequence[Box], pad: float) -> list[
     return [offer for offer, is_hit in zip(offers, hit.tolist(), strict=True) if not is_hit]
 
 
-def _hit(boxes: Sequence[Box], others: Sequence[Box], pad: float) -> npt.NDArray[np.bool_]:
+def _hit(boxes: Sequence[Box], others: Sequence[Box], pad: float) -> BoolArray:
     """Which of the boxes cover part of another one at some width: how far apart two are grows evenly with the width."""
     if not boxes or not others:
         return np.zeros(len(boxes), dtype=bool)
@@ -393,5 +393,5 @@ def _hit(boxes: Sequence[Box], others: Sequence[Box], pad: float) -> npt.NDArray
     at2, left2, right2, top2, bottom2 = np.array(others).T
     apart = np.array([(width - 2 * pad) * (at - at2) for width in WIDTHS_PX])
     beside = (apart.min(axis=0) + left < right2) & (apart.max(axis=0) + right > left2)
-    found: npt.NDArray[np.bool_] = (beside & (top < bottom2) & (bottom > top2)).any(axis=1)
+    found: BoolArray = (beside & (top < bottom2) & (bottom > top2)).any(axis=1)
     return found

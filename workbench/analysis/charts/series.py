@@ -10,22 +10,23 @@ from typing import Any
 
 import altair as alt
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from workbench.analysis.charts import theme
 from workbench.analysis.charts.drawing import PADDING_PX, Drawing, drawn, marks, message, message_layer, unchecked
 from workbench.analysis.charts.gantt import left_px
+from workbench.base.arrays import FloatArray
 from workbench.base.labels import words_of
 from workbench.base.units import format_duration
 from workbench.scenario.cluster import Cluster
 from workbench.simulation.schema import PRICE_OF
 
-Floats = npt.NDArray[np.float64]
 MOST_POINTS = 2000
 
 
-def at_change(times_s: Floats, values: Floats, end_s: float, most: int = MOST_POINTS) -> tuple[Floats, Floats, float]:
+def at_change(
+    times_s: FloatArray, values: FloatArray, end_s: float, most: int = MOST_POINTS
+) -> tuple[FloatArray, FloatArray, float]:
     """A step function with at most `most` steps: times, values from then on, and the width of a bin in seconds.
 
     times_s rise; values[i] holds from times_s[i] to times_s[i + 1], the last to end_s. With more than `most` steps the

@@ -10,9 +10,9 @@ import pandas as pd
 
 from workbench.analysis.metrics.declared import PER_JOB
 from workbench.analysis.metrics.slo import reward_shares
+from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.throughput import FloatArray
 from workbench.simulation.intervals import Intervals, is_refused, left_s, presence
 from workbench.simulation.run import Run
 

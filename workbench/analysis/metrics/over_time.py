@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.metrics.jobs import Speeds, per_job
+from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError
-from workbench.scenario.throughput import FloatArray
 from workbench.simulation.intervals import Intervals, steps_of
 from workbench.simulation.run import Run
 from workbench.simulation.schema import Column, Table

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.analysis.metrics.confidence import LEVEL, mean_interval
+from workbench.base.arrays import BoolArray, FloatArray
 from workbench.base.errors import InputError
 
 SAME = 1e-9
@@ -31,7 +32,6 @@ class Paired:
     pairs: int
 
 
-Numbers = npt.NDArray[np.float64]
 NOTHING = Paired(math.nan, math.nan, math.nan, math.nan, math.nan, 0)
 
 
@@ -67,7 +67,7 @@ def around_first(before: npt.ArrayLike, after: npt.ArrayLike, level: float = LEV
 
 def _apart(
     before: npt.ArrayLike, after: npt.ArrayLike, level: float
-) -> tuple[Numbers, Numbers, Numbers, npt.NDArray[np.bool_]]:
+) -> tuple[FloatArray, FloatArray, FloatArray, BoolArray]:
     """Both sides, their differences with what is rounding as 0, and which pairs have both values."""
     check_level(level)
     one, two = np.asarray(before, dtype=float), np.asarray(after, dtype=float)

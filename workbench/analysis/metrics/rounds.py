@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 
+from workbench.base.arrays import FloatArray
 from workbench.base.errors import counted
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import in_sequences
 from workbench.simulation.intervals import over_s, presence
 from workbench.simulation.run import Run

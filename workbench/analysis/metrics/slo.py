@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.metrics.declared import OF_SLOS
+from workbench.base.arrays import BoolArray, FloatArray
 from workbench.scenario.job import Job
 from workbench.scenario.rewards import LOWEST
-from workbench.scenario.throughput import FloatArray
-from workbench.simulation.intervals import BoolArray, Intervals, is_refused, positions
+from workbench.simulation.intervals import Intervals, is_refused, positions
 from workbench.simulation.run import Run
 
 SAME_S = 1e-6

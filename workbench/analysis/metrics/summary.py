@@ -24,14 +24,14 @@ from workbench.analysis.metrics.jobs import Present, Speeds, measures_of_jobs
 from workbench.analysis.metrics.rounds import changed_rounds, rounds_of, who_decided
 from workbench.analysis.metrics.slo import slo_values
 from workbench.analysis.metrics.warnings import warnings_of
+from workbench.base.arrays import BoolArray, FloatArray
 from workbench.base.card import card
 from workbench.base.errors import InputError, UnknownNameError, counted, one_of
 from workbench.base.labels import unit_beside
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import in_sequences
-from workbench.simulation.intervals import BoolArray, Intervals, is_refused, over_s, union
+from workbench.simulation.intervals import Intervals, is_refused, over_s, union
 from workbench.simulation.run import Run
 
 Window = tuple[int, int]

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError, Words, counted
 from workbench.base.units import format_duration
-from workbench.scenario.throughput import FloatArray
 from workbench.simulation.intervals import Intervals
 from workbench.simulation.run import Run
 

@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.rows.stated import AGREES, AS_GOOD, MOVES, SolvedStatement, called, solved, unsolved
+from workbench.base.arrays import FloatArray
 from workbench.base.card import card
 from workbench.base.errors import InputError, counted
 from workbench.base.rounding import short_number
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Result, StatedProblem
 from workbench.scheduling.decision import Shares, members
 from workbench.scheduling.solvers import (

@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.base.scipy_alone import load_scipy
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray
 
 
 class Place(NamedTuple):

@@ -19,14 +19,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.base.errors import InputError
 from workbench.base.round_times import TIE
 from workbench.baselines.mechanisms.line import Preferences, Rule, fill
 from workbench.baselines.mechanisms.trial import Trial
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray, Unit
+from workbench.scheduling.decision import Unit
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.placement import FreeGpus, Gpus
 from workbench.scheduling.snapshot import Snapshot

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from workbench.base.arrays import BoolArray, FloatArray
 from workbench.base.errors import InputError
 from workbench.scenario.cluster import Cluster
 from workbench.scenario.job import Job
-from workbench.scenario.throughput import FloatArray, Placement
-from workbench.scheduling.decision import BoolArray
+from workbench.scenario.throughput import Placement
 from workbench.scheduling.snapshot import Belief, JobView
 
 PLACEMENTS: tuple[Placement, ...] = ("consolidated", "unconsolidated")

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.baselines.mechanisms.trial import Trial
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import job_orders
-from workbench.scheduling.decision import IntArray, Unit
+from workbench.scheduling.decision import Unit
 from workbench.scheduling.estimators.oracle import Oracle, preferred
 from workbench.scheduling.placement import Gpus
 

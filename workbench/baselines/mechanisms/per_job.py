@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence, ValuesView
 from functools import cached_property
 
-from workbench.scenario.throughput import FloatArray
+from workbench.base.arrays import FloatArray
 
 
 class PerJob(Mapping[str, float]):

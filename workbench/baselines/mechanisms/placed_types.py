@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.arrays import fixed
+from workbench.base.arrays import BoolArray, FloatArray, IntArray, fixed
 from workbench.scenario.cluster import Cluster
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import BoolArray, IntArray, PlacedType
+from workbench.scheduling.decision import PlacedType
 from workbench.scheduling.snapshot import JobView, Snapshot
 
 

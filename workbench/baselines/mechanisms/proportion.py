@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray
+from workbench.base.arrays import FloatArray, IntArray
 
 SAME_DECIMALS = 9
 """Fractions that agree in so many decimals are equal, and one that misses a whole number by less is whole."""

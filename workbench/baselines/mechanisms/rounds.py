@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray
 from workbench.base.round_times import LONGEST_ROUND_S, boundary_after
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Timing
 from workbench.scheduling.knob import Knob
 

@@ -10,9 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.scenario.job import Job
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.snapshot import Snapshot
 
 

@@ -11,12 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.base.errors import InputError
 from workbench.base.round_times import LONGEST_ROUND_S
 from workbench.baselines.mechanisms.slo import due_s, holds
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus
 from workbench.scheduling.snapshot import Snapshot

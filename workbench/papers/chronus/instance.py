@@ -25,7 +25,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from workbench.base.arrays import fixed
+from workbench.base.arrays import BoolArray, FloatArray, IntArray, fixed
 from workbench.base.errors import InputError, counted
 from workbench.papers.chronus.algorithms.terms import (
     AskedJob,
@@ -49,9 +49,8 @@ from workbench.papers.chronus.algorithms.terms import (
 )
 from workbench.papers.chronus.knobs import GPU_RANGE
 from workbench.scenario.rewards import LOWEST, Steps
-from workbench.scenario.throughput import FloatArray, Placement
+from workbench.scenario.throughput import Placement
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import InfeasibleError
 

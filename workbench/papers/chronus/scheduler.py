@@ -36,6 +36,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError, counted
 from workbench.base.round_times import boundary_after, boundary_from
 from workbench.papers.chronus import knobs
@@ -59,7 +60,6 @@ from workbench.papers.chronus.knobs import (
     TYPES,
 )
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import job_orders
 from workbench.scheduling.contract import ExactProblem, Formulation, Knobs, Result, Route, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Cause, Decision, Reason

@@ -18,14 +18,13 @@ from typing import Any, NamedTuple, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from workbench.base.arrays import fixed, shaped
+from workbench.base.arrays import BoolArray, FloatArray, IntArray, fixed, shaped
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.placed_types import accelerators_of, placed_types, speeds
 from workbench.baselines.mechanisms.priority.knobs import AUTHORS_ORDER
 from workbench.scenario.job import Job
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.decision import BoolArray, IntArray, PlacedType, Unit, unit_name
+from workbench.scheduling.decision import PlacedType, Unit, unit_name
 from workbench.scheduling.reference_shares import equal_share, isolated_share
 from workbench.scheduling.snapshot import Snapshot
 
@@ -546,7 +545,7 @@ def _pair_speeds(
     return np.ascontiguousarray(speeds.transpose(0, 2, 1)), number
 
 
-def able(snapshot: Snapshot, knobs: Knobs) -> npt.NDArray[np.int64]:
+def able(snapshot: Snapshot, knobs: Knobs) -> IntArray:
     """Positions of the jobs that can run somewhere at present; a scheduler leaves the others out."""
     return np.flatnonzero((_runnable(snapshot, knobs) > 0).any(axis=1))
 

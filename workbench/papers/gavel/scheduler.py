@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.baselines.mechanisms.placed_types import placed_types
 from workbench.baselines.mechanisms.priority import PolicyAnswer, SharePolicy
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
@@ -25,9 +25,8 @@ from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.papers.gavel.formulations.water_filling import Hierarchical, HierarchicalInstance, WaterFilling
 from workbench.papers.gavel.instance import AllocationInstance, StepsInstance, able, seen
 from workbench.papers.gavel.knobs import PARTITIONS
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import MODEL, Answer, Formulation, Knobs, Route, Scheduler, StatedProblem
-from workbench.scheduling.decision import IntArray, PlacedType, Shares, Unit
+from workbench.scheduling.decision import PlacedType, Shares, Unit
 from workbench.scheduling.knob import Value
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.schema import WORTH_ON
@@ -37,7 +36,7 @@ NOBODY = np.zeros(0)
 Combine = Callable[[Iterable[float]], float]
 """From the parts' objectives to that of the whole: min, max or sum."""
 
-Data = Callable[[Snapshot, Knobs, npt.NDArray[np.int64], Any], tuple[AllocationInstance, Any]]
+Data = Callable[[Snapshot, Knobs, IntArray, Any], tuple[AllocationInstance, Any]]
 
 Numbers = Callable[[Any, Knobs], Mapping[str, FloatArray]]
 
@@ -183,9 +182,7 @@ def _shares(data: AllocationInstance, values: FloatArray, kinds: tuple[PlacedTyp
 def forgetful(instance: type[AllocationInstance]) -> Data:
     """The data of a policy that remembers nothing."""
 
-    def data(
-        snapshot: Snapshot, knobs: Knobs, rows: npt.NDArray[np.int64], memory: Any
-    ) -> tuple[AllocationInstance, Any]:
+    def data(snapshot: Snapshot, knobs: Knobs, rows: IntArray, memory: Any) -> tuple[AllocationInstance, Any]:
         return instance.from_snapshot(snapshot, knobs, rows), None
 
     return data

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from workbench.base.arrays import fixed, shaped
+from workbench.base.arrays import BoolArray, FloatArray, IntArray, fixed, shaped
 from workbench.base.errors import InputError
 from workbench.base.round_times import boundary_after
 from workbench.papers.hadar.algorithms.prices import PriceBounds, price_bounds
@@ -24,10 +24,9 @@ from workbench.papers.hadar.algorithms.tracker import Tracker
 from workbench.papers.hadar.formulations.utility import Steps, Utility, UtilityJobs, check_falling, in_slots
 from workbench.papers.hadar.knobs import HadarRules
 from workbench.scenario.job import Job
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import job_orders
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.decision import BoolArray, IntArray, is_copy
+from workbench.scheduling.decision import is_copy
 from workbench.scheduling.snapshot import JobView, Snapshot
 
 UNITS = {

@@ -44,7 +44,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.arrays import fixed
+from workbench.base.arrays import BoolArray, FloatArray, IntArray, fixed
 from workbench.base.errors import InputError, Words, counted
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.baselines.mechanisms.restarts import Restarts
@@ -80,9 +80,8 @@ from workbench.papers.hadar.knobs import (
     HadarRules,
 )
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import ExactProblem, Formulation, Knobs, Memory, Route, Scheduler, Timing
-from workbench.scheduling.decision import Assignment, BoolArray, Decision, IntArray, Reason, Unit, is_copy
+from workbench.scheduling.decision import Assignment, Decision, Reason, Unit, is_copy
 from workbench.scheduling.knob import Value
 from workbench.scheduling.placement import FreeGpus, Gpus
 from workbench.scheduling.snapshot import LearningBelief, Snapshot

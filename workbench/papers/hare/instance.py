@@ -32,14 +32,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.base.errors import InputError, Words
 from workbench.baselines.mechanisms.coarsening import parallel_tasks
 from workbench.baselines.mechanisms.task_rounds import RoundsLeft, rounds_left, scaled_left
 from workbench.baselines.mechanisms.task_times import BelievedTimes, Note
 from workbench.scenario.job import Job
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.decision import BoolArray, IntArray, Slot, Task
+from workbench.scheduling.decision import Slot, Task
 from workbench.scheduling.snapshot import Snapshot
 
 MOST_TASKS = 1_000_000
@@ -232,7 +232,7 @@ class HareInstance:
                 )
         train[too_small] = math.inf
 
-    def _keep(self, field: str, array: npt.NDArray[np.float64] | IntArray) -> None:
+    def _keep(self, field: str, array: FloatArray | IntArray) -> None:
         array.setflags(write=False)
         object.__setattr__(self, field, array)
 

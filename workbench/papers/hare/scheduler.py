@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray
 from workbench.base.errors import counted
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.papers.hare import knobs
@@ -44,7 +45,6 @@ from workbench.papers.hare.formulations.relaxed import relax
 from workbench.papers.hare.instance import HareInstance, TasksLeft, step_s, tasks_left
 from workbench.papers.hare.knobs import ASSIGNMENT, INSERTION, PROFILE_STEPS, RELAXATION, SYNCHRONISATION
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import ExactProblem, Formulation, Knobs, Memory, Route, Scheduler, Timing
 from workbench.scheduling.decision import Decision, Reason
 from workbench.scheduling.snapshot import Snapshot

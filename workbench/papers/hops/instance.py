@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from workbench.base.arrays import fixed, shaped
+from workbench.base.arrays import BoolArray, FloatArray, IntArray, fixed, shaped
 from workbench.base.errors import InputError
 from workbench.papers.hops.algorithms.configurations import (
     SIGMA,
@@ -33,9 +33,8 @@ from workbench.papers.hops.algorithms.gains import gains
 from workbench.papers.hops.algorithms.queue import HopsQueue, queue, remembered_ages, sensitivities, service_window
 from workbench.papers.hops.knobs import SENSITIVE, SIZES
 from workbench.scenario.job import Job
-from workbench.scenario.throughput import FloatArray, Placement
+from workbench.scenario.throughput import Placement
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.job_orders import take
 from workbench.scheduling.snapshot import Snapshot
 
@@ -159,10 +158,10 @@ class HopsInstance:
         self._check_alike()
 
     @property
-    def _running(self) -> npt.NDArray[np.bool_]:
+    def _running(self) -> BoolArray:
         return np.isfinite(self.throughput) & (self.throughput > 0)
 
-    def _check(self, bad: npt.NDArray[np.bool_], names: Sequence[str], what: str, values: Any, expected: str) -> None:
+    def _check(self, bad: BoolArray, names: Sequence[str], what: str, values: Any, expected: str) -> None:
         for spot in np.flatnonzero(bad)[:1].tolist():
             raise InputError(f"{names[spot]}, {what}", values[spot].item(), expected)
 

@@ -11,11 +11,12 @@ from functools import partial
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray
 from workbench.scenario.presets.parts import HOUR, cluster_of, node_groups, streams
 from workbench.scenario.presets.registry import Data, Preset, add, register
 from workbench.scenario.throughput import Scaling
 from workbench.scenario.traces.deadlines import WORKLOADS, draw_rewards
-from workbench.scenario.traces.synthetic import FloatArray, Workload, draw_arrivals, draw_short
+from workbench.scenario.traces.synthetic import Workload, draw_arrivals, draw_short
 
 POWER = Scaling(law="power", efficiency=0.9)  # ours: fills the gangs of 3 and 6 that the tables lack
 GANGS = (1, 2, 4, 8, 16, 32, 64)

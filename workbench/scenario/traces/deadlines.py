@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError
 from workbench.scenario.rewards import SOFT_STEPS, Steps
 from workbench.scenario.scenario import Scenario
@@ -33,8 +33,6 @@ WORKLOADS = {"slo": DeadlineMix(1.0, 0.0, 0.0), "mix1": DeadlineMix(0.7, 0.0, 0.
 FACTORS = (1.2, 2.0)
 """paper: Chronus 4.1, range of the first deadline, in runtimes."""
 _STREAM = 1
-
-FloatArray = npt.NDArray[np.float64]
 
 
 def with_deadlines(scenario: Scenario, workload: str | DeadlineMix, seed: int = 0) -> Scenario:

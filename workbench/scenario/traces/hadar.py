@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError, Words
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.cluster_spec import parse_cluster
 from workbench.scenario.traces.dropped_rows import Drops, Report
-from workbench.scenario.traces.synthetic import FloatArray, Workload
+from workbench.scenario.traces.synthetic import Workload
 from workbench.scenario.traces.trace_file import TraceCut, draw_sample, sample_notes
 
 if TYPE_CHECKING:

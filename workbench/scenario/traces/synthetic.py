@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.base.errors import InputError
 from workbench.scenario.cluster import Cluster
 from workbench.scenario.scenario import Scenario
@@ -24,8 +24,6 @@ from workbench.scenario.traces import builtin
 from workbench.scenario.traces.cluster_spec import parse_cluster
 from workbench.scenario.traces.trace_file import check_seed
 
-FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.int64]
 Durations = Literal["gandiva", "short"]
 Arrivals = Literal["static", "poisson"]
 

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError, counted
 from workbench.base.units import format_duration
 from workbench.scenario.cluster import Cluster
@@ -35,7 +36,7 @@ from workbench.scenario.traces import builtin
 from workbench.scenario.traces.dropped_rows import Drops, Report
 from workbench.scenario.traces.hadar import GPU_HOURS, HOUR
 from workbench.scenario.traces.synthetic import SCHEDULERS as SCHEDULERS_OF_TYPES
-from workbench.scenario.traces.synthetic import FloatArray, Workload
+from workbench.scenario.traces.synthetic import Workload
 from workbench.scenario.traces.trace_file import (
     EPOCH,
     OUTSIDE,

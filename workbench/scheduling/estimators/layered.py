@@ -34,10 +34,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError, Problem, ScenarioError, within
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Model, Scenario
-from workbench.scenario.throughput import FloatArray, Placement
+from workbench.scenario.throughput import Placement
 from workbench.scheduling.estimators.iteration import (
     Formula,
     Modules,

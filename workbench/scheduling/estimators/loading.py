@@ -16,8 +16,8 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray
 from workbench.base.scipy_alone import load_scipy
-from workbench.scenario.throughput import FloatArray
 
 WIDTH, PIECES = 9.0, 72
 """Integrals reach so many standard deviations to both sides of each mean, in so many pieces."""

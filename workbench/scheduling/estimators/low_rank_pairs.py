@@ -27,11 +27,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.base.errors import InputError
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.throughput import FloatArray, Placement
-from workbench.scheduling.decision import BoolArray, IntArray
+from workbench.scenario.throughput import Placement
 from workbench.scheduling.estimators.node_speeds import Nodes, NodeSpeeds, nodes_of
 from workbench.scheduling.estimators.oracle import Oracle, check_drawn, seed_knob
 from workbench.scheduling.knob import Knob

@@ -9,10 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.throughput import FloatArray, Placement
+from workbench.scenario.throughput import Placement
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.snapshot import JobView
 

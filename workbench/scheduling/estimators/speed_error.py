@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError
 from workbench.scenario.cluster import Node
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.throughput import FloatArray, Placement
+from workbench.scenario.throughput import Placement
 from workbench.scheduling.snapshot import Belief, JobView, LearningBelief, Observation
 
 COLUMNS = ["calls", "observations", "measured_s", "error", "largest_error"]

@@ -39,9 +39,8 @@ from pyomo.repn import generate_standard_repn
 from pyomo.repn.linear import LinearRepnVisitor
 from pyomo.repn.util import VarRecorder, categorize_valid_components
 
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.base.errors import InputError
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers.errors import InfeasibleError, SolverFailedError
 from workbench.scheduling.solvers.programme import Columns, Point, Positions, Programme

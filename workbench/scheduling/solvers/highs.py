@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from workbench.base.arrays import IntArray
 from workbench.scheduling.solvers import glpk
 from workbench.scheduling.solvers.errors import (
     InfeasibleError,
@@ -27,7 +27,6 @@ from workbench.scheduling.solvers.options import SolveProgress, Solver
 from workbench.scheduling.solvers.programme import Point, Programme, Sparse
 from workbench.scheduling.solvers.solve_report import relative_gap, report
 
-IntArray = npt.NDArray[np.int64]
 DUAL, PRIMAL = 1, 4
 """HiGHS's numbers of the two simplex methods."""
 

@@ -14,15 +14,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from workbench.scenario.throughput import FloatArray
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.scheduling.solvers.errors import InfeasibleError, SolverFailedError, UnboundedError
 from workbench.scheduling.solvers.options import Solver
 from workbench.scheduling.solvers.programme import Columns, Point, Programme, Sparse
 from workbench.scheduling.solvers.solve import solve_matrix
-
-IntArray = npt.NDArray[np.int64]
 
 MET = 1e-7
 """A row is met when less than this is left of it."""
@@ -96,17 +93,17 @@ class LimitRows:
         return found
 
     @cached_property
-    def met(self) -> npt.NDArray[np.bool_]:
+    def met(self) -> BoolArray:
         """(limits,) whether nothing is left of it."""
-        found: npt.NDArray[np.bool_] = self.slack < MET
+        found: BoolArray = self.slack < MET
         return found
 
     @cached_property
-    def tight(self) -> npt.NDArray[np.bool_]:
+    def tight(self) -> BoolArray:
         """(limits,) whether nothing is left of it but rounding in the sizes of its terms: what no step may break."""
         of_terms = replace(self.matrix, data=np.abs(self.matrix.data))
         size = np.maximum(1.0, np.maximum(np.abs(self.right), _times(of_terms, np.abs(self.point.values))))
-        found: npt.NDArray[np.bool_] = self.slack < MET * size
+        found: BoolArray = self.slack < MET * size
         return found
 
     def moved(self, programme: Programme, number: int, by: float) -> Programme:

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from workbench.scenario.throughput import FloatArray
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.scheduling.solvers.solve_report import MadeBy, SolveReport
 
-Positions = Mapping[str, npt.NDArray[np.int64]]
+Positions = Mapping[str, IntArray]
 """Of each part of a model by name, in the order of its index: its columns or rows in the programme, -1 for none."""
 
 
@@ -62,9 +62,7 @@ class Columns:
         return cls(shape, indptr.astype(np.int32), indices.astype(np.int32), data)
 
     @classmethod
-    def by_rows(
-        cls, sizes: npt.NDArray[np.int64], column: npt.NDArray[np.int64], value: FloatArray, columns: int
-    ) -> Columns:
+    def by_rows(cls, sizes: IntArray, column: IntArray, value: FloatArray, columns: int) -> Columns:
         """The same of entries row by row, each place once; sizes: how many there are in each row."""
         order = np.argsort(column, kind="stable")
         row = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)[order]
@@ -89,7 +87,7 @@ class Programme:
     row_upper: FloatArray
     lower: FloatArray
     upper: FloatArray
-    integer: npt.NDArray[np.bool_] | None = None
+    integer: BoolArray | None = None
     maximise: bool = False
     offset: float = 0.0
     start: FloatArray | None = None

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.baselines.mechanisms.placed_types import accelerators_of, speeds
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import BoolArray, IntArray, PlacedType, Shares, Unit, members
+from workbench.scheduling.decision import PlacedType, Shares, Unit, members
 from workbench.scheduling.job_orders import take
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers.solve_report import SolveReport

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.priority.knobs import AUTHORS_ORDER
 from workbench.baselines.mechanisms.priority.memory import PriorityMemory, SharePlan
-from workbench.scenario.throughput import FloatArray
 
 
 class PickedUnits(NamedTuple):

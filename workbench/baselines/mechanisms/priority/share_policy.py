@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.placed_types import speeds
 from workbench.baselines.mechanisms.priority.memory import PriorityMemory, SharePlan, inherited
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.decision import PlacedType, Shares, Unit, members
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers.solve_report import SolveReport

@@ -19,15 +19,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from workbench.base.arrays import BoolArray, IntArray
 from workbench.baselines.mechanisms.slurm.site import RULES, Ask, Machines, SlurmSite
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.slurm_text import hosts
 
 Gpus = dict[int, int]
 """GPUs of each node, by its position."""
-Ints = NDArray[np.intp]
 SLACK = 1e-6
 """Of CPUs and memory, which are divided."""
 FEW_CHOICES, MOST_CHOICES = 50, 1000
@@ -58,7 +57,7 @@ class FreeNow:
     heavy as each; shared: each place that is not alone on its machine, and all there; gpus, cpus, memory_mb: what is
     free at each place; rule: how nodes are chosen, one of RULES or (empty) as Slurm does."""
 
-    machine: Ints
+    machine: IntArray
     order: tuple[int, ...]
     place: tuple[int, ...]
     beside: tuple[tuple[int, ...], ...]
@@ -98,7 +97,7 @@ class FreeNow:
         known = self.machine, self.order, self.place, self.beside, self.heads, self.alike, self.shared
         return FreeNow(*known, *rows, self.rule)
 
-    def with_gpus(self, gpus: NDArray[np.int64]) -> FreeNow:
+    def with_gpus(self, gpus: IntArray) -> FreeNow:
         """The same with these GPUs free on each node."""
         found = self.copy()
         found.gpus, found._known_fits = gpus[[*self.order]].tolist(), {}
@@ -257,7 +256,7 @@ def rule_of(scenario: Scenario, site: SlurmSite) -> tuple[str, dict[str, float]]
     return best if is_other else "", parts
 
 
-def bits(rows: NDArray[np.bool_]) -> list[int]:
+def bits(rows: BoolArray) -> list[int]:
     """Each row as one number, its first column the lowest bit."""
     packed = np.packbits(rows, axis=1, bitorder="little")
     return [int.from_bytes(row.tobytes(), "little") for row in packed]

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from workbench.base.arrays import BoolArray, FloatArray
 from workbench.base.errors import InputError
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
@@ -55,7 +55,7 @@ ENTITY = (
 """Attributes of entities that are read."""
 RULES: Mapping[str, int] = {"the tightest fit": 1, "the emptiest node": -1, "the first node": 0}
 """How else than Slurm a site may choose nodes (NodesChosen, ours): by so many times the free GPUs, then in order."""
-Machines = NDArray[np.bool_]
+Machines = BoolArray
 """Whether each machine of a site is one of some (machines,)."""
 POLICIES = {"fifo": "since_s", "shortest": "limit_s", "smallest": "gpus"}
 """What a partition's jobs can be in order by in place of priority (ours): who came first, time limit, GPUs."""
@@ -195,7 +195,7 @@ class SlurmSite:
     weight: tuple[float, ...]
     inside: Mapping[str, Machines]
     tres_weight: Mapping[str, float]
-    tres: Mapping[str, NDArray[np.float64]]
+    tres: Mapping[str, FloatArray]
     asks: Mapping[str, Ask]
     before: frozenset[str]
     children: Mapping[str, tuple[str | tuple[str, str], ...]]

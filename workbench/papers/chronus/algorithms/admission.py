@@ -23,6 +23,7 @@ from typing import Literal
 
 import numpy as np
 
+from workbench.base.arrays import BoolArray, IntArray
 from workbench.base.errors import InputError, counted
 from workbench.papers.chronus.algorithms.lease_plan import LeasePlan, kept_of, lift
 from workbench.papers.chronus.algorithms.terms import Choice
@@ -30,7 +31,6 @@ from workbench.papers.chronus.formulations import leases_with_options
 from workbench.papers.chronus.formulations.leases import MEDIUM, MOST_VARIABLES, build, read_plan, variables
 from workbench.papers.chronus.formulations.master import Master
 from workbench.papers.chronus.instance import ChronusInstance, Leases
-from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.solvers import InfeasibleError, Solver, TimeLimitError, solve_matrix, solve_model
 
 How = Literal["alone", "demand", "room", "laxity", "model", "limit"]

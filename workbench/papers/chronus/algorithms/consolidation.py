@@ -37,6 +37,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from workbench.base.arrays import IntArray
 from workbench.base.errors import InputError
 from workbench.papers.chronus.algorithms.local_search import (
     PlacedGangs,
@@ -47,7 +48,6 @@ from workbench.papers.chronus.algorithms.local_search import (
     quasi_consolidate,
     state_of,
 )
-from workbench.scheduling.decision import IntArray
 
 
 def pieces(node_gpus: int) -> tuple[int, ...]:

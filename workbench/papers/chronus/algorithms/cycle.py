@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray
 from workbench.base.errors import counted
 from workbench.base.round_times import boundary_after, boundary_from
 from workbench.baselines.mechanisms.per_job import PerJob
@@ -36,7 +37,7 @@ from workbench.papers.chronus.algorithms.profiling import ProfiledSpeeds, Profil
 from workbench.papers.chronus.algorithms.terms import NodePool, leases_needed, next_boundary, seconds_up
 from workbench.papers.chronus.instance import ChronusInstance, Leases
 from workbench.scenario.rewards import Steps
-from workbench.scenario.throughput import FloatArray, Placement
+from workbench.scenario.throughput import Placement
 from workbench.scheduling.contract import Formulation, Knobs
 from workbench.scheduling.decision import Assignment, Reason, Verdict
 from workbench.scheduling.snapshot import Snapshot

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.base.errors import counted
 from workbench.papers.chronus.algorithms.admission import Admission, admit, feasible
 from workbench.papers.chronus.algorithms.lease_plan import carried_on, kept_of, leases_in, of_leases, still_holds
@@ -40,9 +41,8 @@ from workbench.papers.chronus.algorithms.terms import (
 from workbench.papers.chronus.formulations.leases_with_options import variables
 from workbench.papers.chronus.instance import ChronusInstance, Leases
 from workbench.scenario.rewards import Steps
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs
-from workbench.scheduling.decision import BoolArray, IntArray, Reason
+from workbench.scheduling.decision import Reason
 from workbench.scheduling.solvers import Solver
 
 

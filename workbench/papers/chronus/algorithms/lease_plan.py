@@ -21,11 +21,10 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.papers.chronus.algorithms.terms import Choice
 from workbench.papers.chronus.instance import NAME, ChronusInstance, Leases
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Result
-from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.solvers import SolverFailedError
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.papers.chronus.algorithms.consolidation import (
     keep_places,
     place_best_effort,
@@ -24,9 +25,7 @@ from workbench.papers.chronus.algorithms.consolidation import (
     round_up,
 )
 from workbench.papers.chronus.algorithms.local_search import Shape, quasi_consolidate
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling import job_orders
-from workbench.scheduling.decision import IntArray
 
 BY = {"remaining_time": "remaining time", "remaining_gpu_time": "remaining time x GPUs"}
 """What the line is ordered by, in words."""

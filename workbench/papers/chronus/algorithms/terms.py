@@ -26,12 +26,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.base.errors import InputError
 from workbench.papers.chronus.algorithms.consolidation import in_pieces, pieces, powers, round_up
 from workbench.papers.chronus.knobs import MOST_S
 from workbench.scenario.rewards import HIGHEST, LOWEST, Steps
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import BoolArray, IntArray
 
 
 class AskedJob(NamedTuple):

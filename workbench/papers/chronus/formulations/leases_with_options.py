@@ -21,10 +21,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from workbench.base.arrays import IntArray
 from workbench.base.errors import InputError
 from workbench.papers.chronus.algorithms.lease_plan import LeasePlan
 from workbench.papers.chronus.instance import NAME, ChronusInstance
-from workbench.scheduling.decision import IntArray
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers import SolverFailedError
 

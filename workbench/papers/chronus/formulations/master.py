@@ -28,11 +28,10 @@ from functools import cached_property
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.base.errors import InputError
 from workbench.papers.chronus.algorithms.lease_plan import LeasePlan, improved, lift, still_holds, swapped
 from workbench.papers.chronus.instance import NAME, ChronusInstance, check_guaranteed
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers import (
     Columns,

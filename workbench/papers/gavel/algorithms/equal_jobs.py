@@ -18,9 +18,8 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.papers.gavel.instance import AllocationInstance, Merged
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray
 
 Hashes = npt.NDArray[np.uint64]
 Data = TypeVar("Data", bound=AllocationInstance)

@@ -18,8 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import BoolArray, IntArray
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.scheduling.solvers import (
     Columns,
     InfeasibleError,

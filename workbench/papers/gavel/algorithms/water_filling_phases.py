@@ -28,6 +28,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.papers.gavel.algorithms.large_programmes import (
     BY_A_PART_UP_TO,
     SIMPLEX_UP_TO,
@@ -38,8 +39,6 @@ from workbench.papers.gavel.algorithms.large_programmes import (
 from workbench.papers.gavel.formulations.allocation import DividedTime
 from workbench.papers.gavel.formulations.bottleneck import SLACK, LevelInstance
 from workbench.papers.gavel.instance import AllocationInstance
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.solvers import (
     Columns,
     InfeasibleError,

@@ -13,14 +13,14 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.base.errors import InputError
 from workbench.base.rounding import short_number
 from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance
 from workbench.papers.gavel.algorithms.large_programmes import Sequel, solve
 from workbench.papers.gavel.instance import AllocationInstance, seen
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result, assembled
-from workbench.scheduling.decision import IntArray, unit_name
+from workbench.scheduling.decision import unit_name
 from workbench.scheduling.modelling import parameter, pyo, renumber
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import (

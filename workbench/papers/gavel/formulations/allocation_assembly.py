@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.papers.gavel.instance import AllocationInstance
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray
 from workbench.scheduling.solvers import Columns, Programme
 
 

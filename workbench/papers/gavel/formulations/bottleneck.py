@@ -30,13 +30,12 @@ from typing import Self
 
 import numpy as np
 
+from workbench.base.arrays import BoolArray, FloatArray
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.formulations.allocation import check, feasible, lay_out, values
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.papers.gavel.instance import AllocationInstance, fastest_throughput, fields
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
-from workbench.scheduling.decision import BoolArray
 from workbench.scheduling.modelling import parameter, pyo
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Solver, SolveReport, SolverFailedError, stood_in

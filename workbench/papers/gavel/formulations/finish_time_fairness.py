@@ -37,7 +37,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.base.arrays import fixed
+from workbench.base.arrays import FloatArray, IntArray, fixed
 from workbench.base.errors import InputError
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge, unweighted
@@ -52,9 +52,7 @@ from workbench.papers.gavel.formulations.allocation import (
 )
 from workbench.papers.gavel.formulations.allocation_assembly import Assembly, Variable
 from workbench.papers.gavel.instance import StepsInstance, fastest_throughput, isolated_throughput, seen
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
-from workbench.scheduling.decision import IntArray
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import parameter, pyo, renumber
 from workbench.scheduling.snapshot import Snapshot

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge
 from workbench.papers.gavel.formulations.allocation import (
@@ -46,7 +47,6 @@ from workbench.papers.gavel.instance import (
     next_power_of_2,
     seen,
 )
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import parameter, pyo, renumber

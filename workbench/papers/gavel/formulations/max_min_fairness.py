@@ -19,12 +19,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge
 from workbench.papers.gavel.formulations.allocation import ShareFormulation, lay_out, unchanged
 from workbench.papers.gavel.formulations.allocation_assembly import Assembly, Variable
 from workbench.papers.gavel.instance import AllocationInstance, seen
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.modelling import parameter, pyo, renumber
 from workbench.scheduling.solvers import Programme

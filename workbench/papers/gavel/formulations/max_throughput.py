@@ -19,6 +19,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge, unweighted
 from workbench.papers.gavel.formulations.allocation import (
@@ -31,7 +32,6 @@ from workbench.papers.gavel.formulations.allocation import (
 )
 from workbench.papers.gavel.formulations.allocation_assembly import Assembly
 from workbench.papers.gavel.instance import AllocationInstance, seen
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.modelling import parameter, pyo, renumber
 from workbench.scheduling.solvers import Programme

@@ -30,6 +30,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.base.errors import InputError
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge, unweighted
@@ -45,9 +46,7 @@ from workbench.papers.gavel.formulations.allocation import (
 from workbench.papers.gavel.formulations.allocation_assembly import Assembly, Variable
 from workbench.papers.gavel.formulations.max_throughput import unit, value
 from workbench.papers.gavel.instance import AllocationInstance, seen
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
-from workbench.scheduling.decision import IntArray
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import parameter, pyo, renumber
 from workbench.scheduling.snapshot import Snapshot

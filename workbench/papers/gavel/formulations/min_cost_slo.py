@@ -28,6 +28,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.base.errors import Words
 from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge, unweighted
 from workbench.papers.gavel.algorithms.large_programmes import solve
@@ -36,9 +37,7 @@ from workbench.papers.gavel.formulations.allocation import NOTHING_MORE, Divided
 from workbench.papers.gavel.formulations.allocation_assembly import Assembly, Variable
 from workbench.papers.gavel.formulations.max_throughput import value
 from workbench.papers.gavel.instance import fastest_throughput, seen
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
-from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot

@@ -26,6 +26,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.formulations import fifo
 from workbench.papers.gavel.formulations.allocation import (
@@ -39,9 +40,7 @@ from workbench.papers.gavel.formulations.allocation import (
 from workbench.papers.gavel.formulations.allocation_assembly import Assembly
 from workbench.papers.gavel.formulations.fifo import fastest, places, worth
 from workbench.papers.gavel.instance import AllocationInstance, StepsInstance, seen
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
-from workbench.scheduling.decision import IntArray
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers import Programme, Solver, answer

@@ -42,6 +42,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.base.errors import InputError, Words
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge
@@ -66,9 +67,7 @@ from workbench.papers.gavel.formulations.allocation import (
 from workbench.papers.gavel.formulations.allocation_assembly import Assembly, Variable
 from workbench.papers.gavel.formulations.bottleneck import LevelInstance
 from workbench.papers.gavel.instance import AllocationInstance, fields, seen
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import MODEL, Knobs, Result
-from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import parameter, pyo, renumber
 from workbench.scheduling.reference_shares import equal_share

@@ -24,14 +24,13 @@ from typing import Literal
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.papers.hadar.algorithms.find_alloc import AllocationOptions, FreeServers, find, worth
 from workbench.papers.hadar.algorithms.prices import PriceBounds, price
 from workbench.papers.hadar.algorithms.selection import MOST_CELLS, TOLERANCE, Knapsack, Selection, exact, relaxed
 from workbench.papers.hadar.formulations.utility import Utility
 from workbench.papers.hadar.instance import HadarQueue
 from workbench.papers.hadar.knobs import HadarRules
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray
 from workbench.scheduling.placement import FreeGpus, Gpus
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import relative_gap

@@ -19,11 +19,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.papers.hadar.instance import ROUNDING_SLOTS, HadarQueue, rounds
 from workbench.papers.hadar.knobs import HadarRules
 from workbench.scenario.job import Job
-from workbench.scenario.throughput import FloatArray, Placement
-from workbench.scheduling.decision import BoolArray, IntArray
+from workbench.scenario.throughput import Placement
 from workbench.scheduling.placement import Gpus
 from workbench.scheduling.snapshot import Snapshot
 

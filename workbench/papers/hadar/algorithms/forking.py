@@ -39,6 +39,7 @@ from typing import Protocol
 
 import numpy as np
 
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.line import Rule, fill
 from workbench.baselines.mechanisms.trial import Trial
@@ -46,9 +47,8 @@ from workbench.papers.hadar.algorithms.prices import PriceBounds, price_bounds
 from workbench.papers.hadar.algorithms.tracker import WHOLE, Candidate, finishing, split, whole_steps
 from workbench.papers.hadar.formulations.utility import Utility, UtilityJobs
 from workbench.papers.hadar.instance import CopyInstance
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.decision import BoolArray, IntArray, Unit
+from workbench.scheduling.decision import Unit
 from workbench.scheduling.placement import FreeGpus, Gpus
 
 

@@ -21,9 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.base.errors import InputError
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray
 
 FLOOR = 1e-6
 """U_j(T - a_j) counts as at least this part of U_j(tmin_j)."""

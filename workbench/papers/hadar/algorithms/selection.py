@@ -19,9 +19,8 @@ from typing import Literal
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.base.errors import InputError, Words
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray
 from workbench.scheduling.solvers import Columns, Programme, Solver, relative_gap, solve_matrix
 
 TOLERANCE = 1e-9

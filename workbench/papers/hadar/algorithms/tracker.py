@@ -23,10 +23,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.proportion import in_proportion
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray
 from workbench.scheduling.snapshot import Observation
 
 SAME = 1e-9

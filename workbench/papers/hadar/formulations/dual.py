@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray
 from workbench.papers.hadar.formulations.schedules import (
     KNOBS,
     ScheduleInstance,
@@ -29,7 +30,6 @@ from workbench.papers.hadar.formulations.schedules import (
     lay_out,
 )
 from workbench.papers.hadar.instance import HadarInstance
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot

@@ -41,13 +41,11 @@ from typing import Any
 
 import numpy as np
 
-from workbench.base.arrays import fixed
+from workbench.base.arrays import FloatArray, IntArray, fixed
 from workbench.base.errors import InputError
 from workbench.papers.hadar.instance import HadarInstance, speed_of
 from workbench.papers.hadar.knobs import SLOT_KNOBS
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
-from workbench.scheduling.decision import IntArray
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot

@@ -23,15 +23,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from workbench.base.arrays import fixed, shaped
+from workbench.base.arrays import FloatArray, IntArray, fixed, shaped
 from workbench.base.errors import InputError
 from workbench.papers.hadar.algorithms.find_alloc import FreeServers, find, worth
 from workbench.papers.hadar.algorithms.selection import Knapsack
 from workbench.papers.hadar.instance import HadarQueue, require_time
 from workbench.papers.hadar.knobs import ROUND_KNOBS, HadarRules
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
-from workbench.scheduling.decision import IntArray
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.placement import FreeGpus

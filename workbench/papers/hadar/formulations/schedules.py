@@ -25,12 +25,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError
 from workbench.papers.hadar.algorithms.find_alloc import splits
 from workbench.papers.hadar.formulations.offline import TOLERANCE, SlotPlan, nothing
 from workbench.papers.hadar.instance import ROUNDING, HadarInstance
 from workbench.papers.hadar.knobs import SLOT_S, SLOTS, UTILITY
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo

@@ -20,10 +20,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from workbench.base.arrays import fixed, shaped
+from workbench.base.arrays import BoolArray, FloatArray, IntArray, fixed, shaped
 from workbench.base.errors import InputError
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray
 
 Steps = tuple[tuple[float, float], ...]
 """`(deadline, reward)` pairs with rising deadlines; a deadline counts from the arrival."""
@@ -189,7 +187,7 @@ def check_falling(names: tuple[str, ...], jct: FloatArray, values: FloatArray, w
         raise InputError(f"job {names[row]}, {where}", found, "a utility that does not increase with completion time")
 
 
-def _first_bad(names: tuple[str, ...], where: str, table: FloatArray, good: npt.NDArray[np.bool_], want: str) -> None:
+def _first_bad(names: tuple[str, ...], where: str, table: FloatArray, good: BoolArray, want: str) -> None:
     bad = np.argwhere(~good)
     if len(bad):
         row, at = bad[0].tolist()

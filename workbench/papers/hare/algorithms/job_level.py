@@ -20,11 +20,11 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from workbench.base.arrays import IntArray
 from workbench.baselines.mechanisms.allox_lines import first_in_line
 from workbench.papers.hare.algorithms.schedule import TaskSchedule
 from workbench.papers.hare.algorithms.synchronisation import enough
 from workbench.papers.hare.instance import HareInstance
-from workbench.scheduling.decision import IntArray
 
 
 class _Builder:

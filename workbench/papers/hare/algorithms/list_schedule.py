@@ -43,10 +43,9 @@ from typing import Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.papers.hare.algorithms.schedule import TaskSchedule
 from workbench.papers.hare.instance import HareInstance
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import BoolArray, IntArray
 
 DONE = 1e-9
 """Part of a job's work that may be left when it counts as done (rounding of floating point numbers)."""

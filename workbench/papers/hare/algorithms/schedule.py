@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.base.errors import Words, WorkbenchError
 from workbench.papers.hare.instance import HareInstance
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray
 
 
 class Completions(abc.ABC):
@@ -158,7 +157,7 @@ class TaskSchedule(Completions):
         self._require(owner, alone, self.start_s, "no start before the task before it on its GPU has computed (8)")
         return self
 
-    def _require(self, owner: str, holds: npt.NDArray[np.bool_], value: npt.NDArray[Any], limit: str) -> None:
+    def _require(self, owner: str, holds: BoolArray, value: npt.NDArray[Any], limit: str) -> None:
         if holds.all():
             return
         task = int(np.argmin(holds))

@@ -30,12 +30,12 @@ from functools import cached_property
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.base.errors import InputError, counted
 from workbench.papers.hare.algorithms.list_schedule import algorithm_1, fluid_start_s, middle_s, safe_order
 from workbench.papers.hare.algorithms.schedule import Completions, TaskRow, TaskSchedule, first_to_start
 from workbench.papers.hare.instance import HareInstance
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray, Task
+from workbench.scheduling.decision import Task
 from workbench.scheduling.snapshot import TaskView
 
 

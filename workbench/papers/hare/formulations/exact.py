@@ -36,6 +36,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from workbench.base.arrays import IntArray
 from workbench.base.errors import InputError, Words
 from workbench.papers.hare.algorithms.schedule import TaskSchedule
 from workbench.papers.hare.formulations.task_formulation import (
@@ -52,7 +53,6 @@ from workbench.papers.hare.formulations.windows import windows
 from workbench.papers.hare.instance import HareInstance, next_tasks
 from workbench.papers.hare.knobs import ROUND_KNOBS, SYMMETRY_CUTS, THEN_MAKESPAN
 from workbench.scheduling.contract import Knobs, Result
-from workbench.scheduling.decision import IntArray
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers import Solver, SolveReport, solve_model
 

@@ -35,12 +35,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray
 from workbench.papers.hare.algorithms.list_schedule import machine_s
 from workbench.papers.hare.formulations.task_formulation import TaskFormulation, bound_result
 from workbench.papers.hare.formulations.windows import Windows, alone_s, tails, windows
 from workbench.papers.hare.instance import HareInstance
 from workbench.papers.hare.knobs import INTERVALS, ROUND_KNOBS
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.modelling import pyo
 

@@ -38,6 +38,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError, Words
 from workbench.papers.hare.formulations.task_formulation import (
     TASKS,
@@ -50,7 +51,6 @@ from workbench.papers.hare.formulations.task_formulation import (
 from workbench.papers.hare.formulations.windows import windows
 from workbench.papers.hare.instance import HareInstance, next_tasks
 from workbench.papers.hare.knobs import CUTS, ROUND_KNOBS, TANGENTS, WHOLE
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Knobs, Result
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers import solve_model

@@ -22,12 +22,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.papers.hare.algorithms.list_schedule import algorithm_1, fluid_start_s, place, safe_order
 from workbench.papers.hare.algorithms.schedule import TaskSchedule, in_order
 from workbench.papers.hare.instance import HareInstance, from_snapshot
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
-from workbench.scheduling.decision import IntArray
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Solver, SolverFailedError

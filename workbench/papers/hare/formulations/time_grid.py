@@ -13,13 +13,12 @@ from typing import Literal
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.base.errors import InputError
 from workbench.papers.hare.algorithms.list_schedule import safe_order
 from workbench.papers.hare.algorithms.schedule import TaskSchedule, earliest_starts
 from workbench.papers.hare.formulations.windows import windows
 from workbench.papers.hare.instance import HareInstance
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray
 
 Rounding = Literal["up", "down"]
 EXACT_SLOTS, EXACT_CELLS = 5, 20_000

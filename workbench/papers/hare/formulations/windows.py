@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray
 from workbench.papers.hare.algorithms.schedule import TaskSchedule
 from workbench.papers.hare.instance import HareInstance
-from workbench.scenario.throughput import FloatArray
 
 SLACK = 1e-9
 """Added to what a known schedule allows, as a part of it: rounding must not cut that schedule off."""

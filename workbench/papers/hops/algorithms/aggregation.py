@@ -16,11 +16,10 @@ from functools import cache, cached_property
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.base.errors import InputError
 from workbench.papers.hops.algorithms.configurations import Layout
 from workbench.papers.hops.instance import HopsInstance, PlacedJob, RoundPlan, Shape, shape_of
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray
 from workbench.scheduling.solvers import SolverFailedError
 
 Pattern = tuple[int, ...]

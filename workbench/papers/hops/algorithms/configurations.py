@@ -22,10 +22,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.base.errors import InputError
 from workbench.scenario.job import Job, requirement_set
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray
 from workbench.scheduling.snapshot import Belief
 
 SIGMA = 1.4

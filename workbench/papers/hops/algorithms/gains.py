@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.schema import GAIN_OF
 

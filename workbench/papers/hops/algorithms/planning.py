@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from workbench.base.arrays import by_name
+from workbench.base.arrays import FloatArray, by_name
 from workbench.base.errors import Words, counted
 from workbench.papers.hops.algorithms.aggregation import NO_LAYOUTS, aggregate, too_fine
 from workbench.papers.hops.algorithms.configurations import Layout
@@ -24,7 +24,6 @@ from workbench.papers.hops.formulations.lexicographic import in_paper_units, lev
 from workbench.papers.hops.formulations.round_assembly import AggregatedAssembly, PrintedAssembly, assemble, serve
 from workbench.papers.hops.instance import Choices, HopsInstance, PlacedJob, RoundPlan
 from workbench.papers.hops.knobs import SMALL, START, gap_of, power_of
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.solvers import Point, Programme, Solver, SolveReport, UnkeptError, answer
 

@@ -40,14 +40,14 @@ from typing import NamedTuple, get_args
 
 import numpy as np
 
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.latency_ratio import ages, latency_ratio, speed_on
 from workbench.papers.hops.knobs import Priority
 from workbench.scenario.cluster import Cluster
 from workbench.scenario.job import Job
-from workbench.scenario.throughput import FloatArray, Placement
+from workbench.scenario.throughput import Placement
 from workbench.scheduling import job_orders
-from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.snapshot import Belief, JobView, Snapshot
 
 

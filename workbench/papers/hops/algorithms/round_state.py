@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.papers.hops.algorithms.configurations import scaled
 from workbench.papers.hops.algorithms.gains import gain_signals
 from workbench.papers.hops.algorithms.planning import SolvedPlan, fingerprint, make_plan, plan_by
 from workbench.papers.hops.algorithms.queue import HopsQueue, adjusted_window, sensitivities, service_window
 from workbench.papers.hops.instance import HopsInstance, plan_data, previous_layouts, sizes_of
 from workbench.papers.hops.knobs import power_of
-from workbench.scenario.throughput import FloatArray
 from workbench.scheduling.contract import Formulation, Knobs
-from workbench.scheduling.decision import IntArray, Reason
+from workbench.scheduling.decision import Reason
 from workbench.scheduling.job_orders import take
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import KEPT, Solver, SolveReport, TimeLimitError

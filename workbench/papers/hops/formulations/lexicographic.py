@@ -22,9 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.papers.hops.instance import HopsInstance
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import BoolArray, IntArray
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers import Solver, SolveReport, relative_gap, solve_model
 

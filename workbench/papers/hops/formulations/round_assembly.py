@@ -16,12 +16,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.papers.hops.algorithms.aggregation import Aggregate, lift
 from workbench.papers.hops.algorithms.configurations import Layout
 from workbench.papers.hops.formulations.lexicographic import SLACK, WeighedClass, priority_classes
 from workbench.papers.hops.instance import HopsInstance, RoundPlan, shape_of
-from workbench.scenario.throughput import FloatArray
-from workbench.scheduling.decision import IntArray
 from workbench.scheduling.solvers import Columns, Point, Programme, Solver, SolveReport, TimeLimitError, solve_matrix
 from workbench.scheduling.solvers.programme import Positions
 
