@@ -97,8 +97,8 @@ WRONG = {
     ),
     "loud": (
         FORMULATION,
-        r"return from_snapshot\(snapshot\)",
-        "print('!')\n        return from_snapshot(snapshot)",
+        r"return \w+.from_snapshot\(snapshot\)",
+        "print('!')\n        return WrongLoudInstance.from_snapshot(snapshot)",
         r"wrong_loud.max_min_share: got !; expected nothing printed",
     ),
     "unordered": (
@@ -146,7 +146,7 @@ WRONG = {
     ),
     "no_data": (
         FORMULATION,
-        r"return from_snapshot\(snapshot\)",
+        r"return \w+.from_snapshot\(snapshot\)",
         "return None",
         "data: got .*NoneType.*; expected a frozen",
     ),

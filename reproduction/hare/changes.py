@@ -27,7 +27,7 @@ from reproduction.hare.settings import MINUTE, ROUNDS, FigurePoint, HareSize, in
 from workbench.papers.hare.algorithms.list_schedule import algorithm_1, fluid_start_s
 from workbench.papers.hare.algorithms.synchronisation import schedules
 from workbench.papers.hare.formulations.interval_lp import IntervalLP
-from workbench.papers.hare.instance import HareInstance, from_snapshot
+from workbench.papers.hare.instance import HareInstance
 from workbench.scenario.presets import preset
 from workbench.session.api import snapshot_at
 
@@ -201,7 +201,9 @@ def least_min(data: HareInstance) -> float:
 def figure_4(size: HareSize) -> PaperFigure:
     """The three ways to synchronise a round: on an example of ours, as the paper's has no numbers, and on 160 GPUs."""
     example = preset("hare_synchronisation")
-    small = from_snapshot(snapshot_at(example, 0.0, offline=True), {"most_rounds": ROUNDS, "steps_per_round": None})
+    small = HareInstance.from_snapshot(
+        snapshot_at(example, 0.0, offline=True), {"most_rounds": ROUNDS, "steps_per_round": None}
+    )
     three, job = schedules(small), small.jobs.index("n")
     ends = {name: float(found.completion_s[job]) for name, found in three.items()}
     base = FigurePoint().at(size)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from workbench.papers.hare.algorithms.vary import at_bandwidth, at_batch
-from workbench.papers.hare.instance import HareInstance, from_snapshot
+from workbench.papers.hare.instance import HareInstance
 from workbench.scenario.presets import preset
 from workbench.scenario.presets.hare import GPUS, JOBS, KINDS, QUARTERS, hare_workload
 from workbench.scenario.scenario import Scenario
@@ -117,7 +117,9 @@ def problem(scenario: Scenario, seed: int, rounds: int = ROUNDS) -> HareInstance
 
     A scheme that is blind to types takes GPUs in their order, which in a scenario is by type.
     """
-    found = from_snapshot(snapshot_at(scenario, 0.0, offline=True), {"most_rounds": rounds, "steps_per_round": None})
+    found = HareInstance.from_snapshot(
+        snapshot_at(scenario, 0.0, offline=True), {"most_rounds": rounds, "steps_per_round": None}
+    )
     return in_gpu_order(found, np.random.default_rng(seed).permutation(len(found.gpus)).tolist())
 
 

@@ -15,7 +15,7 @@ from pytest import approx
 from tests.baselines.mechanisms.support import look, make
 from workbench import InputError, simulate
 from workbench.papers.hare.algorithms import job_level
-from workbench.papers.hare.instance import from_snapshot
+from workbench.papers.hare.instance import HareInstance
 from workbench.papers.hare.scheduler import Hare
 from workbench.scenario.presets import preset
 from workbench.scenario.scenario import Scenario
@@ -107,7 +107,7 @@ def test_the_core_carries_out_the_plan_of_whole_jobs(seed: int, arrive: bool) ->
     scenario = Scenario.from_dict(data)
     seen = look(scenario, math.inf)  # with all jobs there
     offline = dataclasses.replace(seen, now_s=0.0, synchronisation_s=scenario.table.synchronisation_s)
-    instance = from_snapshot(offline, Hare().settle({}))
+    instance = HareInstance.from_snapshot(offline, Hare().settle({}))
     plan = job_level.sched_allox(instance).check()
     run = simulate(scenario, "sched_allox")
     assert check(run) == []

@@ -19,7 +19,7 @@ from tests.baselines.mechanisms.support import given, look, make, on, scenarios
 from tests.baselines.test_edf import slo, with_rewards
 from workbench.analysis.contract_rules.formulations import difference
 from workbench.base.errors import InputError
-from workbench.baselines.mechanisms.start_options import ThreeSigmaInstance, from_snapshot, in_time, outlasts
+from workbench.baselines.mechanisms.start_options import PlannedCycle, ThreeSigmaInstance, in_time, outlasts
 from workbench.baselines.three_sigma import ThreeSigma, ThreeSigmaScheduler, assemble, build, choose, restate
 from workbench.scenario.presets import preset
 from workbench.scenario.scenario import Scenario
@@ -39,7 +39,7 @@ def ask(snapshot: Snapshot, **knobs: object) -> Decision:
 
 
 def options(snapshot: Snapshot, **knobs: object) -> dict[tuple[str, str, int], float]:
-    data = from_snapshot(snapshot, settle(**knobs)).data
+    data = PlannedCycle.from_snapshot(snapshot, settle(**knobs)).data
     return {data.key(i): float(data.value[i]) for i in range(len(data.job))}
 
 
@@ -160,7 +160,7 @@ def test_best_effort_and_late_jobs_are_planned_for_the_first_slot() -> None:
 def test_a_running_job_with_a_deadline_is_not_planned_but_its_gpus_are_not_there() -> None:
     scenario = make({"n": ("t", 3)}, [slo(9000, steps=1000, gpus=2), {"steps": 100}, {"steps": 100}])
     snapshot = look(scenario, leases=[on("j0", n=2), on("j1", n=1)])  # done at 500 s
-    planned = from_snapshot(snapshot, settle(slot_s=200.0, slots=4))
+    planned = PlannedCycle.from_snapshot(snapshot, settle(slot_s=200.0, slots=4))
     assert planned.data.jobs == ("j1", "j2")
     assert planned.data.free_gpus.tolist() == [[1.0, 1.0, 1.0, 3.0]]
     assert options(snapshot, slot_s=200.0)["j1", "t", 0] == approx(11.0)  # best effort that runs is worth more

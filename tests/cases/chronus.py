@@ -89,9 +89,9 @@ def selector(case: Case, header: Case) -> dict[str, Any]:
     data, expect = instance_of(case), case["expect"]
     knobs = FORMULATION.settle({})
     found: dict[str, Result] = {}
-    for model in ("printed", "auto"):
+    for form in ("printed", "auto"):
         try:
-            found[model] = FORMULATION.run(data, {**knobs, "model": model})
+            found[form] = FORMULATION.run(data, {**knobs, "form": form})
         except InfeasibleError as error:
             return {
                 "ok": expect["status"] == "infeasible",
@@ -109,7 +109,7 @@ def selector(case: Case, header: Case) -> dict[str, Any]:
         ok = ok and plan == expect["an_optimal_lease_plan"]
     if expect.get("guaranteed") is not None:
         ok = ok and [own is not None for own in plan] == expect["guaranteed"]
-    master = FORMULATION.run(data, {**knobs, "model": "master"})
+    master = FORMULATION.run(data, {**knobs, "form": "master"})
     if master.bound is not None:
         ok = ok and master.bound >= expect["objective"] - 1e-6 and _feasible(case, master)
     note = f"{found['printed'].status}; master {master.objective:g}, at most {master.bound:g}" if master.bound else ""

@@ -14,7 +14,7 @@ from reproduction import PaperFigure, hare
 from reproduction.hare import changes, schemes, settings, simulated, switches, testbed
 from reproduction.hare.settings import FigurePoint
 from workbench.papers.hare.algorithms.switching import TABLE_3, task_table
-from workbench.papers.hare.instance import from_snapshot
+from workbench.papers.hare.instance import HareInstance
 from workbench.scenario.presets import preset
 
 TINY = hare.SIZES["tiny"]
@@ -127,7 +127,9 @@ def test_the_core_carries_out_the_plan_when_nothing_is_charged() -> None:
     knobs = {"most_rounds": settings.ROUNDS, "steps_per_round": None}
     from workbench.session.api import snapshot_at
 
-    planned = schemes.weighted_min(schemes.hare(from_snapshot(snapshot_at(there, 0.0, offline=True), knobs)))
+    planned = schemes.weighted_min(
+        schemes.hare(HareInstance.from_snapshot(snapshot_at(there, 0.0, offline=True), knobs))
+    )
     assert testbed.core_min(there, "hare", switching="free") == approx(planned)
     assert testbed.core_min(there, "hare", switching="default") > planned
 

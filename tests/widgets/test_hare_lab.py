@@ -21,7 +21,7 @@ from workbench.base.errors import InputError
 from workbench.cli.lab_process import do_study
 from workbench.papers.hare.algorithms.job_level import BASELINES
 from workbench.papers.hare.formulations.exact import Exact
-from workbench.papers.hare.instance import from_snapshot
+from workbench.papers.hare.instance import HareInstance
 from workbench.scenario.presets import preset
 from workbench.session.api import snapshot_at
 from workbench.session.registry import find_study
@@ -218,7 +218,7 @@ def test_weighted_jct_follows_what_is_dragged(lab: Any) -> None:
     page = page_of(lab, WhatIfPage)
     page.opened()
     found = answer(lab)
-    data = from_snapshot(snapshot_at(HareSetting().scenario(), offline=True), Exact().settle({}))
+    data = HareInstance.from_snapshot(snapshot_at(HareSetting().scenario(), offline=True), Exact().settle({}))
     assert found[0]["values"]["SRTF"] == pytest.approx(BASELINES["SRTF"](data).weighted_jct_s)
     table = page.bars.drawing.table.set_index("name")["value"]
     assert table["Hare"] == pytest.approx(found[0]["values"]["Hare"] / 3600) and table.iloc[0] <= table.iloc[1:].min()

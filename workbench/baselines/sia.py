@@ -171,6 +171,31 @@ class SiaInstance:
             cost: FloatArray = -np.sign(power) * (self.factor * self.gain) ** power
         return cost
 
+    @classmethod
+    def from_snapshot(cls, snapshot: Snapshot, knobs: Knobs, free_gpus: FreeGpus) -> SiaInstance:
+        """The configurations of all jobs on the GPUs in `free_gpus`, at speeds as believed, restarts weighed."""
+        jobs, types, held = snapshot.jobs, snapshot.types, _held(snapshot)
+        capacity, penalty_s = free_gpus.left(len(types)), float(knobs["penalty_s"])
+        powers = {kind: _powers(snapshot, column) for column, kind in enumerate(types)}
+        fewest: dict[tuple[str, int], int | None] = {}
+        rows: list[tuple[int, int, int, float, float]] = []
+        for row, job in enumerate(jobs.jobs):
+            age_s = snapshot.now_s - float(jobs.arrival_s[row])
+            factor = restart_factor(age_s, int(jobs.restarts[row]), penalty_s)
+            now = (free_gpus.kind_of(held[job.name]), sum(held[job.name].values())) if job.name in held else None
+            for column, kind in enumerate(types):
+                for gpus in _sizes(job, powers, kind, knobs["configurations"]):
+                    if gpus > capacity[column]:
+                        continue
+                    if (kind, gpus) not in fewest:
+                        fewest[kind, gpus] = snapshot.cluster.fewest_nodes(kind, gpus)
+                    speed = snapshot.belief.steps_per_s(job, kind, gpus, "consolidated", fewest[kind, gpus])
+                    if speed > 0:
+                        rows.append((row, column, gpus, speed, 1.0 if now in (None, (column, gpus)) else factor))
+        row_, column_, gpus_, speed_, factor_ = zip(*rows, strict=True) if rows else ((),) * 5
+        start = [float(min(job.sizes)) if knobs["from_least_size"] else 1.0 for job in jobs.jobs]
+        return cls(jobs.names, types, row_, column_, gpus_, speed_, factor_, capacity, start)  # type: ignore[arg-type]
+
 
 CHOICES = """i,c | configurations of each job: type, GPUs
 K_j | those of type j | | of_type"""
@@ -338,7 +363,7 @@ class Sia(Formulation[SiaInstance]):
 
     def data(self, snapshot: Snapshot, knobs: Knobs) -> SiaInstance:
         """All arrived jobs, on all GPUs that are up."""
-        return from_snapshot(snapshot, knobs, _everything(snapshot))
+        return SiaInstance.from_snapshot(snapshot, knobs, _everything(snapshot))
 
     def build(self, data: SiaInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""
@@ -392,31 +417,6 @@ def _held(snapshot: Snapshot) -> dict[str, Gpus]:
     return {unit: lease.gpus for unit, lease in leases if isinstance(unit, str)}
 
 
-def from_snapshot(snapshot: Snapshot, knobs: Knobs, free_gpus: FreeGpus) -> SiaInstance:
-    """The configurations of all jobs on the GPUs in `free_gpus`, at speeds as believed, restarts weighed."""
-    jobs, types, held = snapshot.jobs, snapshot.types, _held(snapshot)
-    capacity, penalty_s = free_gpus.left(len(types)), float(knobs["penalty_s"])
-    powers = {kind: _powers(snapshot, column) for column, kind in enumerate(types)}
-    fewest: dict[tuple[str, int], int | None] = {}
-    rows: list[tuple[int, int, int, float, float]] = []
-    for row, job in enumerate(jobs.jobs):
-        age_s = snapshot.now_s - float(jobs.arrival_s[row])
-        factor = restart_factor(age_s, int(jobs.restarts[row]), penalty_s)
-        now = (free_gpus.kind_of(held[job.name]), sum(held[job.name].values())) if job.name in held else None
-        for column, kind in enumerate(types):
-            for gpus in _sizes(job, powers, kind, knobs["configurations"]):
-                if gpus > capacity[column]:
-                    continue
-                if (kind, gpus) not in fewest:
-                    fewest[kind, gpus] = snapshot.cluster.fewest_nodes(kind, gpus)
-                speed = snapshot.belief.steps_per_s(job, kind, gpus, "consolidated", fewest[kind, gpus])
-                if speed > 0:
-                    rows.append((row, column, gpus, speed, 1.0 if now in (None, (column, gpus)) else factor))
-    row_, column_, gpus_, speed_, factor_ = zip(*rows, strict=True) if rows else ((),) * 5
-    start = [float(min(job.sizes)) if knobs["from_least_size"] else 1.0 for job in jobs.jobs]
-    return SiaInstance(jobs.names, types, row_, column_, gpus_, speed_, factor_, capacity, start)  # type: ignore[arg-type]
-
-
 def restart_factor(age_s: float, restarts: int, penalty_s: float) -> float:
     """What is left of a job's gain in another configuration; 1 where a restart costs nothing."""
     return max(age_s - restarts * penalty_s, 0.0) / (age_s + penalty_s) if penalty_s > 0 else 1.0
@@ -456,7 +456,10 @@ class SiaScheduler(Scheduler):
     def stated(self, snapshot: Snapshot, memory: Memory, knobs: Knobs) -> StatedProblem:
         """The problem whose optimum this decision has."""
         return StatedProblem(
-            Sia(), from_snapshot(snapshot, knobs, _everything(snapshot)), knobs, Solver(gap=float(knobs["gap"]))
+            Sia(),
+            SiaInstance.from_snapshot(snapshot, knobs, _everything(snapshot)),
+            knobs,
+            Solver(gap=float(knobs["gap"])),
         )
 
     def timing(self, knobs: Knobs) -> Timing:
@@ -467,7 +470,7 @@ class SiaScheduler(Scheduler):
     ) -> tuple[Decision, Memory]:
         began = time.perf_counter()
         free_gpus = _everything(snapshot)
-        data = from_snapshot(snapshot, knobs, free_gpus)
+        data = SiaInstance.from_snapshot(snapshot, knobs, free_gpus)
         build_s = time.perf_counter() - began
         solver = Solver(gap=float(knobs["gap"]))
         chosen, solved = (_as_stated if stood_in() else choose)(data, power_of(knobs), float(knobs["lambda_n"]), solver)

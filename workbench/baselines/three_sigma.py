@@ -40,13 +40,7 @@ from workbench.base.arrays import FloatArray, IntArray
 from workbench.base.errors import counted
 from workbench.base.round_times import LONGEST_ROUND_S
 from workbench.baselines.mechanisms.slo import holds
-from workbench.baselines.mechanisms.start_options import (
-    PROBLEM,
-    PlannedCycle,
-    ThreeSigmaInstance,
-    from_snapshot,
-    held_kinds,
-)
+from workbench.baselines.mechanisms.start_options import PROBLEM, PlannedCycle, ThreeSigmaInstance, held_kinds
 from workbench.scheduling.contract import (
     MODEL,
     Formulation,
@@ -295,7 +289,7 @@ class ThreeSigma(Formulation[ThreeSigmaInstance]):
 
     def data(self, snapshot: Snapshot, knobs: Knobs) -> ThreeSigmaInstance:
         """The most urgent waiting jobs, and the best-effort jobs that run."""
-        return from_snapshot(snapshot, knobs).data
+        return PlannedCycle.from_snapshot(snapshot, knobs).data
 
     def build(self, data: ThreeSigmaInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""
@@ -352,7 +346,9 @@ class ThreeSigmaScheduler(Scheduler):
 
     def stated(self, snapshot: Snapshot, memory: Memory, knobs: Knobs) -> StatedProblem:
         """The plan of this cycle."""
-        return StatedProblem(self.instead or ThreeSigma(), from_snapshot(snapshot, knobs).data, knobs, _solver(knobs))
+        return StatedProblem(
+            self.instead or ThreeSigma(), PlannedCycle.from_snapshot(snapshot, knobs).data, knobs, _solver(knobs)
+        )
 
     def timing(self, knobs: Knobs) -> Timing:
         return Timing(float(knobs["round_s"]))
@@ -363,7 +359,7 @@ class ThreeSigmaScheduler(Scheduler):
         if holds(snapshot).all() and not snapshot.ended:
             return Decision(solved=KEPT, next_s=math.inf), None
         began = time.perf_counter()
-        planned = from_snapshot(snapshot, knobs)
+        planned = PlannedCycle.from_snapshot(snapshot, knobs)
         build_s = time.perf_counter() - began
         if self.instead is None:
             chosen, solved = choose(planned.data, _solver(knobs), stated=knobs["model"] == "pyomo")

@@ -105,16 +105,16 @@ class SixthInstance:
         for name, shape in shapes.items():
             object.__setattr__(self, name, fixed(shaped(getattr(self, name), shape, f"sixth, {name}")))
 
-
-def from_snapshot(snapshot: Snapshot) -> SixthInstance:
-    """The jobs that have arrived and fit on a type that is up; the others take no part."""
-    jobs = snapshot.jobs
-    speeds = np.where(jobs.gpus[:, None] <= snapshot.capacity, snapshot.belief.speeds(jobs), 0.0)  # steps/s of the gang
-    fastest = speeds.max(axis=1, initial=0.0)
-    rows = np.flatnonzero(fastest > 0)
-    names = tuple(jobs.names[row] for row in rows)
-    pace = speeds[rows] / fastest[rows, None]
-    return SixthInstance(names, snapshot.types, jobs.gpus[rows], snapshot.capacity, pace)
+    @classmethod
+    def from_snapshot(cls, snapshot: Snapshot) -> SixthInstance:
+        """The jobs that have arrived and fit on a type that is up; the others take no part."""
+        jobs = snapshot.jobs  # with speeds in steps/s of the gang
+        speeds = np.where(jobs.gpus[:, None] <= snapshot.capacity, snapshot.belief.speeds(jobs), 0.0)
+        fastest = speeds.max(axis=1, initial=0.0)
+        rows = np.flatnonzero(fastest > 0)
+        names = tuple(jobs.names[row] for row in rows)
+        pace = speeds[rows] / fastest[rows, None]
+        return cls(names, snapshot.types, jobs.gpus[rows], snapshot.capacity, pace)
 ''',
     "sixth/knobs.py": '''\
 """The knobs of the paper."""
@@ -143,7 +143,7 @@ from __future__ import annotations
 import numpy as np
 import pyomo.environ as pyo
 
-from sixth.instance import SixthInstance, from_snapshot
+from sixth.instance import SixthInstance
 from sixth.knobs import MOST_SHARE
 from workbench import Formulation, Result, Snapshot
 from workbench.base.arrays import FloatArray
@@ -162,7 +162,7 @@ class MaxMinShare(Formulation[SixthInstance]):
 
     def data(self, snapshot: Snapshot, knobs: Knobs) -> SixthInstance:
         """The numbers of the problem."""
-        return from_snapshot(snapshot)
+        return SixthInstance.from_snapshot(snapshot)
 
     def build(self, data: SixthInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""
@@ -235,7 +235,7 @@ from typing import Any
 import numpy as np
 
 from sixth.formulations.max_min_share import MaxMinShare
-from sixth.instance import from_snapshot
+from sixth.instance import SixthInstance
 from sixth.knobs import MOST_SHARE
 from workbench import Snapshot
 from workbench.baselines.mechanisms.priority import PolicyAnswer
@@ -250,7 +250,7 @@ class Policy:
     """Shares of time as the formulation has them; what is stated, `workbench.rows` and a lab show row by row."""
 
     def __call__(self, snapshot: Snapshot, knobs: Knobs, memory: Any = None) -> PolicyAnswer:
-        instance = from_snapshot(snapshot)
+        instance = SixthInstance.from_snapshot(snapshot)
         found = FORMULATION.run(instance, knobs)
         rows = [[found.values["allocation"][job][kind] for kind in instance.types] for job in instance.jobs]
         values = np.clip(np.array(rows, dtype=float).reshape(instance.pace.shape), 0.0, 1.0)
@@ -258,7 +258,7 @@ class Policy:
 
     def stated(self, snapshot: Snapshot, knobs: Knobs, memory: Any = None) -> StatedProblem:
         """The problem that is solved for the jobs that are there."""
-        return StatedProblem(FORMULATION, from_snapshot(snapshot), knobs)
+        return StatedProblem(FORMULATION, SixthInstance.from_snapshot(snapshot), knobs)
 
 
 ROUTE = Route("same programme", FORMULATION.name)

@@ -22,7 +22,7 @@ from workbench.papers.chronus.algorithms.terms import (
     seconds_up,
 )
 from workbench.papers.chronus.formulations.leases import LeaseSelection
-from workbench.papers.chronus.instance import ChronusInstance, from_snapshot
+from workbench.papers.chronus.instance import ChronusInstance
 from workbench.scenario.rewards import LOWEST
 from workbench.session.api import snapshot_at
 
@@ -132,7 +132,7 @@ def test_the_jobs_of_a_snapshot_in_leases_from_the_next_boundary():
     """At the last arrival: what is left of runtimes and deadlines, by the scenario itself."""
     scenario = workbench.preset("chronus_96x8")
     now = 1300.0
-    data = from_snapshot(snapshot_at(scenario, now), KNOBS)
+    data = ChronusInstance.from_snapshot(snapshot_at(scenario, now), KNOBS)
     there = [job for job in scenario.jobs if job.arrival_s <= now and job.rewards]
     assert data.jobs == tuple(job.name for job in there)
     assert data.start_s == 2400 and data.lease_s == 1200 and data.capacity.tolist() == [[768]]
@@ -148,12 +148,12 @@ def test_what_a_lease_in_force_does_until_the_boundary_counts():
     scenario = workbench.preset("chronus_96x8")
     now = 1300.0
     snapshot = snapshot_at(scenario, now)
-    before = from_snapshot(snapshot, KNOBS)
+    before = ChronusInstance.from_snapshot(snapshot, KNOBS)
     job = next(job for job in snapshot.jobs.jobs if job.rewards and job.gpus <= 8)
     node = snapshot.nodes.names[0]
     lease = workbench.Assignment(job.name, {node: job.gpus}, until_s=2400.0)
     running = {field: getattr(snapshot, field) for field in snapshot.__dataclass_fields__}
-    after = from_snapshot(type(snapshot)(**{**running, "leases": {job.name: lease}}), KNOBS)
+    after = ChronusInstance.from_snapshot(type(snapshot)(**{**running, "leases": {job.name: lease}}), KNOBS)
     row = before.jobs.index(job.name)
     assert before.runtime_s[row] - after.runtime_s[row] == pytest.approx(1100, abs=1)
     others = np.arange(len(before.jobs)) != row
@@ -164,5 +164,5 @@ def test_deadlines_that_round_to_the_same_second_are_the_one_worth_more():
     scenario = workbench.preset("chronus_96x8")
     job = scenario.jobs[0].model_copy(update={"rewards": ((5000.2, 100.0), (5000.6, 80.0), (9000.0, 5.0))})
     one = scenario.replace(jobs=(job.model_copy(update={"arrival_s": 0.0}),))
-    data = from_snapshot(snapshot_at(one, 0.0), KNOBS)
+    data = ChronusInstance.from_snapshot(snapshot_at(one, 0.0), KNOBS)
     assert data.steps == (((5000.0, 100.0), (9000.0, 5.0)),)

@@ -38,7 +38,7 @@ TWO = ChronusInstance.made(
 
 
 def run(data, model="printed", solver="highs", **options):
-    return FORMULATION.run(data, {**KNOBS, "model": model}, Solver(solver, **options))
+    return FORMULATION.run(data, {**KNOBS, "form": model}, Solver(solver, **options))
 
 
 def sure(data):
@@ -240,7 +240,7 @@ def test_auto_takes_the_master_for_many_jobs_and_goes_on_where_its_gap_is_wide(m
 
 def test_the_preset_is_solved_with_either_model():
     scenario = workbench.preset("chronus_96x8")
-    found = {name: workbench.solve(scenario, "chronus.leases", model=name) for name in ("printed", "master")}
+    found = {name: workbench.solve(scenario, "chronus.leases", form=name) for name in ("printed", "master")}
     assert found["printed"].status == "optimal"
     assert found["master"].bound >= found["printed"].objective - 1e-6
     assert found["master"].objective >= 0.995 * found["printed"].objective

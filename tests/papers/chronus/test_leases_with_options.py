@@ -21,7 +21,7 @@ from workbench.papers.chronus.algorithms.lease_plan import carried_on
 from workbench.papers.chronus.algorithms.terms import AskedJob, AskedRun, Choice, NodePool
 from workbench.papers.chronus.formulations import leases, leases_with_options, master
 from workbench.papers.chronus.formulations.leases import LeaseSelection
-from workbench.papers.chronus.instance import ChronusInstance, from_snapshot
+from workbench.papers.chronus.instance import ChronusInstance
 from workbench.scheduling.solvers import InfeasibleError, Solver
 from workbench.session.api import snapshot_at
 
@@ -85,7 +85,7 @@ def brute_force(data):
 
 
 def run(data, model="auto", **options):
-    return FORMULATION.run(data, {**KNOBS, "model": model}, Solver(**options))
+    return FORMULATION.run(data, {**KNOBS, "form": model}, Solver(**options))
 
 
 def sure(data):
@@ -227,7 +227,7 @@ def test_any_scenario_of_the_other_papers_runs_with_deadlines(name):
 def test_the_options_of_a_snapshot_are_its_types_and_with_the_knob_its_sizes():
     base = workbench.preset("gavel_example")
     job = base.jobs[0].model_copy(update={"rewards": ((1e6, 100.0),), "arrival_s": 0.0})
-    data = from_snapshot(snapshot_at(base.replace(jobs=(job,)), 0.0), KNOBS)
+    data = ChronusInstance.from_snapshot(snapshot_at(base.replace(jobs=(job,)), 0.0), KNOBS)
     named = {data.pools[pool].accelerator for pool in data.every.pool.tolist()}
     able = {kind for kind in base.cluster.types if base.table.row(job.model, kind, job.gpus) > 0}
     assert named == able and len(able) > 1
@@ -241,7 +241,10 @@ def test_a_range_counts_only_with_its_knob():
     job = next(job for job in base.jobs if len(job.sizes) > 1)
     job = job.model_copy(update={"rewards": ((1e7, 100.0),), "arrival_s": 0.0})
     snapshot = snapshot_at(base.replace(jobs=(job,)), 0.0)
-    fixed, ranged = from_snapshot(snapshot, KNOBS), from_snapshot(snapshot, {**KNOBS, "gpu_range": True})
+    fixed, ranged = (
+        ChronusInstance.from_snapshot(snapshot, KNOBS),
+        ChronusInstance.from_snapshot(snapshot, {**KNOBS, "gpu_range": True}),
+    )
     assert set(fixed.every.gpus.tolist()) == {job.gpus}
     assert set(ranged.every.gpus.tolist()) > {job.gpus} and set(ranged.every.gpus.tolist()) <= set(job.sizes)
 
@@ -250,10 +253,10 @@ def test_the_range_of_rewards_is_scaled():
     base = workbench.preset("gavel_example")
     job = base.jobs[0].model_copy(update={"rewards": ((1e5, 100.0), (1e6, 50.5)), "arrival_s": 0.0})
     snapshot = snapshot_at(base.replace(jobs=(job,)), 0.0)
-    data = from_snapshot(snapshot, {**KNOBS, "highest_reward": 20.0, "miss_reward": 2.0})
+    data = ChronusInstance.from_snapshot(snapshot, {**KNOBS, "highest_reward": 20.0, "miss_reward": 2.0})
     assert [reward for _, reward in data.steps[0]] == pytest.approx([20.0, 11.0])
     with pytest.raises(InputError, match=r"knob highest_reward: got 1.0; expected a number above .* 2"):
-        from_snapshot(snapshot, {**KNOBS, "highest_reward": 1.0, "miss_reward": 2.0})
+        ChronusInstance.from_snapshot(snapshot, {**KNOBS, "highest_reward": 1.0, "miss_reward": 2.0})
 
 
 def test_300_jobs_on_three_types_have_a_plan_and_its_gap():

@@ -164,14 +164,14 @@ def test_the_last_plan_carries_the_guarantees_where_lifting_fails():
     asked = [AskedJob(3, 1200, [(2400, 100)]), AskedJob(2, 1200, [(2400, 100)]), AskedJob(2, 1200, [(2400, 100)])]
     data = sure(ChronusInstance.made(4, 1200, asked, previous={"j0": (2,), "j1": (1,), "j2": (1,)}))
     assert master.solve(data).plan.objective == 300
-    assert LeaseSelection().run(data, {**LeaseSelection().settle({}), "model": "printed"}).objective == 300
+    assert LeaseSelection().run(data, {**LeaseSelection().settle({}), "form": "printed"}).objective == 300
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.long) for seed in (0, 2, 3))])
 def test_300_guaranteed_jobs_on_768_gpus_within_half_a_percent_of_the_bound_in_two_seconds(seed):
     data = guaranteed_crowd(300, seed)
     with at_most(2.0):
-        found = LeaseSelection().run(data, LeaseSelection().settle({"model": "master"}))
+        found = LeaseSelection().run(data, LeaseSelection().settle({"form": "master"}))
     assert found.gap <= 0.005
     assert check(data, found.values["leases"]) == pytest.approx(found.objective)
 

@@ -15,7 +15,7 @@ from tests.baselines.mechanisms.support import look
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.coarsening import steps_each
 from workbench.papers.hare import instance
-from workbench.papers.hare.instance import CannotRun, Gpu, HareInstance, from_snapshot, step_s, tasks_left
+from workbench.papers.hare.instance import CannotRun, Gpu, HareInstance, step_s, tasks_left
 from workbench.papers.hare.scheduler import Hare
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import TaskRounds, TaskTimes
@@ -193,7 +193,7 @@ def world(jobs: list[dict[str, Any]], **rest: Any) -> Scenario:
 
 def test_a_job_is_rounds_of_its_gang_with_times_from_the_table() -> None:
     """T^c = 1/r(1); T^s = 2/r(2) - 1/r(1)."""
-    data = from_snapshot(look(world([{"steps": 7, "gpus": 2, "weight": 3.0}])), KNOBS)
+    data = HareInstance.from_snapshot(look(world([{"steps": 7, "gpus": 2, "weight": 3.0}])), KNOBS)
     assert data.rounds.tolist() == [4] and data.tasks.tolist() == [2] and data.weight.tolist() == [3.0]
     assert data.train_s.tolist() == [[0.5, 0.5, 1.0]]
     assert data.sync_s[0].tolist() == approx([2 / 3 - 0.5, 2 / 3 - 0.5, 0.25])
@@ -202,7 +202,7 @@ def test_a_job_is_rounds_of_its_gang_with_times_from_the_table() -> None:
 
 
 def test_tasks_per_round_takes_the_place_of_the_gang() -> None:
-    data = from_snapshot(look(world([{"steps": 8, "gpus": 2, "tasks_per_round": 1}])), KNOBS)
+    data = HareInstance.from_snapshot(look(world([{"steps": 8, "gpus": 2, "tasks_per_round": 1}])), KNOBS)
     assert data.rounds.tolist() == [8] and data.tasks.tolist() == [1]
     assert data.sync_s.tolist() == [[0.0, 0.0, 0.0]]
 
@@ -211,7 +211,7 @@ def test_measured_synchronisation_counts_first() -> None:
     scenario = world([{"steps": 8, "gpus": 2}])
     rows = [{**row, "sync_s": 0.3} if row["gpus"] == 2 else row for row in rows_of(scenario)]
     found = snapshot_of(world([{"steps": 8, "gpus": 2}], throughputs=rows))
-    assert from_snapshot(found, KNOBS).sync_s.tolist() == [[0.3, 0.3, 0.3]]
+    assert HareInstance.from_snapshot(found, KNOBS).sync_s.tolist() == [[0.3, 0.3, 0.3]]
 
 
 def rows_of(scenario: Scenario) -> list[dict[str, Any]]:
@@ -269,17 +269,17 @@ def test_a_job_has_at_most_so_many_rounds_and_k_is_the_least(steps: int, tasks: 
 
 def test_coarse_rounds_take_k_times_as_long_and_the_last_one_less() -> None:
     """10 rounds of one step in 4 rounds of 3, 3, 3 and 1 steps."""
-    data = from_snapshot(look(world([{"steps": 20, "gpus": 2}])), Hare().settle({"steps_per_round": 3}))
+    data = HareInstance.from_snapshot(look(world([{"steps": 20, "gpus": 2}])), Hare().settle({"steps_per_round": 3}))
     assert data.rounds.tolist() == [4] and data.train_s.tolist() == [[1.5, 1.5, 3.0]]
     assert data.last_part.tolist() == approx([1 / 3])
 
 
 def test_peak_memory_rules_gpus_out() -> None:
     facts = [{"name": "m", "memory_gb": 12.0}]
-    data = from_snapshot(snapshot_of(world([{"steps": 8}], models=facts)), KNOBS)
+    data = HareInstance.from_snapshot(snapshot_of(world([{"steps": 8}], models=facts)), KNOBS)
     assert data.runs.tolist() == [[False, False, True]]
     with pytest.raises(CannotRun, match="16 GB"):
-        from_snapshot(snapshot_of(world([{"steps": 8}], models=[{"name": "m", "memory_gb": 20.0}])), KNOBS)
+        HareInstance.from_snapshot(snapshot_of(world([{"steps": 8}], models=[{"name": "m", "memory_gb": 20.0}])), KNOBS)
 
 
 def test_jobs_of_nodes_that_are_down_are_left_out_and_named() -> None:
@@ -288,7 +288,7 @@ def test_jobs_of_nodes_that_are_down_are_left_out_and_named() -> None:
     found = tasks_left(look(scenario, down=["s-0"]), KNOBS)
     assert found.stranded == ("j0",) and not found.instance.jobs
     with pytest.raises(CannotRun):
-        from_snapshot(look(scenario, down=["s-0"]), KNOBS)
+        HareInstance.from_snapshot(look(scenario, down=["s-0"]), KNOBS)
 
 
 def test_seconds_of_a_step_by_type() -> None:

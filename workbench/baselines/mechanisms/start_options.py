@@ -92,40 +92,42 @@ class PlannedCycle(NamedTuple):
     rows: IntArray
     timely: BoolArray
 
-
-def from_snapshot(snapshot: Snapshot, knobs: Knobs) -> PlannedCycle:
-    """The options of the jobs that are planned, at speeds as believed."""
-    jobs, slot_s, cv = snapshot.jobs, float(knobs["slot_s"]), float(knobs["runtime_cv"])
-    runs, kinds = holds(snapshot), held_kinds(snapshot)
-    with np.errstate(divide="ignore"):
-        run_s = jobs.steps_left[:, None] / snapshot.speeds()
-    slack_s = due_s(jobs.jobs) - snapshot.now_s
-    slo, shortest_s = np.isfinite(slack_s), run_s.min(axis=1, initial=np.inf)
-    timely = slo & ~runs & (first_rewards(snapshot) > 0) & (in_time(shortest_s, np.where(slo, slack_s, 0.0), cv) > 0)
-    waiting = _urgent(~runs, timely, slack_s, shortest_s)[: int(knobs["most_jobs"])]
-    rows = np.concatenate([np.flatnonzero(runs & ~slo), waiting])
-    steps = np.arange(int(knobs["slots"]), dtype=np.float64)
-    fits = (jobs.gpus[rows, None] <= snapshot.capacity) & np.isfinite(run_s[rows])
-    elsewhere = runs[rows, None] & (kinds[rows, None] != np.arange(len(snapshot.types)))
-    chance = in_time(run_s[rows, :, None], slack_s[rows, None, None] - steps * slot_s, cv)
-    first = np.where(timely[rows, None, None], chance > 0, steps == 0)
-    job, kind, slot = np.nonzero(first & (fits & ~elsewhere)[:, :, None])
-    row, after = rows[job], steps - slot[:, None]
-    of_slo = first_rewards(snapshot)[row] * chance[job, kind, slot] * (1.0 - knobs["early"] * slot / len(steps))
-    of_rest = knobs["best_effort"] * (1.0 + knobs["keep"] * runs[row]) / np.maximum(1.0, run_s[row, kind] / slot_s)
-    lasts = np.where(timely[row, None], outlasts(run_s[row, kind][:, None], after * slot_s, cv), after == 0)
-    data = ThreeSigmaInstance(
-        jobs=tuple(jobs.names[row] for row in rows.tolist()),
-        types=snapshot.types,
-        job=job,
-        kind=kind,
-        slot=slot,
-        gpus=jobs.gpus[row],
-        value=np.where(timely[row], of_slo, of_rest),
-        hold=np.where(after < 0, 0.0, lasts),
-        free_gpus=_free_gpus(snapshot, np.flatnonzero(runs & slo), kinds, steps * slot_s, cv),
-    )
-    return PlannedCycle(data, rows, timely)
+    @classmethod
+    def from_snapshot(cls, snapshot: Snapshot, knobs: Knobs) -> PlannedCycle:
+        """The options of the jobs that are planned, at speeds as believed."""
+        jobs, slot_s, cv = snapshot.jobs, float(knobs["slot_s"]), float(knobs["runtime_cv"])
+        runs, kinds = holds(snapshot), held_kinds(snapshot)
+        with np.errstate(divide="ignore"):
+            run_s = jobs.steps_left[:, None] / snapshot.speeds()
+        slack_s = due_s(jobs.jobs) - snapshot.now_s
+        slo, shortest_s = np.isfinite(slack_s), run_s.min(axis=1, initial=np.inf)
+        timely = (
+            slo & ~runs & (first_rewards(snapshot) > 0) & (in_time(shortest_s, np.where(slo, slack_s, 0.0), cv) > 0)
+        )
+        waiting = _urgent(~runs, timely, slack_s, shortest_s)[: int(knobs["most_jobs"])]
+        rows = np.concatenate([np.flatnonzero(runs & ~slo), waiting])
+        steps = np.arange(int(knobs["slots"]), dtype=np.float64)
+        fits = (jobs.gpus[rows, None] <= snapshot.capacity) & np.isfinite(run_s[rows])
+        elsewhere = runs[rows, None] & (kinds[rows, None] != np.arange(len(snapshot.types)))
+        chance = in_time(run_s[rows, :, None], slack_s[rows, None, None] - steps * slot_s, cv)
+        first = np.where(timely[rows, None, None], chance > 0, steps == 0)
+        job, kind, slot = np.nonzero(first & (fits & ~elsewhere)[:, :, None])
+        row, after = rows[job], steps - slot[:, None]
+        of_slo = first_rewards(snapshot)[row] * chance[job, kind, slot] * (1.0 - knobs["early"] * slot / len(steps))
+        of_rest = knobs["best_effort"] * (1.0 + knobs["keep"] * runs[row]) / np.maximum(1.0, run_s[row, kind] / slot_s)
+        lasts = np.where(timely[row, None], outlasts(run_s[row, kind][:, None], after * slot_s, cv), after == 0)
+        data = ThreeSigmaInstance(
+            jobs=tuple(jobs.names[row] for row in rows.tolist()),
+            types=snapshot.types,
+            job=job,
+            kind=kind,
+            slot=slot,
+            gpus=jobs.gpus[row],
+            value=np.where(timely[row], of_slo, of_rest),
+            hold=np.where(after < 0, 0.0, lasts),
+            free_gpus=_free_gpus(snapshot, np.flatnonzero(runs & slo), kinds, steps * slot_s, cv),
+        )
+        return cls(data, rows, timely)
 
 
 def held_kinds(snapshot: Snapshot) -> IntArray:

@@ -460,6 +460,50 @@ class ChronusInstance:
         at_best = "" if self.options is None else " at best"
         return f"it needs {needed}{at_best} and has {there} before its last deadline"
 
+    @classmethod
+    def from_snapshot(
+        cls,
+        snapshot: Snapshot,
+        knobs: Knobs,
+        previous: Leases | None = None,
+        running: Mapping[str, Choice] | None = None,
+    ) -> ChronusInstance:
+        """The unfinished jobs with deadlines on all nodes that are up.
+
+        A job that will be done by the boundary is left out; one still to come may run from its arrival on. previous:
+        the last plan in leases of this one; running: what jobs run as in it. Raises InputError for a job that runs on
+        no type that could hold it, and for rewards that do not fit their range.
+        """
+        lease_s = int(knobs["slo_lease_s"])
+        start_s = next_boundary(snapshot.now_s, lease_s)
+        left = _steps_left(snapshot, start_s)
+        rows = [row for row, job in enumerate(snapshot.jobs.jobs) if job.rewards is not None and left[row] > 0]
+        pools = _pools(snapshot, bool(knobs["round_up"]))
+        sure, ranges = bool(knobs["all_guaranteed"]), bool(knobs.get("gpu_range", GPU_RANGE.default))
+        highest, lowest = knobs.get("highest_reward"), float(knobs["miss_reward"])
+        asked = []
+        for row in rows:
+            job = snapshot.jobs.jobs[row]
+            steps = whole_steps(in_range(job.rewards or (), highest, lowest), job.arrival_s - start_s)
+            runs = [
+                AskedRun(pool, gpus, max(1, int(seconds_up(left[row] / speed))))
+                for pool, gpus, speed in _speeds(snapshot, row, tuple(pools), ranges)
+                if speed > 0
+            ]
+            arrival_s = max(0, int(seconds_up(job.arrival_s - start_s)))
+            asked.append(AskedJob(job.gpus, 1, steps, arrival_s, sure, runs or _too_large(snapshot, row)))
+        return cls.pooled(
+            pools,
+            lease_s,
+            asked,
+            names=[snapshot.jobs.jobs[row].name for row in rows],
+            miss_reward=lowest,
+            reserved_s=int(knobs["reserve_overhead"]),
+            start_s=start_s,
+            previous=previous,
+            running=running,
+        )
+
 
 def check_guaranteed(data: ChronusInstance) -> None:
     """Raise InfeasibleError if a guaranteed job would miss its last deadline even alone."""
@@ -467,49 +511,6 @@ def check_guaranteed(data: ChronusInstance) -> None:
     if len(stuck):
         row = int(stuck[0])
         raise InfeasibleError(NAME, f"guaranteed job {data.jobs[row]} cannot meet a deadline: {data.why_not(row)}")
-
-
-def from_snapshot(
-    snapshot: Snapshot,
-    knobs: Knobs,
-    previous: Leases | None = None,
-    running: Mapping[str, Choice] | None = None,
-) -> ChronusInstance:
-    """The unfinished jobs with deadlines on all nodes that are up.
-
-    A job that will be done by the boundary is left out; one still to come may run from its arrival on. previous: the
-    last plan in leases of this one; running: what jobs run as in it. Raises InputError for a job that runs on no type
-    that could hold it, and for rewards that do not fit their range.
-    """
-    lease_s = int(knobs["slo_lease_s"])
-    start_s = next_boundary(snapshot.now_s, lease_s)
-    left = _steps_left(snapshot, start_s)
-    rows = [row for row, job in enumerate(snapshot.jobs.jobs) if job.rewards is not None and left[row] > 0]
-    pools = _pools(snapshot, bool(knobs["round_up"]))
-    sure, ranges = bool(knobs["all_guaranteed"]), bool(knobs.get("gpu_range", GPU_RANGE.default))
-    highest, lowest = knobs.get("highest_reward"), float(knobs["miss_reward"])
-    asked = []
-    for row in rows:
-        job = snapshot.jobs.jobs[row]
-        steps = whole_steps(in_range(job.rewards or (), highest, lowest), job.arrival_s - start_s)
-        runs = [
-            AskedRun(pool, gpus, max(1, int(seconds_up(left[row] / speed))))
-            for pool, gpus, speed in _speeds(snapshot, row, tuple(pools), ranges)
-            if speed > 0
-        ]
-        arrival_s = max(0, int(seconds_up(job.arrival_s - start_s)))
-        asked.append(AskedJob(job.gpus, 1, steps, arrival_s, sure, runs or _too_large(snapshot, row)))
-    return ChronusInstance.pooled(
-        pools,
-        lease_s,
-        asked,
-        names=[snapshot.jobs.jobs[row].name for row in rows],
-        miss_reward=lowest,
-        reserved_s=int(knobs["reserve_overhead"]),
-        start_s=start_s,
-        previous=previous,
-        running=running,
-    )
 
 
 def _pools(snapshot: Snapshot, rounded: bool) -> dict[NodePool, int]:

@@ -68,17 +68,19 @@ GPU_RANGE = Knob(
     "A job may run as any of its gpu_choices (section 7, auto-scaling), one of them for a whole plan; off: as its gpus",
 )
 LEASE_KNOBS = (SLO_LEASE_S, ROUND_UP, ALL_GUARANTEED, MISS_REWARD, HIGHEST_REWARD, RESERVE_OVERHEAD, GPU_RANGE)
-MODEL = Knob(
-    "model",
+FORM = Knob(
+    "form",
     "auto",
     "The model as printed, the master in s with lifting, or (auto) the printed one as long as it is small; options: "
     "the model of section 7, which takes the printed one's place where jobs have a choice of GPUs",
     choices=("auto", "printed", "master", "options"),
 )
-MASTER_GAP = Knob(
+GAP = Knob(
     "gap",
     0.005,
-    "Where auto takes the master: gap to its bound that is good enough, else the printed model goes on to it if it can",
+    "Gap to the bound with which a plan is good enough; where auto takes a master with a wider one, the printed model "
+    "goes on from it if it can",
+    unit="1",
     kind="float",
     minimum=0.0,
     maximum=1.0,
@@ -93,9 +95,6 @@ PLAN_BY = Knob(
     choices=("auto", "printed", "master", "feasibility", "greedy"),
     main=True,
 )
-PLAN_GAP = Knob(
-    "gap", 0.005, "Gap to the bound with which a plan is good enough", unit="1", kind="float", minimum=0.0, maximum=1.0
-)
 NODES = Knob(
     "nodes",
     2000,
@@ -104,7 +103,7 @@ NODES = Knob(
     minimum=0,
     maximum=10_000_000,
 )
-PLAN_KNOBS = (PLAN_BY, PLAN_GAP, NODES)
+PLAN_KNOBS = (PLAN_BY, GAP, NODES)
 FIRST_LEASE = Knob(
     "first_lease",
     "early",

@@ -126,7 +126,7 @@ class Chronus(Scheduler):
         """(1)-(6) of all jobs with deadlines, each from its arrival on, with nobody guaranteed before the others."""
         formulation = LeaseSelection()
         asked = {knob.name: knobs[knob.name] for knob in formulation.knobs if knob.name in knobs}
-        settled = formulation.settle({**asked, "gap": 0.0, "model": "printed"})
+        settled = formulation.settle({**asked, "gap": 0.0, "form": "printed"})
         data = formulation.data(snapshot.with_future(), settled)
         gang = {job: data.choice(row).gpus for row, job in enumerate(data.jobs)}
 

@@ -336,6 +336,14 @@ class HareInstance:
         """T^s likewise."""
         return float(self.sync_s[self.task_job[task], gpu] * self.round_part[self.task_round[task]])
 
+    @classmethod
+    def from_snapshot(cls, snapshot: Snapshot, knobs: Knobs) -> HareInstance:
+        """The instance of the tasks that have not started, those of jobs to come included.
+
+        Raises InputError for numbers out of range, CannotRun for a job that runs on no GPU of a node that is up.
+        """
+        return tasks_left(snapshot, knobs, strand=False).instance
+
 
 def _each(field: str, values: npt.ArrayLike, count: int) -> npt.NDArray[Any]:
     """(count,) the values, or one number that many times."""
@@ -385,14 +393,6 @@ class TasksLeft:
         """The core's task for each task of the instance, in its order; together: those of a round
         start at the same time."""
         return [task for row in self.rows for task in row.tasks(together)]
-
-
-def from_snapshot(snapshot: Snapshot, knobs: Knobs) -> HareInstance:
-    """The instance of the tasks that have not started, those of jobs to come included.
-
-    Raises InputError for numbers out of range, CannotRun for a job that runs on no GPU of a node that is up.
-    """
-    return tasks_left(snapshot, knobs, strand=False).instance
 
 
 def tasks_left(

@@ -75,7 +75,7 @@ def _planned(data: ChronusInstance, knobs: Knobs) -> tuple[Leases, Choices, Solv
         kept = kept.shifted_left
         return kept.leases, kept.choices, _reported("", kept, bound)
     try:
-        found = FORMULATION.run(data, {"model": _model(by, data), "gap": gap}, solver_of(knobs))
+        found = FORMULATION.run(data, {"form": _form(by, data), "gap": gap}, solver_of(knobs))
     except TimeLimitError:
         kept = kept.shifted_left
         return kept.leases, kept.choices, _reported("time_limit", kept, bound)
@@ -91,7 +91,7 @@ def _planned(data: ChronusInstance, knobs: Knobs) -> tuple[Leases, Choices, Solv
     return leases, choices, replace(solved, build_s=found.build_s, solve_s=found.solve_s, made_by=made_by)
 
 
-def _model(by: str, data: ChronusInstance) -> str:
+def _form(by: str, data: ChronusInstance) -> str:
     """The model of `chronus.leases` that plans."""
     if by == "auto":
         return "printed" if variables(data) <= SMALL else "master"

@@ -35,11 +35,11 @@ from typing import Any
 import numpy as np
 
 from workbench.base.errors import InputError
-from workbench.papers.chronus import instance, knobs
+from workbench.papers.chronus import knobs
 from workbench.papers.chronus.algorithms.lease_plan import LeasePlan, lift, nothing, still_holds
 from workbench.papers.chronus.formulations import leases_with_options, master
 from workbench.papers.chronus.instance import NAME, ChronusInstance, check_guaranteed
-from workbench.papers.chronus.knobs import MASTER_GAP, MODEL
+from workbench.papers.chronus.knobs import FORM, GAP
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot
@@ -69,7 +69,7 @@ def build(data: ChronusInstance) -> pyo.ConcreteModel:
     """
     if variables(data) > MOST_VARIABLES:
         found = f"{variables(data)} variables for {len(data.jobs)} jobs in {data.leases} leases"
-        raise InputError(NAME, found, f"at most {MOST_VARIABLES}: fewer jobs, longer leases, or model=master")
+        raise InputError(NAME, found, f"at most {MOST_VARIABLES}: fewer jobs, longer leases, or form=master")
     rows = range(len(data.jobs))
     own = {data.jobs[i]: range(int(data.first[i]), min(int(data.last[i]), data.leases) + 1) for i in rows}
     by = {(data.jobs[i], p): int(lease) for i in rows for p, lease in enumerate(data.by[i].tolist(), start=1)}
@@ -176,8 +176,8 @@ class LeaseSelection(Formulation[ChronusInstance]):
 
     name = NAME
     title = "Chronus: leases for jobs with deadlines"
-    knobs = (*knobs.LEASE_KNOBS, MODEL, MASTER_GAP)
-    ways = frozenset({MODEL.name, MASTER_GAP.name})
+    knobs = (*knobs.LEASE_KNOBS, FORM, GAP)
+    ways = frozenset({FORM.name, GAP.name})
     reading = (
         "The objective is the sum of reward over the jobs with deadlines; a job that meets none has the reward of a "
         "miss and no leases (null). leases count from 1 at the next boundary, deadline is the one met, in leases."
@@ -185,20 +185,20 @@ class LeaseSelection(Formulation[ChronusInstance]):
 
     def data(self, snapshot: Snapshot, knobs: Knobs) -> ChronusInstance:
         """The unfinished jobs with deadlines, from the next boundary of leases on."""
-        return instance.from_snapshot(snapshot, knobs)
+        return ChronusInstance.from_snapshot(snapshot, knobs)
 
     def statement(self, knobs: Knobs, data: Any = None) -> Any:
         """The model that the knobs name; `auto` builds the printed one. Where jobs have options it is
         `leases_with_options`."""
         if getattr(data, "options", None) is not None:
             return leases_with_options
-        return {"master": master, "options": leases_with_options}.get(str(knobs.get("model")), self)
+        return {"master": master, "options": leases_with_options}.get(str(knobs.get("form")), self)
 
     def build(self, data: ChronusInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model that the knobs name (`auto`: the printed one); where jobs have options, section 7's."""
-        if data.options is not None or knobs.get("model") == "options":
+        if data.options is not None or knobs.get("form") == "options":
             return leases_with_options.build(data)
-        return master.build(data) if knobs.get("model") == "master" else build(data)
+        return master.build(data) if knobs.get("form") == "master" else build(data)
 
     def read(self, model: pyo.ConcreteModel, data: ChronusInstance, knobs: Knobs) -> Result:
         """The plan of a solved model, checked; of the master, its deadlines lifted to whole leases.
@@ -211,7 +211,7 @@ class LeaseSelection(Formulation[ChronusInstance]):
             return read_plan(model, data, shift=not self.own).result
         plan = lift(data, master.target(model, data))
         if plan is None:
-            raise SolverFailedError(NAME, "deadlines for which no whole leases were found", "model=printed")
+            raise SolverFailedError(NAME, "deadlines for which no whole leases were found", "form=printed")
         return plan.shifted_left.result
 
     def trivial(self, data: ChronusInstance, knobs: Knobs) -> Result | None:
@@ -220,7 +220,7 @@ class LeaseSelection(Formulation[ChronusInstance]):
         return None if data.possible.any() else nothing(data).result
 
     def run(self, data: ChronusInstance, knobs: Knobs, solver: Solver | None = None) -> Result:
-        """The plan with its bound: printed model, or master with lifting, as the knob `model` says.
+        """The plan with its bound: printed model, or master with lifting, as the knob `form` says.
 
         The last plan is where both begin. `auto` lets the printed model go on from the master's plan where its gap is
         wider than the knob `gap` and the model not too large; where lifting cannot keep the guarantees, the printed
@@ -231,14 +231,14 @@ class LeaseSelection(Formulation[ChronusInstance]):
             return replace(nobody, bound=nobody.objective, gap=0.0)
         if self.own:
             return super().run(data, knobs, solver)
-        solver, model = solver or Solver(), str(knobs.get("model", MODEL.default))
+        solver, form = solver or Solver(), str(knobs.get("form", FORM.default))
         kept = still_holds(data, data.previous) if data.previous else None
-        if model in ("printed", "options") or (model == "auto" and variables(data) <= SMALL):
-            return _printed(data, solver, kept, options=model == "options")
+        if form in ("printed", "options") or (form == "auto" and variables(data) <= SMALL):
+            return _printed(data, solver, kept, options=form == "options")
         found = master.solve(data, solver)
-        enough = max(solver.gap, float(knobs.get("gap", MASTER_GAP.default)))
+        enough = max(solver.gap, float(knobs.get("gap", GAP.default)))
         gap = found.solved.gap
-        good = model == "master" or (gap is not None and gap <= enough) or variables(data) > MEDIUM
+        good = form == "master" or (gap is not None and gap <= enough) or variables(data) > MEDIUM
         if found.plan is not None and good:
             return found.plan.result.reported(found.solved)
         return _printed(data, replace(solver, gap=enough), found.plan or kept, found.solved)

@@ -58,7 +58,7 @@ def build(data: ChronusInstance) -> pyo.ConcreteModel:
     """
     if variables(data) > MOST_VARIABLES:
         found = f"{variables(data)} variables for {len(data.every)} options in {data.leases} leases"
-        raise InputError(NAME, found, f"at most {MOST_VARIABLES}: fewer jobs, longer leases, or model=master")
+        raise InputError(NAME, found, f"at most {MOST_VARIABLES}: fewer jobs, longer leases, or form=master")
     every, names = data.every, labels(data)
     rows = every.job.tolist()
     own = {

@@ -208,7 +208,7 @@ def build(data: ChronusInstance) -> pyo.ConcreteModel:
     """
     if data.options is not None:
         raise InputError(
-            f"{NAME}, model master", "jobs with several options", "jobs of one option each, or model=options"
+            f"{NAME}, form master", "jobs with several options", "jobs of one option each, or form=options"
         )
     check_guaranteed(data)
     master = Master(data)

@@ -21,7 +21,7 @@ from workbench.papers.hare.formulations.exact import Exact
 from workbench.papers.hare.formulations.interval_lp import IntervalLP
 from workbench.papers.hare.formulations.relaxed import Relaxation
 from workbench.papers.hare.formulations.time_indexed_lp import TimeIndexedLP
-from workbench.papers.hare.instance import HareInstance, from_snapshot
+from workbench.papers.hare.instance import HareInstance
 from workbench.papers.hare.knobs import ROUND_KNOBS
 from workbench.scheduling.contract import Formulation
 from workbench.scheduling.knob import Knob
@@ -98,7 +98,7 @@ def figure_1(snapshot: Snapshot, given: Mapping[str, Any]) -> dict[str, Any]:
     given: `optimum` (only (c), which takes a few seconds; else (a) and (b)).
     Raises InputError for another number of jobs, rounds, tasks or GPUs.
     """
-    data = from_snapshot(snapshot, _settled({}))
+    data = HareInstance.from_snapshot(snapshot, _settled({}))
     if (tuple(data.rounds.tolist()), tuple(data.tasks.tolist()), len(data.gpus)) != (ROUNDS, TASKS, GPUS):
         expected = "J1 and J2 of one round, J3 of two, each of two tasks, on three GPUs"
         raise InputError("Fig. 1", f"{len(data.jobs)} jobs on {len(data.gpus)} GPUs", expected)
@@ -114,7 +114,7 @@ def three_ways(snapshot: Snapshot, given: Mapping[str, Any]) -> dict[str, Any]:
     given: `most_rounds` (of a job), `more_work` (part of its work that a scale-adaptive job adds). Raises InputError
     for what cannot be. `cannot` says why scale-fixed is missing: a job has more tasks in a round than GPUs to run it.
     """
-    data = from_snapshot(snapshot, _settled(given))
+    data = HareInstance.from_snapshot(snapshot, _settled(given))
     names = {
         "scale_fixed": "(a) scale-fixed",
         "relaxed": "(b) relaxed scale-fixed (Hare)",
@@ -136,7 +136,7 @@ def weighted_jct(snapshot: Snapshot, given: Mapping[str, Any]) -> dict[str, Any]
     given: `show` (the scheme whose schedule is to be drawn; None: none), `most_rounds`, `bound` (only that, by the
     interval-indexed LP, with the claim and Hare's measured ratio). `cannot` says why a scheme is missing.
     """
-    data, show = from_snapshot(snapshot, _settled(given)), given.get("show")
+    data, show = HareInstance.from_snapshot(snapshot, _settled(given)), given.get("show")
     if given.get("bound"):
         least = _least(BOUNDS[QUICK], data)
         return {"bound": least - float(data.weight @ data.arrival_s), **_claim(data, least, _hare(data).objective)}
@@ -161,7 +161,7 @@ def against_bounds(snapshot: Snapshot, given: Mapping[str, Any]) -> dict[str, An
     given: `which`, the name of one of `BOUNDS`, or None for Algorithm 1; `most_rounds`. `cannot` says why something is
     missing.
     """
-    data, which = from_snapshot(snapshot, _settled(given)), given.get("which")
+    data, which = HareInstance.from_snapshot(snapshot, _settled(given)), given.get("which")
     bounds: dict[str, float] = {}
     found: dict[str, float] = {}
     cannot: dict[str, str] = {}

@@ -25,7 +25,7 @@ import numpy as np
 from workbench.base.arrays import FloatArray, IntArray
 from workbench.papers.hare.algorithms.list_schedule import algorithm_1, fluid_start_s, place, safe_order
 from workbench.papers.hare.algorithms.schedule import TaskSchedule, in_order
-from workbench.papers.hare.instance import HareInstance, from_snapshot
+from workbench.papers.hare.instance import HareInstance
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.snapshot import Snapshot
@@ -193,7 +193,7 @@ class TaskFormulation(Formulation[HareInstance]):
 
     def data(self, snapshot: Snapshot, knobs: Knobs) -> HareInstance:
         """All jobs, also those to come, as rounds of tasks."""
-        return from_snapshot(snapshot, knobs)
+        return HareInstance.from_snapshot(snapshot, knobs)
 
     def trivial(self, data: HareInstance, knobs: Knobs) -> Result | None:
         """Without jobs there is nothing to schedule."""
