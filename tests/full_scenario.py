@@ -9,7 +9,7 @@ FULL: dict[str, Any] = {
     "name": "full",
     "description": "every key once",
     "notes": ["made by hand"],
-    "calibrated": {"scheduler": "slurm", "key": "0123456789abcdef" * 4},
+    "calibrated": {"scheduler": "slurm", "code": "ab", "key": "0123456789abcdef" * 4},
     "recorded": {"end_s": 4000.5, "ends_known": True, "gpu_s": 8000},
     "begins": "2024-03-01T08:00:00",
     "seed": 2**62,

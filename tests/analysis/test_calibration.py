@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -16,12 +17,15 @@ from tests.baselines.slurm.as_recorded import faults
 from tests.scenario.traces.slurm_dumps import NODES, Ran, dump, limited, when
 from tests.scenario.traces.slurm_month import Rules, demand, schedule, written
 from workbench.analysis.calibration import Calibration, _fit, usual_phases
+from workbench.analysis.calibration_note import notes_under
 from workbench.analysis.hidden_limits import BESIDE_ROOM, PEAKS, beside_room_of, told_hidden
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.slurm.site import read_site
 from workbench.cli import main
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import convert
+from workbench.session.registry import find_scheduler
+from workbench.simulation.run import Run
 
 QOS = "Name|Priority|GraceTime|MaxTRESPU\nnormal|0|00:00:00|gres/gpu=8\n"
 
@@ -102,6 +106,25 @@ def test_a_log_whose_limits_are_hidden_is_indicative(tmp_path: Path) -> None:
     told = "user a in QOS normal has up to 16 GPUs at once, in the log never more than 8: a limit that no file tells?"
     assert [why for why in found.reasons if "at once" in why] == [told]
     assert set(found.unexplained()["user"]) == {"a"}, "those whom the limit held back"
+
+
+def test_a_verdict_of_an_own_scheduler_is_of_its_code(tmp_path: Path) -> None:
+    """Not of another function under the same name; of the same one run again it holds, and of an earlier run of it."""
+    fifo, scenario = find_scheduler("fifo"), log(tmp_path, known=True, jobs=60)
+
+    def run_of(kept: Scenario, version: int) -> Run:
+        @workbench.scheduler("mine", round_s=60.0)
+        def decide(snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
+            return fifo.decide(snapshot, memory, {"version": version, **fifo.settle({})}, rng)
+
+        return workbench.simulate(kept, "mine")
+
+    run_of(scenario, 1)
+    found = workbench.calibrate(scenario, "mine")
+    kept = Calibration.from_json(json.loads(json.dumps(found.to_json()))).kept(scenario)
+    assert (earlier := run_of(kept, 1)).code and notes_under(earlier)[0] == found.note()
+    said = "Calibration: none of mine as it is written now: the verdict in the scenario is of other code."
+    assert notes_under(run_of(kept, 2))[0] == said and notes_under(earlier)[0] == found.note()
 
 
 def test_the_command_keeps_the_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

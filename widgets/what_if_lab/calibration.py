@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import ipywidgets as w
 import pandas as pd
@@ -19,6 +20,7 @@ from workbench.analysis.whatif.site_changes import date_of
 from workbench.base.errors import WorkbenchError
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
+from workbench.session.registry import find_scheduler
 
 HEADS = {
     **{"partition": "Partition", "jobs": "Jobs", "recorded_median_s": "Median wait", "simulated_median_s": "simulated"},
@@ -30,16 +32,17 @@ HEADS = {
 class CalibrationPage:
     """box: the button and the verdict; page: waits by partition, a scatter, jobs that nothing explains.
 
-    scenario, scheduler: what is opened now; calibrated: told the scenario with the verdict as its first note.
+    scenario, today: what is opened now, and today's scheduler with its knobs; calibrated: told the scenario with the
+    verdict as its first note.
     """
 
     def __init__(
         self,
         scenario: Callable[[], Scenario],
-        scheduler: Callable[[], str],
+        today: Callable[[], tuple[str, Mapping[str, Any]]],
         calibrated: Callable[[Scenario], None],
     ) -> None:
-        self._scenario, self._scheduler, self._calibrated = scenario, scheduler, calibrated
+        self._scenario, self._today, self._calibrated = scenario, today, calibrated
         self.found: Calibration | None = None
         self._question = Question(self._hear)
         self.go = w.Button(description="Calibrate", icon="balance-scale", layout=w.Layout(width="auto"))
@@ -65,7 +68,7 @@ class CalibrationPage:
         self.box.layout.display = None if is_recorded(scenario) else "none"
         note = next((note for note in scenario.notes if note.startswith(NOTE)), "")
         if not self._question.busy:
-            holds = note and calibration_of(scenario, self._scheduler(), {})
+            holds = note and calibration_of(scenario, *(today := self._today()), find_scheduler(today[0]).code())
             self._say("note", holds or "Not calibrated: nobody knows how far waits are off.")
         if self.found is not None and note != self.found.note():
             self._show(None)
@@ -77,11 +80,10 @@ class CalibrationPage:
 
     def work_out(self) -> None:
         """Ask for it; the page follows."""
-        self._say("", f"Running the log under {self._scheduler()} ...")
+        scheduler, _ = self._today()
+        self._say("", f"Running the log under {scheduler} ...")
         self.go.disabled, self.stop.disabled = True, False
-        self._question.ask(
-            {"kind": "calibrate", "scheduler": self._scheduler(), "scenario": self._scenario().to_dict()}
-        )
+        self._question.ask({"kind": "calibrate", "scheduler": scheduler, "scenario": self._scenario().to_dict()})
 
     def _hear(self, answer: Message | WorkbenchError | None) -> None:
         self.go.disabled, self.stop.disabled = False, True

@@ -94,12 +94,12 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         self._many.warm()
         self.trace = TraceChoice(self.open)
         self.buying = BuyingPage(lambda: self._scenario)
-        self.calibration = CalibrationPage(lambda: self._scenario, lambda: str(self._today.value), self._on_calibrated)
+        self.calibration = CalibrationPage(lambda: self._scenario, self._today_now, self._on_calibrated)
         self._about = w.HTML()
         self._today = w.Dropdown(options=short_titles(), description="Scheduler", style=NARROW, layout=WIDE)
         self._today.add_class("wb-today")
         self._today.observe(lambda _: self._on_scheduler(), "value")
-        self._knobs = KnobPanel(self._on_change)
+        self._knobs = KnobPanel(self._on_knobs)
         self._form = ChangeForm(self._on_change, self._today_knobs)
         self._pairs = w.IntSlider(5, 1, MOST_PAIRS, description="Pairs of runs", style=STYLE, layout=WIDE)
         self._pairs.tooltip = "Each is one run of today and one with the change; more make the interval narrower"
@@ -188,7 +188,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
                 self._pairs.value = pairs
             if bootstrap is not None:
                 self._bootstrap.value = bootstrap
-        self._on_change()
+        self._on_knobs()
 
     def run(self) -> None:
         """Run today and the change in the background; the answer follows when all pairs are done."""
@@ -304,7 +304,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
 
     def _on_calibrated(self, scenario: Scenario) -> None:
         """The verdict is the scenario's first note from now on: it stands on every later answer."""
-        self._open(scenario, str(self._today.value), self._today_knobs())
+        self._open(scenario, *self._today_now())
         self._page_tabs.selected_index = PAGES.index("Why")
         self._led = True
 
@@ -345,12 +345,20 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         except InputError:
             return {}
 
+    def _today_now(self) -> tuple[str, Mapping[str, Any]]:
+        """Today's scheduler and knobs, as the controls have them."""
+        return str(self._today.value), self._today_knobs()
+
     def _on_scheduler(self) -> None:
-        self.calibration.offer(self._scenario)
         if not self._quiet:
             with self._quiet():
                 self._knobs.show(find_scheduler(str(self._today.value)))
                 self._form.offer(self._scenario, str(self._today.value))
+            self._on_knobs()
+
+    def _on_knobs(self) -> None:
+        if not self._quiet:
+            self.calibration.offer(self._scenario)
             self._on_change()
 
     def _read(self) -> WhatIfSetting:

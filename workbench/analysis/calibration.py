@@ -49,6 +49,7 @@ from workbench.scenario.faults import Outage
 from workbench.scenario.scenario import Scenario
 from workbench.session.api import load
 from workbench.session.many_runs import Outcome, RunRequest, check_workers, run_all, told_of_arguments
+from workbench.session.registry import find_scheduler
 from workbench.simulation.run import Run
 
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ class Calibration:
     users, with many jobs the most GPUs and jobs at once, recorded and simulated, for which part of the time it is
     more than recorded, and for which it is near the most, recorded and simulated; phases: of Slurm's clocks, of each
     run (`phase_s`); nodes: by which rule they were chosen in the log (empty: Slurm's), and the part of starts in
-    which it and Slurm's were right."""
+    which it and Slurm's were right; code: `Scheduler.code`."""
 
     scheduler: str
     waits: pd.DataFrame
@@ -131,6 +132,7 @@ class Calibration:
     phases: tuple[float, ...] = ()
     nodes: tuple[str, float, float] = ("", 0.0, 0.0)
     beside_room: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=BESIDE_ROOM))
+    code: str = ""
 
     @property
     def fitted(self) -> FittedPhase | None:
@@ -300,7 +302,7 @@ class Calibration:
         fits = {name: dict(zip(vars(fit), _plain(vars(fit).values()), strict=True)) for name, fit in named.items()}
         parts = {
             name: getattr(self, name)
-            for name in ("scheduler", "runs", "pace_s", "refused", "beyond", "phases", "nodes")
+            for name in ("scheduler", "runs", "pace_s", "refused", "beyond", "phases", "nodes", "code")
         }
         return {**parts, "tables": tables, "fits": fits}
 
@@ -316,7 +318,7 @@ class Calibration:
         of, scheduler = dict(zip([*data["fits"]][1:], rivals, strict=True)), data["scheduler"]
         waits, experiments, peaks = (tables[name] for name in ("waits", "experiments", "peaks"))
         told = held_back, of, refused, beyond, experiments, peaks, phases
-        more = tuple(data["nodes"]), tables["beside_room"]
+        more = tuple(data["nodes"]), tables["beside_room"], data["code"]
         return Calibration(scheduler, waits, runs, data["pace_s"], *told, *more)
 
     def as_json(self) -> dict[str, Any]:
@@ -339,7 +341,7 @@ class Calibration:
         and the rule by which nodes were chosen."""
         notes = (self.note(), *(text for text in scenario.notes if not text.startswith(NOTE)))
         found = _with_rule(scenario, self.nodes[0]).replace(notes=notes)
-        return found.replace(calibrated={"scheduler": self.scheduler, "key": found.key()})
+        return found.replace(calibrated={"scheduler": self.scheduler, "code": self.code, "key": found.key()})
 
     def _repr_html_(self) -> str:
         rows = [(row["partition"], row["jobs"], *map(_time, (row["recorded_mean_s"], row["simulated_mean_s"])))
@@ -376,7 +378,7 @@ def calibrate(
     knobs = [{"phase_s": interval_s * part / count} for part in range(count)] if scheduler == "slurm" else [{}]
     asked = [*((scheduler, each) for each in knobs), ("fifo", {"round_s": 0.0})]
     requests = [RunRequest(scenario, name, each, scenario.seed, detail=0) for name, each in asked]
-    made = run_all(requests, workers)
+    code, made = find_scheduler(scheduler).code(), run_all(requests, workers)
     *runs, fifo = [_simulated(outcome, site, recorded) for outcome in made]
     waits = {f"run {i}": found for i, found in enumerate(runs, start=1)}
     table = recorded.assign(simulated_s=np.mean(runs, axis=0), fifo_s=fifo, **waits)
@@ -398,7 +400,7 @@ def calibrate(
     beside_room = beside_room_of(scenario, site, [run.timeline for run in ended], pace_s)
     found = scheduler, table, tuple(waits), pace_s, fit, rivals, refused, beyond, experiments, peaks
     nodes = rule, right.get(rule, 0.0), right.get("", 0.0)
-    return Calibration(*found, tuple(each["phase_s"] for each in knobs if each), nodes, beside_room)
+    return Calibration(*found, tuple(each["phase_s"] for each in knobs if each), nodes, beside_room, code)
 
 
 def _with_rule(scenario: Scenario, rule: str) -> Scenario:

@@ -1,5 +1,5 @@
-"""The note on a scenario's calibration, and of what it holds: a verdict is of the scheduler, knobs and site that were
-held against the log, and beside answers of anything else stands that there is none."""
+"""The note on a scenario's calibration, and of what it holds: a verdict is of the scheduler (of an own one, its code),
+knobs and site that were held against the log, and beside answers of anything else stands that there is none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 
 from workbench.base.labels import listed
 from workbench.scenario.scenario import Scenario
-from workbench.session.registry import schedulers
+from workbench.session.registry import scheduler_named
+from workbench.simulation.run import Run
 
 NOTE = "Calibration: "
 PHASE = "phase_s"
@@ -17,9 +18,10 @@ PHASE = "phase_s"
 LEAST_WAITS = 50
 
 
-def calibration_of(scenario: Scenario, scheduler: str, knobs: Mapping[str, Any]) -> str:
+def calibration_of(scenario: Scenario, scheduler: str, knobs: Mapping[str, Any], code: str) -> str:
     """How near a log's simulated waits were to the recorded ones, in a sentence: the scenario's note, if it is of this
-    scheduler with these knobs on this site and these jobs. Empty where no waits are recorded and none is there."""
+    scheduler (code: `Scheduler.code`) with these knobs on this site and these jobs. Empty where no waits are recorded
+    and none is there."""
     note, of = next((text for text in scenario.notes if text.startswith(NOTE)), ""), scenario.calibrated
     if not note:
         more = "`workbench calibrate` says how near simulated waits are to the recorded ones."
@@ -28,7 +30,9 @@ def calibration_of(scenario: Scenario, scheduler: str, knobs: Mapping[str, Any])
         return f"{NOTE}none: of what the verdict in the scenario is, nobody knows: calibrate again."
     if of.scheduler != scheduler:
         return f"{NOTE}none of {scheduler}: the verdict in the scenario is of {of.scheduler}."
-    known = next((each for each in schedulers() if each.name == scheduler), None)
+    if of.code != code:
+        return f"{NOTE}none of {scheduler} as it is written now: the verdict in the scenario is of other code."
+    known = scheduler_named(scheduler)
     default = {} if known is None else known.settle({})
     if other := [f"{name}={knobs[name]}" for name in knobs if name != PHASE and knobs[name] != default.get(name)]:
         return f"{NOTE}none with {listed(other)}: the verdict in the scenario is of {scheduler} without."
@@ -43,12 +47,13 @@ def trust(calibration: str) -> str:
     return {"none": "not calibrated"}.get(words[0], words[0])
 
 
-def notes_under(scenario: Scenario, scheduler: str, knobs: Mapping[str, Any]) -> tuple[str, ...]:
-    """The scenario's notes, beside results of a scheduler: of calibration what holds of it."""
-    if not any(text.startswith(NOTE) for text in scenario.notes):
-        return scenario.notes
-    others = (text for text in scenario.notes if not text.startswith(NOTE))
-    return (calibration_of(scenario, scheduler, knobs), *others)
+def notes_under(*runs: Run) -> tuple[str, ...]:
+    """The scenario's notes, beside runs of it: of calibration what holds of each, once."""
+    notes = runs[0].scenario.notes
+    if not any(text.startswith(NOTE) for text in notes):
+        return notes
+    found = dict.fromkeys(calibration_of(run.scenario, run.scheduler, run.knobs, run.code) for run in runs)
+    return (*found, *(text for text in notes if not text.startswith(NOTE)))
 
 
 def is_recorded(scenario: Scenario) -> bool:

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.bootstrap import check_bootstrap, other_jobs
+from workbench.analysis.calibration_note import notes_under
 from workbench.analysis.metrics import MAIN, Summary, comparison_page, metric, summary, with_known
 from workbench.analysis.metrics.confidence import LEVEL, chance, holm, ratio_interval
 from workbench.analysis.metrics.paired import SAME, paired
@@ -87,7 +88,13 @@ class Comparison:
     def _repr_html_(self) -> str:
         failed = [f"{case.label}, seed {case.seed}: {error}" for case, error in self.failed]
         names = [(case.label, run.belief, case.seed) for case, run in zip(self.cases, self.runs, strict=True)]
-        return comparison_page(names, self.summaries, failed, self.runs[0].scenario.notes, self.runs[0].conditions)
+        return comparison_page(names, self.summaries, failed, self.notes, self.runs[0].conditions)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The scenario's notes, with what calibration says of each scheduler (`notes_under`)."""
+        firsts = {case.label: run for case, run in reversed([*zip(self.cases, self.runs, strict=True)])}
+        return notes_under(*(firsts[label] for label in self.labels))
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ def run_report(run: Run, found: Summary | None = None) -> str:
         waiting(found),
         page.two_columns(left, page.section("Measures", page.facts([*rows, ("Decided", found.decided), *conditions]))),
         *pictures,
-        notes_of(notes_under(scenario, run.scheduler, run.knobs)),
+        notes_of(notes_under(run)),
     ]
     if found.warnings:
         body.insert(0, page.section("Warning", page.points(found.warnings)))

@@ -278,8 +278,8 @@ def simulate(args: argparse.Namespace) -> Answer:
     if args.out is not None:
         run.save(args.out, force=args.force)
     _say_warnings({"": found})
-    notes = notes_under(scenario, args.scheduler, run.knobs)
-    _say_notes(scenario.model_copy(update={"notes": notes}), [args.scheduler], [args.belief])
+    notes = notes_under(run)
+    _say_notes(scenario, notes, [args.scheduler], [args.belief])
     _say_lacking(scenario, [(args.scheduler, run.knobs)])
     _say_dropped([run])
     _say_out_of_time([run])
@@ -310,13 +310,14 @@ def _say_warnings(found: Mapping[str, Summary]) -> None:
             say(f"warning: {name}{': ' if name else ''}{text}")
 
 
-def _say_notes(scenario: Scenario, schedulers: Iterable[str], beliefs: Sequence[str | None]) -> None:
-    """What is set and used neither by schedulers nor by a belief; and a clock that does not begin near 0."""
+def _say_notes(scenario: Scenario, notes: Sequence[str], ran: Iterable[str], beliefs: Sequence[str | None]) -> None:
+    """What is set and used neither by schedulers nor by a belief; calibration, else the first note; a late clock."""
+    from workbench.analysis.calibration_note import NOTE
     from workbench.base.units import format_duration
     from workbench.session.read_and_ignored import ignored
 
     without: dict[str, list[str]] = {}
-    for scheduler in schedulers:
+    for scheduler in ran:
         unread = [ignored(scenario, scheduler, belief) for belief in beliefs]
         for name in (name for name in unread[0] if all(name in each for each in unread)):
             without.setdefault(name, []).append(scheduler)
@@ -324,10 +325,9 @@ def _say_notes(scenario: Scenario, schedulers: Iterable[str], beliefs: Sequence[
         unused = [name for name, found in without.items() if tuple(found) == group]
         more = f" and {len(unused) - MOST_UNUSED} more" if len(unused) > MOST_UNUSED else ""
         say(f"note: not used by {', '.join(group)}: {', '.join(unused[:MOST_UNUSED])}{more}")
-    if scenario.notes:
-        others = len(scenario.notes) - 1
-        more = f" (the other {others} are in the scenario's `notes`)" if others else ""
-        say(f"note: {scenario.notes[0]}{more}")
+    if said := [text for text in notes if text.startswith(NOTE)] or notes[:1]:
+        others = len(notes) - len(said)
+        say(f"note: {' '.join(said)}" + (f" (the other {others} are in the scenario's `notes`)" if others else ""))
     arrivals = [job.arrival_s for job in scenario.jobs]
     if arrivals and min(arrivals) > max(LATE_S, max(arrivals) - min(arrivals)):
         first = format_duration(min(arrivals), parts=2)
@@ -494,7 +494,7 @@ def compare(args: argparse.Namespace) -> Answer:
     if args.out is not None:
         found.save(args.out, force=args.force)
     _say_warnings({case.label: each for case, each in zip(found.cases, found.summaries, strict=True)})
-    _say_notes(scenario, dict.fromkeys(case.scheduler for case in found.cases), beliefs)
+    _say_notes(scenario, found.notes, dict.fromkeys(case.scheduler for case in found.cases), beliefs)
     _say_lacking(scenario, [(run.scheduler, run.knobs) for run in found.runs])
     _say_dropped(found.runs)
     _say_out_of_time(found.runs)
@@ -503,7 +503,7 @@ def compare(args: argparse.Namespace) -> Answer:
     to, known = args.to if args.to in found.labels else found.labels[0], _belief(scenario, found.runs)
     if args.to not in (None, to):
         say(f"--baseline {args.to}: none of its runs ended; the others are compared with {to}")
-    data = {**_comparison(found, to, wall_s, args.out), "notes": scenario.notes, **known, **_charged(args)}
+    data = {**_comparison(found, to, wall_s, args.out), "notes": found.notes, **known, **_charged(args)}
     return Answer(
         data, lambda: _compared(found, to, wall_s, args.out, args.spread) + _belief_text(known), int(bool(found.failed))
     )

@@ -86,7 +86,7 @@ def report(args: argparse.Namespace) -> Answer:
     else:
         data["warnings"] = save_report(run, args.output, force=args.force).warnings
         said = [run.headline(), *(f"Warning: {text}" for text in data["warnings"])]
-    data["notes"] = notes_under(run.scenario, run.scheduler, run.knobs)
+    data["notes"] = notes_under(run)
     size = Path(args.output).stat().st_size
     data["bytes"] = size
     return Answer(data, lambda: "\n".join([*said, f"written to {args.output} ({size / 1024:.0f} KB)"]))

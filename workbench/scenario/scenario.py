@@ -134,9 +134,11 @@ class Recorded(Frozen):
 
 
 class Calibrated(Frozen):
-    """Of what the note on calibration is the verdict: a scheduler with its default knobs, and `Scenario.key` then."""
+    """Of what the note on calibration is the verdict: a scheduler with its default knobs (code: `Scheduler.code` of one
+    that a session wrote), and `Scenario.key` then."""
 
     scheduler: Name
+    code: str = ""
     key: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 

@@ -528,6 +528,9 @@ def test_a_log_is_calibrated_beside_todays_scheduler(panel: WhatIfLab, tmp_path:
     panel.set("fifo")
     assert page.said.text == "Calibration: none of fifo: the verdict in the scenario is of slurm."
     panel.set("slurm")
+    panel.set(limits=False)
+    assert page.said.text == "Calibration: none with limits=False: the verdict in the scenario is of slurm without."
+    panel.set(limits=True)
     assert panel.scenario.notes[0] == verdict == page.said.text, "it stands on every later answer"
     panel.run()
     panel._many.answer()

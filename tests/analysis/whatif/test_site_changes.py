@@ -246,7 +246,7 @@ def test_a_verdict_is_of_the_scheduler_the_knobs_and_the_site_it_was_made_on(tmp
     ]
     for scenario, scheduler, knobs, told in cases:
         found = workbench.what_if(scenario, scheduler, change, knobs, seeds=[0])
-        assert found.conclusions[0] == f"Calibration: {told}" == notes_under(scenario, scheduler, knobs)[0]
+        assert found.conclusions[0] == f"Calibration: {told}" == notes_under(found.runs[0][0])[0]
         assert "(not calibrated)" in wait_tables(found) and OF_CALIBRATION not in found.conclusions
         shown = (what_if_report(found), found.runs[0][0]._repr_html_(), run_report(found.runs[0][0]))
         assert all(f"Calibration: {told}" in page and "mean wait is 20 s" not in page for page in shown)
@@ -256,6 +256,9 @@ def test_a_verdict_is_of_the_scheduler_the_knobs_and_the_site_it_was_made_on(tmp
     assert "las (calibrated today, las is not)" in wait_tables(found)
     known.save(tmp_path / "s.json")
     assert Scenario.load(tmp_path / "s.json") == known
+    sides = workbench.compare(known, ["slurm", "las"])
+    assert sides.notes == (*known.notes, f"Calibration: {cases[0][-1]}")
+    assert all(note in sides._repr_html_() for note in sides.notes)
 
 
 def test_an_outage_is_added_to_todays_and_lengthens_waits() -> None:

@@ -30,7 +30,7 @@ def run_page(run: Run) -> str:
     names = "timeline, jobs, decisions, shares, signals, events, reasons"
     known = "by an object of the session that made it" if run.belief == OWN else run.belief
     more = [f"Speeds known: {known}.", f"Data frames: {names}. As a chart: gantt()."]
-    notes = notes_under(run.scenario, run.scheduler, run.knobs)
+    notes = notes_under(run)
     return summary(run).page(run.headline(), more, [*run.conditions, *(f"Note: {text}" for text in notes)])
 
 

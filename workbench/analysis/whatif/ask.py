@@ -223,7 +223,7 @@ class WhatIf:
     def calibration(self) -> str:
         """How near today's simulated waits are to the recorded ones, in a sentence (`calibration_of`)."""
         today = self.question.today
-        return calibration_of(today.scenario, today.scheduler, today.knobs)
+        return calibration_of(today.scenario, today.scheduler, today.knobs, self.runs[0][0].code)
 
     @property
     def varied(self) -> str:

@@ -38,7 +38,7 @@ def what_if_report(found: WhatIf, values: MarginalValues | None = None) -> str:
     ]
     if values is not None:
         parts.append(page.section("What to buy next", f"<p>{page.escaped(values.words)}</p>{values_table(values)}"))
-    parts += [notes_of(notes_under(today.scenario, today.scheduler, today.knobs)), page.foot("")]
+    parts += [notes_of(notes_under(found.runs[0][0])), page.foot("")]
     return page.whole(head, f"{today.scheduler} on {name}, today and with the change", parts)
 
 
