@@ -78,15 +78,12 @@ def _named_lab(name: str) -> type:
     Raises AttributeError if there is no such paper, and InputError with the reason if its room was left out.
     """
     from widgets.lab.lab import Lab
-    from workbench.session.registry import rooms, skipped_rooms, unknown_name
+    from workbench.session.registry import skipped_rooms, unknown_name
 
-    def named(room: str) -> str:
-        return "".join(word.capitalize() for word in room.split("_")) + "Lab"
-
-    papers = {named(room.name): room.name for room in rooms() if room.schedulers and room.formulations}
+    papers = _papers()
     if name not in papers:
         for room in skipped_rooms():
-            if name == named(room):
+            if name == _lab_of(room):
                 raise unknown_name("lab", room, papers)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; labs: {', '.join(papers)}")
     paper = papers[name]
@@ -97,6 +94,17 @@ def _named_lab(name: str) -> type:
     return type(name, (Lab,), {"__doc__": f"The lab of {paper}.", "__init__": __init__, "__module__": __name__})
 
 
+def _lab_of(room: str) -> str:
+    return "".join(word.capitalize() for word in room.split("_")) + "Lab"
+
+
+def _papers() -> dict[str, str]:
+    """Names of labs, and of the rooms that they are of."""
+    from workbench.session.registry import rooms
+
+    return {_lab_of(room.name): room.name for room in rooms() if room.schedulers and room.formulations}
+
+
 def __dir__() -> list[str]:
-    """The public names."""
-    return list(__all__)
+    """The public names, the papers' labs among them."""
+    return [*__all__, *_papers()]

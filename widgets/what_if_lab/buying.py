@@ -14,7 +14,7 @@ from widgets.parts.html_table import html_table
 from widgets.parts.status_line import StatusLine
 from widgets.work.question import Question
 from widgets.work.work import Message
-from workbench.analysis.whatif.marginal import SUGGESTED, MarginalValues
+from workbench.analysis.whatif.marginal import VALUED_BY, MarginalValues
 from workbench.base.errors import WorkbenchError
 from workbench.scenario.scenario import Scenario
 from workbench.session.registry import formulations
@@ -33,8 +33,7 @@ class BuyingPage:
         self._scenario = scenario
         self.values: MarginalValues | None = None
         self._question = Question(self._hear)
-        titles = {found.name: found.title for found in formulations()}
-        options = [(titles[name], name) for name in SUGGESTED if name in titles]
+        options = [(found.title, found.name) for found in formulations() if found.values_gpus]
         self.formulation = w.Dropdown(options=options, description="For", style={"description_width": "2.5em"})
         self.formulation.add_class("wb-buy-for")
         self.go = w.Button(description="Work out", icon="calculator", button_style="primary")
@@ -61,7 +60,7 @@ class BuyingPage:
             return
         self._say("", "Solving ...")
         self.go.disabled, self.stop.disabled = True, False
-        name = str(self.formulation.value or SUGGESTED[0])  # whose room cannot be used: the answer says why
+        name = str(self.formulation.value or VALUED_BY)  # whose room cannot be used: the answer says why
         self._question.ask({"kind": "marginal", "formulation": name, "scenario": scenario.to_dict()})
 
     def forget(self) -> None:

@@ -24,7 +24,7 @@ from workbench.base.errors import InputError, counted, one_of
 from workbench.base.labels import listed
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
-from workbench.scheduling.contract import Scheduler, StatedProblem
+from workbench.scheduling.contract import Priced, Scheduler, StatedProblem
 from workbench.scheduling.decision import InvalidDecision
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import InfeasibleError, SolverFailedError, UnboundedError, UnkeptError
@@ -465,7 +465,7 @@ class _Question:
         """What would make a job have the GPU, by the first of its parameters that would; and decisions anew."""
         about, job_at = self._owner.about(self._slot.run.knobs), self._slot.of(job)
         read = {
-            "price": self._owner.charging(job, 1.0) is not None,
+            "price": isinstance(self._owner, Priced),
             "weight": "weight" in about,
             "reward": "rewards" in about and bool(job_at.spec.rewards),
             "deadline": "rewards" in about and bool(job_at.spec.rewards),
@@ -521,8 +521,8 @@ class _Question:
 
         def there(exponent: float) -> bool:
             factor = self._factor(job, name, exponent)
-            asks = self._owner.charging(job, factor) if name == "price" else None
-            other = self._owner if asks is None else asks
+            owner = self._owner
+            other = owner.charging(job, factor) if name == "price" and isinstance(owner, Priced) else owner
             try:
                 again = self._again(
                     see=_shown_with(since, job, name, factor),

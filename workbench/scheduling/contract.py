@@ -11,7 +11,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar, get_args, runtime_checkable
 
 import numpy as np
 
@@ -133,7 +133,8 @@ class Formulation(ABC, Generic[Data]):
     the names alone could mislead. own: declared in a session (`workbench.formulation`): its numbers are taken as they
     are, jobs are not merged and times not scaled. last_decides: its values are those of the last of several programmes,
     which does not come to its objective. ways: knobs that choose between ways to its answer; an own one,
-    whose model alone is solved, has none of them.
+    whose model alone is solved, has none of them. values_gpus: one linear programme of all GPUs, whose duals say what
+    one more is worth: among those that are offered for it.
     """
 
     name: ClassVar[str]
@@ -145,6 +146,7 @@ class Formulation(ABC, Generic[Data]):
     own: ClassVar[bool] = False
     last_decides: ClassVar[bool] = False
     ways: ClassVar[frozenset[str]] = frozenset()
+    values_gpus: ClassVar[bool] = False
 
     def __new__(cls, *args: Any, **given: Any) -> Self:
         """Raises InputError for a class without a name, or that lacks a method."""
@@ -430,11 +432,6 @@ class Scheduler(ABC):
         None where it cannot go by that."""
         return None
 
-    def charging(self, job: str, part: float) -> Scheduler | None:
-        """The same scheduler, but that a job pays a part of the prices alone: what would that change? None without
-        prices."""
-        return None
-
     def about(self, knobs: Knobs) -> frozenset[str]:
         """What of `uses` matters with these knobs; labs and the command line say where a scenario has none of it."""
         return self.uses
@@ -464,15 +461,29 @@ class Scheduler(ABC):
         return settle(self.knobs, given, self.name, self.presets)
 
 
+@runtime_checkable
+class Priced(Protocol):
+    """A scheduler whose jobs pay prices (Hadar)."""
+
+    def charging(self, job: str, part: float) -> Scheduler:
+        """The same scheduler, but that a job pays a part of the prices alone: what would that change?"""
+
+
 def _require_complete(kind: type[Any]) -> None:
     lacks, base = sorted(kind.__abstractmethods__), "Formulation" if issubclass(kind, Formulation) else "Scheduler"
     if lacks:
         expected = f"a method of each name, as in `help(workbench.{base})`"
         raise InputError(f"class {kind.__name__}", Words(f"no {', no '.join(lacks)}"), expected)
+    if base == "Formulation" or kind.__init__ is object.__init__:
+        require_named(kind, kind)
+
+
+def require_named(owner: Any, kind: type[Any]) -> None:
+    """Raise InputError for a class, or what its `__init__` made, without a name or title."""
     for part, example in (("name", "room.mine"), ("title", "Mine")):
-        if not hasattr(kind, part) and (base == "Formulation" or kind.__init__ is object.__init__):
-            got = Words(f"a class without a {part}")
-            raise InputError(f"{base.lower()} {kind.__name__}", got, f'{part} = "{example}"')
+        if not hasattr(owner, part):
+            where = f"{'formulation' if issubclass(kind, Formulation) else 'scheduler'} {kind.__name__}"
+            raise InputError(where, Words(f"a class without a {part}"), f'{part} = "{example}"')
 
 
 def _card_of(owner: Formulation[Any] | Scheduler, more: Iterable[str]) -> str:

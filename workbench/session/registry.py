@@ -23,7 +23,7 @@ import workbench.papers
 from workbench.base.blame import at_line, line_of
 from workbench.base.errors import MOST_OF_OURS, NOTHING, InputError, Words, WorkbenchError, one_of, raised, shorten
 from workbench.base.text import on_one_line
-from workbench.scheduling.contract import Formulation, Scheduler
+from workbench.scheduling.contract import Formulation, Scheduler, require_named
 from workbench.scheduling.decision import Cause
 from workbench.scheduling.declared_room import Room, Study
 from workbench.scheduling.knob import Knob
@@ -332,6 +332,7 @@ def find_scheduler(name: str | Scheduler, where: str = "scheduler") -> Scheduler
     A scheduler itself is returned as it is.
     """
     if isinstance(name, Scheduler):
+        require_named(name, type(name))
         return name
     if isinstance(name, str):
         if name in _UNSCHEDULED:

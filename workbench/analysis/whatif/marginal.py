@@ -30,8 +30,8 @@ from workbench.session.api import load, snapshot_at, time_of_solve
 from workbench.session.many_runs import told_of_arguments
 from workbench.session.registry import find_formulation
 
-SUGGESTED = ("gavel.max_min_fairness", "gavel.makespan", "gavel.max_throughput")
-"""Formulations that are one linear programme, the fairest first."""
+VALUED_BY = "gavel.max_min_fairness"
+"""Unless told otherwise: the fairest of the formulations with `values_gpus`."""
 SMALL_GPUS = 0.01
 """A step small enough to see the slope to the right of today's number of GPUs."""
 SAME = 1e-3
@@ -126,7 +126,7 @@ def _known(value: Any) -> Any:
 @told_of_arguments
 def marginal_values(
     scenario: Scenario | str | Path,
-    formulation: str | Formulation[Any] = "gavel.max_min_fairness",
+    formulation: str | Formulation[Any] = VALUED_BY,
     given: Mapping[str, Any] | None = None,
     /,
     *,

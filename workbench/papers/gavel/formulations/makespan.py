@@ -257,6 +257,7 @@ class Makespan(ShareFormulation[StepsInstance]):
     varies = frozenset({"makespan_s"})
     restates_all = True
     title = "Gavel: minimum makespan"
+    values_gpus = True
     reading = (
         "The objective is the largest duration_s: a job's steps left over its steps/s with these shares, kept up to "
         "its end; inf (null) without a share. Without heterogeneity_aware it is the largest believed_duration_s, with "

@@ -66,6 +66,7 @@ class MaxMinFairness(ShareFormulation[AllocationInstance]):
     instance = AllocationInstance
     restates_all = True
     title = "Gavel: max-min fairness"
+    values_gpus = True
     knobs = (gavel.AWARE, *gavel.EXTENSIONS, gavel.OPTIMUM)
     reading = (
         "The objective is the smallest of normalized_throughput x GPUs of the gang / weight over the jobs; "

@@ -87,6 +87,7 @@ class MaxThroughput(ShareFormulation[AllocationInstance]):
     instance = AllocationInstance
     restates_all = True
     title = "Gavel: maximum total throughput"
+    values_gpus = True
     reading = (
         "The objective is the sum of the jobs' steps/s; with normalised, of their normalized_throughput. "
         "Without heterogeneity_aware the speeds are the one that the policy takes for all types."
