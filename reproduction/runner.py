@@ -14,7 +14,7 @@ import pandas as pd
 from reproduction.exhibits import findings
 from reproduction.registry import exhibits, sizes_of
 from reproduction.results import KeptResults, commit
-from workbench.base.processes import in_processes
+from workbench.base.processes import Processes
 
 FEWEST, MOST = 3, 30
 WIDTH = 0.05
@@ -56,7 +56,8 @@ def run(
             results.add(cells[number].name, rows)
             told(cells[number])
 
-        in_processes(compute, cells, workers, keep)
+        with Processes(min(workers, len(cells))) as made:
+            made.map(compute, cells, keep)
 
 
 def wanted(name: str, size: str, results: KeptResults, most: int = MOST) -> list[int]:

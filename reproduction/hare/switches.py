@@ -10,7 +10,7 @@ import pandas as pd
 from reproduction.figure import Entry, PaperFigure, Plot
 from reproduction.hare.settings import HareSize
 from workbench.analysis.charts.bar_charts import grouped_bars
-from workbench.papers.hare.algorithms.switching import TABLE_3, SwitchCost, switching_table, task_table
+from workbench.papers.hare.algorithms.switching import TABLE_3, SwitchCost, task_table
 from workbench.scenario.presets.hare import CLASSES
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import builtin
@@ -109,9 +109,11 @@ def turns(first: str, second: str, design: str, own_column: bool = False) -> Run
     return simulate(scenario, "hare", switching=design, steps_per_round=1)
 
 
-def switched(run: Run) -> pd.DataFrame:
-    """`switching_table` by model."""
-    return switching_table(run).set_index("model")
+def switching_share(run: Run) -> pd.Series:
+    """By model, the part of the time that its tasks held GPUs in which these switched."""
+    tasks, model = task_table(run), {job.name: job.model for job in run.scenario.jobs}
+    switch_s = tasks["switch_s"].groupby(tasks["job"].map(model)).sum()
+    return switch_s / (switch_s + (tasks["end_s"] - tasks["start_s"]).groupby(tasks["job"].map(model)).sum())
 
 
 def omega(run: Run) -> float:
@@ -127,13 +129,13 @@ def table_3(size: HareSize) -> PaperFigure:
     for design, title in DESIGNS.items():
         found = pd.concat(
             [
-                switched(turns(first, second, design, size.own_column))
+                switching_share(turns(first, second, design, size.own_column))
                 for first, second in zip(models[::2], models[1::2], strict=True)
             ]
         )
         for model in models:
             name = model.split(" (")[0]
-            percent = float(found["share"][model])
+            percent = float(found[model])
             other = "" if design == "hare" else "; this column of the paper follows from another"
             why = f"A step's time is what follows from the Hare column{other}."
             rows.append(Entry(f"switch / task, {name}, {title}", "%", _percent(TABLE_3[name], design), 100 * percent,

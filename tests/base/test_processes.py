@@ -13,7 +13,7 @@ import pytest
 
 from tests.load import at_most
 from workbench.base.errors import InputError, WorkbenchError
-from workbench.base.processes import Processes, in_processes
+from workbench.base.processes import Processes
 
 LARGE = 10_000_000
 """Bytes of an answer: far more than a pipe holds, so that a process spends its time in the middle of one."""
@@ -48,7 +48,8 @@ def nobody_is_left():
 @pytest.mark.parametrize(("tasks", "workers"), [(7, 1), (7, 2), (2, 3)])
 def test_answers_come_in_the_order_of_the_tasks(tasks, workers):
     heard = []
-    found = in_processes(square, range(tasks), workers, lambda number, answer: heard.append((number, answer)))
+    with Processes(workers) as made:
+        found = made.map(square, range(tasks), lambda number, answer: heard.append((number, answer)))
     assert found == [0, 1, 4, 9, 16, 25, 36][:tasks]
     assert sorted(heard) == list(enumerate(found))
 
@@ -81,17 +82,17 @@ def test_what_tasks_share_goes_once_and_comes_back_as_it_was():
 
 
 def test_without_tasks_nothing_is_started():
-    assert in_processes(square, [], 3) == []
+    assert Processes(0).map(square, []) == []
 
 
 def test_an_error_of_the_function_is_raised_as_it_is():
     with pytest.raises(InputError, match="number: got 3; expected any but 3"):
-        in_processes(refuse_three, range(6), 2)
+        Processes(2).map(refuse_three, range(6))
 
 
 def test_a_process_that_is_killed_is_told():
     with pytest.raises(WorkbenchError, match="workers: got a process that was ended by the system, most likely"):
-        in_processes(die, range(4), 2)
+        Processes(2).map(die, range(4))
 
 
 def test_stopping_in_the_middle_of_a_large_answer_does_not_wait_for_the_rest():
@@ -102,7 +103,7 @@ def test_stopping_in_the_middle_of_a_large_answer_does_not_wait_for_the_rest():
         raise KeyboardInterrupt
 
     with at_most(30, family=True), pytest.raises(KeyboardInterrupt):
-        in_processes(say_much, range(50), 2, stop)
+        Processes(2).map(say_much, range(50), stop)
 
 
 def nap(number: int) -> int:
@@ -110,8 +111,12 @@ def nap(number: int) -> int:
     return number
 
 
+def nap_long() -> None:
+    Processes(2).map(nap, range(10_000))
+
+
 def test_they_end_by_themselves_when_whoever_asked_is_killed():
-    parent = multiprocessing.get_context("spawn").Process(target=in_processes, args=(nap, range(10_000), 2))
+    parent = multiprocessing.get_context("spawn").Process(target=nap_long)
     parent.start()
     until = time.monotonic() + 60
     children: list[psutil.Process] = []
@@ -125,7 +130,7 @@ def test_they_end_by_themselves_when_whoever_asked_is_killed():
 
 WITH_LOCKS = """
 import multiprocessing, time
-from workbench.base.processes import in_processes
+from workbench.base.processes import Processes
 
 KEPT = []
 
@@ -136,7 +141,7 @@ def lock(number):
 
 if __name__ == "__main__":
     try:
-        in_processes(lock, range(4), 2, lambda number, answer: print(number, flush=True))
+        Processes(2).map(lock, range(4), lambda number, answer: print(number, flush=True))
     except KeyboardInterrupt:
         pass
 """

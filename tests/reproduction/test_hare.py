@@ -147,6 +147,8 @@ def test_two_jobs_take_turns_and_pay_for_each_switch() -> None:
     speed = {row.model: row.steps_per_s for row in run.scenario.throughputs}
     training = sum(switches.STEPS / speed[name] for name in switches.PAIRED)
     assert switches.omega(run) == approx((sum(paid) - first) / training)
+    second, cost = tasks["job"][1], tasks["switch_s"][tasks["job"] == tasks["job"][1]].sum()
+    assert switches.switching_share(run)[second] == approx(cost / (cost + switches.STEPS / speed[second]))
 
 
 def test_the_share_of_jobs_is_read_when_hare_has_done_as_many_as_in_the_paper(figures: dict[str, PaperFigure]) -> None:

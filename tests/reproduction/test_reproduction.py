@@ -10,9 +10,11 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -242,11 +244,11 @@ def made(monkeypatch: pytest.MonkeyPatch) -> str:
     known = {"gavel.it": exhibit}
     monkeypatch.setattr(runner, "exhibits", lambda: known)
 
-    def one_by_one(function: Callable[[Cell], pd.DataFrame], tasks: list[Cell], workers: int, done: Callable) -> None:
+    def one_by_one(function: Callable[[Cell], pd.DataFrame], tasks: list[Cell], done: Callable) -> None:
         for number, task in enumerate(tasks):
             done(number, function(task))
 
-    monkeypatch.setattr(runner, "in_processes", one_by_one)
+    monkeypatch.setattr(runner, "Processes", lambda workers: nullcontext(SimpleNamespace(map=one_by_one)))
     return "gavel.it"
 
 

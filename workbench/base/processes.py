@@ -34,22 +34,6 @@ Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 
 
-def in_processes(
-    function: Callable[[Task], Answer],
-    tasks: Sequence[Task],
-    workers: int,
-    on_answer: Callable[[int, Answer], None] | None = None,
-) -> list[Answer]:
-    """`[function(task) for task in tasks]`, computed by so many `workers` (from 1).
-
-    function, tasks and answers must be picklable; on_answer is called here with a task's number as soon as it is done.
-
-    Raises what `function` raises, for the task that failed first; WorkbenchError if a process ended by itself.
-    """
-    with Processes(min(workers, len(tasks))) as made:
-        return made.map(function, tasks, on_answer)
-
-
 class Processes:
     """Processes that stay for one `map` after the other, until `close`. They begin with a call of `begin`."""
 
@@ -85,7 +69,11 @@ class Processes:
         tasks: Sequence[Task],
         on_answer: Callable[[int, Answer], None] | None = None,
     ) -> list[Answer]:
-        """As `in_processes`. If it raises, the processes are ended: some may still be busy."""
+        """`[function(task) for task in tasks]`; on_answer is called here with a task's number as soon as it is done.
+
+        function, tasks and answers must be picklable. Raises what `function` raises, for the task that failed first;
+        WorkbenchError if a process ended by itself. The processes are ended then: some may still be busy.
+        """
         found: dict[int, Answer] = {}
         with contextlib.closing(self.answers(function, tasks)) as answers:
             for number, answer in answers:

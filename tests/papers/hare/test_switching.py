@@ -28,7 +28,6 @@ from workbench.papers.hare.algorithms.switching import (
     cost_of,
     hidden_s,
     hit_rate,
-    switching_table,
     task_table,
 )
 from workbench.papers.hare.scheduler import Hare
@@ -244,14 +243,6 @@ def test_a_row_by_hand() -> None:
         ["j1", 1, 0, 0.25, 3.75, 4.75, 5.75],
     ]
     assert found["steps"].tolist() == [1.0] * 4 and set(found["node"]) == {"n-0"}
-
-
-def test_switching_as_in_table_3() -> None:
-    run = two_rounds(switching="custom", switch_s=0.25)
-    found = switching_table(run)
-    assert found.values.tolist() == [["m", 3, 0.25, approx(0.75 / 4.75)]]
-    free = switching_table(two_rounds(switching="free"))
-    assert free["switches"].tolist() == [0] and free["share"].tolist() == [0.0]
 
 
 def test_a_run_of_gangs_has_no_tasks() -> None:

@@ -12,7 +12,7 @@ from reproduction.hops.lines import three
 from reproduction.hops.settings import SIZES
 from workbench.base.errors import InputError
 from workbench.scenario.presets import preset
-from workbench.scheduling.estimators.pair_error import pair_error, pair_errors
+from workbench.scheduling.estimators.pair_error import pair_errors
 from workbench.scheduling.estimators.registry import DEFAULT, ESTIMATORS, Maker, maker
 from workbench.scheduling.estimators.speed_error import ErrorLog
 from workbench.scheduling.snapshot import LearningBelief
@@ -84,7 +84,7 @@ def test_errors_of_pairs_are_none_where_there_are_no_pairs() -> None:
     made = maker("low_rank:profiled=0.05")
     assert pair_errors(alone, made(alone)).size == 0
     errors = pair_errors(paired, made(paired))
-    assert errors.mean() == pair_error(paired, made(paired)) > 0
+    assert errors.mean() > 0
     log = made.log()
     assert log is not None
     workbench.simulate(alone, "las", belief=log)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from workbench.base.arrays import FloatArray
-from workbench.base.errors import InputError
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.snapshot import Belief
@@ -25,11 +24,3 @@ def pair_errors(scenario: Scenario, belief: Belief) -> FloatArray:
         believed = belief.pair(one, two, row.accelerator, row.placement)
         errors += (np.abs(np.array(believed or (0.0, 0.0)) - true) / true).tolist()
     return np.array(errors)
-
-
-def pair_error(scenario: Scenario, belief: Belief) -> float:
-    """The mean of the `pair_errors`; raises InputError if there is no pair that may share."""
-    errors = pair_errors(scenario, belief)
-    if not errors.size:
-        raise InputError("colocated", len(scenario.colocated), "speeds > 0 of at least one pair of models")
-    return float(errors.mean())

@@ -297,20 +297,3 @@ def hit_rate(switches: pd.DataFrame) -> float:
     """Hits among the switches of a table whose memory is known; nan without any."""
     known = switches["load"].isin(["hit", "miss"])
     return float((switches["load"][known] == "hit").mean()) if known.any() else math.nan
-
-
-def switching_table(run: Run) -> pd.DataFrame:
-    """Table 3 of a run: model, switches, mean_switch_s of those that took time, and share, the part of the time that
-    its tasks held GPUs in which these switched. Models in the order in which they appear."""
-    tasks, model = task_table(run), {job.name: job.model for job in run.scenario.jobs}
-    tasks = tasks.assign(model=tasks["job"].map(model), run_s=tasks["end_s"] - tasks["start_s"])
-    grouped = tasks.groupby("model", sort=False)
-    switched = tasks[tasks["switch_s"] > 0].groupby("model", sort=False)["switch_s"]
-    found = pd.DataFrame(
-        {
-            "switches": switched.count().reindex(list(grouped.groups), fill_value=0),
-            "mean_switch_s": switched.mean(),
-            "share": grouped["switch_s"].sum() / (grouped["switch_s"].sum() + grouped["run_s"].sum()),
-        }
-    )
-    return found.reindex(tasks["model"].drop_duplicates()).rename_axis("model").reset_index()
