@@ -60,7 +60,7 @@ def _row(name: str, exhibit: Exhibit, results: KeptResults) -> dict[str, Any]:
     authors = there.pop(AUTHORS, None) if AUTHORS in enough or not known else None
     built_in = there.pop(next((size for size in known if size in enough), known[0])) if known else None
     shown: dict[str, Any] = authors or built_in or {"verdict": verdict(exhibit, ()), "no_again": "Nothing is kept"}
-    gap = _gap(name, results)
+    gap = _gap(name, results, shown.get("claims", ()))
     names = (
         "verdict",
         "outcomes",
@@ -91,16 +91,19 @@ def _row(name: str, exhibit: Exhibit, results: KeptResults) -> dict[str, Any]:
     }
 
 
-def _gap(name: str, results: KeptResults) -> dict[str, Any] | None:
-    """What each cause of a difference is worth, where that is kept."""
+def _gap(name: str, results: KeptResults, claims: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """What each cause of a difference is worth, where that is kept. claims: of the row; not_parted: measures of those
+    that do not hold, of which it is not."""
     found = results.gap(name)
     if found is None:
         return None
-    shown = found[list(GAP_COLUMNS)].astype(object)
+    shown, parted = found[list(GAP_COLUMNS)].astype(object), set(found["measure"])
+    unlike = [each["measure"] for each in claims if each["outcome"] != "holds"]
     return {
         "size": GAPS[name].size,
         "seeds": seeds_of(name, found),
         "said": said(name, found),
+        "not_parted": [each for each in unlike if parted.isdisjoint((each, each.split(" - ")[0]))],
         "command": f"python -m reproduction gap {name} --out build/reproduction",
         "commit": str(found["commit"].iloc[0]),
         "machine_s": _known(float(found["cpu_s"].iloc[0])) if "cpu_s" in found else None,
@@ -282,10 +285,12 @@ def by_scale(row: Mapping[str, Any]) -> pd.DataFrame:
 def told_gap(gap: Mapping[str, Any]) -> str:
     """What stands above a gap on a page."""
     seeds = counted(gap["seeds"], "seed") if isinstance(gap["seeds"], int) else gap["seeds"]
-    return (
+    begin = (
         f"size {gap['size']}, {seeds}: how much each cause moves a measure, taken in first / left out last, and what "
-        f"is left to the paper's{'. ' if gap['said'] else ''}{gap['said']}"
+        "is left to the paper's"
     )
+    others = f"Not parted: {', '.join(gap['not_parted'])}" if gap["not_parted"] else ""
+    return ". ".join(filter(None, (begin, gap["said"], others)))
 
 
 def parted(lines: Sequence[Mapping[str, Any]]) -> pd.DataFrame:

@@ -30,6 +30,10 @@ PAPER = CHRONUS.but(CHRONUS.name, profile_s=300, profile_gpu_s=None)
 """With the paper's T_profile, for every job alike."""
 
 
+def _paper(size: ChronusSize) -> Line:
+    return PAPER.but(PAPER.name, **dict(size.profiler))
+
+
 def _mixed(size: ChronusSize) -> WorkloadSetting:
     """Short and H_MIX2 together."""
     return at(size, short=True)
@@ -42,7 +46,7 @@ def _sizes(size: ChronusSize) -> dict[str, tuple[WorkloadSetting, Line]]:
     for share in size.sizes:
         gpus = max(2, round(share * setting.nodes * NODE_GPUS))
         found[f"{gpus} GPUs"] = (setting, PAPER.but(f"{gpus} GPUs", profile_gpus=gpus))
-    found[DYNAMIC] = (setting, PAPER)
+    found[DYNAMIC] = (setting, _paper(size))
     found[ROOMY] = (setting, PAPER.but(ROOMY, profile_headroom=HEADROOM))
     return found
 
@@ -115,7 +119,7 @@ def _over_best(found: pd.DataFrame, names: Iterable[str]) -> float:
 def figure_6b(size: ChronusSize) -> PaperFigure:
     """Submission control: at most 24 GPUs of a user in each interval."""
     setting = _mixed(size)
-    every = {FREE: (setting, PAPER.but(FREE, submission_gpus=None)), CONTROLLED: (setting, PAPER)}
+    every = {FREE: (setting, PAPER.but(FREE, submission_gpus=None)), CONTROLLED: (setting, _paper(size))}
     found = sweep(every, size.seeds)
     rows = []
     for name, paper in ((FREE, LONGEST_FREE_S), (CONTROLLED, LONGEST_CONTROLLED_S)):
@@ -153,7 +157,7 @@ def figure_6b(size: ChronusSize) -> PaperFigure:
             sum(ratio) / len(ratio),
             f"{said(ratio)} The paper: below 1. Here {100 * _batches_over(setting, size.seeds):.0f} % of the batches "
             f"that a user submits at once ask for more than {QUOTA_GPUS} GPUs, so that the control has little "
-            "to do (not varied).",
+            "to do.",
             SECTION,
         )
     )

@@ -6,7 +6,7 @@ import math
 
 import pandas as pd
 
-from reproduction.chronus.lines import CHRONUS, HOUR, bars, mean, points, said, sweep, values
+from reproduction.chronus.lines import CHRONUS, CODED, HOUR, bars, mean, points, said, sweep, values
 from reproduction.chronus.missed import PARTS, SAME, Gap
 from reproduction.chronus.settings import ChronusSize, WorkloadSetting, at, origin, times
 from reproduction.figure import Entry, PaperFigure, Plot
@@ -30,7 +30,8 @@ def of_lease(minutes: int) -> Line:
 def figure_7a(size: ChronusSize) -> PaperFigure:
     """Length of SLO leases."""
     setting = at(size)
-    every = {minutes: (setting, of_lease(minutes)) for minutes in size.lease_min}
+    coded = CODED if size.coded else {}
+    every = {minutes: (setting, of_lease(minutes).but(f"{minutes} min", **coded)) for minutes in size.lease_min}
     found = sweep(every, size.seeds)
     rows = []
     for minutes in every:

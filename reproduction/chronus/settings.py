@@ -78,8 +78,9 @@ class ChronusSize:
     in a day on a node as in Table 1, that run for so much less (ours: a run costs what its days cost); densities: in %;
     sizes: of the profiling cluster in Fig. 6, as shares of all GPUs; noise: of Fig. 6d; lease_min: of Fig. 7a; hostile:
     of Fig. 8; scales: of Fig. 7d, times nodes and jobs; public: whether Philly jobs come from the authors' file; coded:
-    whether Chronus gives leases in Fig. 9 as the authors' program does (`lines.CODED`); rivals: lines in place of those
-    of their names, where a baseline can be had in several ways; days_nodes: of the authors' first days.
+    whether Chronus gives leases in Figs. 7a and 9 as the authors' program does (`lines.CODED`); rivals: lines in place
+    of those of their names, where a baseline can be had in several ways; days_nodes: of the authors' first days;
+    profiler: knobs beside the paper's in Fig. 6.
     """
 
     name: str
@@ -95,6 +96,7 @@ class ChronusSize:
     coded: bool = False
     rivals: tuple[Line, ...] = ()
     days_nodes: int = 10
+    profiler: tuple[tuple[str, Any], ...] = ()
 
     @property
     def traces(self) -> tuple[str, ...]:
