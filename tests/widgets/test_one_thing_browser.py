@@ -27,6 +27,7 @@ lab._results._gantt.view.renderer = "svg"  # its marks can be read
 lab"""
 OPACITY = f"""() => [...document.querySelectorAll('{GANTT} svg .mark-rect path')].map(x => x.__data__)
     .filter(x => x?.datum?.kind).map(x => [x.datum.job, x.opacity ?? 1])"""
+HOW_FAR_DOWN = "e => e.getBoundingClientRect().top - e.closest('.wb-lab').getBoundingClientRect().top"
 PLACE = """svg => {{
     const plot = svg.querySelector(".background").getBoundingClientRect(), box = svg.getBoundingClientRect();
     const ends = [...svg.querySelectorAll(".mark-symbol path")].map(x => x.__data__?.datum?.t);
@@ -66,6 +67,7 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     open_page(page, "Model")
     row = page.locator(".wb-row-list tr", has_text="capacity[v100]")
     row.wait_for()
+    stood = page.locator(".wb-contents").evaluate(HOW_FAR_DOWN)
     of_k80 = page.locator(".wb-row-list tr", has_text="capacity[k80]")
     of_k80.click()
     in_it = set(re.findall(r"share\[(\w+),k80\]", of_k80.inner_text()))
@@ -86,6 +88,7 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     )
     wait_for_text(page, ".wb-gains", "pays?; on average")
     page.mouse.up()
+    assert page.locator(".wb-contents").evaluate(HOW_FAR_DOWN) == stood, "what is said of a row moves no page"
 
     def of_the_last_value() -> None:
         right = f"{float(page.locator('.wb-row-number input').input_value()):g}"

@@ -82,10 +82,10 @@ def who_holds(hand: Hand) -> None:
 
 def which_row(hand: Hand) -> None:
     """Which row of the model stops job 2?"""
-    hand.point(45, K80)
     hand.open("Model")
-    row = hand.page.locator(".wb-row-list tr.wb-marked", has_text="job_time[game]")
-    row.wait_for()
+    hand.choose(".wb-said .wb-explain-job select", "game")
+    wait_for_text(hand.page, ".wb-decisive", "Decisive for game at ")
+    hand.page.locator(".wb-row-list tr.wb-marked", has_text="job_time[game]").wait_for()
 
 
 def one_more_k80(hand: Hand) -> None:

@@ -35,7 +35,7 @@ MOST_GPUS = 128
 
 class ExplainPage:
     """Follows the selected job and playback; at the end of a run it opens where the job's longest wait began. A time
-    that a person has asked for stays, in the next run too, until playback is moved.
+    that a person has asked for stays, in the next run too, until playback is moved. `choice` has both, for any page.
 
     picked: told which job was chosen here; typed: called when a time was; work: who works for a scheduler of that name;
     weighed: told another weight of a job, which is to be tried.
@@ -66,8 +66,11 @@ class ExplainPage:
         self._said = StatusLine()
         self._reasons = Reasons(self._say_bad)
         self._waits: tuple[str, float] | None = None
+        self._first: str | None = None
         self._otherwise = OtherwiseRow(work, self._question, self._asked_of, self._waiting, weighed)
-        row = w.HBox([self._job, self._at, *self._otherwise.asks, self._said])
+        self.choice = w.HBox([self._job, self._at])
+        self.choice.add_class("wb-choice")
+        row = w.HBox([self.choice, *self._otherwise.asks, self._said])
         row.add_class("wb-tools")
         self.box = w.VBox([row, self._otherwise.told, self._reasons.told, self._otherwise.again])
 
@@ -87,7 +90,8 @@ class ExplainPage:
             *((_named(gpu, run), ("gpu", gpu)) for gpu in _gpus(run)),
         ]
         there = [value for _, value in self._job.options]
-        self._job.value = before if before in there else next(iter([*refused, *names]), None)
+        self._first = next(iter([*refused, *names]), None)
+        self._job.value = before if before in there else self._first
         self._quiet = False
         self._find_time()
 
@@ -137,6 +141,10 @@ class ExplainPage:
         self._quiet = False
         self._asked_s = _near(run, gpu, at_s)
         self._set_time(self._asked_s)
+
+    def let_go(self) -> None:
+        """Nobody has chosen a job, as when the first run was shown."""
+        self.select(self._first)
 
     def select(self, job: str | None) -> None:
         """Choose a job that was selected elsewhere."""

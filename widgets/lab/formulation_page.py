@@ -116,7 +116,7 @@ class FormulationPage:
     def show_run(self, run: Run, at_s: float, about: About | None) -> None:
         """Show what the decision in force at a time of a run was made of: an algorithm's steps, a programme's rows,
         those of a job marked."""
-        self._steps.value = steps(run, at_s)
+        self._steps.value = steps(run, at_s, about)
         self.rows.show(run, at_s, about)
 
     def forget(self) -> None:

@@ -299,6 +299,7 @@ class Lab(LabShell[LabSetting]):
     def _go_to(self, setting: LabSetting) -> None:
         """Also of what was selected since nothing stays."""
         self._results.select(None)
+        self._results.explained.let_go()
         self._row = setting.row
         super()._go_to(setting)
 
@@ -475,9 +476,7 @@ class Lab(LabShell[LabSetting]):
         """A row of the page Model is another in every decision of a run, or as it was; the status says which."""
         self._results.look_at(run, before, words)
         if self.state == "done":
-            self._bar.say(
-                "done", self._summary if before is None else f"Solved again with the row changed: {who_decided(run)}."
-            )
+            self._bar.say("done", self._summary if before is None else f"Row changed: {who_decided(run)}.")
 
     # Work ------------------------------------------------------------------------------------------------------------
 

@@ -191,7 +191,9 @@ class Results:
         self._shaded.add_class("wb-shaded")
         self._shaded.on_click(lambda _: self._let_go())
         self._key = w.HTML()
-        said = w.HBox([self.compared.pin, self.compared.said, self._shaded, self._note, self._key, self._job])
+        self._key.add_class("wb-key")
+        about = self.explained.choice  # of the page Model, which has no room for it
+        said = w.HBox([self.compared.pin, self.compared.said, about, self._shaded, self._note, self._key, self._job])
         said.add_class("wb-said")
         stage = w.VBox([self._tools, picture, said])
         stage.add_class("wb-stage")
@@ -363,8 +365,8 @@ class Results:
 
     @property
     def about(self) -> About | None:
-        """What the page Why is about: a job, the selected one if there is one, or a GPU."""
-        return self.explained.about or self._selected
+        """What the pages Why and Model are about: a job, the selected one if there is one, or a GPU."""
+        return self.explained.about
 
     def select(self, job: str | None) -> None:
         """Select a job of the run everywhere, or nothing."""
@@ -406,12 +408,10 @@ class Results:
         self._shaded.description = f"Pointed out: {lit.name}"
         shows = lit.jobs is not None and self.opened != "Why"
         self._shaded.layout.display = None if shows else "none"
-        key = ["framed: while its decision holds"] if lit.rounds_s is not None else []
+        key = ["framed: its decision"] if lit.rounds_s is not None else []
         key += [f"tinted: {', '.join(lit.gpus)}"] if lit.gpus and self._by.value == "By GPU" else []
         key += ["faded: other jobs"] if len(lit.jobs or ()) else []
-        self._key.value = (
-            f"<p class='wb-note'>In the picture {html.escape('; '.join(key))}.</p>" if shows and key else ""
-        )
+        self._key.value = f"<p class='wb-note'>{html.escape('; '.join(key))}</p>" if shows and key else ""
         self.compared.light(lit)
 
     def _let_go(self) -> None:

@@ -490,7 +490,7 @@ class RowsPanel:
             told = [*filter(None, [" ".join(lines)]), f"In this decision: {said}"]
             shown = "".join(f"<p>{html.escape(each)}</p>" for each in told)
             folded = f"<details><summary>{MOVES}</summary><p>{html.escape(moves)}</p></details>" if moves else ""
-            self._said.value, self._list.rows = shown + folded, answer.rows or self._rows
+            self._said.value, self._list.rows = shown + folded, answer.rows or self._unsolved(edit)
             self._show_code()
             if not isinstance(answer.run, WorkbenchError):
                 self._is_edited = True
@@ -500,6 +500,11 @@ class RowsPanel:
                 self._edited(run, None, "")
         if self._asked is not edit:
             self._solve(self._asked)
+
+    def _unsolved(self, edit: Edit) -> list[list[str]]:
+        """Rows of a problem without a solution, which has no numbers: the changed one as it is now."""
+        now = {self._list.picked: edit.words}
+        return [[*row[:2], now.get(at, row[2]), "", "", ""] for at, row in enumerate(self._rows)]
 
     def _binds(self) -> bool:
         number, found = self._picked(), self._found

@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pandas as pd
 
+from widgets.lab.lit import About
 from widgets.lab.words import MEANT, hinted
 from widgets.parts.html_table import html_table
 from workbench.base.labels import label_of
@@ -20,8 +21,9 @@ MOST_SIGNALS = 5
 """Columns of what it went by."""
 
 
-def steps(run: Run, at_s: float) -> str:
-    """The last decision up to a time that was not carried over, as HTML; empty where a programme made it."""
+def steps(run: Run, at_s: float, about: About | None = None) -> str:
+    """The last decision up to a time that was not carried over, as HTML, the row of a job marked; empty where a
+    programme made it."""
     decisions = run.decisions
     made = decisions["made_by"].to_numpy(object)
     known = np.flatnonzero((decisions["time_s"].to_numpy(float) <= at_s) & (made != KEPT))
@@ -33,7 +35,9 @@ def steps(run: Run, at_s: float) -> str:
     head = f"<h4>Decided at {html.escape(when)}, step by step</h4>"
     said = f"<p class='wb-note'>{hinted(whole)}</p>" if whole else ""
     meanings = {name: MEANT[name.lower()] for name in table.columns if name.lower() in MEANT}
-    return head + said + (html_table(table, meanings) if len(table) else "<p class='wb-note'>It gave no reasons.</p>")
+    if table.empty:
+        return f"{head}{said}<p class='wb-note'>It gave no reasons.</p>"
+    return head + said + html_table(table, meanings, lit=[at for at, job in enumerate(table["Job"]) if job == about])
 
 
 def _table(run: Run, decision: int) -> tuple[pd.DataFrame, str]:

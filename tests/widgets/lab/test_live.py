@@ -109,7 +109,7 @@ def change_a_row(lab: GavelLab) -> None:
     assert f"In this decision: With {there} &lt;= 1 in place of 2: " in rows._said.value
     assert "pay" in results.compared.said.value and results.compared.before is before
     assert "In every decision: capacity[v100] &lt;= 1 in place of 2." in results._note.value
-    assert lab.status.startswith("Solved again with the row changed: ") and lab.state == "done"
+    assert lab.status.startswith("Row changed: ") and lab.state == "done"
     rows._as_code.value = True
     code, given = rows._code.value.split("\n\n\nbeside = CompareLab(")
     assert given.startswith("'preset:start_here', [('gavel.max_min_fairness', {'round_s': 600.0}), ('mine', ")

@@ -35,6 +35,8 @@ def test_a_decision_of_an_algorithm_is_told_in_the_order_in_which_it_came_to_job
     assert "Decided at 0 s" in page and "Price of v100 14.5" in page, "prices are of no single job"
     assert re.search("title='What a job is worth [^']*'>Payoff<", page)
     assert "Decided at 12 min" in steps(run, 720.0)
+    assert re.findall("'wb-lit'><td[^>]*>2</td><td[^>]*>J2", steps(run, 700.0, "J2")), "of whom the page is"
+    assert "wb-lit" not in steps(run, 700.0, ("gpu", "v100-0/0"))
 
 
 def test_what_is_carried_over_was_decided_before_and_a_programme_has_rows_instead() -> None:
@@ -136,9 +138,9 @@ def test_what_a_row_is_about_lights_up_in_picture_and_tables(work: Waiter, monke
     kinds = lab._scenario.editors.tables["cluster.accelerators"]
     assert [kinds.rows[at]["name"] for at in kinds.lit] == ["k80"]
     assert results._shaded.description == "Pointed out: capacity[k80]" and results._shaded.layout.display is None
-    assert "framed: while its decision holds; tinted: k80; faded: other jobs." in results._key.value
+    assert "framed: its decision; tinted: k80; faded: other jobs" in results._key.value
     results._by.value = "By job"
-    assert "holds; faded: other jobs." in results._key.value, "no row is a GPU's"
+    assert "decision; faded: other jobs" in results._key.value, "no row is a GPU's"
     results._by.value = "By GPU"
     results._shaded.click()
     assert panel._list.picked == -1 and results._shaded.layout.display == "none" and results._key.value == ""
@@ -272,6 +274,9 @@ def test_rows_beside_an_algorithm_move_the_schedule_or_say_why_there_are_none(mo
     panel._number.value = "5"
     promised = looked[-1][0].jobs.set_index("job")["verdict"]
     assert [*promised.index[promised == "guaranteed"]] == ["nightly", "tune"]
+    panel._number.value = "-1"
+    assert "no point satisfies" in panel._said.value
+    assert panel._list.rows[panel._list.picked][2:] == ["capacity[1,1] <= -1 in place of 8", "", "", ""]
     panel._on.value = False
     assert panel._list.rows[panel._list.picked][2:] == ["taken away", "", "", ""]
     assert "chronus.leases" in cell(panel._edit(), run) and looked[-1][0].timeline.equals(run.timeline)

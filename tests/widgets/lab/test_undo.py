@@ -50,6 +50,7 @@ def test_undo_compares_with_what_was_before_and_lets_go(monkeypatch: pytest.Monk
     lab._results.select("game")
     lab._frame.undo.click()
     assert lab.run.knobs["round_s"] == 720 and compared.before is first and lab._results.selected is None
+    assert lab._results.about == "vision", "as when the lab was opened"
     lab._frame.undo.click()
     assert compared.before is None and "Change something" in compared.said.value
     lab._frame.redo.click()
