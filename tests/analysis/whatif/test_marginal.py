@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import workbench
-from tests.analysis.whatif.logs import of_hours
 from workbench.analysis.whatif.marginal import MarginalValue, MarginalValues, marginal_values
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
@@ -126,13 +125,6 @@ def test_times_are_told_as_people_read_them() -> None:
     value = of(found, "v100")
     assert value.one_more == pytest.approx(21 * 60 + 19, abs=0.5)
     assert "by 21 min 19 s; for the money v100: 8 min 36 s per USD/h." in found.words
-
-
-def test_a_simulation_can_be_asked_for() -> None:
-    found = marginal_values(of_hours(like=1), scheduler="las", seeds=range(3), bootstrap=True)
-    value = of(found, "v100")
-    assert value.jct_change_s < 0 and value.low_s < value.jct_change_s < value.high_s
-    assert "jct_change_s" in found.table and "jct_change_s" not in marginal_values(instance(0)).table
 
 
 def test_without_prices_nothing_is_said_per_usd() -> None:

@@ -9,22 +9,19 @@ an equal share of today's cluster) stays as it is: otherwise a better cluster wo
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from workbench.analysis.whatif.ask import what_if
-from workbench.analysis.whatif.changes import NodesBy
-from workbench.analysis.whatif.tables import rows_of
 from workbench.analysis.whatif.words import amount
 from workbench.base.errors import InputError
 from workbench.base.rounding import short_number
 from workbench.scenario.cluster import Cluster
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import Formulation, Result, Scheduler
+from workbench.scheduling.contract import Formulation, Result
 from workbench.scheduling.solvers import Solver
 from workbench.session.api import load, snapshot_at, time_of_solve
 from workbench.session.many_runs import told_of_arguments
@@ -44,8 +41,7 @@ class MarginalValue(NamedTuple):
     """What one more GPU of a type is worth, as an improvement of the objective: above 0 is better.
 
     gpus: of the type today; price_per_hour: USD (NaN: not known); dual: slope of the objective, one_more: found by
-    solving again, both per GPU and, `_per_usd`, per USD/h; note: why the two differ. jct_change_s: change of the mean
-    JCT with one more, simulated, with its interval from low_s to high_s (NaN: not asked, or no interval).
+    solving again, both per GPU and, `_per_usd`, per USD/h; note: why the two differ.
     """
 
     accelerator: str
@@ -56,9 +52,6 @@ class MarginalValue(NamedTuple):
     dual_per_usd: float
     one_more_per_usd: float
     note: str
-    jct_change_s: float = math.nan
-    low_s: float = math.nan
-    high_s: float = math.nan
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,10 +68,8 @@ class MarginalValues:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per accelerator type with the fields of `MarginalValue`; those of a simulation only if asked for."""
-        found = pd.DataFrame(self.values, columns=list(MarginalValue._fields))
-        simulated = any(not math.isnan(value.jct_change_s) for value in self.values)
-        return found if simulated else found.drop(columns=["jct_change_s", "low_s", "high_s"])
+        """One row per accelerator type with the fields of `MarginalValue`."""
+        return pd.DataFrame(self.values, columns=list(MarginalValue._fields))
 
     def __repr__(self) -> str:
         return f"<MarginalValues: {self.words}>"
@@ -132,20 +123,14 @@ def marginal_values(
     *,
     at: float | None = None,
     solver: Solver | None = None,
-    scheduler: str | Scheduler | None = None,
-    knobs: Mapping[str, Any] | None = None,
-    seeds: Iterable[int] | None = None,
-    bootstrap: bool = False,
-    workers: int = 1,
 ) -> MarginalValues:
     """Value of one more GPU of each type of the cluster to the jobs that have arrived by `at` (default as for `solve`),
     as if nothing had been scheduled yet (`snapshot_at`).
 
-    given: knobs of the formulation. scheduler, knobs, seeds, bootstrap, workers: if a scheduler is given, every type
-    is also tried by simulating with one more node of one GPU, as `what_if` does.
+    given: knobs of the formulation. What one more node of one GPU changes in a run says `what_if`.
 
     Raises InputError for a formulation that is not one linear programme with a capacity per type, and where no job has
-    arrived; what `solve` and `what_if` raise.
+    arrived; what `solve` raises.
     """
     scenario = load(scenario)
     found = find_formulation(formulation)
@@ -157,9 +142,6 @@ def marginal_values(
     if today.objective is None:
         raise InputError("at", at_s, "a time by which a job has arrived")
     rows = _rows(found, data, settled, today, scenario.cluster, solver)
-    if scheduler is not None:
-        tried = _simulated(scenario, scheduler, knobs, seeds, bootstrap, workers)
-        rows = [MarginalValue(*value[:8], *tried[value.accelerator]) for value in rows]
     arrived = sum(job.arrival_s <= at_s for job in scenario.jobs)
     return MarginalValues(found.name, today.objective, today.sense, today.unit, at_s, arrived, tuple(rows))
 
@@ -218,20 +200,3 @@ def _why(dual: float, slope: float, today: Result) -> str:
         return "the dual is the slope at today's GPUs; it holds for less than a whole one (step size)"
     said = amount(dual, today.unit), amount(slope, today.unit)
     return f"several duals (degenerate): this one is {said[0]}, the slope towards more GPUs is {said[1]}"
-
-
-def _simulated(
-    scenario: Scenario,
-    scheduler: str | Scheduler,
-    knobs: Mapping[str, Any] | None,
-    seeds: Iterable[int] | None,
-    bootstrap: bool,
-    workers: int,
-) -> dict[str, tuple[float, float, float]]:
-    """By type: change of the mean JCT in s with one more node of one GPU, and its interval."""
-    changes = {NodesBy(name, 1, gpus=1).text: name for name in scenario.cluster.types}
-    found = what_if(
-        scenario, scheduler, list(changes), knobs, seeds=seeds, bootstrap=bootstrap, workers=workers
-    ).differences
-    jct = found[found["measure"] == "mean_jct_s"]
-    return {changes[row.change]: (row.difference, row.low, row.high) for row in rows_of(jct)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from workbench.analysis import page
@@ -10,7 +9,7 @@ from workbench.analysis.calibration_note import notes_under
 from workbench.analysis.run_report import cluster_table, notes_of, what_was_run
 from workbench.analysis.whatif import pictures
 from workbench.analysis.whatif.tables import rows_of
-from workbench.analysis.whatif.words import WAIT_HEADS, change_of, compared, heads, interval, trusted, waited
+from workbench.analysis.whatif.words import WAIT_HEADS, compared, heads, trusted, waited
 from workbench.base.errors import counted
 from workbench.base.rounding import short_number
 
@@ -77,16 +76,11 @@ def wait_tables(found: WhatIf) -> str:
 def values_table(values: MarginalValues) -> str:
     """What one more GPU of each type is worth."""
     unit = "" if values.unit == "1" else f" ({values.unit})"
-    simulated = not all(math.isnan(row.jct_change_s) for row in values.values)
-    columns = ["Type", "GPUs", "USD/h", f"Dual{unit}", f"One more GPU{unit}", "Per USD/h"]
-    columns += ["Mean JCT, simulated"] if simulated else []
-    rows = [_valued(row, simulated) for row in values.values]
-    return page.table([*columns, "Note"], rows, right=range(1, len(columns)))
+    columns = ["Type", "GPUs", "USD/h", f"Dual{unit}", f"One more GPU{unit}", "Per USD/h", "Note"]
+    rows = [_valued(row) for row in values.values]
+    return page.table(columns, rows, right=range(1, len(columns) - 1))
 
 
-def _valued(row: MarginalValue, simulated: bool) -> tuple[str, ...]:
-    jct = change_of(row.jct_change_s, "s")
-    span = interval(row.low_s, row.high_s, "s")
+def _valued(row: MarginalValue) -> tuple[str, ...]:
     each = [short_number(value, 4) for value in (row.price_per_hour, row.dual, row.one_more, row.one_more_per_usd)]
-    more = [f"{jct} ({span})" if span else jct] if simulated else []
-    return row.accelerator, str(row.gpus), *each, *more, row.note
+    return row.accelerator, str(row.gpus), *each, row.note
