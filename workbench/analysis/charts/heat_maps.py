@@ -60,10 +60,8 @@ NUMBER_FROM = 0.005
 """Smaller shares are cells without a number."""
 
 
-def shares_at(shares: pd.DataFrame, *, decision: int | None = None, at_s: float | None = None) -> pd.DataFrame:
-    """The rows of the shares table in force: at a decision, at a time, or at the end."""
-    if decision is not None:
-        shares = shares[shares["decision"] <= decision]
+def shares_at(shares: pd.DataFrame, *, at_s: float | None = None) -> pd.DataFrame:
+    """The rows of the shares table in force: at a time, or at the end."""
     if at_s is not None:
         shares = shares[shares["time_s"] <= at_s]
     return shares[shares["decision"] == shares["decision"].max()] if len(shares) else shares
@@ -73,18 +71,15 @@ def shares_at(shares: pd.DataFrame, *, decision: int | None = None, at_s: float 
 def allocation(
     shares: pd.DataFrame,
     *,
-    units: Sequence[str] | None = None,
     accelerators: Sequence[str] | None = None,
-    selected: str | None = None,
     title: str = "Allocation: share of time",
 ) -> Drawing:
     """Draw the shares of one decision (`shares_at`), zeros included.
 
-    Columns are accelerator types, or both placements of each (`v100`, `v100 spread`). units, accelerators: rows and
-    columns in order (default: as they appear); units that have shares and are not among them (pairs) follow; selecting
-    either job of a pair shows it. Parameter `selected` as in `gantt`.
+    Columns are accelerator types, or both placements of each (`v100`, `v100 spread`); accelerators: in this order
+    (default: as they appear). Selecting either job of a pair shows it. Parameter `selected` as in `gantt`.
     """
-    rows = list(dict.fromkeys([*(units or []), *shares["unit"].tolist()]))
+    rows = list(dict.fromkeys(shares["unit"]))
     kinds = [_placed_type(*place) for place in zip(shares["accelerator"], shares["placement"], strict=True)]
     columns = list(dict.fromkeys([*(accelerators or []), *kinds]))
     given = {(u, kind): s for u, kind, s in zip(shares["unit"], kinds, shares["share"], strict=True)}
@@ -111,7 +106,48 @@ def allocation(
     across, down = max(len(columns), 1), max(len(rows), 1)
     chosen = "!selected || datum.job === selected || datum.with_job === selected"
     opacity = alt.condition(chosen, alt.value(1), alt.value(theme.FADED))
-    cell = (
+    number = (
+        marks("cells")
+        .transform_filter("datum.text")
+        .mark_text(
+            baseline="middle", fontSize=theme.LABEL_PX if cell_px >= 18 else theme.SMALL_PX - 1, cursor="pointer"
+        )
+        .encode(
+            x=_at("x", "datum.column + 0.5"),
+            y=_at("y", "datum.row + 0.5"),
+            text="text:N",
+            color=alt.condition(f"datum.share > {DARK_FROM}", alt.value("#ffffff"), alt.value(theme.INK)),
+            opacity=opacity,
+        )
+    )
+    row_label = (
+        marks("names")
+        .mark_text(align="right", baseline="middle", limit=220, cursor="pointer")
+        .encode(x=alt.value(-8), y=_at("y", "datum.row + 0.5"), text="text:N", opacity=opacity)
+    )
+    head = (
+        marks("heads")
+        .mark_text(align="center", baseline="bottom", fontWeight=600)
+        .encode(x=_at("x", "datum.column + 0.5"), y=alt.value(-6), text="text:N")
+    )
+    return drawn(
+        _cells(across, down, cell_px, opacity),
+        number,
+        row_label,
+        head,
+        message_layer(),
+        data={"cells": frame, "names": names, "heads": heads, "message": message("" if len(frame) else "No shares")},
+        table=frame[["unit", "accelerator", "share"]],
+        label=f"{title} of each job on each accelerator type, from 0 to 1.",
+        title=title,
+        height=round(cell_px * down, 2) if rows else 4 * ROW_PX,
+        params={"selected": None},
+    )
+
+
+def _cells(across: int, down: int, cell_px: float, opacity: Any) -> Any:
+    """A square for each share, and the legend of its colours."""
+    return (
         marks("cells")
         .transform_calculate(x1="datum.column + 1", y1="datum.row + 1")
         .mark_rect(stroke=theme.PAPER, strokeWidth=1 if cell_px >= 6 else 0, cursor="pointer")
@@ -142,43 +178,6 @@ def allocation(
                 alt.Tooltip("total:Q", title="On all types", format=".4f"),
             ],
         )
-    )
-    number = (
-        marks("cells")
-        .transform_filter("datum.text")
-        .mark_text(
-            baseline="middle", fontSize=theme.LABEL_PX if cell_px >= 18 else theme.SMALL_PX - 1, cursor="pointer"
-        )
-        .encode(
-            x=_at("x", "datum.column + 0.5"),
-            y=_at("y", "datum.row + 0.5"),
-            text="text:N",
-            color=alt.condition(f"datum.share > {DARK_FROM}", alt.value("#ffffff"), alt.value(theme.INK)),
-            opacity=opacity,
-        )
-    )
-    row_label = (
-        marks("names")
-        .mark_text(align="right", baseline="middle", limit=220, cursor="pointer")
-        .encode(x=alt.value(-8), y=_at("y", "datum.row + 0.5"), text="text:N", opacity=opacity)
-    )
-    head = (
-        marks("heads")
-        .mark_text(align="center", baseline="bottom", fontWeight=600)
-        .encode(x=_at("x", "datum.column + 0.5"), y=alt.value(-6), text="text:N")
-    )
-    return drawn(
-        cell,
-        number,
-        row_label,
-        head,
-        message_layer(),
-        data={"cells": frame, "names": names, "heads": heads, "message": message("" if len(frame) else "No shares")},
-        table=frame[["unit", "accelerator", "share"]],
-        label=f"{title} of each job on each accelerator type, from 0 to 1.",
-        title=title,
-        height=round(cell_px * down, 2) if rows else 4 * ROW_PX,
-        params={"selected": selected},
     )
 
 

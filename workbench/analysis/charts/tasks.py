@@ -354,13 +354,20 @@ def _switch_layers(unit: theme.TimeUnit) -> list[Layer]:
 
 def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded: bool, *, legend: bool) -> list[Layer]:
     """From the back to the front: axes, computing, synchronising, barriers, names, lines of who waits."""
-    per = f"{unit.seconds:g}"
     opacity = alt.condition(SELECTED, alt.value(1), alt.value(theme.FADED))
-    y = alt.Y("y0:Q", scale=row_scale(rows), axis=None)
     hover = alt.selection_point(name="hover", on="pointerover", clear="pointerout", fields=["id"], empty=False)
-    axes = (
+    computing, synchronising, name = _task_layers(rows, unit, colour, opacity, hover, legend=legend)
+    barrier, waits = _barriers(unit, crowded, opacity), _waits(unit, hover)
+    played = [lit_rounds(unit.seconds), playhead(unit.seconds)]
+    ghost = outline_layers(unit.seconds, opacity, 0.06, 0.76)
+    return [_axes(unit), computing, synchronising, *ghost, barrier, name, waits, *played, *row_layers(alt.value(1))]
+
+
+def _axes(unit: theme.TimeUnit) -> Layer:
+    """The axis of time, which zooms."""
+    return (
         marks("span")
-        .transform_calculate(x=f"datum.t / {per}")
+        .transform_calculate(x=f"datum.t / {unit.seconds:g}")
         .mark_point(opacity=0)
         .encode(
             x=alt.X(
@@ -377,6 +384,14 @@ def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded:
         )
         .add_params(zoom())
     )
+
+
+def _task_layers(
+    rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], opacity: Any, hover: alt.Parameter, *, legend: bool
+) -> list[Layer]:
+    """What a task computes, what it synchronises, and its name."""
+    per = f"{unit.seconds:g}"
+    y = alt.Y("y0:Q", scale=row_scale(rows), axis=None)
     shown = (
         marks("bars")
         .transform_filter(begun())
@@ -444,11 +459,16 @@ def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded:
         color=alt.Color("ink:N", scale=None, legend=None),
         opacity=opacity,
     )
-    barrier = (
+    return [computing, synchronising, name]
+
+
+def _barriers(unit: theme.TimeUnit, crowded: bool, opacity: Any) -> Layer:
+    """Where a round of a job ends; crowded: of its last round alone, but for the job that is selected."""
+    return (
         marks("barriers")
         .transform_filter("datum.last || datum.job === selected" if crowded else "true")
         .transform_filter(SHOWN.format("time_s"))
-        .transform_calculate(x=f"datum.time_s / {per}", at=theme.duration_expr("datum.time_s"))
+        .transform_calculate(x=f"datum.time_s / {unit.seconds:g}", at=theme.duration_expr("datum.time_s"))
         .mark_rule(strokeWidth=1 if crowded else 2, strokeDash=alt.ExprRef("datum.last ? [] : [5, 3]"), clip=True)
         .encode(
             x=alt.X("x:Q"),
@@ -463,18 +483,19 @@ def _layers(rows: int, unit: theme.TimeUnit, colour: Mapping[str, str], crowded:
             ],
         )
     )
-    waits = (
+
+
+def _waits(unit: theme.TimeUnit, hover: alt.Parameter) -> Layer:
+    """Lines to the tasks that the one under the pointer waits for."""
+    return (
         marks("links")
         .transform_filter(hover)
         .transform_filter(SHOWN.format("t1"))
         .mark_rule(stroke=theme.WARN, strokeWidth=2, clip=True)
         .encode(
-            x=alt.value(alt.ExprRef(f"scale('x', datum.t0 / {per})")),
-            x2=alt.value(alt.ExprRef(f"scale('x', datum.t1 / {per})")),
+            x=alt.value(alt.ExprRef(f"scale('x', datum.t0 / {unit.seconds:g})")),
+            x2=alt.value(alt.ExprRef(f"scale('x', datum.t1 / {unit.seconds:g})")),
             y=alt.value(alt.ExprRef("scale('y', datum.row0 + 0.42)")),
             y2=alt.value(alt.ExprRef("scale('y', datum.row1 + 0.42)")),
         )
     )
-    played = [lit_rounds(unit.seconds), playhead(unit.seconds)]
-    ghost = outline_layers(unit.seconds, opacity, 0.06, 0.76)
-    return [axes, computing, synchronising, *ghost, barrier, name, waits, *played, *row_layers(alt.value(1))]

@@ -57,6 +57,8 @@ RULES: Mapping[str, int] = {"the tightest fit": 1, "the emptiest node": -1, "the
 """How else than Slurm a site may choose nodes (NodesChosen, ours): by so many times the free GPUs, then in order."""
 Machines = BoolArray
 """Whether each machine of a site is one of some (machines,)."""
+Key = str | tuple[str, str]
+"""Of an association: an account, or a user of one."""
 POLICIES = {"fifo": "since_s", "shortest": "limit_s", "smallest": "gpus"}
 """What a partition's jobs can be in order by in place of priority (ours): who came first, time limit, GPUs."""
 UNLIMITED_S = 365 * 86400.0
@@ -198,8 +200,8 @@ class SlurmSite:
     tres: Mapping[str, FloatArray]
     asks: Mapping[str, Ask]
     before: frozenset[str]
-    children: Mapping[str, tuple[str | tuple[str, str], ...]]
-    promised: Mapping[str | tuple[str, str], float]
+    children: Mapping[str, tuple[Key, ...]]
+    promised: Mapping[Key, float]
     above: Mapping[str, tuple[str, ...]]
 
     def machines_of(self, partition: str) -> Machines:
@@ -276,14 +278,7 @@ def read_site(scenario: Scenario) -> SlurmSite:
     tres |= {"cpu": np.array(cpus), "mem": np.array(memory), "node": np.ones(len(machines))}
     accounts = {str(each["account"]): _account(each) for each in entries.get("account", [])}
     users = {(str(each["user"]), str(each["account"])): _account(each) for each in entries.get("user", [])}
-    every: dict[str | tuple[str, str], Association] = dict([*accounts.items(), *users.items()])
-    children: dict[str, list[str | tuple[str, str]]] = {}
-    for key, one in every.items():
-        if one.parent and (one.user or not one.by_parent):
-            children.setdefault(_ranked_below(one, accounts), []).append(key)
-    shares = {
-        name: sum([every[key].shares for key in below if not every[key].by_parent]) for name, below in children.items()
-    }
+    children, promised = _shares_of(accounts, users)
     enforce = str(config.get("AccountingStorageEnforce", "limits"))
     counted = str(config.get("SelectTypeParameters", "CR_CORE_MEMORY")).upper()
     if "MEMORY" not in counted:  # what jobs ask for is not taken from anybody
@@ -331,14 +326,30 @@ def read_site(scenario: Scenario) -> SlurmSite:
         tres=tres,
         asks=asks,
         before=frozenset(name for ask in asks.values() for _, name in ask.after if name in asks),
-        children={name: tuple(below) for name, below in children.items()},
-        promised={
-            key: math.inf if every[key].by_parent else every[key].shares / (shares[name] or 1.0)
-            for name, below in children.items()
-            for key in below
-        },
+        children=children,
+        promised=promised,
         above={name: tuple(_above(accounts, name)) for name in accounts},
     )
+
+
+def _shares_of(
+    accounts: Mapping[str, Association], users: Mapping[tuple[str, str], Association]
+) -> tuple[dict[str, tuple[Key, ...]], dict[Key, float]]:
+    """Who is ranked below each account, and which part of its shares each of them is promised."""
+    every: dict[Key, Association] = dict([*accounts.items(), *users.items()])
+    children: dict[str, list[Key]] = {}
+    for key, one in every.items():
+        if one.parent and (one.user or not one.by_parent):
+            children.setdefault(_ranked_below(one, accounts), []).append(key)
+    shares = {
+        name: sum([every[key].shares for key in below if not every[key].by_parent]) for name, below in children.items()
+    }
+    promised = {
+        key: math.inf if every[key].by_parent else every[key].shares / (shares[name] or 1.0)
+        for name, below in children.items()
+        for key in below
+    }
+    return {name: tuple(below) for name, below in children.items()}, promised
 
 
 def _above(accounts: Mapping[str, Association], name: str) -> Iterator[str]:
