@@ -27,7 +27,6 @@ the plan leaves idle now. A plan stands for a slot in which no job comes or goes
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -66,7 +65,6 @@ from workbench.scheduling.solvers import (
     SolveReport,
     SolverFailedError,
     answer,
-    looked_at,
     solve_matrix,
     stood_in,
 )
@@ -223,32 +221,15 @@ def assemble(data: ThreeSigmaInstance) -> Programme:
     )
 
 
-_mine = threading.local()  # model: that of the cycle before; compiled: what it came to
-
-
-def _stated(data: ThreeSigmaInstance) -> pyo.ConcreteModel:
-    """The model: that of the cycle before (`restate`) where it can be, and nobody looks at the models."""
-    model = None if looked_at() else vars(_mine).pop("model", None)
-    if model is None or (tuple(model.TYPES), model.slots) != (data.types, data.free_gpus.shape[1]):
-        model = build(data)
-    else:
-        restate(model, data)  # which may be broken off
-    if not looked_at():
-        _mine.model = model
-    return model
-
-
 def choose(
     data: ThreeSigmaInstance, solver: Solver | None = None, *, stated: bool = False
 ) -> tuple[IntArray, SolveReport]:
     """The best options (their numbers), by the arrays, or by what the stated model compiles to."""
-    from workbench.scheduling.solvers.compile import built
+    from workbench.scheduling.solvers.compile import restated
 
     if stated:
-        last = vars(_mine).pop("compiled", None)
-        model, compiled = built(lambda: _stated(data), start=True, last=last)
-        if not looked_at():
-            _mine.compiled = compiled
+        key = NAME, data.types, data.free_gpus.shape[1]
+        model, compiled = restated(key, lambda: build(data), lambda model: restate(model, data), start=True)
         how = solver or Solver()
         found = answer(model, compiled, how, lambda programme: solve_matrix(programme, how))
     else:

@@ -44,6 +44,7 @@ from workbench.base.errors import InputError
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers.errors import InfeasibleError, SolverFailedError
 from workbench.scheduling.solvers.programme import Columns, Point, Positions, Programme
+from workbench.scheduling.solvers.solve import looked_at
 from workbench.scheduling.solvers.solve_report import PROVEN
 
 KNOWN = {
@@ -150,6 +151,30 @@ def built(
     with _nothing_collected():
         model = build()
         return model, compile_model(model, start, last)
+
+
+_mine = threading.local()  # last: key, model, and what it compiled to
+
+
+def restated(
+    key: Any, build: Callable[[], pyo.ConcreteModel], restate: Callable[[pyo.ConcreteModel], None], start: bool = False
+) -> tuple[pyo.ConcreteModel, Compiled]:
+    """As `built`, but unless somebody looks at the models, the last one takes on the numbers of this one if it was made
+    in the same thread with an equal key."""
+    if looked_at():
+        return built(build, start)
+    last = vars(_mine).pop("last", None)  # which is gone if `restate` is broken off
+    model, compiled = last[1:] if last and last[0] == key else (None, None)
+
+    def state() -> pyo.ConcreteModel:
+        if model is None:
+            return build()
+        restate(model)
+        return model
+
+    found = built(state, start, compiled)
+    _mine.last = key, *found
+    return found
 
 
 def again(change: Callable[[], None], model: pyo.ConcreteModel, compiled: Compiled) -> Compiled:

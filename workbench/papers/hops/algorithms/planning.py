@@ -192,10 +192,15 @@ def _by_model(
     data: HopsInstance, form: Form, knobs: Knobs, solver: Solver, solve: Callable[[Programme], Point]
 ) -> Point:
     """The answer to the stated model; solve: what solves its programme."""
-    from workbench.papers.hops.formulations.round import build_form  # which is read by this room's words
-    from workbench.scheduling.solvers.compile import built
+    from workbench.papers.hops.formulations.round import build_form, restate  # which is read by this room's words
+    from workbench.scheduling.solvers.compile import built, restated
 
-    model, compiled = built(lambda: build_form(data, form, knobs))
+    power = power_of(knobs)
+    if form == "printed" and np.isfinite(power):
+        key = NAME, data.servers
+        model, compiled = restated(key, lambda: build_form(data, form, knobs), lambda m: restate(m, data, power))
+    else:
+        model, compiled = built(lambda: build_form(data, form, knobs))
     return answer(model, compiled, solver, solve)
 
 

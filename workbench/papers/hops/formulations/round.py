@@ -29,7 +29,7 @@ from workbench.papers.hops.formulations.round_assembly import AggregatedAssembly
 from workbench.papers.hops.instance import HopsInstance, RoundPlan
 from workbench.papers.hops.knobs import FORM, PLAN, PRIORITY, START, power_of
 from workbench.scheduling.contract import Formulation, Knobs, Result
-from workbench.scheduling.modelling import parameter, pyo
+from workbench.scheduling.modelling import parameter, pyo, renumber
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Programme, Solver, solve_model
 
@@ -37,8 +37,8 @@ from workbench.scheduling.solvers import Programme, Solver, solve_model
 def build(data: HopsInstance, power: float) -> pyo.ConcreteModel:
     """Return the unsolved integer programme; power: lambda, finite."""
     m = lay_out(data)
-    weight = dict(zip(data.jobs, data.weights(power).scaled.tolist(), strict=True))
-    m.weight = parameter(m.JOBS, numbers=weight, doc="W_i | weight (prior_i + bias)^lambda, over the largest | 1")
+    doc = "W_i | weight (prior_i + bias)^lambda, over the largest | 1"
+    m.weight = parameter(m.JOBS, numbers=_weight(data, power), doc=doc)
 
     @m.Objective(sense=pyo.maximize, doc="(11) throughput gain, weighted by priority")
     def weighted_gain(m):
@@ -50,37 +50,69 @@ def build(data: HopsInstance, power: float) -> pyo.ConcreteModel:
 def lay_out(data: HopsInstance) -> pyo.ConcreteModel:
     """The sets, the configurations and their limits, without an objective."""
     m = pyo.ConcreteModel("hops_round")
-    keys = [(data.jobs[row], j) for row, j in zip(data.job.tolist(), data.number.tolist(), strict=True)]
+    m.takes = []
+    gain, use, idle = _add_numbers(m, data)
     m.JOBS = pyo.Set(initialize=data.jobs, doc="i | jobs of the service window")
-    m.CONFIGURATIONS = pyo.Set(dimen=2, initialize=keys, doc="i,j | configurations of each job")
+    m.CONFIGURATIONS = pyo.Set(dimen=2, initialize=list(gain), doc="i,j | configurations of each job")
     m.SERVERS = pyo.Set(initialize=data.servers, doc="t | servers")
 
-    gain = dict(zip(keys, data.gain.tolist(), strict=True))
     m.gain = parameter(m.CONFIGURATIONS, numbers=gain, doc="G_ij | throughput over the job's smallest | 1")
-    entries = list(zip(*(part.tolist() for part in data.consumption()), strict=True))
-    use = {(*keys[configuration], data.servers[server]): gpus for configuration, server, gpus in entries}
-    m.consume = parameter(numbers=use, doc="Consume_ijt | GPUs that a configuration takes | GPUs")
-    idle = dict(zip(data.servers, data.idle.tolist(), strict=True))
+    m.consume = parameter(pyo.SetOf(m.takes), numbers=use, doc="Consume_ijt | GPUs that a configuration takes | GPUs")
     m.idle = parameter(m.SERVERS, numbers=idle, doc="S_t | idle GPUs | GPUs")
     m.choose = pyo.Var(m.CONFIGURATIONS, domain=pyo.Binary, doc="(11) X_ij | whether a job gets a configuration | 1")
-    of_job: dict[str, list[tuple[str, int]]] = {job: [] for job in data.jobs}
-    for key in keys:
-        of_job[key[0]].append(key)
-    on_server: dict[str, list[tuple[str, int]]] = {server: [] for server in data.servers}
-    for job, j, server in use:
-        on_server[server].append((job, j))
 
     @m.Constraint(m.JOBS, doc="(12) a job gets at most one configuration")
     def one_configuration(m, i):
-        return pyo.quicksum(m.choose[key] for key in of_job[i]) <= 1 if of_job[i] else pyo.Constraint.Skip
+        return pyo.quicksum(m.choose[key] for key in m.of_job[i]) <= 1 if m.of_job[i] else pyo.Constraint.Skip
 
     @m.Constraint(m.SERVERS, doc="(13, erratum) a server's GPUs are given out once")
     def capacity(m, t):
-        if not on_server[t]:
+        if not m.on_server[t]:
             return pyo.Constraint.Skip
-        return pyo.quicksum(m.consume[i, j, t] * m.choose[i, j] for i, j in on_server[t]) <= m.idle[t]
+        return pyo.quicksum(m.consume[i, j, t] * m.choose[i, j] for i, j in m.on_server[t]) <= m.idle[t]
 
     return m
+
+
+def _weight(data: HopsInstance, power: float) -> dict[str, float]:
+    return dict(zip(data.jobs, data.weights(power).scaled.tolist(), strict=True))
+
+
+def _add_numbers(m: pyo.ConcreteModel, data: HopsInstance) -> tuple[dict[Any, Any], ...]:
+    """The numbers of `gain`, `consume` and `idle`; gives the model what its rules look up: the configurations of each
+    job, and on each server."""
+    keys = [(data.jobs[row], j) for row, j in zip(data.job.tolist(), data.number.tolist(), strict=True)]
+    entries = list(zip(*(part.tolist() for part in data.consumption()), strict=True))
+    use = {(*keys[configuration], data.servers[server]): gpus for configuration, server, gpus in entries}
+    m.of_job, m.on_server = {job: [] for job in data.jobs}, {server: {} for server in data.servers}
+    for key in keys:
+        m.of_job[key[0]].append(key)
+    for (job, j, server), gpus in use.items():
+        m.on_server[server][job, j] = gpus
+    m.takes[:] = use
+    idle = dict(zip(data.servers, data.idle.tolist(), strict=True))
+    return dict(zip(keys, data.gain.tolist(), strict=True)), use, idle
+
+
+def restate(m: pyo.ConcreteModel, data: HopsInstance, power: float) -> None:
+    """Let the model of another round on the same servers state this one."""
+    from workbench.scheduling.solvers.compile import linear, renewed
+
+    had, held, was_idle = m.of_job, m.on_server, m.idle.extract_values()
+    gain, use, idle = _add_numbers(m, data)
+    for key in set(m.choose) - gain.keys():
+        del m.choose[key]
+    for part, members in ((m.JOBS, data.jobs), (m.CONFIGURATIONS, gain)):
+        part.clear()
+        part.update(members)
+    weight = _weight(data, power)
+    for part, numbers in ((m.gain, gain), (m.consume, use), (m.idle, idle), (m.weight, weight)):
+        renumber(part, numbers)
+    terms = ((weight[key[0]] * each, m.choose[key]) for key, each in gain.items())  # Pyomo makes what is missing
+    m.weighted_gain.set_value(linear(terms))  # as the rule does
+    renewed(m.one_configuration, same={job for job in data.jobs if m.of_job[job] == had.get(job)})
+    stays = (t for t in data.servers if m.on_server[t] == held[t] and idle[t] == was_idle[t])
+    renewed(m.capacity, same=set(stays))
 
 
 def read(model: pyo.ConcreteModel, data: HopsInstance) -> RoundPlan:
