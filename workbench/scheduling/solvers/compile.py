@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, compress, count, repeat
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -196,17 +196,21 @@ def again(change: Callable[[], None], model: pyo.ConcreteModel, compiled: Compil
         return replace(compiled, programme=programme, found=found)
 
 
-def renewed(*parts: pyo.Constraint | pyo.Objective, same: Container[Any] = ()) -> None:
-    """Make constraints and objectives anew by their rules, with the numbers that their sets and parameters have now;
-    same: indices at which nothing has changed, which stay as they are."""
+def renewed(
+    *parts: pyo.Constraint | pyo.Objective, same: Container[Any] = (), by: Callable[[Any], Any] | None = None
+) -> None:
+    """Make constraints and objectives anew by their rules, with the numbers that their sets and parameters have now.
+
+    same: indices at which nothing has changed, which stay as they are; by: what the rule comes to at an index, sooner.
+    """
     for part in parts:
-        rule, block = part.rule, part.parent_block()
+        rule = by or partial(part.rule, part.parent_block())
         before, skip = dict(part._data), pyo.Constraint.Skip  # `items` goes by a set that may have lost some of them
         for index in part.index_set():
             row = before.pop(index, None)
             if index in same:
                 continue
-            found = rule(block, index)
+            found = rule(index)
             if row is not None and found is not skip:
                 row.set_value(found)
             elif row is not None or found is not skip:  # Pyomo looks for a row to take away
@@ -224,6 +228,11 @@ def linear(terms: Iterable[tuple[float, Any]]) -> LinearExpression:
 def weighted(terms: Iterable[tuple[float, Any]]) -> SumExpression:
     """As `linear`, of numbers times named expressions."""
     return SumExpression([ProductExpression(each) for each in terms])
+
+
+def at_least(rest: Any, factor: float, expression: Any) -> InequalityExpression:
+    """As `linear`, `factor * expression >= rest`, of a named expression."""
+    return InequalityExpression((rest, ProductExpression((factor, expression))), False)
 
 
 def compile_model(model: pyo.ConcreteModel, start: bool = False, last: Compiled | None = None) -> Compiled:
@@ -608,6 +617,9 @@ def _added(parts: Any, reader: Reader) -> _Scaled | None:
             at = id(variable)
             reader.variables[at] = variable
             terms[at] = terms[at] + value if at in terms else value
+            continue
+        if kind in NUMBERS:
+            constant += part
             continue
         found = _weighted(part, reader) if kind is ProductExpression else None
         found = found or _scaled(part, reader)

@@ -396,12 +396,14 @@ class FinishTimeFairness(ShareFormulation[FinishTimeInstance]):
 
     def restate(self, model: pyo.ConcreteModel, data: FinishTimeInstance, knobs: Knobs) -> None:
         """For another rho, or other jobs."""
-        from workbench.scheduling.solvers.compile import renewed
+        from workbench.scheduling.solvers.compile import at_least, renewed
 
         known = seen(data, knobs)
+        left_s = left(known)
         renumber(model.steps, known.column(known.steps))
-        renumber(model.left, known.column(left(known)))
-        renewed(model.finish_time)
+        renumber(model.left, known.column(left_s))
+        rest, part = 1 - model.lacking, known.column(left_s / known.steps)
+        renewed(model.finish_time, by=lambda job: at_least(rest, part[job], model.throughput[job]))
 
     def assemble(self, data: FinishTimeInstance, knobs: Knobs) -> Programme:
         """The same programme as arrays."""
