@@ -142,7 +142,7 @@ def add_numbers(m: pyo.ConcreteModel, data: ThreeSigmaInstance) -> None:
 
 def restate(m: pyo.ConcreteModel, data: ThreeSigmaInstance) -> None:
     """Let the model of another cycle, of as many slots of the same types, state this one."""
-    from workbench.scheduling.solvers.compile import linear, renewed
+    from workbench.scheduling.solvers.restating import linear, renewed
 
     before, had, holding, left = m.worths, m.of_job, m.holding, m.left
     add_numbers(m, data)
@@ -225,7 +225,7 @@ def choose(
     data: ThreeSigmaInstance, solver: Solver | None = None, *, stated: bool = False
 ) -> tuple[IntArray, SolveReport]:
     """The best options (their numbers), by the arrays, or by what the stated model compiles to."""
-    from workbench.scheduling.solvers.compile import restated
+    from workbench.scheduling.solvers.restating import restated
 
     if stated:
         key = NAME, data.types, data.free_gpus.shape[1]

@@ -8,10 +8,10 @@ from __future__ import annotations
 import gc
 import math
 import threading
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain, compress, count, repeat
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -44,7 +44,6 @@ from workbench.base.errors import InputError
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.solvers.errors import InfeasibleError, SolverFailedError
 from workbench.scheduling.solvers.programme import Columns, Point, Positions, Programme
-from workbench.scheduling.solvers.solve import looked_at
 from workbench.scheduling.solvers.solve_report import PROVEN
 
 KNOWN = {
@@ -153,35 +152,11 @@ def built(
         return model, compile_model(model, start, last)
 
 
-_mine = threading.local()  # last: key, model, and what it compiled to
-
-
-def restated(
-    key: Any, build: Callable[[], pyo.ConcreteModel], restate: Callable[[pyo.ConcreteModel], None], start: bool = False
-) -> tuple[pyo.ConcreteModel, Compiled]:
-    """As `built`, but unless somebody looks at the models, the last one takes on the numbers of this one if it was made
-    in the same thread with an equal key."""
-    if looked_at():
-        return built(build, start)
-    last = vars(_mine).pop("last", None)  # which is gone if `restate` is broken off
-    model, compiled = last[1:] if last and last[0] == key else (None, None)
-
-    def state() -> pyo.ConcreteModel:
-        if model is None:
-            return build()
-        restate(model)
-        return model
-
-    found = built(state, start, compiled)
-    _mine.last = key, *found
-    return found
-
-
 def again(change: Callable[[], None], model: pyo.ConcreteModel, compiled: Compiled) -> Compiled:
     """What a model compiles to when `change` has given it other numbers: only rows that are new are looked through.
 
     A parameter that changes may stand in the limits of the rows that stay; those in whose sum it stands are to be made
-    anew (`renewed`). Variables, objective and named expressions stay as they are.
+    anew (`restating.renewed`). Variables, objective and named expressions stay as they are.
     """
     with _nothing_collected():
         change()
@@ -194,45 +169,6 @@ def again(change: Callable[[], None], model: pyo.ConcreteModel, compiled: Compil
             return compile_model(model)  # other columns
         programme = replace(before, **_rows(parts, found, entries, len(position)))
         return replace(compiled, programme=programme, found=found)
-
-
-def renewed(
-    *parts: pyo.Constraint | pyo.Objective, same: Container[Any] = (), by: Callable[[Any], Any] | None = None
-) -> None:
-    """Make constraints and objectives anew by their rules, with the numbers that their sets and parameters have now.
-
-    same: indices at which nothing has changed, which stay as they are; by: what the rule comes to at an index, sooner.
-    """
-    for part in parts:
-        rule = by or partial(part.rule, part.parent_block())
-        before, skip = dict(part._data), pyo.Constraint.Skip  # `items` goes by a set that may have lost some of them
-        for index in part.index_set():
-            row = before.pop(index, None)
-            if index in same:
-                continue
-            found = rule(index)
-            if row is not None and found is not skip:
-                row.set_value(found)
-            elif row is not None or found is not skip:  # Pyomo looks for a row to take away
-                part[index] = found
-        for index in before:
-            del part[index]
-
-
-def linear(terms: Iterable[tuple[float, Any]]) -> LinearExpression:
-    """The sum of numbers times variables that a rule would come to, in a quarter of the time: Pyomo's operators look
-    at what they are given."""
-    return LinearExpression([MonomialTermExpression(each) for each in terms])
-
-
-def weighted(terms: Iterable[tuple[float, Any]]) -> SumExpression:
-    """As `linear`, of numbers times named expressions."""
-    return SumExpression([ProductExpression(each) for each in terms])
-
-
-def at_least(rest: Any, factor: float, expression: Any) -> InequalityExpression:
-    """As `linear`, `factor * expression >= rest`, of a named expression."""
-    return InequalityExpression((rest, ProductExpression((factor, expression))), False)
 
 
 def compile_model(model: pyo.ConcreteModel, start: bool = False, last: Compiled | None = None) -> Compiled:

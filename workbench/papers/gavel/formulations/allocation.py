@@ -139,7 +139,7 @@ def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
     Only without pairs, and where shares are scaled alike. A job whose numbers are others, but for its speeds, is taken
     out and stated anew; where that is most of them, all are.
     """
-    from workbench.scheduling.solvers.compile import linear, renewed
+    from workbench.scheduling.solvers.restating import linear, renewed
 
     m: Any = vars(_mine).pop("before", None)
     old = getattr(m, "data", None)

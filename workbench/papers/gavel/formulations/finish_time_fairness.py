@@ -396,7 +396,7 @@ class FinishTimeFairness(ShareFormulation[FinishTimeInstance]):
 
     def restate(self, model: pyo.ConcreteModel, data: FinishTimeInstance, knobs: Knobs) -> None:
         """For another rho, or other jobs."""
-        from workbench.scheduling.solvers.compile import at_least, renewed
+        from workbench.scheduling.solvers.restating import at_least, renewed
 
         known = seen(data, knobs)
         left_s = left(known)

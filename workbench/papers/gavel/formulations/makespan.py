@@ -280,7 +280,7 @@ class Makespan(ShareFormulation[StepsInstance]):
 
     def restate(self, model: pyo.ConcreteModel, data: StepsInstance, knobs: Knobs) -> None:
         """For another makespan of the bisection, or other jobs."""
-        from workbench.scheduling.solvers.compile import renewed
+        from workbench.scheduling.solvers.restating import renewed
 
         known = seen(data, knobs)
         renumber(model.steps, known.column(known.steps))

@@ -89,7 +89,7 @@ class MaxMinFairness(ShareFormulation[AllocationInstance]):
 
     def restate(self, model: pyo.ConcreteModel, data: AllocationInstance, knobs: Knobs) -> None:
         """For other jobs."""
-        from workbench.scheduling.solvers.compile import renewed
+        from workbench.scheduling.solvers.restating import renewed
 
         known = seen(data, knobs)
         renumber(model.weight, known.column(known.weight))

@@ -68,7 +68,7 @@ def build(data: AllocationInstance, value: FloatArray) -> pyo.ConcreteModel:
 
 def restate(m: pyo.ConcreteModel, data: AllocationInstance, value: FloatArray) -> None:
     """Let the model of other jobs, which `kept` has replaced, state these."""
-    from workbench.scheduling.solvers.compile import renewed
+    from workbench.scheduling.solvers.restating import renewed
 
     renumber(m.value, data.column(value))
     renewed(m.total_throughput)

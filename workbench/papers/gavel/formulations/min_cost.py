@@ -134,7 +134,7 @@ def build(data: PricedInstance, value: FloatArray) -> pyo.ConcreteModel:
 
 def restate(m: pyo.ConcreteModel, data: PricedInstance, value: FloatArray) -> None:
     """Let the model of other jobs, of the sum or of the ratio, which `kept` has replaced, state these."""
-    from workbench.scheduling.solvers.compile import linear, renewed
+    from workbench.scheduling.solvers.restating import linear, renewed
 
     worths, prices = data.column(value), dict(zip(data.types, data.type_price.tolist(), strict=True))
     renumber(m.value, worths)

@@ -146,7 +146,7 @@ class MinCostSlo(min_cost.CostFormulation[SloInstance]):
 
     def restate(self, model: pyo.ConcreteModel, data: SloInstance, knobs: Knobs) -> None:
         """With what is left of the jobs and until their deadlines now, or without some of the SLOs."""
-        from workbench.scheduling.solvers.compile import renewed
+        from workbench.scheduling.solvers.restating import renewed
 
         known = seen(data.without(data.missed), knobs)
         floor = min_cost.floors(known, known.floor)

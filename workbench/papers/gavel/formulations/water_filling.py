@@ -226,7 +226,7 @@ def rising(data: LevelInstance) -> list[str]:
 
 def restate(m: pyo.ConcreteModel, data: LevelInstance) -> None:
     """Let the model of an iteration state another one, also of jobs that `kept` has replaced."""
-    from workbench.scheduling.solvers.compile import renewed
+    from workbench.scheduling.solvers.restating import renewed
 
     (before, of), m.stated = m.stated, (data, m.data)
     renumber(m.job_weight, data.column(data.active))

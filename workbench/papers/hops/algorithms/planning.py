@@ -193,7 +193,8 @@ def _by_model(
 ) -> Point:
     """The answer to the stated model; solve: what solves its programme."""
     from workbench.papers.hops.formulations.round import build_form, restate  # which is read by this room's words
-    from workbench.scheduling.solvers.compile import built, restated
+    from workbench.scheduling.solvers.compile import built
+    from workbench.scheduling.solvers.restating import restated
 
     power = power_of(knobs)
     if form == "printed" and np.isfinite(power):

@@ -96,7 +96,7 @@ def _add_numbers(m: pyo.ConcreteModel, data: HopsInstance) -> tuple[dict[Any, An
 
 def restate(m: pyo.ConcreteModel, data: HopsInstance, power: float) -> None:
     """Let the model of another round on the same servers state this one."""
-    from workbench.scheduling.solvers.compile import linear, renewed
+    from workbench.scheduling.solvers.restating import linear, renewed
 
     had, held, was_idle = m.of_job, m.on_server, m.idle.extract_values()
     gain, use, idle = _add_numbers(m, data)
