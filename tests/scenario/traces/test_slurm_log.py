@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -411,19 +412,26 @@ def test_odd_cells_and_other_jobs_of_one_id_are_counted(tmp_path: Path) -> None:
 
 
 def test_a_row_is_of_the_latest_attempt_of_its_id(tmp_path: Path) -> None:
-    """Submitted while the second attempt ran: another job. A row of nobody may be anybody's; who has the id is kept."""
-    again = [Ran("7", 0, 0, 100, state="REQUEUED"), Ran("7", 100, 100, 100), Ran("7", 120, 300, 50)]
+    """Submitted while an attempt ran: another job. A row of nobody may be anybody's; who has the id is kept. Rows may
+    stand in any order."""
+    again = [
+        Ran("7", 0, 0, 100, state="REQUEUED"),
+        Ran("7", 20, 60, 30),
+        Ran("7", 100, 100, 100),
+        Ran("7", 120, 300, 50),
+    ]
     nobody = [
         Ran("8", 0, 0, 100, state="REQUEUED"),
         Ran("8", 100, 400, 100, user=""),
         Ran("8", 900, 900, 50, user="bob"),
     ]
-    scenario, report = read(tmp_path, dump(*again, *nobody))
-    names = ["job-7", "job-7 (attempt 1)", "job-8", "job-8 (attempt 1)"]
-    assert sorted(job.name for job in scenario.jobs) == names
-    assert [(each.reason, each.count) for each in report.dropped] == [
-        ("another job with the id of an earlier row", 2),
-    ]
+    spans = {"job-7": (100, 100), "job-7 (attempt 1)": (0, 100), "job-8": (400, 100), "job-8 (attempt 1)": (0, 100)}
+    for rows in itertools.permutations(again):
+        scenario, report = read(tmp_path, dump(*rows, *nobody))
+        assert {job.name: (job.attributes["start_s"], job.steps) for job in scenario.jobs} == spans
+        assert [(each.reason, each.count) for each in report.dropped] == [
+            ("another job with the id of an earlier row", 3),
+        ]
 
 
 def test_pseudonyms_are_stable_and_reversible_by_who_has_the_key(tmp_path: Path) -> None:
@@ -469,7 +477,8 @@ def real(shared: Path, tmp_path: Path) -> Path:
 
 
 def test_a_real_log_in_every_dialect(real: Path) -> None:
-    """Table with attempts, with steps, and JSON tell the same jobs, as their accounting has them."""
+    """Table with attempts, with steps, and JSON tell the same jobs, as their accounting has them; without attempts
+    (-X alone) each as it ran last."""
     nodes = [real / "scontrol-show-nodes.txt", real / "scontrol-show-partitions.txt"]
     names = ("sacct-all-duplicates.txt", "sacct-all-steps-duplicates.txt", "sacct.json")
     one, steps, other = (convert("sacct", real / name, nodes=nodes)[0] for name in names)
@@ -478,6 +487,8 @@ def test_a_real_log_in_every_dialect(real: Path) -> None:
         {job.name: (job.arrival_s, job.steps, job.gpus, job.model) for job in each.jobs} for each in (one, steps, other)
     ]
     assert facts[0] == facts[1] == facts[2]
+    last = {job.name: job.steps for job in convert("sacct", real / "sacct-all.txt", nodes=nodes)[0].jobs}
+    assert last == {name: known[1] for name, known in facts[0].items() if "attempt" not in name} and len(last) < 730
     reserved = [
         {job.attributes["reservation"] for job in each.jobs if "reservation" in job.attributes} for each in (one, other)
     ]

@@ -428,7 +428,7 @@ def _attempts(rows: Iterable[TimedRow], log: _Log) -> Iterator[TimedRow]:
     controller gives them out anew, the first counts.
     """
     starts = dict[str, set[float]]()
-    rows = list(_of_first_jobs(rows, log))
+    rows = list(_of_first_jobs(list(rows), log))
     for row in rows:
         starts.setdefault(row.name, set()).add(row.times.get("start_s", 0.0))
     order = {name: sorted(found) for name, found in starts.items()}
@@ -444,19 +444,22 @@ def _attempts(rows: Iterable[TimedRow], log: _Log) -> Iterator[TimedRow]:
         yield replace(row, name=name, facts={**row.facts, **more}) if more else row
 
 
-def _of_first_jobs(rows: Iterable[TimedRow], log: _Log) -> Iterator[TimedRow]:
-    """The rows that are of the first job with their id: of its user, where both are known, and submitted at the time of
-    its latest attempt, or again when that had ended; others are dropped."""
-    latest = dict[str, TimedRow]()
-    for row in rows:
-        if (last := latest.setdefault(row.name, row)) is not row:
-            early, late = sorted((last, row), key=_submit_s)
-            again = _submit_s(late) >= _end_s(early) - TICK_S or _submit_s(late) == _submit_s(early)
+def _of_first_jobs(rows: list[TimedRow], log: _Log) -> Iterator[TimedRow]:
+    """The rows that are of the first job with their id, in whatever order they stand: of its user, where both are
+    known, and submitted at the time of its latest attempt so far, or again when that had ended; others are dropped."""
+    latest, others = dict[str, TimedRow](), set[int]()
+    for at in sorted(range(len(rows)), key=lambda at: _submit_s(rows[at])):
+        if (last := latest.setdefault((row := rows[at]).name, row)) is not row:
+            again = _submit_s(row) >= _end_s(last) - TICK_S or _submit_s(row) == _submit_s(last)
             if not again or (last.user and row.user and last.user != row.user):
-                log.drops.add(OTHER_JOB, row.line)
+                others.add(at)
                 continue
             latest[row.name] = replace(max(last, row, key=_end_s), user=last.user or row.user)
-        yield row
+    for at, row in enumerate(rows):
+        if at in others:
+            log.drops.add(OTHER_JOB, row.line)
+        else:
+            yield row
 
 
 def _submit_s(row: TimedRow) -> float:
