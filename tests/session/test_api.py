@@ -275,29 +275,6 @@ def test_offline_formulations_begin_at_0(monkeypatch):
     assert seen == [(0.0, 1, 2, 1.0), (150.0, 2, 1, 1.0), (0.0, 1, 2, 7.0)]
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ({"solver": "gurobi"}, "highs, glpk"),
-        ({"time_limit_s": 0}, "above 0"),
-        ({"gap": -1}, "from 0"),
-        ({"gap": float("nan")}, "from 0"),
-        ({"at": -1}, "seconds"),
-        ({"at": float("inf")}, "seconds"),
-        ({"at": "noon"}, "seconds"),
-        ({"nothing_such": 1}, "heterogeneity_aware"),
-    ],
-)
-def test_solve_refuses(options, expected):
-    with pytest.raises(InputError, match=expected):
-        workbench.solve(scenario(), "gavel.max_min_fairness", **options)
-
-
-def test_solve_names_the_formulations_there_are():
-    with pytest.raises(InputError, match=r"gavel\.max_min_fairness"):
-        workbench.solve(scenario(), "fifo")
-
-
 def test_jobs_that_can_run_nowhere_are_named():
     big = scenario(jobs=[{"name": "big", "model": "m", "steps": 1, "gpus": 8}])
     with pytest.raises(ScenarioError, match="big"):
@@ -351,26 +328,6 @@ def test_detail_limits_what_is_recorded():
     assert len(brief.decisions) == len(full.decisions)
     assert 0 < len(brief.signals) < len(full.signals)
     assert brief.jobs.equals(full.jobs.assign(renewals=brief.jobs["renewals"]))
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ({"seed": -1}, "whole number"),
-        ({"seed": True}, "whole number"),
-        ({"seed": 1.5}, "whole number"),
-        ({"until_s": -1}, "seconds"),
-        ({"until_s": float("nan")}, "seconds"),
-        ({"window": (0, 3)}, "last <= 2"),
-        ({"window": (2, 1)}, "first"),
-        ({"window": (0.0, 1)}, "first"),
-        ({"window": (0,)}, "first"),
-        ({"round_s": "soon"}, "a number"),
-    ],
-)
-def test_simulate_refuses(options, expected):
-    with pytest.raises(InputError, match=expected):
-        workbench.simulate(scenario(), "fifo", **options)
 
 
 def test_a_knob_that_bears_the_name_of_an_argument():

@@ -74,15 +74,24 @@ def test_a_class_in_place_of_an_instance() -> None:
     [
         ({"until_s": "x"}, "until"),
         ({"until_s": True}, "until"),
+        ({"until_s": -1}, "until"),
+        ({"until_s": math.nan}, "until"),
         ({"window": 3}, "window"),
         ({"window": "ab"}, "window"),
         ({"window": (True, True)}, "window"),
+        ({"window": (0, 3)}, "window"),
+        ({"window": (2, 1)}, "window"),
+        ({"window": (0.0, 1)}, "window"),
+        ({"window": (0,)}, "window"),
         ({"observers": 3}, "observers"),
         ({"observers": [3]}, "observers"),
         ({"detail": "x"}, "detail"),
         ({"detail": -1}, "detail"),
         ({"detail": True}, "detail"),
         ({"seed": "x"}, "seed"),
+        ({"seed": -1}, "seed"),
+        ({"seed": True}, "seed"),
+        ({"seed": 1.5}, "seed"),
         ({"belief": 3}, "belief"),
         ({"belief": lambda scenario: 3}, "belief"),
         ({"round_s": None}, "knob round_s"),
@@ -98,11 +107,17 @@ def test_simulate(options: dict[str, Any], where: str) -> None:
     [
         ({"solver": 3}, "solver"),
         ({"solver": None}, "solver"),
+        ({"solver": "gurobi"}, "solver"),
         ({"time_limit_s": "x"}, "time_limit"),
+        ({"time_limit_s": 0}, "time_limit"),
         ({"time_limit_s": math.inf}, "time_limit"),
         ({"gap": "x"}, "gap"),
         ({"gap": True}, "gap"),
+        ({"gap": -1}, "gap"),
+        ({"gap": math.nan}, "gap"),
         ({"at": []}, "at"),
+        ({"at": -1}, "at"),
+        ({"at": math.inf}, "at"),
     ],
 )
 def test_solve(options: dict[str, Any], where: str) -> None:
@@ -269,10 +284,11 @@ def test_an_argument_that_there_is_not_is_told_with_those_there_are() -> None:
         workbench.sweep: (["las"],),
         workbench.what_if: ("las", "nodes v100=+1"),
         workbench.calibrate: (),
-        workbench.marginal_values: (),
     }
     for function, given in asked.items():
         with pytest.raises(InputError, match=rf"{function.__name__}: got processes=2; expected workers=2"):
             function("preset:start_here", *given, processes=2)
         with pytest.raises(InputError, match=rf"{function.__name__}: got round_s=720; expected .*workers"):
             function("preset:start_here", *given, round_s=720)
+    with pytest.raises(InputError, match="marginal_values: got processes=2; expected one of scenario, formulation"):
+        workbench.marginal_values("preset:start_here", processes=2)  # type: ignore[call-arg]

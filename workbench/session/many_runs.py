@@ -207,14 +207,14 @@ def _made(
 
 
 def told_of_arguments(function: Callable[Asked, Made]) -> Callable[Asked, Made]:
-    """A function of many runs that raises InputError for an argument which it does not have, naming those it has."""
+    """A function that raises InputError for an argument which it does not have, naming those it has."""
     known = tuple(inspect.signature(function).parameters)
 
     @functools.wraps(function)
     def checked(*args: Asked.args, **given: Asked.kwargs) -> Made:
         for name, value in given.items():
             if name not in known:
-                others = name in ("processes", "max_workers", "n_jobs")
+                others = "workers" in known and name in ("processes", "max_workers", "n_jobs")
                 expected = f"workers={value!r}" if others else one_of(name, known)
                 raise InputError(function.__name__, Words(f"{name}={value!r}"), expected)
         return function(*args, **given)
