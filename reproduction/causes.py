@@ -15,6 +15,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from reproduction.exhibits import NEAR, OPERATORS, Claim, claim_of
@@ -22,6 +23,7 @@ from reproduction.information import ESTIMATORS, LAYERED
 from reproduction.line import Line
 from reproduction.registry import exhibits, sizes_of
 from reproduction.runner import at_seed
+from workbench.base.arrays import BoolArray
 from workbench.base.errors import InputError, counted, one_of
 
 COLUMNS = ("measure", "cause", "from_ours", "from_all")
@@ -112,7 +114,7 @@ SIA_RIVALS = _rivals(
 def _load(rates: str, low: float, high: float, rivals: Fields | None = None) -> Causes:
     """Of a figure over loads: speeds, a higher load (of the rates that it goes by), a larger cluster, baselines."""
     fields = {**SPEEDS, "setting: a higher load": {rates: (high,)}, **WIDER, **(rivals or {})}
-    return Causes("small", {"seeds": range(SEEDS), rates: (low,)}, STEADY, fields)
+    return Causes("small", {rates: (low,)}, STEADY, fields, SEEDS)
 
 
 def _nodes(*measures: str, rivals: Fields | None = None) -> Causes:
@@ -209,7 +211,7 @@ GAPS: Mapping[str, Causes] = {
     "gavel.fig10": _load("multiple", 1.0, 1.5, FTF_RIVALS),
     "gavel.cost": Causes(
         "small",
-        {"seeds": range(SEEDS)},
+        {},
         ("*",),
         {
             **SPEEDS,
@@ -232,7 +234,7 @@ GAPS: Mapping[str, Causes] = {
     ),
     "gavel.fig14": Causes(
         "small",
-        {"seeds": range(SEEDS), "single": (2.0,)},
+        {"single": (2.0,)},
         ("mean JCT, *",),
         {**SPEEDS, "setting: a higher load": {"single": (4.0,)}},
     ),
@@ -241,7 +243,7 @@ GAPS: Mapping[str, Causes] = {
     "gavel.fig18": _load("multiple", 0.5, 1.0, FIFO_RIVALS),
     "gavel.fig19": Causes(
         "small",
-        {"seeds": range(SEEDS)},
+        {},
         ("makespan*",),
         {
             **SPEEDS,
@@ -265,7 +267,7 @@ GAPS: Mapping[str, Causes] = {
     ),
     "chronus.fig6c": Causes(
         "full",
-        {"seeds": range(SEEDS), "clusters": (("H", 16, 120, 8.0),)},
+        {"clusters": (("H", 16, 120, 8.0),)},
         ("*dynamic / SRTF",),
         {
             "setting: as many jobs a day as in Table 1": {"clusters": (("H", 16, 120, 1.0),)},
@@ -396,6 +398,7 @@ NO_BASELINE: Mapping[str, str] = {
     "hops.fig15": ITSELF,
 }
 """Of each gap without a cause `baseline: ...` why."""
+FEWER = "Of some measures it is of the seeds in which every line finishes with each of the causes"
 UNKNOWN = "What is missing is unknown: a line never finishes a measured job at that load, or none is of the kind"
 
 
@@ -407,6 +410,7 @@ def said(name: str, found: pd.DataFrame) -> str:
     told = (
         NO_BASELINE.get(name),
         UNKNOWN if missing else "",
+        FEWER if (found["known"].between(1, found["seeds"] - 1)).any() else "",
         ONE_SEED if seeds_of(name, found) == 1 else "",
         _met(found),
         _away(found),
@@ -471,7 +475,8 @@ def _start(name: str) -> Any:
 
 
 def gap(name: str) -> pd.DataFrame:
-    """`COLUMNS` of an exhibit in `GAPS`, in units of its measures, and seeds; raises InputError for another one.
+    """`COLUMNS` of an exhibit in `GAPS`, in units of its measures, seeds, and known: of how many of them a measure is,
+    those in which it is known with each of the causes (0: in none); raises InputError for another one.
 
     Beside the causes each measure has `ours`, `with all`, `interaction` (what `with all` differs from ours by, less the
     sum of the causes), `paper` and `unexplained` (the paper's less `with all`).
@@ -483,35 +488,41 @@ def gap(name: str) -> pd.DataFrame:
     assert compute is not None
 
     @cache
-    def values(*taken: str) -> dict[str, tuple[float, float]]:
-        """By measure: ours and the paper's."""
+    def values(*taken: str) -> pd.DataFrame:
+        """(measures x draws) ours."""
         changed: dict[str, Any] = {}
         for field, value in (each for cause in taken for each in causes.fields[cause].items()):
             changed[field] = (*changed.get(field, ()), *value) if field == JOINED else value
         size = replace(start, **changed)
         drawn = [at_seed(size, seed) for seed in range(causes.draws)] if causes.draws > 1 else [size]
-        rows = pd.concat([compute(each).table for each in drawn])
-        rows = rows[rows["measure"].map(lambda name: any(fnmatchcase(name, each) for each in causes.measures))]
-        return {
-            str(measure): (float(of["ours"].mean(skipna=False)), float(of["paper"].iloc[0]))
-            for measure, of in rows.groupby("measure", sort=False)
-        }
+        tables = [compute(each).table for each in drawn]
+        papers.update(tables[0].set_index("measure")["paper"])
+        found = pd.concat([table.set_index("measure")["ours"] for table in tables], axis=1)
+        return found[[any(fnmatchcase(str(name), each) for each in causes.measures) for name in found.index]]
 
-    every = tuple(causes.fields)
-    ours, whole = values(), values(*every)
+    papers: dict[str, float] = {}
+    every, wanted = tuple(causes.fields), seeds_wanted(name)
     alone = {cause: values(cause) for cause in every}
     without = {cause: values(*(other for other in every if other != cause)) for cause in every}
-    lines: list[tuple[str, str, float, float]] = []
-    for measure, (begin, paper) in ours.items():
-        end = whole[measure][0]
-        firsts = {cause: _less(alone[cause][measure][0], begin) for cause in every}
-        lasts = {cause: _less(end, without[cause][measure][0]) for cause in every}
+    computed = (values(), values(*every), *alone.values(), *without.values())
+    lines: list[tuple[str, str, float, float, int]] = []
+    for measure in map(str, values().index):
+        unknown = np.any([each.loc[measure].isna() for each in computed], axis=0)
+        used = ~unknown | unknown.all()
+
+        def at(found: pd.DataFrame, measure: str = measure, used: BoolArray = used) -> float:
+            return float(np.mean(found.loc[measure].to_numpy(float)[used]))
+
+        begin, end = at(values()), at(values(*every))
+        firsts = {cause: _less(at(alone[cause]), begin) for cause in every}
+        lasts = {cause: _less(end, at(without[cause])) for cause in every}
         first, last = (_less(_less(end, begin), sum(of.values())) for of in (firsts, lasts))
-        said, aim, rest, left = _left(claim_of(exhibit.claims, measure), paper, end)
-        lines += [(measure, "ours", begin, begin), *((measure, cause, firsts[cause], lasts[cause]) for cause in every)]
-        lines += [(measure, "interaction", first, last), (measure, "with all", end, end)]
-        lines += [(measure, said, aim, aim), (measure, rest, left, left)]
-    return pd.DataFrame(lines, columns=list(COLUMNS)).assign(seeds=seeds_wanted(name))
+        said, aim, rest, left = _left(claim_of(exhibit.claims, measure), papers[measure], end)
+        made = [("ours", begin, begin), *((cause, firsts[cause], lasts[cause]) for cause in every)]
+        made += [("interaction", first, last), ("with all", end, end), (said, aim, aim), (rest, left, left)]
+        known = wanted * int((~unknown).sum()) // unknown.size
+        lines += [(measure, *each, known) for each in made]
+    return pd.DataFrame(lines, columns=[*COLUMNS, "known"]).assign(seeds=wanted)
 
 
 def _left(claim: Claim | None, paper: float, end: float) -> tuple[str, float, str, float]:

@@ -92,14 +92,16 @@ def test_a_baseline_is_varied_or_a_sentence_says_why_not() -> None:
     assert len(varied) >= 12 and varied.isdisjoint(causes.NO_BASELINE)
     assert varied | set(causes.NO_BASELINE) == set(causes.GAPS)
     lines = [("m", "ours", 1.0, 1.0), ("m", "with all", 1.0, 1.0), ("m", "paper", math.nan, math.nan)]
-    known = pd.DataFrame(lines, columns=list(causes.COLUMNS)).assign(seeds=3)
+    known = pd.DataFrame(lines, columns=list(causes.COLUMNS)).assign(seeds=3, known=3)
     assert causes.said("hare.fig12", known) == "" and causes.said("hops.fig15", known) == causes.ITSELF
     assert causes.said("hops.fig15", known.replace(1.0, math.nan)) == f"{causes.ITSELF}. {causes.UNKNOWN}"
     ends = [("ours", 2.0), ("with all", 1.5), ("paper", 3.0), ("unexplained", 1.25)]
-    away = pd.DataFrame([("m", cause, end, end) for cause, end in ends], columns=list(causes.COLUMNS)).assign(seeds=1)
+    away = pd.DataFrame([("m", cause, end, end) for cause, end in ends], columns=list(causes.COLUMNS)).assign(
+        seeds=1, known=1
+    )
     assert causes.said("hops.tab3", away) == f"{causes.ONE_SEED}. {MET.format(0)}. {AWAY}: m"
     nearer = away.replace({"paper": "paper, > 3", 1.5: 3.5, 2.0: -9.0, 1.25: 0.0})
-    assert causes.said("hops.tab3", nearer.assign(seeds=3)) == MET.format(1)
+    assert causes.said("hops.tab3", nearer.assign(seeds=3, known=3)) == MET.format(1)
 
 
 def test_a_rival_takes_the_place_of_the_line_of_its_name() -> None:
@@ -199,6 +201,7 @@ class TwoNumbers:
     a: float = 0.0
     b: float = 0.0
     rivals: tuple[float, ...] = ()
+    seed: int = 0
 
 
 def cells(values: dict[str, list[float]]) -> pd.DataFrame:
@@ -511,6 +514,22 @@ def test_a_gap_adds_up_from_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     assert table.parted([{"measure": "m", "cause": rest, "from_ours": 0.0, "from_all": 0.0}]).to_dict("records") == [
         {"measure": "m", "unexplained": "0"}
     ]
+
+
+def test_a_gap_is_of_the_seeds_in_which_all_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a times the seed, which is unknown at the last one with a: 0 and 1 are left."""
+
+    def compute(size: TwoNumbers) -> PaperFigure:
+        ours = math.nan if size.a and size.seed == 2 else 10.0 * size.seed + size.a * size.seed
+        return PaperFigure("F", "t", (Entry("m", "1", 10.0, ours, "w.", "s"),))
+
+    monkeypatch.setattr(causes, "exhibits", lambda: {"p.x": Exhibit("x", "says", compute)})
+    monkeypatch.setattr(causes, "sizes_of", lambda name: {"tiny": TwoNumbers()})
+    monkeypatch.setattr(causes, "GAPS", {"p.x": causes.Causes("tiny", {}, ("m",), {"a": {"a": 1.0}}, 3)})
+    found = gap("p.x").set_index("cause")
+    assert found.loc[["ours", "a", "with all"], "from_ours"].tolist() == [5.0, 0.5, 5.5]
+    assert set(found["known"]) == {2} and set(found["seeds"]) == {3}
+    assert causes.FEWER in causes.said("p.x", gap("p.x"))
 
 
 def test_baselines_that_are_had_in_another_way_are_causes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
