@@ -34,6 +34,7 @@ from workbench.scheduling.solvers import (
     InfeasibleError,
     Point,
     Programme,
+    SolveError,
     Solver,
     SolverFailedError,
     UnboundedError,
@@ -83,10 +84,19 @@ class OwnFormulation(Formulation[Data]):
         try:
             return self._run(data, knobs, solver)
         except InfeasibleError as error:
-            raise explained(error, self.build(data, knobs), solver) from error
+            before = self._base_alone(data, knobs, solver)
+            raise explained(error, self.build(data, knobs), solver, before) from error
         except UnboundedError as error:
             way = "maximised" if objective_of(self.build(data, knobs), self.name).sense == pyo.maximize else "minimised"
             raise UnboundedError(self.name, f"; it is {way}") from error
+
+    def _base_alone(self, data: Data, knobs: Knobs, solver: Solver | None) -> str:
+        """What is said of an infeasible change where the base has a solution; nothing where it has none in time."""
+        try:
+            alone = None if self.base is None else self.base.attempt(data, knobs, solver)
+        except SolveError:
+            return ""
+        return f"{self.base.name} alone has a solution; with your change " if self.base and alone else ""
 
     def attempt(self, data: Data, knobs: Knobs, solver: Solver | None = None) -> Result | None:
         """The same, None where it is infeasible, without asking which rows are in conflict."""

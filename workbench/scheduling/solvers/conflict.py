@@ -55,7 +55,7 @@ class Conflict:
         more = f"; and {left} more" if left > 0 else ""
         rest = "" if self.minimal else " (time ran out: fewer of them may be enough)"
         if self.minimal and len(self.rows) == 1:
-            return f"a row that no values of the variables meet: {shown}"
+            return f"no values of the variables meet this row: {shown}"
         return f"these rows cannot hold together{rest}: {shown}{more}"
 
 
@@ -67,8 +67,8 @@ class ConflictError(InfeasibleError):
 
     stated: StatedProblem | None = None
 
-    def __init__(self, error: InfeasibleError, conflict: Conflict) -> None:
-        sentence = conflict.sentence() if error.is_plain else f"{error.value}: {conflict.sentence()}"
+    def __init__(self, error: InfeasibleError, conflict: Conflict, before: str = "") -> None:
+        sentence = before + (conflict.sentence() if error.is_plain else f"{error.value}: {conflict.sentence()}")
         super().__init__(error.where, Words(sentence))
         self.conflict = conflict
 
@@ -113,15 +113,18 @@ def conflict_of(model: pyo.ConcreteModel, solver: Solver | None = None) -> Confl
     return Conflict(tuple(_row(compiled.rows[number]) for number in numbers), minimal)
 
 
-def explained(error: InfeasibleError, model: pyo.ConcreteModel, solver: Solver | None = None) -> InfeasibleError:
-    """The error of a solve with the rows in conflict; as it is, if none was solved, or the rows cannot be found."""
+def explained(
+    error: InfeasibleError, model: pyo.ConcreteModel, solver: Solver | None = None, before: str = ""
+) -> InfeasibleError:
+    """The error of a solve with the rows in conflict, behind what is said before; as it is, if none was solved, or the
+    rows cannot be found."""
     if type(error) is not InfeasibleError or not of_a_solve(error):
         return error
     try:
         found = conflict_of(model, solver)
     except SolveError:  # a row of constants that does not hold (the error names it), or no verdict in time
         return error
-    return error if found is None else ConflictError(error, found)
+    return error if found is None else ConflictError(error, found, before)
 
 
 def of_a_solve(error: InfeasibleError) -> bool:
