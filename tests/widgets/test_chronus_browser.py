@@ -76,7 +76,7 @@ def set_up_beside(page: Page) -> None:
     page.locator(".wb-explain-told summary").first.click()
     of_page = "document.querySelector('.wb-explain-told').closest('.wb-contents > *')"
     comes_true(page, f"() => {{ {of_page}.scrollTop = 40; return {of_page}.scrollTop > 0 }}")
-    page.locator(".wb-explain-job select").select_option(index=1)
+    page.locator(".wb-contents .wb-explain-job select").select_option(index=1)
     comes_true(page, f"() => {of_page}.scrollTop === 0")
     shot(page, "chronus-set-up")
 

@@ -42,7 +42,7 @@ def explain_a_job_and_a_time(page: Page) -> None:
     """A job chosen in the list, a time typed, the table of those it lost to."""
     open_page(page, "Why")
     wait_for_text(page, TOLD, "At .* job-0 ")
-    page.locator(".wb-explain-job select").select_option("job-3")
+    page.locator(".wb-contents .wb-explain-job select").select_option("job-3")
     wait_for_text(page, TOLD, "At 0 s job-3 waits")
     expect(page.locator(TOLD)).to_contain_text("payoffs add up to more without it (8)")
     page.locator(f"{TOLD} details").evaluate_all("all => all.forEach(each => { each.open = true; })")
@@ -57,7 +57,7 @@ def explain_a_job_and_a_time(page: Page) -> None:
     comes_true(page, fits, f"{TOLD} .wb-scroll", "no table scrolls sideways")
     shot(page, "explain-1024")
     page.set_viewport_size({"width": SCREEN[0], "height": SCREEN[1]})
-    at = page.locator(".wb-explain-at input")
+    at = page.locator(".wb-contents .wb-explain-at input")
     at.fill("20 h")
     at.press("Enter")
     wait_for_text(page, TOLD, "At 20 h job-3 is done")

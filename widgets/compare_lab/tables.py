@@ -18,7 +18,7 @@ from widgets.lab.words import titled as in_titles
 from workbench.analysis.comparison import Comparison, best_of
 from workbench.analysis.metrics import metric, warned
 from workbench.analysis.metrics.confidence import LEVEL
-from workbench.analysis.metrics.declared import MAIN
+from workbench.analysis.metrics.declared import MAIN, MARK
 from workbench.analysis.metrics.summary import shown, with_known
 from workbench.analysis.whatif.words import amount
 from workbench.base.errors import counted
@@ -35,7 +35,6 @@ FOR_ALL = "For all"
 """The tab with what the core does."""
 ALSO = ("jobs_refused",)
 """Shown beside the main measures where it is not 0 everywhere."""
-MARK = "★"
 UNSURE = "≈"
 TITLE_LETTERS = 30
 """What stands on one line of a title beside the list of schedulers, on a screen 1024 px wide."""

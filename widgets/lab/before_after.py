@@ -15,7 +15,7 @@ from widgets.lab.lit import Lit
 from widgets.parts.html_table import html_table
 from workbench.analysis import metrics
 from workbench.analysis.metrics import Summary
-from workbench.analysis.metrics.declared import metric
+from workbench.analysis.metrics.declared import MARK, clearly_best, metric
 from workbench.analysis.whatif.words import amount, change_of
 from workbench.base.labels import unit_beside
 from workbench.base.rounding import short_number
@@ -36,6 +36,7 @@ PIN, BEFORE = "Pin this run", "Before"
 ROUNDING = 1e-9
 """Measures that differ by less, or by such a part, are equal."""
 NONE = "Change something: the run before stays as thin outlines."
+BETTER = f"Now, less what was before; {MARK} stands beside the better of both"
 RHO, WORST = "Fairness \N{GREEK SMALL LETTER RHO}", "max_finish_time_fairness"
 """Of each job, and the largest among the measures, which names its job."""
 RHO_MEANT = next(column.meaning for column in metrics.PER_JOB.columns if column.name == "finish_time_fairness")
@@ -171,7 +172,9 @@ class BeforeAfter:
             every.loc[every["Measure"] == metric(WORST).label, "Now"] += (
                 f" ({run.jobs['job'].iloc[self._rho.argmax()]})"
             )
-        self.measures.value = html_table(every, scrolls=False, hints=_meant(now, names))
+        if was is not None:
+            every = _marked(every, names, was, now)
+        self.measures.value = html_table(every, {"Difference": BETTER}, scrolls=False, hints=_meant(now, names))
         self._took = jobs_table(run, differences, self._rho).rename(columns=head)
         self.light(self._lit)
 
@@ -225,6 +228,16 @@ def measures_table(before: Summary | None, now: Summary, names: Sequence[str] | 
         same = math.isclose(now[name], before[name], rel_tol=ROUNDING, abs_tol=ROUNDING)
         rows.append((of.label, was, is_now, "" if same else change_of(now[name] - before[name], unit)))
     return pd.DataFrame(rows, columns=["Measure", BEFORE, "Now", "Difference"])
+
+
+def _marked(table: pd.DataFrame, names: Sequence[str], was: Summary, now: Summary) -> pd.DataFrame:
+    """The table of these measures with the clearly better of both values marked."""
+    texts = [[str(text) for text in row] for row in table[[table.columns[1], "Now"]].to_numpy(object)]
+    for name, row in zip(metrics.table(now, names)["metric"], texts, strict=True):
+        best = clearly_best(name, (was[name], now[name]), row)
+        if best is not None:
+            row[best] += f" {MARK}"
+    return table.assign(**dict(zip(table.columns[1:3], zip(*texts, strict=True), strict=True)))
 
 
 def _meant(now: Summary, names: Sequence[str]) -> list[str]:

@@ -66,7 +66,6 @@ class ExplainPage:
         self._said = StatusLine()
         self._reasons = Reasons(self._say_bad)
         self._waits: tuple[str, float] | None = None
-        self._first: str | None = None
         self._otherwise = OtherwiseRow(work, self._question, self._asked_of, self._waiting, weighed)
         self.choice = w.HBox([self._job, self._at])
         self.choice.add_class("wb-choice")
@@ -90,8 +89,7 @@ class ExplainPage:
             *((_named(gpu, run), ("gpu", gpu)) for gpu in _gpus(run)),
         ]
         there = [value for _, value in self._job.options]
-        self._first = next(iter([*refused, *names]), None)
-        self._job.value = before if before in there else self._first
+        self._job.value = before if before in there else next(iter([*refused, *names]), None)
         self._quiet = False
         self._find_time()
 
@@ -141,10 +139,6 @@ class ExplainPage:
         self._quiet = False
         self._asked_s = _near(run, gpu, at_s)
         self._set_time(self._asked_s)
-
-    def let_go(self) -> None:
-        """Nobody has chosen a job, as when the first run was shown."""
-        self.select(self._first)
 
     def select(self, job: str | None) -> None:
         """Choose a job that was selected elsewhere."""

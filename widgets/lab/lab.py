@@ -299,7 +299,6 @@ class Lab(LabShell[LabSetting]):
     def _go_to(self, setting: LabSetting) -> None:
         """Also of what was selected since nothing stays."""
         self._results.select(None)
-        self._results.explained.let_go()
         self._row = setting.row
         super()._go_to(setting)
 

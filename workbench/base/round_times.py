@@ -6,6 +6,8 @@ import math
 
 LONGEST_ROUND_S = 1e9
 """A round lasts at most so many seconds (thirty years): one without an end would be no round."""
+ROUND_HELP = "Length of a round; a longer one: fewer changes of who has GPUs, and more waiting for the next"
+"""What knobs say that set it."""
 TIE = 1e-12
 """Times that differ by no more than this share are the same: `now + 0.1` is not quite `n * 0.1` (ours)."""
 

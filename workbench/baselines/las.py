@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from workbench.base.round_times import LONGEST_ROUND_S
+from workbench.base.round_times import LONGEST_ROUND_S, ROUND_HELP
 from workbench.baselines.mechanisms import line_decision
 from workbench.baselines.mechanisms.explain import by_signal
 from workbench.baselines.mechanisms.line import Rule
@@ -35,7 +35,7 @@ class Las(line_decision.InLine):
     name = "las"
     title = "Least attained service"
     knobs = (
-        Knob("round_s", 360.0, "Length of a round", "s", minimum=1.0, maximum=LONGEST_ROUND_S, main=True),
+        Knob("round_s", 360.0, ROUND_HELP, "s", minimum=1.0, maximum=LONGEST_ROUND_S, main=True),
         AWARE,
     )
     uses = frozenset({"arrival_s", "steps", "gpus", "attained_s"})

@@ -33,7 +33,7 @@ import numpy.typing as npt
 
 from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.base.errors import InputError
-from workbench.base.round_times import LONGEST_ROUND_S, boundary_after
+from workbench.base.round_times import LONGEST_ROUND_S, ROUND_HELP, boundary_after
 from workbench.baselines.mechanisms.latency_ratio import ages, latency_ratio
 from workbench.scenario.job import Job
 from workbench.scheduling import job_orders
@@ -59,7 +59,7 @@ from workbench.scheduling.solvers.solve_report import report
 from workbench.simulation.job_at_time import Explained, JobAtTime
 
 NAME = "sia"
-ROUND_S = Knob("round_s", 60.0, "Length of a round", "s", "code", minimum=1.0, maximum=LONGEST_ROUND_S, main=True)
+ROUND_S = Knob("round_s", 60.0, ROUND_HELP, "s", "code", minimum=1.0, maximum=LONGEST_ROUND_S, main=True)
 POWER = Knob(
     "p",
     -0.5,

@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from workbench.base.arrays import FloatArray, IntArray
-from workbench.base.round_times import LONGEST_ROUND_S
+from workbench.base.round_times import LONGEST_ROUND_S, ROUND_HELP
 from workbench.baselines.mechanisms import line_decision
 from workbench.baselines.mechanisms.explain import by_order
 from workbench.baselines.mechanisms.line import Rule
@@ -99,7 +99,7 @@ class Tiresias(line_decision.InLine):
     name = "tiresias"
     title = "Tiresias: two queues by attained service"
     knobs = (
-        Knob("round_s", 360.0, "Length of a round", "s", minimum=1.0, maximum=LONGEST_ROUND_S, main=True),
+        Knob("round_s", 360.0, ROUND_HELP, "s", minimum=1.0, maximum=LONGEST_ROUND_S, main=True),
         THRESHOLD,
         RANK,
         PROMOTE,

@@ -92,7 +92,7 @@ def test_numbers_are_written_with_their_units_and_what_is_missing_is_said() -> N
     drawing = variants(
         FRAME, title="t", x_title="x", labels={"rate": "Misses"}, units={"mean_jct_s": "s", "rate": "share"}
     )
-    assert drawing.data["bars"]["text"].tolist() == ["10.0 %", "40.0 %", "no value", "1 h", "30 min", "0 s"]
+    assert drawing.data["bars"]["text"].tolist() == ["10.0 %", "40.0 %", "no value", "1 h", "30 min", "★ 0 s"]
     assert drawing.data["heads"]["text"].tolist() == ["Misses", "mean_jct_s"]
     assert drawing.table.equals(FRAME)
 
@@ -101,7 +101,9 @@ def test_what_is_set_is_marked_and_named() -> None:
     drawing = variants(FRAME, title="t", x_title="x", now="20 min")
     assert drawing.data["bars"]["now"].tolist() == [False, True, False] * 2
     assert "20 min" in drawing.named()["title"]["subtitle"]
-    assert "subtitle" not in variants(FRAME, title="t", x_title="x", now="7 min").named()["title"]
+    assert variants(FRAME, title="t", x_title="x", now="7 min").named()["title"]["subtitle"] == "★ best in its row"
+    tied = variants(FRAME.assign(mean_jct_s=[0.0, 1800.0, 0.0]), title="t", x_title="x")
+    assert "★" not in "".join(tied.data["bars"]["text"]) and "subtitle" not in tied.named()["title"], "no clear best"
 
 
 def test_values_stay_in_their_order() -> None:

@@ -50,11 +50,13 @@ def test_undo_compares_with_what_was_before_and_lets_go(monkeypatch: pytest.Monk
     lab._results.select("game")
     lab._frame.undo.click()
     assert lab.run.knobs["round_s"] == 720 and compared.before is first and lab._results.selected is None
-    assert lab._results.about == "vision", "as when the lab was opened"
+    assert lab._results.about == "game" == lab._results.explained.job, "Model and Why are still about it, and say so"
     lab._frame.undo.click()
     assert compared.before is None and "Change something" in compared.said.value
+    assert "★" not in compared.measures.value
     lab._frame.redo.click()
     assert compared.before is first
+    assert re.search(r">Preemptions<.*?>9<.*?>6 ★<", compared.measures.value), "the better of both"
     lab._frame.redo.click()
     assert compared.before is not None and compared.before.knobs == second.knobs
     lab._frame.presenter.bar.drag, stood = 1, lab.run  # a slider is held, and rests on its way

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from workbench.base.errors import UnknownNameError, one_of
@@ -442,6 +444,20 @@ WEIGHTED = "weighted_jct_s"
 """Shown after those, where some job has a weight other than 1."""
 
 _BY_NAME = {found.name: found for found in METRICS}
+
+
+MARK = "★"
+"""Stands beside the best."""
+
+
+def clearly_best(name: str, values: Sequence[float], texts: Sequence[str]) -> int | None:
+    """Which of the values of a metric is the best; None where that is not clear: neither way is better, a value is
+    unknown, or another reads the same. texts: the values as people read them."""
+    better = _BY_NAME[name].better if name in _BY_NAME else ""
+    if not better or len(values) < 2 or any(map(math.isnan, values)):
+        return None
+    at = list(values).index(min(values) if better == "lower" else max(values))
+    return at if list(texts).count(texts[at]) == 1 else None
 
 
 def metric(name: str) -> Metric:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from workbench.base.errors import counted
-from workbench.base.round_times import LONGEST_ROUND_S
+from workbench.base.round_times import LONGEST_ROUND_S, ROUND_HELP
 from workbench.baselines.mechanisms.line import Keys, Rule, fill, in_line, push
 from workbench.baselines.mechanisms.restarts import Restarts
 from workbench.baselines.mechanisms.trial import Trial
@@ -27,7 +27,7 @@ from workbench.scheduling.snapshot import Snapshot
 ROUND_S = Knob(
     "round_s",
     360.0,
-    "Length of a round; 0: decide at every arrival and completion",
+    f"{ROUND_HELP}; 0: decide at every arrival and completion",
     "s",
     minimum=0.0,
     maximum=LONGEST_ROUND_S,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.base.arrays import FloatArray
-from workbench.base.round_times import LONGEST_ROUND_S, boundary_after
+from workbench.base.round_times import LONGEST_ROUND_S, ROUND_HELP, boundary_after
 from workbench.scheduling.contract import Timing
 from workbench.scheduling.knob import Knob
 
@@ -18,7 +18,7 @@ SLACK = 1e-6
 SHORTEST_S = 1e-3
 """A round lasts at least so many seconds."""
 
-ROUND_S = Knob("round_s", 360.0, "Length of a round", "s", "paper", minimum=1.0, maximum=LONGEST_ROUND_S, main=True)
+ROUND_S = Knob("round_s", 360.0, ROUND_HELP, "s", "paper", minimum=1.0, maximum=LONGEST_ROUND_S, main=True)
 WHOLE_STEPS = Knob(
     "whole_steps",
     False,

@@ -10,7 +10,8 @@ MOST_S = 10**8
 SLO_LEASE_S = Knob(
     "slo_lease_s",
     1200,
-    "Length of a lease of guaranteed jobs, T; a multiple of the best-effort lease",
+    "Length of a lease of guaranteed jobs, T; a multiple of the best-effort lease. A longer one: fewer restarts, and "
+    "coarser plans",
     unit="s",
     source="paper",
     kind="int",

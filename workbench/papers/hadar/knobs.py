@@ -44,7 +44,7 @@ SLOTS = Knob(
 )
 SLOT_KNOBS = (SLOT_S, SLOTS, UTILITY)
 
-ROUND_S = replace(ANY_ROUND_S, help="Length of a round and of a slot: L; the paper found 90 s to 360 s best")
+ROUND_S = replace(ANY_ROUND_S, help=f"{ANY_ROUND_S.help}. Also of a slot: L; the paper found 90 s to 360 s best")
 ROUND_UTILITY = replace(
     UTILITY,
     default="neg_jct",

@@ -6,7 +6,7 @@ import math
 from typing import Literal, get_args
 
 from workbench.base.errors import InputError
-from workbench.base.round_times import LONGEST_ROUND_S
+from workbench.base.round_times import LONGEST_ROUND_S, ROUND_HELP
 from workbench.papers.hops.algorithms.configurations import SIGMA, Rule
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.knob import Knob
@@ -68,7 +68,7 @@ START_S = Knob(
     minimum=0.0,
     maximum=LONGEST_ROUND_S,
 )
-ROUND_S = Knob("round_s", 300.0, "Length of a round", "s", minimum=1.0, maximum=LONGEST_ROUND_S, main=True)
+ROUND_S = Knob("round_s", 300.0, ROUND_HELP, "s", minimum=1.0, maximum=LONGEST_ROUND_S, main=True)
 REPLAN = Knob("replan", True, "Plan again within a round while GPUs are idle", source="paper")
 ADJUST = Knob("adjust", True, "Let less sensitive jobs into the window of later plans of a round", source="paper")
 OVERLAP = Knob("overlap", False, "A round carries out what was planned when the one before it began", source="paper")
@@ -90,8 +90,8 @@ SMALL = 300
 LAMBDA = Knob(
     "lambda",
     1.0,
-    "What priority counts against throughput: 0 throughput alone, 1 weights are the priorities, inf the higher "
-    "priority always comes first",
+    "What priority counts against throughput; a larger one lets more of it go for whoever comes first by priority: 0 "
+    "throughput alone, 1 weights are the priorities, inf the higher priority always comes first",
     source="paper",
     minimum=0.0,
     main=True,
