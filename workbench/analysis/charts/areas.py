@@ -10,7 +10,7 @@ from workbench.analysis.charts import theme
 from workbench.analysis.charts.bars_in_rows import present
 from workbench.analysis.charts.curves import TICKS
 from workbench.analysis.charts.deadlines import BARS, GUARANTEED, PROFILING, SPOT
-from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer, unchecked
+from workbench.analysis.charts.drawing import Drawing, Layer, drawn, marks, message, message_layer, unchecked
 from workbench.analysis.charts.series import MOST_POINTS, MOST_TIMES, at_change, bin_note, held_gpus, time_axis
 from workbench.scenario.cluster import Cluster
 
@@ -101,13 +101,9 @@ def utilisation(
             ),
         )
     )
-    ceiling = marks("capacity")
     layers = [
         area,
-        ceiling.mark_rule(color=theme.INK, strokeDash=[6, 4], strokeWidth=1.5).encode(y="gpus:Q"),
-        ceiling.mark_text(align="right", baseline="bottom", dy=-3, dx=-2, clip=False).encode(
-            x=alt.value(alt.ExprRef("width")), y="gpus:Q", text="text:N"
-        ),
+        *_ceiling(),
         message_layer(),
     ]
     return drawn(
@@ -119,6 +115,17 @@ def utilisation(
         subtitle=bin_note(width_s),
         height=height,
     )
+
+
+def _ceiling() -> list[Layer]:
+    """A line at all GPUs that there are, and its text."""
+    ceiling = marks("capacity")
+    return [
+        ceiling.mark_rule(color=theme.INK, strokeDash=[6, 4], strokeWidth=1.5).encode(y="gpus:Q"),
+        ceiling.mark_text(align="right", baseline="bottom", dy=-3, dx=-2, clip=False).encode(
+            x=alt.value(alt.ExprRef("width")), y="gpus:Q", text="text:N"
+        ),
+    ]
 
 
 def _stacked_types(held: pd.DataFrame, names: list[str], last_s: float) -> pd.DataFrame:
@@ -183,14 +190,10 @@ def logical_clusters(
         )
     )
     edge = marks("logical_clusters").mark_line(interpolate="step-after", strokeWidth=1, color=theme.PAPER)
-    ceiling = marks("capacity")
     return drawn(
         area,
         edge.encode(x="t:Q", y="high:Q", detail="cluster:N"),
-        ceiling.mark_rule(color=theme.INK, strokeDash=[6, 4], strokeWidth=1.5).encode(y="gpus:Q"),
-        ceiling.mark_text(align="right", baseline="bottom", dy=-3, dx=-2, clip=False).encode(
-            x=alt.value(alt.ExprRef("width")), y="gpus:Q", text="text:N"
-        ),
+        *_ceiling(),
         message_layer(),
         data={
             "logical_clusters": areas.assign(t=areas["time_s"] / unit.seconds),
