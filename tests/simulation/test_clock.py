@@ -38,10 +38,12 @@ def test_an_arrival_at_a_boundary_is_seen_there() -> None:
 
 
 def test_where_nobody_waits_a_scheduler_that_asks_only_for_those_who_wait_is_not_asked() -> None:
-    """FIFO as it is, and asked every time, where it answers so itself: the same run, with fewer calls."""
-    times = [0.0, 5.0, 6.0, 30.0, 30.0, 95.0]
+    """FIFO as it is, and asked every time, where it answers so itself: the same run, with fewer calls, none when
+    jobs come behind one that waits (at 7 and 8 s)."""
+    times = [0.0, 5.0, 6.0, 7.0, 8.0, 30.0, 30.0, 195.0]
     scenario = two_nodes([{"steps": 40.0 + i, "gpus": 1, "arrival_s": at_s} for i, at_s in enumerate(times)])
     calls: dict[bool, list[int]] = {True: [], False: []}
+    asked: list[float] = []
 
     class Counted(Fifo):
         def __init__(self, only_waiting: bool) -> None:
@@ -52,12 +54,14 @@ def test_where_nobody_waits_a_scheduler_that_asks_only_for_those_who_wait_is_not
 
         def serve(self, snapshot: Snapshot, knobs: Knobs, rng: np.random.Generator) -> Decision:
             calls[self.only_waiting].append(len(snapshot.jobs.waiting))
+            asked.append(snapshot.now_s)
             return super().serve(snapshot, knobs, rng)
 
     runs = [simulate(scenario, Counted(only), {"round_s": 0.0}) for only in (True, False)]
     for name in ("jobs", "timeline", "decisions", "events", "reasons"):
         pd.testing.assert_frame_equal(getattr(runs[0], name), getattr(runs[1], name))
     assert 0 not in calls[True] and len(calls[True]) < len(calls[False]) == len(runs[0].decisions)
+    assert not {7.0, 8.0} & {*asked[: len(calls[True])]} and {7.0, 8.0} < {*asked}
 
 
 @pytest.mark.parametrize("round_s", [60.0, 0.1, 0.7, 1 / 3])

@@ -140,7 +140,7 @@ def test_what_a_scheduler_keeps_of_a_snapshot_stays_as_it_was_or_cannot_be_read(
                 assert "while deciding" in str(error) and name not in read
                 raised.add(name)
     assert len(every) > 2
-    assert {"jobs.steps_left", "jobs.held", "jobs.waiting", "nodes.free", "nodes.by_free"} <= raised
+    assert {"jobs.steps_left", "jobs.held", "jobs.waiting", "nodes.free"} <= raised
     assert {"leases", "ended"} <= raised
 
 

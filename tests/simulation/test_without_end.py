@@ -29,7 +29,7 @@ def test_a_job_that_faults_always_throw_back_is_named(scheduler: str) -> None:
     """It needs 100 times the mean time between failures: exp(-100) is its chance each time."""
     faults = {"mtbf_s": 1000.0, "mttr_s": 10.0}
     scenario = make([{"steps": 1e5}], core={"faults": faults})
-    with pytest.raises(Stalled, match=f"j0 lost all that it had done to faults {MOST_LOSSES} times.*checkpoint_s"):
+    with pytest.raises(Stalled, match=r"j0 lost all that it had done to faults 10[0-4]\d times.*checkpoint_s"):
         run(scenario, scheduler)
     assert (
         run(make([{"steps": 1e5}], core={"faults": faults, "checkpoint_s": 100.0}), scheduler)

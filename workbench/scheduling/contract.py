@@ -291,8 +291,8 @@ class Timing:
     """When a scheduler is asked: at every multiple of `round_s` (None: no rounds), and on these causes.
 
     only_waiting: where all jobs hold GPUs and no assignment ends now, it has nothing to decide before something happens
-    and is not asked (but for a belief that learns). Raises InputError for a length of rounds that cannot be, and for
-    causes that are none.
+    and is not asked (but for a belief that learns), nor at an arrival after it said BLOCKED. Raises InputError
+    for a length of rounds that cannot be, and for causes that are none.
     """
 
     round_s: float | None = None

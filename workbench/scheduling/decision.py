@@ -201,6 +201,9 @@ class Decision:
 GOES_ON = Decision(next_s=math.inf)
 """All goes on, and nothing need be decided before something happens."""
 
+BLOCKED = Decision(next_s=math.inf)
+"""The same, and whoever comes waits behind those who wait: who is asked only where jobs wait is not asked at it."""
+
 
 class FoundValue:
     """A place and the value that stands there, as errors show it."""

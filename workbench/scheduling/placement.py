@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import heapq
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Literal, NamedTuple
 
@@ -79,7 +79,7 @@ class FreeGpus:
         found = [0] * kinds
         for kind in range(kinds):
             for free, nodes in self._sorted(kind).items():
-                found[kind] += free * len(nodes)
+                found[kind] += free * nodes.bit_count()
         return found
 
     def kind_of(self, gpus: Gpus) -> int:
@@ -110,18 +110,18 @@ class FreeGpus:
         while not nodes.get(snug) and snug < self._largest:
             snug += 1
         if nodes.get(snug):
-            i = nodes[snug][0]
+            i = _first(nodes[snug])
             sort_anew(nodes, i, snug, snug - gpus)
             left = self.free if "free" in self.__dict__ else self._taken
             left[i] = snug - gpus
             return {self.names[i]: gpus}
-        if sum(size * len(those) for size, those in nodes.items()) < gpus:
+        if sum(size * those.bit_count() for size, those in nodes.items()) < gpus:
             return None
         chosen, missing = {}, gpus
-        for size, i in [(free, i) for free in sorted(nodes, reverse=True) for i in nodes[free]]:
+        for size, i in ((free, i) for free in sorted(nodes, reverse=True) for i in _each(nodes[free])):
             if missing <= size:  # the last piece goes to the fullest node that holds it
                 snug = min(other for other, those in nodes.items() if those and other >= missing)
-                chosen[self.names[i if snug == size else nodes[snug][0]]], missing = missing, 0
+                chosen[self.names[i if snug == size else _first(nodes[snug])]], missing = missing, 0
                 break
             chosen[self.names[i]] = size
             missing -= size
@@ -191,17 +191,30 @@ class FreeGpus:
             if nodes is not None:
                 sort_anew(nodes, i, before, after)
 
-    def _sorted(self, kind: int) -> dict[int, list[int]]:
-        """The nodes of a type that have free GPUs, by their number, in cluster order."""
-        if kind not in self._by_free:
-            nodes: dict[int, list[int]] = {}
+    def _sorted(self, kind: int) -> dict[int, int]:
+        """The nodes of a type that have free GPUs, by their number (`ByFree`)."""
+        nodes = self._by_free.get(kind)
+        if nodes is None:
+            nodes = {}
             if kind in self._changed:
                 for i in self._free_ones(kind):
-                    nodes.setdefault(self.free[i], []).append(i)
+                    sort_anew(nodes, i, 0, self.free[i])
             else:
-                nodes = dict(self._nodes.by_free.get(kind, {}))
+                nodes.update(self._nodes.by_free.get(kind, {}))
             self._by_free[kind] = nodes
-        return self._by_free[kind]
+        return nodes
+
+
+def _first(nodes: int) -> int:
+    """The first of some nodes, a bit each."""
+    return (nodes & -nodes).bit_length() - 1
+
+
+def _each(nodes: int) -> Iterator[int]:
+    """Some nodes, a bit each, in cluster order."""
+    while nodes:
+        yield _first(nodes)
+        nodes &= nodes - 1
 
 
 def place(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -68,8 +67,8 @@ class Lazy:
             return value
 
 
-ByFree = dict[int, dict[int, list[int]]]
-"""`{type: {free GPUs: nodes in cluster order}}`, at least one GPU."""
+ByFree = dict[int, dict[int, int]]
+"""`{type: {free GPUs: its nodes}}`, at least one GPU; of the nodes a bit each, the lowest the first of the cluster."""
 
 
 def by_free(kinds: IntArray, free: IntArray) -> ByFree:
@@ -77,19 +76,16 @@ def by_free(kinds: IntArray, free: IntArray) -> ByFree:
     found: ByFree = {kind: {} for kind in set(kinds.tolist())}
     for i, (kind, gpus) in enumerate(zip(kinds.tolist(), free.tolist(), strict=True)):
         if gpus > 0:
-            found[kind].setdefault(gpus, []).append(i)
+            found[kind][gpus] = found[kind].get(gpus, 0) | 1 << i
     return found
 
 
-def sort_anew(nodes: dict[int, list[int]], node: int, before: int, after: int) -> None:
-    """A node of a type's `{free GPUs: nodes}` had `before`, has `after`; lists are replaced: others may have them."""
+def sort_anew(nodes: dict[int, int], node: int, before: int, after: int) -> None:
+    """A node of a type's `{free GPUs: nodes}` had `before`, has `after`."""
     if before > 0:
-        place = bisect_left(nodes[before], node)
-        nodes[before] = nodes[before][:place] + nodes[before][place + 1 :]
+        nodes[before] ^= 1 << node
     if after > 0:
-        those = nodes.get(after, ())
-        place = bisect_left(those, node)
-        nodes[after] = [*those[:place], node, *those[place:]]
+        nodes[after] = nodes.get(after, 0) | 1 << node
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -93,41 +93,20 @@ class Checker:
             self.fail(now_s, None, answer, "a pair (Decision, memory)")
         return answer[0], answer[1]
 
-    def types(self, decision: Decision, now_s: float, *, in_detail: bool) -> None:
-        """Every part of a decision is of its declared type; signals are looked at where they are recorded."""
-        if tuple(map(type, parts_of(decision))) != USUAL_PARTS:
-            for name, kinds, expected in PARTS:
-                if not isinstance(getattr(decision, name), kinds):
-                    self.fail(now_s, None, f"{name}={getattr(decision, name)!r}", expected)
-        for a in decision.assign:
-            if type(a) is not Assignment or tuple(map(type, a)) != USUAL_FIELDS:
-                self._types_of(a, now_s)
-            for node, gpus in a.gpus.items():
-                if (type(gpus) is not int or gpus < 1) and not _is_count(gpus):
-                    self.fail(now_s, a.unit, f"{gpus!r} GPUs on {node!r}", "a whole number >= 1")
-        for unit in decision.preempt:
-            if type(unit) is not str and not _is_unit(unit):
-                self.fail(now_s, None, unit, UNIT)
-        for slot, tasks in decision.sequences.items() if decision.sequences else ():
+    def _tasks(self, sequences: Mapping[Slot, tuple[Task, ...]], now_s: float) -> None:
+        """Every part of sequences is of its declared type."""
+        for slot, tasks in sequences.items():
             if not isinstance(slot, Slot):
                 self.fail(now_s, None, slot, "a Slot")
             if not isinstance(tasks, (tuple, list)):
                 self.fail(now_s, None, f"{tasks!r} on {slot}", "a tuple of Task")
-        every = list(chain.from_iterable(decision.sequences.values())) if decision.sequences else []
+        every = list(chain.from_iterable(sequences.values()))
         for task in every if not _are_usual(every) else ():
             whole = isinstance(task, Task) and all(map(_is_whole, task[1:4]))
             if not whole or not isinstance(task.job, str) or not (task.width is None or _is_whole(task.width)):
                 self.fail(now_s, None, task, "a Task(job, round, number, steps, together, width)")
             if not isinstance(task.together, (bool, np.bool_)):
                 self.fail(now_s, None, task, "together true or false")
-        if in_detail and decision.signals:
-            self._check_signals(decision.signals, now_s)
-        if decision.why or decision.solved is not None or decision.shares is not None:
-            self.recorded(decision, now_s)
-        if decision.next_s is not None and not _is_number(decision.next_s):
-            self.fail(now_s, None, f"next_s {decision.next_s!r}", "a time after now, or None")
-        if not _is_number(decision.quiet_s) or not decision.quiet_s < math.inf:
-            self.fail(now_s, None, f"quiet_s {decision.quiet_s!r}", "a time, not infinity")
 
     def _check_signals(self, signals: Mapping[str, Mapping[str, float]], now_s: float) -> None:
         def fail(where: str, value: object, limit: str) -> NoReturn:
@@ -210,15 +189,39 @@ class Checker:
             self.fail(now_s, a.unit, f"tail_s {a.tail_s!r}", "a number of seconds")
 
     def shape(self, decision: Decision, now_s: float, *, in_detail: bool) -> None:
-        """Each unit once, ends in the future, and sensible numbers; in_detail: it will be recorded so."""
-        self.types(decision, now_s, in_detail=in_detail)
+        """Parts of the declared types, each unit once, ends in the future, and sensible numbers; signals are looked at
+        where they are recorded (in_detail)."""
+        if tuple(map(type, parts_of(decision))) != USUAL_PARTS:
+            for name, kinds, expected in PARTS:
+                if not isinstance(getattr(decision, name), kinds):
+                    self.fail(now_s, None, f"{name}={getattr(decision, name)!r}", expected)
         seen: set[Unit] = set()
         for a in decision.assign:
+            if type(a) is not Assignment or tuple(map(type, a)) != USUAL_FIELDS:
+                self._types_of(a, now_s)
+            for node, gpus in a.gpus.items():
+                if (type(gpus) is not int or gpus < 1) and not _is_count(gpus):
+                    self.fail(now_s, a.unit, f"{gpus!r} GPUs on {node!r}", "a whole number >= 1")
             if a.unit in seen:
                 self.fail(now_s, a.unit, "two assignments", "each unit once")
             seen.add(a.unit)
             if not a.until_s > now_s:
                 self.fail(now_s, a.unit, f"until {a.until_s:g} s", "an end after now")
+        if decision.preempt:
+            for unit in decision.preempt:
+                if type(unit) is not str and not _is_unit(unit):
+                    self.fail(now_s, None, unit, UNIT)
+        if decision.sequences:
+            self._tasks(decision.sequences, now_s)
+        if in_detail and decision.signals:
+            self._check_signals(decision.signals, now_s)
+        if decision.why or decision.solved is not None or decision.shares is not None:
+            self.recorded(decision, now_s)
+        next_s, quiet_s = decision.next_s, decision.quiet_s
+        if next_s is not None and type(next_s) is not float and not _is_number(next_s):
+            self.fail(now_s, None, f"next_s {next_s!r}", "a time after now, or None")
+        if (type(quiet_s) is not float and not _is_number(quiet_s)) or not quiet_s < math.inf:
+            self.fail(now_s, None, f"quiet_s {quiet_s!r}", "a time, not infinity")
         for name, verdict in decision.verdicts.items() if decision.verdicts else ():
             if not isinstance(name, str):
                 self.fail(now_s, None, name, "a job's name")
@@ -226,8 +229,8 @@ class Checker:
                 self.fail(now_s, name, verdict, "a verdict, one of " + ", ".join(VERDICTS))
             if verdict == "refused" and any(name in members(unit) for unit in seen):
                 self.fail(now_s, name, "refused and assigned", "no GPUs for a refused job")
-        if decision.next_s is not None and not decision.next_s > now_s:
-            self.fail(now_s, None, f"next_s {decision.next_s:g}", "a time after now, or None")
+        if next_s is not None and not next_s > now_s:
+            self.fail(now_s, None, f"next_s {next_s:g}", "a time after now, or None")
 
     def new(self, a: Assignment, now_s: float, jobs: Sequence[Job]) -> None:
         """What a new assignment asks for, but for free GPUs (`free_gpus`) and speed (`runs`)."""

@@ -6,6 +6,7 @@ import heapq
 import math
 from bisect import bisect_left, insort
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,8 @@ class JobBook:
     present: how many jobs have arrived and not gone; holding: how many of them hold GPUs (`settle`);
     stepped: whether steps were booked since the core last asked; fruitless: since the last job left, how often in a row
     a fault threw a job back to where the one before had; begun: jobs there that have had GPUs for their steps, not only
-    for profiles without any: what starts then is a restart, and may be a move. What is only counted job by job is in
-    lists: one element of an array takes several times as long.
+    for profiles without any: what starts then is a restart, and may be a move. one: the same arrays for who reads or
+    writes one element, which takes twice as long in the array itself; what is only counted job by job is in lists.
     """
 
     def __init__(self, scenario: Scenario) -> None:
@@ -59,6 +60,8 @@ class JobBook:
         self.restarts = np.zeros(count, dtype=np.int64)
         self.preemptions, self.moves, self.renewals = [0] * count, [0] * count, [0] * count
         self.alive = np.zeros(count, dtype=bool)
+        arrays = {name: column.data for name, column in vars(self).items() if isinstance(column, np.ndarray)}
+        self.one = SimpleNamespace(**arrays)
         self.verdict = [""] * count
         self._active: IntArray | None = None
         self._seen: tuple[IntArray | None, dict[str, Any]] = (None, {})
@@ -66,7 +69,6 @@ class JobBook:
         self._waiting: list[int] = []  # ranks of those that hold nothing, rising
         self._arrivals: list[float] = [*self.arrival_s.tolist(), math.inf]
         self.next_arrival_s, self.next_done_s = self._arrivals[0], math.inf
-        self._witness = 0  # who did a part of a step when that was last asked
         self.admitted = 0
         self.first_alive = 0
         self.unfinished, self.present = count, 0
@@ -107,14 +109,15 @@ class JobBook:
         done: list[int] = []
         while self.next_done_s <= latest_s:
             done.append(heapq.heappop(self._ends)[1])
+            self.done_at_s[done[-1]] = math.inf
             self._look_ahead()
-        return done if len(done) < 2 else sorted({*done})
+        return sorted(done)
 
     def admit(self, now_s: float) -> range:
         """Let the jobs in that have arrived by now; returns their ranks."""
         before = rank = self.admitted
         while self.next_arrival_s <= now_s:
-            self.alive[rank] = True
+            self.one.alive[rank] = True
             self._here[0].append(rank)
             self._here[1].append(self.jobs[rank])
             self._waiting.append(rank)
@@ -127,24 +130,25 @@ class JobBook:
 
     def has_run(self, rank: int) -> bool:
         """Whether a job has had GPUs before."""
-        return not math.isnan(self.first_start_s.item(rank))
+        return not math.isnan(self.one.first_start_s[rank])
 
     def is_active(self, name: str) -> bool:
         """Whether a job of that name has arrived and not finished."""
         rank = self.rank.get(name)
-        return rank is not None and self.alive.item(rank)
+        return rank is not None and bool(self.one.alive[rank])
 
     def settle(self, rank: int, now_s: float, more: int = 0) -> None:
         """Book the seconds since the last change of what a job holds: `more` GPUs from now on, fewer if below 0."""
-        pause, held = now_s - self.since_s.item(rank), self.held.item(rank)
+        one = self.one
+        pause, held = now_s - one.since_s[rank], one.held[rank]
         if pause > 0:
             if held:
-                self.attained_s[rank] += held * pause
+                one.attained_s[rank] += held * pause
             else:
-                self.waited_s[rank] += pause
-            self.since_s[rank] = now_s
+                one.waited_s[rank] += pause
+            one.since_s[rank] = now_s
         if more:
-            self.held[rank] = held + more
+            one.held[rank] = held + more
             if not held:
                 self.holding += 1
                 del self._waiting[bisect_left(self._waiting, rank)]
@@ -154,7 +158,8 @@ class JobBook:
 
     def run(self, rank: int, rate: float, ready_s: float, stop_s: float, cap: float) -> None:
         """From now on a job does nothing until ready_s, then `rate` steps/s until stop_s, by when it has done `cap`."""
-        self.rate[rank], self.cap[rank], self.ready_s[rank], self.stop_s[rank] = rate, cap, ready_s, stop_s
+        one = self.one
+        one.rate[rank], one.cap[rank], one.ready_s[rank], one.stop_s[rank] = rate, cap, ready_s, stop_s
 
     def run_by(self, now_s: float) -> FloatArray:
         """Steps that the active jobs have done by now since they were last set going: a straight line in time."""
@@ -162,17 +167,10 @@ class JobBook:
         steps = self.rate[ranks] * np.maximum(now_s - self.ready_s[ranks], 0.0)
         return np.where(now_s >= self.stop_s[ranks], self.cap[ranks], steps)
 
-    def witnessed(self, from_s: float, to_s: float) -> bool:
-        """Whether the one who did so last has done a part of a step between two times."""
-        last = self._witness
-        return self.cap.item(last) > 0 and self.stop_s.item(last) > from_s and self.ready_s.item(last) < to_s
-
     def has_worked(self, from_s: float, to_s: float) -> bool:
         """Whether a job has done a part of a step between two times."""
-        last, ranks = self._witness, self.active()
-        worked = (self.cap[ranks] > 0) & (self.stop_s[ranks] > from_s) & (self.ready_s[ranks] < to_s)
-        self._witness = int(ranks[worked.argmax()]) if len(ranks) else last
-        return bool(worked.any())
+        ranks = self.active()
+        return bool(((self.cap[ranks] > 0) & (self.stop_s[ranks] > from_s) & (self.ready_s[ranks] < to_s)).any())
 
     def lose(self, rank: int, steps: float) -> None:
         """A fault takes back steps that a job had done."""
@@ -186,17 +184,17 @@ class JobBook:
     def leave(self, rank: int, now_s: float, *, finished: bool) -> None:
         """A job goes, with all that it holds: it has finished, or was refused."""
         self.settle(rank, now_s)
-        if self.held.item(rank):
-            self.held[rank] = 0
+        one = self.one
+        if one.held[rank]:
+            one.held[rank] = 0
             self.holding -= 1
         else:
             del self._waiting[bisect_left(self._waiting, rank)]
         if finished:
-            self.left[rank] = 0.0
-            self.finish_s[rank] = now_s
+            one.left[rank], one.finish_s[rank] = 0.0, now_s
         if self.done_at_s[rank] < math.inf:
             self.completes(rank, math.inf)
-        self.alive[rank] = False
+        one.alive[rank] = False
         self.begun.discard(rank)
         here, jobs = self._here
         place = bisect_left(here, rank)
@@ -208,7 +206,7 @@ class JobBook:
             self._left_when_lost.pop(rank, None)
             self.fruitless.clear()
         if rank == self.first_alive:
-            while self.first_alive < self.admitted and not self.alive[self.first_alive]:
+            while self.first_alive < self.admitted and not one.alive[self.first_alive]:
                 self.first_alive += 1
 
     def waiting(self) -> Sequence[int]:

@@ -113,20 +113,22 @@ class Leasing:
         free: bool = False,
     ) -> None:
         """Give units their slots; rates: of each, see `rates`; free: without paying for a restart."""
-        former, book, begun = self.former.get, self._jobs, () if free else self._jobs.begun
+        former, begun = self.former.get, () if free else self._jobs.begun
+        leases, book, rank_of = self.leases, self._jobs, self._jobs.rank.__getitem__
         slots = self._nodes.take([(a.gpus, former(_former_key(a.unit), ())) for a in wanted])
         started: list[tuple[Lease, bool]] = []
         for a, speeds, chosen in zip(wanted, rates, slots, strict=True):
             unit, gpus, until_s, kind, steps, tail_s = a
             names = (unit,) if isinstance(unit, str) else members(unit)
-            ranks = tuple(map(book.rank.__getitem__, names))
+            ranks = tuple(map(rank_of, names))
             old = begun.intersection(ranks) if begun else ()
             ready_s = now_s + self.restart_s(len(chosen)) if old else now_s
-            own = Assignment(unit, {**gpus}, until_s, kind, steps, tail_s)
+            own = tuple.__new__(Assignment, (unit, {**gpus}, until_s, kind, steps, tail_s))  # as the class itself does
             none = [0.0] * len(ranks)
             lease = Lease(own, names, ranks, chosen, speeds, none, none[:], until_s, now_s, ready_s, ready_s)
-            self.leases[unit] = lease
-            self._end_at(until_s)
+            leases[unit] = lease
+            if until_s < math.inf:
+                self._end_at(until_s)
             self._count_start(lease, now_s, why, old)
             started.append((lease, self._run(lease)))
         for lease, foreseen in started:
@@ -171,7 +173,7 @@ class Leasing:
     def _begin(self, rank: int, a: Assignment, now_s: float) -> None:
         """Note the first start of a job, and whether it is for its steps."""
         if not self._jobs.has_run(rank):
-            self._jobs.first_start_s[rank] = now_s
+            self._jobs.one.first_start_s[rank] = now_s
         if a.steps != 0.0 or a.kind != "profile":
             self._jobs.begun.add(rank)
 
@@ -186,7 +188,7 @@ class Leasing:
         told = unit if isinstance(unit, str) else unit_name(unit)
         for name, rank in zip(lease.names, lease.jobs, strict=True):
             event = "start"
-            goes_on = rank in may_move and book.held.item(rank) == 0 and book.since_s.item(rank) == now_s
+            goes_on = rank in may_move and book.one.held[rank] == 0 and book.one.since_s[rank] == now_s
             if goes_on and {*lease.slots} != {*self.former.get(unit if is_copy(unit) else name, ())}:
                 event = "move"
                 book.moves[rank] += 1
@@ -207,7 +209,7 @@ class Leasing:
         if lease.plain and isinstance(lease.assignment.unit, str) and lease.rates[0] > 0:  # as nearly always
             lease.tail_from_s = math.inf
             rank, rate = lease.jobs[0], lease.rates[0]
-            cap = max(self._jobs.left.item(rank), 0.0)
+            cap = max(self._jobs.one.left[rank], 0.0)
             stop_s = ready_s + cap / rate
             lease.going, lease.caps, lease.stops, lease.stop_s = True, (cap,), (stop_s,), stop_s
             self._jobs.run(rank, rate, ready_s, stop_s, cap)
@@ -247,7 +249,7 @@ class Leasing:
             for lease in self._leases_of(rank):
                 if lease.going:
                     given += lease.caps[lease.jobs.index(rank)]
-        return max(float(self._jobs.left.item(rank)) - given, 0.0)
+        return max(float(self._jobs.one.left[rank]) - given, 0.0)
 
     def foresee(self, ranks: Iterable[int], now_s: float) -> None:
         """When each job will complete if nothing changes; copies that finish the job consolidate at once."""
@@ -278,12 +280,13 @@ class Leasing:
         again: list[Lease] = []
         for unit, a in renewed.items():
             lease = self.ended.pop(unit, None) or self.leases[unit]
-            if unit in self.leases:
-                self._no_end_at(lease.until_s)
-            else:
+            if unit not in self.leases:
                 self.leases[unit] = lease
                 again.append(lease)
-            self._end_at(a.until_s)
+            elif lease.until_s < math.inf:
+                self._no_end_at(lease.until_s)
+            if a.until_s < math.inf:
+                self._end_at(a.until_s)
             if not lease.plain or a.steps is not None or a.tail_s > 0.0:
                 self.measured.append(tuple(self.measure(lease, self.measured_from_s, now_s)))
                 self._record(lease, now_s)
@@ -318,21 +321,19 @@ class Leasing:
         return True
 
     def _end_at(self, until_s: float) -> None:
-        """Another lease ends then."""
-        if until_s < math.inf:
-            if until_s not in self._ends:
-                heapq.heappush(self._end_times, until_s)
-            self._ends[until_s] = self._ends.get(until_s, 0) + 1
-            self.next_end_s = self._end_times[0]
+        """Another lease ends then, at no infinite time."""
+        if until_s not in self._ends:
+            heapq.heappush(self._end_times, until_s)
+        self._ends[until_s] = self._ends.get(until_s, 0) + 1
+        self.next_end_s = self._end_times[0]
 
     def _no_end_at(self, until_s: float) -> None:
         """A lease does not end then."""
-        if until_s < math.inf:
-            self._ends[until_s] -= 1
-            times = self._end_times
-            while times and not self._ends[times[0]]:
-                del self._ends[heapq.heappop(times)]
-            self.next_end_s = times[0] if times else math.inf
+        self._ends[until_s] -= 1
+        times = self._end_times
+        while times and not self._ends[times[0]]:
+            del self._ends[heapq.heappop(times)]
+        self.next_end_s = times[0] if times else math.inf
 
     def close(self, unit: Unit, now_s: float, *, leaving: bool = False) -> Lease:
         """End a lease now, and give back its slots; `foresee` its job next if other copies go on.
@@ -342,7 +343,8 @@ class Leasing:
         lease = self.ended.pop(unit, None)
         if lease is None:
             lease = self.leases.pop(unit)
-            self._no_end_at(lease.until_s)
+            if lease.until_s < math.inf:
+                self._no_end_at(lease.until_s)
         self.measured.append(self.measure(lease, self.measured_from_s, now_s))  # worked out if somebody asks
         self._record(lease, now_s)
         lease.going = False
@@ -355,7 +357,7 @@ class Leasing:
         for name, rank in zip(lease.names, lease.jobs, strict=True):
             self.former[unit if copied else name] = slots
             book.settle(rank, now_s, -len(slots))
-            book.rate[rank] = book.cap[rank] = 0.0
+            book.one.rate[rank] = book.one.cap[rank] = 0.0
             units = self.holder[rank]
             if len(units) > 1:
                 units.remove(unit)
@@ -385,20 +387,21 @@ class Leasing:
         if self._checkpoint_s is not None:
             self._save(lease, now_s, self._checkpoint_s)
         a, book, slots, done = lease.assignment, self._jobs, lease.slots, (0.0, 0.0)
+        one, interval = book.one, self._recorder.interval
         for spot, rank in enumerate(lease.jobs):
             steps = lease.steps(spot, now_s)
             if steps > 0:
-                book.left[rank] = book.left.item(rank) - steps
+                one.left[rank] -= steps
                 book.stepped = True
                 lease.done[spot] += steps
                 done = (done[0], steps) if spot else (steps, 0.0)
         for kind, start_s, end_s in lease.phases(now_s):
-            running = kind == a.kind
-            shares = done if running else (0.0, 0.0)
-            lease.row = self._recorder.interval(lease.row, slots, a.unit, lease.names, kind, start_s, end_s, shares)
-            if running:
+            if kind == a.kind:
+                lease.row = interval(lease.row, slots, a.unit, lease.names, kind, start_s, end_s, done)
                 for rank in lease.jobs:
-                    book.run_s[rank] += (end_s - start_s) * len(slots)
+                    one.run_s[rank] += (end_s - start_s) * len(slots)
+            else:
+                lease.row = interval(lease.row, slots, a.unit, lease.names, kind, start_s, end_s)
         lease.mark_s = now_s
 
     def _save(self, lease: Lease, now_s: float, every_s: float) -> None:

@@ -15,7 +15,7 @@ from workbench.base.errors import InputError, WorkbenchError
 from workbench.base.round_times import boundary_after, boundary_from, is_tie
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Timing
-from workbench.scheduling.decision import GOES_ON, Cause, Decision
+from workbench.scheduling.decision import BLOCKED, GOES_ON, Cause, Decision
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.snapshot import Belief, LearningBelief, Snapshot
 from workbench.simulation.run import Run
@@ -24,8 +24,11 @@ from workbench.simulation.stop import AllFinished, Stop
 
 MOST_IDLE_ROUNDS = 1000
 """After so many decisions in a row that leave every GPU idle while jobs wait, rounds are skipped until a job comes or a
-node changes; if neither is to come, it is stuck. So it is after as many without a step of any job while somebody holds
-GPUs."""
+node changes; if neither is to come, it is stuck. So it is after so many without a step of any job while somebody holds
+GPUs, up to STEPS_SEEN more."""
+
+STEPS_SEEN = 50
+"""Whether jobs do steps, and keep them, is looked at once in so many decisions."""
 
 MOST_IDLE_CHANGES = 10 * MOST_IDLE_ROUNDS
 """It is stuck, too, after so many of them although nodes fail and come back all the time, if no job is to come."""
@@ -155,10 +158,11 @@ def _play(
     memory = scheduler.start(seen, knobs)
     cause = clock.begin(state)
     learner = belief if isinstance(belief, LearningBelief) else None  # asked once: the question is slow
-    only_waiting = clock.only_waiting and learner is None
+    only_waiting, decision = clock.only_waiting and learner is None, GOES_ON
     while cause is not None and not stop(state):
-        if only_waiting and not state.anybody_waits():
-            decision = GOES_ON
+        behind = decision is BLOCKED and cause == "arrival" and not state.leasing.ended
+        if only_waiting and (behind or not state.anybody_waits()):
+            decision = BLOCKED if behind else GOES_ON
             state.go_on(decision, cause)
         else:
             snapshot = state.snapshot(cause, future=scheduler.offline)
@@ -190,8 +194,8 @@ class Clock:
         self._causes = tuple([cause for cause in ORDER if cause in timing.causes])
         self._latest_s = latest_s
         self._idle_rounds = 0
-        self._stepless_rounds = 0
-        self._stepped_s = self._watched_s = 0.0
+        self._rounds = 0  # with GPUs held, since
+        self._stepped_s = 0.0  # when steps were last looked for, and found
         self._broken_off = 0
 
     def begin(self, state: State) -> Cause | None:
@@ -204,37 +208,37 @@ class Clock:
 
     def advance(self, state: State, decision: Decision) -> Cause | None:
         """Go to the next moment; None when the run's latest time is reached or every job has finished."""
-        wanted_s, book = decision.next_s, state.book
+        wanted_s, book, leasing, round_s = decision.next_s, state.book, state.leasing, self._round_s
         ask_s = math.inf if wanted_s is None else wanted_s
-        if state.leasing.leases:
+        if leasing.leases:
             self._idle_rounds = 0
+            self._rounds += 1
+            if not self._rounds % STEPS_SEEN:
+                self._watch_steps(state)
+                if book.fruitless:
+                    self._watch_losses(state)
         elif self._has_idled(state):
-            wanted_s, ask_s = math.inf, math.inf if self._round_s is not None else state.next_change_s()
-        self._watch_steps(state)
-        if book.fruitless:
-            self._watch_losses(state)
+            wanted_s, ask_s = math.inf, math.inf if round_s is not None else state.next_change_s()
         while book.unfinished:
             if not book.present:
                 return self._wait_for_arrival(state)
-            next_s = min(
-                book.next_arrival_s if self._arrivals else math.inf,
-                state.next_completion_s() if self._completions else math.inf,
-            )
-            next_s = min(
-                ask_s,
-                max(next_s, decision.quiet_s),
-                state.leasing.next_end_s if self._lease_ends else math.inf,
-                state.faults.next_s if self._faults else math.inf,
-            )
-            if self._round_s is not None:
-                boundary_s = self._next_boundary(state, wanted_s, self._round_s)
+            next_s = book.next_arrival_s if self._arrivals else math.inf
+            if self._completions and (done_s := state.next_completion_s()) < next_s:
+                next_s = done_s
+            next_s = min(ask_s, max(next_s, decision.quiet_s))
+            if self._lease_ends and leasing.next_end_s < next_s:
+                next_s = leasing.next_end_s
+            if self._faults and state.faults.next_s < next_s:
+                next_s = state.faults.next_s
+            if round_s is not None:
+                boundary_s = self._next_boundary(state, wanted_s, round_s)
                 next_s = min(boundary_s, next_s)
                 if boundary_s < math.inf and is_tie(next_s, boundary_s):
                     next_s = boundary_s
             if next_s == math.inf:
-                next_s = min(state.book.next_arrival_s, state.next_completion_s(), state.leasing.next_end_s)
-            if next_s == math.inf:
-                self._stuck(state)
+                next_s = min(book.next_arrival_s, state.next_completion_s(), leasing.next_end_s)
+                if next_s == math.inf:
+                    self._stuck(state)
             if next_s > self._latest_s:
                 state.advance(self._latest_s)
                 return None
@@ -293,19 +297,15 @@ class Clock:
         return True
 
     def _watch_steps(self, state: State) -> None:
-        """Count decisions between which nobody did a step although GPUs are held: restarts that never end."""
-        from_s, self._watched_s = self._watched_s, state.now_s
-        if state.has_stepped(from_s):
-            self._stepless_rounds, self._stepped_s, self._broken_off = 0, state.now_s, state.leasing.broken_off
-            return
-        if state.leasing.leases:
-            self._stepless_rounds += 1
-        if self._stepless_rounds < MOST_IDLE_ROUNDS:
+        """Look for decisions between which nobody did a step although GPUs are held: restarts that never end."""
+        if state.has_stepped(self._stepped_s):
+            self._rounds, self._stepped_s, self._broken_off = 0, state.now_s, state.leasing.broken_off
+        if self._rounds < MOST_IDLE_ROUNDS:
             return
         restart_s = max((state.leasing.restart_s(len(each.slots)) for each in state.leasing.leases.values()), default=0)
         broken_off = state.leasing.broken_off - self._broken_off
         if broken_off >= MOST_IDLE_ROUNDS or state.now_s - self._stepped_s >= RESTARTS * restart_s:
-            found = f"{self._stepless_rounds} rounds without a step of {_listed(state)}"
+            found = f"{self._rounds} rounds without a step of {_listed(state)}"
             if restart_s > 0:
                 found += f": a restart takes {restart_s:g} s"
             expected = "rounds longer than a restart" if restart_s > 0 else "a scheduler that lets jobs run"

@@ -13,7 +13,7 @@ import numpy as np
 from workbench.base.arrays import IntArray
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Slot
-from workbench.scheduling.snapshot import by_free, sort_anew
+from workbench.scheduling.snapshot import ByFree, by_free, sort_anew
 
 if TYPE_CHECKING:
     from workbench.simulation.leasing import Leasing
@@ -94,7 +94,7 @@ class Nodes:
         for i, kind in enumerate(self._kind_of):
             self.of_kind.setdefault(kind, []).append(i)
         self.largest = int(self.gpus.max(initial=0))
-        self._by_free = by_free(self.kind, self.gpus)  # of the nodes that are up; a list is never changed but replaced
+        self._by_free = by_free(self.kind, self.gpus)  # of the nodes that are up
         self._left = [int(self.gpus[those].sum()) for _, those in sorted(self.of_kind.items())]  # their GPUs, by type
         self.held = 0
         self._gpus_up, self.all_up = int(self.gpus.sum()), True
@@ -123,15 +123,18 @@ class Nodes:
                 sort_anew(self._by_free[kind], i, idle, idle + more)
             self.held -= more
 
+    def left(self) -> list[int]:
+        """Free GPUs of each type where no lease ends now."""
+        return self._left[:]
+
+    def by_free(self) -> ByFree:
+        """The nodes that have free GPUs where no lease ends now."""
+        return {kind: {**those} for kind, those in self._by_free.items()}
+
     def column(self, name: str, leasing: Leasing) -> Any:
         """What a scheduler sees of the nodes, see `NodeView`."""
-        ending = leasing.ended
         if name == "up":
             return self.up.copy()
-        if name == "left" and not ending:
-            return self._left[:]
-        if name == "by_free" and not ending:
-            return {kind: {**those} for kind, those in self._by_free.items()}
         free = self.free(leasing)
         if name == "left":
             return np.bincount(self.kind, free).astype(int).tolist()

@@ -89,12 +89,15 @@ class State:
     def snapshot(self, cause: Cause, *, future: bool = False) -> Snapshot:
         """What the scheduler may see now."""
         read = self._reader()
+        nodes = {**self._nodes}
+        if not self.leasing.ended:  # then they are kept up to date
+            nodes["left"], nodes["by_free"] = self.nodes.left(), self.nodes.by_free()
         known = {
             **self._known,
             "now_s": self.now_s,
             "cause": cause,
             "jobs": JobView.later(read, {}),
-            "nodes": NodeView.later(read, {**self._nodes}),
+            "nodes": NodeView.later(read, nodes),
             "finished": self._new_finished,
             "observe": self._observer(),
             "in_detail": self.recorder.in_detail,
@@ -141,12 +144,9 @@ class State:
         return self.book.present > self.book.holding or bool(self.leasing.ended)
 
     def has_stepped(self, from_s: float) -> bool:
-        """Whether any job did a part of a step from a time on; to be asked with the time of the last call."""
-        book = self.book
-        if book.stepped:
-            book.stepped = False
-            return True
-        return book.witnessed(from_s, self.now_s) or self.sequences.busy or self.leasing.has_worked(from_s, self.now_s)
+        """Whether any job did a part of a step from a time on: since this was last found."""
+        booked, self.book.stepped = self.book.stepped, False
+        return booked or self.sequences.busy or self.leasing.has_worked(from_s, self.now_s)
 
     def has_idle_and_waiting(self) -> bool:
         """Whether GPUs are idle on nodes that are up while jobs wait."""
@@ -216,7 +216,7 @@ class State:
     def _admit(self) -> None:
         for rank in self.book.admit(self.now_s):
             self._happened.add("arrival")
-            self.recorder.event(self.book.arrival_s.item(rank), "arrival", self.book.jobs[rank].name)
+            self.recorder.event(self.book.one.arrival_s[rank], "arrival", self.book.jobs[rank].name)
 
     def _finish(self, rank: int) -> None:
         """Complete a job: all its units give back their GPUs; the other half of a pair goes on alone."""
@@ -374,7 +374,7 @@ class State:
 
     def _check_member(self, a: Assignment, name: str, dropped: set[Unit], other: Unit | None) -> None:
         rank = self.book.rank.get(name)
-        if rank is None or not self.book.alive.item(rank):
+        if rank is None or not self.book.one.alive[rank]:
             self.checker.fail(self.now_s, a.unit, name, "a job that has arrived and not finished")
         if self.sequences.used and self.sequences.has(name):
             self.checker.fail(self.now_s, a.unit, name, "a job that does not run as tasks in sequences")
@@ -403,7 +403,7 @@ class State:
         for name, rank in zip(lease.names, lease.jobs, strict=True):
             if again is not None and name in again:
                 continue
-            if self.book.held[rank] == 0 and rank in self.book.begun:  # other copies of it may go on
+            if self.book.one.held[rank] == 0 and rank in self.book.begun:  # other copies of it may go on
                 text = why[name].text if why is not None and name in why else reason
                 self.book.preemptions[rank] += 1
                 self.recorder.event(self.now_s, "preempt", name, unit_name(unit), reason=text)

@@ -140,6 +140,7 @@ def easy(
     chosen = fill(rows, rule, trial)
     if len(chosen) == len(rows) or not any(trial.left):
         return chosen, None
+    trial.blocked = False  # others may pass
     started = dict(chosen)
     kinds = Preferences(trial, rows, rule.aware)
     head = next((spot for spot, row in enumerate(rows) if row not in started and kinds.may_run(spot)), None)

@@ -64,6 +64,7 @@ def fill(
     chosen: list[tuple[int, int]] = []
     for spot, row in enumerate(rows):
         if not any(trial.left):
+            trial.blocked = draw is None
             break
         preferred = kinds.of(spot) if draw is None else draw.permutation(kinds.of(spot)).tolist()
         gang = jobs[row].gpus
@@ -74,6 +75,7 @@ def fill(
                 break
         else:
             if rule.blocking and kinds.may_run(spot):
+                trial.blocked = draw is None
                 break
     return chosen
 

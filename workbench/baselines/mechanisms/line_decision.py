@@ -19,7 +19,7 @@ from workbench.baselines.mechanisms.trial import Trial
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling import job_orders
 from workbench.scheduling.contract import Knobs, Scheduler, Timing
-from workbench.scheduling.decision import GOES_ON, Assignment, Cause, Decision, Reason, Unit
+from workbench.scheduling.decision import BLOCKED, GOES_ON, Assignment, Cause, Decision, Reason, Unit
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
 from workbench.scheduling.snapshot import Snapshot
@@ -152,14 +152,14 @@ def _started(
     placed, _ = _together(snapshot, chosen, trial, {}, anew=False)
     next_s = math.inf if rule.steady or len(placed) == len(waiting) else None
     if not placed:
-        return Decision(signals=signals, next_s=next_s) if signals or next_s is None else GOES_ON
-    types, kind_of = snapshot.types, trial.free_gpus.kind_of
-    return Decision(
-        assign=tuple([Assignment(unit, gpus, math.inf) for unit, gpus in placed.items()]),
-        signals=signals,
-        why={str(unit): _next_in_line(sum(gpus.values()), types[kind_of(gpus)]) for unit, gpus in placed.items()},
-        next_s=next_s,
-    )
+        if signals or next_s is None:
+            return Decision(signals=signals, next_s=next_s)
+        return BLOCKED if trial.blocked else GOES_ON
+    types, kind_of, assign, why = snapshot.types, trial.free_gpus.kind_of, [], {}
+    for unit, gpus in placed.items():
+        assign.append(Assignment(unit, gpus, math.inf))
+        why[str(unit)] = _next_in_line(sum(gpus.values()), types[kind_of(gpus)])
+    return Decision(assign=tuple(assign), signals=signals, why=why, next_s=next_s)
 
 
 def _together(
@@ -167,7 +167,7 @@ def _together(
 ) -> tuple[dict[Unit, Gpus], FreeGpus]:
     """GPUs of those who were chosen, and the GPUs free beside them: placed anew together, large gangs first, if they
     did not come so (or `anew`), unless they find less than in the trial; had: GPUs of the victims."""
-    gangs_of = [trial.jobs[row].gpus for row, _ in chosen]
+    gangs_of = [trial.jobs[row].gpus for row, _ in chosen] if len(chosen) > 1 else ()
     if trial.refused or not (anew or not (trial.final or all(map(ge, gangs_of, gangs_of[1:])))):
         return trial.placed, trial.free_gpus
     free_gpus = kept(snapshot)[1]

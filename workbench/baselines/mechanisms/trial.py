@@ -14,14 +14,15 @@ class Trial:
     """GPUs given out to one job after the other, to see who fits.
 
     left: free GPUs per type; placed: who has which; refused: whether a job ran nowhere although its type had room;
-    final: whether they get what they were given, rather than being placed anew together, large gangs first.
+    final: whether they get what they were given, rather than being placed anew together, large gangs first; blocked:
+    whether who comes last in line could get nothing, and no draw would be made for it.
     """
 
     def __init__(self, snapshot: Snapshot, free_gpus: FreeGpus) -> None:
         self.snapshot, self.free_gpus, self.jobs = snapshot, free_gpus, snapshot.jobs.now
         self.left = free_gpus.left(len(snapshot.types))
         self.placed: dict[Unit, Gpus] = {}
-        self.refused = self.final = False
+        self.refused = self.final = self.blocked = False
 
     def take(self, row: int, kind: int, previous: Gpus | None = None) -> bool:
         """Give a job GPUs of a type, those it had where they are free; returns whether it fits."""
