@@ -37,9 +37,10 @@ class Case:
     """One benchmark: `prepare(size)` returns the work to time; what the work returns is shown as a note.
 
     budgets: seconds by size, which the work may need by the clock or of the CPU, whichever is less, as what runs beside
-    it adds to both (elsewhere: by the clock, as other processes work for it); peers: by size; lean: jobs and nodes of
-    the lean loop that runs beside it, by size; most_growth: how many times the CPU time of the smallest size, both in
-    lean loops, the largest may need; peak_mb: what the process may take; needs: files below the folder that
+    it adds to both (elsewhere: by the clock, as other processes work for it); peers: by size; lean: what runs
+    beside it, by size; most_lean: how many times that the largest size may need; most_growth: how many times the CPU
+    time of the smallest size, both in lean loops, the largest may need; bounded: whether docs/speed.md shows by a
+    profile and a bound why a budget is not met; peak_mb: what the process may take; needs: files below the folder that
     `WORKBENCH_DATA` names, without which it cannot be measured.
     """
 
@@ -50,8 +51,10 @@ class Case:
     warm: int = 1
     needs: tuple[str, ...] = ()
     peers: Mapping[int, Peer] = field(default_factory=dict)
-    lean: Callable[[int], tuple[int, int]] = lambda size: (20_000, 64)
+    lean: Callable[[int], Work] = lambda size: lean_fifo(20_000, 64)
+    most_lean: float | None = None
     most_growth: float | None = None
+    bounded: bool = False
     peak_mb: float = 2000.0
     elsewhere: bool = False
 

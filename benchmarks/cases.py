@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from benchmarks.case import Case, Peer, Work, data_folder, queue_of
+from benchmarks.case import Case, Peer, Work, data_folder, lean_fifo, queue_of
 from benchmarks.rounds import (
     chronus_cycle,
     chronus_run,
@@ -276,7 +278,9 @@ def measured(who: str, *found: tuple[int, float] | tuple[int, float, float]) -> 
     return {size: Peer(who, seconds[0], seconds[-1], MEASURED) for size, *seconds in found}
 
 
-def event_by_event(name: str, budget_s: float, peers: dict[int, Peer], **knobs: Any) -> Case:
+def event_by_event(
+    name: str, budget_s: float, peers: dict[int, Peer], most_lean: float | None = None, **knobs: Any
+) -> Case:
     """First in, first out on 512 GPUs, asked at every arrival and completion; the lean loop has the same jobs."""
     return Case(
         f"long run, 512 GPUs, {name} event by event",
@@ -285,9 +289,20 @@ def event_by_event(name: str, budget_s: float, peers: dict[int, Peer], **knobs: 
         repeats=1,
         warm=0,
         peers=peers,
-        lean=lambda jobs: (jobs, 64),
+        lean=lambda jobs: lean_fifo(jobs, 64),
+        most_lean=most_lean,
+        bounded=most_lean is not None,
         peak_mb=PEAK_MB,
     )
+
+
+def fresh(code: str) -> Callable[[int], Work]:
+    """Some Python in a process of its own."""
+
+    def work() -> None:
+        subprocess.run([sys.executable, "-c", code], check=True)
+
+    return lambda size: work
 
 
 def water_filling(policy: str, seed: int | None = None) -> Callable[[int], Work]:
@@ -378,7 +393,15 @@ CASES = (
     Case("Chronus cycle, guaranteed until 768 GPUs are full", {30: None, 300: 2.0}, chronus_cycle("full"), repeats=2),
     Case("Chronus cycle, three types of 256 GPUs", {30: None, 300: None}, chronus_cycle("types"), repeats=2),
     Case("long run, 960 GPUs, chronus", {5000: 120.0}, chronus_run, repeats=1, warm=0),
-    Case("Chronus over Philly's MIX2 trace", {30_746: 150.0}, chronus_mix2, repeats=1, warm=0, needs=(MIX2_TRACE,)),
+    Case(
+        "Chronus over Philly's MIX2 trace",
+        {30_746: 150.0},
+        chronus_mix2,
+        repeats=1,
+        warm=0,
+        needs=(MIX2_TRACE,),
+        bounded=True,
+    ),
     Case("Sia round, 512 GPUs", {100: 1.0, 500: None}, sia_round, repeats=3),
     Case("replay, 108 GPUs, LAS", {100: None, 400: 3.0}, replay, repeats=2, warm=0),
     Case(
@@ -389,6 +412,7 @@ CASES = (
         warm=0,
         needs=(GAVEL_TRACE, GAVEL_SPEEDS),
         peers=measured(GAVEL, (400, 4.3, 5.2)),
+        bounded=True,
     ),
     Case("knob to chart, 60 GPUs, without the page", {20: 1.0}, knob_to_chart, repeats=3, elsewhere=True),
     Case(
@@ -407,9 +431,17 @@ CASES = (
         warm=0,
         elsewhere=True,
     ),
+    Case(
+        "first result in a fresh process, over import numpy, pandas",
+        {1: None},
+        fresh("import workbench; workbench.simulate('preset:start_here', 'gavel.max_min_fairness')"),
+        lean=fresh("import numpy, pandas"),
+        most_lean=1.5,
+        bounded=True,
+    ),
     Case("long run, 512 GPUs, fifo", {25_000: None, 100_000: 6.0}, long_run("fifo"), repeats=1, warm=0),
-    Case("long run, 512 GPUs, las", {25_000: None, 100_000: 6.0}, long_run("las"), repeats=1, warm=0),
-    Case("long run, 512 GPUs, srtf", {25_000: None, 100_000: 6.0}, long_run("srtf"), repeats=1, warm=0),
+    Case("long run, 512 GPUs, las", {25_000: None, 100_000: 6.0}, long_run("las"), repeats=1, warm=0, bounded=True),
+    Case("long run, 512 GPUs, srtf", {25_000: None, 100_000: 6.0}, long_run("srtf"), repeats=1, warm=0, bounded=True),
     Case(
         "fifo event by event, 5,000 jobs, by GPUs",
         {64: None, 512: None, 4096: None},
@@ -417,6 +449,6 @@ CASES = (
         repeats=1,
         most_growth=1.3,
     ),
-    event_by_event("fifo", 12.0, measured(ACCASIM, (10_000, 1.2), (100_000, 11.6))),
+    event_by_event("fifo", 12.0, measured(ACCASIM, (10_000, 1.2), (100_000, 11.6)), most_lean=25.0),
     event_by_event("fifo with EASY backfilling", 20.0, {}, backfill="speeds"),
 )

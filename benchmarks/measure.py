@@ -9,7 +9,7 @@ import sys
 import time
 from typing import NamedTuple
 
-from benchmarks.case import Case, Work, lean_fifo
+from benchmarks.case import Case, Work
 from benchmarks.cases import CASES
 
 MEGABYTE = 1e6 if sys.platform == "darwin" else 1e3
@@ -35,9 +35,9 @@ def measure(name: str, size: int) -> Cost:
     times = []
     note = ""
     for _ in range(case.warm + case.repeats):
-        cpu, wall = time.process_time(), time.perf_counter()
+        cpu, wall = _now_s(), time.perf_counter()
         note = str(work() or "")
-        times.append((time.process_time() - cpu, time.perf_counter() - wall))
+        times.append((_now_s() - cpu, time.perf_counter() - wall))
     cpu_s, wall_s = (min(seconds) for seconds in zip(*times[case.warm :], strict=True))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEGABYTE
     beside += _lean_s(case, size)
@@ -46,14 +46,19 @@ def measure(name: str, size: int) -> Cost:
 
 def _lean_s(case: Case, size: int) -> list[float]:
     """CPU seconds of the lean loop, whose jobs are gone before the work begins: its memory is not measured."""
-    lean = lean_fifo(*case.lean(size))
+    lean = case.lean(size)
     return [_cpu_s(lean) for _ in range(LEAN_RUNS)]
 
 
 def _cpu_s(work: Work) -> float:
-    began = time.process_time()
+    began = _now_s()
     work()
-    return time.process_time() - began
+    return _now_s() - began
+
+
+def _now_s() -> float:
+    """CPU seconds of this process and of those that it has waited for."""
+    return time.process_time() + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.__main__ import chosen_cases, row_of, run
+from benchmarks.__main__ import chosen_cases, main, row_of, run
 from benchmarks.case import Case, Peer
 from benchmarks.cases import CASES
 
@@ -34,7 +34,9 @@ def test_help_lists_the_names(capsys):
 ALLOCATIONS = [
     case
     for case in CASES
-    if not case.name.startswith(("knob to chart", "long run", "replay", "fifo event", "a month", "Chronus over"))
+    if not case.name.startswith(
+        ("knob to chart", "first result", "long run", "replay", "fifo event", "a month", "Chronus over")
+    )
     and case.name != "a Slurm month to six pairs, by seed"  # the same with fewer runs
 ]
 
@@ -59,6 +61,18 @@ def test_a_row_has_what_it_may_cost_what_it_grows_by_and_what_a_peer_needs():
     assert row_of(case, 64, 1.0, {**cost, "wall_s": 1.1, "cpu_s": 1.2}, [])["missed"]
     assert row_of(replace(case, elsewhere=True), 64, 1.0, {**cost, "wall_s": 1.1}, [])["missed"]
     assert row_of(case, 64, 1.0, {**cost, "peak_mb": 2001.0}, [])["missed"]
+    lean = replace(case, most_lean=1.9)
+    assert row_of(lean, 512, 1.0, cost, [])["missed"] and not row_of(lean, 64, 1.0, cost, [])["missed"]
+
+
+def test_a_budget_whose_bound_is_shown_counts_neither_as_met_nor_as_missed(monkeypatch, capsys):
+    case = Case("x", {64: 1.0}, lambda size: lambda: "", bounded=True)
+    row = row_of(case, 64, 1.0, {"cpu_s": 2.0, "wall_s": 2.0, "peak_mb": 9.0, "lean_s": 0.1, "note": ""}, [])
+    monkeypatch.setattr("benchmarks.__main__.run", lambda case, quiet: [row])
+    assert row["missed"] and main(["--only", "Sia"]) == 0
+    assert capsys.readouterr().out.endswith("0 budgets missed\n1 budgets not met, bound shown in docs/speed.md: x 64\n")
+    row["bounded"] = False
+    assert main(["--only", "Sia"]) == 1 and "1 budgets missed: x 64\n0 " in capsys.readouterr().out
 
 
 def test_what_cannot_be_measured_says_what_it_needs(monkeypatch, tmp_path, capsys):
