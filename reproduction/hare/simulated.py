@@ -213,7 +213,7 @@ def figure_19(size: HareSize) -> PaperFigure:
     for name in (HARE, HOMO):
         values = change(long, name, most, B_0)
         rows.append(Entry(f"the same with rounds that grow with the batch, {name}", "1", None, float(values.mean()),
-                        f"{said(values)} As many steps in a round as with B_0, so that tasks are {most:g} times as "
+                        f"{said(values)} As many steps in a round as with B_0: tasks are {most:g} times as "
                         "long.", "ours"))  # fmt: skip
     rows += [lead_row(found, batch, f"{batch:g} B_0", HOMO, "In the paper it grows with the batch.")
              for batch in (B_0, most)]  # fmt: skip
