@@ -86,9 +86,8 @@ def test_pointing_at_a_task_chooses_the_lines_by_its_id() -> None:
     assert hover["select"]["fields"] == ["id"] and "on" in hover["select"]
 
 
-def test_the_picture_can_be_made() -> None:
-    assert draw()._repr_png_()[0].startswith(b"\x89PNG") and "Vega" not in vl_convert.vegalite_to_svg(draw().spec())
-    assert draw([]).data["message"]["text"].tolist() == ["No tasks"] and draw([])._repr_png_()
+def test_without_tasks_a_sentence_stands_in_the_chart() -> None:
+    assert draw([]).data["message"]["text"].tolist() == ["No tasks"]
 
 
 def test_colours_are_those_of_the_jobs_places_and_the_axis_ends_where_it_is_told() -> None:
