@@ -15,8 +15,8 @@ def on_a_terminal(tmp_path):
 
     def run(*argv):
         code = (
-            "import sys\nfrom workbench.cli import compute, main\nfrom workbench.scenario.traces import synthetic\n"
-            "compute.PROGRESS_S, synthetic.EVERY = 0.0, 1\nsys.exit(main(sys.argv[1:]))"
+            "import sys\nfrom workbench.cli import main, simulate\nfrom workbench.scenario.traces import synthetic\n"
+            "simulate.PROGRESS_S, synthetic.EVERY = 0.0, 1\nsys.exit(main(sys.argv[1:]))"
         )
         ours, theirs = pty.openpty()
         process = subprocess.Popen(

@@ -19,7 +19,7 @@ from workbench.base.blame import line_of
 from workbench.base.collector import seldom_collected
 from workbench.base.errors import InputError, Words, WorkbenchError, why
 from workbench.base.text import on_one_line
-from workbench.cli import calibrate, compute, describe, explain, lessons, make, new_paper, report, sweep, verify
+from workbench.cli import calibrate, describe, explain, lessons, make, new_paper, report, simulate, solve, sweep, verify
 from workbench.cli.arguments import Parser
 from workbench.cli.output import Answer, UnwrittenAnswer, say, show, silence
 from workbench.version import VERSION
@@ -48,7 +48,8 @@ def _parser() -> Parser:
     parser.add_argument("--version", action="version", version=f"workbench {VERSION}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     describe.add_commands(commands)
-    compute.add_commands(commands)
+    solve.add_commands(commands)
+    simulate.add_commands(commands)
     explain.add_commands(commands)
     sweep.add_commands(commands)
     report.add_commands(commands)

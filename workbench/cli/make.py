@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.base.errors import InputError, Words, WorkbenchError, counted
 from workbench.cli.arguments import Commands, Parser, add_command, add_output
-from workbench.cli.compute import progress_line
 from workbench.cli.inputs import STANDARD, check_targets, number, one_of, seconds, whole
 from workbench.cli.output import Answer, plain, say
+from workbench.cli.simulate import progress_line
 
 if TYPE_CHECKING:
     from workbench.scenario.scenario import Scenario

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.base.errors import InputError, counted
 from workbench.cli.arguments import FOR_ALL, Commands, Parser, add_belief, add_command, add_set
-from workbench.cli.compute import CLEAR_LINE, MOST_ROWS, watched
 from workbench.cli.inputs import (
     called,
     labelled,
@@ -23,6 +22,8 @@ from workbench.cli.inputs import (
     whole,
 )
 from workbench.cli.output import Answer, aligned, known_as, say, short
+from workbench.cli.simulate import CLEAR_LINE, watched
+from workbench.cli.solve import MOST_ROWS
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ import pytest
 
 from workbench import compare, simulate, summary
 from workbench.analysis.metrics import HEADLINE, MAIN, METRICS, Summary, table
-from workbench.cli.compute import _measures
+from workbench.cli.simulate import _measures
 from workbench.scenario.presets import preset
 from workbench.scenario.scenario import Scenario
 
