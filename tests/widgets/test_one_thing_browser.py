@@ -92,7 +92,10 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
 
     def of_the_last_value() -> None:
         right = f"{float(page.locator('.wb-row-number input').input_value()):g}"
-        assert f"In every decision: capacity[v100] <= {right} in place" in page.locator(".wb-outdated").inner_text()
+        assert (
+            f"In every decision of the run, from its start: capacity[v100] <= {right} in place"
+            in page.locator(".wb-outdated").inner_text()
+        )
         said = page.locator(".wb-rows").first.text_content() or ""
         assert re.search(rf"In this decision: With .* .capacity.v100.. <= {re.escape(right)} in place", said, re.DOTALL)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 import time
+import weakref
 from collections.abc import Callable, Sequence
 
 import ipywidgets as w
@@ -59,7 +60,7 @@ class BeforeAfter:
         self._kept: list[tuple[object, Run | None]] = []
         self._since_s = 0.0
         self.drag, self._drag, self._goes_on = 0, 0, False
-        self._is_edit = False
+        self._is_edit, self._edits = False, list[weakref.ref[Run]]()
         self._changed = changed
         self.said, self.short, self.measures, self.jobs = w.HTML(), w.HTML(), w.HTML(), w.HTML()
         self.short.add_class("wb-short")
@@ -82,6 +83,8 @@ class BeforeAfter:
         drag, self.drag = self.drag, 0
         self._goes_on, self._drag = drag != 0 and drag == self._drag, drag
         rested = not self._goes_on if drag else self._before is None or now_s - self._since_s >= REST_S
+        if before is not None:
+            self._edits = [*(each for each in self._edits if each() is not None), weakref.ref(run)]
         if before is not None and not self.pin.value:
             self._before = before
         elif not self.pin.value and rested:
@@ -145,6 +148,8 @@ class BeforeAfter:
         if self._is_edit and not self.pin.value:
             return "the run before this change"
         which, was = "the pinned run" if self.pin.value else "the run before", otherwise(run, before)
+        if any(each() is before for each in self._edits):
+            was = "with a row changed"  # its formulation's name may have the words of another change by now
         return f"{which} ({was})" if was else which
 
     def _tell(self) -> None:

@@ -304,8 +304,7 @@ class RowsPanel:
 
     def _say_which(self, found: FoundRows, tried: Sequence[TriedRow]) -> None:
         """Say in each constraint that was tried whether it is decisive."""
-        words = {"cause": "yes, decisive", "binding, not decisive": "yes, not decisive"}
-        said = {row.row: words.get(row.verdict, "yes, not tried") for row in tried}
+        said = {row.row: f"yes, {row.verdict.removeprefix('binding, ').replace('cause', 'decisive')}" for row in tried}
         names, owner, count = found.statement.names, found.statement.limits.owner, len(found.statement.compiled.rows)
         here = ["" if n is None or int(owner[n]) >= count else said.get(names[n], "") for n in found.order]
         self._rows = [[*row[:-1], which or row[-1]] for which, row in zip(here, self._rows, strict=True)]
@@ -494,7 +493,7 @@ class RowsPanel:
             self._show_code()
             if not isinstance(answer.run, WorkbenchError):
                 self._is_edited = True
-                self._edited(answer.run, run, f"In every decision: {edit.words}.")
+                self._edited(answer.run, run, f"In every decision of the run, from its start: {edit.words}.")
             elif self._is_edited:
                 self._is_edited = False
                 self._edited(run, None, "")

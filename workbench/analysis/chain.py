@@ -8,7 +8,7 @@ simulated again with the changed programme from that decision on); all others ar
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, NamedTuple
 
@@ -26,11 +26,10 @@ from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.scheduling.contract import Priced, Scheduler, StatedProblem
 from workbench.scheduling.decision import InvalidDecision
-from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import InfeasibleError, SolverFailedError, UnboundedError, UnkeptError
 from workbench.session.api import Beliefs
 from workbench.session.registry import carried_by, find_explainer, scheduler_of
-from workbench.session.replay import Replay, replay, with_stand
+from workbench.session.replay import Replay, replay, shown_with, with_stand
 from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Link
 from workbench.simulation.run import Run
 from workbench.simulation.slot_at_time import SlotAtTime
@@ -52,7 +51,7 @@ RELAXED = 0.1
 PLAN, LEASES = "plan", "leases"
 """The mechanisms of new models whose steps no scheduler explains."""
 
-Verdict = Literal["cause", "binding, not decisive", "binding, not tried"]
+Verdict = Literal["cause", "binding, not decisive", "binding, not judged", "binding, not tried"]
 
 
 class TriedRow(NamedTuple):
@@ -187,7 +186,8 @@ def decisive_row(run: Run, job: str, at: float, gpu: str = "") -> DecisiveRow | 
         slot = SlotAtTime(run, gpu, at)
         asked = _asked(slot, None)
         there = bool(slot.job or asked) and not slot.is_down
-        return _first_of(tuple(_Question(slot, None).rows(asked)), _still(slot)) if there else None
+        question = _Question(slot, None)
+        return _first_of(tuple(question.rows(asked)), question.made, _still(slot)) if there else None
     job_at = JobAtTime(run, job, at)
     if job_at.state not in (*HOLDS, "waiting"):
         return None
@@ -196,28 +196,30 @@ def decisive_row(run: Run, job: str, at: float, gpu: str = "") -> DecisiveRow | 
     held = timeline[mine & (timeline["start_s"] <= at) & (timeline["end_s"] > at)]
     gpus = [f"{node}/{slot}" for node, slot in zip(held["node"], held["slot"], strict=True)]
     gpus += [f"{node.name}/0" for node in machines if node.accelerator in job_at.needs] or [f"{machines[0].name}/0"]
-    rows = tuple(_Question(SlotAtTime(run, gpus[0], at), None, job).rows(job))
+    question = _Question(SlotAtTime(run, gpus[0], at), None, job)
     held_now = held_in_words(job_at)
-    return _first_of(rows, f"{job} {f'stays on {held_now}' if held_now else 'still waits'}")
+    return _first_of(
+        tuple(question.rows(job)), question.made, f"{job} {f'stays on {held_now}' if held_now else 'still waits'}"
+    )
 
 
-def _first_of(rows: tuple[TriedRow, ...], still: str) -> DecisiveRow | None:
+def _first_of(rows: tuple[TriedRow, ...], made: str, still: str) -> DecisiveRow | None:
     """The first decisive row: what was done to it, what changed, and what the others that are met do; or that no single
     row decides. still: what is as it was then."""
     first = next(iter(_decisive(rows)), None)
     unkept = [row.row for row in rows if row.what == UNKEPT]
     alone = next((f", though without {row.row} the problem alone would have {row.becomes}"
                   for row in rows if row.what == UNKEPT and row.becomes), "")  # fmt: skip
-    tried = [row.row for row in rows if row.verdict == "binding, not decisive" and row.what != UNKEPT]
-    needed = f"no run can do without {listed(unkept)} (binding, not decisive)" if unkept else ""
+    tried = [row.row for row in rows if row.verdict == "binding, not decisive"]
+    needed = f"no run can do without {listed(unkept)} (binding, not judged)" if unkept else ""
     if first is None:
         among = "" if len(tried) + len(unkept) == len(rows) else f" of the {len(tried) + len(unkept)} that were tried"
-        done = f"whichever is loosened or taken away, and the problem solved again, {still}" if tried else ""
+        done = f"whichever is loosened or taken away from {made} on, and the problem solved again, {still}"
         kept = " that a run can do without" if unkept else ""
-        text = f"no single row{kept}{among}: {'; '.join(filter(None, [done, needed]))}{alone}"
+        text = f"no single row{kept}{among}: {'; '.join(filter(None, [done if tried else '', needed]))}{alone}"
         return DecisiveRow("", text, rows) if tried or unkept else None
     says = f" ({first.says})" if first.says else ""
-    found = [f"{first.row}{says}: {_how(first)}, and the problem solved again, {first.becomes}"]
+    found = [f"{first.row}{says}: {_how(first)} from {made} on, and the problem solved again, {first.becomes}"]
     also = [row.row for row in rows if row.verdict == "cause" and row is not first]
     others = [f"{listed(also)} would change it too"] if also else []
     others += [f"{listed(tried)} would change nothing (binding, not decisive)"] if tried else []
@@ -275,7 +277,7 @@ def _rows_links(question: _Question, slot: SlotAtTime, rows: tuple[TriedRow, ...
     """The rows that are met, with what trying them came to; none where an algorithm decides."""
     if not rows:
         return (Link("rows", f"None to show: {question.without_rows}."),) if question.without_rows else ()
-    found = _first_of(rows, _still(slot))
+    found = _first_of(rows, question.made, _still(slot))
     parts = [] if found is None else [f"Decisive: {found.text}"]
     untried = [row.row for row in rows[:MOST_ROWS] if row.verdict == "binding, not tried"]
     parts += [f"Binding, not tried: {'; '.join(untried)}"] if untried else []
@@ -362,6 +364,16 @@ class _Question:
         """What is asked about: who has the GPU, or what the job has; empty for nobody, and nothing."""
         return held_in_words(slot.of(self._job)) if self._job else slot.unit
 
+    def _apart(self, slot: SlotAtTime) -> bool:
+        """Whether it is more than a swap: that a job has as many GPUs of nodes that are equal but for their names."""
+        machines = slot.run.scenario.cluster.machines
+        like = {node.name: repr(node.model_copy(update={"name": ""})) for node in machines}
+        held = [
+            sorted((like[node], gpus) for node, gpus in each.of(self._about).held.items())
+            for each in (slot, self._slot)
+        ]
+        return not self._job or held[0] != held[1]
+
     # Rows ------------------------------------------------------------------------------------------------------------
 
     def rows(self, asked: str) -> Iterator[TriedRow]:
@@ -410,12 +422,12 @@ class _Question:
             except (UnkeptError, InvalidDecision):
                 if math.isinf(change):
                     alone = changed(statement, named.row, math.inf)[0].first_of(self._about)
-                    named = named._replace(verdict="binding, not decisive", what=UNKEPT, then="", becomes=alone)
+                    named = named._replace(verdict="binding, not judged", what=UNKEPT, then="", becomes=alone)
                 continue
             if slot is None:
                 continue  # what is best then cannot be carried out
             then = self._seen(slot)
-            if then != self._is:
+            if then != self._is and self._apart(slot):
                 return named._replace(verdict="cause", what=what, then=then, becomes=self._becomes(slot))
             named = named._replace(verdict="binding, not decisive", what=what, then=then)
         return named
@@ -525,7 +537,7 @@ class _Question:
             other = owner.charging(job, factor) if name == "price" and isinstance(owner, Priced) else owner
             try:
                 again = self._again(
-                    see=_shown_with(since, job, name, factor),
+                    see=shown_with(since, job, name, factor),
                     choose=lambda number: other if number >= since else self._owner,
                 )
             except InfeasibleError:
@@ -574,26 +586,3 @@ def _row(statement: SolvedStatement, number: int) -> TriedRow:
     tag = statement.tags.get(statement.parts[number], "")
     name, says = statement.names[number], statement.says(number)
     return TriedRow(name, tag, statement.text(number), says, "binding, not tried")
-
-
-def _shown_with(since: int, job: str, name: str, factor: float) -> Callable[[int, Snapshot], Snapshot]:
-    """From a call on, a snapshot in which a parameter of the job is another."""
-    of_view = {"weight": "weight", "steps": "steps_left", "wait": "waited_s"}
-
-    def see(number: int, snapshot: Snapshot) -> Snapshot:
-        row = snapshot.jobs.at.get(job)
-        if number < since or row is None:
-            return snapshot
-        jobs, changed = list(snapshot.jobs.jobs), {}
-        if name in of_view:
-            changed = {of_view[name]: getattr(snapshot.jobs, of_view[name]).copy()}
-            changed[of_view[name]][row] *= factor
-        if name == "weight":
-            jobs[row] = jobs[row].model_copy(update={"weight": jobs[row].weight * factor})
-        if name in ("reward", "deadline"):
-            late, more = (factor, 1.0) if name == "deadline" else (1.0, factor)
-            steps = tuple((deadline_s * late, reward * more) for deadline_s, reward in jobs[row].rewards or ())
-            jobs[row] = jobs[row].model_copy(update={"rewards": steps})
-        return replace(snapshot, jobs=replace(snapshot.jobs, jobs=tuple(jobs), **changed))
-
-    return see

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -187,3 +187,26 @@ def _as_stated(owner: Scheduler, knobs: Knobs) -> Knobs:
     """The knobs with which it solves its stated model, where it has a choice."""
     choice = any(knob.name == MODEL.name and knob.choices == MODEL.choices for knob in owner.knobs)
     return {**knobs, MODEL.name: "pyomo"} if choice else knobs
+
+
+def shown_with(since: int, job: str, name: str, factor: float) -> Callable[[int, Snapshot], Snapshot]:
+    """From a call on, a snapshot in which a parameter of the job is another."""
+    of_view = {"weight": "weight", "steps": "steps_left", "wait": "waited_s"}
+
+    def see(number: int, snapshot: Snapshot) -> Snapshot:
+        row = snapshot.jobs.at.get(job)
+        if number < since or row is None:
+            return snapshot
+        jobs, changed = list(snapshot.jobs.jobs), {}
+        if name in of_view:
+            changed = {of_view[name]: getattr(snapshot.jobs, of_view[name]).copy()}
+            changed[of_view[name]][row] *= factor
+        if name == "weight":
+            jobs[row] = jobs[row].model_copy(update={"weight": jobs[row].weight * factor})
+        if name in ("reward", "deadline"):
+            late, more = (factor, 1.0) if name == "deadline" else (1.0, factor)
+            steps = tuple((deadline_s * late, reward * more) for deadline_s, reward in jobs[row].rewards or ())
+            jobs[row] = jobs[row].model_copy(update={"rewards": steps})
+        return replace(snapshot, jobs=replace(snapshot.jobs, jobs=tuple(jobs), **changed))
+
+    return see

@@ -206,6 +206,8 @@ def test_relax_and_without_solve_again() -> None:
         '"the level of the job that is worst off" (worst_job) goes from 0.7273 to 0.7347, which is better.'
     )
     assert not workbench.without(result, "job_time[job 0]").changes
+    alone = workbench.without(result, "epigraph[job 1]").text()
+    assert "(worst_job), now without epigraph[job 1], goes from 0.7273 to " in alone, "it is the best of the others"
     none = workbench.relax(result, "capacity[k80]", -5)
     assert (none.status, none.after) == ("infeasible", None)
     assert workbench.without(result, "epigraph").status == "unbounded"

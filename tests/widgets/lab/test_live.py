@@ -108,7 +108,7 @@ def change_a_row(lab: GavelLab) -> None:
     there = "&quot;no more GPUs of a type than there are&quot; (capacity[v100])"
     assert f"In this decision: With {there} &lt;= 1 in place of 2: " in rows._said.value
     assert "pay" in results.compared.said.value and results.compared.before is before
-    assert "In every decision: capacity[v100] &lt;= 1 in place of 2." in results._note.value
+    assert "In every decision of the run, from its start: capacity[v100] &lt;= 1 in place of 2." in results._note.value
     assert lab.status.startswith("Row changed: ") and lab.state == "done"
     rows._as_code.value = True
     code, given = rows._code.value.split("\n\n\nbeside = CompareLab(")
@@ -116,11 +116,13 @@ def change_a_row(lab: GavelLab) -> None:
     exec(code, {})
     mine = workbench.simulate("preset:start_here", "mine", {"round_s": 600.0})
     assert mine.timeline.equals(results._run.timeline) and not mine.timeline.equals(before.timeline)
+    results.compared._since_s -= 60.0  # it was looked at for a minute
     rows._right.value = 3.0
     assert (
         "<p>No run can keep this change: it would take 1.5 times the GPUs there are of v100 (expected at most all). "
         "The schedule stays as it was.</p>"
     ) in rows._said.value and results._run is before
+    assert "Against the run before (with a row changed):" in results.compared.said.value
     assert rows._code.value.startswith("# No run can keep this change: it would take 1.5 times")
     rows._on.value = False
     rows._back.click()

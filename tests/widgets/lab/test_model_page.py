@@ -75,8 +75,9 @@ def test_the_row_that_decides_where_a_job_runs_says_so(monkeypatch: pytest.Monke
     panel.mark("game")
     said = {row[0] for row in panel._list.rows if row[-1] == "yes, decisive"}
     assert said == {"(ours) epigraph[vision]", "(ours) epigraph[translation]"}
-    others = {row[0] for row in panel._list.rows if row[-1] == "yes, not decisive"}
-    assert others == {"(2) job_time[game]", "(2) job_time[translation]", "(3) capacity[v100]", "(ours) epigraph[game]"}
+    assert [row[0] for row in panel._list.rows if row[-1] == "yes, not decisive"] == ["(ours) epigraph[game]"]
+    others = {row[0] for row in panel._list.rows if row[-1] == "yes, not judged"}
+    assert others == {"(2) job_time[game]", "(2) job_time[translation]", "(3) capacity[v100]"}
     assert re.search(">Decisive</span> for game at 45 min:</b> .*>epigraph</abbr>.vision. ", panel._decisive.value)
     panel.mark(("gpu", "fast-0/1"))
     assert re.search(">Decisive</span> for fast-0/1 at 45 min:</b> .*>epigraph</abbr>.vision. ", panel._decisive.value)
@@ -107,8 +108,8 @@ def test_a_job_that_no_row_decides_says_so_and_the_job_of_the_page_why_is_marked
     assert said("45 min").startswith("Decisive for vision at 45 min: "), "nobody has chosen it yet, but Why is about it"
     results.open("Why")
     results.explained._job.value = "game"
-    none = "no single row: whichever is loosened or taken away, and the problem solved again, game still waits."
-    assert said("11 min") == f"Decisive for game at 11 min: {none}"
+    none = "no single row: whichever is loosened or taken away from 0 s on, and the problem solved again, game still w"
+    assert said("11 min") == f"Decisive for game at 11 min: {none}aits."
     assert said("5 min") == "Decisive: game is not there at 5 min."
 
 
@@ -218,7 +219,9 @@ def test_a_number_of_a_row_is_dragged_and_the_cell_says_the_same(monkeypatch: py
     panel._number.value = "two"
     assert not looked and "expected a number, got &#x27;two&#x27;" in panel._said.value
     panel._number.value = "5"
-    assert looked.pop()[2] == "In every decision: weight[game] times 5 (here 5 in place of 1)."
+    assert (
+        looked.pop()[2] == "In every decision of the run, from its start: weight[game] times 5 (here 5 in place of 1)."
+    )
     assert panel._right.value == 2.0, "beyond its end"
     panel._number.value = "1.2345678"
     assert looked.pop()[2] and panel._number.value == "1.2345678", "as it was typed"
@@ -231,7 +234,10 @@ def test_a_number_of_a_row_is_dragged_and_the_cell_says_the_same(monkeypatch: py
     [(then, before, words)] = looked
     per_share = [float(rows[panel._list.picked][2].split()[1]) for rows in (as_it_was, panel._list.rows)]
     assert per_share[0] == pytest.approx(2 * per_share[1], rel=1e-5), "the numbers of the problem as it is now"
-    assert before is run and words == "In every decision: weight[game] times 2 (here 2 in place of 1)."
+    assert (
+        before is run
+        and words == "In every decision of the run, from its start: weight[game] times 2 (here 2 in place of 1)."
+    )
     assert "In this decision: With &quot;weight&quot; (weight[game]) 2 in place of 1" in panel._said.value
     assert "share[game,v100] " in panel._said.value.partition("<details>")[2], "folded"
     panel._as_code.value = True

@@ -18,6 +18,7 @@ from workbench.analysis.rows.stated import AGREES, AS_GOOD, MOVES, SolvedStateme
 from workbench.base.arrays import FloatArray
 from workbench.base.card import card
 from workbench.base.errors import InputError, counted
+from workbench.base.labels import listed
 from workbench.base.rounding import short_number
 from workbench.scheduling.contract import Result, StatedProblem
 from workbench.scheduling.decision import Shares, members
@@ -147,7 +148,18 @@ def changed(statement: SolvedStatement, row: str, by: float) -> tuple[RowChange,
     numbers = statement.find(row)
     names = tuple(dict.fromkeys(statement.names[number] for number in numbers))
     then = replace(statement.compiled, programme=changed_programme(statement, numbers, by))
-    return solved_as(statement, then, names, _in_words(statement, numbers, row, by))
+    change, found = solved_as(statement, then, names, _in_words(statement, numbers, row, by))
+    if math.isinf(by) and (left := _holding(statement, numbers)):
+        return replace(change, aim=f"{change.aim}, now without {listed(left)},"), found
+    return change, found
+
+
+def _holding(statement: SolvedStatement, numbers: Sequence[int]) -> list[str]:
+    """Those of the rows that hold the objective itself, where that is one variable, as the smallest of several is."""
+    cost, matrix = np.flatnonzero(statement.compiled.programme.cost), statement.limits.matrix
+    held = matrix.indices[matrix.indptr[cost[0]] : matrix.indptr[cost[0] + 1]].tolist() if len(cost) == 1 else []
+    rows = (n for n in numbers if n in held and statement.limits.owner[n] < len(statement.compiled.rows))
+    return [statement.names[n] for n in rows]
 
 
 def solved_as(
