@@ -447,7 +447,6 @@ def _away(found: pd.DataFrame) -> str:
 COUNTEREXAMPLE = "A counterexample: the statement is false as printed, and no number is left to explain"
 NOT_PARTED: Mapping[str, str] = {
     "gavel.fig1a": "Two measurements of the authors; those at their other batch sizes stand beside them",
-    "hops.fig10": "There is no physical cluster here; that speeds are learned is all that differs from the simulation",
     "hadar.information": "What is told is all that differs; the worst mix stands beside the mean over mixes",
     "chronus.first_days": "Seeds are other days and jobs, sizes other clusters; chronus.best_effort has other leases",
     "chronus.best_effort": "It changes one thing at a time itself",
