@@ -88,12 +88,14 @@ def _check(args: argparse.Namespace) -> int:
     results, at, wrong = KeptResults(args.out), commit(), 0
     cells = {name: kept_cells(name, results) for name in chosen(tuple(args.names))}
     for name in (name for name, found in cells.items() if not found and args.names):
-        why = "it has seconds of this machine" if exhibits()[name].timed else "nothing is kept of it"
-        sys.stdout.write(f"{name}: not checked, {why}\n")
+        sys.stdout.write(f"{name}: not checked, nothing is kept of it\n")
     for cell in (cell for found in cells.values() for cell in found):
         kept = results.read(cell.name).query("size == @cell.size and seed == @cell.seed")
         try:
-            found = otherwise(*(_not_timed(cell.name, each) for each in (kept, compute(cell))))
+            again = compute(cell)
+            found = otherwise(*(_not_timed(cell.name, each) for each in (kept, again))) + _turned(
+                cell.name, kept, again
+            )
         except WorkbenchError as error:
             wrong, told = wrong + 1, f"not computed: {error}"
         else:
@@ -107,6 +109,13 @@ def _check(args: argparse.Namespace) -> int:
 def _not_timed(name: str, cells: pd.DataFrame) -> pd.DataFrame:
     """Without the seconds of a machine, which nobody computes again."""
     return cells[~cells["measure"].map(exhibits()[name].is_timed).astype(bool)]
+
+
+def _turned(name: str, kept: pd.DataFrame, again: pd.DataFrame) -> list[str]:
+    """Claims on seconds of a machine that come out otherwise on this one, as sentences."""
+    was, now = ({each.measure: each.outcome for each in findings(exhibits()[name], cells)} for cells in (kept, again))
+    timed = [measure for measure in was if exhibits()[name].is_timed(measure) and now.get(measure) != was[measure]]
+    return [f"{measure}: its claim {was[measure]} as kept, {now.get(measure)} now" for measure in timed]
 
 
 def _shown(name: str, size: str, results: KeptResults) -> str:

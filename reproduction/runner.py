@@ -78,10 +78,10 @@ def wanted(name: str, size: str, results: KeptResults, most: int = MOST) -> list
 
 
 def kept_cells(name: str, results: KeptResults) -> list[Cell]:
-    """Of what is kept of an exhibit the seed that took least, for each size and commit; none of a machine's times."""
+    """Of what is kept of an exhibit the seed that took least, for each size and commit."""
     kept = results.read(name).sort_values(["cpu_s", "seed"], kind="stable").drop_duplicates(["size", "commit"])
     columns = zip(*(kept[column].tolist() for column in ("size", "seed", "commit")), strict=True)
-    return [] if exhibits()[name].timed == "*" else [Cell(name, *row) for row in columns]
+    return [Cell(name, *row) for row in columns]
 
 
 def otherwise(kept: pd.DataFrame, again: pd.DataFrame) -> list[str]:

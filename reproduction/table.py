@@ -26,7 +26,6 @@ ALIKE = "deterministic"
 """The seeds of a result that is the same for all of them, as that of a trace is."""
 UNLIKE = ("partly", "contradicted", "undecided")
 """Verdicts whose causes are asked for."""
-TIMES = "Seconds of a machine, which are not those of another"
 NOT_AGAIN = "No seed of some commit is computed again yet: python -m reproduction check"
 NOT_YET = "Its causes are not computed: python -m reproduction gap"
 BUILT_IN = ("full", "middle", "small")
@@ -146,11 +145,7 @@ def _at(name: str, exhibit: Exhibit, results: KeptResults, size: str) -> dict[st
         "command": f"python -m reproduction run {name} --size {size}{told} --out build/reproduction",
         "commit": ", ".join(commits),
         "again": None if missing else ", ".join(dict.fromkeys(again[of] for of in commits)),
-        "no_again": ""
-        if not missing
-        else TIMES
-        if exhibit.timed == "*"
-        else f"{NOT_AGAIN} {name} ({', '.join(missing)})",
+        "no_again": f"{NOT_AGAIN} {name} ({', '.join(missing)})" if missing else "",
         "machine_s": spent_s,
         "more": {"seeds": more, "machine_s": round(more * spent_s / len(seeds))} if more else None,
         "claims": [{key: _known(value) for key, value in each._asdict().items()} for each in found],
