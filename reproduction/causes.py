@@ -48,8 +48,8 @@ class Causes(NamedTuple):
     draws: int = 1
 
 
-JOINED = "rivals"
-"""A field of which each cause has a part: a baseline that is had in another way."""
+JOINED = ("rivals", "stronger")
+"""Fields of which each cause has a part: baselines that are had in another way (lines; schemes of Hare by name)."""
 
 
 def _baseline(words: str, fields: Mapping[str, Any]) -> Fields:
@@ -102,8 +102,8 @@ SIX_RIVALS = _baseline(
 NODES_RIVALS = _rivals(("Gavel's policy for the makespan", Line("Gavel", "gavel.makespan")))
 HARE_LEAST = "weighted JCT, best of the others / Hare, least*"
 STRONGER: Fields = {
-    **_baseline("who fits passes in Gavel_FIFO", {JOINED: ("Gavel_FIFO",)}),
-    **_baseline("Sched_Homo takes the fastest GPUs", {JOINED: ("Sched_Homo",)}),
+    **_baseline("who fits passes in Gavel_FIFO", {"stronger": ("Gavel_FIFO",)}),
+    **_baseline("Sched_Homo takes the fastest GPUs", {"stronger": ("Sched_Homo",)}),
 }
 SIA_RIVALS = _rivals(
     ("Sia's gains from a job's least size, as in its program", Line("Sia", "sia", {"from_least_size": True})),
@@ -491,7 +491,7 @@ def gap(name: str) -> pd.DataFrame:
         """(measures x draws) ours."""
         changed: dict[str, Any] = {}
         for field, value in (each for cause in taken for each in causes.fields[cause].items()):
-            changed[field] = (*changed.get(field, ()), *value) if field == JOINED else value
+            changed[field] = (*changed.get(field, ()), *value) if field in JOINED else value
         size = replace(start, **changed)
         drawn = [at_seed(size, seed) for seed in range(causes.draws)] if causes.draws > 1 else [size]
         tables = [compute(each).table for each in drawn]

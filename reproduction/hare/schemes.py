@@ -45,9 +45,9 @@ STRONGER: Mapping[str, Callable[[HareInstance], TaskSchedule]] = {
 """Two of the others as they are better, where the paper can be read so: jobs pass that fit; the fastest idle GPUs."""
 
 
-def schemes(rivals: Iterable[str]) -> Mapping[str, Callable[[HareInstance], TaskSchedule]]:
-    """By name; rivals: those of `STRONGER` that are taken from there."""
-    return {**SCHEMES, **{name: STRONGER[name] for name in rivals}}
+def schemes(stronger: Iterable[str]) -> Mapping[str, Callable[[HareInstance], TaskSchedule]]:
+    """By name; stronger: those of `STRONGER` that are taken from there."""
+    return {**SCHEMES, **{name: STRONGER[name] for name in stronger}}
 
 
 def weighted_min(schedule: TaskSchedule) -> float:
@@ -55,15 +55,15 @@ def weighted_min(schedule: TaskSchedule) -> float:
     return schedule.weighted_jct_s / float(schedule.instance.weight.sum()) / MINUTE
 
 
-def measured(instance: HareInstance, names: Iterable[str] = SCHEMES, rivals: Iterable[str] = ()) -> dict[str, float]:
+def measured(instance: HareInstance, names: Iterable[str] = SCHEMES, stronger: Iterable[str] = ()) -> dict[str, float]:
     """`weighted_min` of each scheme, whose schedule is checked."""
-    return {name: weighted_min(schemes(rivals)[name](instance).check(name)) for name in names}
+    return {name: weighted_min(schemes(stronger)[name](instance).check(name)) for name in names}
 
 
 @cache
 def at_point(setting: FigurePoint, seed: int) -> Values:
     """Every scheme at one point of a figure."""
-    return measured(setting.instance(seed), rivals=setting.rivals)
+    return measured(setting.instance(seed), stronger=setting.stronger)
 
 
 def sweep(points: Mapping[X, FigurePoint], seeds: range) -> pd.DataFrame:

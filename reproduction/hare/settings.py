@@ -28,7 +28,7 @@ class HareSize:
     seeds: of the workloads of a figure. part: GPUs and jobs of section 7.3 are multiplied by it. gpus, jobs: of
     Figs. 14 and 15 before that; gbps, batches: of Figs. 18 and 19. rounds: of a job at most; testbed_jobs: of section
     7.2; own_column: whether a step of Table 3 takes what each of its columns says, or what the Hare column does;
-    rivals: of the others those that are had in another way (`STRONGER`); sync: how many times as long as they are times
+    stronger: others that are had in another way (`STRONGER`); sync: how many times as long as they are times
     to synchronise are in section 7.3.
     """
 
@@ -42,7 +42,7 @@ class HareSize:
     rounds: int = ROUNDS
     testbed_jobs: int = TESTBED_JOBS
     own_column: bool = False
-    rivals: tuple[str, ...] = ()
+    stronger: tuple[str, ...] = ()
     sync: float = 1.0
 
     def of(self, count: int) -> int:
@@ -65,7 +65,7 @@ class FigurePoint:
     """One point of a figure, but for the seed; as in section 7.3 by default.
 
     shares: of the classes CV, NLP, Speech, Rec.; gbps: None, the 25 of the testbed; batch: over B_0; rounds: of a job
-    at most; rivals, sync: see `HareSize`.
+    at most; stronger, sync: see `HareSize`.
     """
 
     gpus: int = GPUS
@@ -75,7 +75,7 @@ class FigurePoint:
     gbps: float | None = None
     batch: float = 1.0
     rounds: int = ROUNDS
-    rivals: tuple[str, ...] = ()
+    stronger: tuple[str, ...] = ()
     sync: float = 1.0
 
     def at(self, size: HareSize) -> FigurePoint:
@@ -85,7 +85,7 @@ class FigurePoint:
             gpus=size.of(self.gpus),
             jobs=size.of(self.jobs),
             rounds=self.rounds if self.rounds != ROUNDS else size.rounds,
-            rivals=size.rivals,
+            stronger=size.stronger,
             sync=size.sync,
         )
 

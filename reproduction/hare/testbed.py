@@ -59,7 +59,7 @@ WHY = {
 @cache
 def plans(size: HareSize) -> pd.DataFrame:
     """Mean weighted completion time (min) of every scheme, a row for each seed."""
-    return pd.DataFrame([measured(_problem(size, seed), rivals=size.rivals) for seed in size.seeds])
+    return pd.DataFrame([measured(_problem(size, seed), stronger=size.stronger) for seed in size.seeds])
 
 
 def _problem(size: HareSize, seed: int) -> HareInstance:
@@ -72,7 +72,7 @@ def completion_min(size: HareSize) -> dict[str, np.ndarray]:
     found: dict[str, list[np.ndarray]] = {name: [] for name in SCHEMES}
     for seed in size.seeds:
         data = _problem(size, seed)
-        for name, scheme in schemes(size.rivals).items():
+        for name, scheme in schemes(size.stronger).items():
             found[name].append((scheme(data).completion_s - data.arrival_s) / MINUTE)
     return {name: np.sort(np.concatenate(parts)) for name, parts in found.items()}
 
