@@ -85,7 +85,8 @@ def _named_lab(name: str) -> type:
         for room in skipped_rooms():
             if name == _lab_of(room):
                 raise unknown_name("lab", room, papers)
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; labs: {', '.join(papers)}")
+        labs = ", ".join([*(each for each in __all__ if each.endswith("Lab")), *papers])
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; labs: {labs} (sweep a knob: page Vary)")
     paper = papers[name]
 
     def __init__(self: Lab, scenario: Any = None, scheduler: str | None = None, knobs: Any = ()) -> None:

@@ -221,7 +221,16 @@ class Control:
         try:
             return self._knob.check(shown)
         except InputError as error:
-            raise InputError(self._knob.label, error.value, error.expected) from None
+            if self._knob.unit != "s" or not isinstance(self.widget, w.Text):
+                raise InputError(self._knob.label, error.value, error.expected) from None
+            raise InputError(self._knob.label, self.widget.value, self._expected()) from None
+
+    def _expected(self) -> str:
+        """Durations that are allowed, as they are typed here."""
+        ends = {"at least": self._knob.minimum, "at most": self._knob.maximum}
+        bounds = [f"{word} {format_duration(end_s, parts=2)}" for word, end_s in ends.items() if math.isfinite(end_s)]
+        of, none = f" of {' and '.join(bounds)}" if bounds else "", " or none" if self._knob.optional else ""
+        return f"a duration{of}{none}, such as 2 h 30 min; a number alone is {self._unit}"
 
     def _parsed(self, text: str) -> Any:
         if self._knob.optional and text.lower() in ("", "none", "-"):

@@ -107,9 +107,19 @@ class ExplainPage:
     def moment_s(self) -> float:
         """The time that is explained; while none is typed that can be, where playback stands or the job waited most."""
         try:
-            return parse_duration(self._at.value)
+            return self._typed_s()
         except ValueError:
             return self._first_s
+
+    def _typed_s(self) -> float:
+        """The time that stands in the field. Raises ValueError for none, and for one that the run does not have."""
+        at_s, run = parse_duration(self._at.value, unit=self._unit), self._run
+        if run is not None and not 0 <= at_s <= run.end_s:
+            until = f"the run's end, {format_duration(run.end_s, parts=2)}"
+            raise ValueError(
+                f"{format_duration(at_s, parts=2)} is not from 0 to {until}; a number alone is {self._unit}"
+            )
+        return at_s
 
     @property
     def _first_s(self) -> float:
@@ -169,7 +179,7 @@ class ExplainPage:
         if run is None or about is None:
             return
         try:
-            at_s = parse_duration(self._at.value)
+            at_s = self._typed_s()
             if self._reasons.show(run, about, at_s):
                 self._otherwise.forget()
                 self._offer(self._job_at(at_s), at_s)
@@ -207,7 +217,7 @@ class ExplainPage:
         run, waits = self._run, self._waits
         if run is None or waits is None:
             raise InputError("job", None, "a job that waits")
-        if self.job == waits[0] and parse_duration(self._at.value) != waits[1]:
+        if self.job == waits[0] and self._typed_s() != waits[1]:
             self._asked_s = waits[1]
             self._set_time(waits[1])
             self.opened()
@@ -221,7 +231,7 @@ class ExplainPage:
 
     def _asked_of(self) -> tuple[Run, str, float]:
         """The run, job and time that are chosen. Raises InputError or ValueError for what cannot be."""
-        at_s = parse_duration(self._at.value)
+        at_s = self._typed_s()
         job = self._job_at(at_s)
         if self._run is None or not job:
             raise InputError("job", None, "a job of a run")
@@ -271,7 +281,7 @@ class ExplainPage:
         if self._quiet:
             return
         with suppress(ValueError):  # `opened` says what is expected
-            self._asked_s = parse_duration(self._at.value, unit=self._unit)
+            self._asked_s = self._typed_s()
             self._set_time(self._asked_s)
         self.opened()
         self._typed()

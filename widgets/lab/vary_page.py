@@ -60,6 +60,9 @@ def _variant(what: str, text: str, setting: LabSetting) -> Variant:
         return Variant(found.name, setting._replace(scheduler=found.name, knobs=knobs))
     scheduler = find_scheduler(setting.scheduler)
     knob = next(each for each in scheduler.knobs if each.name == what)
+    unit = said(knob, setting.knobs[what]).split()[-1]
+    if knob.unit == "s" and unit.isalpha() and text.replace(".", "", 1).isdigit():
+        text = f"{text} {unit}"  # a number alone, as in the knob's own field
     value = knob.check(text)
     kept = {} if what == "preset" else dict(setting.knobs)
     return Variant(said(knob, value), setting._replace(knobs=scheduler.settle({**kept, what: value})))

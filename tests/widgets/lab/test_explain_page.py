@@ -56,7 +56,12 @@ def test_a_time_is_typed_and_what_cannot_be_is_said(work: Waiter) -> None:
     page._at.value = "soon"
     assert "'soon' is not a duration" in page._said.text and page._said.tone == "bad"
     page._at.value = "9 d"
-    assert page._said.text.startswith("Expected seconds from 0 to the run's end")
+    until = "is not from 0 to the run's end, 2 h 42 min; a number alone is h"
+    assert page._said.text == f"Expected a time of the run: 9 d {until}" and page._at.value == "9 d"
+    page._at.value = "60"
+    assert page._said.text == f"Expected a time of the run: 2 d 12 h {until}"
+    page._at.value = "1"
+    assert page._at.value == "1 h" and page._said.text == "", "a number alone is in the unit of the last time that was"
     page._at.value = "10 min"
     assert page._said.text == "" and "At 10 min vision" in page._reasons.told.value
 

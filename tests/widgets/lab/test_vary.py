@@ -17,6 +17,7 @@ from workbench.analysis.metrics import as_json
 from workbench.base.errors import InputError
 from workbench.session.registry import find_scheduler
 
+FAIR = "gavel.max_min_fairness"
 SETTING = LabSetting(preset("start_here"), "srtf", find_scheduler("srtf").settle({}))
 
 
@@ -166,6 +167,10 @@ def test_rewards_are_made_strict_and_soft_and_schedulers_keep_their_own_knobs() 
             assert strict_one.rewards[0][0] == soft_one.rewards[0][0] == mine.rewards[0][0]
     mine, other = variants_of(SCHEDULER, "srtf, fifo", SETTING._replace(knobs={**SETTING.knobs, "round_s": 99.0}))
     assert mine.setting.knobs["round_s"] == 99.0 and other.setting.knobs == find_scheduler("fifo").settle({})
+    fair = SETTING._replace(scheduler=FAIR, knobs=find_scheduler(FAIR).settle({"round_s": 360.0}))
+    assert [each.label for each in variants_of("round_s", "12, 90 s", fair)] == ["12 min", "1 min 30 s"], (
+        "as in its field"
+    )
     for what, text in ((REWARDS, "harsh"), (SCHEDULER, "nobody")):
         with pytest.raises(InputError):
             variants_of(what, text, SETTING)

@@ -145,7 +145,7 @@ def _about(statement: SolvedStatement, rates: Mapping[int, Rates], late: bool) -
     limits, programme = statement.limits, statement.compiled.programme
     notes = [statement.note] if statement.note else []
     if programme.mixed:
-        of_relaxed = "was not solved in time" if late else "gives price_of_relaxed"
+        of_relaxed = "was not solved in time" if late else "gives the price of relaxed"
         notes.append(f"a problem in whole numbers has no duals; the one with fractions allowed {of_relaxed}")
     elif len(rates) < len(limits.sense):
         notes.append(f"{len(limits.sense) - len(rates)} of {len(limits.sense)} rows were not asked for their rates")
