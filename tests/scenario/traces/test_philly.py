@@ -14,7 +14,7 @@ import pytest
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import Report, convert, parse_cluster
-from workbench.scenario.traces.deadlines import runtimes, with_deadlines
+from workbench.scenario.traces.deadlines import runtimes
 
 DAY = "2017-10-09 "
 DROP: Any = object()
@@ -139,34 +139,11 @@ def test_models_are_drawn_from_the_seed_whatever_is_kept(tmp_path: Path) -> None
     assert [(d.reason, d.count) for d in report.dropped] == [("arrives outside the window", 340)]
 
 
-def test_an_unsorted_log_is_sorted_and_said_to_be(tmp_path: Path) -> None:
-    later = job("later", submitted_time="2017-10-11 00:00:00")
-    scenario, report = read(tmp_path, later, job("first"))
-    assert [kept.name for kept in scenario.jobs] == ["first", "later"]
-    assert "not in order of arrival: 1 job before the one above; sorted here" in report.notes
-
-
-def test_a_log_under_a_workload_of_chronus(tmp_path: Path) -> None:
-    scenario, _ = read(tmp_path, *[job(str(i)) for i in range(200)])
-    mixed = with_deadlines(scenario, "mix2", seed=1)
-    assert {len(kept.rewards or ()) for kept in mixed.jobs} == {0, 1, 4}
-    assert all(1.19 * 3600 < kept.rewards[0][0] < 2.01 * 3600 for kept in mixed.jobs if kept.rewards)
-
-
 @pytest.mark.parametrize("text", ["", "{", "{}", "[]", "null", '{"jobs": []}', "[" * 100_000])
 def test_a_file_that_is_no_such_log(tmp_path: Path, text: str) -> None:
     (tmp_path / "log").write_text(text)
     with pytest.raises(InputError, match="cluster_job_log"):
         convert("philly", tmp_path / "log", throughputs=None, cluster=parse_cluster("v100=1x8"))
-
-
-def test_options_that_make_no_sense(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"throughputs: .*no file of speeds"):
-        read(tmp_path, job(), throughputs="speeds.json")
-    with pytest.raises(InputError, match="NAME=NODESxGPUS"):
-        read(tmp_path, job(), cluster="")
-    with pytest.raises(InputError, match="to_s"):
-        read(tmp_path, job(), from_s=5, to_s=5)
 
 
 def test_rubbish_is_always_one_clear_error(tmp_path: Path) -> None:
