@@ -1,14 +1,10 @@
-"""Chronus on the command line: what its input may not be, by file, by knob and by trace; two types of GPUs."""
+"""Chronus on the command line: what its input may not be, by file and by knob; two types of GPUs."""
 
 import json
 
 import pytest
 
 SOLVE = ("solve", "s.json", "--formulation", "chronus.leases")
-HEADER = (
-    "job_id,user,num_gpu,submit_time,iterations,model_name,duration,interval,expect_time_list,expect_value_list,"
-    "best_effort,job_type"
-)
 
 
 @pytest.fixture
@@ -90,29 +86,3 @@ def test_on_two_types_the_answer_says_as_what_each_job_runs(desk, ask):
     found = ask(*SOLVE)
     assert found["objective"] == 200 and found["status"] == "optimal"
     assert found["result"]["choice"]["a"] == {"accelerator": "v100", "node_gpus": 8, "gpus": 8}
-
-
-def test_bad_rows_of_a_trace_are_counted_and_the_others_sorted(tmp_path, monkeypatch, cli):
-    monkeypatch.chdir(tmp_path)
-    rows = [
-        "2,u,8,50,100,vgg16,60,1,90,10,0,strict",
-        "1,u,8,10,100,vgg16,60,1,90,10,0,strict",
-        "3,u,0,20,100,vgg16,60,1,90,10,0,strict",
-        "4,u,8,20,100,vgg16,60,1,-5,10,0,strict",
-        "5,u,8,20,100,vgg16,60,1,90-100,5-10,0,soft",
-        "6,u,999,20,100,vgg16,60,1,90,10,0,strict",
-    ]
-    (tmp_path / "t.csv").write_text("\n".join([HEADER, *rows]))
-    code, out, err = cli("convert", "t.csv", "--from", "chronus", "--cluster", "v100=1x8", "-o", "s.json")
-    said = out + err
-    assert code == 0 and "6 rows read, 2 kept" in said
-    for reason in (
-        "0 GPUs (line 4)",
-        "(line 5)",
-        "rewards that increase with time (line 6)",
-        "(line 7)",
-        "sorted here",
-    ):
-        assert reason in said
-    jobs = json.loads((tmp_path / "s.json").read_text())["jobs"]
-    assert [job.get("arrival_s", 0.0) for job in jobs] == [0.0, 2400.0]

@@ -1,7 +1,6 @@
 """convert and generate, and a real trace from conversion to comparison."""
 
 import io
-import json
 import re
 import sys
 
@@ -136,25 +135,3 @@ def test_convert_at_a_density_under_a_workload(ask, tmp_path):
         "density 150 %: 3 jobs of 2",
         "workload slo: 3 strict, 0 soft and 0 best-effort jobs, drawn anew",
     ]
-
-
-def test_convert_a_gavel_trace_under_a_workload(ask, tmp_path):
-    (tmp_path / "t.json").write_text(SPEEDS)
-    (tmp_path / "t.trace").write_text(TRACE)
-    argv = ("convert", tmp_path / "t.trace", "--from", "gavel", "--cluster", "v100=1x1")
-    ask(*argv, "--throughputs", tmp_path / "t.json", "--workload", "slo", "-o", tmp_path / "s.json")
-    for job in workbench.load(tmp_path / "s.json").jobs:
-        ((deadline_s, reward),) = job.rewards
-        assert 1.2 * 50 <= deadline_s <= 2 * 50 and reward == 100
-
-
-def test_convert_a_philly_log(ask, tmp_path):
-    day = "2017-10-09 1"
-    tried = {"start_time": day + "0:05:00", "end_time": day + "1:05:00", "detail": [{"ip": "m1", "gpus": ["gpu0"]}]}
-    job = {"status": "Pass", "vc": "v", "jobid": "a", "user": "u", "submitted_time": day + "0:00:00"}
-    log = [{**job, "attempts": [tried]}, {**job, "jobid": "b", "attempts": []}]
-    (tmp_path / "log").write_text(json.dumps(log))
-    argv = ("convert", tmp_path / "log", "--from", "philly", "--cluster", "v100=1x8", "-o", tmp_path / "s.json")
-    report = ask(*argv)["report"]
-    assert [job.name for job in workbench.load(tmp_path / "s.json").jobs] == ["a"]
-    assert report["dropped"] == [{"reason": "no attempts: it never ran", "count": 1, "lines": [2]}]
