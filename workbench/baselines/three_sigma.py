@@ -153,9 +153,8 @@ def restate(m: pyo.ConcreteModel, data: ThreeSigmaInstance) -> None:
         part.update(members)
     for part, numbers in ((m.value, m.worths), (m.gpus, m.gangs), (m.hold, m.chances), (m.free_gpus, m.left)):
         renumber(part, numbers)
-    for key in [key for key in m.worths if key not in before]:
-        m.start[key].stale = True  # Pyomo makes a member that is missing
-    m.expected_value.set_value(linear((worth, m.start[key]) for key, worth in m.worths.items()))  # as the rule does
+    terms = ((worth, m.start[key]) for key, worth in m.worths.items())  # Pyomo makes a member that is missing
+    m.expected_value.set_value(linear(terms))  # as the rule does
     renewed(m.one_start, same={job for job in data.jobs if m.of_job.get(job) == had.get(job)})
     place, keys, last = {key: at for at, key in enumerate(before)}, list(m.worths), m.data
     now = [at for at, key in enumerate(keys) if key in place]

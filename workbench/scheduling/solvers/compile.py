@@ -161,8 +161,9 @@ def again(change: Callable[[], None], model: pyo.ConcreteModel, compiled: Compil
     with _nothing_collected():
         change()
         sums = {id(row.relation): row.sum for row in compiled.found}
-        parts = _parts(model, pyo.Constraint)
-        found = list(_constraints(model, parts, compiled.reader, sums))
+        listed = _listed(model)
+        parts = _parts(listed, pyo.Constraint)
+        found = list(_constraints(model, listed, parts, compiled.reader, sums))
         before, position = compiled.programme, compiled.position
         entries = _entries((row.sum for row in found), position)
         if entries is None or not (entries.used(len(position)) | (before.cost != 0)).all():
@@ -182,19 +183,19 @@ def compile_model(model: pyo.ConcreteModel, start: bool = False, last: Compiled 
     if not isinstance(model, pyo.ConcreteModel):
         raise InputError("model", model, "a pyomo ConcreteModel, as `build` returns")
     try:
-        _check_components(model)
-        objective = _objective(model)
+        listed = _listed(model)
+        objective = _objective(model, listed)
         reader = Reader(None if last is None else last.reader)
         value = _Sum({}, 0.0) if objective is None else _linear(model, objective, objective.expr, reader)
         rows = {} if last is None else {id(row.relation): row for row in last.found}
-        parts = _parts(model, pyo.Constraint)
-        found = list(_constraints(model, parts, reader, rows=rows))
+        parts = _parts(listed, pyo.Constraint)
+        found = list(_constraints(model, listed, parts, reader, rows=rows))
         reader.before = {}
     except (InvalidConstraintError, ValueError) as error:
         text = " ".join(str(error).split())
         is_value = "non-finite" in text or "value is currently" in text
         raise SolverFailedError(model.name, text, VALUES if is_value else EXPECTED) from error
-    variables = _parts(model, pyo.Var)
+    variables = _parts(listed, pyo.Var)
     every = list(chain.from_iterable(variables.values()))
     position, sums = _numbered(every), (value, *(row.sum for row in found))
     entries = _entries(sums, position)
@@ -289,13 +290,37 @@ def _rows(parts: Mapping[str, list[Any]], found: list[_Row], entries: _Entries, 
 
 def values_of(model: pyo.ConcreteModel) -> dict[str, np.ndarray[Any, np.dtype[np.float64]]]:
     """{variable: the values of a solved model in the order of its index}, as `Programme.values` has them."""
-    parts = _parts(model, pyo.Var).items()
+    parts = _parts(_listed(model), pyo.Var).items()
     return {name: np.array([each.value for each in part], dtype=float) for name, part in parts}
 
 
-def _parts(model: pyo.ConcreteModel, kind: Any) -> dict[str, list[Any]]:
+_Listed = Mapping[Any, list[Any]]
+"""The components of each kind, those out of action too, in the order in which they are declared."""
+
+
+def _listed(model: pyo.ConcreteModel) -> _Listed:
+    """By one walk in the place of one for each kind. Raises SolverFailedError for what is no part of a programme."""
+    found: dict[Any, list[Any]] = {}
+    for block in model.block_data_objects(sort=ORDER):
+        for part in block.component_map().values():
+            found.setdefault(part.ctype, []).append(part)
+    if not found.keys() <= KNOWN:
+        _check_components(model)
+    return found
+
+
+def _active(listed: _Listed, kind: Any) -> list[Any]:
+    """The components of a kind that are in action, as is every block that they are in."""
+
+    def acts(part: Any) -> bool:
+        return part is None or (part.active and acts(part.parent_block()))
+
+    return [part for part in listed.get(kind, ()) if acts(part)]
+
+
+def _parts(listed: _Listed, kind: Any) -> dict[str, list[Any]]:
     """What is in each part of a kind, in the order of its index."""
-    return {part.name: _members(part) for part in model.component_objects(kind, sort=ORDER)}
+    return {part.name: _members(part) for part in listed.get(kind, ())}
 
 
 def _members(part: Any) -> list[Any]:
@@ -360,8 +385,8 @@ def _check_components(model: pyo.ConcreteModel) -> None:
         raise SolverFailedError(model.name, f"parts that are no linear constraints: {names}", EXPECTED)
 
 
-def _objective(model: pyo.ConcreteModel) -> Any | None:
-    objectives = list(model.component_data_objects(pyo.Objective, active=True, sort=ORDER))
+def _objective(model: pyo.ConcreteModel, listed: _Listed) -> Any | None:
+    objectives = [each for part in _active(listed, pyo.Objective) for each in _members(part) if each.active]
     if len(objectives) > 1:
         names = ", ".join(objective.name for objective in objectives)
         raise SolverFailedError(model.name, f"several objectives: {names}", "one active objective")
@@ -370,6 +395,7 @@ def _objective(model: pyo.ConcreteModel) -> Any | None:
 
 def _constraints(
     model: pyo.ConcreteModel,
+    listed: _Listed,
     parts: Mapping[str, list[Any]],
     reader: Reader,
     sums: Mapping[int, _Sum] = NOTHING,
@@ -377,8 +403,7 @@ def _constraints(
 ) -> Iterator[_Row]:
     """Each constraint that has a limit; parts: all of the model; rows, and sums whose limits may be others: known, by
     the relation's `id`."""
-    active = (part.name for part in model.component_objects(pyo.Constraint, active=True, sort=ORDER))
-    for constraint in chain.from_iterable(map(parts.__getitem__, active)):
+    for constraint in chain.from_iterable(parts[part.name] for part in _active(listed, pyo.Constraint)):
         if not constraint.active:
             continue
         relation = constraint.expr
