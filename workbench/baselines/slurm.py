@@ -208,7 +208,7 @@ class Slurm(Scheduler):
         site, held = memory.site, [*memory.held.values()]
         queue = in_order(site, memory.queue)
         free_now, ledger = memory.free_now.copy(), memory.ledger.copy()
-        ledger.add_all_minutes(held, now)
+        ledger.add_all_minutes(held, memory.calculated_s if site.by_priority else -math.inf)
         known = (
             now,
             queue,

@@ -157,7 +157,8 @@ def test_5_most_jobs_of_a_user() -> None:
 
 
 def test_6_minutes_that_are_left_to_limits() -> None:
-    """GrpTRESRunMins gres/gpu=20: 4 GPUs x 4 min run, 1 x 5 min more would be 21; a job of 4 min is let."""
+    """GrpTRESRunMins gres/gpu=20: 4 GPUs x 4 min run, 1 x 5 min more would be 21; a job of 4 min is let. What has run
+    is taken off when priorities are calculated, at 60 s, by priority/basic never."""
     qos = {"kind": "qos", "name": "normal", "GrpTRESRunMins": "gres/gpu=20"}
     scenario = site_of(job("a", 0, 240, 4, 240), job("b", 0, 60, 1, 300), job("c", 0, 60, 1, 240), entities=(qos,))
     found = starts(scenario)
@@ -165,6 +166,10 @@ def test_6_minutes_that_are_left_to_limits() -> None:
     assert why(scenario, "b", 1).startswith(
         "QOSGrpGRESRunMinutes (GrpTRESRunMins of QOS normal: 16 of 20 GPUs x minutes"
     )
+    for priority, at_s in (("multifactor", 60), ("basic", 240)):
+        record = site_of(job("a", 0, 240, 4, 240), job("b", 0, 60, 1, 300), entities=(qos,)).to_dict()
+        record["entities"][0]["attributes"]["PriorityType"] = f"priority/{priority}"
+        assert at_s <= starts(Scenario.from_dict(record))["b"] <= at_s + 5, priority
 
 
 def test_a_limit_of_a_type_counts_where_jobs_run_and_holds_back_those_that_asked_for_it() -> None:

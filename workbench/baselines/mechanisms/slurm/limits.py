@@ -205,11 +205,12 @@ class Ledger:
             for group in held.keys() & self.checking[key]:
                 del held[group]
 
-    def add_all_minutes(self, held: Iterable[RunningJob], now_s: float) -> None:
-        """Count those that are left to what runs."""
+    def add_all_minutes(self, held: Iterable[RunningJob], calculated_s: float) -> None:
+        """Count those that were left to what runs when priorities were last calculated: then Slurm takes off what has
+        run (priority_multifactor.c, its decay thread; priority/basic never does)."""
         if self.minutes:
             for each in held:
-                self.add_minutes(each.ask, each.gpus, each.until_s - now_s)
+                self.add_minutes(each.ask, each.gpus, each.until_s - max(each.since_s, calculated_s))
 
     def add_minutes(self, ask: Ask, gpus: Iterable[tuple[int, int]], left_s: float) -> None:
         """Count the resources x minutes that are left to a job."""
