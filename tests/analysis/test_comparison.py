@@ -248,6 +248,12 @@ def test_labels_name_the_knobs_where_a_name_comes_twice():
         (["fifo"], {"workers": True}, "from 1"),
         (["fifo"], {"window": (0, 9)}, "last"),
         (["fifo"], {"until_s": -1}, "seconds"),
+        (3, {}, "schedulers"),
+        ([None], {}, "schedulers"),
+        (["fifo", ("las",)], {}, "schedulers"),
+        ([("las", 3)], {}, "knobs of las"),
+        (["fifo"], {"seeds": 3}, "seeds"),
+        (["fifo"], {"on_run": 3}, "on_run"),
     ],
 )
 def test_refuses(schedulers, options, expected):

@@ -77,19 +77,6 @@ def test_without_a_bandwidth_the_layered_belief_is_refused_by_name(desk, cli):
     assert cli(*SIMULATE)[0] == 0, "the true speeds need none"
 
 
-def test_a_size_of_a_set_that_is_too_large_is_left_out(desk, ask):
-    desk(job={"gpu_choices": [1, 9]})
-    choices = ask(*SOLVE)["result"]["choices"]
-    assert sum(choices["a"].values()) == 1
-
-
-def test_negative_priorities_are_weighed_from_the_bias_up(desk, ask):
-    """Shortest job first, minus the age: 100 / 1.5 s for a, 100 / 2 s for b."""
-    found = ask(*SOLVE, "--set", "priority=sjf")["result"]
-    assert found["priority"] == pytest.approx({"a": -100 / 1.5, "b": -50.0})
-    assert found["weight"] == pytest.approx({"a": 0.01, "b": 0.01 + 100 / 1.5 - 50})
-
-
 def test_decisions_out_of_time_are_said(desk, cli, monkeypatch):
     calls, real = [], round_state.make_plan
 

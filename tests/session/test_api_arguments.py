@@ -132,27 +132,6 @@ def test_knobs_in_a_mapping(act: Callable[..., Any]) -> None:
     assert (twice.value, twice.expected) == ("heterogeneity_aware", "each knob once")
 
 
-@pytest.mark.parametrize(
-    ("schedulers", "options", "where"),
-    [
-        (3, {}, "schedulers"),
-        ([3], {}, "schedulers"),
-        ([None], {}, "schedulers"),
-        ("fifo", {}, "schedulers"),
-        (["fifo", ("las",)], {}, "schedulers"),
-        ([("las", 3)], {}, "knobs of las"),
-        (["fifo"], {"seeds": 3}, "seeds"),
-        (["fifo"], {"seeds": ["a"]}, "seeds"),
-        (["fifo"], {"window": 3}, "window"),
-        (["fifo"], {"until_s": "x"}, "until"),
-        (["fifo"], {"workers": "x"}, "workers"),
-        (["fifo"], {"on_run": 3}, "on_run"),
-    ],
-)
-def test_compare(schedulers: Any, options: dict[str, Any], where: str) -> None:
-    assert refused(lambda: workbench.compare(START, schedulers, **options)).where == where
-
-
 def test_measures_and_tables() -> None:
     run = workbench.simulate(START, "fifo")
     for act in (workbench.summary, per_job):
