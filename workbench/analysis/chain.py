@@ -38,10 +38,15 @@ MOST_ROWS = 8
 """Rows that are tried, each by simulating again: those of the jobs and the type in question first."""
 MOST_SOLVES = 12
 """Times that the question is decided anew to find what would make a job run."""
-MOST_ELSE = 1024.0
-"""A parameter is raised, or lowered, by at most this factor."""
-MOST: Mapping[str, float] = {"deadline": 8.0}
-"""The same of those that a plan's length grows with."""
+TRIES: Mapping[str, tuple[float, ...]] = {
+    "price": (0.9, 0.5, 0.01),
+    "weight": (1.25, 0.8, 2.0, 0.5, 10.0, 0.1, 100.0),
+    "reward": (2.0, 100.0),
+    "deadline": (2.0, 8.0),
+    "steps": (0.5, 0.1, 0.01),
+    "wait": (16.0, 0.5),
+}
+"""What a parameter is multiplied by, in turn: both more and less of it may bring a job there, and yet more may not."""
 WHOLE = ("reward", "deadline")
 """What is another in the whole run when it is tried; all else from the decision on."""
 UNKEPT = "no run can do without it"  # more is given out than there is
@@ -364,8 +369,11 @@ class _Question:
         """What is asked about: who has the GPU, or what the job has; empty for nobody, and nothing."""
         return held_in_words(slot.of(self._job)) if self._job else slot.unit
 
-    def _apart(self, slot: SlotAtTime) -> bool:
-        """Whether it is more than a swap: that a job has as many GPUs of nodes that are equal but for their names."""
+    def _differs(self, slot: SlotAtTime | None) -> bool:
+        """Whether what is asked about is another, and more than a swap: as many GPUs of nodes that are equal but for
+        their names."""
+        if slot is None or self._seen(slot) == self._is:
+            return False
         machines = slot.run.scenario.cluster.machines
         like = {node.name: repr(node.model_copy(update={"name": ""})) for node in machines}
         held = [
@@ -403,7 +411,7 @@ class _Question:
             return statement.note
         try:
             slot = self._with(statement, "", 0.0)
-        except (UnkeptError, InvalidDecision):
+        except (UnkeptError, InvalidDecision, InputError):
             slot = None
         if slot is None:
             return "what carries it out goes by its own steps, not by the model's answer"
@@ -419,7 +427,7 @@ class _Question:
                 slot = self._with(statement, named.row, change)
             except (UnboundedError, InfeasibleError):
                 continue  # there is no best answer then
-            except (UnkeptError, InvalidDecision):
+            except (UnkeptError, InvalidDecision, InputError):
                 if math.isinf(change):
                     alone = changed(statement, named.row, math.inf)[0].first_of(self._about)
                     named = named._replace(verdict="binding, not judged", what=UNKEPT, then="", becomes=alone)
@@ -427,7 +435,7 @@ class _Question:
             if slot is None:
                 continue  # what is best then cannot be carried out
             then = self._seen(slot)
-            if then != self._is and self._apart(slot):
+            if self._differs(slot) and self._differs(self._with(statement, named.row, change, near=False)):
                 return named._replace(verdict="cause", what=what, then=then, becomes=self._becomes(slot))
             named = named._replace(verdict="binding, not decisive", what=what, then=then)
         return named
@@ -442,13 +450,14 @@ class _Question:
             return says
         return f"{says}, and {slot.unit or 'nobody'} would have {slot.gpu} ({slot.accelerator})"
 
-    def _with(self, statement: SolvedStatement, row: str, by: float) -> SlotAtTime | None:
-        """The GPU if, from the decision on, a row is relaxed, and all else stays as near as it can.
+    def _with(self, statement: SolvedStatement, row: str, by: float, near: bool = True) -> SlotAtTime | None:
+        """The GPU if, from the decision on, a row is relaxed; of several best answers by the one nearest to what was
+        decided, or by the solver's own.
 
-        None for a scheduler that cannot go by that. Raises UnkeptError and InvalidDecision where there is less than it
-        then wants.
+        None for a scheduler that cannot go by that. Raises UnkeptError, InvalidDecision and InputError where there is
+        less than it then wants.
         """
-        answered, stand = [], stand_in(statement, row, by)
+        answered, stand = [], stand_in(statement, row, by, near)
 
         def noted(*given: Any) -> Any:
             answered.append(True)
@@ -457,17 +466,17 @@ class _Question:
         assert self._first.decided is not None
         since, shares = self._first.since, self._first.decided.decision.shares
 
-        def near(problem: StatedProblem) -> Mapping[str, FloatArray]:
+        def answer(problem: StatedProblem) -> Mapping[str, FloatArray]:
             answered.append(True)
-            return answer_with(problem, row, by, near_shares(problem, shares))
+            return answer_with(problem, row, by, near_shares(problem, shares) if near else None)
 
-        by_answer = None if statement.problem is None else self._owner.answered_by(near)
+        by_answer = None if statement.problem is None else self._owner.answered_by(answer)
         other: Scheduler = by_answer or with_stand(self._owner, noted)
         try:
             again = self._again(choose=lambda number: other if number >= since else self._owner)
-        except (SolverFailedError, InputError) as error:
-            if isinstance(error, UnkeptError):
-                raise
+        except UnkeptError:
+            raise
+        except SolverFailedError:
             return None
         return self._at(again) if answered else None
 
@@ -485,22 +494,36 @@ class _Question:
             "wait": self._waited_s(job) > 0,
         }
         names = [name for name, counts in read.items() if counts]
-        solves = 0
-        for left, name in enumerate(names, start=1 - len(names)):
-            found = self._bisected(job, name, MOST_SOLVES - solves + left)  # the later ones are tried once, too
-            solves += found.solves
-            if found.factor is not None:
+        tried: dict[str, list[float]] = {}
+        for name in names:
+            tried[name], factor = self._searched(job, name, MOST_SOLVES - sum(map(len, tried.values())))
+            if factor is not None:
                 since = f" from the decision of {self.made} on, all before as it was"
                 how = " in the whole run" if name in WHOLE else since
-                return f"{self._would(job, name, found.factor)}{how}.", solves
-        whole = [WORDS[name] for name in names if name in WHOLE]
+                return f"{self._would(job, name, factor)}{how}.", sum(map(len, tried.values()))
         anew = ", which computes shares of time anew" if self.divides else ""
         before = f"With all as it was before the decision of {self.made}{anew}"
-        what = f"no {_or([WORDS[name] for name in names if name not in WHOLE])} from then on"
-        what += f" and no {_or(whole)} in the whole run" if whole else ""
-        most = math.floor(MOST_ELSE / 100) * 100  # as people say it
-        tried = f"that was tried (up to {most} times as large or as small)"
-        return f"{before}, {what} {tried} would bring {job} there.", solves
+        said = {name: self._tried_words(job, name, factors) for name, factors in tried.items() if factors}
+        whole = [words for name, words in said.items() if name in WHOLE]
+        parts = (
+            [words for name, words in said.items() if name not in WHOLE] + ["in the whole run"] * bool(whole) + whole
+        )
+        what = f"{before}, {job} would not be there with what was tried: {'; '.join(parts)}."
+        return what.replace("in the whole run; ", "in the whole run "), sum(map(len, tried.values()))
+
+    def _tried_words(self, job: str, name: str, factors: Sequence[float]) -> str:
+        old = self._slot.of(job).spec.weight if name == "weight" else 1.0
+        percent = 100.0 if name in ("price", "steps") else 1.0
+        values = [short_number(factor * old * percent, 4) for factor in sorted(factors)]
+        said = " or ".join(filter(None, [", ".join(values[:-1]), values[-1]]))
+        return {
+            "price": f"{said} % of its price",
+            "weight": f"a weight of {said} in place of {old:g}",
+            "reward": f"rewards {said} times as large",
+            "deadline": f"deadlines {said} times as far off",
+            "steps": f"{said} % of its steps left",
+            "wait": f"{said} times its wait",
+        }[name]
 
     def _waited_s(self, job: str) -> float:
         """How long a job had waited when what is in force was decided."""
@@ -527,59 +550,45 @@ class _Question:
         times = "times as large" if name == "reward" else "times as far off"
         return f"{then} had it come with {what} {short_number(factor)} {times}"
 
-    def _bisected(self, job: str, name: str, most: int) -> _Found:
-        """The smallest factor at which it is there, to within what so many decisions tell apart."""
-        since = 0 if name in WHOLE else self._first.since  # it was told them when it came
+    def _searched(self, job: str, name: str, most: int) -> tuple[list[float], float | None]:
+        """The factors that were tried, at most so many, and the one nearest to 1 of those at which it is there: between
+        the first that brings it and the last before it on that side, to what is left of the decisions."""
+        tried: list[float] = []
 
-        def there(exponent: float) -> bool:
-            factor = self._factor(job, name, exponent)
-            owner = self._owner
-            other = owner.charging(job, factor) if name == "price" and isinstance(owner, Priced) else owner
-            try:
-                again = self._again(
-                    see=shown_with(since, job, name, factor),
-                    choose=lambda number: other if number >= since else self._owner,
-                )
-            except InfeasibleError:
-                return False  # there is no schedule at all then
-            return self._at(again).has(job)
+        def there(factor: float) -> bool:
+            tried.append(factor)
+            return self._there(job, name, factor)
 
-        if not there(1.0):
-            return _Found(None, 1)
-        low, high, solves = 0.0, 1.0, 1
-        while solves < most and high - low > 1e-3:
-            middle, solves = (low + high) / 2, solves + 1
+        factors = (self._factor(job, name, factor) for factor in TRIES[name][:most])
+        high = next((factor for factor in factors if there(factor)), None)
+        if high is None:
+            return tried, None
+        side = [1.0, *(factor for factor in tried[:-1] if (factor > 1) == (high > 1))]
+        low = max(side) if high > 1 else min(side)
+        while len(tried) < most and abs(math.log(high / low)) > 1e-3:
+            middle = self._factor(job, name, math.sqrt(low * high))
+            if middle in (low, high):
+                break
             low, high = (low, middle) if there(middle) else (middle, high)
-        return _Found(self._factor(job, name, high), solves)
+        return tried, high
 
-    def _factor(self, job: str, name: str, exponent: float) -> float:
-        """What a parameter is multiplied by, from not at all (0) to the most (1); a weight has three digits then, so
-        that the one which is said is one that was tried."""
-        factor: float = MOST.get(name, MOST_ELSE) ** (-exponent if name in ("price", "steps") else exponent)
-        if name != "weight":
-            return factor
-        old = self._slot.of(job).spec.weight
-        step = 10.0 ** (math.floor(math.log10(old * factor)) - 2)
-        return float(f"{step * math.ceil(old * factor / step):.3g}") / old
+    def _there(self, job: str, name: str, factor: float) -> bool:
+        since = 0 if name in WHOLE else self._first.since  # it was told them when it came
+        owner = self._owner
+        other = owner.charging(job, factor) if name == "price" and isinstance(owner, Priced) else owner
+        try:
+            again = self._again(
+                see=shown_with(since, job, name, factor),
+                choose=lambda number: other if number >= since else self._owner,
+            )
+        except InfeasibleError:
+            return False  # there is no schedule at all then
+        return self._at(again).has(job)
 
-
-def _or(names: Sequence[str]) -> str:
-    return " or ".join([*filter(None, [", ".join(names[:-1])]), names[-1]])
-
-
-class _Found(NamedTuple):
-    factor: float | None
-    solves: int
-
-
-WORDS: Mapping[str, str] = {
-    "price": "price",
-    "weight": "weight",
-    "reward": "reward",
-    "deadline": f"deadline up to {MOST['deadline']:g} times as far off",
-    "steps": "number of steps left",
-    "wait": "wait",
-}
+    def _factor(self, job: str, name: str, factor: float) -> float:
+        """A factor; a weight has three digits then, so that the one which is said is one that was tried."""
+        old = self._slot.of(job).spec.weight if name == "weight" else 0.0
+        return float(f"{old * factor:.3g}") / old if old else factor
 
 
 def _row(statement: SolvedStatement, number: int) -> TriedRow:

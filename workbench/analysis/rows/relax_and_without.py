@@ -226,14 +226,15 @@ def near_shares(problem: StatedProblem, shares: Shares | None) -> Mapping[str, F
     return {"share": np.concatenate(rows) if rows else np.zeros(0)}
 
 
-def stand_in(statement: SolvedStatement, row: str, by: float) -> Stand:
-    """What answers for a model like a statement's with a row relaxed, or without it: as near to the statement's own
-    solution as may be. Models of another shape are solved as they are."""
+def stand_in(statement: SolvedStatement, row: str, by: float, near: bool = True) -> Stand:
+    """What answers for a model like a statement's with a row relaxed, or without it: of several best answers by the
+    nearest to the statement's own, or by the solver's. Models of another shape are solved as they are."""
+    at = statement.point.values if near else np.full(len(statement.columns), math.nan)
 
     def answered(compiled: Compiled, solve: Callable[[Programme], Point]) -> Point:
         if replace(statement, compiled=compiled).columns != statement.columns:
             return solve(compiled.programme)
-        return _with(replace(statement, compiled=compiled), row, by, statement.point.values, solve)
+        return _with(replace(statement, compiled=compiled), row, by, at, solve)
 
     return answered
 
