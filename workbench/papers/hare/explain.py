@@ -22,9 +22,11 @@ def explain(job_at: JobAtTime) -> Explained:
     tasks = _tasks(job_at)
     done = tasks[(tasks["kind"] == "run") & (tasks["end_s"] <= job_at.at_s)]
     facts = [Fact("tasks computed", float(len(done)), "tasks")]
+    by_model = bool((job_at.run.decisions["made_by"] == "model").any())  # an own formulation, not Algorithm 1
+    of_what = "by the model's starts" if by_model else "x^ of the relaxation"
     for name, label, unit in (
         ("planned_finish_s", "planned completion", "s"),
-        ("first_middle_s", "middle completion time of its first task, x^ of the relaxation", "s"),
+        ("first_middle_s", f"middle completion time of its first task, {of_what}", "s"),
         ("steps_per_round", "steps of a task", "steps"),
         ("profile_s", "wait for its profile", "s"),
     ):
@@ -34,7 +36,8 @@ def explain(job_at: JobAtTime) -> Explained:
     if switches:
         hits = sum(reason.startswith("hit") for reason in switches)
         facts.append(Fact("switches to it so far", float(len(switches)), f"of which {hits} found its model (hits)"))
-    sentences = ["GPUs run tasks in the order of the relaxation's middle completion times (Algorithm 1)."]
+    by = "their starts in the model" if by_model else "the relaxation's middle completion times (Algorithm 1)"
+    sentences = [f"GPUs run tasks in the order of {by}."]
     binding = ""
     if job_at.state == "waiting":
         sentence, binding = _next(job_at, tasks)
@@ -46,10 +49,10 @@ def explain(job_at: JobAtTime) -> Explained:
     elif job_at.state in HOLDS:
         binding = NEXT
     order = job_at.order("first_middle_s", "middle completion time of the first task to come", "s", "lowest")
-    return Explained(tuple(sentences), tuple(facts), binding, order, links=_links(job_at, order, binding))
+    return Explained(tuple(sentences), tuple(facts), binding, order, links=_links(job_at, order, binding, by_model))
 
 
-def _links(job_at: JobAtTime, order: Order | None, binding: str) -> tuple[Link, ...]:
+def _links(job_at: JobAtTime, order: Order | None, binding: str, by_model: bool) -> tuple[Link, ...]:
     """The order of the jobs' first tasks to come, how long a task takes, and the slots that they got."""
     placed = job_at.placement()
     slot = Link("slot", f"{placed.text} Of {job_at.job}: {binding or 'the plan has no task of it now'}.", placed.facts)
@@ -58,8 +61,10 @@ def _links(job_at: JobAtTime, order: Order | None, binding: str) -> tuple[Link, 
         return (*task, slot)
     names = sorted(order.values, key=lambda name: order.values[name])
     listed = ", ".join(f"{name} {short_number(order.values[name])}" for name in names)
-    facts = tuple(Fact(f"H of the first task of {name}", order.values[name], "s") for name in names)
-    first = Link("order", f"Middle completion times H of the first tasks to come, in s: {listed}.", facts)
+    what = "Middles, by the model's starts," if by_model else "Middle completion times H"
+    of = "middle" if by_model else "H"
+    facts = tuple(Fact(f"{of} of the first task of {name}", order.values[name], "s") for name in names)
+    first = Link("order", f"{what} of the first tasks to come, in s: {listed}.", facts)
     return (first, *task, slot)
 
 
