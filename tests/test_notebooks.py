@@ -67,7 +67,7 @@ now = fair.timeline[(fair.timeline["start_s"] <= 2700) & (fair.timeline["end_s"]
 assert dict(zip(now["job"], now["node"])) == {"game": "slow-0", "translation": "fast-0"}
 chain = workbench.chain(fair, "fast-0/1", at=2700)
 links = {link.step: link.text for link in chain.links}
-assert list(links) == ["rows", "share", "rank", "placement"] and "1. game on k80: no time there yet" in links["rank"]
+assert list(links) == ["rows", "share", "rank", "placement"] and "1. game on k80: no time there" in links["rank"]
 assert {row.row for row in chain.rows if row.verdict == "cause"} == {f"epigraph[{job}]" for job in fair.jobs["job"]}
 assert {row.what for row in chain.rows if row.verdict != "cause"} == {"no run can do without it"}
 assert "Decisive: no job falls below the common level t (vision): with that row taken away" in chain.summary

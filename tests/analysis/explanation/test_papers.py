@@ -14,15 +14,16 @@ def test_gavel_who_has_had_more_than_its_share_waits_for_who_has_had_nothing() -
     """Two equal jobs own half of the GPU each; `one` had the first round, so its priority is 0.5 / 1."""
     run = workbench.simulate(scenario(TWO), "gavel.max_min_fairness", round_s=360)
     first, second = workbench.explain(run, "two", 0.0), workbench.explain(run, "one", 360.0)
-    assert first.binding == "on v100 one, as far behind as it is (no time there yet), was chosen"
-    assert "A priority is infinite while a job with a share has had no time on the type." in first.sentences
-    assert "Equal priorities go by the time that is owed, then by share, then by arrival." in first.sentences
-    assert "it is number 1 of 2: no time on v100 yet, the same as one." in first.reason
-    assert [one.comes for one in first.competitors] == ["equal"]
+    none = "(no time there with these shares)"
+    assert first.binding == f"on v100 one, as far behind as it is {none}, was chosen, the earlier to come"
     assert (
-        second.binding
-        == "on v100 two (no time there yet) came before it, further behind its share than it is (priority 0.5)"
+        "A priority is infinite while a job with a share has had no time on the type since shares were computed."
+        in first.sentences
     )
+    assert "Equal priorities go by the time that is owed, then by share, then by arrival." in first.sentences
+    assert "it is number 1 of 2: no time on v100 with these shares, the same as one." in first.reason
+    assert [one.comes for one in first.competitors] == ["equal"]
+    assert second.binding == f"on v100 two {none} came before it, further behind its share than it is (priority 0.5)"
     assert facts(second)["priority on v100"] == 0.5
     assert facts(second)["share of time on v100"] == pytest.approx(0.5)
     assert facts(second)["part of the time received"] == pytest.approx(1.0)
@@ -32,6 +33,13 @@ def test_gavel_who_has_had_more_than_its_share_waits_for_who_has_had_nothing() -
     )
     assert any("the shares of all jobs add up to 1 GPU of v100 (equation 3)" in each for each in second.sentences)
     assert workbench.explain(run, "two", 360.0).binding.startswith("it was far enough behind its share of v100")
+
+
+def test_gavel_between_equal_priorities_what_is_owed_decides_and_is_said() -> None:
+    """On the K80 game had 6 min without a share of it before 30 min; translation came then."""
+    run = workbench.simulate("preset:start_here", "gavel.max_min_fairness")
+    told = workbench.explain(run, "game", 2340.0).binding
+    assert told.endswith("was chosen, owed more time there (at 30 min: translation 0 s and game 6 min too much)")
 
 
 def test_gavel_the_shares_before_a_job_came_are_not_its_own() -> None:

@@ -72,7 +72,7 @@ class Edit(ABC):
         """The body of the function `mine(m, data)`."""
         if self.index is None:
             return self.steps()
-        return [f"if {self.index!r} in m.{self.part}:  # a job that has finished is in no model",
+        return [f"if {self.index!r} in m.{self.part}:  # not every decision has it",
                 *(f"    {step}" for step in self.steps())]  # fmt: skip
 
     def code(self, name: str = "mine") -> str:

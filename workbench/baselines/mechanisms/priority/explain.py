@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -67,7 +68,7 @@ def _where_highest(job: str, known: ByType) -> str:
     own = {kind: of[job] for kind, of in known.items() if of.get(job, 0.0) > 0}
     most = max(own.values(), default=0.0)
     kinds = listed(kind for kind, value in own.items() if _same(value, most))
-    return f"no time on {kinds} yet" if math.isinf(most) else f"{_number(most)} on {kinds}" if own else ""
+    return f"no time on {kinds} with these shares" if math.isinf(most) else f"{_number(most)} on {kinds}" if own else ""
 
 
 def _links(job_at: JobAtTime, block: pd.DataFrame | None, known: ByType | None) -> tuple[Link, ...]:
@@ -293,10 +294,58 @@ def _on_type(job_at: JobAtTime, kind: str, priority: Mapping[str, float]) -> str
         parts.append(f"{shown} came before it, further behind {of} than it is ({_rank(own)})")
     if equal:
         same = "as far behind" if ahead else f"as far behind as it is ({_rank(own)})"
-        parts.append(f"{listed(equal, 3)}, {same}, {'was' if len(equal) == 1 else 'were'} chosen")
+        parts.append(
+            f"{listed(equal, 3)}, {same}, {'was' if len(equal) == 1 else 'were'} chosen{_tie(job_at, kind, equal)}"
+        )
     if not parts:
         parts.append(f"its gang of {gang} did not fit into what was left when its turn came")
     return f"on {kind} {', and '.join(parts)}"
+
+
+def _tie(job_at: JobAtTime, kind: str, equal: list[str]) -> str:
+    """By what jobs with a job's priority for a type came before it: by what they were owed when the shares were
+    computed, or by larger shares; empty where that does not tell (`SharePlan.ties`)."""
+    call, shares = job_at.call, job_at.run.shares
+    if call is None or shares["unit"].str.contains(" + ", regex=False).any():
+        return ""
+    shares = shares[shares["time_s"] <= call.time_s]
+    owed_s, now_s = _owed_s(job_at, shares), float(shares["time_s"].max())
+    block = shares[(shares["time_s"] == now_s) & (shares["accelerator"] == kind)]
+    share = dict(zip(block["unit"], block["share"], strict=True))
+    own_s, owed = owed_s.get((job_at.job, kind), 0.0), [owed_s.get((name, kind), 0.0) for name in equal]
+    at = format_duration(now_s, parts=2)
+    if all(each > own_s + TICK_S for each in owed):
+        told = (f"{name} {_over(each)}" for name, each in zip([*equal, job_at.job], [*owed, own_s], strict=True))
+        return f", owed more time there (at {at}: {listed(told)})"
+    same = all(abs(each - own_s) <= TICK_S for each in owed)
+    own = share.get(job_at.job, 0.0)
+    if same and all(share.get(name, 0.0) > own and not _same(share[name], own) for name in equal):
+        return (
+            f", with a larger share ({listed(f'{name} {share[name]:.3g}' for name in equal)}, {job_at.job} {own:.3g})"
+        )
+    return ", the earlier to come" if same and all(_same(share.get(name, 0.0), own) for name in equal) else ""
+
+
+TICK_S = 1e-6
+"""Of times owed that differ by less the share decides."""
+
+
+def _over(owed_s: float) -> str:
+    """What is owed, or was had beyond the share."""
+    if abs(owed_s) <= TICK_S:
+        return "0 s"
+    return f"{format_duration(abs(owed_s), parts=2)}{' too much' if owed_s < 0 else ''}"
+
+
+def _owed_s(job_at: JobAtTime, shares: pd.DataFrame) -> dict[tuple[str, str], float]:
+    """Seconds by unit and type that they were owed when the last of these shares were computed: what those before
+    gave them, less what they had."""
+    times_s = sorted(set(shares["time_s"]))
+    owed_s = {key: -had_s for key, had_s in _received_s(job_at, 0.0, times_s[-1]).items()}
+    lasted_s = {since_s: until_s - since_s for since_s, until_s in pairwise(times_s)}
+    for time_s, *key, share in shares[["time_s", "unit", "accelerator", "share"]].itertuples(index=False, name=None):
+        owed_s[key[0], key[1]] = owed_s.get((key[0], key[1]), 0.0) + share * lasted_s.get(time_s, 0.0)
+    return owed_s
 
 
 def _not_on(job_at: JobAtTime, shares: Mapping[str, float], known: ByType, since: str) -> dict[str, str]:
@@ -346,7 +395,9 @@ def _about_ties(job_at: JobAtTime, shares: Mapping[str, float], known: ByType) -
             said.append(f"For {kind} {listed(equal)} {verb('wait', equal)} with the same priority.")
         tied |= bool(equal or _rivals((each.job for each in job_at.others if kind in each.gpus), known[kind], own)[1])
     if any(math.isinf(known[kind][job_at.job]) for kind in shares):
-        said.append("A priority is infinite while a job with a share has had no time on the type.")
+        said.append(
+            "A priority is infinite while a job with a share has had no time on the type since shares were computed."
+        )
     return [*said, TIES] if tied else said
 
 
@@ -357,7 +408,7 @@ def _same(one: float, other: float) -> bool:
     return one == other or math.isclose(one, other, rel_tol=TIE)
 
 
-UNSERVED = "no time there yet"
+UNSERVED = "no time there with these shares"
 """Of an infinite priority."""
 
 
