@@ -241,4 +241,6 @@ def click_a_bar(page: Page) -> None:
     tooltip = page.locator("#vg-tooltip-element")
     tooltip.wait_for()
     assert tooltip.evaluate("e => e.closest('.wb-presenting') !== null")
+    page.locator(".wb-contents").dispatch_event("scroll")
+    tooltip.wait_for(state="hidden")  # what it is of is elsewhere by now
     page.mouse.move(5, 5)

@@ -341,6 +341,7 @@ class ChartBox {
     this.box.addEventListener("pointerdown", (event) => (this.pressed = [event.clientX, event.clientY]), true);
     addEventListener("pointerup", () => this.result && this.along() && this.replace(), { signal: this.gone.signal });
     this.box.addEventListener("pointerleave", hideTooltip);
+    document.addEventListener("scroll", hideTooltip, { capture: true, passive: true, signal: this.gone.signal });
     for (const name of ["keydown", "blur"]) this.box.addEventListener(name, () => (this.box.style.outline = ""));
     this.box.addEventListener("keydown", (event) => {
       if (event.key === "Escape") this.pick({});
