@@ -83,7 +83,7 @@ def who_holds(hand: Hand) -> None:
 def which_row(hand: Hand) -> None:
     """Which row of the model stops job 2?"""
     hand.open("Model")
-    hand.choose(".wb-said .wb-explain-job select", "game")
+    hand.choose(".wb-stage .wb-explain-job select", "game")
     wait_for_text(hand.page, ".wb-decisive", "Decisive for game at ")
     hand.page.locator(".wb-row-list tr.wb-marked", has_text="job_time[game]").wait_for()
 

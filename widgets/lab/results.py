@@ -183,7 +183,8 @@ class Results:
         self._colour.observe(lambda _: self._draw_picture(), "value")
         self._hits = w.HTML()
         self._many = w.HBox([self._find, self._hits, self._colour], layout=w.Layout(display="none"))
-        self._tools = w.HBox([self._by, self.playback, self._many])
+        about = self.explained.choice  # of the page Model, which has no room for it
+        self._tools = w.HBox([self._by, about, self.playback, self._many])
         self._tools.add_class("wb-tools")
         picture = w.VBox([self._gantt.picture])
         picture.add_class("wb-picture")
@@ -192,8 +193,7 @@ class Results:
         self._shaded.on_click(lambda _: self._let_go())
         self._key = w.HTML()
         self._key.add_class("wb-key")
-        about = self.explained.choice  # of the page Model, which has no room for it
-        said = w.HBox([self.compared.pin, self.compared.said, about, self._shaded, self._note, self._key, self._job])
+        said = w.HBox([self.compared.pin, self.compared.said, self._shaded, self._note, self._key, self._job])
         said.add_class("wb-said")
         stage = w.VBox([self._tools, picture, said])
         stage.add_class("wb-stage")

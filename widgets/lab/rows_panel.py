@@ -262,15 +262,17 @@ class RowsPanel:
         self._marked = (id(found), of[1], about)
         run, at_s = of
         job = about if isinstance(about, str) else None
-        self._head.value = head(found.table, run, at_s, job, found.weights)
+        mine = [] if job is None else [
+            place for place, number in enumerate(found.order)
+            if number is not None and job in jobs_of(found.statement, number, run)
+        ]  # fmt: skip
+        of_job = "" if job is None else f"marked: the rows of {job}" if mine else f"{job} is in none of them"
+        self._head.value = head(found.table, run, at_s, of_job, found.weights)
         self._rows = texts(found)[1]
         if not self._is_edited:
             self._list.rows = self._rows
         self._try_rows()
-        self._list.marked = [] if job is None else [
-            place for place, number in enumerate(found.order)
-            if number is not None and job in jobs_of(found.statement, number, run)
-        ]  # fmt: skip
+        self._list.marked = mine
 
     def _try_rows(self) -> None:
         """Find out aside which of the rows decides where the job runs, or that it waits; or who has the GPU."""

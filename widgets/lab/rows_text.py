@@ -119,19 +119,18 @@ def _weights(statement: SolvedStatement) -> str:
     return next(found, "")
 
 
-def head(table: pd.DataFrame, run: Run, at_s: float, job: str | None, weights: str) -> str:
-    """What decision the rows are of, that it holds at the time asked for and until when, and which are marked; folded,
+def head(table: pd.DataFrame, run: Run, at_s: float, of_job: str, weights: str) -> str:
+    """What decision the rows are of, that it holds at the time asked for and until when, which are marked; folded,
     how to read and change them, and in which a weight stands."""
     about, (made_s, until_s) = table.attrs, in_force(table, run)
     when, at, until = (format_duration(time_s, parts=2) for time_s in (made_s, at_s, until_s))
     holds = f"still holds at {at}, until {until}" if made_s < at_s < until_s else f"in force until {until}"
-    marked = "" if job is None else f"; marked: the rows of {job}"
     weighed = f" A job's weight is a number in its row {weights}." if weights else ""
     objective = f"{short_number(float(about['objective']))} {about['unit'].removeprefix('1')}".strip()
     what = titled(f"{about['formulation']}, objective {objective}", about["formulation"])
     said = html.escape(f"Rows with numbers, decided at {when}, {holds}")
     more = html.escape(f"{what}. {PICKED}{weighed} {READ} {ANOTHER}")
-    pick = html.escape(f": {PICK}{marked}")
+    pick = html.escape("; ".join([f": {PICK}", *filter(None, [of_job])]))
     return f"<details><summary><b>{said}</b>{pick}</summary><p>{more}</p></details>"
 
 
