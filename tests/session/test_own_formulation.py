@@ -264,6 +264,21 @@ def test_a_number_of_the_model_is_another_in_solve_and_in_a_run() -> None:
     assert run.shares.query("decision == 0 and unit == 'job 0'")["share"].sum() == pytest.approx(1.0)
 
 
+def test_other_rows_behind_the_paper_s_objective_are_what_it_is_worth() -> None:
+    """The level by twice each job's time, where the paper's reader knows the paper's rows."""
+
+    def by_time(m: Any, data: Any) -> None:
+        m.epigraph.deactivate()
+        own = [m.level <= 2 * sum(m.share[job, kind] for kind in m.TYPES) for job in m.JOBS]
+        m.by_time = pyo.Constraint(m.JOBS, rule=lambda m, job: own[list(m.JOBS).index(job)], doc="(ours) by time")
+
+    declare(by_time)
+    found = workbench.solve(five_equal_jobs(), "mine")
+    assert (found.objective, found.bound) == (pytest.approx(0.8), pytest.approx(0.8))
+    assert workbench.simulate(five_equal_jobs(), "mine").decisions.loc[0, "objective"] == pytest.approx(0.8)
+    check(workbench.find_formulation("mine"))
+
+
 def test_what_number_cannot_be() -> None:
     model = workbench.find_formulation(BASE)
     data, knobs = posed(model, five_equal_jobs())
@@ -582,6 +597,13 @@ def test_hare_carries_the_order_out() -> None:
     shipped = workbench.find_formulation("hare.exact")
     assert shipped.run(data, shipped.settle({})).objective == pytest.approx(1 + 4)
     assert found.run(data, found.settle({})).objective == pytest.approx(3 + 4)
+
+    declare(lambda m, data: m.one_after_other.deactivate(), base="hare.exact")
+    at_once: Any = workbench.find_formulation("mine")
+    result = at_once.run(data, at_once.settle({}))
+    assert result.objective == pytest.approx(1 + 3) and result.values["completion_s"] == {"J1": 1.0, "J2": 4.0}
+    [told] = result.warnings
+    assert "lets task 0 of round 0 of J2 start at 0 s" in told and "starts at 1 s: worth 5 s x weight" in told
 
 
 def test_chronus_promises_by_another_formulation() -> None:

@@ -66,18 +66,20 @@ class OwnFormulation(Formulation[Data]):
         return solve_matrix(programme, solver)
 
     def read(self, model: pyo.ConcreteModel, data: Data, knobs: Knobs) -> Result:
-        """As the base reads it; an objective that is not the base's, or of other numbers, is the model's, its unit
-        behind `|` in `doc=`."""
+        """As the base reads it, but for the objective: that is the model's at the solution, as rows that define a
+        variable of it may be others too. An own one has its unit behind `|` in `doc=`. Only where the base solves for
+        parts of it in turn, in other units (Hops), the reader's stands."""
         found: Result = super().read(model, data, knobs)
-        numbers = found.objective is not None and getattr(model, "has_other_numbers", False)
-        return self.judged(model, found) if model.has_own_objective or numbers else found
+        in_turn = getattr(model, "in_turn", False)
+        return found if found.objective is None or in_turn else self.judged(model, found)
 
     def judged(self, model: pyo.ConcreteModel, found: Result) -> Result:
         """The result with the value, sense and unit of the model's objective."""
-        objective = objective_of(model, self.name)
-        unit = (objective.doc or "").partition("|")[2].strip() or "1"
+        objective, unit = objective_of(model, self.name), found.unit
+        if model.has_own_objective:
+            unit = (objective.doc or "").partition("|")[2].strip() or "1"
         sense = "max" if objective.sense == pyo.maximize else "min"
-        return Result(found.status, float(pyo.value(objective)), sense, unit, found.values)
+        return replace(found, objective=float(pyo.value(objective)), sense=sense, unit=unit)
 
     def run(self, data: Data, knobs: Knobs, solver: Solver | None = None) -> Result:
         """As the base runs, by the changed model; raises InputError if the base never solves its model as it stands."""
@@ -120,7 +122,7 @@ class OwnFormulation(Formulation[Data]):
             raise InputError(f"formulation {self.name}", got, "another base: there an algorithm of the paper decides")
         shares = [share for own in found.values.get("allocation", {}).values() for share in own.values()]
         idle = f"{self.name}: no job has a share, the best by its objective ({found.sense}) is to run nothing."
-        return replace(found, warnings=(idle,)) if shares and not any(shares) else found
+        return replace(found, warnings=(*found.warnings, idle)) if shares and not any(shares) else found
 
     def code(self) -> str:
         """A digest of its function or class and the values that it closes over or reads."""

@@ -138,12 +138,14 @@ class Hare(Scheduler):
         found = tasks_left(snapshot, knobs, without, together=_together(knobs), scaled=scaled)
         made_by: MadeBy = "algorithm" if self.instead is None else "model"
         plan: TaskSchedule | AdaptiveSchedule
+        worth: float | None
         if self.instead is None:
             start_s, bound = _starts(found.instance, knobs)
             middle = middle_s(found.instance, start_s)
             plan = place_adaptive(found.instance, start_s) if scaled else _plan(found.instance, middle, knobs)
+            worth = plan.objective
         else:
-            plan, bound = _planned_by(self.instead, found.instance, knobs)
+            plan, worth, bound = _planned_by(self.instead, found.instance, knobs)
             middle = middle_s(found.instance, plan.start_s)
         solve_s = time.perf_counter() - began
         tasks = (
@@ -160,7 +162,7 @@ class Hare(Scheduler):
             },
             switching=memory.switches,
             signals={**_signals(found, plan, middle), **_profile_signal(snapshot, memory)},
-            solved=SolveReport("feasible", plan.objective, bound=bound, solve_s=solve_s, made_by=made_by),
+            solved=SolveReport("feasible", worth, bound=bound, solve_s=solve_s, made_by=made_by),
             why=_reasons(found, plan),
             next_s=min(waits_s, default=None),
         )
@@ -169,13 +171,17 @@ class Hare(Scheduler):
 
 def _planned_by(
     formulation: Formulation[Any], instance: HareInstance, knobs: Knobs
-) -> tuple[TaskSchedule, float | None]:
-    """The schedule of an own formulation, and its bound."""
+) -> tuple[TaskSchedule, float | None, float | None]:
+    """The schedule of an own formulation, its model's objective and bound."""
     found = formulation.run(instance, formulation.settle({}) | knobs)
     number = {gpu.name: column for column, gpu in enumerate(instance.gpus)}
     tasks = found.values["tasks"]
     on, start_s = [number[task["gpu"]] for task in tasks], [task["start_s"] for task in tasks]
-    return TaskSchedule(instance, np.array(on, dtype=np.int64), np.array(start_s, dtype=float)), found.bound
+    return (
+        TaskSchedule(instance, np.array(on, dtype=np.int64), np.array(start_s, dtype=float)),
+        found.objective,
+        found.bound,
+    )
 
 
 def _together(knobs: Knobs) -> bool:

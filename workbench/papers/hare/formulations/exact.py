@@ -36,13 +36,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from workbench.base.arrays import IntArray
+from workbench.base.arrays import FloatArray, IntArray
 from workbench.base.errors import InputError, Words
+from workbench.base.rounding import short_number
 from workbench.papers.hare.algorithms.schedule import TaskSchedule
 from workbench.papers.hare.formulations.task_formulation import (
     NEXT,
     TASKS,
+    UNIT,
     TaskFormulation,
+    carried_out,
     known_schedule,
     rounds_of,
     schedule_of,
@@ -246,12 +249,35 @@ def _first_of_kind(known: TaskSchedule, gpus: list[int]) -> IntArray:
 
 def read_schedule(model: pyo.ConcreteModel, data: HareInstance) -> TaskSchedule:
     """The schedule of a solved model."""
+    return schedule_of(data, *_chosen(model, data), pyo.value(model.weighted_completion), NAME)
+
+
+def _chosen(model: pyo.ConcreteModel, data: HareInstance) -> tuple[IntArray, FloatArray]:
+    """(tasks,) GPUs and starts of a solved model."""
     start = np.array([model.start[i].value for i in model.TASKS])
     gpu = np.zeros(data.task_count, dtype=np.int64)
     for i, g in model.RUNS:
         if model.assign[i, g].value > 0.5:
             gpu[i] = g
-    return schedule_of(data, gpu, start, pyo.value(model.weighted_completion), NAME)
+    return gpu, start
+
+
+def _own_result(model: pyo.ConcreteModel, data: HareInstance) -> Result:
+    """The schedule of an own model, whose rows may let tasks start before they can: then it says which."""
+    gpu, start_s = _chosen(model, data)
+    found = carried_out(data, gpu, start_s, model.name)
+    late = np.flatnonzero(found.start_s > start_s + 1e-5 * np.maximum(1.0, start_s))
+    if not len(late):
+        return schedule_result(found)
+    first = int(late[start_s[late].argmin()])
+    row = found.rows()[first]
+    which = f"task {row.task} of round {row.round} of {row.job}"
+    says = (
+        f"{model.name}: the model lets {which} start at {short_number(start_s[first])} s. `tasks` is the schedule "
+        f"carried out, where it starts at {short_number(row.start_s)} s: "
+        f"worth {short_number(found.objective)} {UNIT}."
+    )
+    return replace(schedule_result(found), warnings=(says,))
 
 
 class Exact(TaskFormulation):
@@ -280,7 +306,7 @@ class Exact(TaskFormulation):
 
     def read(self, model: pyo.ConcreteModel, data: HareInstance, knobs: Knobs) -> Result:
         """The schedule, its limits checked."""
-        return schedule_result(read_schedule(model, data))
+        return _own_result(model, data) if self.own else schedule_result(read_schedule(model, data))
 
     def find(self, data: HareInstance, knobs: Knobs, solver: Solver) -> Result:
         """Build, solve, read; with `then_makespan` a second time, for the makespan among the best schedules.

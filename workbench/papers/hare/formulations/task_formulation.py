@@ -218,14 +218,16 @@ def nothing(data: HareInstance) -> Result:
 
 
 def schedule_of(data: HareInstance, gpu: IntArray, start_s: FloatArray, stated: float, owner: str) -> TaskSchedule:
-    """The schedule with this assignment and the order of these starts (tasks,), each task as early as it can be.
-
-    Raises SolverFailedError in the name of `owner` if it is worse than the objective stated.
-    """
-    found = in_order(data, gpu, safe_order(data, start_s)).check(owner)
+    """As `carried_out`; raises SolverFailedError in the name of `owner` if it is worse than the objective stated."""
+    found = carried_out(data, gpu, start_s, owner)
     if found.objective > stated + 1e-5 * max(1.0, abs(stated)):
         raise SolverFailedError(owner, f"a schedule of {found.objective:g}", f"the {stated:g} of its objective")
     return found
+
+
+def carried_out(data: HareInstance, gpu: IntArray, start_s: FloatArray, owner: str) -> TaskSchedule:
+    """The schedule with this assignment and the order of these starts (tasks,), each task as early as it can be."""
+    return in_order(data, gpu, safe_order(data, start_s)).check(owner)
 
 
 def schedule_result(schedule: TaskSchedule) -> Result:

@@ -186,6 +186,7 @@ class HopsRound(Formulation[HopsInstance]):
         if len(order) > 1 and not np.isinf(power):
             lexicographic.prepare(model)
         steps, solved = lexicographic.serve(model, data, order, stop)
+        model.in_turn = True  # for `OwnFormulation.read`
         found = self.read(model, data, knobs)
         solved = in_paper_units(solved, found.objective, order, data)
         return found.reported(solved, build_s, (step._asdict() for step in steps) if len(steps) > 1 else ())
