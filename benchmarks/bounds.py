@@ -1,7 +1,7 @@
 """Where the time of a benchmark goes, and what of it every answer of the same run would need: a bound.
 
-`python -m benchmarks.bounds WORD...` runs the one benchmark whose name contains every WORD, at its largest size, and
-looks where it is once in a millisecond of CPU time: the time since the look before is the innermost part's of PARTS.
+`python -m benchmarks.bounds "WORDS" [SIZE]` runs the one benchmark whose name contains the words, at its largest size
+unless told, and looks where it is once in a millisecond of CPU time: what went by is the innermost part's of PARTS.
 """
 
 from __future__ import annotations
@@ -73,12 +73,13 @@ def told(case: Case, size: int, parts: Counter[str]) -> str:
 
 def main() -> None:
     """Profile the benchmark that is asked for."""
-    (case, *others), _ = chosen_cases(["--only", *sys.argv[1:]])
+    words, *given = sys.argv[1:]
+    (case, *others), _ = chosen_cases(["--only", words])
     if others:
         sys.exit(f"one benchmark at a time, not {len(others) + 1}: {', '.join(each.name for each in [case, *others])}")
     if case.missing():
         sys.exit(f"{case.name} needs {' and '.join(case.missing())}")
-    size = max(case.budgets)
+    size = int(given[0]) if given else max(case.budgets)
     print(told(case, size, sampled(case.prepare(size))))
 
 

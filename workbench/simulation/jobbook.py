@@ -80,7 +80,7 @@ class JobBook:
     def active(self) -> IntArray:
         """Ranks of the jobs that have arrived and not finished, rising."""
         if self._active is None:
-            self._active = np.flatnonzero(self.alive[self.first_alive : self.admitted]) + self.first_alive
+            self._active = self.alive[self.first_alive : self.admitted].nonzero()[0] + self.first_alive
             self._active.setflags(write=False)
         return self._active
 

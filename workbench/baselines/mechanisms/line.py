@@ -90,7 +90,7 @@ def push(
     snapshot = trial.snapshot
     jobs, kind_of, gangs = trial.jobs, trial.free_gpus.kind_of, snapshot.jobs.gpus.tolist()
     runs: dict[int, tuple[int, Gpus]] = {}
-    for row in np.flatnonzero(snapshot.jobs.held).tolist():
+    for row in snapshot.jobs.held.nonzero()[0].tolist():
         gpus = held.get(jobs[row].name)
         if gpus is not None:
             runs[row] = kind_of(gpus) if len(trial.left) > 1 else 0, gpus
