@@ -490,15 +490,20 @@ class Cycle:
             if name in placed:
                 text = f"a best-effort lease: number {place} of {len(line)} by {by}"
                 self._why[name] = Reason("spot_lease", text, {"place": float(place)})
-            else:
+            elif self._is_told(name):
                 text = f"number {place} of {len(line)} by {by}: too few GPUs are left for it"
                 self._why[name] = Reason("spot_waits", text, {"place": float(place)})
 
     def _tell_guaranteed(self) -> None:
         for promises in self._promises:
             for name in promises.names:
-                if name not in self._why:
+                if name not in self._why and self._is_told(name):
                     self._why[name] = self._lease_reason(name, promises.leases.get(name, ()))
+
+    def _is_told(self, name: str) -> bool:
+        """Whether a job's reason is recorded: in detail, or with an event, of who starts, stops or has a verdict."""
+        seen = self._snapshot
+        return seen.in_detail or name in self._placed or name in seen.ended or name in self._verdicts
 
     def _lease_reason(self, name: str, own: Sequence[int]) -> Reason:
         """Why a guaranteed job has its lease now, or not; own: its leases from the next boundary on."""
@@ -533,7 +538,7 @@ class Cycle:
             tuple(self._promises),
             self._verdicts,
             self._why,
-            self._signals(profiler),
+            self._signals(profiler) if self._snapshot.in_detail else {},
             planning.together(self._solutions),
         )
 
