@@ -410,9 +410,8 @@ class Cycle:
         if waiting:
             line = sorted(waiting, key=lambda name: self._slack_s(name, sure[name]))
             for name in self._serve(line, [[sure[name]] for name in line], free, profiler):
-                self._why[name] = Reason(
-                    "spare_lease", "guaranteed: between its leases it has GPUs that nobody else has"
-                )
+                text = "guaranteed: between its leases it has GPUs that nobody else has"
+                self._why[name] = Reason("spare_lease", text)
 
     def _slack_s(self, name: str, kind: int) -> float:
         """Seconds that a guaranteed job could still wait on a type, for its last deadline."""
@@ -515,16 +514,14 @@ class Cycle:
             return Reason("lease_lost", "its SLO lease is lost: no nodes hold its gang as it has to be placed")
         if own:
             return _has_next(own[0], self._start_s + (own[0] - 1) * self._slo_s - self._now_s)
-        text = f"its SLO lease is lost: it is planned again at {self._start_s:g} s"
-        return Reason("lease_later", text)
+        return Reason("lease_later", f"its SLO lease is lost: it is planned again at {self._start_s:g} s")
 
     def _tell_profiler(self, profiler: Profiler) -> None:
         for place, one in enumerate(profiler.line, start=1):
             text = f"waits to be profiled on {counted(one.gpus, 'GPU')}: number {place}, first come first served"
             self._why[one.job] = Reason("profile_waits", text, {"place": float(place)})
         for running in profiler.running:
-            text = f"new: is profiled until {running.until_s:g} s"
-            self._why[running.waiting.job] = Reason("profiled", text)
+            self._why[running.waiting.job] = Reason("profiled", f"new: is profiled until {running.until_s:g} s")
         for one in profiler.held:
             text = "submission control: its user's jobs have had their GPUs in this interval"
             self._why[one.job] = Reason("held_back", text)
@@ -586,8 +583,8 @@ def _has_lease(leases: int) -> Reason:
 
 @lru_cache(10_000)
 def _runs_on(leases: int, until_s: float) -> Reason:
-    text = f"runs on its {'' if leases else 'last '}SLO lease until {until_s:g} s"
-    return Reason("slo_lease", text, {"leases": float(leases)})
+    last = "" if leases else "last "
+    return Reason("slo_lease", f"runs on its {last}SLO lease until {until_s:g} s", {"leases": float(leases)})
 
 
 @lru_cache(10_000)
