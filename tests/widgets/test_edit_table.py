@@ -153,6 +153,7 @@ def test_values_are_checked_by_declaration(column: EditColumn, value: Any, error
         ("float", 2.0, "2", "2"),
         ("float", math.inf, "inf", "inf"),
         ("int", 12, "12", "12"),
+        ("int", int(1e99), "1e+99", "1e+99"),
         ("duration", 1_000_000, "11 d 13 h 47 min", "11 d 13 h 46 min 40 s"),
         ("bool", True, "true", "true"),
         ("text", None, "", ""),

@@ -35,7 +35,7 @@ from workbench.simulation.run import Run
 NONE = "This scheduler follows a rule and solves no optimisation problem."
 KINDS = {token.STRING: "string", token.NUMBER: "number", tokenize.COMMENT: "comment"}
 NO_MEANINGS: Mapping[str, str] = {}
-TEX = re.compile(r"\\(?:math(?:rm|it)|text)?|[${}]")
+TEX = re.compile(r" ?\\(?:left|right)\b ?|\\(?:math(?:rm|it)|text)?|[${}]")
 """What a symbol has in it only to be typeset."""
 PART = re.compile(r"\bm\.(\w+)")
 INVALID = "Correct what is marked in Set-up first: the size of the problem depends on it."
@@ -71,6 +71,7 @@ class FormulationPage:
         self.rows = RowsPanel(light, changed, edited, self._hear_rows)
         self._found_symbols: pd.DataFrame | None = None
         self._values = w.HTMLMath()
+        self._values.add_class("wb-symbol-values")
         self._symbols = w.HTMLMath()
         self._symbols.add_class("wb-symbols")
         self._rest = w.HTML()
@@ -79,7 +80,7 @@ class FormulationPage:
         self.box = w.VBox(
             [
                 *(self._route, decided, self.rows.box, self._states, self._which),
-                *(self._statement, self._symbols, self._rest),
+                *(self._statement, self._symbols, self._rest, self._values),
             ]
         )
         self.box.add_class("wb-formulation")

@@ -194,7 +194,7 @@ class VaryPage:
         self._gains = w.HTML()
         self._gains.add_class("wb-gains")
         self.page = ChartPage("comparison", "vary")
-        self._what.observe(lambda _: None if self._quiet else self._suggest(), "value")
+        self._what.observe(lambda _: None if self._quiet else self._on_what(), "value")
         self._run.on_click(lambda _: self.run())
         self._cancel.on_click(lambda _: self.cancel())
         row = w.HBox([self._what, self._values, self._run, self._cancel])
@@ -233,6 +233,16 @@ class VaryPage:
         setting = self._setting()
         if setting is not None:
             self._values.value = ", ".join(suggested(str(self._what.value), setting))
+
+    def _on_what(self) -> None:
+        """Another knob is chosen: runs and chart of the one before go."""
+        self._suggest()
+        self.cancel()
+        self._number += 1
+        self._base, self._run.disabled, self._cancel.disabled = None, False, True
+        self.page.box.layout.display, self._gains.value = "none", ""
+        if (setting := self._setting()) is not None:
+            self._say_stale(setting)
 
     def _say_stale(self, setting: LabSetting) -> None:
         if self._base is not None and not self._todo and not self._cancel.disabled:

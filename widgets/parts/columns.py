@@ -108,7 +108,9 @@ class EditColumn:
         if isinstance(value, (int, float)):
             if self.kind == "duration":
                 return format_duration(value)
-            return str(int(value)) if abs(value) < 1e15 and value == int(value) else repr(value)
+            if abs(value) < 1e15 and value == int(value):
+                return str(int(value))
+            return repr(float(value)) if abs(value) > 1e20 and value == float(value) else repr(value)
         return str(value)
 
     def blank(self) -> Any:

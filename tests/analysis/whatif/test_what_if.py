@@ -65,6 +65,10 @@ def test_jobs_are_paired_by_name_within_a_seed() -> None:
         assert line.before_s == before.loc[line.job, "finish_s"] - before.loc[line.job, "arrival_s"]
         assert line.after_s == after.loc[line.job, "finish_s"] - after.loc[line.job, "arrival_s"]
     assert len(found.jobs) == 3 and sum(sooner_and_later(found.jobs)) == 3
+    more = " ".join(what_if("preset:start_here", "las", "nodes v100=+4x2").conclusions)
+    assert "At most 4 of the 10 GPUs of v100 are ever in use at once." in more, (
+        "vision has two, game and translation one"
+    )
 
 
 def test_several_changes_are_each_compared_with_today() -> None:

@@ -171,7 +171,8 @@ def test_a_symbol_is_marked_where_it_stands_and_has_its_values(work: Waiter) -> 
         page._symbols.value
     )
     assert re.search(r"wb-values-gpus'><b>.*?</b>.*: v100: 2; k80: 1<", page._values.value)
-    assert "6 to be decided" in page._values.value
+    assert "6 to be decided" in page._values.value and page._values in page.box.children
+    assert "throughput(m, X): " in html.unescape(statement).replace("( ", "(").replace(" ,", ",")
     found = solved(workbench.simulate("preset:start_here", "gavel.max_min_fairness"), 2700.0)
     page._hear_rows(found)
     pairs = zip(found.compiled.columns, found.point.values.tolist(), strict=True)

@@ -70,6 +70,9 @@ def test_each_value_is_run_with_everything_else_as_it_is_set(lab: Lab, work: Mea
     assert work.asked[-1][0]["knobs"]["round_s"] == 1800.0 and "2 of 2" in page._said.text
     work.measure()
     assert page._said.text == "2 of 2 runs made." and page._cancel.disabled and not page._run.disabled
+    assert page.page.box.layout.display is None
+    page._what.value = SCHEDULER
+    assert page.page.box.layout.display == "none" and page._said.text.startswith("Run makes one run for each value")
     table = page.page.drawing.table
     assert table["value"].tolist() == ["6 min", "30 min"]
     for value, round_s in zip(table["mean_jct_s"], (360.0, 1800.0), strict=True):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, get_args
+
+import pandas as pd
 
 from workbench.analysis.bootstrap import left_out
 from workbench.analysis.calibration import Verdict
@@ -246,10 +249,30 @@ def of_jobs(found: WhatIf, change: Change) -> str:
     jobs = found.jobs[found.jobs["change"] == change.text]
     sooner, later, same = sooner_and_later(jobs)
     text = f"{sooner} of {counted(len(jobs), 'job')} are done sooner, {later} later, {same} at the same time."
+    at_once = _unused(found.runs[0][0], found.runs[1 + found.question.changes.index(change)])
     if not sooner + later:
-        return text
+        return f"{text}{at_once}"
     times_s = (jobs[name].to_numpy(float) for name in ("before_s", "after_s"))
-    return f"{text} {gains(completions_of(jobs['job'].tolist(), *times_s))}"
+    return f"{text} {gains(completions_of(jobs['job'].tolist(), *times_s))}{at_once}"
+
+
+def _unused(today: Run, changed: Sequence[Run]) -> str:
+    """How many GPUs are ever in use at once, of a type that gets more than are; empty where all are."""
+    was, now, said = today.scenario.cluster.capacity, changed[0].scenario.cluster.capacity, ""
+    for kind in (kind for kind, gpus in now.items() if gpus > was.get(kind, 0)):
+        peak = max(_most_at_once(run, kind) for run in changed)
+        said += (
+            f" At most {peak} of the {now[kind]} GPUs of {kind} are ever in use at once." if peak < now[kind] else ""
+        )
+    return said
+
+
+def _most_at_once(run: Run, kind: str) -> int:
+    """GPUs of a type that jobs have at the same time, at most."""
+    line = run.timeline
+    line = line[(line["accelerator"] == kind) & (line["job"] != "") & (line["kind"] != "sync")]
+    changes = pd.concat([pd.Series(1, line["start_s"]), pd.Series(-1, line["end_s"])])
+    return int(changes.groupby(level=0).sum().cumsum().max()) if len(changes) else 0
 
 
 def _refused(today: Run, changed: Run) -> list[str]:
