@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from workbench.analysis.explanation.compose import is_elastic, is_mixed
-from workbench.analysis.explanation.course import held_in_words
+from workbench.analysis.explanation.course import DOES, held_in_words
 from workbench.analysis.rows.relax_and_without import answer_with, changed, near_shares, stand_in
 from workbench.analysis.rows.stated import SolvedStatement, of_decision
 from workbench.base.arrays import FloatArray
@@ -337,7 +337,7 @@ def _why_not(slot: SlotAtTime, name: str) -> str:
     need, free = job_at.needs[kind], job_at.free[kind]
     if job_at.state in HOLDS:
         instead = "" if kind in job_at.held_types else explained(job_at).not_on.get(kind, "")
-        runs = f"{name} runs on {listed(job_at.held)} ({listed(sorted(job_at.held_types))})"
+        runs = f"{name} {DOES[job_at.state]} on {listed(job_at.held)} ({listed(sorted(job_at.held_types))})"
         return f"{runs}, as {instead}" if instead else runs
     if need > free:
         return f"{name} needs {counted(need, 'GPU')} of {kind} at once, and {free} {'is' if free == 1 else 'are'} left"

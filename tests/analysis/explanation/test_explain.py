@@ -244,3 +244,11 @@ def test_the_papers_own_presets_too(preset: str, names: tuple[str, ...]) -> None
             at_s = longest_wait_s(run, job)
             found = workbench.explain(run, job, at_s)
             assert found.state != "waiting" or found.binding, f"{name}, {job} at {at_s}"
+
+
+def test_tasks_that_are_switched_in_do_not_run_yet_and_begin_one_by_one() -> None:
+    run = workbench.simulate("preset:hare_example", "hare", switching="default")
+    there = "J2 is being switched in on 1 GPU3 of node3-0 and 1 GPU1 of node1-0, the first since 1.5 s: "
+    assert workbench.explain(run, "J2", 2.75).summary.startswith(f"At 2.75 s {there}")
+    idle = workbench.chain(run, "node2-0/0", 2.99, again=False).summary
+    assert "J2 is being switched in on node3-0 and node1-0" in idle

@@ -13,7 +13,7 @@ from workbench.simulation.job_at_time import HOLDS, Fact, JobAtTime, State
 DOES: Mapping[State, str] = {
     "running": "runs",
     "restarting": "restarts",
-    "switching": "is switched to",
+    "switching": "is being switched in",
     "profiled": "is profiled",
     "consolidating": "consolidates its copies",
     "synchronising": "synchronises",
@@ -39,20 +39,27 @@ def headline(job_at: JobAtTime) -> str:
             what = "waits for its next task" if job_at.tasks and job_at.stretch[0] > row["arrival_s"] else "waits"
             return f"At {at} {job} {what}: it has had no GPUs since {clock(job_at.since_s)}{_why_none(job_at)}."
     held = ", ".join(f"{node} x {count}" for node, count in job_at.held.items())
-    return f"At {at} {job} {DOES[job_at.state]} on {held}, which it has had since {clock(job_at.since_s)}."
+    return f"At {at} {job} {DOES[job_at.state]} on {held}, {_since(job_at, 'which it has had since')}."
 
 
 def in_short(job_at: JobAtTime, binding: str) -> str:
     """What the job does, and what decided that, in one sentence."""
-    at, since = clock(job_at.at_s), clock(job_at.since_s)
+    at = clock(job_at.at_s)
     if job_at.state == "waiting":
         does = "waits for its next task" if job_at.tasks and job_at.spans else "waits"
     elif job_at.state in HOLDS:
         does = f"{DOES[job_at.state]} on {held_in_words(job_at)}"
     else:
         return headline(job_at)
-    how_long = "" if since == at else f", since {since}"
+    how_long = "" if clock(job_at.since_s) == at else f", {_since(job_at, 'since')}"
     return f"At {at} {job_at.job} {does}{how_long}{f': {binding}' if binding else ''}."
+
+
+def _since(job_at: JobAtTime, word: str) -> str:
+    """Since when it has what it has; of tasks on several GPUs, which begin one by one, the first."""
+    one_by_one = job_at.tasks and len(job_at.held) > 1
+    first = "" if not one_by_one else "the first " if word == "since" else "the first of "
+    return f"{first}{word} {clock(job_at.since_s)}"
 
 
 def held_in_words(job_at: JobAtTime) -> str:
