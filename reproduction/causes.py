@@ -411,7 +411,7 @@ def said(name: str, found: pd.DataFrame) -> str:
         NO_BASELINE.get(name),
         UNKNOWN if missing else "",
         FEWER if (found["known"].between(1, found["seeds"] - 1)).any() else "",
-        ONE_SEED if seeds_of(name, found) == 1 else "",
+        ONE_SEED if exhibits()[name].seeded and (found["known"] == 1).any() else "",
         _met(found),
         _away(found),
     )
