@@ -405,7 +405,6 @@ CASES = (
         repeats=1,
         warm=0,
         needs=(MIX2_TRACE,),
-        bounded=True,
     ),
     Case("Sia round, 512 GPUs", {100: 1.0, 500: None}, sia_round, repeats=3),
     Case("replay, 108 GPUs, LAS", {100: None, 400: 3.0}, replay, repeats=2, warm=0),
