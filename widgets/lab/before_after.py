@@ -60,7 +60,7 @@ class BeforeAfter:
         self._kept: list[tuple[object, Run | None]] = []
         self._since_s = 0.0
         self.drag, self._drag, self._goes_on = 0, 0, False
-        self._is_edit, self._edits = False, list[weakref.ref[Run]]()
+        self._is_edit, self._edits = False, list[tuple[weakref.ref[Run], str]]()
         self._changed = changed
         self.said, self.short, self.measures, self.jobs = w.HTML(), w.HTML(), w.HTML(), w.HTML()
         self.short.add_class("wb-short")
@@ -84,7 +84,9 @@ class BeforeAfter:
         self._goes_on, self._drag = drag != 0 and drag == self._drag, drag
         rested = not self._goes_on if drag else self._before is None or now_s - self._since_s >= REST_S
         if before is not None:
-            self._edits = [*(each for each in self._edits if each() is not None), weakref.ref(run)]
+            # Its formulation's name has the words of another change later.
+            there = (each for each in self._edits if each[0]() is not None)
+            self._edits = [*there, (weakref.ref(run), scheduler_of(run).title)]
         if before is not None and not self.pin.value:
             self._before = before
         elif not self.pin.value and rested:
@@ -147,9 +149,8 @@ class BeforeAfter:
         """The run that is compared with, by what was otherwise in it; of a changed row the note beside it says that."""
         if self._is_edit and not self.pin.value:
             return "the run before this change"
-        which, was = "the pinned run" if self.pin.value else "the run before", otherwise(run, before)
-        if any(each() is before for each in self._edits):
-            was = "with a row changed"  # its formulation's name may have the words of another change by now
+        edit = next((title for each, title in self._edits if each() is before), "")
+        which, was = "the pinned run" if self.pin.value else "the run before", otherwise(run, before, edit)
         return f"{which} ({was})" if was else which
 
     def _tell(self) -> None:
@@ -196,12 +197,12 @@ def alike(before: Run, run: Run) -> bool:
     return types and list(before.jobs["job"]) == list(run.jobs["job"])
 
 
-def otherwise(run: Run, before: Run) -> str:
-    """What was otherwise in the run before, as its controls had it."""
+def otherwise(run: Run, before: Run, edit: str = "") -> str:
+    """What was otherwise in the run before, as its controls had it; edit: the row that was changed in it."""
     found = []
     scheduler = scheduler_of(before)
-    if before.scheduler != run.scheduler:
-        found.append(scheduler.title)
+    if edit or before.scheduler != run.scheduler:
+        found.append(edit or scheduler.title)
     both = [knob for knob in scheduler.knobs if knob.name in run.knobs]
     changed = [knob for knob in both if before.knobs[knob.name] != run.knobs[knob.name]]
     found += [f"{knob.label} {said(knob, before.knobs[knob.name])}" for knob in changed]

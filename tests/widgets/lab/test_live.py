@@ -122,7 +122,7 @@ def change_a_row(lab: GavelLab) -> None:
         "<p>No run can keep this change: it would take 1.5 times the GPUs there are of v100 (expected at most all). "
         "The schedule stays as it was.</p>"
     ) in rows._said.value and results._run is before
-    assert "Against the run before (with a row changed):" in results.compared.said.value
+    assert "Against the run before (capacity[v100] &lt;= 1 in place of 2):" in results.compared.said.value
     assert rows._code.value.startswith("# No run can keep this change: it would take 1.5 times")
     rows._on.value = False
     rows._back.click()
