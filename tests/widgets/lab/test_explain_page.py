@@ -186,7 +186,7 @@ def test_the_job_alone_and_cancel(work: Waiter) -> None:
 
 
 def test_why_not_on_faster_gpus_and_what_would_make_it_run_now(work: Waiter, monkeypatch) -> None:
-    """At 45 min game is on the K80, as its turn came there first; vision would run with 1.97 times its weight."""
+    """At 45 min game is on the K80, as its turn came there first; vision would run with 1.96 times its weight."""
     page = opened(work)._results.explained
     monkeypatch.setattr(explain_page, "aside", lambda work, hear: hear(work()))
     page._job.value = "game"
@@ -198,14 +198,15 @@ def test_why_not_on_faster_gpus_and_what_would_make_it_run_now(work: Waiter, mon
         in said
     )
     assert said.startswith("<h4>Why not on faster GPUs?</h4><p>At 45 min game is not on v100")
-    assert "With all as it was before the decision of 30 min, which computes shares of time anew, no weight" in said
-    assert said.endswith("would bring game there.</p><p>" + explain_page.IN_ALL + "</p>"), "as the page Model shows"
+    tried = "game would not be there with what was tried: a weight of 0.1, "
+    assert f"the decision of 30 min, which computes shares of time anew, {tried}" in said
+    assert said.endswith("times its wait.</p><p>" + explain_page.IN_ALL + "</p>"), "as the page Model shows"
     page._job.value = "vision"
     page._at.value = "45 min"
     now = page._otherwise._now
     now.click()
     said = page._otherwise._answer.value
-    assert said.startswith("<h4>What would make vision run now?</h4>") and "with a weight of 1.97 in place of 1" in said
+    assert said.startswith("<h4>What would make vision run now?</h4>") and "with a weight of 1.96 in place of 1" in said
     assert "faster" not in said, "the former answer is gone"
     page._at.value = "1 min"
     assert now.description == "What would make vision run at 42 min, when it waited longest?", "it runs"
@@ -216,12 +217,12 @@ def test_why_not_on_faster_gpus_and_what_would_make_it_run_now(work: Waiter, mon
     page._at.value = "45 min"
     assert now.description == "What would make vision run now?", "the GPU is idle"
     now.click()
-    assert "with a weight of 1.97 in place of 1" in page._otherwise._answer.value
+    assert "with a weight of 1.96 in place of 1" in page._otherwise._answer.value
     assert page._job.value == ("gpu", "fast-0/1")
     tries = page._otherwise._try_it
-    assert tries.description == "Try it: weight 1.97 for vision in the whole run" and tries.layout.display is None
+    assert tries.description == "Try it: weight 1.96 for vision in the whole run" and tries.layout.display is None
     tries.click()
-    assert work.asked[-1][0]["scenario"]["jobs"][0]["weight"] == 1.97
+    assert work.asked[-1][0]["scenario"]["jobs"][0]["weight"] == 1.96
 
 
 def test_nobody_is_asked_why_a_job_on_its_fastest_gpus_is_on_no_faster_ones(work: Waiter) -> None:
