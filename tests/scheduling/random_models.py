@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +17,13 @@ from workbench.analysis.contract_rules.formulations import posed
 from workbench.base.errors import WorkbenchError
 from workbench.papers.chronus.algorithms.terms import AskedJob
 from workbench.papers.chronus.instance import ChronusInstance
+from workbench.papers.gavel.formulations.bottleneck import LevelInstance
+from workbench.papers.gavel.formulations.water_filling import IteratedFilling
 from workbench.papers.hare.instance import Gpu, HareInstance
 from workbench.papers.hops.formulations.lexicographic import levels, serve
 from workbench.scheduling.contract import Formulation, Knobs
 from workbench.scheduling.solvers import Solver
+from workbench.session.api import snapshot_at
 from workbench.session.registry import rooms
 
 FORMULATIONS = [formulation for room in rooms() for formulation in room.formulations]
@@ -48,6 +52,8 @@ def each_way(formulation: Formulation[Any], wanted: int) -> list[Model]:
         ways += [{knob.name: value} for value in values if knob.name not in ("preset", "utility", "optimum")]
     if formulation.name == "hops.round":
         ways += [{**way, "lambda": math.inf} for way in ({}, {"form": "aggregated"})]
+    if formulation.name.startswith("gavel.min_cost"):
+        ways.append({"objective": "ratio", "normalised": True})
     found = [model for number, way in enumerate(ways) for model in models(formulation, 100 * number, each, way)]
     stated = [model.statement for model in found]
     for way, statement in zip(ways, stated[::each], strict=True):
@@ -89,7 +95,22 @@ def _problem(formulation: Formulation[Any], number: int, knobs: Knobs) -> Any:
     room, rng = formulation.name.partition(".")[0], np.random.default_rng([number, 1])
     if room == "hare":
         return _tasks(rng)
-    return _leases(rng) if room == "chronus" else posed(formulation, world(number), **knobs)[0]
+    if room == "chronus":
+        return _leases(rng)
+    if formulation.offline and rng.random() < 0.5:  # jobs that came before now
+        scenario = world(number)
+        now_s = max(job.arrival_s for job in scenario.jobs) + 3 * float(knobs["slot_s"])
+        return formulation.data(snapshot_at(scenario, now_s, offline=True), knobs)
+    data = posed(formulation, world(number), **knobs)[0]
+    if isinstance(formulation, IteratedFilling) and data.jobs:
+        data = formulation.laid_out(data, knobs)
+    return _later(data, rng) if isinstance(data, LevelInstance) and rng.random() < 0.7 else data
+
+
+def _later(data: LevelInstance, rng: np.random.Generator) -> LevelInstance:
+    """Another iteration: levels above 0, some jobs bottlenecked."""
+    count = len(data.jobs)
+    return replace(data, level=rng.uniform(0.1, 2.0, count), active=data.active * (rng.random(count) < 0.6))
 
 
 def _tasks(rng: np.random.Generator) -> HareInstance:

@@ -27,11 +27,8 @@ EXPLAINED = {
     r"hadar.(schedules|round|dual), \w+: .*(sum_[so] |for all j , [so]$)": "s and o are those of job j: `j,s`, `j,o`",
     r"hare.exact, assign: .*for all i , m$": "there is no y_im for other m",
     r"hare.time_indexed(_lp)?, finished: .*for all r , t$": "there is no F_rt for other t",
-    r"gavel.bottleneck, .*(for all m$|sum_m b_m)": "the model is that of the first iteration, in which R is all jobs",
-    r"gavel.(water_filling|hierarchical), rise: .*\+ t_m": "t_m is 0 in the first iteration",
-    r"gavel.water_filling, rise: .*for all m$": "in the first iteration R is all jobs",
+    r"gavel.bottleneck, (can_rise|rises): .*(for all m$|sum_m b_m)": "there is no b_m for other m",
     r"build_ratio, slo": "gavel.min_cost has no SLOs; gavel.min_cost_slo, which has this statement too, tells it",
-    r"build_ratio, throughput_to_cost: max sum_m 1 ": "v_m is 1 unless `normalised`",
 }
 """What says the same as before, as a pattern, and why."""
 

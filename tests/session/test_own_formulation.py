@@ -285,7 +285,7 @@ def test_what_number_cannot_be() -> None:
     m = model.build(data, knobs)
     for given, says in (
         ((m.share, ("job 0", "v100"), 1.0), "a parameter of the model, such as m.weight"),
-        ((m.weight, "job 9", 1.0), r"weight: got 'job 9'; expected one of its 5 indices, such as 'job 0'"),
+        ((m.weight, "job 9", 1.0), r"weight: got 'job 9'; expected one of the 5 indices of weight, such as 'job 0'; a"),
         ((m.weight, "job 0", "much"), "weight: got 'much'; expected a number"),
         ((m.weight, "job 0", 0), r"weight: got 0; expected one that the rules .*division"),
     ):
@@ -337,6 +337,18 @@ def too_much(m: Any, data: Any) -> None:
 
 def another_model(m: Any, data: Any) -> Any:
     return pyo.ConcreteModel()
+
+
+def the_paper_s_name(m: Any, data: Any) -> None:
+    m.capacity = pyo.Constraint(expr=m.level <= 1)
+
+
+def sets_a_number(m: Any, data: Any) -> None:
+    m.weight["job 0"] = 2.0
+
+
+def number_of_a_stranger(m: Any, data: Any) -> None:
+    workbench.set_number(m.weight, "job 9", 2.0)
 
 
 def no_number(m: Any, data: Any) -> None:
@@ -410,6 +422,9 @@ WRONG = [
         r"trivial Boolean \(True\) instead of .*Constraint 'always'; expected a relation with a variable in it",
     ),
     (too_much, SolverFailedError, "mine: got 'it would take .* times the GPUs there are of .*expected at most all"),
+    (the_paper_s_name, InputError, r"mine: got capacity in .* paper's; expected another name .*capacity\.deactivate"),
+    (sets_a_number, InputError, r"mine: got Attempting to set .*immutable.*; expected workbench\.set_number\(m"),
+    (number_of_a_stranger, InputError, r"formulation mine, weight: got 'job 9'; .*`if job in m\.JOBS`"),
     (no_number, SolverFailedError, r"mine: got 'the number nan in cap\[.*\]'; expected a finite number for every"),
     (no_limit, SolverFailedError, r"mine: got .*'most' created with .*\(nan\).*; expected a finite number for every"),
     (no_value, SolverFailedError, r"mine: got .*Param value \(cap\).*; expected a finite number for every parameter"),

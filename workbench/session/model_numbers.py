@@ -42,8 +42,7 @@ def set_number(parameter: pyo.Param, index: Any, number: Any) -> None:
     model: Any = parameter.model()
     where = f"formulation {model.name}, {parameter.local_name}"
     if index not in parameter:
-        expected = f"one of its {len(parameter):,} indices, such as {next(iter(parameter), None)!r}"
-        raise InputError(where, index, expected)
+        raise InputError(where, index, an_index_of(parameter))
     value = pyo.value(number, exception=False)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise InputError(where, number, "a number")
@@ -65,6 +64,12 @@ def set_number(parameter: pyo.Param, index: Any, number: Any) -> None:
     except (ArithmeticError, TypeError, ValueError) as error:
         raise InputError(where, number, f"one that the rules of the model can work with ({error})") from error
     model.has_other_numbers, model.stated_objective = True, objective_terms(model)
+
+
+def an_index_of(part: Any) -> str:
+    """What is expected where a part has no such index."""
+    known = f"one of the {len(part):,} indices of {part.local_name}, such as {next(iter(part), None)!r}"
+    return f"{known}; a job that has finished is in no model (`if job in m.JOBS`, or a rule over m.JOBS)"
 
 
 def _make_anew(model: pyo.ConcreteModel) -> None:

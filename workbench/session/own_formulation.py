@@ -41,7 +41,7 @@ from workbench.scheduling.solvers import (
     explained,
     solve_matrix,
 )
-from workbench.session.model_numbers import objective_terms, objectives
+from workbench.session.model_numbers import an_index_of, objective_terms, objectives
 from workbench.session.own_mechanisms import Mechanism
 
 Change = Callable[[Any, Any], object]
@@ -160,15 +160,20 @@ def changed(name: str, base: Formulation[Any], change: Change) -> Formulation[An
     def build(self: Any, data: Any, knobs: Knobs) -> pyo.ConcreteModel:
         model = kind.build(self, data, knobs)
         model.stated_objective = objective_terms(model)
-        variables = [part.local_name for part in model.component_objects(pyo.Var, descend_into=False)]
+        before = list(model.component_objects((pyo.Var, pyo.Constraint, pyo.Objective), descend_into=False))
+        names = [part.local_name for part in before]
         _apply(name, change, model, data)
-        for part in variables:
-            if model.component(part) is None:
-                expected = f"a model that has it still: the answer is read from it (m.{part}[...].fix(0) holds one)"
-                raise InputError(f"formulation {name}", Words(f"a model without {part}"), expected)
-        before, after = model.stated_objective, objective_terms(model)
-        same = len(before) == len(after) and all(
-            a is b for one, two in zip(before, after, strict=True) for a, b in zip(one, two, strict=True)
+        for part, called in zip(before, names, strict=True):
+            now = model.component(called)
+            if now is None and isinstance(part, pyo.Var):
+                expected = f"a model that has it still: the answer is read from it (m.{called}[...].fix(0) holds one)"
+                raise InputError(f"formulation {name}", Words(f"a model without {called}"), expected)
+            if now is not None and now is not part:
+                expected = f"another name for yours; m.{called}.deactivate() puts the paper's out of action"
+                raise InputError(f"formulation {name}", Words(f"{called} in the place of the paper's"), expected)
+        stated, after = model.stated_objective, objective_terms(model)
+        same = len(stated) == len(after) and all(
+            a is b for one, two in zip(stated, after, strict=True) for a, b in zip(one, two, strict=True)
         )
         return _checked(name, model, not same or getattr(model, "has_own_objective", False))
 
@@ -291,6 +296,7 @@ def _require_own_names(name: str, change: Any) -> None:
 
 def _apply(name: str, change: Change, model: pyo.ConcreteModel, data: Any) -> None:
     """Change the model; its mistakes are told in one sentence."""
+    model.name = name  # that of what it says of mistakes
     with mistakes(name, model), quiet():
         found = change(model, data)
     if found is not None and found is not model:
@@ -333,6 +339,7 @@ def _is_of_pyomo(error: BaseException) -> bool:
 
 
 EXPECTED = (
+    ("immutable parameter", "workbench.set_number(m.PARAMETER, index, number), which makes the rows anew with it"),
     ("to bool", "no `if`, `max`, `min` or `in` over variables: rules branch on numbers, the rest is a constraint"),
     ("rule returned None", "a relation after `return`, or pyo.Constraint.Skip where there is no row"),
     ("trivial Boolean", "a relation with a variable in it, or pyo.Constraint.Skip where there is no row"),
@@ -353,8 +360,7 @@ def _expected(text: str, error: BaseException, model: pyo.ConcreteModel | None) 
     indexed = re.search(r"indexed component '(.*?)'", text)
     part = model.component(indexed[1]) if indexed and model is not None else None
     if isinstance(error, KeyError) and part is not None:
-        known = f"one of the {len(part):,} indices of {part.local_name}, such as {next(iter(part), None)!r}"
-        return f"{known}; a job that has finished is in no model (`if job in m.JOBS`, or a rule over m.JOBS)"
+        return an_index_of(part)
     otherwise = "a linear model that Pyomo can build" if _is_of_pyomo(error) else "a function that Python can run"
     return next((expected for said, expected in EXPECTED if re.search(said, text)), otherwise)
 

@@ -9,7 +9,7 @@ s.t.  sum_{k<=t} sum_b X_jb / EN_j z_jkb >= F_jt          for all j, t in T_j   
       sum_t f_jt <= 1, = if j in R                        for all j                    (2b)    completes_once
       sum_j w_jtr <= c_r                                  for all r, t                 (1d)    capacity
       sum_r w_jtr = W_j sum_b z_jtb                       for all j, t in T_j          (1e)    whole_gang
-      sum_{t < a_j + n_j - 1} f_jt = 0                    for all j if cuts            (ours)  not_too_early
+      sum_{t < max(0, a_j) + n_j - 1} f_jt = 0            for all j if cuts            (ours)  not_too_early
       sum_{k<=t} sum_b z_jkb >= n_j F_jt                  for all j, t in T_j if cuts  (ours)  enough_slots
       z_jtb in {0, 1}                                     for all j, t, b              (1b)    run
       0 <= f_jt <= 1                                      for all j, t in T_j          (1c)    complete
