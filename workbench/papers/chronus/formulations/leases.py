@@ -1,6 +1,6 @@
 r"""Which jobs have which leases: the mixed-integer programme (1)-(6) of Chronus's selector (section 3.3.4).
 
-max   sum_i V_0 + sum_i sum_p (V_ip - V_0) s_ip                                (1)              total_reward
+max   sum_i V_0 + sum_i sum_p (V_ip - V_0) s_ip                                (1, ours)        total_reward
 s.t.  sum_i g_ih x_ik <= M_kh                                    for all k, h  (3, 6, erratum)  capacity
       sum_{k<=DL_ip} x_ik >= RL_i sum_{r<=p} s_ir, = if p = L_i  for all i, p  (4, erratum)     leases_by_deadline
       sum_p s_ip <= 1, = if i in G                               for all i     (5, erratum)     one_deadline
@@ -20,7 +20,7 @@ linear and equivalent: whoever hits deadline p or an earlier one has all leases 
 so that no job has more leases than it needs, and one that misses has none.
 
 (erratum) (5) is printed as an equality, with which one job too many makes the plan infeasible. It is one for jobs that
-are guaranteed already; others may miss.
+are guaranteed already; others may miss, which is worth the least reward, `V_0` (Fig. 3): (1, ours) has it.
 
 Where jobs have options, on clusters of several types of GPUs or with a range of GPUs (section 7),
 `leases_with_options` states the model; with one option each it is the same as here.
@@ -113,7 +113,7 @@ def build(data: ChronusInstance) -> pyo.ConcreteModel:
         doc="(2) s_ip | whether a job hits a deadline, and none before it | 1\ns_ir | the same of deadline r | 1",
     )
 
-    @m.Objective(sense=pyo.maximize, doc="(1) the sum of the jobs' rewards")
+    @m.Objective(sense=pyo.maximize, doc="(1, ours) the sum of the jobs' rewards")
     def total_reward(m):
         gained = ((m.reward[i, p] - m.miss_reward) * m.hit[i, p] for i, p in m.DEADLINES)
         return m.miss_reward * len(data.jobs) + pyo.quicksum(gained)

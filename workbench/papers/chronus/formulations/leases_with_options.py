@@ -1,6 +1,6 @@
 r"""Which jobs have which leases on which GPUs: (1)-(6) with several accelerator types or a range of GPUs (section 7).
 
-max   sum_i V_0 + sum_i sum_p sum_o (V_ip - V_0) s_iop                               (1)              total_reward
+max   sum_i V_0 + sum_i sum_p sum_o (V_ip - V_0) s_iop                               (1, ours)        total_reward
 s.t.  sum_i sum_o g_ioh x_iok <= M_kh                               for all k, h     (3, 6, erratum)  capacity
       sum_{k<=DL_ip} x_iok >= RL_io sum_{r<=p} s_ior, = if p = L_i  for all i, o, p  (4, erratum)     leases_by_deadline
       sum_p sum_o s_iop <= 1, = if i in G                           for all i        (5, erratum)     one_deadline
@@ -129,7 +129,7 @@ def build(data: ChronusInstance) -> pyo.ConcreteModel:
         "s_ior | the same of deadline r | 1",
     )
 
-    @m.Objective(sense=pyo.maximize, doc="(1) the sum of the jobs' rewards")
+    @m.Objective(sense=pyo.maximize, doc="(1, ours) the sum of the jobs' rewards")
     def total_reward(m):
         gained = ((m.reward[i, p] - m.miss_reward) * m.hit[i, o, p] for i, o, p in m.HITS)
         return m.miss_reward * len(data.jobs) + pyo.quicksum(gained)

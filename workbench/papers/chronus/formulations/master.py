@@ -1,6 +1,6 @@
 r"""Which deadlines to hit, without saying when each job runs: the master in s (ours), for many jobs.
 
-max   sum_i V_0 + sum_i sum_p (V_ip - V_0) s_ip                (1)           total_reward
+max   sum_i V_0 + sum_i sum_p (V_ip - V_0) s_ip      (1, ours)     total_reward
 s.t.  sum_i sum_p d_iptz s_ip <= C_tz  for all t, z  (ours)        demand
       sum_p s_ip <= 1, = if i in G     for all i     (5, erratum)  one_deadline
       s_ip in {0, 1}                   for all i, p  (2)           hit
@@ -246,7 +246,7 @@ def build(data: ChronusInstance) -> pyo.ConcreteModel:
     m.supply = pyo.Param(m.TIMES, m.SIZES, initialize=supply, doc="C_tz | GPUs of the first t leases | GPU leases")
     m.hit = pyo.Var(m.DEADLINES, domain=pyo.Binary, doc="(2) s_ip | whether a job hits a deadline | 1")
 
-    @m.Objective(sense=pyo.maximize, doc="(1) the sum of the jobs' rewards")
+    @m.Objective(sense=pyo.maximize, doc="(1, ours) the sum of the jobs' rewards")
     def total_reward(m):
         gained = ((m.reward[key] - m.miss_reward) * m.hit[key] for key in keys)
         return m.miss_reward * len(data.jobs) + pyo.quicksum(gained)

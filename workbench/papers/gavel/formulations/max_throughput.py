@@ -1,10 +1,10 @@
 r"""Maximum total throughput (Gavel, section 4.2).
 
-max   sum_m v_m throughput(m, X)                                         (4.2)  total_throughput
-s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m     (2)    job_time
-      sum_k sum_{j in J_a} z_k X_kj <= c_a                 for all a     (3)    capacity
-      0 <= X_kj <= 1, X_kj = 0 if (k, j) notin E           for all k, j  (1)    share
-      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (3.1)  throughput
+max   sum_m v_m throughput(m, X)                                         (4.2, erratum)  total_throughput
+s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m     (2)             job_time
+      sum_k sum_{j in J_a} z_k X_kj <= c_a                 for all a     (3)             capacity
+      0 <= X_kj <= 1, X_kj = 0 if (k, j) notin E           for all k, j  (1)             share
+      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (3.1)           throughput
 
 C_m is job m alone and the pairs it is in (none unless GPUs are shared), T^m_kj the speed of the whole gang of z_m
 GPUs. The paper prints "minimize", an erratum. v_m = 1: steps/s of all models add up as they are, which favours
@@ -59,7 +59,7 @@ def build(data: AllocationInstance, value: FloatArray) -> pyo.ConcreteModel:
     m = lay_out("gavel_max_throughput", data)
     m.value = parameter(m.JOBS, numbers=data.column(value), doc="v_m | what a step/s counts | s/step")
 
-    @m.Objective(sense=pyo.maximize, doc="(4.2) all throughput together")
+    @m.Objective(sense=pyo.maximize, doc="(4.2, erratum) all throughput together")
     def total_throughput(m):
         return pyo.quicksum(m.value[job] * m.throughput[job] for job in m.JOBS)
 

@@ -1,10 +1,10 @@
 r"""Minimum cost (Gavel, section 4.2): the largest throughput per dollar.
 
-max   sum_m v_m sum_{k in C_m} sum_j T^m_kj X_kj / p_j                   (4.2)  throughput_per_dollar
-s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m     (2)    job_time
-      sum_k sum_{j in J_a} z_k X_kj <= c_a                 for all a     (3)    capacity
-      0 <= X_kj <= 1, X_kj = 0 if (k, j) notin E           for all k, j  (1)    share
-      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (3.1)  throughput
+max   sum_m v_m sum_{k in C_m} sum_j T^m_kj X_kj / p_j                   (code)  throughput_per_dollar
+s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m     (2)     job_time
+      sum_k sum_{j in J_a} z_k X_kj <= c_a                 for all a     (3)     capacity
+      0 <= X_kj <= 1, X_kj = 0 if (k, j) notin E           for all k, j  (1)     share
+      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (3.1)   throughput
 
 C_m is job m alone and the pairs it is in (none unless GPUs are shared), T^m_kj the speed of the whole gang of z_m
 GPUs, p_j the price of one GPU of type j for an hour. v_m = 1, or with `normalised` 1 / P_m, P_m the throughput under
@@ -123,7 +123,7 @@ def build(data: PricedInstance, value: FloatArray) -> pyo.ConcreteModel:
     price = dict(zip(data.types, data.type_price.tolist(), strict=True))
     m.price = parameter(m.TYPES, numbers=price, doc="p_j | price of a GPU | USD/h")
 
-    @m.Objective(sense=pyo.maximize, doc="(4.2) steps per dollar of all jobs")
+    @m.Objective(sense=pyo.maximize, doc="(code) steps per dollar of all jobs")
     def throughput_per_dollar(m):
         return pyo.quicksum(
             m.value[job] / m.price[kind] * m.speed[job, unit, kind] * m.share[unit, kind] for job, unit, kind in m.speed

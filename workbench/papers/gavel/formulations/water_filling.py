@@ -1,18 +1,19 @@
 r"""Water filling (Gavel, section 4.3): max-min fairness, then more for every job that can rise, also by entities.
 
-max   t                                                                    (4.3)   slowest_rise
-s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m       (2)     job_time
-      sum_k sum_{j in J_a} z_k X_kj <= c_a                 for all a       (3)     capacity
-      w^job_m t <= z_m (throughput(m, X) / P_m - t_m)      for all m in R  (4.3)   rise
-      throughput(m, X) / P_m >= t_m                        for all m       (4.3)   floor
-      0 <= X_kj <= 1, X_kj = 0 if (k, j) notin E           for all k, j    (1)     share
-      t >= 0                                                               (ours)  step
-      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m       (3.1)   throughput
+max   t                                                                    (4.3)        slowest_rise
+s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m       (2)          job_time
+      sum_k sum_{j in J_a} z_k X_kj <= c_a                 for all a       (3)          capacity
+      w^job_m t <= z_m (throughput(m, X) / P_m - t_m)      for all m in R  (4.3, ours)  rise
+      throughput(m, X) / P_m >= t_m                        for all m       (4.3)        floor
+      0 <= X_kj <= 1, X_kj = 0 if (k, j) notin E           for all k, j    (1)          share
+      t >= 0                                                               (ours)       step
+      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m       (3.1)        throughput
 
 This is one iteration: it raises the levels t_m, all 0 at first, of the jobs R whose weight w^job_m is above 0. Then t_m
 grows by w^job_m t / z_m, the jobs that are bottlenecked (`gavel.bottleneck`) lose their weight for good, and so on
 until every job is bottlenecked. C_m, J_a and P_m are those of `gavel.max_min_fairness`.
-(ours): the paper maximises a minimum; t makes it linear. Speeds of a job that differ by less than 1e-8 count as equal.
+(ours): the paper maximises a minimum; t makes it linear. z_m, which section 4.3 leaves out, is that of 4.1. Speeds of a
+job that differ by less than 1e-8 count as equal.
 (erratum): the paper takes for t_m, and for the floor, the throughput of the last iteration's allocation. That one has
 slack and depends on the vertex which the solver returned: weights 3, 1, 1, 1 on 3 GPUs would end at (1, 1, .67, .33) or
 (1, .33, .67, 1). t_m is the level that the policy granted, and the end is (1, .67, .67, .67), always. The final levels
@@ -206,7 +207,7 @@ def build(data: LevelInstance, name: str = "gavel_water_filling") -> pyo.Concret
     def slowest_rise(m):
         return m.step
 
-    @m.Constraint(m.RISING, doc="(4.3) t is no more than any job's rise")
+    @m.Constraint(m.RISING, doc="(4.3, ours) t is no more than any job's rise")
     def rise(m, job):
         # Multiplied out: Pyomo's order in a product of sums, and with it a last bit, is another where a level is 0.
         return m.job_weight[job] * m.step <= m.gang[job] / m.equal[job] * m.throughput[job] - m.gang[job] * m.level[job]
