@@ -54,6 +54,13 @@ def plan(snapshot: Any) -> Any:
     return m
 
 
+def all_at_once(snapshot: Any) -> Any:
+    """Every job, whatever there is."""
+    m = plan(snapshot)
+    m.room.deactivate()
+    return m
+
+
 def leases(snapshot: Any) -> Any:
     """One job at a time, for 500 s each, in their order."""
     waiting = [job for job in snapshot.jobs.names if job not in snapshot.leases]
@@ -180,6 +187,7 @@ def of_jobs_alone(snapshot: Any) -> Any:
             of_jobs_alone,
             "formulation mine: got a variable gpus with the index 'job 0'; expected `plan`: a variable `gpus[job",
         ),
+        ("plan", all_at_once, "formulation mine, GPUs of n-0 in use: got 5; expected at most 2"),
         (
             "leases",
             full,

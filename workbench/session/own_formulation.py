@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import copy
 import inspect
 import logging
 import re
@@ -238,10 +237,11 @@ def subclassed(name: str, kind: type[Formulation[Any]]) -> Formulation[Any]:
 def _made(base: Formulation[Any], members: dict[str, Any]) -> Formulation[Any]:
     """A copy of the base whose class has these members."""
     kind = type(base)
-    found = copy.copy(base)
     members["knobs"] = tuple(knob for knob in base.knobs if knob.name not in base.ways)
     bases = (kind,) if issubclass(kind, OwnFormulation) else (OwnFormulation, kind)
-    found.__class__ = type(kind.__name__, bases, {**members, "__module__": kind.__module__})
+    made: Any = type(kind.__name__, bases, {**members, "__module__": kind.__module__})
+    found: Formulation[Any] = made.__new__(made)
+    vars(found).update(vars(base))
     return found
 
 

@@ -134,6 +134,12 @@ class PlanMechanism(Mechanism):
             _require(name, f"GPUs of {job}", variable.value, abs(count - variable.value) <= TOLERANCE, "a whole number")
             if count:
                 found.setdefault(job, {})[node] = count
+        for job, held in found.items():
+            gang, count = int(data.jobs.gpus[data.jobs.at[job]]), sum(held.values())
+            _require(name, f"GPUs of {job}", count, count == gang, f"its gang of {gang}, or none")
+        for node, free, up in zip(data.nodes.names, data.nodes.free.tolist(), data.nodes.up.tolist(), strict=True):
+            count = sum(held.get(node, 0) for held in found.values())
+            _require(name, f"GPUs of {node} in use", count, count <= free * up, f"at most {int(free * up)}")
         return {"plan": found}
 
     @staticmethod
