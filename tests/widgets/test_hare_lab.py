@@ -60,6 +60,10 @@ def test_it_shows_every_task_of_the_run_and_the_best_schedule_of_the_example(lab
 
 def test_another_assignment_is_another_schedule(lab: Any) -> None:
     before = look_at(lab, "Tasks").table
+    lab._results._by.value = "Tasks"
+    lab._results._gantt.view.picked = {"job": "J2", "x": 3.03, "y": 0.5}
+    lab._results._gantt.view.picked = {"x": 3.03, "y": 1.5}
+    assert lab._results.about == ("gpu", "node2-0/0"), "an idle place is about its GPU, also among tasks"
     solve(lab, assignment="earliest_available")
     after = look_at(lab, "Tasks").table
     assert not after.equals(before) and after["synchronised_s"].max() > before["synchronised_s"].max()

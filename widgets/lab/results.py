@@ -77,8 +77,10 @@ HINTS = {
     "Tasks": "Each task, and the barriers of rounds",
     "Leases": "The leases of each job, and its deadlines",
 }
+BY_SLOT = ("By GPU", "Tasks")
+"""The pictures with a row for each GPU."""
 CLICK = {True: "Click a bar, or an empty place, to ask why.", False: "Click a bar to ask why."}
-"""What is said where no job is selected, in the picture by GPU and in others."""
+"""What is said where no job is selected, in the pictures with a row for each GPU and in others."""
 TOGETHER, FEW = "all on one axis", 2
 """How to see all signals at once, which is how up to so many of one magnitude are shown at first."""
 
@@ -348,7 +350,7 @@ class Results:
             self.select(job)
             return
         at_s = min(max(picked["x"] * drawing.axis_s, 0.0), self._run.end_s)
-        gpu = drawings().gpu_at(self._run, picked["y"]) if self._by.value == "By GPU" else ""
+        gpu = drawings().gpu_at(self._run, picked["y"]) if self._by.value in BY_SLOT else ""
         here = SlotAtTime(self._run, gpu, at_s).now if gpu else None
         self.select(job or (str(here["job"]) or None if here is not None else None))  # a line may stand on the bar
         self._show_job(words.held(self._run, gpu, at_s) if here is not None else "")
@@ -580,7 +582,7 @@ class Results:
         """One line about the selected job; here: the bar that was clicked."""
         if self._run is None or self._selected is None:
             self._job.value = (
-                f"<p class='wb-note'>{CLICK[self._by.value == 'By GPU']}</p>" if self._run is not None else ""
+                f"<p class='wb-note'>{CLICK[self._by.value in BY_SLOT]}</p>" if self._run is not None else ""
             )
             return
         said = words.of_job(self._run, self._selected, here)

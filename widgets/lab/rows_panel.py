@@ -365,7 +365,7 @@ class RowsPanel:
             self._set(self._as_it_is())
 
     def let_go(self) -> None:
-        """No row is picked, as if it had been clicked again: one that was changed is as it was."""
+        """No row is picked, as after Escape: one that was changed is as it was."""
         self._list.picked = -1
 
     def _let_go(self) -> None:

@@ -52,7 +52,7 @@ function render({ model, el }) {
   }
 
   function pick(number) {
-    model.set("picked", number === model.get("picked") ? -1 : number);
+    model.set("picked", number);
     model.save_changes();
   }
 
@@ -69,7 +69,7 @@ function render({ model, el }) {
     if (number < 0 || (to === undefined && event.key !== "Enter" && !lets)) return;
     event.preventDefault();
     event.stopPropagation();
-    if (to === undefined) pick(lets ? model.get("picked") : number);
+    if (to === undefined) pick(lets ? -1 : number);
     else table.tBodies[0].rows[to]?.focus();
   });
   model.on("change:rows change:heads change:numbers", fill);

@@ -11,7 +11,7 @@ from widgets.parts.assets import Scripted, program, style
 
 
 class RowList(Scripted):
-    """Rows of texts; a click, or Enter after the arrow keys, picks one, and again lets it go.
+    """Rows of texts; a click, or Enter after the arrow keys, picks one, and Escape lets it go.
 
     heads: of the columns, those from `numbers` on stand to the right; picked: the number of a row, -1 for none; marked:
     numbers of rows that are pointed out; meanings: of heads, and of words in the columns of text, shown on hover.

@@ -392,7 +392,9 @@ class ChartBox {
     return place;
   }
 
+  // What the page below the main picture says of it begins at its top.
   pick(picked) {
+    this.root.closest(".wb-stage")?.parentElement.querySelectorAll(":scope > .wb-contents > *").forEach((page) => page.scrollTo(0, 0));
     this.model.set("picked", picked);
     this.model.save_changes();
   }

@@ -75,7 +75,7 @@ def test_every_task_of_a_round_is_waited_for_by_every_task_of_the_next() -> None
     assert at_next == [[1.5, 0, 2.5, 2], [2.5, 0, 2.5, 2]]
     assert lines["id"].value_counts().to_dict() == {"a #1.0": 2, "a #0.0": 1, "a #0.1": 1}
     told = draw().data["bars"].set_index("id")["waits_for"]
-    assert told["a #1.0"] == "round 0, until 2.5 s" and told["a #0.0"] == told["b #0.0"] == ""
+    assert told["a #1.0"] == "round 0, until 2.5 s" and told["a #0.0"] == told["b #0.0"] == "-"
 
 
 def test_pointing_at_a_task_chooses_the_lines_by_its_id() -> None:
@@ -198,11 +198,11 @@ def test_a_switch_is_drawn_at_the_task_that_it_is_for() -> None:
     bars = drawing.data["bars"].set_index("id")
     assert bars["load"].to_dict() == {"a #0.0": "", "b #0.0": "", "a #0.1": "hit", "a #1.0": "miss"}, "b's is elsewhere"
     assert bars["switch_s"].to_dict() == {"a #0.0": 0.0, "b #0.0": 0.0, "a #0.1": 0.25, "a #1.0": 0.5}
-    assert bars["found"]["a #0.1"] == "hit, 0.25 s" and bars["found"]["a #0.0"] == ""
+    assert bars["found"]["a #0.1"] == "0.25 s, model in memory" and bars["found"]["a #0.0"] == "-"
     words = said(drawing)
-    assert (
-        words == "switches of job: 2, 0.75 s in all, 50% with the model in memory (circle), 50% that loaded it (cross)"
-    )
+    lines, black = words.split("\n")
+    assert lines == "\u00a6 end of a round, | of a job", "what stands in the plot is named above it"
+    assert black == "\u25a0 switches of job: 2, 0.75 s in all, 50% model in memory (circle), 50% model loaded (cross)"
     beside = said(draw(switches=SWITCHES, note="the schedule of the optimum"))
     assert beside == f"the schedule of the optimum\n{words}", "a line each where one would be too long"
     added = len(drawing.named()["layer"]) - len(draw().named()["layer"])

@@ -62,8 +62,12 @@ MOST_NAMED_JOBS = 14
 """Of more jobs none is in the legend; the tooltip names them."""
 COLUMNS = ("job", "round", "task", "gpu", "start_s", "end_s", "synchronised_s")
 TIMES = ("start_s", "end_s", "synchronised_s")
-LOADS = {"hit": "circle", "miss": "cross", "unknown": "square"}
-"""What a switch finds on its GPU, and the shape of its mark."""
+LOADS = {
+    "hit": ("circle", "model in memory"),
+    "miss": ("cross", "model loaded"),
+    "unknown": ("square", "memory not recorded"),
+}
+"""What a switch finds on its GPU: the shape of its mark, and in words."""
 MARK_PX, MARK_ROOM_PX = 36.0, 9.0
 """Area of a mark, and how wide a task must be drawn to have one."""
 LINE = 72
@@ -122,6 +126,7 @@ def tasks(
     unit = theme.time_unit(end_s or last_s, axis_s)
     used = {job: fill for job, fill in colour.items() if job in set(bars["job"])}
     notes = [note] if note else []
+    notes += ["\u00a6 end of a round, | of a job"] if legend and len(ends) else []
     notes += [f"the first {MOST_TASKS} of {len(table)} tasks"] if len(table) > MOST_TASKS else []
     notes += ["click a task for the barriers of its job"] if len(ends) > MOST_BARRIERS else []
     notes += ["too many tasks to draw who waits for whom"] if len(lines) > MOST_LINKS else []
@@ -242,11 +247,11 @@ def links(bars: pd.DataFrame) -> pd.DataFrame:
 
 
 def _waits_for(bars: pd.DataFrame, ends: pd.DataFrame) -> list[str]:
-    """In words, for the tooltip: the round before and when it has synchronised."""
+    """In words, for the tooltip: the round before and when it has synchronised; "-" for none."""
     until = {(job, number): time_s for job, number, time_s in ends[["job", "round", "time_s"]].itertuples(index=False)}
     pairs = zip(bars["job"], bars["round"], strict=True)
     before = [(number - 1, until.get((job, number - 1))) for job, number in pairs]
-    return ["" if time_s is None else f"round {number}, until {short_number(time_s, 4)} s" for number, time_s in before]
+    return ["-" if time_s is None else f"round {number}, until {short_number(time_s, 4)} s" for number, time_s in before]
 
 
 def _stops(table: pd.DataFrame, end_s: float | None) -> list[float]:
@@ -279,9 +284,9 @@ def _with_switches(table: pd.DataFrame, switches: pd.DataFrame | None) -> pd.Dat
 
 
 def _found_words(bars: pd.DataFrame) -> list[str]:
-    """In words, for the tooltip: what a switch cost, and what it found."""
+    """In words, for the tooltip: what a switch cost, and what it found; "-" for none."""
     pairs = zip(bars["load"], bars["switch_s"], strict=True)
-    return [f"{load}, {short_number(seconds, 4)} s" if load else "" for load, seconds in pairs]
+    return [f"{short_number(seconds, 4)} s, {LOADS[load][1]}" if load else "-" for load, seconds in pairs]
 
 
 def _switch_notes(table: pd.DataFrame) -> list[str]:
@@ -289,12 +294,10 @@ def _switch_notes(table: pd.DataFrame) -> list[str]:
     switched = table[table["load"] != ""]
     if switched.empty:
         return []
-    words = {"hit": "with the model in memory", "miss": "that loaded it", "unknown": "with memory not recorded"}
-    parts = [
-        f"{share:.0%} {words[load]} ({LOADS[load]})" for load in LOADS if (share := (switched["load"] == load).mean())
-    ]
+    shares = [(shape, words, (switched["load"] == load).mean()) for load, (shape, words) in LOADS.items()]
+    parts = [f"{share:.0%} {words} ({shape})" for shape, words, share in shares if share]
     took = short_number(switched["switch_s"].sum())
-    return [f"switches of job: {len(switched)}, {took} s in all, {', '.join(parts)}"]
+    return [f"\u25a0 switches of job: {len(switched)}, {took} s in all, {', '.join(parts)}"]
 
 
 def _lines(notes: list[str]) -> str:
@@ -345,7 +348,7 @@ def _switch_layers(unit: theme.TimeUnit) -> list[Layer]:
         size=alt.value(alt.ExprRef(f"{width} > {MARK_ROOM_PX} ? {MARK_PX} : 0")),
         shape=alt.Shape(
             "load:N",
-            scale=alt.Scale(domain=list(LOADS), range=list(LOADS.values())),
+            scale=alt.Scale(domain=list(LOADS), range=[shape for shape, _ in LOADS.values()]),
             legend=None,  # it would have no symbols: Vega-Lite takes their size for data; the subtitle says it in words
         ),
     )
@@ -417,7 +420,8 @@ def _task_layers(
         alt.Tooltip("found:N", title="Switch"),
     ]
     left, right = "scale('x', datum.x0)", "scale('x', datum.x1)"
-    named = alt.Legend(symbolStrokeWidth=0.5, offset=24) if legend and 0 < len(colour) <= MOST_NAMED_JOBS else None
+    above = alt.ExprRef(f"8 + {NOTE_PX} * max(1, length(data('note')))")  # the subtitle is between it and the plot
+    named = alt.Legend(symbolStrokeWidth=0.5, offset=above) if legend and 0 < len(colour) <= MOST_NAMED_JOBS else None
     fill = alt.Fill(
         "job:N", title=None, scale=alt.Scale(domain=list(colour), range=list(colour.values())), legend=named
     )
