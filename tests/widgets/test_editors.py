@@ -77,9 +77,15 @@ def test_entities_are_added_renamed_and_missed() -> None:
     entities.edit(0, "name", "physics")
     assert editors.read().jobs[0].entity == "physics"
     entities.edit(0, "weight", "-1")
+    entities.add()
+    entities.edit(1, "name", "physics")
     with pytest.raises(ScenarioError) as found:
         editors.read()
-    assert spoken(found.value.problems[0]).startswith("Entities, row 1, Weight: ")
+    said = [spoken(problem) for problem in found.value.problems]
+    assert said[0].startswith("Entities, row 1, Weight: ") and len(said) == 2, "all wrong cells at once"
+    assert said[1] == "Entities, row 2, Entity: expected a name of its own (row 1 has it already)"
+    assert "1.name" in entities.errors
+    entities.remove(1)
     entities.edit(0, "weight", "1")
     jobs.edit(1, "entity", "nobody")
     with pytest.raises(ScenarioError) as found:

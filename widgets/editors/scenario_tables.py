@@ -13,6 +13,7 @@ import ipywidgets as w
 
 from widgets.parts.edit_table import EditColumn, EditTable
 from workbench.base.errors import Problem, ScenarioError, shorten
+from workbench.scenario.consistency import repeated
 from workbench.scenario.rewards import HIGHEST, Steps, moved
 from workbench.scenario.scenario import Scenario
 
@@ -276,8 +277,9 @@ class Editors:
         """The scenario; raises ScenarioError, and shows each problem beside its cell."""
         unread = [problem for key, table in self.tables.items() for problem in _own(key, table)]
         if unread:
-            self._mark(())
-            raise ScenarioError(unread)
+            again = self._repeated()
+            self._mark(again)
+            raise ScenarioError([*unread, *again])
         problems: tuple[Problem, ...] = ()
         data = self.data()
         if self._kept is not None and self._kept[0] == data:  # a knob was turned
@@ -287,12 +289,18 @@ class Editors:
             scenario = Scenario.from_dict(data, "lab")
             scenario.require_runnable()
         except ScenarioError as error:
-            problems = error.problems
+            found = {problem.where.removeprefix("lab: ") for problem in error.problems}
+            problems = (*error.problems, *(problem for problem in self._repeated() if problem.where not in found))
         self._mark(problems)
         if problems:
             raise ScenarioError(problems)
         self._kept = data, scenario
         return scenario
+
+    def _repeated(self) -> tuple[Problem, ...]:
+        """Names that two rows of a table have; a scenario finds them once each cell for itself is right."""
+        names = {key: (row.get("name") or at for at, row in enumerate(t.rows)) for key, t in self.tables.items()}
+        return tuple(problem for key, of in names.items() for problem in repeated(of, key))
 
     def _mark(self, problems: tuple[Problem, ...]) -> None:
         found: dict[str, dict[str, str]] = {key: {} for key in self.tables}

@@ -69,7 +69,9 @@ MEANT: Mapping[str, str] = {
     "erratum": "The paper prints this otherwise, by mistake: what is put right is told below the equations",
     "payoff": "What a job is worth by its utility, less the prices of the GPUs that it would have",
     "payoffs": "What jobs are worth by their utility, less the prices of the GPUs that they would have",
-    "utility": "What it is worth that a job is done by some time, as the knob of that name says",
+    "utility": "What it is worth that a job is done by some time, as the knob of that name says; with neg_jct rounds "
+    "from its end to a horizon, which the exact problem may have nearer",
+    "Price": "Of a GPU for a round, in units of utility, once this decision is made: its own steps paid lower ones",
     "queue": "The line that a job stands in; with promises 0 the profiler's, 1 guaranteed jobs', 2 best-effort jobs'",
     "next lease": "From now to when its next lease in the plan begins",
     "first middle": "The middle of its first task in the relaxed problem: the earlier, the sooner it is placed",

@@ -40,7 +40,11 @@ function render({ model, el }) {
       if (said) control.setAttribute("aria-label", said);
     }
   }
-  const watch = new MutationObserver(() => (naming ||= requestIdleCallback(name)));
+  const watch = new MutationObserver((changes) => {
+    naming ||= requestIdleCallback(name);
+    const answered = changes.find(({ addedNodes, target }) => addedNodes.length && target.closest(".wb-explain-otherwise"));
+    answered?.target.scrollIntoView({ block: "nearest" }); // what was asked for is seen
+  });
   requestAnimationFrame(() => lab() && (watch.observe(lab(), { childList: true, subtree: true }), name()));
 
   function set(name, value) {

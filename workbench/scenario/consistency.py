@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from workbench.scenario.scenario import Entity, Scenario
 
 
-def _repeated(names: Iterable[str], path: str) -> Iterable[Problem]:
-    seen: dict[str, int] = {}
+def repeated(names: Iterable[object], path: str) -> Iterable[Problem]:
+    """A problem for each name that an earlier one is too; path: of the list of what has them."""
+    seen: dict[object, int] = {}
     for position, name in enumerate(names):
         if name in seen:
             yield Problem(f"{path}[{position}].name", name, f"a name of its own ({path}[{seen[name]}] has it already)")
@@ -30,11 +31,11 @@ def _known(value: str, names: Iterable[str], where: str, what: str) -> Iterable[
 
 def inconsistencies(s: Scenario) -> Iterable[Problem]:
     """What the parts of a scenario say against each other."""
-    yield from _repeated((a.name for a in s.cluster.accelerators), "cluster.accelerators")
-    yield from _repeated((n.name for n in s.cluster.nodes), "cluster.nodes")
-    yield from _repeated((j.name for j in s.jobs), "jobs")
-    yield from _repeated((m.name for m in s.models), "models")
-    yield from _repeated((e.name for e in s.entities), "entities")
+    yield from repeated((a.name for a in s.cluster.accelerators), "cluster.accelerators")
+    yield from repeated((n.name for n in s.cluster.nodes), "cluster.nodes")
+    yield from repeated((j.name for j in s.jobs), "jobs")
+    yield from repeated((m.name for m in s.models), "models")
+    yield from repeated((e.name for e in s.entities), "entities")
     types = {a.name for a in s.cluster.accelerators}
     for i, group in enumerate(s.cluster.nodes):
         yield from _known(group.accelerator, types, f"cluster.nodes[{i}].accelerator", "a name in cluster.accelerators")
@@ -42,7 +43,7 @@ def inconsistencies(s: Scenario) -> Iterable[Problem]:
         yield Problem("cluster.nodes", Words("too many GPUs"), f"at most {MOST_GPUS} GPUs in all")
         return
     if any(group.hosts for group in s.cluster.nodes):
-        yield from _repeated((node.name for node in s.cluster.machines), "nodes, written out")
+        yield from repeated((node.name for node in s.cluster.machines), "nodes, written out")
     yield from _throughput_problems(s, types)
     yield from _weight_problems("jobs", s.jobs)
     yield from _weight_problems("entities", s.entities)
