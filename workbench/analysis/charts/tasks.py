@@ -251,7 +251,7 @@ def _waits_for(bars: pd.DataFrame, ends: pd.DataFrame) -> list[str]:
     until = {(job, number): time_s for job, number, time_s in ends[["job", "round", "time_s"]].itertuples(index=False)}
     pairs = zip(bars["job"], bars["round"], strict=True)
     before = [(number - 1, until.get((job, number - 1))) for job, number in pairs]
-    return ["-" if time_s is None else f"round {number}, until {short_number(time_s, 4)} s" for number, time_s in before]
+    return ["-" if end_s is None else f"round {number}, until {short_number(end_s, 4)} s" for number, end_s in before]
 
 
 def _stops(table: pd.DataFrame, end_s: float | None) -> list[float]:
