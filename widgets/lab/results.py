@@ -77,8 +77,7 @@ HINTS = {
     "Tasks": "Each task, and the barriers of rounds",
     "Leases": "The leases of each job, and its deadlines",
 }
-BY_SLOT = ("By GPU", "Tasks")
-"""The pictures with a row for each GPU."""
+BY_SLOT = ("By GPU", "Tasks")  # the pictures with a row for each GPU
 CLICK = {True: "Click a bar, or an empty place, to ask why.", False: "Click a bar to ask why."}
 """What is said where no job is selected, in the pictures with a row for each GPU and in others."""
 TOGETHER, FEW = "all on one axis", 2
@@ -581,9 +580,8 @@ class Results:
     def _show_job(self, here: str = "") -> None:
         """One line about the selected job; here: the bar that was clicked."""
         if self._run is None or self._selected is None:
-            self._job.value = (
-                f"<p class='wb-note'>{CLICK[self._by.value in BY_SLOT]}</p>" if self._run is not None else ""
-            )
+            click = f"<p class='wb-note'>{CLICK[self._by.value in BY_SLOT]}</p>"
+            self._job.value = click if self._run is not None else ""
             return
         said = words.of_job(self._run, self._selected, here)
         self._job.value = f"<p><b>{html.escape(self._selected)}</b>: {html.escape(said)}.</p>"
