@@ -264,6 +264,18 @@ def test_a_number_of_the_model_is_another_in_solve_and_in_a_run() -> None:
     assert run.shares.query("decision == 0 and unit == 'job 0'")["share"].sum() == pytest.approx(1.0)
 
 
+def test_an_own_objective_counts_also_where_the_base_solves_for_parts_of_its_own_in_turn() -> None:
+    def change(m: Any, data: Any) -> None:
+        """How many jobs are placed."""
+        for objective in list(m.component_objects(pyo.Objective)):
+            objective.deactivate()
+        m.mine = pyo.Objective(expr=sum(m.choose.values()), sense=pyo.maximize, doc="(ours) how many | jobs")
+
+    declare(change, base="hops.round")
+    found = workbench.solve("preset:hops_example", "mine", {"lambda": "inf"})
+    assert (found.objective, found.unit, found.sense, found.bound) == (4.0, "jobs", "max", 4.0)
+
+
 def test_other_rows_behind_the_paper_s_objective_are_what_it_is_worth() -> None:
     """The level by twice each job's time, where the paper's reader knows the paper's rows."""
 

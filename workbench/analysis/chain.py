@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from workbench.analysis.explanation.compose import is_elastic, is_mixed
+from workbench.analysis.explanation.compose import explained
 from workbench.analysis.explanation.course import DOES, held_in_words
 from workbench.analysis.rows.relax_and_without import answer_with, changed, near_shares, stand_in
 from workbench.analysis.rows.stated import SolvedStatement, of_decision
@@ -28,7 +28,7 @@ from workbench.scheduling.contract import Priced, Scheduler, StatedProblem
 from workbench.scheduling.decision import InvalidDecision
 from workbench.scheduling.solvers import InfeasibleError, SolverFailedError, UnboundedError, UnkeptError
 from workbench.session.api import Beliefs
-from workbench.session.registry import carried_by, find_explainer, scheduler_of
+from workbench.session.registry import scheduler_of
 from workbench.session.replay import Replay, replay, shown_with, with_stand
 from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Link
 from workbench.simulation.run import Run
@@ -52,9 +52,6 @@ WHOLE = ("reward", "deadline")
 UNKEPT = "no run can do without it"  # more is given out than there is
 RELAXED = 0.1
 """By how much a row is relaxed before it is left out, relative to its right side, at least to 1."""
-
-PLAN, LEASES = "plan", "leases"
-"""The mechanisms of new models whose steps no scheduler explains."""
 
 Verdict = Literal["cause", "binding, not decisive", "binding, not judged", "binding, not tried"]
 
@@ -252,32 +249,6 @@ def _asked(slot: SlotAtTime, job: str | None) -> str:
     return job
 
 
-def explained(job_at: JobAtTime) -> Explained:
-    """What is told of a job at a time, with links also where its scheduler tells none."""
-    carrier = carried_by(job_at.run.scheduler)
-    explainer = find_explainer(carrier or job_at.run.scheduler)
-    job_at = replace(job_at, elastic=is_elastic(job_at.run), mixed=is_mixed(job_at.run))
-    found = Explained() if explainer is None else explainer(job_at)
-    if found.links:
-        return found
-    order = found.order
-    names = [] if order is None else sorted(order.values, key=lambda name: order.place(name) or 0)
-    placed, said = job_at.placement(), job_at.said
-    why = found.binding or ("the scheduler chose" if said is None else said.text)
-    if carrier == LEASES:
-        start, end = (format_duration(time_s, parts=2) for time_s in job_at.stretch)
-        lease = f"{job_at.job} has its lease from {start} to {end}" if job_at.state in HOLDS else why
-        return replace(found, links=(Link("lease", f"{lease}.", ()), placed))
-    choice = Link("plan" if carrier == PLAN else "choice", f"{placed.text} Of {job_at.job}: {why}.", placed.facts)
-    if not names or order is None:
-        return replace(found, links=(choice,))
-    facts = tuple(Fact(f"{order.label} of {name}", order.values[name], order.unit) for name in names)
-    ordered = ", ".join(f"{name} {short_number(order.values[name])}" for name in names)
-    return replace(
-        found, links=(Link("order", f"By {order.label}, the {order.first} first: {ordered}.", facts), choice)
-    )
-
-
 def _rows_links(question: _Question, slot: SlotAtTime, rows: tuple[TriedRow, ...]) -> tuple[Link, ...]:
     """The rows that are met, with what trying them came to; none where an algorithm decides."""
     if not rows:
@@ -435,10 +406,18 @@ class _Question:
             if slot is None:
                 continue  # what is best then cannot be carried out
             then = self._seen(slot)
-            if self._differs(slot) and self._differs(self._with(statement, named.row, change, near=False)):
+            if self._differs(slot) and self._also(statement, named.row, change):
                 return named._replace(verdict="cause", what=what, then=then, becomes=self._becomes(slot))
             named = named._replace(verdict="binding, not decisive", what=what, then=then)
         return named
+
+    def _also(self, statement: SolvedStatement, row: str, by: float) -> bool:
+        """Whether the solver's own best answer, if a run can keep it, makes another of what is asked about, too."""
+        try:
+            slot = self._with(statement, row, by, near=False)
+        except (UnkeptError, InvalidDecision, InputError):
+            return True
+        return slot is None or self._differs(slot)
 
     def _becomes(self, slot: SlotAtTime) -> str:
         """What the job in question does, and who has the GPU if that is not said with it."""
@@ -474,9 +453,9 @@ class _Question:
         other: Scheduler = by_answer or with_stand(self._owner, noted)
         try:
             again = self._again(choose=lambda number: other if number >= since else self._owner)
-        except UnkeptError:
-            raise
-        except SolverFailedError:
+        except SolverFailedError as error:
+            if isinstance(error, UnkeptError):
+                raise
             return None
         return self._at(again) if answered else None
 
@@ -504,18 +483,15 @@ class _Question:
         anew = ", which computes shares of time anew" if self.divides else ""
         before = f"With all as it was before the decision of {self.made}{anew}"
         said = {name: self._tried_words(job, name, factors) for name, factors in tried.items() if factors}
-        whole = [words for name, words in said.items() if name in WHOLE]
-        parts = (
-            [words for name, words in said.items() if name not in WHOLE] + ["in the whole run"] * bool(whole) + whole
-        )
-        what = f"{before}, {job} would not be there with what was tried: {'; '.join(parts)}."
-        return what.replace("in the whole run; ", "in the whole run "), sum(map(len, tried.values()))
+        whole, since = ("; ".join(w for name, w in said.items() if (name in WHOLE) is each) for each in (True, False))
+        parts = "; ".join(filter(None, [since, f"in the whole run {whole}" if whole else ""]))
+        return f"{before}, {job} would not be there with what was tried: {parts}.", sum(map(len, tried.values()))
 
     def _tried_words(self, job: str, name: str, factors: Sequence[float]) -> str:
         old = self._slot.of(job).spec.weight if name == "weight" else 1.0
         percent = 100.0 if name in ("price", "steps") else 1.0
         values = [short_number(factor * old * percent, 4) for factor in sorted(factors)]
-        said = " or ".join(filter(None, [", ".join(values[:-1]), values[-1]]))
+        said = " or ".join([", ".join(values[:-1]), values[-1]] if values[1:] else values)
         return {
             "price": f"{said} % of its price",
             "weight": f"a weight of {said} in place of {old:g}",
@@ -551,8 +527,8 @@ class _Question:
         return f"{then} had it come with {what} {short_number(factor)} {times}"
 
     def _searched(self, job: str, name: str, most: int) -> tuple[list[float], float | None]:
-        """The factors that were tried, at most so many, and the one nearest to 1 of those at which it is there: between
-        the first that brings it and the last before it on that side, to what is left of the decisions."""
+        """The factors that were tried, at most so many, and one with which it is there, bisected between the first that
+        brings it and the last before it on that side."""
         tried: list[float] = []
 
         def there(factor: float) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from workbench.analysis.chain import explained
+from workbench.analysis.explanation.compose import explained
 from workbench.base.errors import InputError, counted
 from workbench.base.labels import listed
 from workbench.base.units import format_duration

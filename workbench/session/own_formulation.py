@@ -69,8 +69,8 @@ class OwnFormulation(Formulation[Data]):
         variable of it may be others too. An own one has its unit behind `|` in `doc=`. Only where the base solves for
         parts of it in turn, in other units (Hops), the reader's stands."""
         found: Result = super().read(model, data, knobs)
-        in_turn = getattr(model, "in_turn", False)
-        return found if found.objective is None or in_turn else self.judged(model, found)
+        unjudged = found.objective is None or getattr(model, "in_turn", False)
+        return found if unjudged and not model.has_own_objective else self.judged(model, found)
 
     def judged(self, model: pyo.ConcreteModel, found: Result) -> Result:
         """The result with the value, sense and unit of the model's objective."""

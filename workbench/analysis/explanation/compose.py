@@ -14,15 +14,17 @@ from workbench.analysis.rows.stated import called, solved
 from workbench.base.errors import InputError
 from workbench.base.labels import listed
 from workbench.base.rounding import short_number
-from workbench.base.units import clock
+from workbench.base.units import clock, format_duration
 from workbench.scenario.cluster import Node
 from workbench.session.registry import carried_by, definition_of, find_explainer, scheduler_of
-from workbench.simulation.job_at_time import HOLDS, TIE, Comes, Explained, JobAtTime, Order
+from workbench.simulation.job_at_time import HOLDS, TIE, Comes, Explained, Fact, JobAtTime, Link, Order
 from workbench.simulation.run import Run
 
 CAPACITY = "the number of free GPUs"
 NOT_CHOSEN = "the scheduler's choice: GPUs were free, and it gave the job none"
 NOT_RECORDED = "not known: the run has not recorded what the scheduler's decision went by (`detail`)"
+PLAN, LEASES = "plan", "leases"
+"""The mechanisms of new models whose steps no scheduler explains."""
 
 
 def explain(run: Run, job: str, at: float) -> Explanation:
@@ -52,6 +54,32 @@ def is_mixed(run: Run) -> bool:
     """Whether the scheduler may give a job GPUs of several types at once, as Hadar a gang and HadarE its copies."""
     mixes = bool(run.knobs.get("mixed_types", False)) or "forks" in run.knobs
     return mixes or find_explainer(run.scheduler) is None
+
+
+def explained(job_at: JobAtTime) -> Explained:
+    """What is told of a job at a time, with links also where its scheduler tells none."""
+    carrier = carried_by(job_at.run.scheduler)
+    explainer = find_explainer(carrier or job_at.run.scheduler)
+    job_at = replace(job_at, elastic=is_elastic(job_at.run), mixed=is_mixed(job_at.run))
+    found = Explained() if explainer is None else explainer(job_at)
+    if found.links:
+        return found
+    order = found.order
+    names = [] if order is None else sorted(order.values, key=lambda name: order.place(name) or 0)
+    placed, said = job_at.placement(), job_at.said
+    why = found.binding or ("the scheduler chose" if said is None else said.text)
+    if carrier == LEASES:
+        start, end = (format_duration(time_s, parts=2) for time_s in job_at.stretch)
+        lease = f"{job_at.job} has its lease from {start} to {end}" if job_at.state in HOLDS else why
+        return replace(found, links=(Link("lease", f"{lease}.", ()), placed))
+    choice = Link("plan" if carrier == PLAN else "choice", f"{placed.text} Of {job_at.job}: {why}.", placed.facts)
+    if not names or order is None:
+        return replace(found, links=(choice,))
+    facts = tuple(Fact(f"{order.label} of {name}", order.values[name], order.unit) for name in names)
+    ordered = ", ".join(f"{name} {short_number(order.values[name])}" for name in names)
+    return replace(
+        found, links=(Link("order", f"By {order.label}, the {order.first} first: {ordered}.", facts), choice)
+    )
 
 
 def _composed(job_at: JobAtTime) -> dict[str, Any]:
