@@ -12,7 +12,7 @@ import ipywidgets as w
 import numpy as np
 import pandas as pd
 
-from widgets.editors.knob_panel import said
+from widgets.editors.knob_panel import said, written
 from widgets.editors.mistakes import refusal
 from widgets.editors.setting_history import LabSetting, jsonable
 from widgets.parts.chart_page import ChartPage
@@ -60,9 +60,9 @@ def _variant(what: str, text: str, setting: LabSetting) -> Variant:
         return Variant(found.name, setting._replace(scheduler=found.name, knobs=knobs))
     scheduler = find_scheduler(setting.scheduler)
     knob = next(each for each in scheduler.knobs if each.name == what)
-    unit = said(knob, setting.knobs[what]).split()[-1]
-    if knob.unit == "s" and unit.isalpha() and text.replace(".", "", 1).isdigit():
-        text = f"{text} {unit}"  # a number alone, as in the knob's own field
+    shown = written(knob, setting.knobs[what]).split() if knob.unit == "s" else []
+    if shown[1:] and text.replace(".", "", 1).isdigit():
+        text = f"{text} {shown[-1]}"  # a number alone, as in the knob's own field
     value = knob.check(text)
     kept = {} if what == "preset" else dict(setting.knobs)
     return Variant(said(knob, value), setting._replace(knobs=scheduler.settle({**kept, what: value})))
