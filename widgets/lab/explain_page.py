@@ -296,13 +296,12 @@ SURE = 600
 
 
 def _near(run: Run, gpu: str, at_s: float) -> float:
-    """A time as people say it, near one that was pointed at, and with the same on the GPU."""
-    if run.end_s < SURE:
-        return float(f"{at_s:.3g}")
+    """A time as people say it, near one that was pointed at, in the run, and with the same on the GPU."""
     nice = next((step for step in NICE_S if step >= run.end_s / SURE), NICE_S[-1])
-    found = min(round(at_s / nice) * nice, run.end_s)
-    same = not gpu or SlotAtTime(run, gpu, found).unit == SlotAtTime(run, gpu, at_s).unit
-    return found if same else float(round(at_s))
+    said = float(f"{at_s:.3g}") if run.end_s < SURE else float(round(at_s / nice) * nice)
+    inside = (time_s for time_s in (said, float(round(at_s)), round(at_s, 1)) if time_s <= run.end_s)
+    here = gpu and SlotAtTime(run, gpu, at_s).unit
+    return next((time_s for time_s in inside if not gpu or SlotAtTime(run, gpu, time_s).unit == here), at_s)
 
 
 def _gpus(run: Run) -> list[str]:
