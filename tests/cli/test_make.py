@@ -127,7 +127,10 @@ def test_convert_a_chronus_trace(ask, tmp_path):
 def test_convert_at_a_density_under_a_workload(ask, tmp_path):
     (tmp_path / "t.csv").write_text(CHRONUS)
     argv = ("convert", tmp_path / "t.csv", "--from", "chronus", "--cluster", "v100=2x8", "--seed", 4)
-    report = ask(*argv, "--workload", "slo", "--density", "150", "-o", tmp_path / "s.json")["report"]
+    argv += ("--workload", "slo")
+    alone = ask(*argv, "-o", tmp_path / "alone.json")["report"]
+    assert alone["notes"][-1] == "workload slo: 2 strict, 0 soft and 0 best-effort jobs, drawn anew"
+    report = ask(*argv, "--density", "150", "-o", tmp_path / "s.json")["report"]
     made = workbench.load(tmp_path / "s.json")
     assert len(made.jobs) == 3 and all(len(job.rewards) == 1 for job in made.jobs)
     assert len({job.rewards for job in made.jobs}) == 3, "a copy draws a deadline of its own"
