@@ -222,6 +222,21 @@ def test_clipboard_text_becomes_cells(text: str, cells: list[list[str]]) -> None
     assert parse_clipboard(text) == cells
 
 
+def test_a_number_alone_is_in_the_unit_that_it_is_typed_over(table: EditTable) -> None:
+    for text, seconds in (
+        ("12 min", 720.0),
+        ("15", 900.0),
+        ("2 h 30 s", 7230.0),
+        ("1e1", 10.0),
+        ("", None),
+        ("7", 7.0),
+    ):
+        table.edit(1, "arrival_s", text)
+        assert table.rows[1]["arrival_s"] == seconds, text
+    table.paste(0, "arrival_s", "2 h\n30\n")
+    assert [row["arrival_s"] for row in table.rows] == [7200.0, 30.0], "pasted ones are seconds, whatever was there"
+
+
 def test_paste_fills_adds_rows_and_keeps_what_is_wrong(table: EditTable) -> None:
     table.paste(1, "gpus", "3\t5 min\nlots\tsoon\t2\tyes\textra\n")
     assert table.rows[1] == job("b", gpus=3, arrival_s=300)

@@ -230,6 +230,8 @@ def test_core_panel_takes_faults_and_checkpoints_as_typed_and_keeps_listed_outag
     found = core.parts()["core"]
     assert found["faults"] == {"list": outages, "mtbf_s": 86400.0, "mttr_s": 7200.0}
     assert found["checkpoint_s"] == 600.0
+    core._checkpoint.value = "15"
+    assert core.parts()["core"]["checkpoint_s"] == 900.0 and core._checkpoint.value == "15 min", "in the field's unit"
     core._mttr.value = core._mtbf.value = core._checkpoint.value = ""
     found = core.parts()["core"]
     assert found["faults"] == {"list": outages, "mtbf_s": None, "mttr_s": None} and found["checkpoint_s"] is None

@@ -260,6 +260,10 @@ def durations_and_numbers(page: Page) -> None:
     page.fill(arrival, "1.5 h")
     page.press(arrival, "Enter")
     comes_true(page, "(s) => document.querySelector(s).value === '1 h 30 min'", arrival)
+    for _ in range(2):  # a number alone is in the cell's unit, and says so also where it is the value that was there
+        page.fill(arrival, "15")
+        page.press(arrival, "Enter")
+        expect(page.locator(arrival)).to_have_value("15 min")
     expect(page.locator(rate)).to_have_value("0.333333")
     page.focus(rate)
     expect(page.locator(rate)).to_have_value("0.3333333333333333")  # editing shows every digit

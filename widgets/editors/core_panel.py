@@ -9,7 +9,7 @@ from typing import Any
 import ipywidgets as w
 
 from workbench.base.errors import InputError
-from workbench.base.units import EXPECTED, format_duration, parse_duration
+from workbench.base.units import EXPECTED, format_duration, parse_duration, with_unit
 from workbench.scenario.frozen import LEAST_MTBF_S, MOST_RESTART_S, MOST_S
 
 SHARING = "Two jobs may share a GPU"
@@ -54,10 +54,14 @@ class CorePanel:
         faults = [part for name in ("mtbf", "mttr", "checkpoint") for part in shown[name]]
         self.box = w.VBox([head, *shown["restart"], *faults, self._sharing, *shown["seed"]])
 
-        def on_value(_: Any) -> None:
-            self._show_errors()
-            if not self._quiet:
-                changed()
+        def on_value(change: Mapping[str, Any]) -> None:
+            control, text = change["owner"], change["new"]
+            if not self._quiet and control not in (self._seed, self._sharing):
+                control.value = with_unit(text, change["old"])
+            if control.value == text:  # else heard again
+                self._show_errors()
+                if not self._quiet:
+                    changed()
 
         for control in (*self._texts.values(), self._sharing):
             control.observe(on_value, "value")

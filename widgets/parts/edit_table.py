@@ -18,6 +18,7 @@ import traitlets
 from widgets.parts.assets import Scripted, program, style
 from widgets.parts.columns import EditColumn, describe, parse_clipboard
 from workbench.base.errors import counted
+from workbench.base.units import with_unit
 
 __all__ = ["EditColumn", "EditTable", "Errors", "Row"]
 
@@ -99,8 +100,10 @@ class EditTable(Scripted):
     # ---- actions: what buttons and keys do; code may call them too ----
 
     def edit(self, row: int, column: str, text: str) -> None:
-        """Put typed text into a cell."""
-        self._commit(_filled(self.rows, [(row, self.columns[self._position(column)], text)]), self._ids, answer=(row,))
+        """Put typed text into a cell; a duration's number alone is in the unit that the cell shows."""
+        place = self.columns[self._position(column)]
+        typed = with_unit(text, place.written(self.rows[row].get(column))) if place.kind == "duration" else text
+        self._commit(_filled(self.rows, [(row, place, typed)]), self._ids, answer=(row,))
 
     def paste(self, row: int, column: str, text: str) -> None:
         """Put copied cells in, from this cell on to the right and down, adding rows as needed.

@@ -45,6 +45,12 @@ def parse_duration(text: str, *, unit: str = "s") -> float:
     return sign * float(seconds)
 
 
+def with_unit(text: str, over: str) -> str:
+    """What is typed over a duration: a number alone with the unit that this ends with, else (none, empty) with `s`."""
+    unit = (over.split() or [""])[-1]
+    return f"{text} {unit if unit in _SECONDS_PER_UNIT else 's'}" if _BARE.fullmatch(text.strip().lower()) else text
+
+
 def _clock_or_bare(body: str, unit: str) -> Decimal | None:
     if _BARE.fullmatch(body):
         return Decimal(body) * _SECONDS_PER_UNIT[unit]
