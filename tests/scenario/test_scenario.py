@@ -125,6 +125,8 @@ def test_the_schema_is_one() -> None:
         ("cluster.accelerators", [], "at least 1"),
         ("cluster.accelerators[0].name", "", "at least 1 character"),
         ("cluster.accelerators[0].name", "a\nb", "without control and bidirectional characters"),
+        ("calibrated.key", "x", "64 digits from 0 to f"),
+        ("calibrated.key", ..., "the key 'key'"),
         ("cluster.accelerators[0].memory_gb", 0, "a number >= 1e-06"),
         ("cluster.accelerators[1].name", "v100", "a name of its own"),
         ("cluster.nodes", [], "at least 1"),

@@ -133,13 +133,16 @@ class Recorded(Frozen):
     gpu_s: GpuSeconds
 
 
+KEY = "^[0-9a-f]{64}$"
+
+
 class Calibrated(Frozen):
     """Of what the note on calibration is the verdict: a scheduler with its default knobs (code: `Scheduler.code` of one
     that a session wrote), and `Scenario.key` then."""
 
     scheduler: Name
     code: str = ""
-    key: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    key: Annotated[str, Field(pattern=KEY)]
 
 
 class Core(Frozen):
@@ -500,6 +503,8 @@ def _expected(item: Mapping[str, Any]) -> str:
     if item["type"] == "missing":
         last = item["loc"][-1]
         return f"the key {last!r}" if isinstance(last, str) else f"a value at position {last} of the list"
+    if item.get("ctx", {}).get("pattern") == KEY:
+        return "a scenario's key, 64 digits from 0 to f"
     if item["type"] in _EXPECTED:
         found = item.get("ctx", {}).items()
         numbers = {name: short_number(value, 6) if isinstance(value, (int, float)) else value for name, value in found}
