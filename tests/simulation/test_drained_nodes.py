@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -70,6 +71,44 @@ def test_a_job_that_runs_at_the_start_is_not_thrown_off_a_drained_node() -> None
         run = simulated(scenario([{"node": "ox-1", "from_s": 0.0, "to_s": 120.0, "drain": drain}], running=True))
         told.append(run.events[(run.events["job"] == "a") & (run.events["time_s"] == 0)]["event"].tolist())
     assert told == [["arrival", "start", "move"], ["arrival", "preempt", "start"]]
+
+
+IN_ROUNDS = {"chronus", "gandiva", "gavel", "hadare", "hare", "hops", "isolated", "sia"}
+"""Whoever hands out the GPUs that are up anew in every round: what runs on a drained node ends with its round."""
+
+
+def test_with_every_scheduler_who_runs_on_a_drained_node_goes_on() -> None:
+    """Two nodes of 2 GPUs, each with a job until 1500 s; one is drained, and two jobs come that would take its GPUs."""
+    steps = {"a": (0.0, 3000.0), "b": (0.0, 3000.0), "c": (500.0, 3000.0), "d": (500.0, 1000.0)}
+    source = Scenario.from_dict(
+        {
+            "cluster": {
+                "accelerators": [{"name": "x", "price_per_hour": 1.0}],
+                "nodes": [{"name": "n", "accelerator": "x", "gpus": 2, "count": 2}],
+            },
+            "jobs": [
+                {"name": name, "model": "m", "gpus": 2, "arrival_s": at_s, "steps": each}
+                for name, (at_s, each) in steps.items()
+            ],
+            "throughputs": [
+                {"model": "m", "accelerator": "x", "gpus": 2, "placement": word, "steps_per_s": speed}
+                for word, speed in (("consolidated", 2.0), ("unconsolidated", 1.5))
+            ],
+            "core": {
+                "restart": {"restart_s": 10.0},
+                "faults": {"list": [{"node": "n-1", "from_s": 400.0, "to_s": 3000.0, "drain": True}]},
+            },
+        }
+    )
+    ends = {}
+    for name in [each.name for each in workbench.schedulers()]:
+        ran = workbench.simulate(source, name, detail=0).timeline.query(
+            "node == 'n-1' and start_s < 3000 and kind == 'run'"
+        )
+        ends[name] = ran["end_s"].max()
+    assert math.isnan(ends.pop("sched_allox"))  # one GPU for each job: both are on the other node
+    assert min(ends.values()) > 400.0
+    assert {name.split(".")[0] for name, end_s in ends.items() if end_s < 1500.0} == IN_ROUNDS
 
 
 def test_names_of_nodes_are_used_as_far_as_they_go() -> None:

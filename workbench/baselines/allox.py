@@ -348,8 +348,13 @@ def _to_match(
 ) -> tuple[FreeGpus, dict[Unit, Gpus], list[int], AlloxInstance]:
     """The GPUs that are left, who goes on, and whom the matching is of: their rows, and its numbers."""
     free_gpus = FreeGpus(snapshot.nodes, (lease.gpus for lease in snapshot.leases.values()) if preemptive else ())
-    stay = {} if preemptive else _renewed(snapshot, free_gpus)
-    running = set() if preemptive else {*snapshot.leases, *stay}
+    if preemptive:  # only who runs on a drained node is no part of it
+        down = snapshot.nodes.down
+        stay = {unit: lease.gpus for unit, lease in snapshot.leases.items() if not down.isdisjoint(lease.gpus)}
+        running = {*stay}
+    else:
+        stay = _renewed(snapshot, free_gpus)
+        running = {*snapshot.leases, *stay}
     waiting = [row for row, name in enumerate(snapshot.jobs.names) if name not in running]
     capacity = np.array(free_gpus.left(len(snapshot.types)), dtype=np.int64)
     rows = _looked_at(snapshot, waiting, capacity, alpha)
@@ -365,7 +370,7 @@ def _serve(snapshot: Snapshot, preemptive: bool, alpha: float) -> Decision:
     for request in wanted:  # GPUs that a gang could not take
         if request.unit not in placed:
             placed |= place([request], free_gpus, accept=runs_spread(snapshot))
-    unchanged = {unit for unit, lease in snapshot.leases.items() if placed.get(unit) == lease.gpus}
+    unchanged = {unit for unit, lease in snapshot.leases.items() if unit in stay or placed.get(unit) == lease.gpus}
     kinds = {request.unit: snapshot.types[request.kind] for request in wanted}
     fresh = [unit for unit in placed if unit not in unchanged]
     return Decision(

@@ -362,7 +362,8 @@ class ThreeSigmaScheduler(Scheduler):
 
 def _place(snapshot: Snapshot, planned: PlannedCycle, chosen: IntArray) -> dict[str, Gpus]:
     """Who holds which GPUs from now on. Running jobs with deadlines and chosen running ones stay; then those who start,
-    with deadlines first; running ones that were not chosen stay where nobody else is; the rest goes to best effort."""
+    with deadlines first; running ones that were not chosen stay where nobody else is; the rest goes to best effort. Who
+    runs on a drained node goes on there."""
     jobs, data = snapshot.jobs, planned.data
     had = {str(unit): lease.gpus for unit, lease in (*snapshot.leases.items(), *snapshot.ended.items())}
     free_gpus = FreeGpus(snapshot.nodes, (lease.gpus for lease in snapshot.leases.values()))
@@ -370,12 +371,13 @@ def _place(snapshot: Snapshot, planned: PlannedCycle, chosen: IntArray) -> dict[
     now = [option for option in chosen.tolist() if data.slot[option] == 0]
     picked = {data.jobs[data.job[option]]: int(data.kind[option]) for option in now}
     planned_be = {data.jobs[i] for i, row in enumerate(planned.rows.tolist()) if kinds[row] >= 0}
-    held: dict[str, Gpus] = {}
+    down = snapshot.nodes.down
+    held = {name: gpus for name, gpus in had.items() if not down.isdisjoint(gpus)}
 
     def stay(names: Iterable[str]) -> None:
         for name in names:
-            row = jobs.at[name]
-            if free_gpus.keep(int(kinds[row]), sum(had[name].values()), had[name]):
+            kind = int(kinds[jobs.at[name]])
+            if name not in held and free_gpus.keep(kind, sum(had[name].values()), had[name]):
                 held[name] = had[name]
 
     def begin(names: Iterable[str], kind_of: dict[str, int]) -> None:
@@ -385,7 +387,7 @@ def _place(snapshot: Snapshot, planned: PlannedCycle, chosen: IntArray) -> dict[
     stay(name for name in had if name not in planned_be or name in picked)
     begin((name for name in picked if name not in had and planned.timely[jobs.at[name]]), picked)
     begin((name for name in picked if name not in had and not planned.timely[jobs.at[name]]), picked)
-    stay(name for name in had if name not in held)
+    stay(had)
     _fill(snapshot, planned, free_gpus, held)
     return held
 

@@ -10,7 +10,11 @@ from workbench.scenario.frozen import LEAST_MTBF_S, MOST_S, Frozen, Name, Positi
 
 
 class Outage(Frozen):
-    """A node that is down from `from_s` (inclusive) to `to_s`; drain: what runs there goes on, and nothing starts."""
+    """A node that is down from `from_s` (inclusive) to `to_s`.
+
+    drain: what runs there goes on, to the end of its round with a scheduler that hands out the GPUs that are up anew in
+    every round, and nothing starts.
+    """
 
     node: Name
     from_s: Seconds

@@ -68,9 +68,9 @@ class FreeGpus:
         other._changed = {*self._changed}
         return other
 
-    def lend(self, gpus: Gpus) -> None:
-        """Make GPUs available that an assignment still holds."""
-        self.give_back(self.kind_of(gpus), gpus)
+    def lend(self, gpus: Gpus) -> int:
+        """Make GPUs available that an assignment still holds; see `give_back`."""
+        return self.give_back(self.kind_of(gpus), gpus)
 
     def left(self, kinds: int) -> list[int]:
         """Free GPUs of each of the `kinds` types."""
@@ -164,10 +164,13 @@ class FreeGpus:
             return self.consolidate(kind, gpus)
         return self.fill(kind, gpus) if style == "fill" else self.spread(kind, gpus)
 
-    def give_back(self, kind: int, gpus: Gpus) -> None:
-        """Undo a taking."""
+    def give_back(self, kind: int, gpus: Gpus) -> int:
+        """Undo a taking; returns how many GPUs are free again: none of nodes that are drained."""
+        if not self._nodes.down.isdisjoint(gpus):
+            gpus = {node: count for node, count in gpus.items() if node not in self._nodes.down}
         self._take(kind, gpus, sign=-1)
         self._first.pop(kind, None)
+        return sum(gpus.values())
 
     def _free_ones(self, kind: int) -> list[int]:
         """Nodes of a type that have a free GPU, in cluster order."""

@@ -105,6 +105,11 @@ class NodeView(Lazy):
         return {name: i for i, name in enumerate(self.names)}
 
     @cached_property
+    def down(self) -> frozenset[str]:
+        """Nodes that are not up. Who holds GPUs there runs on a drained one, and nobody else can have them."""
+        return frozenset([self.names[i] for i in np.flatnonzero(~self.up).tolist()])
+
+    @cached_property
     def of_kind(self) -> dict[int, list[int]]:
         """Nodes of each type."""
         found: dict[int, list[int]] = {}

@@ -85,14 +85,16 @@ def push(
 ) -> tuple[list[tuple[int, int]], list[int]]:
     """The same with pre-emption: (row, type) of those who get GPUs, and the rows of those who lose theirs.
 
-    A victim may be chosen again, for the same or other GPUs, when its own turn comes.
+    A victim may be chosen again, for the same or other GPUs, when its own turn comes. Who runs on a drained node is
+    none: nobody could have its GPUs.
     """
     snapshot = trial.snapshot
     jobs, kind_of, gangs = trial.jobs, trial.free_gpus.kind_of, snapshot.jobs.gpus.tolist()
+    down = snapshot.nodes.down
     runs: dict[int, tuple[int, Gpus]] = {}
     for row in snapshot.jobs.held.nonzero()[0].tolist():
         gpus = held.get(jobs[row].name)
-        if gpus is not None:
+        if gpus is not None and down.isdisjoint(gpus):
             runs[row] = kind_of(gpus) if len(trial.left) > 1 else 0, gpus
     line = in_line(sorted([*waiting, *runs]), keys)
     behind: list[list[tuple[int, Gpus]]] = [[] for _ in trial.left]  # who runs on each type, from here on in the line

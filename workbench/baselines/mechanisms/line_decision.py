@@ -324,7 +324,6 @@ class _Offer:
                 self.free_gpus.give_back(kind, found)
                 return False
         before, self.held[name] = self.held[name], found
-        self.free_gpus.lend(before)
-        self.left[self.free_gpus.kind_of(before)] += gang
+        self.left[self.free_gpus.kind_of(before)] += self.free_gpus.lend(before)
         self.left[kind] -= gang
         return True

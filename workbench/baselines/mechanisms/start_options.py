@@ -105,7 +105,8 @@ class PlannedCycle(NamedTuple):
             slo & ~runs & (first_rewards(snapshot) > 0) & (in_time(shortest_s, np.where(slo, slack_s, 0.0), cv) > 0)
         )
         waiting = _urgent(~runs, timely, slack_s, shortest_s)[: int(knobs["most_jobs"])]
-        rows = np.concatenate([np.flatnonzero(runs & ~slo), waiting])
+        here = kinds >= 0
+        rows = np.concatenate([np.flatnonzero(here & ~slo), waiting])
         steps = np.arange(int(knobs["slots"]), dtype=np.float64)
         fits = (jobs.gpus[rows, None] <= snapshot.capacity) & np.isfinite(run_s[rows])
         elsewhere = runs[rows, None] & (kinds[rows, None] != np.arange(len(snapshot.types)))
@@ -125,16 +126,17 @@ class PlannedCycle(NamedTuple):
             gpus=jobs.gpus[row],
             value=np.where(timely[row], of_slo, of_rest),
             hold=np.where(after < 0, 0.0, lasts),
-            free_gpus=_free_gpus(snapshot, np.flatnonzero(runs & slo), kinds, steps * slot_s, cv),
+            free_gpus=_free_gpus(snapshot, np.flatnonzero(here & slo), kinds, steps * slot_s, cv),
         )
         return cls(data, rows, timely)
 
 
 def held_kinds(snapshot: Snapshot) -> IntArray:
-    """(jobs,) type on which each job holds GPUs, -1 for those that wait."""
+    """(jobs,) type on which each job holds GPUs, -1 for those that wait, or run on a drained node and go on there."""
     free_gpus, found = FreeGpus(snapshot.nodes), np.full(len(snapshot.jobs), -1, dtype=np.int64)
     for unit, lease in (*snapshot.leases.items(), *snapshot.ended.items()):
-        found[snapshot.jobs.at[str(unit)]] = free_gpus.kind_of(lease.gpus)
+        if snapshot.nodes.down.isdisjoint(lease.gpus):
+            found[snapshot.jobs.at[str(unit)]] = free_gpus.kind_of(lease.gpus)
     return found
 
 

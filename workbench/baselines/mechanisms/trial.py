@@ -87,8 +87,7 @@ class Trial:
         return fits
 
     def _lend(self, kind: int, gpus: Gpus) -> None:
-        self.free_gpus.lend(gpus)
-        self.left[kind] += sum(gpus.values())
+        self.left[kind] += self.free_gpus.lend(gpus)
 
     def _take_back(self, kind: int, lent: Sequence[tuple[int, Gpus]]) -> None:
         for _, gpus in lent:

@@ -195,18 +195,26 @@ def _waiting(snapshot: Snapshot, restart_s: Mapping[int, float], knobs: Knobs, a
 def _all(
     snapshot: Snapshot, restart_s: Mapping[int, float], knobs: Knobs, asked: Hadar
 ) -> tuple[Decision, dict[str, Gpus]]:
-    """Decide on all jobs; who gets other GPUs than it has, or none, loses its own. Also the GPUs of each job then."""
-    leases = {unit: lease.gpus for unit, lease in snapshot.leases.items()}
+    """Decide on all jobs; who gets other GPUs than it has, or none, loses its own. Also the GPUs of each job then.
+
+    Who runs on a drained node goes on: nobody else could have its GPUs.
+    """
+    down = snapshot.nodes.down
+    drained = {str(unit): lease.gpus for unit, lease in snapshot.leases.items() if not down.isdisjoint(lease.gpus)}
+    leases = {unit: lease.gpus for unit, lease in snapshot.leases.items() if unit not in drained}
     held = {str(unit): lease.gpus for unit, lease in (*snapshot.leases.items(), *snapshot.ended.items())}
     free_gpus = FreeGpus(snapshot.nodes)
     for gpus in leases.values():
         give_back(free_gpus, gpus)
-    queue = asked.queue(snapshot, list(range(len(snapshot.jobs))), knobs, restart_s)
+    rows = [row for row, name in enumerate(snapshot.jobs.names) if name not in drained]
+    if not rows:
+        return Decision(solved=KEPT), drained
+    queue = asked.queue(snapshot, rows, knobs, restart_s)
     found = _allocate(snapshot, queue, free_gpus, knobs, asked, held)
     gets = {queue.view.names[row]: chosen.gpus for row, chosen in found.chosen.items()}
     stays = {unit for unit, gpus in leases.items() if gets.get(str(unit)) == gpus}
     fresh = tuple(Assignment(name, gpus, math.inf) for name, gpus in gets.items() if name not in stays)
-    return _recorded(snapshot, queue, found, fresh, frozenset(leases) - stays), gets
+    return _recorded(snapshot, queue, found, fresh, frozenset(leases) - stays), gets | drained
 
 
 def _allocate(
