@@ -6,7 +6,6 @@ import math
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from pytest import approx
@@ -14,6 +13,7 @@ from pytest import approx
 from tests.simulation.hand import EMPTY, RESTART_10, A, B, two_nodes
 from tests.simulation.support import Scripted, check, give, greedy, make, row, script
 from workbench.baselines.fifo import Fifo
+from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Timing
 from workbench.scheduling.decision import Assignment, Decision
 from workbench.scheduling.snapshot import Snapshot
@@ -37,13 +37,36 @@ def test_an_arrival_at_a_boundary_is_seen_there() -> None:
     assert row(run, "j0").waited_s == 0 and row(run, "j1").waited_s == approx(59.9)
 
 
-def test_where_nobody_waits_a_scheduler_that_asks_only_for_those_who_wait_is_not_asked() -> None:
-    """FIFO as it is, and asked every time, where it answers so itself: the same run, with fewer calls, none when
-    jobs come behind one that waits (at 7 and 8 s)."""
-    times = [0.0, 5.0, 6.0, 7.0, 8.0, 30.0, 30.0, 195.0]
-    scenario = two_nodes([{"steps": 40.0 + i, "gpus": 1, "arrival_s": at_s} for i, at_s in enumerate(times)])
-    calls: dict[bool, list[int]] = {True: [], False: []}
-    asked: list[float] = []
+ARRIVE_S, GANGS = [0, 5, 6, 7, 8, 30, 30, 195, 195, 196, 197], [2, 1, 2, 1, 2, 2, 1, 2, 2, 1, 1]
+LINE = [*zip(ARRIVE_S, range(40, 51), GANGS, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "faults", "knobs", "spared"),
+    [
+        pytest.param(LINE, [], {}, {7.0, 8.0, 85.5, 197.0, 219.0, 267.5}, id="in line"),
+        pytest.param([(0, 40, 4), (5, 10, 1)], [(0, 100)], {"backfill": "speeds"}, set(), id="who may pass"),
+        pytest.param(LINE, [], {"heterogeneity_aware": False}, {85.5, 219.0, 267.5}, id="who draws a type"),
+    ],
+)
+def test_where_nobody_waits_a_scheduler_that_asks_only_for_those_who_wait_is_not_asked(
+    jobs: list[tuple[float, float, int]], faults: list[tuple[float, float]], knobs: Knobs, spared: set[float]
+) -> None:
+    """FIFO as it is, and asked every time, where it answers so itself: the same run, without the calls when nobody
+    waits, or jobs come behind one that waits, unless they may pass it or a type is drawn anew for it.
+
+    jobs: (arrival, seconds, GPUs), on two nodes of 2 GPUs.
+    """
+    data = make(
+        [{"steps": steps, "gpus": gpus, "arrival_s": float(at_s)} for at_s, steps, gpus in jobs],
+        {"a": 2, "b": 2},
+        core={"faults": {"list": [{"node": "a-0", "from_s": from_s, "to_s": to_s} for from_s, to_s in faults]}},
+    ).to_dict()
+    if "heterogeneity_aware" in knobs:
+        data["cluster"]["accelerators"].append({"name": "u"})
+        data["cluster"]["nodes"][1]["accelerator"] = "u"
+        data["throughputs"] += [{**row, "accelerator": "u"} for row in data["throughputs"][:2]]
+    asked: dict[bool, list[float]] = {True: [], False: []}
 
     class Counted(Fifo):
         def __init__(self, only_waiting: bool) -> None:
@@ -52,16 +75,16 @@ def test_where_nobody_waits_a_scheduler_that_asks_only_for_those_who_wait_is_not
         def timing(self, knobs: Knobs) -> Timing:
             return replace(super().timing(knobs), only_waiting=self.only_waiting)
 
-        def serve(self, snapshot: Snapshot, knobs: Knobs, rng: np.random.Generator) -> Decision:
-            calls[self.only_waiting].append(len(snapshot.jobs.waiting))
-            asked.append(snapshot.now_s)
-            return super().serve(snapshot, knobs, rng)
+        def decide(self, snapshot: Snapshot, *rest: Any) -> tuple[Decision, Any]:
+            assert snapshot.jobs.waiting or not self.only_waiting
+            asked[self.only_waiting].append(snapshot.now_s)
+            return super().decide(snapshot, *rest)
 
-    runs = [simulate(scenario, Counted(only), {"round_s": 0.0}) for only in (True, False)]
+    runs = [simulate(Scenario.from_dict(data), Counted(only), {"round_s": 0.0, **knobs}) for only in (True, False)]
     for name in ("jobs", "timeline", "decisions", "events", "reasons"):
         pd.testing.assert_frame_equal(getattr(runs[0], name), getattr(runs[1], name))
-    assert 0 not in calls[True] and len(calls[True]) < len(calls[False]) == len(runs[0].decisions)
-    assert not {7.0, 8.0} & {*asked[: len(calls[True])]} and {7.0, 8.0} < {*asked}
+    assert asked[False] == runs[0].decisions["time_s"].tolist()
+    assert {*asked[False]} - {*asked[True]} == spared
 
 
 @pytest.mark.parametrize("round_s", [60.0, 0.1, 0.7, 1 / 3])

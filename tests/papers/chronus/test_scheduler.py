@@ -278,7 +278,7 @@ def test_signals_of_the_clusters_add_up_to_the_gpus():
 
 
 def test_every_job_has_a_reason_in_every_round():
-    """Profiled, in its line, with a lease, between leases, refused, best effort."""
+    """Profiled, in its line, with a lease, between leases, refused, best effort; without detail in every event."""
     seen: set[str] = set()
 
     class Asked(Chronus):
@@ -290,7 +290,10 @@ def test_every_job_has_a_reason_in_every_round():
             return decision, after
 
     jobs = [job(4, 3000, 100.0 * i, rewards=[[4500 + 2000 * i, 100]] if i % 2 else None) for i in range(8)]
-    simulate(cluster(2, 4, jobs), Asked(), {"profile_gpus": 2})
+    whole = simulate(cluster(2, 4, jobs), Asked(), {"profile_gpus": 2})
+    brief = simulate(cluster(2, 4, jobs), Chronus(), {"profile_gpus": 2}, detail=0)
+    told, told_in_brief = ({*run.events.itertuples(index=False, name=None)} for run in (whole, brief))
+    assert told_in_brief <= told
     expected = {"profiled", "profile_waits", "guaranteed", "later_lease", "slo_lease", "spot_lease", "spot_waits"}
     assert expected <= seen
 
