@@ -318,14 +318,19 @@ class Counting(Executor):
     """Runs a task when its result is waited for; remembers how many it held at most."""
 
     def __init__(self):
-        self.held, self.most, self.threads = 0, 0, ThreadPoolExecutor(1)
+        self.given, self.ended, self.most, self.threads = 0, 0, 0, ThreadPoolExecutor(1)
 
     def submit(self, function, /, *args):
-        self.held += 1
-        self.most = max(self.most, self.held)
-        future = self.threads.submit(function, *args)
-        future.add_done_callback(lambda _: setattr(self, "held", self.held - 1))
-        return future
+        self.given += 1
+        self.most = max(self.most, self.given - self.ended)
+        return self.threads.submit(self.run, function, *args)
+
+    def run(self, function, *args):
+        """It has ended before its result is known: who waits for that may hand in the next at once."""
+        try:
+            return function(*args)
+        finally:
+            self.ended += 1
 
 
 def test_few_tasks_are_with_an_executor_at_a_time(monkeypatch):
