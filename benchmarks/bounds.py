@@ -6,6 +6,7 @@ unless told, and looks where it is once in a millisecond of CPU time: what went 
 
 from __future__ import annotations
 
+import argparse
 import re
 import signal
 import sys
@@ -73,13 +74,16 @@ def told(case: Case, size: int, parts: Counter[str]) -> str:
 
 def main() -> None:
     """Profile the benchmark that is asked for."""
-    words, *given = sys.argv[1:]
-    (case, *others), _ = chosen_cases(["--only", words])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.bounds", description=__doc__)
+    parser.add_argument("words", help="of the name of one benchmark")
+    parser.add_argument("size", nargs="?", type=int, help="default: its largest")
+    asked = parser.parse_args()
+    (case, *others), _ = chosen_cases(["--only", asked.words])
     if others:
         sys.exit(f"one benchmark at a time, not {len(others) + 1}: {', '.join(each.name for each in [case, *others])}")
     if case.missing():
         sys.exit(f"{case.name} needs {' and '.join(case.missing())}")
-    size = int(given[0]) if given else max(case.budgets)
+    size = asked.size or max(case.budgets)
     print(told(case, size, sampled(case.prepare(size))))
 
 

@@ -2,7 +2,8 @@
 
 The links are what the run recorded. The first, `rows`, is of the programme behind them: a row that is met is called a
 cause only if relaxing it a little, or leaving it out, puts somebody else there in a run that can be kept (it is
-simulated again with the changed programme from that decision on); all others are binding, not decisive.
+simulated again with the changed programme from that decision on), by the best answer nearest to what was decided and by
+the solver's own; all others are binding, not decisive, or not judged where no run can do without them.
 """
 
 from __future__ import annotations
