@@ -72,6 +72,7 @@ class CompareLab(LabShell[CompareSetting]):
         super().__init__("Compare lab", bar)
         self._list = SchedulerList(self._on_change)
         self._scenario = ScenarioPanel(self._on_change, self._on_row)
+        self._tables = self._scenario.editors
         self._results = CompareResults(self._scenario.mark, self._scenario.about)
         self._drawing = Paced(self._results.refresh)
         self._build()

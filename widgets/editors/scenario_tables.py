@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import ipywidgets as w
@@ -182,6 +183,8 @@ class Editors:
         self._base: dict[str, Any] = {"cluster": {}}
         self._names: dict[str, dict[int, str]] = {}
         self._kept: tuple[dict[str, Any], Scenario] | None = None  # what was read last, and from what
+        self._right: dict[str, dict[int, Row]] = {}  # rows by their numbers when all were right last
+        self._but_wrong = False
         self.left_out = ""
 
     @property
@@ -242,7 +245,7 @@ class Editors:
         What has no table and belongs to a row that was removed goes with it (`left_out` says so); Undo brings both
         back.
         """
-        rows = {key: [_given(row) for row in table.rows] for key, table in self.tables.items()}
+        rows = {key: [_given(row) for row in self._rows(key)] for key in self.tables}
         cluster = {
             "accelerators": rows["cluster.accelerators"],
             "nodes": rows["cluster.nodes"],
@@ -252,6 +255,29 @@ class Editors:
         jobs = [_with_rewards(row) for row in rows["jobs"]]
         more = {"jobs": jobs, "entities": rows["entities"], "throughputs": rows["throughputs"]}
         return {**self._base, **tied, "cluster": cluster, **more}
+
+    @contextlib.contextmanager
+    def but_wrong(self) -> Iterator[None]:
+        """Read wrong cells as they were when all were right last, and no wrong row that was not there then."""
+        self._but_wrong = True
+        try:
+            yield
+        finally:
+            self._but_wrong = False
+
+    def _rows(self, key: str) -> list[Row]:
+        table = self.tables[key]
+        if not self._but_wrong:
+            return table.rows
+        right = self._right.get(key, {})
+        rows = {number: dict(row) for number, row in zip(table.numbers, table.rows, strict=True)}
+        for at, _, column in (place.partition(".") for place in table.errors):
+            number = table.numbers[int(at)]
+            if number in right:
+                rows[number][column] = right[number].get(column)
+            else:
+                rows.pop(number, None)
+        return list(rows.values())
 
     def _tied(self, rows: Mapping[str, list[Row]]) -> dict[str, Any]:
         """The parts that name rows, without what names a row that is gone."""
@@ -275,6 +301,8 @@ class Editors:
 
     def read(self) -> Scenario:
         """The scenario; raises ScenarioError, and shows each problem beside its cell."""
+        if self._but_wrong:
+            return _runnable(self.data())
         unread = [problem for key, table in self.tables.items() for problem in _own(key, table)]
         if unread:
             again = self._repeated()
@@ -282,20 +310,18 @@ class Editors:
             raise ScenarioError([*unread, *again])
         problems: tuple[Problem, ...] = ()
         data = self.data()
-        if self._kept is not None and self._kept[0] == data:  # a knob was turned
-            self._mark(())
-            return self._kept[1]
-        try:
-            scenario = Scenario.from_dict(data, "lab")
-            scenario.require_runnable()
-        except ScenarioError as error:
-            found = {problem.where.removeprefix("lab: ") for problem in error.problems}
-            problems = (*error.problems, *(problem for problem in self._repeated() if problem.where not in found))
+        if self._kept is None or self._kept[0] != data:  # more than a knob was turned
+            try:
+                self._kept = data, _runnable(data)
+            except ScenarioError as error:
+                found = {problem.where.removeprefix("lab: ") for problem in error.problems}
+                problems = (*error.problems, *(problem for problem in self._repeated() if problem.where not in found))
         self._mark(problems)
         if problems:
             raise ScenarioError(problems)
-        self._kept = data, scenario
-        return scenario
+        assert self._kept is not None
+        self._right = {key: dict(zip(table.numbers, table.rows, strict=True)) for key, table in self.tables.items()}
+        return self._kept[1]
 
     def _repeated(self) -> tuple[Problem, ...]:
         """Names that two rows of a table have; a scenario finds them once each cell for itself is right."""
@@ -349,6 +375,12 @@ class Editors:
             table.columns = columns
         if choices and table.template.get(name) not in choices:
             table.template = {**table.template, name: choices[0]}
+
+
+def _runnable(data: Mapping[str, Any]) -> Scenario:
+    scenario = Scenario.from_dict(data, "lab")
+    scenario.require_runnable()
+    return scenario
 
 
 def _with_choices(column: EditColumn, choices: tuple[str, ...]) -> EditColumn:

@@ -113,6 +113,7 @@ class Lab(LabShell[LabSetting]):
         super().__init__(f"{room.title} lab", SolveBar(self.solve, self._cancel))
         self._choice = SchedulerChoice(room, self._on_scheduler)
         self._scenario = ScenarioPanel(self._on_change, self._on_row)
+        self._tables = self._scenario.editors
         self._knobs = KnobPanel(self._on_change, knobs)
         self._vary = VaryPage(self._to_vary, self._varies)
         self._varied, self._described = ThreadWork(), ThreadWork()

@@ -15,6 +15,7 @@ import ipywidgets as w
 
 from widgets.editors.mistakes import what_is_wrong
 from widgets.editors.scenario_file import FILE, ScenarioFile
+from widgets.editors.scenario_tables import Editors
 from widgets.editors.setting_history import AnySetting, QuietControls, SettingHistory
 from widgets.lab.still import StillPicture
 from widgets.parts.presenter import Panel, Presenter
@@ -41,6 +42,7 @@ class LabShell(ABC, Generic[AnySetting]):
     """
 
     _whole: w.VBox
+    _tables: Editors | None = None
     EDITED: str
 
     def __init__(self, title: str, bar: SolveBar, more: Sequence[w.Widget] = ()) -> None:
@@ -167,6 +169,16 @@ class LabShell(ABC, Generic[AnySetting]):
             self._bar.say("invalid", self._wrong(error))
             return None
 
+    def _but_wrong(self) -> AnySetting | None:
+        """What the controls say with wrong cells of the tables as they last were; None if that is wrong too."""
+        if self._tables is None:
+            return None
+        try:
+            with self._tables.but_wrong():
+                return self._read()
+        except WorkbenchError:
+            return None
+
     def _go_to(self, setting: AnySetting) -> None:
         self._show(setting)
         self._on_change()
@@ -179,7 +191,7 @@ class LabShell(ABC, Generic[AnySetting]):
         if self._quiet:
             return
         setting = self._check()
-        self._heard(setting, self._frame.heard(setting))
+        self._heard(setting, self._frame.heard(setting or self._but_wrong(), setting is not None))
         if setting is None:
             self._outdated(True)
         elif self._asked is not None and self._is_as(setting, self._asked):
@@ -261,9 +273,11 @@ class LabFrame(Generic[AnySetting]):
         """What is set now is what there is nothing to undo of."""
         self.history.past, self.undo.disabled = [], self.history.valid
 
-    def heard(self, setting: AnySetting | None) -> bool:
-        """What the controls hold now, None while something is wrong. Returns whether it is another right setting."""
-        other = self.history.heard(setting, self.presenter.bar.drag)
+    def heard(self, right: AnySetting | None, valid: bool = True) -> bool:
+        """What of the controls is right, None if that is no setting; valid: that is all. Returns whether it is new."""
+        other = self.history.heard(right, self.presenter.bar.drag)
+        if not valid:
+            self.history.heard(None)
         self.undo.disabled, self.redo.disabled = not self.history.can_undo, not self.history.can_redo
         return other
 
