@@ -81,15 +81,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 class Backwards(pytest.Dir):
-    """A folder collected from its end, so that each of two workers rewrites the asserts of half of the files."""
+    """A folder collected from its end, so that two workers rewrite the asserts of half of the files each."""
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
         return reversed(list(super().collect()))
 
 
 def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Dir | None:
-    """Begin where no other worker does: it finds what the other has rewritten, and takes half as long for it."""
-    return Backwards.from_parent(parent, path=path) if os.environ.get("PYTEST_XDIST_WORKER") == "gw1" else None
+    """Every other worker begins at the end: it finds what those before it have rewritten, half of the files."""
+    odd = os.environ.get("PYTEST_XDIST_WORKER", "gw0")[-1] in "13579"
+    return Backwards.from_parent(parent, path=path) if odd else None
 
 
 @pytest.hookimpl(tryfirst=True)

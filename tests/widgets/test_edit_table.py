@@ -233,8 +233,10 @@ def test_a_number_alone_is_in_the_unit_that_it_is_typed_over(table: EditTable) -
     ):
         table.edit(1, "arrival_s", text)
         assert table.rows[1]["arrival_s"] == seconds, text
-    table.paste(0, "arrival_s", "2 h\n30\n")
-    assert [row["arrival_s"] for row in table.rows] == [7200.0, 30.0], "pasted ones are seconds, whatever was there"
+    table.edit(0, "arrival_s", "2 h")
+    table.paste(0, "arrival_s", "30 s\n1.5\n2\n")  # all that are pasted: of the first row
+    assert [row["arrival_s"] for row in table.rows] == [30.0, 5400.0, 7200.0]
+    assert table.message == "Pasted 3 rows, 1 of them new; numbers alone of Arrival are h."
 
 
 def test_paste_fills_adds_rows_and_keeps_what_is_wrong(table: EditTable) -> None:

@@ -102,13 +102,18 @@ class EditTable(Scripted):
     def edit(self, row: int, column: str, text: str) -> None:
         """Put typed text into a cell; a duration's number alone is in the unit that the cell shows."""
         place = self.columns[self._position(column)]
-        typed = with_unit(text, place.written(self.rows[row].get(column))) if place.kind == "duration" else text
-        self._commit(_filled(self.rows, [(row, place, typed)]), self._ids, answer=(row,))
+        self._commit(_filled(self.rows, [(row, place, self._in_unit(place, row, text))]), self._ids, answer=(row,))
+
+    def _in_unit(self, column: EditColumn, row: int, text: str) -> str:
+        """A duration's number alone with the unit that this row's cell shows."""
+        shown = column.written(self.rows[row].get(column.name)) if row < len(self.rows) else ""
+        return with_unit(text, shown) if column.kind == "duration" else text
 
     def paste(self, row: int, column: str, text: str) -> None:
         """Put copied cells in, from this cell on to the right and down, adding rows as needed.
 
-        A first line that names columns says where each column goes instead.
+        A first line that names columns says where each column goes instead. Numbers alone of a column of durations are
+        all in the unit that the first of its cells shows.
         """
         lines = parse_clipboard(text)
         places = self._named_columns(lines)
@@ -118,18 +123,19 @@ class EditTable(Scripted):
             places = self.columns[self._position(column) :]
         fitting = lines[: self.max_rows - row]
         new = max(0, row + len(fitting) - len(self.rows))
-        fills = [
-            (row + i, place, cell)
-            for i, line in enumerate(fitting)
-            for place, cell in zip(places, line, strict=False)
-            if not (cell == "" and line == [""])  # an empty line between rows changes nothing
-        ]
+        fills, units = [], {}
+        for i, line in enumerate(fitting):
+            for place, cell in zip(places, [] if line == [""] else line, strict=False):  # an empty line changes nothing
+                fills.append((row + i, place, text := self._in_unit(place, row, cell)))
+                if text != cell:
+                    units[place.header] = text.split()[-1]
         rows = _filled([*self.rows, *(self._new_row() for _ in range(new))], fills)
         self._commit(rows, [*self._ids, *self._new_ids(new)], answer=range(row, row + len(fitting)))
         outside = sum(len(line) for line in lines[len(fitting) :])
         outside += sum(max(0, len(line) - len(places)) for line in fitting)
         left_out = f"; {counted(outside, 'value')} outside the table left out" if outside else ""
-        self.message = f"Pasted {counted(len(fitting), 'row')}, {new} of them new{left_out}."
+        read = "".join(f"; numbers alone of {header} are {unit}" for header, unit in units.items())
+        self.message = f"Pasted {counted(len(fitting), 'row')}, {new} of them new{read}{left_out}."
 
     def add(self, after: int | None = None) -> None:
         """Add a row from the template, at the end or after a row."""
