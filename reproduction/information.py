@@ -17,7 +17,7 @@ from workbench.base.errors import InputError, counted
 SERVERS, TYPES, LAYERED = "single servers", "types", "three layers"
 BOOTSTRAPPED, PMI, LOW_RANK, NOTHING = "bootstrapped", "PMI", "low rank", "nothing"
 ESTIMATORS: Mapping[str, str] = {
-    SERVERS: "servers",
+    SERVERS: "nodes",
     TYPES: "oracle",
     LAYERED: "layered:seed=0",
     BOOTSTRAPPED: "bootstrapped",

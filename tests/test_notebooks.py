@@ -266,7 +266,7 @@ assert (ends["low"] < 0).all() and (ends["high"] > 0).all() and (mean_wait["low"
 assert mean_jct.loc[changes[1], "after"] < mean_jct.loc[changes[0], "after"] < mean_jct.loc[changes[2], "after"]
 own_run = workbench.summary(workbench.simulate(scenario, today))["mean_jct_s"]
 assert (mean_jct["before"] == own_run).all() and len(found.runs) == 4 and "its 10 days" in " ".join(found.conclusions)
-assert scenario.cluster.gpus == len(scenario.cluster.machines) == 6 and round(t_quantile(0.95, 6), 3) == 2.447
+assert scenario.cluster.gpus == len(scenario.cluster.each_node) == 6 and round(t_quantile(0.95, 6), 3) == 2.447
 assert round(relaxed.after, 3) == 0.85 and bought["level"].round(6).tolist()[1:] == [1, 1]
 assert by_type[["dual", "one_more"]].idxmax().tolist() == ["v100"] * 2
 assert by_type[["dual_per_usd", "one_more_per_usd"]].idxmax().tolist() == ["k80"] * 2

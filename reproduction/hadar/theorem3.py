@@ -59,7 +59,7 @@ def cru_by_round(run: Finished) -> pd.DataFrame:
     start), busy (CRU(r)). Raises InputError for a run without rounds, or of a scheduler with other ones.
     """
     slot_s = _slot_s(run)
-    names = [node.name for node in run.scenario.cluster.machines]
+    names = [node.name for node in run.scenario.cluster.each_node]
     at = pd.Index(names)
     held = run.timeline[(run.timeline["job"] != "") & ~run.timeline["kind"].isin(NOT_HELD)]
     node = at.get_indexer(pd.Index(held["node"]))
@@ -108,7 +108,7 @@ def theorem3(runs: Mapping[int, Finished]) -> pd.DataFrame:
     """
     if not runs:
         raise InputError("runs", {}, "at least one run, with as many copies of each job as nodes")
-    nodes = len(next(iter(runs.values())).scenario.cluster.machines)
+    nodes = len(next(iter(runs.values())).scenario.cluster.each_node)
     full = min((forks for forks in runs if forks >= nodes), default=None)
     if full is None:
         raise InputError("runs", sorted(runs), f"one with at least as many copies of each job as nodes ({nodes})")
@@ -130,7 +130,7 @@ def theorem3(runs: Mapping[int, Finished]) -> pd.DataFrame:
 
 def _alone_s(scenario: Scenario, job: Job) -> float:
     """Seconds of a job's training left as one copy on its fastest node."""
-    machines = scenario.cluster.machines
+    machines = scenario.cluster.each_node
     speeds = [scenario.table.on_nodes(job.model, {node.name: min(job.gpus, node.gpus)}) for node in machines]
     if max(speeds) <= 0:
         raise InputError(f"Theorem 3, job {job.name}", "no node that can run a copy of it", "jobs that can be forked")

@@ -68,7 +68,7 @@ def least_makespan_s(scenario: Scenario) -> float:
 def _speeds(scenario: Scenario) -> tuple[FloatArray, FloatArray]:
     """(jobs x types) largest steps/s per GPU, and (jobs,) largest steps/s of any gang, each on the fastest server."""
     belief, cluster = Oracle(scenario), scenario.cluster
-    server = {name: max(n.speed for n in cluster.machines if n.accelerator == name) for name in cluster.types}
+    server = {name: max(n.speed for n in cluster.each_node if n.accelerator == name) for name in cluster.types}
     per_gpu = np.zeros((len(scenario.jobs), len(cluster.types)))
     fastest = np.zeros(len(scenario.jobs))
     for i, job in enumerate(scenario.jobs):

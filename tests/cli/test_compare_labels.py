@@ -143,10 +143,10 @@ def test_the_baseline_and_the_measured_jobs_are_those_asked_for(cli, ask, refuse
     ]
     assert "ratio to srtf seed by seed" in cli(*asked)[1]
     assert "--baseline" in refused(*SEEDS, "--baseline", "lass")[2]
-    told = ("--belief", "oracle", "--belief", "servers", "--baseline")
+    told = ("--belief", "oracle", "--belief", "nodes", "--baseline")
     alone = ("compare", "preset:start_here", "--schedulers", "las", *told)
-    assert ask(*alone, "servers")["ratios_to"] == ask(*alone, "las, servers")["ratios_to"] == "las, servers"
-    assert "las, oracle, las, servers" in refused(*alone, "las")[2]  # it is of two
+    assert ask(*alone, "nodes")["ratios_to"] == ask(*alone, "las, nodes")["ratios_to"] == "las, nodes"
+    assert "las, oracle, las, nodes" in refused(*alone, "las")[2]  # it is of two
     for text in ("2:1", "3", "a:b", "0:99"):
         assert "--window" in refused(*SEEDS, "--window", text)[2]
 

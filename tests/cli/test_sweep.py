@@ -33,7 +33,7 @@ def test_json_has_every_run_with_its_measures(ask, tmp_path):
     assert [run["scheduler"] for run in answer["runs"]] == ["fifo", "fifo", "las"]
     assert (
         answer["belief"] == "oracle"
-        and ask("sweep", SMALL, "--scheduler", "hops", "--until", "60")["belief"] == "servers"
+        and ask("sweep", SMALL, "--scheduler", "hops", "--until", "60")["belief"] == "nodes"
     )
     assert answer["runs"][0]["metrics"]["jobs"] == 3 and answer["runs"][0]["wall_s"] > 0
     assert len(list((tmp_path / "runs").iterdir())) == 3

@@ -111,7 +111,7 @@ def _runs_on_one_type(scenario: Scenario, job: Job) -> bool:
     """Whether a job's gang has a speed on the largest nodes of a type."""
     for kind in scenario.cluster.types:
         left, gpus = job.gpus, {}
-        for node in sorted(scenario.cluster.machines, key=lambda node: -node.gpus):
+        for node in sorted(scenario.cluster.each_node, key=lambda node: -node.gpus):
             if node.accelerator == kind and left:
                 gpus[node.name] = min(left, node.gpus)
                 left -= gpus[node.name]
@@ -142,7 +142,7 @@ def check_run(run: Run) -> None:
 def _check_down(run: Run) -> None:
     """A listed outage is down from its start to its end or the run's; nothing else is, unless faults are drawn."""
     faults, down = run.scenario.core.faults, run.timeline[run.timeline["kind"] == "down"]
-    for node in run.scenario.cluster.machines:
+    for node in run.scenario.cluster.each_node:
         mine = down[(down["node"] == node.name) & (down["slot"] == 0)]
         listed = [(each.from_s, min(each.to_s, run.end_s)) for each in faults.list if each.node == node.name]
         wanted = _length([piece for piece in listed if piece[1] > piece[0]])

@@ -74,7 +74,7 @@ def by_hand(run: Run, slot_s: float) -> tuple[float, float]:
     ttd_s = float(run.timeline["end_s"].max())  # the last consolidation included
     slot_count = math.ceil(ttd_s / slot_s - 1e-9)
     busy_s = float((busy["end_s"] - busy["start_s"]).sum())
-    return ttd_s, 100 * busy_s / (slot_count * slot_s * len(run.scenario.cluster.machines))
+    return ttd_s, 100 * busy_s / (slot_count * slot_s * len(run.scenario.cluster.each_node))
 
 
 @pytest.mark.parametrize("cluster", settings.CLUSTERS)

@@ -66,7 +66,7 @@ def test_a_scheduler_sees_those_it_declares(scenario: Scenario) -> None:
     def decide(snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
         """The job of the largest rank alone."""
         jobs, nodes = snapshot.jobs, snapshot.nodes
-        seen.append(({job.name: job.attributes for job in jobs.jobs}, snapshot.cluster.machines, snapshot.models))
+        seen.append(({job.name: job.attributes for job in jobs.jobs}, snapshot.cluster.each_node, snapshot.models))
         first = max(jobs.jobs, key=lambda job: job.attributes.get("lora_rank", 0))
         node = next(i for i, free in enumerate(nodes.free) if free >= first.gpus)
         run = workbench.Assignment(first.name, {nodes.names[node]: first.gpus}, snapshot.now_s + 600)
@@ -109,7 +109,7 @@ def ask(scenario: Any, read: Any, *more: str) -> workbench.Run:
         ),
         (lambda s: "team" in s.jobs.jobs[0].attributes, r"got 'team'; .* to declare it: uses = {\"attributes.team\"}"),
         (lambda s: s.jobs.jobs[0].attributes["size"], "got 'size'; expected what is set: one of lora_rank"),
-        (lambda s: s.cluster.machines[0].attributes["row"], 'nodes.attributes: .*; to .* {"nodes.attributes.row"}'),
+        (lambda s: s.cluster.each_node[0].attributes["row"], 'nodes.attributes: .*; to .* {"nodes.attributes.row"}'),
         (lambda s: s.models[0].attributes.get("family"), "models.attributes: .* declares: nothing .there are none."),
     ],
 )

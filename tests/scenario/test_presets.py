@@ -84,7 +84,7 @@ def test_a_preset_is_valid_and_runnable(name: str) -> None:
 @pytest.mark.parametrize(("name", "facts"), CLUSTERS.items())
 def test_the_clusters_are_the_papers(name: str, facts: tuple[int, dict[str, int]]) -> None:
     cluster = preset(name).cluster
-    assert (len(cluster.machines), cluster.capacity) == facts
+    assert (len(cluster.each_node), cluster.capacity) == facts
 
 
 def test_every_cluster_is_checked() -> None:

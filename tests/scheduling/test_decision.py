@@ -53,7 +53,7 @@ def test_what_is_no_tuple_of_assignments_is_told_where_it_is_made(assign: Any) -
     [
         ("jobs", "stepsleft", r"JobView: got 'stepsleft'; expected .* \(did you mean steps_left"),
         ("jobs", "attributes", r"expected jobs\.jobs\[row\]\.attributes"),
-        ("nodes", "attributes", r"expected cluster\.machines\[row\]\.attributes"),
+        ("nodes", "attributes", r"expected cluster\.each_node\[row\]\.attributes"),
         ("jobs", "deadline", "JobView: got 'deadline'; expected one of "),
         ("nodes", "fre", r"\(did you mean free"),
     ],

@@ -200,7 +200,7 @@ class _Draw:
     def __init__(self, snapshot: Snapshot, rng: np.random.Generator, habits: Habits) -> None:
         self.s, self.rng, self.habits = snapshot, rng, habits
         self.free = dict(zip(snapshot.nodes.names, snapshot.nodes.free.tolist(), strict=True))
-        self.type_of = {node.name: node.accelerator for node in snapshot.cluster.machines}
+        self.type_of = {node.name: node.accelerator for node in snapshot.cluster.each_node}
         self.jobs = {job.name: job for job in snapshot.jobs.jobs}
         self.units: dict[str, list[Unit]] = {}
         self.assign: list[Assignment] = []
@@ -412,7 +412,7 @@ def check(run: Run, *, tasks: bool = False) -> None:
 
 
 def _check_slots(run: Run) -> None:
-    t, nodes = run.timeline, {node.name: node for node in run.scenario.cluster.machines}
+    t, nodes = run.timeline, {node.name: node for node in run.scenario.cluster.each_node}
     assert set(t.kind) <= set(KINDS)
     assert (t.start_s >= 0).all() and (t.end_s > t.start_s).all() and (t.end_s <= run.end_s).all()
     assert (t.steps >= 0).all() and (t.with_steps >= 0).all()

@@ -114,7 +114,7 @@ def test_with_every_scheduler_who_runs_on_a_drained_node_goes_on() -> None:
 def test_names_of_nodes_are_used_as_far_as_they_go() -> None:
     data = scenario([]).to_dict()
     data["cluster"]["nodes"][0]["count"] = 3
-    assert [node.name for node in Scenario.from_dict(data).cluster.machines] == ["ox-1", "ox-2", "old-2"]
+    assert [node.name for node in Scenario.from_dict(data).cluster.each_node] == ["ox-1", "ox-2", "old-2"]
     data["cluster"]["nodes"][0]["hosts"] = ["ox-1", "ox-1"]
     with pytest.raises(ScenarioError, match=r"ox-1.*a name of its own"):
         Scenario.from_dict(data)

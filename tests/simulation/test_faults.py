@@ -27,7 +27,7 @@ def drawn(nodes: int, **faults: Any) -> Scenario:
 
 def outages(scenario: Scenario, until_s: float, seed: int = 0) -> dict[int, list[tuple[float, bool]]]:
     """Of each node the changes of its state up to a time: when, and whether it is up then."""
-    found: dict[int, list[tuple[float, bool]]] = {i: [] for i in range(len(scenario.cluster.machines))}
+    found: dict[int, list[tuple[float, bool]]] = {i: [] for i in range(len(scenario.cluster.each_node))}
     for change in NodeChanges(scenario, seed).until(until_s):
         found[change.node].append((change.time_s, change.up))
     return found

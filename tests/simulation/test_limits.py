@@ -266,9 +266,9 @@ def test_node_speeds_are_not_shown() -> None:
     data = make([{"steps": 5.0}]).to_dict()
     data["cluster"]["nodes"][0]["speed"] = 0.5
     scenario = Scenario.from_dict(data)
-    assert scenario.cluster.machines[0].speed == 0.5
+    assert scenario.cluster.each_node[0].speed == 0.5
     shown = State(scenario, "looks", Oracle(scenario)).snapshot("round").cluster
-    assert shown.machines[0].speed == shown.nodes[0].speed == 1.0
+    assert shown.each_node[0].speed == shown.nodes[0].speed == 1.0
 
 
 # Everything in a decision is checked where decisions are checked; nothing fails later, in the recorder or in

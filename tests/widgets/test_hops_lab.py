@@ -161,8 +161,8 @@ def test_what_was_tried_is_set_against_each_other(lab: Lab) -> None:
     assert look_at(lab, "Trade-off").table["name"].tolist() == ["lambda 4", "lambda 1"], "the same run counts once"
     solve(lab, scheduler="sia")
     assert look_at(lab, "Trade-off").table["name"].tolist() == [
-        "hops, lambda 4, servers",
-        "hops, lambda 1, servers",
+        "hops, lambda 4, nodes",
+        "hops, lambda 1, nodes",
         "sia, oracle",
     ]
     lab._scenario.editors.tables["jobs"].edit(0, "weight", "2")

@@ -199,8 +199,8 @@ class ExplainPage:
         if self._waits is not None and self._waits[1] != at_s:
             then = f"at {format_duration(self._waits[1], parts=2)}, when it waited longest"
         now = "" if self._waits is None else NOW.format(self._waits[0], then)
-        machines = () if self._run is None else self._run.scenario.cluster.machines
-        several = len({(node.accelerator, node.speed) for node in machines}) > 1
+        nodes = () if self._run is None else self._run.scenario.cluster.each_node
+        several = len({(node.accelerator, node.speed) for node in nodes}) > 1
         faster = bool(several and self._run is not None and job and not_faster(self._run, job, at_s).gpus)
         self._otherwise.offer(bool(job), faster, now)
 
@@ -306,12 +306,12 @@ def _near(run: Run, gpu: str, at_s: float) -> float:
 
 def _gpus(run: Run) -> list[str]:
     """Those of a cluster that is not too large."""
-    found = [f"{node.name}/{slot}" for node in run.scenario.cluster.machines for slot in range(node.gpus)]
+    found = [f"{node.name}/{slot}" for node in run.scenario.cluster.each_node for slot in range(node.gpus)]
     return found if len(found) <= MOST_GPUS else []
 
 
 def _named(gpu: str, run: Run) -> str:
-    kinds = {node.name: node.accelerator for node in run.scenario.cluster.machines}
+    kinds = {node.name: node.accelerator for node in run.scenario.cluster.each_node}
     return f"GPU {gpu} ({kinds[gpu.rpartition('/')[0]]})"
 
 
@@ -412,7 +412,7 @@ class OtherwiseRow:
         job_at = JobAtTime(run, job, at_s)
         kinds = [kind for kind in job_at.usable if kind not in job_at.too_small]
         kinds.sort(key=lambda kind: -job_at.usable[kind])
-        slots = {kind: [f"{node.name}/{slot}" for node in run.scenario.cluster.machines if node.accelerator == kind
+        slots = {kind: [f"{node.name}/{slot}" for node in run.scenario.cluster.each_node if node.accelerator == kind
                         for slot in range(node.gpus)] for kind in kinds}  # fmt: skip
         self._try(run, job, at_s, [slots[kind] for kind in kinds])
 

@@ -171,7 +171,7 @@ class Lab(LabShell[LabSetting]):
     def set(self, scheduler: str | None = None, *, belief: str | None = None, **knobs: Any) -> None:
         """Choose a scheduler and set knobs from code; a knob `preset` sets the others that are not named here.
 
-        belief: the estimator that tells the scheduler speeds (`oracle`, `servers`, `layered`, `low_rank:profiled=0.5`);
+        belief: the estimator that tells the scheduler speeds (`oracle`, `nodes`, `layered`, `low_rank:profiled=0.5`);
         `paper`: what its paper says it knows, as where nothing else was chosen.
         """
         found = find_scheduler(scheduler or self.scheduler)

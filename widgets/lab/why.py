@@ -58,7 +58,7 @@ def page_of_gpu(chain: Chain, run: Run, rows: str = "") -> str:
 
 def page_of_decision(decision: OneDecision, run: Run) -> str:
     """A decision, step by step, with who has which GPU until the next one."""
-    gpus = [f"{node.name}/{slot}" for node in run.scenario.cluster.machines for slot in range(node.gpus)]
+    gpus = [f"{node.name}/{slot}" for node in run.scenario.cluster.each_node for slot in range(node.gpus)]
     before_s = float(run.decisions["time_s"][run.decisions["time_s"] < decision.at_s].max())
     start_s = decision.at_s if math.isnan(before_s) else before_s
     end_s = max(decision.until_s, decision.at_s)

@@ -103,7 +103,7 @@ class ChangeForm:
         """What there is to change: the cluster's types, and the scheduler's knobs."""
         with self._quiet():
             usual = self.gpus.value == self._first_gpus.get(str(self.type.value), 0)
-            self._first_gpus = {node.accelerator: node.gpus for node in reversed(scenario.cluster.machines)}
+            self._first_gpus = {node.accelerator: node.gpus for node in reversed(scenario.cluster.each_node)}
             _options(self.type, [a.name for a in scenario.cluster.accelerators])
             if usual:
                 self._on_type()

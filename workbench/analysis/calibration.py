@@ -478,8 +478,8 @@ def experiments_of(scenario: Scenario, waits: pd.DataFrame) -> pd.DataFrame:
     partitions, jobs, and mean waits: recorded_before_s, recorded_s, simulated_before_s, simulated_s. Both times have 5
     jobs at least; where nodes came, `before` is the time after.
     """
-    inside = {node.name: str(node.attributes.get("partitions", "")).split(",") for node in scenario.cluster.machines}
-    gpus = {node.name: node.gpus for node in scenario.cluster.machines}
+    inside = {node.name: str(node.attributes.get("partitions", "")).split(",") for node in scenario.cluster.each_node}
+    gpus = {node.name: node.gpus for node in scenario.cluster.each_node}
     groups = list[list[Outage]]()
     for outage in sorted(scenario.core.faults.list, key=lambda each: each.from_s):
         group = next((each for each in groups if _is_one(each[0], outage)), None)

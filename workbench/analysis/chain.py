@@ -194,11 +194,11 @@ def decisive_row(run: Run, job: str, at: float, gpu: str = "") -> DecisiveRow | 
     job_at = JobAtTime(run, job, at)
     if job_at.state not in (*HOLDS, "waiting"):
         return None
-    timeline, machines = run.timeline, run.scenario.cluster.machines
+    timeline, nodes = run.timeline, run.scenario.cluster.each_node
     mine = ((timeline["job"] == job) | (timeline["with_job"] == job)) & (timeline["kind"] != "sync")
     held = timeline[mine & (timeline["start_s"] <= at) & (timeline["end_s"] > at)]
     gpus = [f"{node}/{slot}" for node, slot in zip(held["node"], held["slot"], strict=True)]
-    gpus += [f"{node.name}/0" for node in machines if node.accelerator in job_at.needs] or [f"{machines[0].name}/0"]
+    gpus += [f"{node.name}/0" for node in nodes if node.accelerator in job_at.needs] or [f"{nodes[0].name}/0"]
     question = _Question(SlotAtTime(run, gpus[0], at), None, job)
     held_now = held_in_words(job_at)
     return _first_of(
@@ -346,8 +346,8 @@ class _Question:
         their names."""
         if slot is None or self._seen(slot) == self._is:
             return False
-        machines = slot.run.scenario.cluster.machines
-        like = {node.name: repr(node.model_copy(update={"name": ""})) for node in machines}
+        nodes = slot.run.scenario.cluster.each_node
+        like = {node.name: repr(node.model_copy(update={"name": ""})) for node in nodes}
         held = [
             sorted((like[node], gpus) for node, gpus in each.of(self._about).held.items())
             for each in (slot, self._slot)

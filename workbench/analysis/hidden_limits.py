@@ -108,7 +108,7 @@ def beside_room_of(
     for which part of the time there was one, recorded and simulated, and by which part of the mean recorded wait the
     simulated one is too short (what is within a pace is no error). timelines: of some runs. Empty where the log does
     not tell where its jobs ran."""
-    jobs, machines = {job.name: job for job in scenario.jobs}, scenario.cluster.machines
+    jobs, machines = {job.name: job for job in scenario.jobs}, scenario.cluster.each_node
     places, ran = recorded_places(scenario, site), [job for job in scenario.jobs if "start_s" in job.attributes]
     if not places or len(places) < (1 - MOST_LACKING) * len(ran):
         return pd.DataFrame(columns=BESIDE_ROOM)
@@ -158,13 +158,13 @@ def _held_at(
     """At each time the jobs that wait since longer than `patience_s` although they fit beside what runs, on nodes that
     are not known to be away nor kept from them by a reservation, and no limit holds them."""
     free, ledger = FreeNow.of_site(site), Ledger.of_site(site)
-    free = free.with_gpus(np.array([node.gpus for node in scenario.cluster.machines]))
+    free = free.with_gpus(np.array([node.gpus for node in scenario.cluster.each_node]))
     asks = [site.asks[stay.name] for stay in stays]
     able = {ask.kind: free.able(ask, site) for ask in {ask.kind: ask for ask in asks}.values()}
     since, start = (np.array([stay[column] for stay in stays]) for column in (1, 2))
     changes = [(stay.start_s, -1, stay) for stay in stays] + [(stay.end_s, 1, stay) for stay in stays]
     changes.sort(key=lambda change: change[:2])
-    bit = {node.name: 1 << free.place[i] for i, node in enumerate(scenario.cluster.machines)}
+    bit = {node.name: 1 << free.place[i] for i, node in enumerate(scenario.cluster.each_node)}
     outages = [(each.from_s, each.to_s, bit[each.node]) for each in scenario.core.faults.list]
     done, found = 0, list[list[str]]()
     for at_s in looks_s.tolist():

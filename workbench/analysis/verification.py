@@ -231,7 +231,7 @@ def _of_cluster(run: Run, lives: Sequence[JobLife], speeds: _Speeds) -> dict[str
         "makespan_s": math.nan if not stayed or any(map(math.isnan, stayed)) else max(stayed),
         "utilisation": _ratio(computing_s, cluster.gpus * end_s),
         "gru": _ratio(computing_s, cluster.gpus * duration_s),
-        "cru": _ratio(math.fsum(map(covered, busy.values())), len(cluster.machines) * duration_s),
+        "cru": _ratio(math.fsum(map(covered, busy.values())), len(cluster.each_node) * duration_s),
         "allocated": _ratio(held_s, cluster.gpus * duration_s),
         "steps_per_s": _ratio(math.fsum(life.steps_run for life in lives), duration_s),
         "normalised_throughput": _ratio(

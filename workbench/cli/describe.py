@@ -160,7 +160,7 @@ def _facts(scenario: Scenario) -> dict[str, Any]:
         "name": scenario.name,
         "key": scenario.key(),
         "gpus": scenario.cluster.capacity,
-        "nodes": len(scenario.cluster.machines),
+        "nodes": len(scenario.cluster.each_node),
         "jobs": len(scenario.jobs),
         "models": len({job.model for job in scenario.jobs}),
         "first_arrival_s": min((job.arrival_s for job in scenario.jobs), default=None),

@@ -64,7 +64,7 @@ class Cluster(Frozen):
         return tuple(a.name for a in self.accelerators if a.name in used)
 
     @cached_property
-    def machines(self) -> tuple[Node, ...]:
+    def each_node(self) -> tuple[Node, ...]:
         """Every node, groups written out."""
         return tuple(self._machines())
 

@@ -43,7 +43,7 @@ def inconsistencies(s: Scenario) -> Iterable[Problem]:
         yield Problem("cluster.nodes", Words("too many GPUs"), f"at most {MOST_GPUS} GPUs in all")
         return
     if any(group.hosts for group in s.cluster.nodes):
-        yield from repeated((node.name for node in s.cluster.machines), "nodes, written out")
+        yield from repeated((node.name for node in s.cluster.each_node), "nodes, written out")
     yield from _throughput_problems(s, types)
     yield from _weight_problems("jobs", s.jobs)
     yield from _weight_problems("entities", s.entities)
@@ -108,7 +108,7 @@ def _throughput_problems(s: Scenario, types: set[str]) -> Iterable[Problem]:
 
 
 def _core_problems(s: Scenario) -> Iterable[Problem]:
-    nodes = {node.name: node for node in s.cluster.machines}
+    nodes = {node.name: node for node in s.cluster.each_node}
     jobs = {job.name: job for job in s.jobs}
     used: dict[str, int] = {}
     started: set[str] = set()

@@ -148,8 +148,8 @@ class Throughputs:
             self._pairs[pair.model, pair.with_model, *key] = (pair.steps_per_s, pair.with_steps_per_s)
             if pair.with_model != pair.model:
                 self._pairs[pair.with_model, pair.model, *key] = (pair.with_steps_per_s, pair.steps_per_s)
-        self._nodes = {node.name: node for node in cluster.machines}
-        self._class_of = {node.name: (node.accelerator, node.speed) for node in cluster.machines}
+        self._nodes = {node.name: node for node in cluster.each_node}
+        self._class_of = {node.name: (node.accelerator, node.speed) for node in cluster.each_node}
         self._alone = {node: frozenset([those]) for node, those in self._class_of.items()}
         self._gangs: dict[tuple[str, int, int, frozenset[tuple[str, float]], bool], float] = {}
 
@@ -188,7 +188,7 @@ class Throughputs:
         if fewest is None:
             words: tuple[Placement, ...] = ("consolidated", "unconsolidated")
             return any(self.row(model, accelerator, gpus, word) > 0 for word in words)
-        most = min(gpus, sum(node.accelerator == accelerator for node in self.cluster.machines))
+        most = min(gpus, sum(node.accelerator == accelerator for node in self.cluster.each_node))
         spread = range(fewest + 1, most + 1)
         return self._gang(model, accelerator, gpus, "consolidated") > 0 or any(
             self.row(model, accelerator, gpus, "unconsolidated", nodes) > 0 for nodes in spread

@@ -360,7 +360,7 @@ class Scheduler(ABC):
     uses: the properties of a job that it reads, and with a dot what it reads of other parts of a scenario
     (`entities.policy`, `models.load_s`, `cluster.network_gbps`); `workbench.ignored` names what else a scenario sets.
     Of attributes it sees those alone that it names: `attributes.lora_rank` of jobs, `models.attributes.family`,
-    `nodes.attributes.rack` (`Snapshot.cluster.machines[row].attributes`).
+    `nodes.attributes.rack` (`Snapshot.cluster.each_node[row].attributes`).
     presets: named sets of knob values, chosen by a knob `preset`.
     packs: it lets jobs share their GPUs where a scenario allows it, without being told by a knob `space_sharing`.
     belief: the estimator by name that tells it speeds unless another is asked for: what its paper says it knows.

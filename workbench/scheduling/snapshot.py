@@ -54,7 +54,7 @@ class Lazy:
         known = [*(each.name for each in fields(kind)), *(each for each in dir(kind) if not each.startswith("_"))]  # type: ignore[arg-type]
         elsewhere = f"jobs.jobs[row].{name}" if name in Job.model_fields else ""
         if name == "attributes" and isinstance(self, NodeView):
-            elsewhere = "cluster.machines[row].attributes"
+            elsewhere = "cluster.each_node[row].attributes"
         return str(Problem(kind.__name__, name, elsewhere or one_of(name, known)))
 
     if not TYPE_CHECKING:  # for which every field is there

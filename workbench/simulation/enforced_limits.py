@@ -77,7 +77,7 @@ class Checker:
     def __init__(self, scenario: Scenario, scheduler: str, jobs: Set[str]) -> None:
         self._scheduler = scheduler
         self._sharing = scenario.core.space_sharing
-        self._sizes = {node.name: node.gpus for node in scenario.cluster.machines}
+        self._sizes = {node.name: node.gpus for node in scenario.cluster.each_node}
         self._jobs = jobs
         self._types = frozenset(scenario.cluster.types)
         self._shares: Shares | None = None  # the last that were found to be right, and

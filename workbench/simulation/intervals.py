@@ -42,7 +42,7 @@ class Intervals:
     @classmethod
     def of(cls, run: Run) -> Intervals:
         """The timeline of a run."""
-        t, machines = run.timeline, run.scenario.cluster.machines
+        t, machines = run.timeline, run.scenario.cluster.each_node
         names = pd.Index(run.jobs["job"])
         node = positions(pd.Index([machine.name for machine in machines]), t["node"])
         sizes = np.array([machine.gpus for machine in machines], dtype=np.int64)

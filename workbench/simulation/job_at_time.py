@@ -403,7 +403,7 @@ class JobAtTime:
         rows = self._slots(self._holding)
         held = Counter(self._column("node")[rows])
         down = set(self._column("node")[self._now[self._column("kind")[self._now] == "down"]])
-        machines = self.run.scenario.cluster.machines
+        machines = self.run.scenario.cluster.each_node
         return {node.name: node.gpus - held[node.name] for node in machines if node.name not in down}
 
     def on_node(self, name: str) -> list[str]:

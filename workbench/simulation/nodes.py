@@ -80,15 +80,15 @@ class Nodes:
     all_up: whether no node is down."""
 
     def __init__(self, scenario: Scenario) -> None:
-        machines, types = scenario.cluster.machines, scenario.cluster.types
-        self.names = tuple(node.name for node in machines)
+        nodes, types = scenario.cluster.each_node, scenario.cluster.types
+        self.names = tuple(node.name for node in nodes)
         self.at = {name: i for i, name in enumerate(self.names)}
-        self.kind = np.array([types.index(node.accelerator) for node in machines], dtype=np.int64)
-        self.gpus = np.array([node.gpus for node in machines], dtype=np.int64)
+        self.kind = np.array([types.index(node.accelerator) for node in nodes], dtype=np.int64)
+        self.gpus = np.array([node.gpus for node in nodes], dtype=np.int64)
         self.kind.setflags(write=False)  # handed out in views
         self.gpus.setflags(write=False)
         self.idle: list[int] = self.gpus.tolist()
-        self.up = np.ones(len(machines), dtype=bool)
+        self.up = np.ones(len(nodes), dtype=bool)
         self.of_kind: dict[int, list[int]] = {}
         self._kind_of: list[int] = self.kind.tolist()
         for i, kind in enumerate(self._kind_of):
@@ -98,7 +98,7 @@ class Nodes:
         self._left = [int(self.gpus[those].sum()) for _, those in sorted(self.of_kind.items())]  # their GPUs, by type
         self.held = 0
         self._gpus_up, self.all_up = int(self.gpus.sum()), True
-        self.slots = SlotTable({node.name: node.gpus for node in machines})
+        self.slots = SlotTable({node.name: node.gpus for node in nodes})
         self.down_since_s: dict[int, tuple[float, SlotSet]] = {}  # and its slots, of a drained one those then free
 
     def take(self, wanted: list[tuple[Mapping[str, int], SlotSet]]) -> list[SlotSet]:
@@ -189,7 +189,7 @@ class NodeChanges:
     def __init__(self, scenario: Scenario, seed: int) -> None:
         faults = scenario.core.faults
         self.draws = faults.mtbf_s is not None
-        names = {node.name: i for i, node in enumerate(scenario.cluster.machines)}
+        names = {node.name: i for i, node in enumerate(scenario.cluster.each_node)}
         # time, node, source (0: listed, 1: drawn, 2: listed drain), whether up
         self._heap: list[tuple[float, int, int, bool]] = []
         self._down = np.zeros(len(names), dtype=np.int64)

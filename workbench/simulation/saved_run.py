@@ -65,7 +65,7 @@ def strangers(run: Run) -> Iterator[tuple[str, Any, str]]:
     if (found := run.jobs["job"].tolist()) != jobs:
         wrong = next((name for name, job in zip(found, jobs, strict=False) if name != job), Words(f"{len(found)} jobs"))
         yield "jobs.csv: job", wrong, f"the {counted(len(jobs), 'job')} of the scenario in order"
-    known, machines = {*jobs, ""}, {machine.name for machine in cluster.machines}
+    known, machines = {*jobs, ""}, {machine.name for machine in cluster.each_node}
 
     def is_unit(name: str) -> bool:
         return all(part in known or (part.rpartition(" #")[0] or part) in known for part in name.split(" + "))

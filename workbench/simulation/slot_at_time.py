@@ -29,8 +29,8 @@ class SlotAtTime:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "at_s", checked_time(self.run, self.at_s))
-        machines = self.run.scenario.cluster.machines
-        known = {f"{node.name}/{slot}": node.accelerator for node in machines for slot in range(node.gpus)}
+        nodes = self.run.scenario.cluster.each_node
+        known = {f"{node.name}/{slot}": node.accelerator for node in nodes for slot in range(node.gpus)}
         if self.gpu not in known:
             raise InputError("gpu", self.gpu, f"{one_of(self.gpu, known)}, a node and the number of its GPU from 0")
         object.__setattr__(self, "accelerator", known[self.gpu])

@@ -34,7 +34,7 @@ class State:
         self.scenario, self.belief, self.now_s = scenario, belief, 0.0
         self.book = JobBook(scenario)
         self.nodes = Nodes(scenario)
-        self.recorder = Recorder({node.name: node.accelerator for node in scenario.cluster.machines}, detail)
+        self.recorder = Recorder({node.name: node.accelerator for node in scenario.cluster.each_node}, detail)
         self.leasing = Leasing(scenario, self.book, self.nodes, self.recorder)
         self.checker = Checker(scenario, scheduler, self.book.rank.keys())
         self.sequences = Sequences(scenario, self.book, self.nodes, self.recorder, self.checker)

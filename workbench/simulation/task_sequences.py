@@ -110,7 +110,7 @@ class Sequences:
         self._switching: Switching | None = None
         self._held: dict[Slot, Any] = {}
         self._table, self._book, self._nodes, self._recorder = scenario.table, book, nodes, recorder
-        self._machine = {node.name: node for node in scenario.cluster.machines}
+        self._machine = {node.name: node for node in scenario.cluster.each_node}
         self._queue: dict[Slot, deque[Task]] = {}
         self._computing: dict[Slot, Computing] = {}
         self._ends: list[tuple[float, int, Slot, Computing]] = []  # end, order, slot, what ends

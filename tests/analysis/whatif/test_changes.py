@@ -189,7 +189,7 @@ def test_blocks_are_days_if_there_are_enough_and_a_short_log_stays_as_it_is() ->
 
 def test_jobs_that_hold_gpus_stay_in_a_bootstrap() -> None:
     scenario = of_hours()
-    job, node = scenario.jobs[0], scenario.cluster.machines[0]
+    job, node = scenario.jobs[0], scenario.cluster.each_node[0]
     held = scenario.replace(running=[{"job": job.name, "gpus": {node.name: job.gpus}}])
     for seed in range(5):
         assert drawn(held, seed).jobs[0] == job

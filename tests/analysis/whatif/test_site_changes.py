@@ -152,14 +152,14 @@ def test_a_scheduler_that_knows_no_partitions_or_limits_is_not_praised_for_it() 
 
 
 def test_new_nodes_of_another_size_are_of_the_partitions_of_the_first() -> None:
-    added = after("nodes x=+1x8").cluster.machines[-1]
+    added = after("nodes x=+1x8").cluster.each_node[-1]
     assert added.gpus == 8 and added.attributes["partitions"] == "p" and added.attributes["rack"] == "r1"
 
 
 def test_a_rack_that_goes_makes_others_wait_and_who_has_no_other_is_refused() -> None:
     down = [{"node": "a-0", "from_s": 500.0, "to_s": 600.0}]
     left = after("without rack=r1", site(core={"faults": {"list": down}}))
-    assert [node.name for node in left.cluster.machines] == ["b-0"] and left.core.faults.list == ()
+    assert [node.name for node in left.cluster.each_node] == ["b-0"] and left.core.faults.list == ()
     found = workbench.what_if(site(), "slurm", ["without rack=r1", "without rack=r2"], demand=[140])
     waits = found.waits.set_index(["change", "by", "name"])
     assert waits.loc[("without rack=r1", "all", "all jobs"), "before_total_s"] == pytest.approx(200, abs=40)
@@ -276,7 +276,7 @@ def test_what_ran_on_nodes_that_go_waits() -> None:
     held = site(running=[{"job": "p0", "gpus": {"a-1": 4}}])
     assert after("without a-1", held).running == () and len(after("without a-0", held).running) == 1
     assert after("nodes x=-1", held).running == held.running
-    assert [node.name for node in after("without a-0", held).cluster.machines] == ["a-1", "b-0"]
+    assert [node.name for node in after("without a-0", held).cluster.each_node] == ["a-1", "b-0"]
 
 
 def test_limits_and_settings_are_set_and_taken_away() -> None:
@@ -353,7 +353,7 @@ def test_what_would_change_nothing_or_leave_jobs_nowhere_is_told() -> None:
     two = Scenario.from_dict(data)
     with pytest.raises(InputError, match=r"expected y nodes left, or an outage .*: 1 job ran on y alone"):
         after("without c-0", two)
-    assert len(after("without b-0", two).cluster.machines) == 3
+    assert len(after("without b-0", two).cluster.each_node) == 3
 
 
 def test_dates_and_limits_need_what_says_them() -> None:

@@ -59,7 +59,7 @@ def look(
     cause: Cause = "round",
 ) -> Snapshot:
     """A snapshot of a scenario made by hand; gone: jobs that have finished."""
-    machines = {node.name.removesuffix("-0"): node for node in scenario.cluster.machines}
+    machines = {node.name.removesuffix("-0"): node for node in scenario.cluster.each_node}
     free = np.array([node.gpus for node in machines.values()])
     names = [node.name for node in machines.values()]
     for lease in leases:

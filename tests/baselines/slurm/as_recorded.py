@@ -18,7 +18,7 @@ def faults(run: Run, log: str) -> tuple[int, list[str]]:
     another time (1 s), or never; and a makespan that is too long."""
     rows = csv.DictReader(io.StringIO(log), delimiter="|", quoting=csv.QUOTE_NONE)
     recorded = {(row["JobID"], row["Start"]): row for row in rows if "gres/gpu:" in row["AllocTRES"]}
-    kinds = {node.name: node.accelerator for node in run.scenario.cluster.machines}
+    kinds = {node.name: node.accelerator for node in run.scenario.cluster.each_node}
     where = run.timeline.groupby("job")["node"].agg(set).to_dict()
     begin = datetime.fromisoformat(str(run.scenario.begins))
     compared, found, end_s = 0, list[str](), 0.0

@@ -91,7 +91,7 @@ def test_a_converted_trace_has_a_row_for_each_number_of_nodes(tmp_path):
     found, _ = convert("chronus", source, throughputs=None, cluster=parse_cluster("v100=4x8"))
     nodes = {row.nodes for row in found.throughputs if row.gpus == 8}
     assert nodes == {None, *range(2, 9)}
-    names = [node.name for node in found.cluster.machines]
+    names = [node.name for node in found.cluster.each_node]
     together = found.table.on_nodes("VGG16", {names[0]: 8})
     assert found.table.on_nodes("VGG16", {names[0]: 4, names[1]: 4}) < 0.7 * together
 

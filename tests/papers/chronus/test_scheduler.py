@@ -148,7 +148,7 @@ def test_promises_hold_on_several_types(scenario, given_knobs):
 @given(scenario=with_deadlines(), data=st.data())
 def test_with_overhead_noise_and_faults_broken_promises_are_told_and_the_others_hold(scenario, data):
     fault = {
-        "node": scenario.cluster.machines[0].name,
+        "node": scenario.cluster.each_node[0].name,
         "from_s": data.draw(st.sampled_from([15.0, 70.0])),
         "to_s": 130.0,
     }

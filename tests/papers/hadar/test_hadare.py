@@ -265,7 +265,7 @@ def test_without_forking_no_job_is_on_two_nodes(scenario: Scenario, payoff: str)
 
 @given(scenario=worlds(), more=st.integers(0, 5), payoff=st.sampled_from(PAYOFFS))
 def test_more_forks_than_nodes_change_nothing(scenario: Scenario, more: int, payoff: str) -> None:
-    nodes = len(scenario.cluster.machines)
+    nodes = len(scenario.cluster.each_node)
     full, beyond = (played(scenario, forks=forks, payoff=payoff) for forks in (nodes, nodes + more))
     assert full.timeline.equals(beyond.timeline) and full.jobs.equals(beyond.jobs)
 
@@ -311,7 +311,7 @@ def test_forking_shortens_the_whole_and_the_jobs(name: str) -> None:
         assert ours[measure] < min(other[measure], theirs[measure])
     assert ours["cru"] > max(other["cru"], theirs["cru"])
     table = scenario.table
-    nodes = scenario.cluster.machines
+    nodes = scenario.cluster.each_node
     fastest = [max(table.on_nodes(job.model, {node.name: 1}) for node in nodes) for job in scenario.jobs]
     least_s = sum(job.steps / rate for job, rate in zip(scenario.jobs, fastest, strict=True)) / len(nodes)
     assert ours["makespan_s"] > least_s

@@ -182,7 +182,7 @@ def test_classes_are_of_one_type_and_as_fast_as_their_servers_on_average():
 def test_where_nothing_is_known_of_servers_a_type_is_one_class():
     """The oracle knows types, not servers."""
     snapshot = snapshot_at(preset("hops_64"))
-    servers = [Server(node.name, node.accelerator, node.gpus, node.gpus) for node in snapshot.cluster.machines]
+    servers = [Server(node.name, node.accelerator, node.gpus, node.gpus) for node in snapshot.cluster.each_node]
     found = speed_classes(servers, snapshot.jobs.jobs, snapshot.belief, 3)
     assert len(set(found.pools)) == len(snapshot.types)
     assert (found.factor == 1.0).all()

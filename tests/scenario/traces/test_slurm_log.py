@@ -51,7 +51,7 @@ def test_a_site_of_several_kinds_of_nodes(tmp_path: Path) -> None:
         Ran("5", 40, 40, 900, "", "c1", "cpu"),
     )
     scenario, report = read(tmp_path, dump(*jobs))
-    assert [(node.name, node.accelerator, node.gpus) for node in scenario.cluster.machines] == [
+    assert [(node.name, node.accelerator, node.gpus) for node in scenario.cluster.each_node] == [
         ("a1", "a100", 8),
         ("a2", "a100", 8),
         ("v1", "v100", 4),
@@ -60,7 +60,7 @@ def test_a_site_of_several_kinds_of_nodes(tmp_path: Path) -> None:
         ("m1/a100_1g.5gb", "a100_1g.5gb", 7),
         ("m1/cpu", "cpu", 32),
     ]
-    node = scenario.cluster.machines[0].attributes
+    node = scenario.cluster.each_node[0].attributes
     assert dict(node) == {
         **{"partitions": "big", "features": "a100", "rack": "r1"},
         **{"cpus": 64, "memory_mb": 512000, "weight": 20},
@@ -228,7 +228,7 @@ def test_without_nodes_the_cluster_is_what_jobs_were_seen_to_hold(tmp_path: Path
     scenario, report = read(
         tmp_path, dump(Ran("1", 0, 0, 60), Ran("2", 0, 60, 60), Ran("3", 0, 30, 60, host="a2")), nodes=None
     )
-    assert [(node.name, node.gpus) for node in scenario.cluster.machines] == [("a1", 8), ("a2", 8)]
+    assert [(node.name, node.gpus) for node in scenario.cluster.each_node] == [("a1", 8), ("a2", 8)]
     assert any(note.startswith("2 nodes with the GPUs that jobs of the log held at once") for note in report.notes)
     text = dump(Ran("1", 0, 0, 60)).replace("|a1|", "||")
     with pytest.raises(InputError, match=r"none known; expected --nodes"):
@@ -290,7 +290,7 @@ def test_jobs_without_gpus_have_all_nodes_of_a_partition_that_has_some_with_gpus
     (tmp_path / "nodes").write_text(nodes)
     (tmp_path / "log").write_text(dump(*jobs))
     scenario, _ = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"])
-    on_cpus = {node.name: node.gpus for node in scenario.cluster.machines if node.accelerator == "cpu"}
+    on_cpus = {node.name: node.gpus for node in scenario.cluster.each_node if node.accelerator == "cpu"}
     assert on_cpus == {"v1/cpu": 32, "m1/cpu": 32, "c1": 64}
     run = workbench.simulate(scenario, "slurm")
     assert set(run.timeline["accelerator"]) == {"cpu"} and len(run.jobs) == 2
@@ -502,7 +502,7 @@ def test_a_real_log_in_every_dialect(real: Path) -> None:
         name = f"job-{cells[at['JobID']]}"
         if name in facts[0] and cells[at["State"]] not in ("REQUEUED", "NODE_FAIL"):
             assert facts[0][name][1] == float(cells[at["ElapsedRaw"]])
-    assert {node.name for node in one.cluster.machines} == {
+    assert {node.name for node in one.cluster.each_node} == {
         *(f"a100-{i:02}" for i in range(1, 9)),
         *(f"h100-{i:02}" for i in range(1, 5)),
         *(f"v100-{i:02}" for i in range(1, 9)),

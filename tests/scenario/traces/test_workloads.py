@@ -114,7 +114,7 @@ def test_copies_are_new_jobs_with_names_of_their_own() -> None:
 
 def test_who_is_removed_no_longer_holds_gpus() -> None:
     made = preset("start_here")
-    node = made.cluster.machines[0].name
+    node = made.cluster.each_node[0].name
     jobs = [made.jobs[0].model_copy(update={"name": f"j{i}", "gpus": 1}) for i in range(2)]
     full = made.replace(jobs=jobs, running=[{"job": job.name, "gpus": {node: 1}} for job in jobs])
     found = at_density(full, 50)

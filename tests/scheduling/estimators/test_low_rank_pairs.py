@@ -259,7 +259,7 @@ def test_estimates_come_near_the_true_speeds_in_mean_jct(built_in: Scenario) -> 
 def test_estimators_have_names(built_in: Scenario) -> None:
     assert [estimator.name for estimator in ESTIMATORS] == [
         "oracle",
-        "servers",
+        "nodes",
         "noisy",
         "low_rank",
         "bootstrapped",

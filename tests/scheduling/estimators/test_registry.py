@@ -46,7 +46,7 @@ def test_every_knob_reads_back(estimator: Any) -> None:
 
 @pytest.mark.parametrize("text", [None, 3, "", ":", ["oracle"]])
 def test_what_is_no_name_is_refused(text: Any) -> None:
-    with pytest.raises(InputError, match="one of oracle, servers, noisy, low_rank, bootstrapped, pmi, layered"):
+    with pytest.raises(InputError, match="one of oracle, nodes, noisy, low_rank, bootstrapped, pmi, layered"):
         maker(text)
 
 
@@ -119,7 +119,7 @@ def nodes_of(run: workbench.Run) -> set[str]:
 def test_hops_knows_single_servers_by_default() -> None:
     """Whoever knows servers takes the fast node alone, where both jobs fit; who knows types cannot tell them apart."""
     run = workbench.simulate(SCENARIO, "hops", KNOBS)
-    assert run.belief == "servers" and {name.rsplit("-", 1)[0] for name in nodes_of(run)} == {"fast"}
+    assert run.belief == "nodes" and {name.rsplit("-", 1)[0] for name in nodes_of(run)} == {"fast"}
     of_types = workbench.simulate(SCENARIO, "hops", KNOBS, belief="oracle")
     assert of_types.belief == "oracle" and of_types.end_s > 2 * run.end_s
     assert workbench.Run.belief == "oracle" == workbench.simulate(SCENARIO, "sia").belief
@@ -127,16 +127,16 @@ def test_hops_knows_single_servers_by_default() -> None:
 
 def test_the_reproduction_gives_each_what_its_paper_says() -> None:
     told = {line.name: line.run(SCENARIO).belief for line in three(SIZES["tiny"])}
-    assert told == {"Hops": "servers", "Sia": "oracle", "Gavel": "oracle"}
+    assert told == {"Hops": "nodes", "Sia": "oracle", "Gavel": "oracle"}
 
 
 @pytest.mark.parametrize(
     ("schedulers", "belief", "told"),
     [
         (["hops", "sia"], None, {"hops": "oracle", "sia": "oracle"}),
-        (["hops", "sia"], "servers", {"hops": "servers", "sia": "servers"}),
-        (["hops", "sia"], "paper", {"hops": "servers", "sia": "oracle"}),
-        (["hops"], None, {"hops": "servers"}),
+        (["hops", "sia"], "nodes", {"hops": "nodes", "sia": "nodes"}),
+        (["hops", "sia"], "paper", {"hops": "nodes", "sia": "oracle"}),
+        (["hops"], None, {"hops": "nodes"}),
     ],
 )
 def test_a_comparison_tells_all_the_same_unless_asked(
@@ -157,5 +157,5 @@ def test_the_command_line_says_who_was_told_what(tmp_path: Any, capsys: pytest.C
     argv = ["compare", str(tmp_path / "s.json"), "--schedulers", "hops,sia"]
     assert main([*argv, "--belief", "paper"]) == 0
     row = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("Speeds known"))
-    assert row.split()[2:] == ["servers", "oracle"]
+    assert row.split()[2:] == ["nodes", "oracle"]
     assert main(argv) == 0 and "Speeds known: oracle (" in capsys.readouterr().out

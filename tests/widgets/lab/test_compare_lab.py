@@ -358,17 +358,17 @@ def test_each_scheduler_runs_with_two_beliefs_where_two_are_chosen(waiter: Waite
     waiter.end_all()
     expected = workbench.compare("preset:start_here", ["fifo", "hops"], belief=["oracle", "paper"])
     assert lab.comparison.runs == expected.runs and lab.comparison.labels == expected.labels
-    assert lab.comparison.beliefs["hops, paper"] == "servers"
+    assert lab.comparison.beliefs["hops, paper"] == "nodes"
     assert "Hops: prior-weighted plans, oracle: True speeds of GPU types" in lab._results._measures.value
-    lab.set(belief=["servers", "noisy:sd=0.5"])
-    assert lab._beside.value == "noisy:sd=0.5" and lab._scenario.belief.belief == "servers"
+    lab.set(belief=["nodes", "noisy:sd=0.5"])
+    assert lab._beside.value == "noisy:sd=0.5" and lab._scenario.belief.belief == "nodes"
     lab.compare()
     waiter.end_all()
-    assert set(lab.comparison.beliefs.values()) == {"servers", "noisy:sd=0.5"}
+    assert set(lab.comparison.beliefs.values()) == {"nodes", "noisy:sd=0.5"}
     lab.set(belief="oracle")
     assert lab._beside.value == ""
     with pytest.raises(InputError, match="or two of them"):
-        lab.set(belief=["oracle", "servers", "pmi"])
+        lab.set(belief=["oracle", "nodes", "pmi"])
 
 
 def test_the_difference_names_winners_losers_and_when_they_part(waiter: Waiter) -> None:

@@ -29,7 +29,7 @@ def lanes(timeline: pd.DataFrame, cluster: Cluster | None = None) -> pd.DataFram
     """
     if cluster is not None:
         rank = {name: i for i, name in enumerate(cluster.types)}
-        found = sorted(cluster.machines, key=lambda node: rank[node.accelerator])
+        found = sorted(cluster.each_node, key=lambda node: rank[node.accelerator])
         nodes = [(node.name, node.accelerator, node.gpus) for node in found]
     else:
         nodes = _nodes_seen(timeline)

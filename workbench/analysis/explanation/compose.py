@@ -214,7 +214,7 @@ def not_faster(run: Run, job: str, at: float) -> NotFaster:
     when = clock(job_at.at_s)
     if job_at.state not in HOLDS and job_at.state != "waiting":
         return NotFaster(course.headline(job_at))
-    capacity, every = run.scenario.cluster.capacity, run.scenario.cluster.machines
+    capacity, every = run.scenario.cluster.capacity, run.scenario.cluster.each_node
     able = {kind for kind, gpus in job_at.needs.items() if capacity[kind] >= gpus}
     machines = [node for node in every if node.accelerator in able]
     speed = {node.name: job_at.usable[node.accelerator] * node.speed for node in machines}

@@ -162,7 +162,7 @@ def _simulated(asked: CounterfactualQuestion, belief: Beliefs | None) -> Counter
 
 def _with_nodes(scenario: Scenario, more: NodeGroup, at_s: float) -> Scenario:
     """The same with nodes that are down until a time."""
-    taken = {group.name for group in scenario.cluster.nodes} | {node.name for node in scenario.cluster.machines}
+    taken = {group.name for group in scenario.cluster.nodes} | {node.name for node in scenario.cluster.each_node}
     name = next(each for i in range(len(taken) + 1) if (each := f"more{i}") not in taken)
     old = scenario.cluster
     cluster = Cluster(

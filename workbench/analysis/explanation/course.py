@@ -64,7 +64,7 @@ def _since(job_at: JobAtTime, word: str) -> str:
 
 def held_in_words(job_at: JobAtTime) -> str:
     """The GPUs that a job has, `1 k80 of slow-0`."""
-    kinds = {node.name: node.accelerator for node in job_at.run.scenario.cluster.machines}
+    kinds = {node.name: node.accelerator for node in job_at.run.scenario.cluster.each_node}
     return listed(f"{gpus} {kinds[node]} of {node}" for node, gpus in job_at.held.items())
 
 

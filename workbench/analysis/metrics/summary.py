@@ -206,7 +206,7 @@ def _cluster(run: Run, intervals: Intervals) -> Values:
         "makespan_s": float(finish.max()) if len(finish) else math.nan,
         "utilisation": _ratio(computing_s, cluster.gpus * end),
         "gru": _ratio(computing_s, cluster.gpus * duration),
-        "cru": _ratio(float((until - begin).sum()), len(cluster.machines) * duration),
+        "cru": _ratio(float((until - begin).sum()), len(cluster.each_node) * duration),
         "allocated": _ratio(float(seconds[intervals.held].sum()), cluster.gpus * duration),
         "steps_per_s": _ratio(float(steps.sum()), duration),
         "normalised_throughput": _ratio(float((steps / Speeds(run.scenario).fastest()).sum()), duration),

@@ -311,7 +311,7 @@ def jobs_of(statement: SolvedStatement, number: int, run: Run) -> tuple[str, ...
 def gpus_of(statement: SolvedStatement, number: int, run: Run) -> tuple[str, ...]:
     """The types and nodes of a run that a limit's own index names."""
     cluster = run.scenario.cluster
-    known = [*cluster.types, *(node.name for node in cluster.machines)]
+    known = [*cluster.types, *(node.name for node in cluster.each_node)]
     named = set(_names(statement.owners[number].index()))
     return tuple(name for name in known if name in named)
 

@@ -50,7 +50,7 @@ def with_nodes(before: Configuration, groups: Sequence[NodeGroup]) -> Configurat
     scenario = before.scenario
     of = scenario.cluster
     cluster = Cluster(accelerators=of.accelerators, nodes=tuple(groups), network_gbps=of.network_gbps)
-    there = {node.name for node in cluster.machines}
+    there = {node.name for node in cluster.each_node}
     faults = scenario.core.faults
     left = faults.model_copy(update={"list": tuple(each for each in faults.list if each.node in there)})
     core = scenario.core.model_copy(update={"faults": left})

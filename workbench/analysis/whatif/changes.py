@@ -111,7 +111,7 @@ class NodesBy(Change):
     def _removed(self, cluster: Cluster) -> tuple[NodeGroup, ...]:
         there = sum(group.count for group in cluster.nodes if group.accelerator == self.accelerator)
         left, kept = -self.count, []
-        if left > there or left == len(cluster.machines):
+        if left > there or left == len(cluster.each_node):
             raise InputError(
                 "nodes", self._rest(), f"at most the {counted(there, 'node')} of the type, and one node left"
             )

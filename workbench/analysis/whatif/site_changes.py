@@ -277,7 +277,7 @@ class SeveralChanges(Change):
 def chosen(scenario: Scenario, text: str) -> list[str]:
     """The nodes that a text means, in the cluster's order; raises InputError for a part that means none."""
     patterns = [part.strip() for part in hosts(text)]
-    machines = scenario.cluster.machines
+    machines = scenario.cluster.each_node
     for pattern in patterns or [text]:
         if not patterns or not any(_is_one(node, pattern) for node in machines):
             raise InputError("nodes", pattern, f"nodes of the cluster, as {NODES}; {_there(machines, pattern)}")

@@ -183,7 +183,7 @@ def _only_loses(was: Scenario, now: Scenario) -> bool:
     fewer = before.keys() >= after.keys() and all(after[name] <= before[name] for name in after) and before != after
     faults, then = was.core.faults, now.core.faults
     same = (faults.mtbf_s, faults.mttr_s) == (then.mtbf_s, then.mttr_s)
-    there = {node.name for node in now.cluster.machines}
+    there = {node.name for node in now.cluster.each_node}
     gone = {each for each in faults.list if each.node in there} == set(then.list) and same
     kept = set(faults.list) <= set(then.list) and (faults.mtbf_s is None or same)
     return (fewer and gone) or (was.cluster == now.cluster and faults != then and kept)

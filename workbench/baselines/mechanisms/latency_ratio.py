@@ -80,7 +80,7 @@ def speed_on(job: Job, belief: Belief, cluster: Cluster, kind: str, size: int) -
         if (speed := belief.steps_per_s(job, kind, size, word)) > 0:
             return speed
     fewest = cluster.fewest_nodes(kind, size)
-    most = min(size, sum(node.accelerator == kind for node in cluster.machines))
+    most = min(size, sum(node.accelerator == kind for node in cluster.each_node))
     for nodes in range(most + 1 if fewest is None else fewest, most + 1):
         if (speed := belief.steps_per_s(job, kind, size, "unconsolidated", nodes)) > 0:
             return speed

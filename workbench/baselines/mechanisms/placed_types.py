@@ -22,7 +22,7 @@ def placed_types(cluster: Cluster, knobs: Mapping[str, Any]) -> tuple[PlacedType
     """The accelerator types; with the knob `placement_sensitive`, those with several nodes in both placements."""
     if not knobs.get("placement_sensitive", False):
         return tuple(map(PlacedType, cluster.types))
-    nodes = [node.accelerator for node in cluster.machines]
+    nodes = [node.accelerator for node in cluster.each_node]
     together = [PlacedType(name, "consolidated") for name in cluster.types]
     return (*together, *(PlacedType(name, "unconsolidated") for name in cluster.types if nodes.count(name) > 1))
 

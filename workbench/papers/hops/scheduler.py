@@ -87,7 +87,7 @@ class Hops(Scheduler):
     title = "Hops: prior-weighted plans, latency ratio fairness"
     knobs = (ROUND_S, *PLAN, MODEL, PRIORITY, REFRESH_S, *PLANS, ITERATIONS, START_S, RULE)
     uses = frozenset({"arrival_s", "steps", "gpus", "gpu_choices"})
-    belief = "servers"
+    belief = "nodes"
     formulation = "hops.round"
     ways = frozenset({FORM.name, MODEL.name})
 

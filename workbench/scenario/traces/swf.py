@@ -55,7 +55,7 @@ def convert(source: str | Path, throughputs: str | Path | None, cut: TraceCut) -
     Jobs are called `job-NUMBER`, users `user-NUMBER`; from_s and to_s are seconds as in the log.
     """
     cut.check_without_speeds(FORMAT, throughputs)
-    gpus_per_node = max(node.gpus for node in plain_cluster(cut.cluster, source_name(source)).machines)
+    gpus_per_node = max(node.gpus for node in plain_cluster(cut.cluster, source_name(source)).each_node)
     lines = read_lines(source, TRACE)
     facts = header_of(lines)
     gpus_of, rule = processor_rule(facts, gpus_per_node)

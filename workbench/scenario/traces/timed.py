@@ -279,7 +279,7 @@ def assemble(
         all_notes += _recorded_notes(kept)
         report = replace(report, assumed=tuple(_ratio_notes(kept, recorded.ratios)))
         all_notes += _set_going(data, kept, cluster, begin_s, cut_off)
-        nodes = [node.name for node in cluster.machines]
+        nodes = [node.name for node in cluster.each_node]
         end_s = begin_s + _recorded_of(kept, begin_s).end_s
         data["entities"] = recorded.entities(begin_s)
         if outages := recorded.outages(begin_s, end_s, nodes):
@@ -313,8 +313,8 @@ def _set_going(
     data: dict[str, Any], kept: Sequence[TimedRow], cluster: Cluster, begin_s: float, cut_off: float | None
 ) -> Iterator[str]:
     """Put the jobs that ran at the begin on their GPUs; the notes tell how many these are and where they stand."""
-    free = {node.name: node.gpus for node in cluster.machines}
-    kinds = {node.name: node.accelerator for node in cluster.machines}
+    free = {node.name: node.gpus for node in cluster.each_node}
+    kinds = {node.name: node.accelerator for node in cluster.each_node}
     running, guessed, homeless = [], 0, 0
     ran = [row for row in kept if row.times.get("start_s", begin_s) < begin_s]
     for row in sorted(ran, key=lambda row: not row.hosts):

@@ -73,6 +73,6 @@ class Bootstrapped(GangEstimator):
 def _gpus(scenario: Scenario) -> Mapping[str, int]:
     """GPUs of each type."""
     found = dict.fromkeys(scenario.cluster.types, 0)
-    for node in scenario.cluster.machines:
+    for node in scenario.cluster.each_node:
         found[node.accelerator] += node.gpus
     return found

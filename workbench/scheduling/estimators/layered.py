@@ -216,7 +216,7 @@ class Layered(Oracle):
         self._facts = {model.name: model for model in scenario.models}
         self._links = {a.name: a.link_gbps for a in scenario.cluster.accelerators}
         self._jobs = {job.name: job for job in scenario.jobs}
-        self._types = {node.name: node.accelerator for node in scenario.cluster.machines}
+        self._types = {node.name: node.accelerator for node in scenario.cluster.each_node}
         models = dict.fromkeys(row.model for row in scenario.throughputs)
         self._number = {name: i for i, name in enumerate(self._jobs if self._own_history else models)}
         self._sizes = _sizes(scenario)
@@ -405,13 +405,13 @@ def _require_facts(scenario: Scenario) -> None:
         for name in gangs
         if name not in facts or facts[name].parameters_gb is None
     ]
-    several = {node.accelerator for node in cluster.machines if node.gpus > 1}
+    several = {node.accelerator for node in cluster.each_node if node.gpus > 1}
     problems += [
         Problem(f"cluster.accelerators: {a.name}.link_gbps", None, "Gbit/s inside a node, for belief layered")
         for a in cluster.accelerators
         if a.name in several and a.link_gbps is None
     ]
-    if len(cluster.machines) > 1 and cluster.network_gbps is None:
+    if len(cluster.each_node) > 1 and cluster.network_gbps is None:
         problems.append(Problem("cluster.network_gbps", None, "Gbit/s between nodes, for belief layered"))
     if problems:
         raise ScenarioError(problems)

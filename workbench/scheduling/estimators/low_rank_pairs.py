@@ -76,7 +76,7 @@ class LowRank(Oracle):
         self._scenario = scenario
         self._profiled, self._rank, self._references, self._seed = profiled, rank, references, seed
         self._jobs = {job.name: job for job in scenario.jobs}
-        self._types = {node.name: node.accelerator for node in scenario.cluster.machines}
+        self._types = {node.name: node.accelerator for node in scenario.cluster.each_node}
         self._sizes: dict[int, _Estimates] = {}
         self._nodes = NodeSpeeds()
         self._measured: dict[Key, dict[Nodes, tuple[float, float]]] = {}

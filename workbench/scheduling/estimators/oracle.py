@@ -89,8 +89,8 @@ class Oracle:
         return self._table.pair_row(job.model, other.model, accelerator, job.gpus, placement)
 
 
-class Servers(Oracle):
-    """The same, with the speed of every single node: what Hops comes to know of its servers."""
+class NodeOracle(Oracle):
+    """The same, with the speed of every single node: what Hops comes to know."""
 
     node_speeds = True
 
@@ -100,7 +100,7 @@ class GangEstimator(Oracle, ABC):
 
     def __init__(self, scenario: Scenario) -> None:
         super().__init__(scenario)
-        self._types = {node.name: node.accelerator for node in scenario.cluster.machines}
+        self._types = {node.name: node.accelerator for node in scenario.cluster.each_node}
         self._jobs = {job.name: job for job in scenario.jobs}
 
     def speeds(self, jobs: JobView, placement: Placement = "consolidated") -> FloatArray:

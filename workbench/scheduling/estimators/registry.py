@@ -13,7 +13,7 @@ from workbench.scheduling.estimators import layered, low_rank_pairs
 from workbench.scheduling.estimators.bootstrapped_across_types import Bootstrapped
 from workbench.scheduling.estimators.layered import Layered
 from workbench.scheduling.estimators.low_rank_pairs import LowRank
-from workbench.scheduling.estimators.oracle import NOISE, Noisy, Oracle, Servers
+from workbench.scheduling.estimators.oracle import NOISE, NodeOracle, Noisy, Oracle
 from workbench.scheduling.estimators.pair_error import pair_errors
 from workbench.scheduling.estimators.pmi import Pmi
 from workbench.scheduling.estimators.speed_error import ErrorLog, Errors, speed_errors
@@ -57,10 +57,10 @@ ESTIMATORS = (
         Oracle,
     ),
     Estimator(
-        "servers",
+        "nodes",
         "True speeds of single nodes",
         "The scheduler is told the speeds of the tab Throughputs and how fast each single node is.",
-        Servers,
+        NodeOracle,
     ),
     Estimator(
         "noisy",

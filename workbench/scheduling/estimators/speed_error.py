@@ -32,7 +32,7 @@ def configurations(scenario: Scenario, size: int) -> Iterator[dict[str, int]]:
     Over several nodes each is filled before the next is begun.
     """
     for kind in scenario.cluster.types:
-        nodes = [node for node in scenario.cluster.machines if node.accelerator == kind]
+        nodes = [node for node in scenario.cluster.each_node if node.accelerator == kind]
         for first, node in enumerate(nodes):
             if node.gpus >= size:
                 yield {node.name: size}

@@ -231,7 +231,7 @@ def recorded_places(scenario: Scenario, site: SlurmSite) -> dict[str, Gpus]:
 def rule_of(scenario: Scenario, site: SlurmSite) -> tuple[str, dict[str, float]]:
     """By which rule a log's jobs got their nodes: one of RULES where it is clearly oftener right than Slurm's own
     (empty), and how often each was, of the starts that had a choice."""
-    free = FreeNow.of_site(site).with_gpus(np.array([node.gpus for node in scenario.cluster.machines]))
+    free = FreeNow.of_site(site).with_gpus(np.array([node.gpus for node in scenario.cluster.each_node]))
     events = list[tuple[float, int, tuple[float, int, int], str, Gpus]]()
     jobs = {job.name: job for job in scenario.jobs}
     for name, gpus in recorded_places(scenario, site).items():

@@ -250,7 +250,7 @@ def read_site(scenario: Scenario) -> SlurmSite:
     where, cpus, memory, weight, gpus = [], [], [], [], Counter[tuple[str, int]]()
     inside: dict[str, set[int]] = {}
     features: dict[int, set[str]] = {}
-    for node in scenario.cluster.machines:
+    for node in scenario.cluster.each_node:
         name, attributes = node.name.partition("/")[0], node.attributes
         if name not in machines:
             machines[name] = len(machines)
@@ -313,7 +313,7 @@ def read_site(scenario: Scenario) -> SlurmSite:
         reservations=reservations,
         machines=tuple(machines),
         machine=tuple(where),
-        types=tuple(node.accelerator.lower() for node in scenario.cluster.machines),
+        types=tuple(node.accelerator.lower() for node in scenario.cluster.each_node),
         all_nodes=float(config.get("nodes", len(machines))),
         all_cpus=float(config.get("cpus", sum(cpus))),
         cpus=tuple(cpus),

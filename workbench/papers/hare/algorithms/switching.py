@@ -208,7 +208,7 @@ class Switches:
     def of(cls, scenario: Scenario, knobs: Knobs) -> Switches:
         """Between the jobs of a scenario."""
         of_type = {each.name: each.memory_gb for each in scenario.cluster.accelerators}
-        memory = {node.name: of_type[node.accelerator] for node in scenario.cluster.machines}
+        memory = {node.name: of_type[node.accelerator] for node in scenario.cluster.each_node}
         return cls(knobs, {job.name: job.model for job in scenario.jobs}, sizes_of(scenario), memory)
 
     def begin(self, slot: Slot, task: Task, step_s: float, held: HeldOnGpu | None) -> Switch:

@@ -201,7 +201,7 @@ def sensitivity(agg: float, dis: float) -> float:
 
 def sensitivities(jobs: JobView, belief: Belief, cluster: Cluster) -> FloatArray:
     """(10): (jobs,) rho of the jobs of a snapshot, by what is believed of a type, not of single servers."""
-    servers = [node.accelerator for node in cluster.machines]
+    servers = [node.accelerator for node in cluster.each_node]
     kinds = [name for name in cluster.types if servers.count(name) >= 2]
     return np.array([_of(job, belief, cluster, kinds) for job in jobs.jobs], dtype=float)
 
