@@ -9,7 +9,6 @@ import logging
 import re
 import sys
 from collections.abc import Callable, Iterator
-from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import ModuleType
@@ -483,9 +482,6 @@ def test_a_room_that_breaks_a_rule(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     alone = replace(room, schedulers=(), explanations={})
     told(replace(alone, example="nowhere"), "room right, example: got 'nowhere'; expected one of")
     told(replace(alone, symbols={"a job": "max_min_share q"}), "symbols, a job: got 'right.max_min_share q'")
-    taken = copy(room.formulations[0])
-    monkeypatch.setattr(taken, "name", "isolated")
-    told(replace(alone, formulations=(taken,), symbols={}), "room right: got 'isolated'; expected names that no other")
     silent = replace(room, formulations=(), symbols={})
     [right] = silent.schedulers
     told(silent, "room right, route of right: got 'right.max_min_share'; expected a formulation of the room: nothing")

@@ -132,11 +132,6 @@ def _wrong_room(room: Room, scenario: Scenario | str | None) -> Iterator[Problem
             yield Problem(f"{where}, explanations", NOTHING, f"a function for {scheduler.name}")
         elif not any(wrong.values()):
             of_room += _wrong_explanation(f"{where}, explanations, {scheduler.name}", room, scheduler)
-    others = [other for other in rooms() if other.name != room.name]
-    taken = {each.name for other in others for each in other.formulations}
-    taken |= {each.name for other in others for each in other.schedulers}
-    for name in sorted(taken & {*wrong}):
-        yield Problem(where, name, "names that no other room has")
     yield from of_room
 
 

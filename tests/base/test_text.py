@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 import workbench
 from tests.simulation.support import make
 from workbench import Scenario
-from workbench.analysis import charts
 from workbench.analysis.metrics import METRICS, Summary, table
 from workbench.base.errors import InputError
 from workbench.base.labels import label_of, unit_beside, with_unit
@@ -224,14 +223,6 @@ def test_the_table_of_measures_says_each_unit_once():
         assert unit == unit_beside(label, unit), label
     unit = rows.set_index("label")["unit"]
     assert unit["SLO violations"] == "jobs" and unit["Preemptions"] == "" and unit["Utilisation"] == "%"
-
-
-def test_a_chart_of_measures_has_their_labels_and_units():
-    rows = [("a", "mean_jct_s", 3600.0), ("a", "utilisation", 0.5), ("b", "mean_jct_s", 7200.0), ("b", "own", 3.0)]
-    drawing = charts.comparison(pd.DataFrame(rows, columns=["scheduler", "metric", "value"]))
-    assert list(dict.fromkeys(drawing.table["metric"])) == ["Mean JCT", "Utilisation", "own"]
-    assert [text for text in drawing.data["bars"]["text"] if text.startswith("b: 2.00")] == ["b: 2.00× (2 h)"]
-    assert "a: 1.00× (50.0 %)" in list(drawing.data["bars"]["text"])
 
 
 # Durations: what people may write, what they are shown, and that nothing is lost between the two

@@ -250,6 +250,7 @@ def test_a_class_that_lacks_a_name_or_a_method() -> None:
     with pytest.raises(InputError, match=r'scheduler Nobody: got a class without a name; expected name = "room.mine"'):
         nobody()
     forgets = type("Forgets", (nobody,), {"__init__": lambda self: None})
+    assert repr(forgets()) == "<Scheduler Nobody>"
     with pytest.raises(InputError, match=r"scheduler Forgets: got a class without a name"):
         workbench.simulate("preset:start_here", forgets())
     idle = type("Idle", (workbench.Scheduler,), {"name": "mine.idle"})

@@ -176,13 +176,25 @@ from workbench.baselines.las import Las
 
 ROOM = Room(name="second", schedulers=(Las(),))
 """)
+for folder, name in (("srtf", "srtf"), ("third", "thirdly"), ("thirdly", "thirdly")):
+    pathlib.Path(folder).mkdir()
+    pathlib.Path(folder, "__init__.py").write_text(f"""
+from workbench import Room
+from workbench.baselines.las import Las
+
+ROOM = Room(name={folder!r}, schedulers=(type("Other", (Las,), {{"name": {name!r}}})(),))
+""")
 for name in ("gavel", "hadar", "hare", "chronus"):
     sys.modules[f"workbench.papers.{name}"] = None  # to import it is an ImportError
 import workbench
 from widgets import CompareLab, Lab, WhatIfLab
 from workbench.session.api import with_usable_schedulers
-assert sorted(workbench.skipped_rooms()) == ["chronus", "dropped", "gavel", "hadar", "hare", "second"]
-assert workbench.skipped_rooms()["second"] == "room second: got 'las'; expected names that no other room has"
+left_out = workbench.skipped_rooms()
+twice, longer = "srtf of workbench.baselines.srtf", "thirdly"
+assert sorted(left_out) == ["chronus", "dropped", twice, "gavel", "hadar", "hare", "second", longer], left_out
+assert left_out["second"].startswith("room second, schedulers: got 'las'; expected a name such as second.mine")
+assert left_out[twice] == f"room {twice}: got 'srtf'; expected a name that no other room has"
+assert left_out[longer].endswith("got 'thirdly'; expected names that no other room has")
 assert workbench.skipped_rooms()["dropped"] == "ImportError: no licence (dropped/__init__.py:2)"
 for lab in (CompareLab(), Lab("hops"), WhatIfLab()):
     [note] = [each for each in lab.scenario.notes if "gavel.max_min_fairness" in each]
@@ -279,7 +291,7 @@ WRONG = {
     "taken": (
         "schedulers=(SCHEDULER,)",
         "schedulers=(SCHEDULER, __import__('workbench').find_scheduler('fifo'))",
-        "room taken of dlsched-taken: got 'fifo'; expected names that no other room has",
+        "room taken, schedulers: got 'fifo'; expected a name such as taken.mine",
     ),
 }
 """Of a room by name, what is written in its `__init__` instead of what, and the reason why it is left out."""

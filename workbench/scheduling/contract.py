@@ -388,7 +388,8 @@ class Scheduler(ABC):
         return super().__new__(cls)
 
     def __repr__(self) -> str:
-        return f"<Scheduler {self.name}: {self.title}>"
+        named = [str(getattr(self, part)) for part in ("name", "title") if hasattr(self, part)]
+        return f"<Scheduler {': '.join(named) or type(self).__name__}>"
 
     def _repr_html_(self) -> str:
         route = self.route(self.settle({})).sentence

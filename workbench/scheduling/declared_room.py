@@ -100,7 +100,7 @@ class Room:
                 raise InputError(f"{where}, explanations", name, f"a scheduler of the room: {one_of(name, names)}")
             _require_function(f"{where}, explanations, {name}", function, "explain(job_at), which returns an Explained")
         for name, function in _entries(f"{where}, studies", self.studies, "{name: function}"):
-            self._check_name(f"{where}, studies", name)
+            self._check_name(f"{where}, studies", name, any_word=True)
             _require_function(f"{where}, studies, {name}", function, "study(snapshot, given), which returns a dict")
         if not isinstance(self.estimators, tuple) or not all(isinstance(each, str) for each in self.estimators):
             raise InputError(f"{where}, estimators", self.estimators, 'a tuple of names: ("low_rank",)')
@@ -133,10 +133,10 @@ class Room:
                 raise InputError(where, name, "each name once")
             check_declared(each)
 
-    def _check_name(self, where: str, name: Any) -> None:
-        """A name whose first word, before a dot, is the room: so it is found without importing every room."""
+    def _check_name(self, where: str, name: Any, any_word: bool = False) -> None:
+        """A name that begins with the room's: so it is found without importing every room, and is no other's."""
         found = NAME.fullmatch(name) if isinstance(name, str) else None
-        if found is None or found[1] not in (None, self.name):
+        if found is None or found[1] not in (None, self.name) or not (any_word or name.startswith(self.name)):
             raise InputError(where, name, f"a name such as {self.name}.mine (small letters, digits and _)")
 
     def _check_symbols(self, where: str) -> None:

@@ -47,6 +47,11 @@ class _Place(NamedTuple):
     module: str
     outside: str = ""
 
+    @property
+    def origin(self) -> str:
+        """Whose it is: the distribution, or the module of one of ours."""
+        return self.outside or self.module
+
 
 _OWN: dict[str, Scheduler] = {}
 """Schedulers that this session declared itself, also by a formulation."""
@@ -75,7 +80,7 @@ def scheduler(
     that a shipped scheduler has, for knobs, times or causes that are none, and for a function with other arguments.
     """
     declared = Declaration.checked(name, knobs, round_s, causes, uses)
-    if name in {found.name for room in rooms() for found in room.schedulers}:
+    if name in {found.name for room in _rooms_of(name) for found in room.schedulers}:
         raise InputError("scheduler name", name, "a name that no shipped scheduler has")
 
     def register(function: Decide) -> Decide:
@@ -117,7 +122,7 @@ def formulation(
     class; later, in one sentence, for a model that cannot be (`workbench.session.own_formulation`).
     """
     check_name("formulation", name)
-    if name in {found.name for room in rooms() for found in _offered(room)}:
+    if name in {found.name for room in _rooms_of(name) for found in _offered(room)}:
         raise InputError("formulation name", name, "a name that nothing shipped has")
     start = None if base is None else find_formulation(base, f"formulation {name}, base")
     by: type[Mechanism] | None = None
@@ -199,12 +204,12 @@ def paper_rooms() -> tuple[Room, ...]:
 def skipped_rooms() -> dict[str, str]:
     """Rooms that cannot be used, each with the reason: it cannot be imported, or its declaration is wrong.
 
-    One from outside whose name another room has is told with its distribution: `gavel of dlsched-mine`.
+    One whose name another room has is told with where it is from: `gavel of dlsched-mine`.
     """
     found = [(place, _load(place)) for place in (*_papers(), *_outside(), *_baselines())]
     used = {place.name for place, room in found if isinstance(room, Room)}
     return {
-        f"{place.name} of {place.outside}" if place.name in used else place.name: reason
+        f"{place.name} of {place.origin}" if place.name in used else place.name: reason
         for place, reason in found
         if isinstance(reason, str)
     }
@@ -255,14 +260,12 @@ def _load(place: _Place) -> Room | str:
 
 
 def _refuse_taken_name(place: _Place) -> None:
-    """Raise InputError, before anything is imported, where a room from outside has a name that a room before it has, or
-    an entry point that is no module.
+    """Raise InputError, before anything is imported, where a room has a name that a room before it has, or one from
+    outside an entry point that is no module.
     """
-    if not place.outside:
-        return
-    others = _outside()
-    if place.name in {other.name for other in (*_ours(), *others[: others.index(place)])}:
-        raise InputError(f"room {place.name} of {place.outside}", place.name, "a name that no other room has")
+    every = (*_ours(), *_outside())
+    if place.name in {other.name for other in every[: every.index(place)]}:
+        raise InputError(f"room {place.name} of {place.origin}", place.name, "a name that no other room has")
     if ":" in place.module:
         module = place.module.partition(":")[0]
         expected = f'the module alone, whose ROOM it is: {place.name} = "{module}"'
@@ -270,16 +273,13 @@ def _refuse_taken_name(place: _Place) -> None:
 
 
 def _refuse_taken(place: _Place, room: Room) -> None:
-    """Raise InputError where a room offers the name of another, or one from outside what a room before it offers, or
-    has no example. Of ours `workbench.testing.check` tells these: the other rooms, and presets, take time to import.
+    """Raise InputError where a room offers what another does, or one from outside has no example.
+
+    What a room offers begins with its name, so only rooms whose names it begins with can offer the same.
     """
-    where = f"room {room.name} of {place.outside}" if place.outside else f"room {room.name}"
-    taken = {other.name for other in _ours()} - {place.name}
-    if place.outside:
-        others = _outside()
-        taken |= {
-            each.name for other in _usable((*_ours(), *others[: others.index(place)])) for each in _offered(other)
-        }
+    where, others = f"room {room.name} of {place.origin}", (*_ours(), *(_outside() if place.outside else ()))
+    shorter = [other for other in others if place.name.startswith(other.name) and other.name != place.name]
+    taken = {each.name for other in _usable(shorter) for each in _offered(other)}
     for each in _offered(room):
         if each.name in taken:
             raise InputError(where, each.name, "names that no other room has")
@@ -299,13 +299,9 @@ def _offered(room: Room) -> list[Formulation[Any] | Scheduler]:
     return [*room.formulations, *room.schedulers]
 
 
-def _room_of(name: str) -> tuple[Room, ...]:
-    """The shipped room that a name belongs to by its first word, so that one scheduler does not import every paper; of
-    another name every room.
-    """
-    first = name.split(".")[0]
-    place = next((place for place in _ours() if place.name == first), None)
-    return rooms() if place is None else tuple(_usable([place]))
+def _rooms_of(name: str) -> Iterator[Room]:
+    """The rooms whose name a name begins with: only they can offer it, so that not all are imported."""
+    return _usable(place for place in (*_ours(), *_outside()) if name.startswith(place.name))
 
 
 def skipped_room_of(name: Any) -> str:
@@ -364,7 +360,7 @@ def definition_of(run: Run) -> Scheduler | None:
 
 def scheduler_named(name: str) -> Scheduler | None:
     """The scheduler of that name; None where there is none, as of a formulation that no scheduler goes by."""
-    shipped = (found for room in _room_of(name) for found in room.schedulers if found.name == name)
+    shipped = (found for room in _rooms_of(name) for found in room.schedulers if found.name == name)
     return _OWN[name] if name in _OWN else next(shipped, None)
 
 
@@ -373,7 +369,7 @@ def find_formulation(name: str | Formulation[Any], where: str = "formulation") -
     if isinstance(name, Formulation):
         return name
     if isinstance(name, str):
-        for room in _room_of(name):
+        for room in _rooms_of(name):
             for found in room.formulations:
                 if found.name == name:
                     return found
@@ -392,7 +388,7 @@ def find_study(name: str) -> Study:
 
 def find_explainer(name: str) -> Explainer | None:
     """What explains a scheduler's runs beyond their tables; None for one declared in a session."""
-    return next((room.explanations[name] for room in _room_of(name) if name in room.explanations), None)
+    return next((room.explanations[name] for room in _rooms_of(name) if name in room.explanations), None)
 
 
 def carried_by(name: str) -> str:

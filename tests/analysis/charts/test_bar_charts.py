@@ -25,15 +25,10 @@ def test_only_known_values_are_bars_and_only_known_ranges_are_lines() -> None:
     drawing = grouped_bars(RANGED, **TITLES)
     assert drawing.data["bars"]["value"].tolist() == [1.0, 2.0]
     assert drawing.data["ranges"][["low", "high"]].values.tolist() == [[0.5, 2.0]]
-    assert "least" in str(drawing.named()["title"])
-    assert "least" not in str(grouped_bars(PLAIN, **TITLES).named()["title"])
-
-
-def test_the_chart_says_what_its_ranges_are_and_only_if_one_is_drawn() -> None:
-    named = grouped_bars(RANGED, **TITLES, covers="95 % interval of the mean").named()
-    assert named["title"]["subtitle"] == "lines: 95 % interval of the mean"
+    assert drawing.named()["title"]["subtitle"] == "lines: from the least to the greatest"
     one_seed = PLAIN.assign(low=PLAIN["value"], high=PLAIN["value"])
-    assert "lines" not in str(grouped_bars(one_seed, **TITLES).named()["title"])
+    for without in (PLAIN, one_seed):
+        assert "lines" not in str(grouped_bars(without, **TITLES).named()["title"])
 
 
 def test_labels_slant_only_where_neighbours_would_touch() -> None:

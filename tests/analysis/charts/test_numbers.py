@@ -1,20 +1,19 @@
-"""Charts of numbers: allocation, time received, completion times, utilisation, queue, comparison."""
+"""Charts of numbers: allocation, time received, completion times, utilisation, queue."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from chart_tables import CLUSTER, HOSTILE, decisions, everything, interval, jobs, jobs_named, shares, timeline
+from chart_tables import CLUSTER, HOSTILE, decisions, everything, interval, jobs, shares, timeline
+from pytest import approx
 
 from workbench.analysis.charts import (
     Drawing,
     allocation,
-    comparison,
-    comparison_table,
+    cdf,
     held_gpus,
     jct_cdf,
     jct_table,
@@ -26,7 +25,7 @@ from workbench.analysis.charts import (
     to_svg,
     utilisation,
 )
-from workbench.analysis.charts.series import at_change
+from workbench.analysis.charts.series import MOST_POINTS, at_change
 from workbench.simulation.schema import SHARES
 
 
@@ -139,17 +138,13 @@ def test_jct_counts_unfinished_jobs() -> None:
     assert table.values.tolist() == [[100.0, 0.5], [300.0, 0.75]]
 
 
-def test_jct_cdf_of_several_runs() -> None:
-    drawing = jct_cdf({"fifo": jobs(a=100.0, b=200.0), "las": jobs(a=50.0, b=None)})
+def test_jct_cdf() -> None:
+    drawing = jct_cdf(jobs(a=100.0, b=200.0, c=None))
     assert titles(drawing) == {"Job completion time (s)", "Share of jobs (%)"}
-    lines = drawing.data["lines"]
-    assert lines[lines["run"] == "fifo"][["jct_s", "share"]].values.tolist() == [[0, 0], [100, 0.5], [200, 1], [200, 1]]
-    assert drawing.named()["title"]["subtitle"] == "jobs not finished: las: 1"
-    encoding = drawing.named()["layer"][0]["encoding"]
-    assert encoding["color"]["scale"]["domain"] == encoding["strokeDash"]["scale"]["domain"] == ["fifo", "las"]
+    lines = drawing.data["lines"][["jct_s", "share"]].to_numpy().tolist()
+    assert lines == [[0, 0], [100, approx(1 / 3)], [200, approx(2 / 3)], [200, approx(2 / 3)]]
+    assert drawing.named()["title"]["subtitle"] == "jobs not finished: 1"
     assert jct_cdf(jobs(a=None)).data["message"]["text"].tolist() == ["No job finished"]
-    assert jct_cdf({}).data["message"]["text"].tolist() == ["No job finished"]
-    assert to_svg(jct_cdf(jobs(a=10.0, b=1e6), log=True)).startswith("<svg")
 
 
 # Over time
@@ -184,15 +179,16 @@ def test_thinning_a_step_function_keeps_its_area() -> None:
 
 def test_utilisation_stacks_types_and_says_its_bins() -> None:
     table, _, _ = everything()
-    drawing = utilisation(table, cluster=CLUSTER)
+    drawing = utilisation(table, cluster=CLUSTER, end_s=1200.0)
     assert titles(drawing) >= {"Time (min)", "GPUs in use"}
     held = drawing.data["held"]
     assert (held["high"] - held["low"] == held["gpus"]).all() and held["high"].max() <= 4
     assert drawing.data["capacity"]["gpus"].tolist() == [4]
     assert "subtitle" not in drawing.named()["title"]
-    coarse = utilisation(table, cluster=CLUSTER, most_points=5)
-    assert coarse.named()["title"]["subtitle"] == "means over bins of 8 min 24 s"
-    assert utilisation(timeline()).data["message"]["text"].tolist() == ["Nothing ran"]
+    many = timeline(*(interval("a-0", 0, f"j{i}", i, i + 0.5) for i in range(MOST_POINTS)))
+    coarse = utilisation(many, cluster=CLUSTER, end_s=MOST_POINTS * 10.0)
+    assert coarse.named()["title"]["subtitle"] == "means over bins of 10 s"
+    assert utilisation(timeline(), cluster=CLUSTER, end_s=0.0).data["message"]["text"].tolist() == ["Nothing ran"]
 
 
 def test_over_time_and_queue() -> None:
@@ -206,44 +202,6 @@ def test_over_time_and_queue() -> None:
     assert queue(decisions()).data["message"]["text"].tolist() == ["No values"]
 
 
-# Comparison
-
-
-def runs() -> pd.DataFrame:
-    rows = [
-        ("fifo", 0, "mean JCT", "s", 100.0),
-        ("fifo", 1, "mean JCT", "s", 200.0),
-        ("las", 0, "mean JCT", "s", 50.0),
-        ("las", 1, "mean JCT", "s", 300.0),
-        ("fifo", 0, "cost", "USD", 0.0),
-        ("las", 0, "cost", "USD", 5.0),
-    ]
-    return pd.DataFrame(rows, columns=["scheduler", "seed", "metric", "unit", "value"])
-
-
-def test_comparison_divides_seed_by_seed() -> None:
-    table = comparison_table(runs()).set_index(["metric", "scheduler"])
-    las = table.loc[("mean JCT", "las")]
-    assert (las["ratio"], las["ratio_low"], las["ratio_high"], las["runs"]) == (1.0, 0.5, 1.5, 2)
-    assert table.loc[("mean JCT", "fifo"), ["ratio", "ratio_low", "ratio_high"]].tolist() == [1.0, 1.0, 1.0]
-    assert math.isnan(table.loc[("cost", "las"), "ratio"])
-
-
-def test_comparison_writes_values_in_words() -> None:
-    drawing = comparison(runs())
-    assert drawing.data["bars"]["text"].tolist() == [
-        "fifo: 1.00× (2 min 30 s)",
-        "las: 1.00× (2 min 55 s)",
-        "fifo: 0.00 USD",
-        "las: 5.00 USD",
-    ]
-    assert "Ratio to fifo (1 = equal)" in titles(drawing)
-    assert to_svg(drawing).startswith("<svg")
-    bare = comparison(runs()[["scheduler", "metric", "value"]].head(3))
-    assert bare.data["bars"]["ratio"].tolist() == pytest.approx([1.0, 1 / 3])
-    assert comparison(runs().head(0)).data["message"]["text"].tolist() == ["Nothing to compare"]
-
-
 # Names
 
 
@@ -254,8 +212,7 @@ def test_any_name_can_be_drawn(name: str) -> None:
     drawings: list[Any] = [
         allocation(given),
         received(received_table(given, held, decisions(0)), name),
-        jct_cdf({name: jobs_named({name: 60.0}), "other": jobs_named({name: 50.0})}),
-        comparison(pd.DataFrame({"scheduler": [name, "b"], "metric": [name, name], "value": [1.0, 2.0]})),
+        cdf({name: [60.0], "other": [50.0]}, title=name, x_title=name),
     ]
     for drawing in drawings:
         assert drawing.data["message"].empty

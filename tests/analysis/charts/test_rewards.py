@@ -13,7 +13,7 @@ STRICT = ((3600.0, 100.0),)
 
 
 def test_a_curve_falls_at_each_deadline_and_ends_with_the_reward_of_a_miss() -> None:
-    table = reward_curves({"soft": SOFT, "strict": STRICT, "free": None}, miss_reward=1.0).table
+    table = reward_curves({"soft": SOFT, "strict": STRICT, "free": None}).table
     soft = table[table["line"] == "soft"]
     assert soft["time_s"].tolist()[:5] == [0.0, 3600.0, 3960.0, 4320.0, 5400.0]
     assert soft["reward"].tolist() == [100.0, 80.0, 50.0, 20.0, 1.0, 1.0]

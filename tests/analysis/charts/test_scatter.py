@@ -115,20 +115,13 @@ def test_c_and_d_are_beaten_by_b() -> None:
     assert drawing.named()["title"]["subtitle"].endswith("ring: the last one")
 
 
-def test_more_may_be_better() -> None:
-    drawing = frontier(PLANS.drop(columns="now"), **TITLES, better="higher")
-    assert drawing.table["unbeaten"].tolist() == [True, False, True, True]
-    assert "higher is better" in str(drawing.named())
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_unbeaten_by_brute_force(seed: int) -> None:
     rng = np.random.default_rng(seed)
     x, y = (pd.Series(rng.integers(0, 5, 12).astype(float)) for _ in range(2))
-    for better, sign in (("lower", 1), ("higher", -1)):
-        cost = [(sign * a, sign * b) for a, b in zip(x, y, strict=True)]
-        expected = [not any(p[0] <= q[0] and p[1] <= q[1] and p != q for p in cost) for q in cost]
-        assert unbeaten(x, y, better) == expected  # type: ignore[arg-type]
+    cost = list(zip(x, y, strict=True))
+    expected = [not any(p[0] <= q[0] and p[1] <= q[1] and p != q for p in cost) for q in cost]
+    assert unbeaten(x, y) == expected
 
 
 def test_a_point_without_a_value_is_left_out() -> None:

@@ -13,7 +13,6 @@ from workbench.analysis import charts
 from workbench.analysis.charts import (
     Drawing,
     entities,
-    fragments,
     fragments_by_round,
     gantt,
     idle_while_waiting,
@@ -40,12 +39,6 @@ def test_idle_gpus_count_while_jobs_wait_only() -> None:
     assert idle_while_waiting(DECISIONS).tolist() == [0.0, 1.0, 2.0]
     down = DECISIONS.assign(busy_gpus=5)
     assert idle_while_waiting(down).tolist() == [0.0, 0.0, 0.0], "of GPUs that are down none is idle"
-
-
-def test_of_several_runs_up_to_a_time() -> None:
-    lines = valid(fragments({"one": DECISIONS, "two": DECISIONS.assign(busy_gpus=4)}, 100.0)).data["lines"]
-    one, two = (lines[lines["series"] == name] for name in ("one", "two"))
-    assert one["value"].max() == 1.0 and two["value"].max() == 0.0 and lines["time_s"].max() == 100.0
 
 
 def test_the_mean_of_a_round_is_over_its_time() -> None:

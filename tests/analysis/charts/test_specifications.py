@@ -32,7 +32,6 @@ def crowd() -> pd.DataFrame:
 
 
 RECEIVED = charts.received_table(GIVEN, HELD, decisions(0, 100, 150), end_s=200.0)
-MEASURES = pd.DataFrame({"scheduler": ["a", "b"], "metric": "JCT", "value": [1.0, 2.0], "unit": "s"})
 SWEPT = pd.DataFrame(
     [
         ("s", name, 60.0 * i, seed, "done", "", 1.0 + seed, 100.0 * i)
@@ -93,9 +92,8 @@ DRAWINGS: Mapping[str, Callable[[], Drawing]] = {
     "received by all": lambda: charts.received(RECEIVED),
     "received by many": lambda: charts.received(crowd()),
     "completion times": lambda: charts.jct_cdf(JOBS),
-    "GPUs in use": lambda: charts.utilisation(TABLE, cluster=CLUSTER),
+    "GPUs in use": lambda: charts.utilisation(TABLE, cluster=CLUSTER, end_s=1200.0),
     "queue": lambda: charts.queue(ASKED),
-    "comparison": lambda: charts.comparison(MEASURES),
     "before and after": lambda: charts.before_after(CHANGED),
     "before and after, nothing": lambda: charts.before_after(CHANGED.head(0)),
     "jobs before and after": lambda: charts.job_changes(JOB_CHANGES),
@@ -163,7 +161,6 @@ DRAWINGS: Mapping[str, Callable[[], Drawing]] = {
     "parts of entities": lambda: charts.entities(
         HOLDING, jobs(x=90.0, y=None).assign(entity=["one", "two"]), end_s=100.0
     ),
-    "fragments of runs": lambda: charts.fragments({"a": WAITING, "b": WAITING.assign(busy_gpus=4)}, 100.0),
     "fragments by round": lambda: charts.fragments_by_round(WAITING, round_s=50.0, end_s=200.0),
     "fragments without rounds": lambda: charts.fragments_by_round(WAITING, round_s=None, end_s=200.0),
     "simulated against recorded waits": lambda: charts.agreement(AGREED, AGREED, title="t", said="lines: quantiles"),

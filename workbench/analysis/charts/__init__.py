@@ -3,8 +3,6 @@
 from workbench.analysis.charts.areas import entities, logical_clusters, utilisation
 from workbench.analysis.charts.bar_charts import (
     before_after,
-    comparison,
-    comparison_table,
     grouped_bars,
     job_changes,
     variants,
@@ -36,7 +34,6 @@ from workbench.analysis.charts.received import received, received_table
 from workbench.analysis.charts.rewards import reward_classes, reward_curves
 from workbench.analysis.charts.scatter import agreement, frontier, scatter
 from workbench.analysis.charts.series import (
-    fragments,
     fragments_by_round,
     held_gpus,
     idle_while_waiting,
@@ -59,12 +56,9 @@ __all__ = [
     "bound",
     "cdf",
     "cdf_table",
-    "comparison",
-    "comparison_table",
     "configurations_had",
     "curve",
     "entities",
-    "fragments",
     "fragments_by_round",
     "frontier",
     "gain_matrix",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import altair as alt
 import numpy as np
 import pandas as pd
@@ -16,7 +18,7 @@ from workbench.scenario.cluster import Cluster
 
 
 @unchecked
-def bands(frame: pd.DataFrame, *, title: str, x_title: str, y_title: str, height: float = 300) -> Drawing:
+def bands(frame: pd.DataFrame, *, title: str, x_title: str, y_title: str) -> Drawing:
     """Draw parts of a whole over time: frame has the columns x, group, part, value.
 
     One band for each part, coloured by group, in the order of the rows; they add up to 1 at each x.
@@ -50,71 +52,48 @@ def bands(frame: pd.DataFrame, *, title: str, x_title: str, y_title: str, height
         table=frame,
         label=f"{title}: {y_title} over {x_title}, one band per job.",
         title=title,
-        height=height,
+        height=300,
     )
 
 
 @unchecked
-def utilisation(
-    timeline: pd.DataFrame,
-    *,
-    cluster: Cluster | None = None,
-    end_s: float | None = None,
-    most_points: int = MOST_POINTS,
-    height: float = 280,
-    title: str = "GPUs in use",
-) -> Drawing:
+def utilisation(timeline: pd.DataFrame, *, cluster: Cluster, end_s: float, height: float = 280) -> Drawing:
     """Draw the GPUs held over time, types stacked in the cluster's order, with a line at the cluster's GPUs.
 
-    Exact at every change; with more than `most_points` of them exact means of equal bins, whose width the subtitle
-    says. Without a cluster the types come as they first appear, and there is no line.
+    Exact at every change; with more than `MOST_POINTS` of them exact means of equal bins, whose width the subtitle
+    says.
     """
-    held, width_s = held_gpus(timeline, end_s, most_points)
-    names = list(cluster.types) if cluster is not None else list(held["accelerator"].unique())
-    colour = theme.type_colours(names)
-    last_s = max([end_s or 0.0, *timeline["end_s"].tolist()])
-    unit = theme.time_unit(last_s)
-    stacked = _stacked_types(held, names, last_s)
-    areas = stacked.assign(t=stacked["time_s"] / unit.seconds)
-    total = cluster.gpus if cluster is not None else 0
-    data = {
-        "held": areas,
-        "capacity": pd.DataFrame({"gpus": [total], "text": [f"{total} GPUs"]}).head(1 if total else 0),
-        "message": message("" if len(held) else "Nothing ran"),
-    }
-    area = (
-        marks("held")
-        .mark_area(interpolate="step-after", line=False, strokeWidth=0)
-        .encode(
-            x=time_axis(unit),
-            y=alt.Y(
-                "low:Q",
-                title="GPUs in use",
-                scale=alt.Scale(domain=[0, total], nice=False) if total else alt.Scale(zero=True),
-                axis=alt.Axis(tickMinStep=1, format=",~r"),
-            ),
-            y2=alt.Y2("high:Q"),
-            color=alt.Color(
-                "accelerator:N",
-                title="Accelerator",
-                scale=alt.Scale(domain=names, range=list(colour.values())) if names else alt.Undefined,
-            ),
-        )
-    )
-    layers = [
-        area,
+    held, width_s = held_gpus(timeline, end_s)
+    names, unit = list(cluster.types), theme.time_unit(end_s)
+    shades = list(theme.type_colours(names).values())
+    key = alt.Color("accelerator:N", title="Accelerator", scale=alt.Scale(domain=names, range=shades))
+    areas = _stacked_types(held, names, end_s)
+    return drawn(
+        _stacked("held", unit, cluster.gpus, "GPUs in use").encode(color=key),
         *_ceiling(),
         message_layer(),
-    ]
-    return drawn(
-        *layers,
-        data=data,
+        data={"held": areas.assign(t=areas["time_s"] / unit.seconds), **_beside(held, cluster.gpus)},
         table=held,
-        label=f"{title} over time by accelerator type.",
-        title=title,
+        label="GPUs in use over time by accelerator type.",
+        title="GPUs in use",
         subtitle=bin_note(width_s),
         height=height,
     )
+
+
+def _stacked(data: str, unit: theme.TimeUnit, gpus: int, y_title: str) -> Any:
+    """Areas from `low` to `high` over `t`, on an axis up to all GPUs that there are."""
+    scale, axis = alt.Scale(domain=[0, gpus], nice=False), alt.Axis(tickMinStep=1, format=",~r")
+    area = marks(data).mark_area(interpolate="step-after", line=False, strokeWidth=0)
+    return area.encode(x=time_axis(unit), y=alt.Y("low:Q", title=y_title, scale=scale, axis=axis), y2="high:Q")
+
+
+def _beside(found: pd.DataFrame, gpus: int) -> dict[str, pd.DataFrame]:
+    """The data of the ceiling and of the message."""
+    return {
+        "capacity": pd.DataFrame({"gpus": [gpus], "text": [f"{gpus} GPUs"]}),
+        "message": message("" if len(found) else "Nothing ran"),
+    }
 
 
 def _ceiling() -> list[Layer]:
@@ -152,54 +131,27 @@ COLOURS = {PROFILING: BARS[PROFILING], GUARANTEED: BARS[GUARANTEED], SPOT: BARS[
 
 
 @unchecked
-def logical_clusters(
-    sizes: pd.DataFrame,
-    *,
-    gpus: int,
-    end_s: float,
-    title: str = "GPUs of the logical clusters",
-    subtitle: str = "",
-) -> Drawing:
+def logical_clusters(sizes: pd.DataFrame, *, gpus: int, end_s: float, subtitle: str = "") -> Drawing:
     """Draw clusters stacked over time, with a line at all GPUs that there are.
 
     sizes: columns time_s, cluster, gpus (from then on); one that has no row at a time keeps its size. With
     more than `MOST_POINTS` times exact means over equal bins are drawn.
     """
-    look = COLOURS
+    look, title = COLOURS, "GPUs of the logical clusters"
     names = list(present(look, sizes["cluster"]))
     names += [name for name in dict.fromkeys(sizes["cluster"]) if name not in look]
     shades = [look.get(name, theme.PALETTE[i % len(theme.PALETTE)]) for i, name in enumerate(names)]
+    key = alt.Color("cluster:N", title=None, scale=alt.Scale(domain=names, range=shades) if names else alt.Undefined)
+    tips = [alt.Tooltip("cluster:N", title="Cluster"), alt.Tooltip("gpus:Q", title="GPUs", format=".3~r")]
     unit = theme.time_unit(end_s)
     areas, thinned_s = _stacked_clusters(sizes, names, end_s)
-    area = (
-        marks("logical_clusters")
-        .mark_area(interpolate="step-after", line=False, strokeWidth=0)
-        .encode(
-            x=time_axis(unit),
-            y=alt.Y(
-                "low:Q",
-                title="GPUs",
-                scale=alt.Scale(domain=[0, gpus], nice=False),
-                axis=alt.Axis(tickMinStep=1, format=",~r"),
-            ),
-            y2="high:Q",
-            color=alt.Color(
-                "cluster:N", title=None, scale=alt.Scale(domain=names, range=shades) if names else alt.Undefined
-            ),
-            tooltip=[alt.Tooltip("cluster:N", title="Cluster"), alt.Tooltip("gpus:Q", title="GPUs", format=".3~r")],
-        )
-    )
     edge = marks("logical_clusters").mark_line(interpolate="step-after", strokeWidth=1, color=theme.PAPER)
     return drawn(
-        area,
+        _stacked("logical_clusters", unit, gpus, "GPUs").encode(color=key, tooltip=tips),
         edge.encode(x="t:Q", y="high:Q", detail="cluster:N"),
         *_ceiling(),
         message_layer(),
-        data={
-            "logical_clusters": areas.assign(t=areas["time_s"] / unit.seconds),
-            "capacity": pd.DataFrame({"gpus": [gpus], "text": [f"{gpus} GPUs"]}),
-            "message": message("" if len(sizes) else "Nothing ran"),
-        },
+        data={"logical_clusters": areas.assign(t=areas["time_s"] / unit.seconds), **_beside(sizes, gpus)},
         table=sizes.reset_index(drop=True),
         label=f"{title} over time, stacked: {', '.join(names)}.",
         title=title,

@@ -1,4 +1,4 @@
-"""Cumulative distributions, one line for each run: of job completion times, and of any measure of jobs."""
+"""Cumulative distributions: of a run's job completion times, and of any measure of jobs, a line for each run."""
 
 from __future__ import annotations
 
@@ -35,50 +35,31 @@ def cdf_table(values: npt.ArrayLike) -> pd.DataFrame:
 
 
 @unchecked
-def jct_cdf(
-    runs: pd.DataFrame | Mapping[str, pd.DataFrame],
-    *,
-    log: bool = False,
-    height: float = 320,
-    title: str = "Job completion time",
-) -> Drawing:
-    """Draw for each run (its `jobs` table, by name) the share of jobs that completed within a time.
-
-    log: a logarithmic axis of time, for workloads whose jobs differ by orders of magnitude.
-    """
-    tables = {"": runs} if isinstance(runs, pd.DataFrame) else dict(runs)
-    found = {name: jct_table(jobs) for name, jobs in tables.items()}
-    longest = max([0.0, *(float(t["jct_s"].max()) for t in found.values() if len(t))])
-    unit = theme.time_unit(longest)
-    table = pd.concat([t.assign(run=name) for name, t in found.items()] or [jct_frame()], ignore_index=True)
-    lines = pd.concat([_line(t, name, longest, log) for name, t in found.items()] or [jct_frame()], ignore_index=True)
-    lines = lines.assign(t=lines["jct_s"] / unit.seconds)
-    names = list(tables)
-    line = _steps(
-        alt.X(
-            "t:Q",
-            title=f"Job completion time ({unit.name}{', logarithmic' if log else ''})",
-            scale=alt.Scale(type="log", nice=False) if log else alt.Scale(nice=False),
-            axis=AXIS,
-        ),
-        names,
-    )
-    unfinished = {name: int(jobs["finish_s"].isna().sum()) for name, jobs in tables.items()}
-    left = ", ".join(f"{name}: {count}".removeprefix(": ") for name, count in unfinished.items() if count)
+def jct_cdf(jobs: pd.DataFrame) -> Drawing:
+    """Draw the share of a run's jobs (its table) that completed within a time."""
+    table, title = jct_table(jobs), "Job completion time"
+    longest_s = float(table["jct_s"].max()) if len(table) else 0.0
+    unit = theme.time_unit(longest_s)
+    ends = {"jct_s": [0.0, *table["jct_s"], longest_s], "share": [0.0, *table["share"], table["share"].max()]}
+    lines = pd.DataFrame(ends) if len(table) else table
+    unfinished = int(jobs["finish_s"].isna().sum())
     return drawn(
-        line,
+        _steps(alt.X("t:Q", title=f"{title} ({unit.name})", scale=alt.Scale(nice=False), axis=AXIS), []),
         message_layer(),
-        data={"lines": lines, "message": message("" if len(table) else "No job finished")},
-        table=table[["run", "jct_s", "share"]],
+        data={
+            "lines": lines.assign(t=lines["jct_s"] / unit.seconds),
+            "message": message("" if len(table) else "No job finished"),
+        },
+        table=table,
         label=f"{title}: share of jobs that completed within a time.",
         title=title,
-        subtitle=f"jobs not finished: {left}" if left else "",
-        height=height,
+        subtitle=f"jobs not finished: {unfinished}" if unfinished else "",
+        height=320,
     )
 
 
 @unchecked
-def cdf(values: Mapping[str, npt.ArrayLike], *, title: str, x_title: str, height: float = 320) -> Drawing:
+def cdf(values: Mapping[str, npt.ArrayLike], *, title: str, x_title: str) -> Drawing:
     """Draw for each run, by name, the share of its jobs whose measure is at most a value.
 
     values: one for each job (NaN: undefined, and counted among all), none below 0; x_title carries the unit.
@@ -102,7 +83,7 @@ def cdf(values: Mapping[str, npt.ArrayLike], *, title: str, x_title: str, height
         table=table,
         label=f"{title}: share of jobs up to a value of {x_title}.",
         title=title,
-        height=height,
+        height=320,
     )
 
 
@@ -130,19 +111,3 @@ def _steps(x: alt.X, names: list[str]) -> Any:
         color=alt.Color("run:N", title=None, scale=alt.Scale(domain=names, range=colours), legend=legend),
         strokeDash=alt.StrokeDash("run:N", title=None, scale=alt.Scale(domain=names, range=dashes), legend=legend),
     )
-
-
-def jct_frame() -> pd.DataFrame:
-    """No completion times of no run."""
-    return pd.DataFrame({"jct_s": [], "share": [], "run": []}).astype({"run": "str"})
-
-
-def _line(table: pd.DataFrame, run: str, longest_s: float, log: bool) -> pd.DataFrame:
-    """From 0 up and on to the right end."""
-    if table.empty:
-        return jct_frame()
-    first = float(table["jct_s"].iloc[0]) if log else 0.0
-    last = float(table["share"].iloc[-1])
-    times = np.concatenate([[first], table["jct_s"], [longest_s]])
-    shares = np.concatenate([[0.0], table["share"], [last]])
-    return pd.DataFrame({"jct_s": times, "share": shares}).assign(run=run).astype({"run": "str"})

@@ -115,7 +115,7 @@ def _empty(columns: list[str]) -> pd.DataFrame:
 
 
 @unchecked
-def received(table: pd.DataFrame, job: str | None = None, *, height: float = 300, title: str | None = None) -> Drawing:
+def received(table: pd.DataFrame, job: str | None = None) -> Drawing:
     """Draw `received_table`: for one job, received (solid) and target (dashed) by type; else received minus target.
 
     In the view of all jobs each line is one (job, type); they meet at 0 where every job gets what it was promised. Up
@@ -136,7 +136,7 @@ def received(table: pd.DataFrame, job: str | None = None, *, height: float = 300
         with_job=[name.partition(" + ")[2] for name in drawn_rows["unit"]],
         line=drawn_rows["unit"] + " | " + drawn_rows["accelerator"],
     ).astype({"job": "str", "with_job": "str", "line": "str"})
-    subtitle, data = "", {}
+    subtitle, data, height = "", {}, 300.0
     if job is None and len(rows) > MOST_POINTS:
         rows = _spread(rows)
         subtitle = "median over jobs, and from the 5th to the 95th percentile; select a job to see its own"
@@ -146,11 +146,11 @@ def received(table: pd.DataFrame, job: str | None = None, *, height: float = 300
             base.mark_area(opacity=0.25, interpolate="linear").encode(x=x, y=_short("low"), y2="high:Q", color=colours),
             base.mark_line(strokeWidth=2, interpolate="linear").encode(x=x, y=_short("middle"), color=colours),
         ]
-        heading = title or "Time received minus target, over all jobs"
+        heading = "Time received minus target, over all jobs"
     elif job is None and 0 < rows["unit"].nunique() <= MOST_NAMED:
         rows, strips, layers = _strips(rows, types, unit)
         data["strips"] = strips
-        heading = title or "Time received minus target, every job, by type"
+        heading = "Time received minus target, every job, by type"
         height = max(height, STRIP_PX * len(types))
     elif job is None:
         base = marks("received").mark_line(strokeWidth=1.6, interpolate="linear")
@@ -164,7 +164,7 @@ def received(table: pd.DataFrame, job: str | None = None, *, height: float = 300
                 opacity=alt.condition(chosen, alt.value(0.75), alt.value(0.08)),
             )
         ]
-        heading = title or "Time received minus target, every job and type"
+        heading = "Time received minus target, every job and type"
     else:
         long = pd.concat(
             [rows.assign(what="received", value=rows["received"]), rows.assign(what="target", value=rows["target"])],
@@ -184,7 +184,7 @@ def received(table: pd.DataFrame, job: str | None = None, *, height: float = 300
                 detail=["line:N", "since_s:Q"],
             )
         ]
-        heading = title or f"Time received by {job}"
+        heading = f"Time received by {job}"
     text = "" if len(part) else "No shares" if job is None or table.empty else f"No shares of {job}"
     return drawn(
         *layers,

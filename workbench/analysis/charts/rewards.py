@@ -30,8 +30,6 @@ def reward_curves(
     rewards: Mapping[str, Steps],
     *,
     done_s: Mapping[str, float] | None = None,
-    miss_reward: float = LOWEST,
-    title: str = "Reward by completion time",
 ) -> Drawing:
     """Draw the reward of each job, or kind of job, as a step line over its completion time after arrival.
 
@@ -41,27 +39,23 @@ def reward_curves(
     last_s = max([deadline for steps in rewards.values() for deadline, _ in steps or ()], default=60.0)
     last_s = max([last_s, *((done_s or {}).values())]) * BEYOND
     unit = theme.time_unit(last_s)
-    table = _table(rewards, last_s, miss_reward)
+    table = _table(rewards, last_s)
     points = pd.DataFrame(
-        [(name, at, *_outcome(rewards[name], at, miss_reward)) for name, at in (done_s or {}).items() if at == at],
+        [(name, at, *_outcome(rewards[name], at)) for name, at in (done_s or {}).items() if at == at],
         columns=["line", "time_s", "outcome", "reward"],
     )
-    drawing = _drawn(
+    return _drawn(
         table.assign(x=table["time_s"] / unit.seconds),
         points.assign(x=points["time_s"].astype(float) / unit.seconds),
         x_title=f"Completion after arrival ({unit.name})",
-        title=title,
-        height=260,
+        title="Reward by completion time",
     )
-    return drawing
 
 
 def reward_classes(
     rewards: Mapping[str, Steps],
     *,
     done_s: Mapping[str, float] | None = None,
-    miss_reward: float = LOWEST,
-    title: str = "Rewards of the jobs, by class",
 ) -> Drawing:
     """Draw one line for each shape of reward among jobs: time counts in multiples of a job's first deadline.
 
@@ -76,13 +70,13 @@ def reward_classes(
     names = _class_names(counts)
     of_class = {name: names[shape] for name, shape in shapes.items()}
     done = [
-        (of_class[name], name, done_s[name] / float(steps[0][0]), *_outcome(steps, done_s[name], miss_reward))
+        (of_class[name], name, done_s[name] / float(steps[0][0]), *_outcome(steps, done_s[name]))
         for name, steps in rewards.items()
         if done_s is not None and steps and name in done_s and done_s[name] == done_s[name]
     ]
     last = max([shape[-1][0] for shape in counts], default=1.0)
     furthest = last * 2
-    table = _table({names[shape]: shape for shape in counts}, furthest, miss_reward)
+    table = _table({names[shape]: shape for shape in counts}, furthest)
     points = pd.DataFrame(done, columns=["line", "job", "time", "outcome", "reward"])
     beyond = int((points["time"].astype(float) > furthest).sum())
     rest = sum(not steps for steps in rewards.values())
@@ -93,9 +87,8 @@ def reward_classes(
         table.rename(columns={"time_s": "time"}).assign(x=table["time_s"]),
         points.assign(x=points["time"].astype(float).clip(upper=furthest)),
         x_title="Completion after arrival (multiples of the first deadline)",
-        title=title,
+        title="Rewards of the jobs, by class",
         subtitle="; ".join(notes),
-        height=260,
     )
 
 
@@ -123,29 +116,27 @@ def _class_names(counts: Mapping[tuple[tuple[float, float], ...], int]) -> dict[
     return made
 
 
-def _table(rewards: Mapping[str, Steps], last: float, miss_reward: float) -> pd.DataFrame:
+def _table(rewards: Mapping[str, Steps], last: float) -> pd.DataFrame:
     """Columns line, time_s, reward: the reward after each time (a completion at the time itself has the one before)."""
     rows: list[tuple[str, float, float]] = []
     for name, steps in rewards.items():
         starts = [0.0, *(float(deadline) for deadline, _ in steps or ())]
-        worth = [*(float(reward) for _, reward in steps or ()), miss_reward]
+        worth = [*(float(reward) for _, reward in steps or ()), LOWEST]
         rows += [(name, at, reward) for at, reward in zip(starts, worth, strict=True)]
         rows.append((name, last, worth[-1]))
     return pd.DataFrame(rows, columns=["line", "time_s", "reward"])
 
 
-def _outcome(steps: Steps, done_s: float, miss_reward: float) -> tuple[str, float]:
+def _outcome(steps: Steps, done_s: float) -> tuple[str, float]:
     """What came of a completion so long after the arrival, by the steps themselves: shapes are rounded."""
     for number, (deadline, reward) in enumerate(steps or ()):
         if done_s <= deadline + SECONDS_EQUAL:
             return (IN_TIME if number == 0 else LATE), float(reward)
-    return MISSED, miss_reward
+    return MISSED, LOWEST
 
 
 @unchecked
-def _drawn(
-    lines: pd.DataFrame, points: pd.DataFrame, *, x_title: str, title: str, height: float, subtitle: str = ""
-) -> Drawing:
+def _drawn(lines: pd.DataFrame, points: pd.DataFrame, *, x_title: str, title: str, subtitle: str = "") -> Drawing:
     names = list(dict.fromkeys(lines["line"]))
     colours, dashes = theme.series_look(names)
     columns = alt.ExprRef(theme.legend_columns(names))
@@ -182,7 +173,7 @@ def _drawn(
         label=f"{title}: a falling step line each for {', '.join(names) or 'nothing'}.",
         title=title,
         subtitle=subtitle,
-        height=height,
+        height=260,
         params={"selected": None},
     )
 

@@ -21,10 +21,9 @@ Better = Literal["lower", "higher"]
 SAME = 1e-9
 
 
-def unbeaten(x: pd.Series[float], y: pd.Series[float], better: Better) -> list[bool]:
-    """Which points no other one is at least as good as in both and better in one; equal ones both count."""
-    sign = 1 if better == "lower" else -1
-    points = sign * np.column_stack([x.to_numpy(float), y.to_numpy(float)])
+def unbeaten(x: pd.Series[float], y: pd.Series[float]) -> list[bool]:
+    """Which points no other one is as low as in both and lower than in one; equal ones both count."""
+    points = np.column_stack([x.to_numpy(float), y.to_numpy(float)])
     return [not bool(((points <= point).all(axis=1) & (points < point - SAME).any(axis=1)).any()) for point in points]
 
 
@@ -35,23 +34,21 @@ def frontier(
     title: str,
     x_title: str,
     y_title: str,
-    better: Better = "lower",
-    height: float = 320,
 ) -> Drawing:
-    """Draw a point for each row with its name, those that nobody beats filled and joined.
+    """Draw a point for each row with its name, those that nobody beats filled and joined: lower is better in both.
 
-    frame: columns name, x, y, and if there is one: now (the point that is to stand out); better: what is, of both.
+    frame: columns name, x, y, and if there is one: now (the point that is to stand out).
     """
     known = frame.dropna(subset=["x", "y"])
-    good = np.array(unbeaten(known["x"], known["y"], better), dtype=bool)
+    good = np.array(unbeaten(known["x"], known["y"]), dtype=bool)
     table = known.assign(unbeaten=good, now=known.get("now", False))
     ink, other = theme.PALETTE[0], theme.MUTED
     x = alt.X(
-        "x:Q", title=f"{x_title}, {better} is better",
+        "x:Q", title=f"{x_title}, lower is better",
         scale=alt.Scale(zero=False, nice=True, padding=30), axis=alt.Axis(format=",~r", tickCount=6),
     )  # fmt: skip
     y = alt.Y(
-        "y:Q", title=f"{y_title}, {better} is better",
+        "y:Q", title=f"{y_title}, lower is better",
         scale=alt.Scale(zero=False, nice=True, padding=20), axis=alt.Axis(format=",~r", tickCount=6),
     )  # fmt: skip
     line = marks("frontier").mark_line(color=ink, strokeWidth=1.5, strokeDash=[6, 4]).encode(x=x, y=y)
@@ -92,7 +89,7 @@ def frontier(
         label=f"{title}: {y_title} against {x_title}, a point each for {', '.join(map(str, table['name']))}.",
         title=title,
         subtitle="filled: no other point is better in both" + ("; ring: the last one" if table["now"].any() else ""),
-        height=height,
+        height=320,
     )
 
 
@@ -144,8 +141,8 @@ PAD_PX = 24.0
 """Of the plot at each end that no point lies in."""
 POINT_PX, RING_PX = 8.0, 12.0
 """Radius of a point, and of the ring around it."""
-TALLER = 1.25
-"""How much higher a plot with numbers is: there are many points, or some at nearly the same place."""
+HEIGHT_PX, TALLER = 340.0, 1.25
+"""Of a plot, and how much higher one with numbers is: there are many points, or some at nearly the same place."""
 
 
 @unchecked
@@ -156,7 +153,6 @@ def scatter(
     x_title: str,
     y_title: str,
     better: tuple[Better, Better] = ("lower", "lower"),
-    height: float = 340,
 ) -> Drawing:
     """Draw a point for each row, ringed if no other one is at least as good in both and better in one.
 
@@ -170,7 +166,7 @@ def scatter(
     full = frame.assign(**spreads, name=frame["name"].astype("str"))
     known = full.dropna(subset=["x", "y"])
     sign = [1.0 if way == "lower" else -1.0 for way in better]
-    good = unbeaten(known["x"].astype(float) * sign[0], known["y"].astype(float) * sign[1], "lower")
+    good = unbeaten(known["x"].astype(float) * sign[0], known["y"].astype(float) * sign[1])
     points = known.assign(unbeaten=np.array(good, dtype=bool))
     points = points.assign(
         x0=points["x"] - points["x_spread"],
@@ -179,8 +175,8 @@ def scatter(
         y1=points["y"] + points["y_spread"],
     )
     numbered = {name: f"{number} {name}" for number, name in enumerate(names, start=1)}
-    points, keyed = _labelled(points, numbered, height)
-    height = height * TALLER if keyed else height
+    points, keyed = _labelled(points, numbered)
+    height = HEIGHT_PX * TALLER if keyed else HEIGHT_PX
     scale = alt.Scale(zero=False, nice=False, padding=PAD_PX)
     axis = alt.Axis(format=",~r", tickCount=6)
     x = alt.X("x:Q", title=f"{x_title}, {better[0]} is better", scale=scale, axis=axis)
@@ -250,7 +246,7 @@ def scatter(
     )
 
 
-def _labelled(points: pd.DataFrame, numbered: Mapping[str, str], height: float) -> tuple[pd.DataFrame, bool]:
+def _labelled(points: pd.DataFrame, numbered: Mapping[str, str]) -> tuple[pd.DataFrame, bool]:
     """The points with a text for each and where it stands, and whether a key must say what the numbers stand for."""
     names, good = points["name"].tolist(), points["unbeaten"].tolist()
     keys = [numbered[name] for name in names]
@@ -259,7 +255,7 @@ def _labelled(points: pd.DataFrame, numbered: Mapping[str, str], height: float) 
     across, up = _shares(points, "x"), _shares(points, "y")
     down, radii = [1 - share for share in up], [RING_PX if ringed else POINT_PX for ringed in good]
     for texts in (names, some, numbers):
-        plot_height = height if texts is names else height * TALLER
+        plot_height = HEIGHT_PX if texts is names else HEIGHT_PX * TALLER
         found = places(across, down, texts, radii, plot_height, PAD_PX)
         if found is not None:
             break

@@ -91,7 +91,6 @@ def over_time(
     y: str | Mapping[str, str],
     unit: str,
     *,
-    time: str = "time_s",
     series: str | None = None,
     end_s: float | None = None,
     y_title: str = "",
@@ -100,18 +99,17 @@ def over_time(
     colours: Mapping[str, str] | None = None,
     left_px: float = 0.0,
     title: str = "",
-    most_points: int = MOST_POINTS,
     height: float = 280,
 ) -> Drawing:
     """Draw numbers that hold from each row's time to the next one.
 
-    y: a column, or columns with the names their lines get; unit: of y, for the axis (empty for a bare number); time:
-    the column with seconds; series: a column that names the line a row belongs to, when y is one column; end_s: until
-    when the last value holds; whole: y is a count, no ticks between whole numbers; log: a logarithmic axis, for values
-    above 0; colours: of the lines, by name; left_px: at least so many pixels left of the plot (to stand under another
-    chart). A line of more than `most_points` steps becomes exact means of equal bins, as the subtitle says.
+    y: a column, or columns with the names their lines get; unit: of y, for the axis (empty for a bare number);
+    series: a column that names the line a row belongs to, when y is one column; end_s: until when the last value holds;
+    whole: y is a count, no ticks between whole numbers; log: a logarithmic axis, for values above 0; colours: of the
+    lines, by name; left_px: at least so many pixels left of the plot (to stand under another chart). A line of more
+    than `MOST_POINTS` steps becomes exact means of equal bins, as the subtitle says.
     """
-    long = _long(frame, y, time, series)
+    long = _long(frame, y, series)
     names = list(long["series"].unique())
     last_s = max([end_s or 0.0, *long["time_s"].tolist()])
     axis = theme.time_unit(last_s)
@@ -121,7 +119,7 @@ def over_time(
         if part.empty:
             continue
         times = part["time_s"].to_numpy(float)
-        at, values, bin_s = at_change(times, part["value"].to_numpy(float), last_s, most_points)
+        at, values, bin_s = at_change(times, part["value"].to_numpy(float), last_s)
         width_s = max(width_s, bin_s)
         at, values = np.append(at, last_s), np.append(values, values[-1])
         tables.append(pd.DataFrame({"series": name, "time_s": at, "t": at / axis.seconds, "value": values}))
@@ -167,42 +165,36 @@ def over_time(
     )
 
 
-def _long(frame: pd.DataFrame, y: str | Mapping[str, str], time: str, series: str | None) -> pd.DataFrame:
+def _long(frame: pd.DataFrame, y: str | Mapping[str, str], series: str | None) -> pd.DataFrame:
     """Columns series, time_s, value."""
     if isinstance(y, str):
         names = frame[series].astype("str") if series else pd.Series(y, index=frame.index, dtype="str")
-        return pd.DataFrame({"series": names, "time_s": frame[time].astype(float), "value": frame[y].astype(float)})
+        return pd.DataFrame({"series": names, "time_s": frame["time_s"].astype(float), "value": frame[y].astype(float)})
     parts = [
-        pd.DataFrame({"series": name, "time_s": frame[time].astype(float), "value": frame[column].astype(float)})
+        pd.DataFrame({"series": name, "time_s": frame["time_s"].astype(float), "value": frame[column].astype(float)})
         for column, name in y.items()
     ]
     return pd.concat(parts, ignore_index=True).astype({"series": "str"})
 
 
-def queue(decisions: pd.DataFrame, *, end_s: float | None = None, title: str = "Jobs in the cluster") -> Drawing:
+def queue(decisions: pd.DataFrame, *, end_s: float | None = None) -> Drawing:
     """Draw the jobs that wait without GPUs, and all that are active, after each decision."""
     lines = {"waiting_jobs": "waiting for GPUs", "active_jobs": "arrived and unfinished"}
-    return over_time(decisions, lines, "", y_title="Jobs", whole=True, end_s=end_s, title=title)
+    return over_time(decisions, lines, "", y_title="Jobs", whole=True, end_s=end_s, title="Jobs in the cluster")
 
 
 AFTER, MEAN = "after each decision", "mean of the round"
 
 
-def fragments(decisions: Mapping[str, pd.DataFrame], until_s: float) -> Drawing:
-    """Draw the fragments after each decision up to a time, a line for each run (its table `decisions`, by name)."""
-    every = pd.concat(
-        [table.assign(run=name, idle=idle_while_waiting(table)) for name, table in decisions.items()], ignore_index=True
-    )
-    return _drawn_fragments(every[every["time_s"] <= until_s], "run", until_s)
-
-
+@unchecked
 def fragments_by_round(decisions: pd.DataFrame, *, round_s: float | None, end_s: float) -> Drawing:
     """Draw the fragments after each decision of a run, and with rounds what they are on average in each."""
-    after = pd.DataFrame({"time_s": decisions["time_s"], "idle": idle_while_waiting(decisions), "line": AFTER})
-    if round_s is None:
-        return _drawn_fragments(after, "line", end_s)
-    means = round_means(decisions, round_s=round_s, end_s=end_s).assign(line=MEAN)
-    return _drawn_fragments(pd.concat([after, means], ignore_index=True), "line", end_s)
+    table = pd.DataFrame({"time_s": decisions["time_s"], "idle": idle_while_waiting(decisions), "line": AFTER})
+    if round_s is not None:
+        means = round_means(decisions, round_s=round_s, end_s=end_s).assign(line=MEAN)
+        table = pd.concat([table, means], ignore_index=True)
+    title = "Fragments: idle GPUs while jobs wait"
+    return over_time(table, "idle", "GPUs", series="line", end_s=end_s, y_title="Fragments", title=title)
 
 
 def idle_while_waiting(decisions: pd.DataFrame) -> pd.Series[float]:
@@ -225,19 +217,6 @@ def round_means(decisions: pd.DataFrame, *, round_s: float, end_s: float) -> pd.
     values = np.concatenate([[0.0], idle_while_waiting(decisions).to_numpy()[last]])
     area = np.concatenate([[0.0], np.cumsum(values * np.diff(starts))])
     return pd.DataFrame({"time_s": edges[:-1], "idle": np.diff(np.interp(edges, starts, area)) / np.diff(edges)})
-
-
-@unchecked
-def _drawn_fragments(table: pd.DataFrame, series: str, end_s: float) -> Drawing:
-    return over_time(
-        table,
-        "idle",
-        "GPUs",
-        series=series,
-        end_s=end_s,
-        y_title="Fragments",
-        title="Fragments: idle GPUs while jobs wait",
-    )
 
 
 def is_price(signals: pd.DataFrame) -> pd.Series[bool]:
