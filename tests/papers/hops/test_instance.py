@@ -188,10 +188,13 @@ def test_weights_are_powers_over_the_largest_that_can_get_something():
     assert weights(np.zeros(0), 1.0, able[:0]).plain.shape == (0,)
 
 
-@pytest.mark.parametrize(("top", "power"), [(100.0, 1000.0), (1e-3, 1000.0)])
-def test_a_power_that_no_number_holds_is_refused(top, power):
+@pytest.mark.parametrize(
+    ("priority", "power"), [([100.0], 1000.0), ([1e-3], 1000.0), ([1e200, 1e201], 1.535), ([0.5, 1e3], 100.0)]
+)
+def test_a_power_that_no_number_holds_is_refused(priority, power):
+    """Nor one that overflows of a job that can get nothing, by itself or over the others."""
     with pytest.raises(InputError, match="lambda"):
-        weights(np.array([top]), power, np.array([True]))
+        weights(np.array(priority), power, np.array([True, False][: len(priority)]))
 
 
 def test_a_weight_too_small_for_a_number_is_refused():

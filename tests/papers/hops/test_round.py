@@ -12,6 +12,7 @@ from workbench.base.errors import InputError
 from workbench.papers.hops.algorithms.aggregation import aggregate
 from workbench.papers.hops.algorithms.gains import gain_of
 from workbench.papers.hops.algorithms.planning import class_gains, form_of, make_plan
+from workbench.papers.hops.formulations.lexicographic import levels
 from workbench.papers.hops.formulations.round import HopsRound
 from workbench.papers.hops.instance import HopsInstance, JobConfigurations
 from workbench.papers.hops.knobs import gap_of
@@ -133,6 +134,8 @@ def test_a_large_lambda_does_what_an_infinite_one_does(seed):
     """Weights of 3.01, 1.51, 1.01 and 0.01 to the 40th lie tiers apart; nobody is lost to rounding."""
     data = random_round(seed)
     expected = best_ladder(data)
+    for tier in levels(data, 40.0):
+        assert tier.weight[tier.rows] * tier.scale == pytest.approx(data.weights(40.0).plain[tier.rows])
     for form in ("printed", "aggregated"):
         found, planned = HOPS.run(data, knobs(40.0, form)), make_plan(data, knobs(40.0, form))
         assert found.objective == pytest.approx(planned.solved.objective, rel=1e-5)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.papers.hops.plan_support import SEEDS, random_round
@@ -19,6 +19,8 @@ FORMS = st.sampled_from(["printed", "aggregated"])
 POWERS = st.sampled_from([0.0, 1.0, 2.5, 40.0, "inf"])
 
 
+@example(3, "printed", "inf", False)  # of two classes, as the next
+@example(3, "aggregated", "inf", False)
 @given(SEEDS, FORMS, POWERS, st.booleans())
 def test_the_assembly_of_a_round_is_the_programme_of_its_model(seed, form, power, spread):
     data = random_round(seed, spread)
