@@ -39,7 +39,7 @@ def idle(**fields: Any) -> Any:
 
 FULL = workbench.find_formulation("gavel.max_min_fairness")
 HURRY = Knob("hurry", False, "Goes first", kind="bool")
-NAMED = {name: {"formulations": (type("Named", (type(FULL),), {"name": name})(),)} for name in ("bare", "mine.lp")}
+NAMED = {name: {"formulations": (type("Named", (type(FULL),), {"name": name})(),)} for name in ("mine", "mine.lp")}
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ NAMED = {name: {"formulations": (type("Named", (type(FULL),), {"name": name})(),
             {"symbols": {"a job": "lp j"}},
             "symbols, a job: got 'lp'; expected a formulation of the room: nothing .there are none",
         ),
-        ({"symbols": {"a job": "bare j"}, **NAMED["bare"]}, 'the room in its name: name = "mine.bare"'),
+        ({"symbols": {"a job": "mine j"}, **NAMED["mine"]}, 'the room in its name: name = "mine.mine"'),
         ({"symbols": {"a job": "mine.lp j"}, **NAMED["mine.lp"]}, "got 'mine.lp'; expected lp: the room is left out"),
     ],
 )
