@@ -14,7 +14,7 @@ from widgets.parts.html_table import html_table
 from widgets.parts.status_line import StatusLine
 from widgets.work.question import Question
 from widgets.work.work import Message
-from workbench.analysis.whatif.marginal import VALUED_BY, MarginalValues
+from workbench.analysis.whatif.marginal import MarginalValues
 from workbench.base.errors import WorkbenchError
 from workbench.scenario.scenario import Scenario
 from workbench.session.registry import formulations
@@ -60,8 +60,8 @@ class BuyingPage:
             return
         self._say("", "Solving ...")
         self.go.disabled, self.stop.disabled = True, False
-        name = str(self.formulation.value or VALUED_BY)  # whose room cannot be used: the answer says why
-        self._question.ask({"kind": "marginal", "formulation": name, "scenario": scenario.to_dict()})
+        chosen = self.formulation.value  # None: the rooms of all cannot be used, and the answer says why
+        self._question.ask({"kind": "marginal", "formulation": chosen, "scenario": scenario.to_dict()})
 
     def forget(self) -> None:
         """Another scenario: what was worked out is old."""

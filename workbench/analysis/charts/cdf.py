@@ -35,7 +35,7 @@ def cdf_table(values: npt.ArrayLike) -> pd.DataFrame:
 
 
 @unchecked
-def jct_cdf(jobs: pd.DataFrame) -> Drawing:
+def jct_cdf(jobs: pd.DataFrame, *, height: float = 320) -> Drawing:
     """Draw the share of a run's jobs (its table) that completed within a time."""
     table, title = jct_table(jobs), "Job completion time"
     longest_s = float(table["jct_s"].max()) if len(table) else 0.0
@@ -54,7 +54,7 @@ def jct_cdf(jobs: pd.DataFrame) -> Drawing:
         label=f"{title}: share of jobs that completed within a time.",
         title=title,
         subtitle=f"jobs not finished: {unfinished}" if unfinished else "",
-        height=320,
+        height=height,
     )
 
 

@@ -25,10 +25,8 @@ from workbench.scheduling.contract import Formulation, Result
 from workbench.scheduling.solvers import Solver
 from workbench.session.api import load, snapshot_at, time_of_solve
 from workbench.session.many_runs import told_of_arguments
-from workbench.session.registry import find_formulation
+from workbench.session.registry import find_formulation, formulations
 
-VALUED_BY = "gavel.max_min_fairness"
-"""Unless told otherwise: the fairest of the formulations with `values_gpus`."""
 SMALL_GPUS = 0.01
 """A step small enough to see the slope to the right of today's number of GPUs."""
 SAME = 1e-3
@@ -117,7 +115,7 @@ def _known(value: Any) -> Any:
 @told_of_arguments
 def marginal_values(
     scenario: Scenario | str | Path,
-    formulation: str | Formulation[Any] = VALUED_BY,
+    formulation: str | Formulation[Any] | None = None,
     given: Mapping[str, Any] | None = None,
     /,
     *,
@@ -127,13 +125,15 @@ def marginal_values(
     """Value of one more GPU of each type of the cluster to the jobs that have arrived by `at` (default as for `solve`),
     as if nothing had been scheduled yet (`snapshot_at`).
 
-    given: knobs of the formulation. What one more node of one GPU changes in a run says `what_if`.
+    formulation: by default the first that is declared with `values_gpus`; given: its knobs. What one more node of one
+    GPU changes in a run says `what_if`.
 
     Raises InputError for a formulation that is not one linear programme with a capacity per type, and where no job has
     arrived; what `solve` raises.
     """
     scenario = load(scenario)
-    found = find_formulation(formulation)
+    declared = next((each for each in formulations() if each.values_gpus), None)
+    found = find_formulation(formulation or declared or "one that values GPUs")
     settled = found.settle(given or {})
     at_s = time_of_solve(scenario, found.name, at)
     scenario.require_runnable()
