@@ -92,8 +92,11 @@ def test_several_beliefs_are_an_axis_and_say_what_it_is_worth_to_know_more():
     assert pair["lmm, noisy:sd=1.5,seed=2"] != pytest.approx(1) and pair["lmm, noisy:sd=0.0"] == pytest.approx(1)
     with pytest.raises(InputError, match="each once"):
         workbench.compare(SMALL, ["fifo"], belief=["oracle", "oracle"])
-    with pytest.raises(InputError, match="a list of these"):
-        workbench.compare(SMALL, ["fifo"], belief=3)  # type: ignore[arg-type]
+    own = workbench.compare(SMALL, ["fifo", "las", "hops"], belief={"las": "noisy:sd=1.5,seed=2", "hops": "paper"})
+    assert own.beliefs == {"fifo": "oracle", "las": "noisy:sd=1.5,seed=2", "hops": "servers"}
+    for wrong, told in (({"la": "oracle"}, "las"), (3, "a list of these")):
+        with pytest.raises(InputError, match=told):
+            workbench.compare(SMALL, ["las"], belief=wrong)  # type: ignore[arg-type]
 
 
 def test_each_seed_has_its_own_errors_unless_they_are_named():

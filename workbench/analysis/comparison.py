@@ -35,6 +35,8 @@ Entry = str | Scheduler | tuple[str | Scheduler, Mapping[str, Any]] | SchedulerE
 """A scheduler by name or itself, alone or with knobs."""
 Entries = Iterable[Entry] | Mapping[str, Entry]
 """Schedulers, or `{label: scheduler}` to call them something else than their names."""
+Belief = str | Sequence[str] | Mapping[str, str]
+"""An estimator by name, several of them, or one by the label of each scheduler."""
 
 KEYS = ["scheduler", "belief", "seed"]
 PAIRED = ("scheduler", "measure", "seeds", "difference", "low", "high", "ratio", "ratio_low", "ratio_high", "p", "rank")
@@ -245,7 +247,7 @@ def compare(
     until_s: float | None = None,
     workers: int = 1,
     detail: int | None = None,
-    belief: str | Sequence[str] | None = None,
+    belief: Belief | None = None,
     charge_decisions: Charge | None = None,
     bootstrap: bool = False,
     on_run: Callable[[ComparisonCase, Run], None] | None = None,
@@ -260,11 +262,11 @@ def compare(
 
     belief: an estimator by name, made anew for each run (see `simulate`), or `paper`: each scheduler is told what its
     paper says it knows. By default all are told the same: what all their papers say, and where these differ the true
-    speeds of types (`oracle`). Several by name: each scheduler runs with each of them, as `LABEL, BELIEF`, so that
-    `paired` says what it is worth to know more. charge_decisions: simulated seconds that each decision of each takes,
-    or `measured`, see `simulate`. bootstrap: every seed but the first has other jobs like the scenario's, the same for
-    all schedulers (`workbench.analysis.bootstrap.other_jobs`); else seeds differ in the chances of a run alone, and
-    where nothing in it is left to chance all give the same.
+    speeds of types (`oracle`). `{label: estimator}`: each its own. Several in a list: each scheduler runs with each of
+    them, as `LABEL, BELIEF`, so that `paired` says what it is worth to know more. charge_decisions: simulated seconds
+    that each decision of each takes, or `measured`, see `simulate`. bootstrap: every seed but the first has other jobs
+    like the scenario's, the same for all schedulers (`workbench.analysis.bootstrap.other_jobs`); else seeds differ in
+    the chances of a run alone, and where nothing in it is left to chance all give the same.
 
     A run that fails for a stated reason (a limit broken, a problem without a solution, a mistake in a function of the
     session's own) stands in `failed` and ends no other. If all fail, the first one's error is raised; so is what is
@@ -301,14 +303,20 @@ def jobs_of(scenario: Scenario, seeds: Sequence[int], bootstrap: bool) -> dict[i
 
 
 def with_beliefs(
-    cases: Sequence[ComparisonCase], belief: str | Sequence[str] | None
+    cases: Sequence[ComparisonCase], belief: Belief | None
 ) -> tuple[list[str], tuple[ComparisonCase, ...]]:
-    """What each run is told, and the cases: those given, or, with several beliefs, each with each of them."""
+    """What each run is told, and the cases: those given, or, with a list of beliefs, each with each of them."""
     schedulers = [find_scheduler(case.scheduler) for case in cases]
     if belief is None or isinstance(belief, str):
         return [belief_of_all(schedulers, belief)] * len(cases), tuple(cases)
+    if isinstance(belief, Mapping):
+        labels = [case.label for case in cases]
+        for label in belief:
+            if label not in labels:
+                raise InputError("belief", label, one_of(label, labels))
+        return [belief_of_all(schedulers, belief.get(label)) for label in labels], tuple(cases)
     if not isinstance(belief, Sequence):
-        raise InputError("belief", belief, "an estimator by name, or a list of these")
+        raise InputError("belief", belief, "an estimator by name, a list of these, or {label: estimator}")
     each = [belief_of_all(schedulers, text) for text in belief]
     if not each or len(set(each)) < len(each):
         raise InputError("belief", list(belief), "at least one estimator, each once")
