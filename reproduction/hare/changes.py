@@ -176,7 +176,7 @@ def _slower_network(size: HareSize, problems: list[HareInstance]) -> list[Entry]
     share = [_sync_part(data) for data in problems]
     return [
         Entry("decrease of Hare's weighted JCT from 10 to 25 Gbit/s, T^s five times", "%", None, float(np.mean(less)),
-            f"{said(less)} {why}", "ours"),
+            f"{said(less, ratio=False)} {why}", "ours"),
         Entry("T^s over T^c + T^s at 25 Gbit/s on a V100, mean over jobs", "%", None, 100 * float(np.mean(share)),
             "What there is for a faster network to shorten.", "ours"),
     ]  # fmt: skip

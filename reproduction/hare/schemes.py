@@ -14,7 +14,7 @@ from typing import TypeVar
 import pandas as pd
 
 from reproduction.hare.settings import MINUTE, FigurePoint
-from workbench.analysis.metrics.confidence import mean_interval
+from workbench.analysis.metrics.confidence import mean_interval, ratio_interval
 from workbench.papers.hare.algorithms.job_level import BASELINES, gavel_fifo, sched_homo
 from workbench.papers.hare.algorithms.list_schedule import Rule, algorithm_1, fluid_start_s
 from workbench.papers.hare.algorithms.schedule import TaskSchedule
@@ -79,11 +79,12 @@ def ratios(found: pd.DataFrame, above: str, below: str = HARE) -> pd.Series[floa
     return (found[above] if numbers is None else numbers) / found[below]
 
 
-def said(values: Iterable[float]) -> str:
-    """How sure a mean is, as a sentence."""
+def said(values: Iterable[float], ratio: bool = True) -> str:
+    """How sure a mean is, as a sentence; ratio: by `ratio_interval`, as in the table of all exhibits."""
     numbers = list(values)
     mean, half = mean_interval(numbers)
-    return f"{len(numbers)} seeds, 95 %: {mean - half:.2f} to {mean + half:.2f}."
+    ends = ratio_interval(numbers)[1:] if ratio else (mean - half, mean + half)
+    return f"{len(numbers)} seeds, 95 %: {ends[0]:.2f} to {ends[1]:.2f}."
 
 
 INTERVAL = "95 % interval of the mean over seeds (Student's)"

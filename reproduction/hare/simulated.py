@@ -146,7 +146,7 @@ def figure_16(size: HareSize) -> PaperFigure:
     """Levels of heterogeneity: V100 | V100 and K80 | V100, T4, K80 and M60, in equal parts (ours)."""
     found = at_size({level: FigurePoint(level=level) for level in LEVELS}, size)
     whys = {
-        FIFO: "The paper says that gaps grow with heterogeneity: a job keeps the slow GPUs that it began on.",
+        FIFO: "The paper says that gaps grow with heterogeneity: a job keeps the GPUs it began on (not varied).",
         SRTF: "The paper says that gaps grow with heterogeneity.",
         HOMO: "In the paper close to Hare at the low level, and the gap grows: a slow GPU holds up its round.",
         ALLOX: "The paper: slightly influenced, about 2 at every level.",
@@ -190,8 +190,8 @@ def figure_18(size: HareSize) -> PaperFigure:
         values = 100 * (1 - change(found, name, 25.0, 10.0))
         why = "Synchronising is a smaller part of our jobs than of the paper's: 7.3 reasons has it five times as long."
         rows.append(Entry(f"decrease of weighted JCT from 10 to 25 Gbit/s, {name}", "%",
-                        FASTER_NETWORK if name == HARE else None, float(values.mean()), f"{said(values)} {why}",
-                        SECTION))  # fmt: skip
+                        FASTER_NETWORK if name == HARE else None, float(values.mean()),
+                        f"{said(values, ratio=False)} {why}", SECTION))  # fmt: skip
     rows += [lead_row(found, gbps, f"{gbps:g} Gbit/s", "best", DRAWN) for gbps in (10.0, 25.0)]
     return PaperFigure("Fig. 18", "Bandwidth", (*rows, always_best(found)),
                   _curve(found, f"{size.of(GPUS)} GPUs, {size.of(JOBS)} jobs", "Bandwidth (Gbit/s)"))  # fmt: skip

@@ -77,7 +77,8 @@ def test_nobody_is_below_the_lower_bound() -> None:
 
 def test_words_and_lines_give_students_interval_however_many_seeds() -> None:
     """4.303 and 2.086 are the printed quantiles of 2 and 20 degrees of freedom."""
-    assert schemes.said([1.0, 2.0, 3.0]) == "3 seeds, 95 %: -0.48 to 4.48."
+    assert schemes.said([1.0, 2.0, 3.0], ratio=False) == "3 seeds, 95 %: -0.48 to 4.48."
+    assert schemes.said([1.0, 2.0, 3.0]) == "3 seeds, 95 %: 0.58 to 6.93."  # 2 / e^1.242 to 2 e^1.242
     found = pd.DataFrame({"x": 1.0, schemes.HARE: [float(i) for i in range(21)]})
     low, high = schemes.lines(found, [schemes.HARE])[["low", "high"]].iloc[0]
     assert approx((high - low) / 2, rel=1e-3) == 2.086 * math.sqrt(38.5 / 21)
@@ -99,6 +100,7 @@ def test_each_mean_lies_in_the_interval_that_its_words_give(figures: dict[str, P
             if "seeds, 95 %: " in row.why:
                 low, high = row.why.split("95 %: ")[1].split(". ")[0].rstrip(".").split(" to ")
                 assert float(low) - 0.006 <= row.ours <= float(high) + 0.006, row
+                assert row.unit != "1" or float(low) >= 0, row
                 checked += 1
     assert checked > 50
 
