@@ -107,7 +107,7 @@ def _why(name: str, found: float, with_more: float) -> str:
         if with_more < found:
             return f"{load}, a part of the reason: {more}; the rest: 5.4 reasons."
         return f"{load}; more GPUs for it are fewer for leases: {more}."
-    return f"{HEADROOM:g} times as many GPUs, ours." if name == ROOMY else "The paper draws it."
+    return f"{HEADROOM:g} times as many GPUs (ours)." if name == ROOMY else "The paper draws it."
 
 
 def _over_best(found: pd.DataFrame, names: Iterable[str]) -> float:
@@ -124,7 +124,7 @@ def figure_6b(size: ChronusSize) -> PaperFigure:
     rows = []
     for name, paper in ((FREE, LONGEST_FREE_S), (CONTROLLED, LONGEST_CONTROLLED_S)):
         longest = values(found, name, "max_profiling_delay_s")
-        why = "From arrival on, so that time held back counts; the users and their batches are ours (not varied)."
+        why = "From arrival on, with the time held back; the users and their batches are ours (not varied)."
         rows.append(
             Entry(
                 f"longest profiling delay, {name} submission control",

@@ -68,7 +68,7 @@ def figure_8(size: HadarSize) -> PaperFigure:
 
 def figure_9(size: HadarSize) -> PaperFigure:
     """Total time duration of a mix."""
-    length = "Calibrated, not reproduced: all job lengths are scaled so that this is about the paper's 4,200 s."
+    length = "Calibrated, not reproduced: how long jobs run is scaled so that this is about the paper's 4,200 s."
     other = "Scaled by the AWS number alone; the lab's speeds are modelled from its GPUs' data sheets."
     rows = [
         Entry("TTD, Gavel, M-5, AWS (calibrated)", "s", None, _one(size, "aws", "ttd_s", GAVEL), length, "VI-C"),
