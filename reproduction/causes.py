@@ -207,7 +207,7 @@ GAPS: Mapping[str, Causes] = {
             ("AlloX without preemption", Line("AlloX", "allox", {"preemptive": False})),
         ),
     ),
-    "gavel.fig9": _load("multiple", 1.0, 2.0),
+    "gavel.fig9": _load("multiple", 1.0, 1.5),
     "gavel.fig10": _load("multiple", 1.0, 1.5, FTF_RIVALS),
     "gavel.cost": Causes(
         "small",
@@ -236,9 +236,9 @@ GAPS: Mapping[str, Causes] = {
         "small",
         {"single": (2.0,)},
         ("mean JCT, *",),
-        {**SPEEDS, "setting: a higher load": {"single": (4.0,)}},
+        {**SPEEDS, "setting: a higher load": {"single": (2.5,)}},
     ),
-    "gavel.fig16": _load("single", 1.0, 1.5, FIFO_RIVALS),
+    "gavel.fig16": _load("single", 0.7, 0.9, FIFO_RIVALS),
     "gavel.fig17": _load("single", 2.0, 2.5, FTF_RIVALS),
     "gavel.fig18": _load("multiple", 0.5, 1.0, FIFO_RIVALS),
     "gavel.fig19": Causes(
