@@ -70,7 +70,9 @@ class SlurmMemory:
     back alike, by shape and group of the ledger, one, and how many; after: those that depend on others; up:
     the nodes that were (nodes,); able: where jobs of a kind may run; last_reasons: of each; ended: jobs that others
     wait for; last_s: the last call; main_s, full_s, backfill_s: when each pass was last made; idle: of backfill's last
-    cycle (`SchedulingPass.idle`); news: those for which something has changed since.
+    cycle (`SchedulingPass.idle`); news: those for which something has changed since; waited: those in the queue that
+    never started in the log, elsewhere: how many run on other machines, as they did, turn: the next of
+    `SlurmSite.turns`.
     """
 
     site: SlurmSite
@@ -103,6 +105,9 @@ class SlurmMemory:
     backfill_s: float = -math.inf
     idle: Mapping[str, IdleCycle] = field(default_factory=dict)
     news: frozenset[str] = frozenset()
+    waited: frozenset[str] = frozenset()
+    elsewhere: int = 0
+    turn: int = 0
 
     def copy(self) -> SlurmMemory:
         """The same, whose fields can be set anew."""
@@ -152,9 +157,8 @@ class Slurm(Scheduler):
         began = knobs["phase_s"] - site.settings["bf_interval"]
         free_now, ledger, fair = FreeNow.of_site(site), Ledger.of_site(site), fair_shares(site, usage)
         inside = {name: free_now.on(site.machines_of(name)) for name in {ask.partition for ask in site.asks.values()}}
-        return SlurmMemory(
-            site, free_now, free_now.copy(), ledger, inside, standing(site), usage, fair, backfill_s=began
-        )
+        known = site, free_now, free_now.copy(), ledger, inside, standing(site), usage, fair
+        return SlurmMemory(*known, backfill_s=began, ended=frozenset(site.beside))
 
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
@@ -162,6 +166,7 @@ class Slurm(Scheduler):
         now, settings, memory, since_s = snapshot.now_s, memory.site.settings, memory.copy(), memory.last_s
         if over := memory.site.before.intersection(snapshot.finished):
             memory.ended |= over
+        turned = _turn(memory, now)
         calculated = _count(snapshot, memory, knobs["phase_s"])
         if snapshot.cause != "timer":
             memory.news = PASSES
@@ -172,12 +177,13 @@ class Slurm(Scheduler):
         }
         due = {name: is_due and name in memory.news for name, is_due in due.items()}
         assign = [Assignment(unit, lease.gpus, math.inf) for unit, lease in snapshot.ended.items()]
-        came, reasons = _waiting(snapshot, memory, since_s)
-        never = _never(snapshot, memory, came)
+        came, reasons = _waiting(snapshot, memory, since_s, turned)
+        never, beside = _never(snapshot, memory, came), memory.site.beside
         signals = _line_up(snapshot, memory, [ask for ask in came if ask.name not in never], calculated)
         if never:
             _leave(memory, [ask for ask in memory.queue if ask.name in never])
-        waits = bool(memory.queue)
+            never = {name: reason for name, reason in never.items() if name not in beside}
+        waits = len(memory.queue) > len(memory.waited)
         if any(due.values()) and waits:
             told, plan = snapshot.in_detail, PassOutcome()
             if told or memory.site.reservations or _some_can_start(memory):
@@ -185,7 +191,8 @@ class Slurm(Scheduler):
             names = snapshot.nodes.names
             for name, gpus in plan.starts.items():
                 assign.append(Assignment(name, {names[node]: count for node, count in gpus.items()}, math.inf))
-            reasons |= {name: reason for name, reason in plan.reasons.items() if name not in plan.starts}
+            told_of = plan.reasons.keys() - plan.starts.keys() - beside.keys()
+            reasons |= {name: plan.reasons[name] for name in plan.reasons if name in told_of}
             _pass(memory, due, now, plan)
         before = memory.last_reasons
         why = {
@@ -263,6 +270,9 @@ def _wait(memory: SlurmMemory, asks: Sequence[Ask], sign: int) -> None:
     """Some jobs more (or, -1, less) in the queue."""
     memory.alike = alike = dict(memory.alike)
     group = memory.ledger.group
+    if waited := {ask.name for ask in asks}.intersection(memory.site.beside):
+        memory.waited = memory.waited | waited if sign > 0 else memory.waited - waited
+        asks = [ask for ask in asks if ask.name not in waited]
     for ask in asks:
         key = ask.shape, group[ask.name]
         one, jobs = alike.get(key, (ask, 0))
@@ -304,9 +314,9 @@ def _change(memory: SlurmMemory, started: Sequence[RunningJob], ended: Sequence[
 
 def _next(memory: SlurmMemory, now: float) -> float | None:
     """When something may be done although nothing happens: a pass that has news, new priorities, a reservation's begin
-    or end."""
+    or end, a turn of a job beside the scenario's."""
     settings = memory.site.settings
-    times = [memory.calculate_s]
+    times = [memory.calculate_s, *(at_s for at_s, *_ in memory.site.turns[memory.turn : memory.turn + 1])]
     times += [at_s for each in memory.site.reservations for at_s in each.edges_s]
     times += [memory.main_s + settings["batch_sched_delay"]] if "main" in memory.news else []
     times += [memory.full_s + settings["sched_interval"]] if "full" in memory.news else []
@@ -333,7 +343,7 @@ def _count(snapshot: Snapshot, memory: SlurmMemory, phase_s: float) -> bool:
     ended = [memory.held[name] for name in snapshot.finished if name in memory.held]
     if snapshot.ended or memory.up is None or snapshot.cause in CHANGED:  # not by us, or by a fault
         holds = {**snapshot.leases, **snapshot.ended}
-        ended = [each for name, each in memory.held.items() if name not in holds]
+        ended = [each for name, each in memory.held.items() if name not in holds and name not in site.beside]
         began = [_began(snapshot, memory, lease) for unit, lease in holds.items() if unit not in memory.held]
     if ended:
         ran = dict(ran)
@@ -374,23 +384,28 @@ def _run_on(memory: SlurmMemory, asks: Sequence[Ask], sign: int) -> None:
     memory.steady = steady
 
 
-def _waiting(snapshot: Snapshot, memory: SlurmMemory, since_s: float) -> tuple[list[Ask], dict[str, Reason]]:
+def _waiting(
+    snapshot: Snapshot, memory: SlurmMemory, since_s: float, turned: Sequence[Ask]
+) -> tuple[list[Ask], dict[str, Reason]]:
     """The jobs that may be planned and are not in the queue yet, and why others that wait may not; where nodes or jobs
-    have changed otherwise than by arrivals and by what was decided, the queue is made anew of all."""
+    have changed otherwise than by arrivals and by what was decided, the queue is made anew of all. turned: `_turn`."""
     site, jobs = memory.site, snapshot.jobs.now
     new = len(jobs)
     while new and jobs[new - 1].arrival_s > since_s:
         new -= 1
     changed = snapshot.cause in CHANGED or memory.up is None
-    if not memory.held:  # nodes change also while no job is there
+    if len(memory.held) == memory.elsewhere:  # nodes change also while no job is there
         changed = changed or not np.array_equal(memory.up, snapshot.nodes.up)  # type: ignore[arg-type]
-    if changed or len(memory.queue) + len(memory.after) != new - len(memory.held):
+    held = len(memory.held) - memory.elsewhere
+    if changed or len(memory.queue) - len(memory.waited) + len(memory.after) != new - held:
         memory.up, memory.able, memory.after = snapshot.nodes.up.copy(), {}, ()
         memory.queue, memory.places, memory.alike = (), (), {}
         memory.free_now = memory.free_now.with_gpus(_free(snapshot))
         asks = [site.asks[jobs[row].name] for row in snapshot.jobs.waiting]
+        asks += [site.asks[name] for name in sorted(memory.waited)]
     else:
         asks = [*memory.after, *(site.asks[job.name] for job in jobs[new:])]
+    asks += turned
     ready, held_up, reasons = list[Ask](), list[Ask](), dict[str, Reason]()
     for ask in asks:
         waits = [f"{job} ({kind})" for kind, job in ask.after if job in site.asks and job not in memory.ended]
@@ -399,6 +414,33 @@ def _waiting(snapshot: Snapshot, memory: SlurmMemory, since_s: float) -> tuple[l
             reasons[ask.name] = Reason("Dependency", f"{listed(waits)}, on which it depends, has not ended")
     memory.after = held_up
     return ready, reasons
+
+
+def _turn(memory: SlurmMemory, now: float) -> list[Ask]:
+    """The jobs that come by now of those that never started in the log; others of them leave the queue, and those that
+    ran elsewhere begin and end as they did."""
+    site, come, leave = memory.site, dict[str, Ask](), list[Ask]()
+    began, ended, ran = dict[str, RunningJob](), list[RunningJob](), dict(memory.ran)
+    while memory.turn < len(site.turns) and site.turns[memory.turn][0] <= now:
+        at_s, leaves, name = site.turns[memory.turn]
+        memory.turn, ask = memory.turn + 1, site.asks[name]
+        if ask.ran and leaves:
+            held = began.pop(name, None) or memory.held[name]
+            ended += [held] if name in memory.held else []
+            ran[name] = at_s - max(held.since_s, memory.calculated_s)
+        elif ask.ran:
+            began[name] = memory.free_now.held(ask, {}, at_s)
+        elif not leaves:
+            come[name] = ask
+        elif come.pop(name, None) is None and name in memory.waited:
+            leave.append(ask)
+    if come or leave or ended:
+        memory.news = PASSES
+        _leave(memory, leave)
+    if began or ended:
+        memory.ran, memory.elsewhere = ran, memory.elsewhere + len(began) - len(ended)
+        _change(memory, [*began.values()], ended)
+    return [*come.values()]
 
 
 def _line_up(
@@ -425,7 +467,8 @@ def _line_up(
             at = bisect_left(memory.places, each)
             memory.places.insert(at, each)
             memory.queue.insert(at, ask)
-    return {"priority": memory.priority} if new else {}
+    told = {name: value for name, value in priority.items() if name not in site.beside} if memory.waited else priority
+    return {"priority": told} if new else {}
 
 
 def _began(snapshot: Snapshot, memory: SlurmMemory, lease: Assignment) -> RunningJob:
@@ -485,8 +528,16 @@ def _note_kinds(snapshot: Snapshot, memory: SlurmMemory, came: Sequence[Ask]) ->
         return
     nodes, free_now = snapshot.nodes, memory.free_now
     if not memory.runs.keys() >= new.keys():
-        at, speeds = snapshot.jobs.at, snapshot.belief.speeds(snapshot.jobs)
-        runs = {kind: tuple((speeds[at[ask.name]] > 0).tolist()) for kind, ask in new.items()}
+        at, speeds, beside = snapshot.jobs.at, snapshot.belief.speeds(snapshot.jobs), memory.site.beside
+        types = [name.lower() for name in snapshot.types]
+        runs = {
+            kind: tuple(
+                [each in beside[ask.name] for each in types]
+                if ask.name in beside
+                else (speeds[at[ask.name]] > 0).tolist()
+            )
+            for kind, ask in new.items()
+        }
         memory.runs = {**memory.runs, **runs}
     able = {}
     for kind in new:

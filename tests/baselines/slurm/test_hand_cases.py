@@ -83,6 +83,34 @@ def test_2_without_backfill_the_partition_waits() -> None:
     assert found["big"] == 300 and found["short"] >= 360
 
 
+def beside(name: str, gpus: int, **more: Any) -> dict[str, Any]:
+    """A job of a log that is none of the scenario's."""
+    facts = {"kind": "beside", "name": name, "gpus": gpus, "types": "x", "partition": "p", "limit_s": 60.0, "nodes": 1}
+    return {**facts, "user": "bob", "account": "bio", "qos": "normal", "eligible_s": 1.0, **more}
+
+
+def test_a_job_that_never_started_holds_others_back_until_it_is_cancelled() -> None:
+    """As `big` in the first case, from 1 s to 200 s; where it could start it is passed."""
+    jobs = job("a", 0, 300, 4, 300), job("long", 2, 60, 4, 400)
+    scenario = site_of(*jobs, entities=(beside("job-9", 8, end_s=200.0),))
+    assert 200 <= starts(scenario)["long"] <= 210
+    assert why(scenario, "long", 50) == "Priority (job-9 (never started) comes before it in its partition, and waits)"
+    assert starts(site_of(*jobs, entities=(beside("job-9", 4),)))["long"] <= 10
+
+
+def test_what_ran_elsewhere_counts_in_limits_and_fair_share() -> None:
+    """From 0 s to 100 s a job of ada's: her other one waits for MaxJobs; then bob, who has used nothing, is first."""
+    accounts = [{"kind": "account", "name": name, "account": name, "parent": "root"} for name in ("root", "bio")]
+    users = [{"kind": "user", "name": user, "user": user, "account": "bio", "RawShares": 1} for user in ("ada", "bob")]
+    elsewhere = beside("job-8", 4, types="cpu", user="ada", eligible_s=0.0, start_s=0.0, end_s=100.0, partition="c")
+    one = site_of(job("b", 1, 60, 8, 60), entities=(*accounts, users[0] | {"MaxJobs": 1}, elsewhere))
+    assert 100 <= starts(one)["b"] <= 110
+    jobs = job("a", 0, 130, 8, 130, user="cid"), job("b", 1, 60, 8, 60), job("c", 2, 60, 8, 60, user="bob")
+    for others, first in (((), "b"), ((elsewhere,), "c")):
+        found = starts(site_of(*jobs, entities=(*accounts, *users, *others)))
+        assert min("bc", key=found.__getitem__) == first
+
+
 def test_3_a_limit_of_a_user_in_a_qos_binds() -> None:
     qos = {"kind": "qos", "name": "normal", "MaxTRESPU": "gres/gpu=4"}
     scenario = site_of(

@@ -61,7 +61,6 @@ def test_ten_rows_by_hand(tmp_path: Path) -> None:
         ("0 GPUs", 1, (10,)),
     ]
     assert [note for note in report.notes if note.startswith("1 job still ran")]
-    assert [note for note in report.notes if note.startswith("1 job still waited at the log's end: left out")]
     assert "time 0 of the file is its first submission, 2024-03-01 08:00:00" in report.notes
     assert [note for note in report.notes if "1 CANCELLED, 1 OUT_OF_MEMORY, 1 TIMEOUT" in note]
     scenario.require_runnable()

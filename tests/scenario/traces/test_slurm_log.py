@@ -71,9 +71,7 @@ def test_a_site_of_several_kinds_of_nodes(tmp_path: Path) -> None:
         ("job-3", "recorded on a100_1g.5gb", 2),
         ("job-4", "recorded on cpu", 8),
     ]
-    assert [(each.reason, each.count) for each in report.dropped] == [
-        ("no GPUs, in a partition without any: its part of fair share and of limits is not counted", 1)
-    ]
+    assert [(each.reason, each.count) for each in report.dropped] == [("no GPUs, in a partition without any", 1)]
     partition = next(each for each in scenario.entities if each.name == "partition big")
     assert partition.attributes["AllowAccounts"] == "bio,chem" and partition.attributes["PriorityTier"] == 5
     runs_as_recorded(scenario)
@@ -381,6 +379,27 @@ def test_bad_rows_are_counted_and_told_never_fatal(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("\n".join([HEADER, row(Ran("1", 0, 0, 60, state="PENDING"))]))
     with pytest.raises(InputError, match=r"got 1 dropped: not ended: PENDING \(line 2\); expected at least one job"):
         convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"])
+
+
+def test_jobs_that_never_ran_and_those_left_out_are_told_to_slurm(tmp_path: Path) -> None:
+    """Who was eligible: until the log's end, or until it was cancelled; not who was held. Who ran without GPUs on nodes
+    without any, where a file tells rules. Times are of the scenario's begin."""
+    waiting = row(Ran("3_[4-6%2]", 100, 0, 0, "gres/gpu=8", state="PENDING"))
+    gone = row(Ran("4", 200, 500, 0, state="CANCELLED by 1")).replace(when(500), "None", 1)
+    held = row(Ran("5", 300, 0, 0, state="PENDING")).replace("|100|", "|0|")
+    lines = dump(Ran("1", 50, 60, 600), Ran("2", 70, 80, 900, "", "c1", "cpu")) + "\n".join((waiting, gone, held))
+    files = {"config": "ClusterName = c\nPriorityType = priority/basic\n", "nodes": NODES}
+    scenario, report = read(tmp_path, lines.replace(f"{when(0)}|{when(0)}", "Unknown|Unknown") + "\n", **files)
+    found = {each.name: each.attributes for each in scenario.entities if each.name.startswith("beside ")}
+    keys = ("eligible_s", "start_s", "end_s", "types", "gpus", "partition")
+    assert {name: tuple(dict(facts).get(key) for key in keys) for name, facts in found.items()} == {
+        **{f"beside job-3_{i}": (50.0, None, None, "a100", 8.0, "big") for i in (4, 5, 6)},
+        "beside job-4": (150.0, None, 450.0, "a100", 8.0, "big"),
+        "beside job-2": (20.0, 30.0, 930.0, "cpu", 8.0, "cpu"),
+    }
+    assert found["beside job-3_4"]["array_most"] == 2 and [job.name for job in scenario.jobs] == ["job-1"]
+    assert [note for note in report.notes if note.startswith("4 jobs never started in the log")]
+    assert workbench.simulate(scenario, "slurm").jobs["job"].tolist() == ["job-1"]
 
 
 def test_odd_cells_and_other_jobs_of_one_id_are_counted(tmp_path: Path) -> None:

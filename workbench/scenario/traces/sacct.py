@@ -12,13 +12,15 @@ ElapsedRaw, TimelimitRaw), times with zones or in seconds since 1970, and `sacct
 - *Attempts.* With `-D` a requeued job has a row for each attempt: each ran as it did, the last one keeps the name.
 - *Times.* A job arrives when it was eligible (Eligible, else Submit): its recorded wait is Start - Eligible. Elapsed is
   its run time, without suspensions. A job that still ran holds its GPUs as long as the log saw it.
-- PENDING jobs, and those that never ran, are left out: nobody knows their run time.
+- Jobs that never ran (PENDING, or cancelled before) are no jobs of the scenario: nobody knows their run time. Entities
+  (`beside`) tell `slurm` who else was in the queue, from when to when, and which jobs left out ran, as they did.
 
 Jobs are as recorded (see `workbench.scenario.traces.timed`), best effort; what else the row says are attributes.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,10 +36,10 @@ from workbench.base.files import parse_json
 from workbench.base.labels import listed
 from workbench.base.text import is_name
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces.cluster_spec import EXPECTED as CLUSTER
 from workbench.scenario.traces.dropped_rows import Drops, Report
 from workbench.scenario.traces.ratios import read_ratios
-from workbench.scenario.traces.slurm_site import CPU, JobStart, NodeFacts, Site
+from workbench.scenario.traces.slurm_rows import as_entities, observed, on_cpus, with_types
+from workbench.scenario.traces.slurm_site import CPU, JobStart, Site
 from workbench.scenario.traces.slurm_text import (
     OR,
     count,
@@ -95,8 +97,11 @@ ENDED = (
 )
 GOING_ON = ("COMPLETING", "CONFIGURING", "RESIZING", "RUNNING", "STOPPED", "SUSPENDED")
 WAITING = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD")
-APART = "no GPUs, in a partition without any: its part of fair share and of limits is not counted"
+MOST_TASKS = 20
+"""Of an array that waits: backfill looks at no more (bf_max_job_array_resv)."""
+APART = "no GPUs, in a partition without any"
 OTHER_JOB = "another job with the id of an earlier row"
+NEVER = "run time 0: it never ran"
 GAP_S = 30 * 86400.0
 """From this on a time without submissions and starts is told."""
 TICK_S = 60.0
@@ -126,6 +131,7 @@ class _Log:
     odd: Counter[str] = field(default_factory=Counter)
     unread: Counter[str] = field(default_factory=Counter)
     told: set[str] = field(default_factory=set)
+    waited: list[tuple[int, Mapping[str, str]]] = field(default_factory=list)
 
     def read(self, cells: Mapping[str, str], column: str, reader: Callable[[str], Found | None]) -> Found | None:
         """What a cell says; nothing, which is counted by its column, where it says something that nobody can read."""
@@ -165,12 +171,19 @@ def convert(
     site.settle()
     known = read_ratios(ratios) if ratios is not None else ()
     read = list(_attempts(read_log(source, log, columns), log))
+    beside = [] if cut.sample else list(_waited(log))
     if cluster is None:
-        site.notes += _observed(site, read, known_nodes, source)
-        read = list(_with_types(read, site))
+        site.notes += observed(site, read, known_nodes, source)
+        read, beside = (
+            list(with_types(read, site)),
+            [row for row in with_types(beside, site) if row.ran_on or row.may],
+        )
         apart = {row.line for row in read if not row.gpus and not row.may and not site.types(row.hosts)}
         log.drops.add_all(APART, sorted(apart))
-        read = [_on_cpus(row) for row in read if row.line not in apart]
+        beside += [
+            row for row in read if row.line in apart and "start_s" in row.times and not cut.sample and site.has_rules
+        ]
+        read, beside = [on_cpus(row) for row in read if row.line not in apart], [*map(on_cpus, beside)]
         cpu_only = {host for row in read if row.ran_on == (CPU,) for host in row.hosts if host in site.nodes}
         cpu_only |= {each for host in cpu_only for each in site.nodes[host].partitions}
         if not read:
@@ -183,17 +196,18 @@ def convert(
         log.drops.add_all("0 GPUs", (row.line for row in read if not row.gpus))
     read = [row for row in read if row.gpus]
     first = min((row.times["submit_s"] for row in read), default=0.0)
+    beside = [row for row in beside if row.gpus and (cut.to_s is None or row.arrival_s - first < cut.to_s)]
     starts = [_start(row) for row in read if "start_s" in row.times]
     rows, zero = dated(read)
     cut = cut._replace(cluster=cluster)
     cut.check_without_speeds(FORMAT, throughputs)
     recording = Recording(
         ratios=known,
-        entities=lambda begin_s: site.entities(first + begin_s, starts),
+        entities=lambda begin_s: [*site.entities(first + begin_s, starts), *as_entities(beside, first + begin_s)],
         outages=lambda begin_s, end_s, names: site.outages(first + begin_s, first + end_s, names),
     )
     scenario, report = assemble(source, FORMAT, rows, log.drops, cut, [], ENDED[0], recording, zero)
-    notes = (*report.notes, *log.notes, *_notes_of(log, site, read))
+    notes = (*report.notes, *log.notes, *_notes_of(log, site, read, beside))
     return scenario, replace(report, notes=notes)
 
 
@@ -274,7 +288,7 @@ def _row(log: _Log, line: int, cells: Mapping[str, str]) -> TimedRow | str:
     if "." in job:
         return "a job step, not a job"
     if state in WAITING:
-        log.odd["waiting"] += 1
+        log.waited.append((line, cells))
         return f"not ended: {state}"
     if state not in (*ENDED, *GOING_ON):
         return "State is none that sacct knows"
@@ -286,6 +300,8 @@ def _row(log: _Log, line: int, cells: Mapping[str, str]) -> TimedRow | str:
     if submitted_s is None:
         return f"Submit {DATES}"
     if isinstance(duration_s, str):
+        if duration_s == NEVER:
+            log.waited.append((line, cells))
         return duration_s
     log.zoned.add(is_zoned(cells["Submit"]))
     log.told.update(column for column in TOLD if cells.get(column))
@@ -415,7 +431,7 @@ def _duration_s(cells: Mapping[str, str]) -> float | str:
         if start_s is None or end_s is None:
             return f"Start or End {DATES}"
         found = end_s - start_s
-    return found or "run time 0: it never ran"
+    return found or NEVER
 
 
 # All rows -------------------------------------------------------------------------------------------------------------
@@ -444,6 +460,26 @@ def _attempts(rows: Iterable[TimedRow], log: _Log) -> Iterator[TimedRow]:
         yield replace(row, name=name, facts={**row.facts, **more}) if more else row
 
 
+def _waited(log: _Log) -> Iterator[TimedRow]:
+    """The jobs that were eligible and never ran, each task of an array by itself; a held one (Priority 0) was not in
+    the queue."""
+    for line, cells in log.waited:
+        found, since_s, job = _resources(cells), timestamp(cells.get("Eligible", "")), cells["JobID"].partition("%")[0]
+        if isinstance(found, str) or since_s is None or cells.get("Priority") == "0":
+            continue
+        until_s = next((at_s for name in SPAN if (at_s := timestamp(cells.get(name, ""))) is not None), math.inf)
+        kinds, known = found
+        facts = _facts(cells, log, known)
+        facts.pop("dependency", None)  # eligible when the log says
+        if most := log.throttles.get(job.partition("_")[0]):
+            facts["array_most"] = float(most)
+        ran_on, times = tuple(kind for kind in kinds if kind != "gpu"), {"eligible_s": since_s, "end_s": until_s}
+        times["submit_s"] = timestamp(cells["Submit"]) or since_s
+        told = int(sum(map(float, kinds.values()))), since_s, 0.0, given(cells.get("User")), None, ran_on, None, times
+        for name in hosts(f"{job}]" if "[" in job and "]" not in job else job)[:MOST_TASKS]:
+            yield TimedRow(line, f"job-{name}", None, *told, facts=facts)
+
+
 def _of_first_jobs(rows: list[TimedRow], log: _Log) -> Iterator[TimedRow]:
     """The rows that are of the first job with their id, in whatever order they stand: of its user, where both are
     known, and submitted at the time of its latest attempt so far, or again when that had ended; others are dropped."""
@@ -470,73 +506,10 @@ def _end_s(row: TimedRow) -> float:
     return row.times.get("end_s", row.times["submit_s"])
 
 
-def _observed(site: Site, rows: Sequence[TimedRow], given_nodes: bool, source: str | Path) -> Iterator[str]:
-    """Fill in what the files do not say of the nodes where jobs ran: the most that jobs held at once.
-
-    Raises InputError where the log does not say on which nodes jobs ran, and no file says which there are.
-    """
-    changes: dict[str, list[tuple[float, int, str, float]]] = {}
-    for row in rows:
-        for host in row.hosts:
-            facts = site.nodes.setdefault(host, NodeFacts())
-            partition = str(row.facts.get("partition", ""))
-            if partition and not any(facts.partitions) and not given_nodes:
-                facts.partitions = [partition]
-            elif partition and partition not in facts.partitions and not given_nodes:
-                facts.partitions.append(partition)
-            if len(row.ran_on) > 1:
-                continue  # nobody knows which node had how many of which type
-            each = -(-row.gpus // len(row.hosts))
-            kind = row.ran_on[0] if row.ran_on else "gpu"
-            cpus = float(row.facts.get("cpus", 0.0)) / len(row.hosts)
-            begin = row.times.get("start_s", row.arrival_s)
-            for sign, at_s in ((1, begin), (-1, begin + row.duration_s)):
-                changes.setdefault(host, []).append((at_s, sign * each, kind, sign * cpus))
-    if not site.nodes:
-        expected = (
-            f"--nodes with what sinfo or scontrol prints, the column NodeList in the log, or --cluster: {CLUSTER}"
-        )
-        raise InputError(f"{source_name(source)}, nodes", Words("none known"), expected)
-    seen = [host for host in changes if not site.nodes[host].gres and not site.nodes[host].cpus]
-    lacking = [host for host in changes if not site.nodes[host].gres]
-    for host in lacking:
-        facts, now, most = site.nodes[host], Counter[str](), Counter[str]()
-        cpus = held = 0.0
-        for _, gpus, kind, used in sorted(changes[host]):
-            now[kind] += gpus
-            most[kind] = max(most[kind], now[kind])
-            held += used
-            cpus = max(cpus, held)
-        facts.gres = {kind: number for kind, number in most.items() if number}
-        facts.cpus = facts.cpus or int(cpus)
-    guessed = seen if given_nodes else lacking
-    if any(site.nodes[host].gres for host in guessed):
-        yield f"{counted(len(guessed), 'node')} with the GPUs that jobs of the log held at once: no file says how many"
-
-
-def _with_types(rows: Iterable[TimedRow], site: Site) -> Iterator[TimedRow]:
-    """The rows; one without a type has those of the nodes where it ran, else those of its partition."""
-    may: dict[str, tuple[str, ...]] = {}
-    for row in rows:
-        partition = str(row.facts.get("partition", ""))
-        if partition not in may:
-            may[partition] = site.types(site.of_partition(partition))
-        found = row.ran_on or (site.types(row.hosts) or may[partition] if row.gpus else ())
-        ran_on = row.ran_on or tuple(kind for kind in found if "g." not in kind) or found
-        yield replace(row, ran_on=ran_on, may=may[partition])
-
-
 def _start(row: TimedRow) -> JobStart:
     """When and where a job of the log began."""
     at_s, limit_s = row.times["start_s"], float(row.facts.get("limit_s", row.duration_s))
     return JobStart(at_s, at_s + limit_s, row.hosts, str(row.facts.get("reservation", "")))
-
-
-def _on_cpus(row: TimedRow) -> TimedRow:
-    """A job without GPUs holds CPUs; one that does not say how many holds one."""
-    if row.gpus:
-        return row
-    return replace(row, gpus=max(int(float(row.facts.get("cpus", 1.0))), 1), ran_on=(CPU,))
 
 
 def _gaps(rows: Sequence[TimedRow]) -> Iterator[str]:
@@ -548,16 +521,19 @@ def _gaps(rows: Sequence[TimedRow]) -> Iterator[str]:
             yield f"no job was submitted or began from {since} to {until}: two logs, or a clock that jumped?"
 
 
-def _notes_of(log: _Log, site: Site, rows: Sequence[TimedRow]) -> Iterator[str]:
+def _notes_of(log: _Log, site: Site, rows: Sequence[TimedRow], beside: Sequence[TimedRow]) -> Iterator[str]:
     """What an operator should know of the log."""
     going = sum(row.facts["state"] in GOING_ON for row in rows)
+    elsewhere = sum("start_s" in row.times for row in beside)
+    waited = len(beside) - elsewhere
     on_cpus = sum(row.ran_on == (CPU,) for row in rows)
     kinds = [set(re.findall(r"[a-z]+", str(row.facts.get("dependency", "")))) - {"afterok", "afterany"} for row in rows]
     otherwise = f"for others by {listed(sorted(set().union(*kinds)))}: eligible when the log says, whatever changes"
     counts = (
         (going, "job", "still ran: they hold their GPUs as long as the log saw them, how much longer is unknown"),
         (on_cpus, "job", f"without GPUs: on the type {CPU}, whose slots are CPUs; measures count them as GPUs"),
-        (log.odd["waiting"], "job", "still waited at the log's end: left out, as nobody knows how long they would run"),
+        (waited, "job", "never started in the log: slurm has them in its queue as long as that had, and starts none"),
+        (elsewhere, "job", "on nodes that are left out: slurm counts them in limits and fair share as they ran"),
         (log.odd["partitions"], "job", "named several partitions: held to the one where they ran"),
         (sum(map(bool, kinds)), "job", f"waited {otherwise}"),
         (log.odd["earlier attempts"], "earlier attempt", "of requeued jobs, each a job of its own that ran as it did"),
@@ -574,7 +550,7 @@ def _notes_of(log: _Log, site: Site, rows: Sequence[TimedRow]) -> Iterator[str]:
     yield from _gaps(rows)
     if lacking := [words for column, words in TOLD.items() if column not in log.told]:
         yield f"the log says nothing of {listed(lacking, len(lacking))}"
-    if not any(kind in ("qos", "account", "user", "config") for kind, *_ in site.entries):
+    if not site.has_rules:
         yield (
             "no file says what limits, priorities and backfill are (--limits, --config): under slurm no limit holds, "
             "and first come is first served"

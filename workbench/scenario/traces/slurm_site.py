@@ -450,6 +450,11 @@ class Site:
                 if name not in names:
                     self.absences.append((name, start, stop))
 
+    @property
+    def has_rules(self) -> bool:
+        """Whether a file tells of limits, shares or settings."""
+        return any(kind in ("qos", "account", "user", "config") for kind, *_ in self.entries)
+
     def types(self, names: Iterable[str]) -> tuple[str, ...]:
         """The types of GPUs on these nodes, shards and slices too."""
         return tuple(dict.fromkeys(kind for name in names if name in self.nodes for kind in self.nodes[name].gres))

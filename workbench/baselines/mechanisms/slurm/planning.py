@@ -14,6 +14,8 @@ bf_window. Nodes are kept for at most bf_job_part_count_reserve jobs of a partit
 bf_max_job_array_resv tasks of an array, for none of a QOS with NoReserve, nor before bf_min_age_reserve; plans behind
 the last job that could start now are left out, since nobody sees them (ours).
 
+*Jobs that never started* in the log take their place in both, and get no nodes: where they could start they are passed.
+
 *Reservations.* Nodes of one are for the jobs that name it, from its start to its end; others must end before.
 """
 
@@ -130,7 +132,8 @@ class SchedulingPass:
                 barred = kept_from(self.kept, ask, self.now_s)
                 gpus = self._place(ask, barred | blocked)
                 if gpus is not None:
-                    self.start(ask, gpus, plan)
+                    if ask.name not in self.site.beside:
+                        self.start(ask, gpus, plan)
                     continue
                 if not ask.reservation:
                     closed[ask.partition] = _behind(ask.name)
@@ -256,11 +259,12 @@ class SchedulingPass:
                     self.start(ask, gpus, plan)
                 elif keeps and (found := self._earliest(ask, part, from_s, last_s)):
                     at_s, gpus = found
-                    kept.update([ask.partition, f"array {ask.array}"])
-                    nodes = self._on(gpus)
-                    until_s = self._planned[part].keep(*self._slot(at_s, ask.limit_s), nodes)
-                    for later in self._later.values():
-                        later.frees(until_s, nodes)
+                    if at_s > self.now_s:
+                        kept.update([ask.partition, f"array {ask.array}"])
+                        nodes = self._on(gpus)
+                        until_s = self._planned[part].keep(*self._slot(at_s, ask.limit_s), nodes)
+                        for later in self._later.values():
+                            later.frees(until_s, nodes)
                 elif keeps:
                     at_s, beyond = math.inf, True
                 like.append((ask.limit_s, at_s))
@@ -336,7 +340,8 @@ class SchedulingPass:
         if not fits:
             return {}
         room = [ask for ask in tried if ((ask.shape, ask.limit_s) if by_limit else ask.shape) in fits]
-        return {ask.name: ask for ask in room if self.ledger.reason(ask) is None}
+        beside = self.site.beside
+        return {ask.name: ask for ask in room if ask.name not in beside and self.ledger.reason(ask) is None}
 
     def _slot(self, at_s: float, limit_s: float) -> tuple[float, float]:
         """From when to when the nodes of a planned job are kept."""

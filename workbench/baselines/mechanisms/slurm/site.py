@@ -51,8 +51,11 @@ ENTITY = (
     AS_SET,
     *SETTINGS,
     "NodesChosen",
+    *JOB,
+    "gpus",
+    "types",
 )
-"""Attributes of entities that are read."""
+"""Attributes of entities that are read; the last of those that stand for jobs (`beside`)."""
 RULES: Mapping[str, int] = {"the tightest fit": 1, "the emptiest node": -1, "the first node": 0}
 """How else than Slurm a site may choose nodes (NodesChosen, ours): by so many times the free GPUs, then in order."""
 Machines = BoolArray
@@ -170,7 +173,8 @@ class SlurmSite:
     of; types: of each its GPUs' type; inside: the machines of each partition, and of each `Ask.kind`;
     tres_weight: PriorityWeightTRES; tres: what each machine has, by resource (machines,); before: jobs that
     others wait for; children: accounts and users below each account; promised: the part of its siblings' shares
-    that each has; above: each account, and those above it."""
+    that each has; above: each account, and those above it; beside: jobs that never started in the log, or ran on
+    other machines, and the types on which they could; turns: when they came or began (False), and left (True)."""
 
     settings: Mapping[str, float]
     enforced: bool
@@ -203,6 +207,8 @@ class SlurmSite:
     children: Mapping[str, tuple[Key, ...]]
     promised: Mapping[Key, float]
     above: Mapping[str, tuple[str, ...]]
+    beside: Mapping[str, Sequence[str]]
+    turns: Sequence[tuple[float, bool, str]]
 
     def machines_of(self, partition: str) -> Machines:
         """Those of a partition: none of one that is declared and has no nodes; all, where nothing says which."""
@@ -269,9 +275,10 @@ def read_site(scenario: Scenario) -> SlurmSite:
     reservations = tuple(_reservation(each) for each in entries.get("reservation", []))
     kept = {each.name for each in reservations}
     factors = {name: float(each.get("UsageFactor", 1.0)) for name, each in qos.items()}
-    by_arrival = sorted(scenario.jobs, key=lambda job: job.arrival_s)
-    comes = {job.name: i for i, job in enumerate(by_arrival)}
-    asks = {job.name: ask_of(job, found, kept, factors, comes[job.name]) for job in scenario.jobs}
+    beside = [_beside(each) for each in entries.get("beside", [])]
+    jobs = [*scenario.jobs, *beside]
+    comes = {job.name: i for i, job in enumerate(sorted(jobs, key=lambda job: job.arrival_s))}
+    asks = {job.name: ask_of(job, found, kept, factors, comes[job.name]) for job in jobs}
     tres = {name: np.zeros(len(machines)) for name, _ in gpus}
     for (name, at), number in gpus.items():
         tres[name][at] = number
@@ -289,7 +296,7 @@ def read_site(scenario: Scenario) -> SlurmSite:
     if rule and rule not in RULES:
         raise InputError(f"config {config['name']}: NodesChosen", rule, f"one of {', '.join(RULES)}")
     areas = {name: np.isin(np.arange(len(machines)), [*each]) for name, each in inside.items() if name}
-    for job in scenario.jobs:
+    for job in jobs:
         area, partition = asks[job.name].kind[2], asks[job.name].partition
         if area != partition and area not in areas:
             of_partition = areas.get(partition, np.full(len(machines), partition not in found or not inside))
@@ -329,7 +336,25 @@ def read_site(scenario: Scenario) -> SlurmSite:
         children=children,
         promised=promised,
         above={name: tuple(_above(accounts, name)) for name in accounts},
+        beside={job.name: str(job.attributes["types"]).lower().split(",") for job in beside},
+        turns=sorted(turn for job in beside for turn in _turns(job.name, dict(job.attributes))),
     )
+
+
+def _turns(name: str, facts: Mapping[str, Any]) -> Iterator[tuple[float, bool, str]]:
+    """When a job beside the scenario's comes to wait, or begins to run, and leaves."""
+    yield facts.get("start_s", facts["eligible_s"]), False, name
+    yield facts.get("end_s", math.inf), True, name
+
+
+def _beside(record: Mapping[str, Any]) -> Job:
+    """A job that was in the log's queue and never started, or ran on machines that are not the scenario's."""
+    facts = dict(record)
+    since_s, on = max(facts["eligible_s"], 0.0), str(facts["types"]).replace(",", " or ")
+    name = f"{facts['name']} ({'elsewhere' if 'start_s' in facts else 'never started'})"
+    job = {"name": name, "model": f"recorded on {on}", "gpus": int(facts["gpus"])}
+    job |= {"arrival_s": since_s, "steps": 1.0, "user": facts.get("user"), "attributes": facts}
+    return Job.model_validate(job)
 
 
 def _shares_of(

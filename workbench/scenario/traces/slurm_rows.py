@@ -1,0 +1,92 @@
+"""What the files of a Slurm site add to the rows of its log, and the rows to what the files leave out."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from workbench.base.errors import InputError, Words, counted
+from workbench.base.text import is_name
+from workbench.scenario.traces.cluster_spec import EXPECTED as CLUSTER
+from workbench.scenario.traces.slurm_site import CPU, NodeFacts, Site
+from workbench.scenario.traces.timed import TimedRow
+from workbench.scenario.traces.trace_file import source_name
+
+
+def observed(site: Site, rows: Sequence[TimedRow], given_nodes: bool, source: str | Path) -> Iterator[str]:
+    """Fill in what the files do not say of the nodes where jobs ran: the most that jobs held at once.
+
+    Raises InputError where the log does not say on which nodes jobs ran, and no file says which there are.
+    """
+    changes: dict[str, list[tuple[float, int, str, float]]] = {}
+    for row in rows:
+        for host in row.hosts:
+            facts = site.nodes.setdefault(host, NodeFacts())
+            partition = str(row.facts.get("partition", ""))
+            if partition and not any(facts.partitions) and not given_nodes:
+                facts.partitions = [partition]
+            elif partition and partition not in facts.partitions and not given_nodes:
+                facts.partitions.append(partition)
+            if len(row.ran_on) > 1:
+                continue  # nobody knows which node had how many of which type
+            each = -(-row.gpus // len(row.hosts))
+            kind = row.ran_on[0] if row.ran_on else "gpu"
+            cpus = float(row.facts.get("cpus", 0.0)) / len(row.hosts)
+            begin = row.times.get("start_s", row.arrival_s)
+            for sign, at_s in ((1, begin), (-1, begin + row.duration_s)):
+                changes.setdefault(host, []).append((at_s, sign * each, kind, sign * cpus))
+    if not site.nodes:
+        expected = (
+            f"--nodes with what sinfo or scontrol prints, the column NodeList in the log, or --cluster: {CLUSTER}"
+        )
+        raise InputError(f"{source_name(source)}, nodes", Words("none known"), expected)
+    seen = [host for host in changes if not site.nodes[host].gres and not site.nodes[host].cpus]
+    lacking = [host for host in changes if not site.nodes[host].gres]
+    for host in lacking:
+        facts, now, most = site.nodes[host], Counter[str](), Counter[str]()
+        cpus = held = 0.0
+        for _, gpus, kind, used in sorted(changes[host]):
+            now[kind] += gpus
+            most[kind] = max(most[kind], now[kind])
+            held += used
+            cpus = max(cpus, held)
+        facts.gres = {kind: number for kind, number in most.items() if number}
+        facts.cpus = facts.cpus or int(cpus)
+    guessed = seen if given_nodes else lacking
+    if any(site.nodes[host].gres for host in guessed):
+        yield f"{counted(len(guessed), 'node')} with the GPUs that jobs of the log held at once: no file says how many"
+
+
+def with_types(rows: Iterable[TimedRow], site: Site) -> Iterator[TimedRow]:
+    """The rows; one without a type has those of the nodes where it ran, else those of its partition."""
+    may: dict[str, tuple[str, ...]] = {}
+    for row in rows:
+        partition = str(row.facts.get("partition", ""))
+        if partition not in may:
+            may[partition] = site.types(site.of_partition(partition))
+        found = row.ran_on or (site.types(row.hosts) or may[partition] if row.gpus else ())
+        ran_on = row.ran_on or tuple(kind for kind in found if "g." not in kind) or found
+        yield replace(row, ran_on=ran_on, may=may[partition])
+
+
+def on_cpus(row: TimedRow) -> TimedRow:
+    """A job without GPUs holds CPUs; one that does not say how many holds one."""
+    if row.gpus:
+        return row
+    return replace(row, gpus=max(int(float(row.facts.get("cpus", 1.0))), 1), ran_on=(CPU,))
+
+
+def as_entities(rows: Iterable[TimedRow], begin_s: float) -> list[dict[str, Any]]:
+    """Jobs that never ran, or elsewhere, as entities, those that were still there at the begin; times from it."""
+    found = dict[str, dict[str, Any]]()
+    for row in rows:
+        times = {name: at_s - begin_s for name, at_s in row.times.items() if at_s < math.inf}
+        if times.get("end_s", 1.0) > 0 and all(map(is_name, (row.name, row.user or "-", *row.ran_on))):
+            facts = {"kind": "beside", "name": row.name, "gpus": float(row.gpus), "types": ",".join(row.ran_on)}
+            facts |= {"user": row.user} if row.user else {}
+            found[row.name] = {"name": f"beside {row.name}", "attributes": {**row.facts, **facts, **times}}
+    return list(found.values())
