@@ -93,7 +93,7 @@ def test_several_beliefs_are_an_axis_and_say_what_it_is_worth_to_know_more():
     with pytest.raises(InputError, match="each once"):
         workbench.compare(SMALL, ["fifo"], belief=["oracle", "oracle"])
     own = workbench.compare(SMALL, ["fifo", "las", "hops"], belief={"las": "noisy:sd=1.5,seed=2", "hops": "paper"})
-    assert own.beliefs == {"fifo": "oracle", "las": "noisy:sd=1.5,seed=2", "hops": "servers"}
+    assert own.beliefs == {"fifo": "oracle", "las": "noisy:sd=1.5,seed=2", "hops": "nodes"}
     for wrong, told in (({"la": "oracle"}, "las"), (3, "a list of these")):
         with pytest.raises(InputError, match=told):
             workbench.compare(SMALL, ["las"], belief=wrong)  # type: ignore[arg-type]
