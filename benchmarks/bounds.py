@@ -25,7 +25,7 @@ PARTS = {
     "checks": r"enforced_limits:(?!Checker\.answer)|state:State\.(_check|_sort_out|_free_after)",
     "starts": r"leasing:Leasing\.(start|renew)",
     "ends": r"state:State\._(finish|suspend)|leasing:Leasing\.(close|end_due)|jobbook:JobBook\.(done_by|leave)",
-    "records and tables": r"recorder:|jobbook:JobBook\.table|run:",
+    "records and tables": r"recorder:|jobbook:JobBook\.columns|schema:|run:",
     "carrying out, else": r"state:State\.(apply|go_on)",
     "what is seen": r"state:State\.snapshot|snapshot:",
     "deciding": r".*:.*\.decide$",

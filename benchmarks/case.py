@@ -34,7 +34,8 @@ class Peer(NamedTuple):
 
 @dataclass(frozen=True)
 class Case:
-    """One benchmark: `prepare(size)` returns the work to time; what the work returns is shown as a note.
+    """One benchmark: `prepare(size)` returns the work to time; what the work returns is shown as a note, if it
+    can be called what that gives, after the time was taken.
 
     budgets: seconds by size, which the work may need by the clock or of the CPU, whichever is less, as what runs beside
     it adds to both (elsewhere: by the clock, as other processes work for it); peers: by size; lean: what runs

@@ -252,6 +252,7 @@ def long_run(scheduler: str, nodes: int = 64, **knobs: Any) -> Callable[[int], W
     def prepare(jobs: int) -> Work:
         from workbench.scenario.scenario import Scenario
         from workbench.session.api import simulate
+        from workbench.simulation.schema import TABLES
 
         rows = [{"model": "m", "accelerator": "v100", "gpus": n, "steps_per_s": float(n)} for n in (1, 2, 4, 8)]
         made = [
@@ -264,9 +265,9 @@ def long_run(scheduler: str, nodes: int = 64, **knobs: Any) -> Callable[[int], W
         }
         scenario = Scenario.from_dict({"cluster": cluster, "jobs": made, "throughputs": rows})
 
-        def work() -> str:
+        def work() -> Callable[[], str]:
             run = simulate(scenario, scheduler, detail=100, **{"round_s": 360.0, **knobs})
-            return f"{len(run.decisions)} decisions, {len(run.timeline)} intervals"
+            return lambda: ", ".join(f"{len(run.table(table.name))} {table.name}" for table in TABLES)
 
         return work
 

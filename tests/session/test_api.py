@@ -82,19 +82,20 @@ WITHOUT_PYOMO = [
 """Schedulers with an assembly, or an algorithm, of every room."""
 
 
-def test_a_simulation_without_a_model_needs_no_pyomo_and_no_altair():
-    """A rule no solver either; and it alone is enough for the run's page."""
+def test_a_simulation_without_a_model_needs_no_pyomo_and_no_tables():
+    """A rule no solver either; and it alone is enough for the run's page. Data frames are for who reads them."""
     code = f"""
 import json, sys, workbench
 run = workbench.simulate("preset:start_here", "fifo")
 loaded, page = list(sys.modules), run._repr_html_()
 for name in {WITHOUT_PYOMO}:
     workbench.simulate("preset:start_here", name)
-print(json.dumps([loaded, page[:9], "pyomo" in sys.modules]))
+found = [loaded, page[:9], "pyomo" in sys.modules, "pandas" in sys.modules]
+print(json.dumps([*found, len(run.jobs), "pandas" in sys.modules]))
 """
-    loaded, page, pyomo = in_new_process(code)
+    loaded, page, pyomo, pandas, *then = in_new_process(code)
     assert not {"altair", "pyomo", "scipy", "highspy", "ipywidgets"} & set(loaded)
-    assert page == "<p>fifo o" and not pyomo
+    assert page == "<p>fifo o" and not pyomo and not pandas and then == [3, True]
 
 
 @pytest.mark.parametrize("name", workbench.__all__)

@@ -92,8 +92,7 @@ def test_a_function_decides_by_an_algorithm_and_says_what_else_made_its_decision
 
 def _said(run: Run, made: list[str]) -> str:
     decisions = run.decisions.iloc[: len(made)].assign(made_by=made)
-    object.__setattr__(run, "decisions", decisions)
-    return who_decided(run)
+    return who_decided(run.with_tables(decisions=decisions))
 
 
 def test_the_sentence_counts_who_decided() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -85,14 +84,14 @@ def put(table: str, column: str, where: str | int, value: Any) -> Callable[[Run]
         else:
             at = int(np.flatnonzero(frame["job"] == where)[0])
         frame.loc[at, column] = value
-        return dataclasses.replace(run, **{table: frame})
+        return run.with_tables(**{table: frame})
 
     return damage
 
 
 def drop(unit: str) -> Callable[[Run], Run]:
     """Lose the first row of a unit."""
-    return lambda run: dataclasses.replace(run, timeline=run.timeline.drop(index=row(run, unit)).reset_index(drop=True))
+    return lambda run: run.with_tables(timeline=run.timeline.drop(index=row(run, unit)).reset_index(drop=True))
 
 
 def again(unit: str, /, **changes: Any) -> Callable[[Run], Run]:
@@ -100,7 +99,7 @@ def again(unit: str, /, **changes: Any) -> Callable[[Run], Run]:
 
     def damage(run: Run) -> Run:
         extra = run.timeline.iloc[[row(run, unit)]].assign(**changes)
-        return dataclasses.replace(run, timeline=pd.concat([run.timeline, extra], ignore_index=True))
+        return run.with_tables(timeline=pd.concat([run.timeline, extra], ignore_index=True))
 
     return damage
 
@@ -166,7 +165,7 @@ def test_synchronisation_may_overlap_the_next_task(run: Run) -> None:
 
 
 def test_at_most_so_many_findings_for_a_rule(run: Run) -> None:
-    broken = dataclasses.replace(run, timeline=run.timeline.assign(node="elsewhere"))
+    broken = run.with_tables(timeline=run.timeline.assign(node="elsewhere"))
     assert sum(violation.rule == "known" for violation in check(broken, most=2)) == 2
 
 

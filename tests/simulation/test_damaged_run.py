@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import shutil
 from collections.abc import Callable
@@ -104,7 +103,7 @@ def test_a_run_that_names_what_it_does_not_have_is_refused(
     """Even where the digests are those of the tables."""
     frame = run.table(table).copy()
     frame.loc[0, column] = value
-    dataclasses.replace(run, **{table: frame}).save(tmp_path / "R")
+    run.with_tables(**{table: frame}).save(tmp_path / "R")
     with pytest.raises(workbench.InputError, match=rf"{table}\.csv: {column}: got .*{str(value).split(' + ')[-1]}"):
         Run.load(tmp_path / "R")
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +56,25 @@ def test_records_that_become_columns_on_the_way_give_the_same_tables(monkeypatch
     at_the_end = workbench.simulate(scenario, "srtf")
     monkeypatch.setattr("workbench.simulation.recorder.MANY", 1)
     same_cells(workbench.simulate(scenario, "srtf"), at_the_end)
+
+
+def test_threads_that_read_a_table_at_once_read_the_same() -> None:
+    """It is made once, of lists that go meanwhile, of arrays as of the frame; a copy is of frames."""
+    expected = workbench.simulate("preset:gavel_example", "fifo")
+    same_cells(pickle.loads(pickle.dumps(expected)), expected)
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(4):
+            run = workbench.simulate("preset:gavel_example", "fifo")
+            with ThreadPoolExecutor(4) as pool:
+                arrays = pool.map(run.cells.column, ["timeline"] * 4, ["start_s"] * 4)
+                frames = [*pool.map(run.table, ["timeline"] * 4)]
+                read = [*arrays, *(frame["start_s"].to_numpy() for frame in frames)]
+            assert all(frame is run.timeline for frame in frames)
+            assert {column.tobytes() for column in read} == {expected.timeline["start_s"].to_numpy().tobytes()}
+    finally:
+        sys.setswitchinterval(before)
 
 
 @given(ODD | st.text("\"', ;", max_size=5))

@@ -310,7 +310,7 @@ class Results:
         if self._measured is not None and self._measured[0] is run:
             return
         measures = metrics.summary(run)
-        self._measured = run, measures, metrics.measures_of_jobs(run)["finish_time_fairness"]
+        self._measured = run, measures, metrics.per_job(run)["finish_time_fairness"]
         if self._tried:
             self._trials.add(run, measures, self._belief)
 

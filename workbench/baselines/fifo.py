@@ -22,9 +22,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from workbench.base.errors import InputError
 from workbench.base.labels import listed
@@ -44,6 +44,9 @@ from workbench.scheduling.declared_room import Room
 from workbench.scheduling.knob import Knob, Value
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.job_at_time import Explained, JobAtTime
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 AWARE = line_decision.aware(
     "Start a job on the fastest type that has room (otherwise its type is drawn among those that have). It stays on "

@@ -228,21 +228,21 @@ def _belief_text(belief: Mapping[str, Any]) -> str:
 def _say_dropped(runs: Iterable[Run]) -> None:
     """Of how many jobs a scheduler gave up the SLO at some time."""
     for run in runs:
-        signals = run.signals
-        dropped = signals[(signals["signal"] == "slo_dropped") & (signals["value"] > 0)]
-        if len(dropped):
-            jobs = counted(int(dropped["job"].nunique()), "job")
+        signals = run.cells.columns("signals")
+        if dropped := {*signals["job"][(signals["signal"] == "slo_dropped") & (signals["value"] > 0)]}:
+            jobs = counted(len(dropped), "job")
             say(f"note: {run.scheduler} dropped the SLOs of {jobs} at some time, as they could not all be met")
 
 
 def _say_out_of_time(runs: Iterable[Run]) -> None:
     """At how many decisions a solver's time ran out: with a plan by then, and without one."""
     for run in runs:
-        late = run.decisions[run.decisions["status"] == "time_limit"]
+        decisions = run.cells.columns("decisions")
+        late = decisions["objective"][decisions["status"] == "time_limit"]
         if len(late):
-            without = int(late["objective"].isna().sum())
+            without = int((late != late).sum())  # NaN
             some = counted(len(late), "decision")
-            found = f"{run.scheduler} ran out of its time limit at {some} of {len(run.decisions)}"
+            found = f"{run.scheduler} ran out of its time limit at {some} of {run.cells.count('decisions')}"
             say(f"note: {found}: {len(late) - without} took the best plan until then, {without} found none")
 
 
@@ -299,12 +299,11 @@ def _measures(
 
 def _column(found: Summary, beside: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
     """These measures by label, with their units and what stands behind each."""
-    from workbench.analysis.metrics import table
+    from workbench.analysis.metrics import rows_of
     from workbench.base.labels import with_unit
 
-    rows = table(found, names)
-    cells = zip(rows["metric"], rows["label"], rows["value"], rows["unit"], strict=True)
-    return {label: with_unit(value, unit) + beside.get(name, "") for name, label, value, unit in cells}
+    rows = rows_of(found, names)
+    return {label: with_unit(value, unit) + beside.get(name, "") for name, label, value, unit in rows}
 
 
 # --- compare ----------------------------------------------------------------------------------------------------------

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
+
 from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError, Words, WorkbenchError, shorten
 from workbench.base.text import on_one_line
@@ -56,9 +58,9 @@ def task_parts(units: pd.Series[str]) -> pd.DataFrame:
     return units.astype(str).str.extract(TASK)
 
 
-def in_sequences(timeline: pd.DataFrame) -> bool:
-    """Whether a run's timeline is of tasks in rounds."""
-    ran = timeline["unit"].to_numpy()[timeline["kind"].to_numpy() == "run"]
+def in_sequences(timeline: pd.DataFrame | Mapping[str, Any]) -> bool:
+    """Whether a run's timeline, or its columns as arrays, is of tasks in rounds."""
+    ran = np.asarray(timeline["unit"])[np.asarray(timeline["kind"]) == "run"]
     return len(ran) > 0 and all(map(TASK.match, ran))  # long timelines of other runs are not read to the end
 
 

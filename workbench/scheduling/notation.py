@@ -18,13 +18,14 @@ import sys
 import textwrap
 from collections.abc import Collection, Iterable, Iterator
 from types import CodeType, ModuleType
-from typing import Any, NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.base.errors import InputError
 from workbench.base.rounding import short_number
 from workbench.scheduling.modelling import pyo
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Equation(NamedTuple):
@@ -68,6 +69,8 @@ def symbols(model: pyo.ConcreteModel) -> pd.DataFrame:
 
     A row per line of `doc=`; from the second on it has no part, kind or size of its own ("", "" and 0).
     """
+    import pandas as pd
+
     rows = []
     for kind, part in _parts(model):
         for number, fields in enumerate(symbol_lines(part)):

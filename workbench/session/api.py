@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-import pandas as pd
-
 from workbench.base.errors import InputError, Problem, ScenarioError, WorkbenchError
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler, require_sharing
 from workbench.scenario.scenario import Scenario
@@ -46,6 +44,7 @@ from workbench.simulation.state import State
 from workbench.simulation.stop import Stop, stop_rule
 
 if TYPE_CHECKING:
+    import pandas as pd
     import pyomo.environ as pyo
 
 
@@ -299,6 +298,8 @@ def snapshot_at(scenario: Scenario | str | Path, at_s: float | None = None, *, o
 
 def allocation_table(result: Result) -> pd.DataFrame:
     """The shares of time that a formulation found: one row per job (a pair is `a + b`), one column per type."""
+    import pandas as pd
+
     expected = "the result of a formulation that gives an allocation"
     if not isinstance(result, Result):
         raise InputError("result", result, expected)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.simulation.intervals import Intervals, left_s, time_held
@@ -121,6 +120,8 @@ def _segments(c: _Tables) -> Pieces:
 
     After a move a slot that the unit kept has one row while the others have two: rows of a gang need not end together.
     """
+    import pandas as pd
+
     held, i = np.flatnonzero(c.i.held), c.i
     units, _ = pd.factorize(c.run.timeline["unit"].to_numpy(dtype=object)[held])
     times, at = np.unique(np.concatenate([i.start[held], i.end[held]]), return_inverse=True)
@@ -148,7 +149,7 @@ def _size_of_gang(c: _Tables) -> Iterator[Violation]:
     jobs, i = c.run.scenario.jobs, c.i
     copies = _copies(c)
     rows = np.flatnonzero(i.is_kind("run") & (i.job >= 0))
-    code, _ = pd.factorize(2 * i.gpus[rows] + copies[rows])
+    _, code = np.unique(2 * i.gpus[rows] + copies[rows], return_inverse=True)
     for member in (i.job, i.other):
         some = member[rows] >= 0
         keys = member[rows][some] * (code.max(initial=0) + 1) + code[some]

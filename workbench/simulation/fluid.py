@@ -15,10 +15,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
-import pandas as pd
 
 from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError
@@ -29,7 +28,11 @@ from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.snapshot import Belief, JobView, NodeView, Snapshot
 from workbench.simulation.jobbook import JobBook
 from workbench.simulation.nodes import Nodes
-from workbench.simulation.recorder import ShareRows, share_table
+from workbench.simulation.recorder import ShareRows, share_columns
+from workbench.simulation.schema import JOBS, SHARES
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class DividedAnswer(Protocol):
@@ -98,7 +101,7 @@ def flow(scenario: Scenario, policy: DividingPolicy, knobs: Mapping[str, Any], b
             book.leave(rank, next_s, finished=True)
             finished[book.jobs[rank].name] = next_s
         now_s, cause = next_s, "completion" if done.any() else "arrival"
-    return Fluid(scenario, book.table(), share_table(recorded), now_s)
+    return Fluid(scenario, JOBS.frame(book.columns()), SHARES.frame(share_columns(recorded)), now_s)
 
 
 def _look(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any
 
 import numpy as np
-import pandas as pd
+import numpy.typing as npt
 
 from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.simulation.run import Run
@@ -42,28 +44,27 @@ class Intervals:
     @classmethod
     def of(cls, run: Run) -> Intervals:
         """The timeline of a run."""
-        t, machines = run.timeline, run.scenario.cluster.each_node
-        names = pd.Index(run.jobs["job"])
-        node = positions(pd.Index([machine.name for machine in machines]), t["node"])
+        t, machines = run.cells.columns("timeline"), run.scenario.cluster.each_node
+        names = run.cells.column("jobs", "job")
+        node = positions([machine.name for machine in machines], t["node"])
         sizes = np.array([machine.gpus for machine in machines], dtype=np.int64)
-        number = t["slot"].to_numpy(dtype=np.int64)
+        number = t["slot"]
         exists = (node >= 0) & (number >= 0) & (number < sizes[node])
         types = {name: i for i, name in enumerate(run.scenario.cluster.types)}
         accelerator = np.array([types[machine.accelerator] for machine in machines], dtype=np.int64)
-        other = t["with_job"].to_numpy(dtype=object)
-        alone = not (other != "").any()
+        alone = not (t["with_job"] != "").any()
         return cls(
             job=positions(names, t["job"]),
-            other=np.full(len(t), -1, dtype=np.int64) if alone else positions(names, t["with_job"]),
+            other=np.full(len(node), -1, dtype=np.int64) if alone else positions(names, t["with_job"]),
             node=node,
             slot=np.where(exists, (np.cumsum(sizes) - sizes)[node] + number, -1),
             accelerator=np.where(node >= 0, accelerator[node], -1),
-            kind=positions(pd.Index(KINDS), t["kind"]),
-            start=t["start_s"].to_numpy(dtype=float),
-            end=t["end_s"].to_numpy(dtype=float),
-            steps=t["steps"].to_numpy(dtype=float),
-            other_steps=t["with_steps"].to_numpy(dtype=float),
-            gpus=t["gpus"].to_numpy(dtype=np.int64),
+            kind=positions(KINDS, t["kind"]),
+            start=t["start_s"],
+            end=t["end_s"],
+            steps=t["steps"],
+            other_steps=t["with_steps"],
+            gpus=t["gpus"],
         )
 
     @property
@@ -97,19 +98,20 @@ class Intervals:
         return total
 
 
-def positions(names: pd.Index[Any], values: pd.Series[Any]) -> IntArray:
+def positions(names: Iterable[str], values: npt.NDArray[Any]) -> IntArray:
     """Where each value stands in `names`, -1 if nowhere."""
-    return names.get_indexer(pd.Index(values.to_numpy(dtype=object))).astype(np.int64)
+    place = {name: at for at, name in enumerate(names)}
+    return np.fromiter(map(place.get, values.tolist(), repeat(-1)), np.int64, len(values))
 
 
 def left_s(run: Run) -> FloatArray:
     """When each job went: it finished or was refused; infinity for those still there."""
-    gone = run.jobs["finish_s"].to_numpy(dtype=float).copy()
+    gone = run.cells.column("jobs", "finish_s").copy()
     refused = np.flatnonzero(is_refused(run))
     if len(refused):
-        verdicts = run.events[run.events["event"] == "verdict"]
-        last = dict(zip(verdicts["job"], verdicts["time_s"], strict=True))
-        names = run.jobs["job"].to_numpy(dtype=object)
+        events, names = run.cells.columns("events"), run.cells.column("jobs", "job")
+        verdicts = events["event"] == "verdict"
+        last = dict(zip(events["job"][verdicts], events["time_s"][verdicts].tolist(), strict=True))
         for i in refused:
             gone[i] = last.get(names[i], run.end_s)
     gone[np.isnan(gone)] = np.inf
@@ -118,7 +120,7 @@ def left_s(run: Run) -> FloatArray:
 
 def is_refused(run: Run) -> BoolArray:
     """Which jobs were refused."""
-    found: BoolArray = run.jobs["verdict"].to_numpy(dtype=object) == "refused"
+    found: BoolArray = run.cells.column("jobs", "verdict") == "refused"
     return found
 
 
@@ -136,7 +138,7 @@ def steps_of(at: FloatArray, *changes: FloatArray) -> tuple[FloatArray, list[Flo
 
 def presence(run: Run) -> tuple[FloatArray, FloatArray]:
     """How many jobs have arrived and not left, as a step function."""
-    arrival, gone = run.jobs["arrival_s"].to_numpy(dtype=float), left_s(run)
+    arrival, gone = run.cells.column("jobs", "arrival_s"), left_s(run)
     arrival, gone = arrival[arrival <= run.end_s], gone[np.isfinite(gone)]
     change = np.repeat([1.0, -1.0], [len(arrival), len(gone)])
     times, (count,) = steps_of(np.concatenate([arrival, gone]), change)

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from workbench.base.arrays import FloatArray, IntArray, fixed
 from workbench.scenario.job import Job
@@ -250,8 +249,8 @@ class JobBook:
         done: FloatArray = self.steps - self.left
         return done
 
-    def table(self) -> pd.DataFrame:
-        """The `jobs` table: the book's own columns, and what the jobs say, in the scenario's order."""
+    def columns(self) -> dict[str, Any]:
+        """Those of the table `jobs`: the book's own columns, and what the jobs say, in the scenario's order."""
         place = np.argsort(self.position)
         jobs = [self.jobs[rank] for rank in place.tolist()]
         said = {
@@ -261,4 +260,4 @@ class JobBook:
             "size_class": [job.size_class or "" for job in jobs],
         }
         kept = (name for name in JOBS.names if name in vars(self) or name == "steps_done")
-        return JOBS.frame(said | {name: np.asarray(getattr(self, name))[place] for name in kept})
+        return said | {name: np.asarray(getattr(self, name))[place] for name in kept}

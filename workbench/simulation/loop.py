@@ -19,6 +19,7 @@ from workbench.scheduling.decision import BLOCKED, GOES_ON, Cause, Decision
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.snapshot import Belief, LearningBelief, Snapshot
 from workbench.simulation.run import Run
+from workbench.simulation.schema import Cells
 from workbench.simulation.state import State
 from workbench.simulation.stop import AllFinished, Stop
 
@@ -138,10 +139,8 @@ def simulate(
     state.close()
     head: dict[str, Any] = {"scheduler": scheduler.name, "knobs": settled, "seed": seed, "end_s": state.now_s}
     head["drew"] = state.faults.draws or rng.bit_generator.state != unused
-    recorder, tables = state.recorder, {"jobs": state.book.table()}
-    del state  # its memory is there for the other tables
-    head |= tables | recorder.tables()
-    return Run(scenario=scenario, **head, detail=detail)
+    cells = Cells({"jobs": state.book.columns, **state.recorder.tables()})
+    return Run(scenario=scenario, **head, cells=cells, detail=detail)
 
 
 def _play(

@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from workbench.base.arrays import FloatArray, IntArray
 from workbench.scheduling.decision import Decision, PlacedType, Reason, Shares, Task, Unit, unit_name
 from workbench.simulation.nodes import SlotSet
-from workbench.simulation.schema import DECISIONS, EVENTS, NUMBERS, REASONS, SHARES, SIGNALS, TIMELINE, Column
+from workbench.simulation.schema import DECISIONS, EVENTS, NUMBERS, Column, Columns
 
 Nothing = -1
 NOT_SOLVED: tuple[Any, ...] = ("", np.nan, np.nan, np.nan, np.nan, np.nan, "algorithm")
@@ -193,18 +192,20 @@ class Recorder:
         self._last_why = dict(why)
         changed.clear()
 
-    def tables(self) -> dict[str, pd.DataFrame]:
-        """Every table but `jobs`, by name; to be asked once, as each list goes when its table is made."""
+    def tables(self) -> dict[str, Callable[[], Columns | Iterable[Sequence[Any]]]]:
+        """What gives the columns or rows of every table but `jobs`; to be called once, as lists go then."""
+        shares, signals, reasons = self._shares, self._signals, self._reasons
+        self._shares, self._signals, self._reasons = [], [], []  # they go with what is returned
         return {
-            "timeline": self._timeline(),
-            "decisions": self._decision_table(),
-            "events": self._event_table(),
-            "shares": share_table(self._shares),
-            "signals": self._signal_table(),
-            "reasons": REASONS.frame(self._reasons),
+            "timeline": self._timeline,
+            "decisions": self._decision_columns,
+            "events": self._event_columns,
+            "shares": lambda: share_columns(shares),
+            "signals": lambda: _signal_columns(signals),
+            "reasons": lambda: reasons,
         }
 
-    def _decision_table(self) -> pd.DataFrame:
+    def _decision_columns(self) -> Columns:
         names, calls = DECISIONS.names, list(self._calls.columns())
         columns: dict[str, Any] = dict(zip(names[1:], calls, strict=False))
         for i, name in enumerate(names[len(calls) + 1 :]):
@@ -212,28 +213,16 @@ class Recorder:
             for number, solved in self._solved.items():
                 column[number] = solved[i]
             columns[name] = column
-        return DECISIONS.frame({"decision": range(self.decisions), **columns})
+        return {"decision": range(self.decisions), **columns}
 
-    def _event_table(self) -> pd.DataFrame:
+    def _event_columns(self) -> Columns:
         columns = self._events.columns()
         time_s = next(columns)
         order = np.argsort(time_s, kind="stable")
         cells = (column[order] for column in chain([time_s], columns))
-        return EVENTS.frame(dict(zip(EVENTS.names, cells, strict=True)))
+        return dict(zip(EVENTS.names, cells, strict=True))
 
-    def _signal_table(self) -> pd.DataFrame:
-        blocks = self._signals
-        sizes = [len(block.jobs) for block in blocks]
-        return SIGNALS.frame(
-            {
-                **_when(blocks, sizes),
-                "signal": np.repeat(np.array([block.signal for block in blocks], dtype=object), sizes),
-                "job": np.fromiter(chain.from_iterable(block.jobs for block in blocks), object, sum(sizes)),
-                "value": np.fromiter(chain.from_iterable(block.values for block in blocks), float, sum(sizes)),
-            }
-        )
-
-    def _timeline(self) -> pd.DataFrame:
+    def _timeline(self) -> Columns:
         """One row per slot and maximal interval, ordered by (start, node, slot)."""
         counts = np.fromiter(map(len, self._slots), np.int64, len(self._slots))
         entry = np.repeat(np.arange(len(counts)), counts)
@@ -241,15 +230,12 @@ class Recorder:
         place = dict(zip(slots, range(len(slots)), strict=True))
         at = np.fromiter(map(place.__getitem__, chain.from_iterable(self._slots)), np.int64, len(entry))
         width = np.maximum(counts, 1)
-        t = pd.DataFrame(
-            {
-                "slot": at,
-                "start_s": np.frombuffer(self._start_s)[entry],
-                "end_s": np.frombuffer(self._end_s)[entry],
-                "steps": (np.frombuffer(self._steps) / width)[entry],
-                "with_steps": (np.frombuffer(self._with_steps) / width)[entry],
-            }
-        )
+        t = {
+            "start_s": np.frombuffer(self._start_s)[entry],
+            "end_s": np.frombuffer(self._end_s)[entry],
+            "steps": (np.frombuffer(self._steps) / width)[entry],
+            "with_steps": (np.frombuffer(self._with_steps) / width)[entry],
+        }
         for column in (self._slots, self._start_s, self._end_s, self._steps, self._with_steps):
             del column[:]
 
@@ -257,58 +243,65 @@ class Recorder:
             one, other = entry.item(one), entry.item(other)
             return self._texts[one] == self._texts[other] and counts.item(one) == counts.item(other)
 
-        t = _merge(t, same)
+        t = _merge(t, at, same)
         node = np.array([self._place_of[slot.node] for slot in slots], dtype=np.int64)
         number = np.array([slot.number for slot in slots], dtype=np.int64)
-        shown = at[t["recorded"].to_numpy()]
-        order = np.lexsort((t["recorded"].to_numpy(), number[shown], node[shown], t["start_s"].to_numpy()))
-        t, shown = t.iloc[order], shown[order]
+        shown = at[t["recorded"]]
+        order = np.lexsort((t["recorded"], number[shown], node[shown], t["start_s"]))
+        recorded, shown = t.pop("recorded")[order], shown[order]
         names = np.array([[slot.node, self._accelerator_of[slot.node]] for slot in slots], dtype=object).reshape(-1, 2)
-        of = entry[t["recorded"].to_numpy()]
+        of = entry[recorded]
         texts = [*map(self._texts.__getitem__, of.tolist())]
         self._texts.clear()
-        return TIMELINE.frame(
-            {
-                "node": names[shown, 0],
-                "slot": number[shown],
-                "accelerator": names[shown, 1],
-                **{name: [*map(itemgetter(i), texts)] for i, name in enumerate(("unit", "job", "with_job", "kind"))},
-                **{name: t[name].to_numpy() for name in ("start_s", "end_s", "steps", "with_steps")},
-                "gpus": counts[of],
-            }
-        )
+        return {
+            "node": names[shown, 0],
+            "slot": number[shown],
+            "accelerator": names[shown, 1],
+            **{name: [*map(itemgetter(i), texts)] for i, name in enumerate(("unit", "job", "with_job", "kind"))},
+            **{name: column[order] for name, column in t.items()},
+            "gpus": counts[of],
+        }
 
 
-def _merge(t: pd.DataFrame, same: Callable[[int, int], bool]) -> pd.DataFrame:
+def _merge(
+    t: dict[str, npt.NDArray[Any]], at: IntArray, same: Callable[[int, int], bool]
+) -> dict[str, npt.NDArray[Any]]:
     """Make rows of the same slot that touch one, where both say the `same` of it: a job that moves may keep a slot.
-    `recorded` is the first of them."""
-    t["recorded"] = np.arange(len(t))
-    order = np.lexsort((t["start_s"].to_numpy(), t["slot"].to_numpy()))
-    slot, start_s, end_s = (t[name].to_numpy()[order] for name in ("slot", "start_s", "end_s"))
-    goes_on = np.zeros(len(t), dtype=bool)
+    at: the slot of each; `recorded` is the first of them."""
+    t["recorded"] = np.arange(len(at))
+    order = np.lexsort((t["start_s"], at))
+    slot, start_s, end_s = at[order], t["start_s"][order], t["end_s"][order]
+    goes_on = np.zeros(len(at), dtype=bool)
     goes_on[1:] = (slot[1:] == slot[:-1]) & (start_s[1:] == end_s[:-1])
     for row in np.flatnonzero(goes_on).tolist():
         goes_on[row] = same(order.item(row - 1), order.item(row))
     if not goes_on.any():
         return t
-    stretch = np.empty(len(t), dtype=np.int64)
-    stretch[order] = np.cumsum(~goes_on)
-    how = {"recorded": "min", "start_s": "min", "end_s": "max", "steps": "sum", "with_steps": "sum"}
-    return t.groupby(stretch).agg(how)
+    begins = np.flatnonzero(~goes_on)
+    how = {"recorded": np.minimum, "start_s": np.minimum, "end_s": np.maximum, "steps": np.add, "with_steps": np.add}
+    return {name: how[name].reduceat(column[order], begins) for name, column in t.items()}
 
 
-def share_table(blocks: Sequence[ShareRows]) -> pd.DataFrame:
-    """The table `shares`."""
+def _signal_columns(blocks: Sequence[SignalRows]) -> Columns:
+    sizes = [len(block.jobs) for block in blocks]
+    return {
+        **_when(blocks, sizes),
+        "signal": np.repeat(np.array([block.signal for block in blocks], dtype=object), sizes),
+        "job": np.fromiter(chain.from_iterable(block.jobs for block in blocks), object, sum(sizes)),
+        "value": np.fromiter(chain.from_iterable(block.values for block in blocks), float, sum(sizes)),
+    }
+
+
+def share_columns(blocks: Sequence[ShareRows]) -> Columns:
+    """The columns of the table `shares`."""
     kinds = [block.kinds[i] for block in blocks for i in block.kind.tolist()]
-    return SHARES.frame(
-        {
-            **_when(blocks, [len(block.share) for block in blocks]),
-            "unit": [block.units[i] for block in blocks for i in block.unit.tolist()],
-            "accelerator": [accelerator for accelerator, _ in kinds],
-            "placement": [placement for _, placement in kinds],
-            "share": list(chain.from_iterable(block.share.tolist() for block in blocks)),
-        }
-    )
+    return {
+        **_when(blocks, [len(block.share) for block in blocks]),
+        "unit": [block.units[i] for block in blocks for i in block.unit.tolist()],
+        "accelerator": [accelerator for accelerator, _ in kinds],
+        "placement": [placement for _, placement in kinds],
+        "share": list(chain.from_iterable(block.share.tolist() for block in blocks)),
+    }
 
 
 def _when(blocks: Sequence[SignalRows | ShareRows], sizes: Sequence[int]) -> dict[str, npt.NDArray[Any]]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-import pandas as pd
+import numpy as np
 
 from workbench.base.errors import InputError, Words, WorkbenchError, counted
 from workbench.base.files import new_folder
@@ -33,10 +32,22 @@ from workbench.simulation.schema import TABLES, WALL_TIMES, Cells
 from workbench.version import VERSION
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from workbench.analysis.charts import Drawing
 
 OWN = "own"
 """The belief of a run whose scheduler was told speeds by an object of the session that made it."""
+
+
+class _Table:
+    """A table of a run, by the name of the attribute."""
+
+    def __set_name__(self, owner: type[Run], name: str) -> None:
+        self._name = name
+
+    def __get__(self, run: Run, owner: type[Run]) -> pd.DataFrame:
+        return run.table(self._name)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,13 +67,7 @@ class Run:
     knobs: Mapping[str, Any]
     seed: int
     end_s: float
-    timeline: pd.DataFrame
-    jobs: pd.DataFrame
-    decisions: pd.DataFrame
-    shares: pd.DataFrame
-    signals: pd.DataFrame
-    events: pd.DataFrame
-    reasons: pd.DataFrame
+    cells: Cells
     belief: str = "oracle"
     until_s: float | None = None
     window: tuple[int, int] | None = None
@@ -70,6 +75,9 @@ class Run:
     charge_decisions: float | str | None = None
     code: str = ""
     drew: bool = True
+
+    timeline, jobs, decisions, shares = _Table(), _Table(), _Table(), _Table()
+    signals, events, reasons = _Table(), _Table(), _Table()
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Run):
@@ -84,8 +92,9 @@ class Run:
 
     def headline(self) -> str:
         """What was run and how far it came, in one line."""
-        finished, name = int(self.jobs["finish_s"].notna().sum()), self.scenario.name or "an unnamed scenario"
-        done = f"{finished} of {len(self.jobs)} jobs finished, {len(self.decisions)} decisions"
+        finish_s, name = self.cells.column("jobs", "finish_s"), self.scenario.name or "an unnamed scenario"
+        finished, decisions = np.count_nonzero(~np.isnan(finish_s)), self.cells.count("decisions")
+        done = f"{finished} of {len(finish_s)} jobs finished, {decisions} decisions"
         return f"{self.scheduler} on {name}, seed {self.seed}: {done}, {format_duration(self.end_s, parts=2)} simulated"
 
     @property
@@ -95,7 +104,7 @@ class Run:
         found, charge = [], self.charge_decisions
         if self.window is not None:
             first, last = self.window
-            after = counted(len(self.jobs) - last - 1, "job")
+            after = counted(len(self.scenario.jobs) - last - 1, "job")
             found.append(
                 f"Measured are jobs {first} to {last} by arrival; {counted(first, 'job')} before them for warm-up and "
                 f"{after} after them for cool-down run too, and are in no mean."
@@ -121,14 +130,12 @@ class Run:
         return Run.draw(self, **options)
 
     def table(self, name: str) -> pd.DataFrame:
-        """A table by name."""
-        found: pd.DataFrame = getattr(self, name)
-        return found
+        """A table by name, made when it is first read."""
+        return self.cells.frame(name)
 
-    @cached_property
-    def cells(self) -> Cells:
-        """The tables as arrays, kept: what is told of one job at one time is read of these."""
-        return Cells({table.name: self.table(table.name) for table in TABLES})
+    def with_tables(self, **tables: pd.DataFrame) -> Self:
+        """The same run but for these tables: to try what is said of one."""
+        return replace(self, cells=Cells({table.name: self.table(table.name) for table in TABLES} | tables))
 
     def _head(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in HEAD} | {"knobs": dict(self.knobs), "scenario": self.scenario}
@@ -173,8 +180,8 @@ class Run:
         head = message["head"]
         fields = {**head, "knobs": knobs_from_json(head["knobs"])}
         fields["window"] = None if head["window"] is None else tuple(head["window"])
-        tables: dict[str, Any] = {table.name: table.unpacked(message["tables"][table.name]) for table in TABLES}
-        return cls(scenario=Scenario.from_dict(message["scenario"], "run"), **fields, **tables)
+        cells = Cells({table.name: table.unpacked(message["tables"][table.name]) for table in TABLES})
+        return cls(scenario=Scenario.from_dict(message["scenario"], "run"), **fields, cells=cells)
 
     def _digests(self) -> dict[str, str]:
         return {f"{table.name}.csv": table.digest(self.table(table.name)) for table in TABLES}
@@ -191,10 +198,10 @@ class Run:
         head = read_head(folder / "run.json")
         said = read_json(folder / SCENARIO_FILE)
         scenario = Scenario.from_dict(said, str(folder / SCENARIO_FILE))
-        tables: dict[str, Any] = {t.name: read_table(folder / f"{t.name}.csv", t.name) for t in TABLES}
+        cells = Cells({t.name: read_table(folder / f"{t.name}.csv", t.name) for t in TABLES})
         fields = {name: head[name] for name in HEAD} | {"knobs": knobs_from_json(head["knobs"])}
         fields["window"] = None if head["window"] is None else tuple(head["window"])
-        run = cls(scenario=scenario, **fields, **tables)
+        run = cls(scenario=scenario, **fields, cells=cells)
         for name, digest in ((SCENARIO_FILE, digest_of(said)), *run._digests().items()):
             if head["digests"].get(name) != digest:
                 raise InputError(str(folder / name), altered(name, run), "what was saved with the run (see run.json)")

@@ -12,14 +12,14 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-import pandas as pd
-
 from workbench.base.errors import InputError, Words, counted, why
 from workbench.base.files import parse_json
 from workbench.scheduling.solvers.solve_report import MadeBy
 from workbench.simulation.schema import KINDS, TABLES
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from workbench.simulation.run import Run
 
 FORMAT = "workbench-run/5"
@@ -154,6 +154,8 @@ _HEAD_CHECKS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 
 def read_table(path: Path, name: str) -> pd.DataFrame:
     """A table from its CSV, each cell exactly as it was written."""
+    import pandas as pd
+
     table = next(t for t in TABLES if t.name == name)
     try:
         text = pd.read_csv(path, dtype=str, keep_default_na=False)

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from threading import RLock
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from workbench.base.arrays import BoolArray, IntArray
 from workbench.scheduling.decision import in_sequences
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+Columns = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
+"""Cells by the name of their column."""
+
 BYTES = {"float": "<f8", "int": "<i8", "bool": "?"}
 """How numbers are packed, by dtype."""
-TEXT = pd.Series([], dtype="str").dtype
 NUMBERS: Mapping[str, type] = {"int": np.int64, "float": np.float64, "bool": np.bool_}
-"""How tables hold texts and numbers, by dtype."""
+"""How tables hold numbers, by dtype."""
 
 
 def _cells(values: Any, dtype: str) -> Any:
-    """A column's cells as its dtype holds them; raises ValueError for a part of a whole number."""
+    """A column's cells as an array, texts as objects; raises ValueError for a part of a whole number."""
     if dtype == "str":
-        return pd.array(values, dtype=TEXT)
+        return values if isinstance(values, np.ndarray) else np.fromiter(values, object, len(values))
     found: npt.NDArray[Any] = np.asarray(values, NUMBERS[dtype])
     if found is values:  # whoever made it gives it away; not if it is a view of another, or must not change
         return found.copy() if isinstance(found.base, np.ndarray) or not found.flags.writeable else found
@@ -55,15 +60,23 @@ class Table(NamedTuple):
         """Names of the columns, in order."""
         return [column.name for column in self.columns]
 
-    def frame(self, columns: Mapping[str, Sequence[Any]] | Iterable[Sequence[Any]]) -> pd.DataFrame:
-        """A data frame of these columns and types, from columns by name or from rows."""
+    def arrays(self, columns: Columns | Iterable[Sequence[Any]]) -> dict[str, npt.NDArray[Any]]:
+        """Arrays of these columns and types, from columns by name or from rows."""
         if not isinstance(columns, Mapping):
             rows = list(columns)
             columns = {name: [row[i] for row in rows] for i, name in enumerate(self.names)}
         given = dict(columns)
         del columns  # a column given as a list goes when it is in its cells
-        data = {c.name: _cells(given.pop(c.name), c.dtype) for c in self.columns}
-        return pd.DataFrame(data, copy=False)  # the columns are its own already
+        return {c.name: _cells(given.pop(c.name), c.dtype) for c in self.columns}
+
+    def frame(self, columns: Columns | Iterable[Sequence[Any]]) -> pd.DataFrame:
+        """A data frame of them."""
+        import pandas as pd  # takes longer to load than a small run
+
+        text = pd.StringDtype(na_value=np.nan)
+        found: dict[str, Any] = self.arrays(columns)
+        found |= {c.name: pd.array(found[c.name], dtype=text) for c in self.columns if c.dtype == "str"}
+        return pd.DataFrame(found, copy=False)  # the columns are its own already
 
     def packed(self, frame: pd.DataFrame) -> dict[str, Any]:
         """The cells for JSON, column by column: texts as a list, numbers as base64 of their bytes, exact to the bit."""
@@ -238,37 +251,68 @@ REASONS = Table(
 
 TABLES = (TIMELINE, JOBS, DECISIONS, SHARES, SIGNALS, EVENTS, REASONS)
 WALL_TIMES = ("build_s", "solve_s")
+_BY_NAME = {table.name: table for table in TABLES}
+_MAKING = RLock()
+"""Held while a table is made: what it is made of goes meanwhile."""
 
 
 class Cells:
-    """The tables of one run as arrays, each made when it is first asked for and kept: read again and again.
+    """The tables of one run as data frames and as arrays, each made when it is first read and kept.
 
-    What is read of few rows takes microseconds of an array and milliseconds of a data frame.
+    tables: by name a data frame, or what gives the columns, called once. What is read of few rows takes microseconds of
+    an array and milliseconds of a data frame, and arrays need no pandas.
     """
 
-    def __init__(self, tables: Mapping[str, pd.DataFrame]) -> None:
-        self._tables = tables
+    def __init__(self, tables: Mapping[str, pd.DataFrame | Callable[[], Columns | Iterable[Sequence[Any]]]]) -> None:
+        self._makers = {name: given for name, given in tables.items() if callable(given)}
+        self._arrays: dict[str, dict[str, npt.NDArray[Any]]] = {}  # of tables without a frame
+        self._frames = {name: given for name, given in tables.items() if not callable(given)}
         self._columns: dict[tuple[str, str], npt.NDArray[Any]] = {}
         self._rows: dict[tuple[str, ...], dict[Any, IntArray]] = {}
+
+    def __reduce__(self) -> tuple[type[Cells], tuple[dict[str, pd.DataFrame]]]:
+        return Cells, ({table.name: self.frame(table.name) for table in TABLES},)
+
+    def frame(self, table: str) -> pd.DataFrame:
+        """A table; raises KeyError if there is none of that name."""
+        with _MAKING:
+            if table not in self._frames:
+                self._frames[table] = _BY_NAME[table].frame(self._made(table))
+                del self._arrays[table]
+            return self._frames[table]
+
+    def _made(self, table: str) -> dict[str, npt.NDArray[Any]]:
+        if table not in self._arrays:
+            self._arrays[table] = _BY_NAME[table].arrays(self._makers.pop(table)())
+        return self._arrays[table]
 
     def column(self, table: str, name: str) -> npt.NDArray[Any]:
         """A column, (rows,): numbers by their type, texts as objects."""
         found = self._columns.get((table, name))
         if found is None:
-            cells = self._tables[table][name]
-            found = cells.to_numpy() if cells.dtype.kind in "ifb" else cells.to_numpy(dtype=object)
+            with _MAKING:
+                if table in self._frames:
+                    cells = self._frames[table][name]
+                    found = cells.to_numpy() if cells.dtype.kind in "ifb" else cells.to_numpy(dtype=object)
+                else:
+                    found = self._made(table)[name].view()
+                    found.flags.writeable = False
             self._columns[table, name] = found
         return found
 
     def columns(self, table: str) -> dict[str, npt.NDArray[Any]]:
         """All of them by name."""
-        return {str(name): self.column(table, str(name)) for name in self._tables[table].columns}
+        return {name: self.column(table, name) for name in _BY_NAME[table].names}
+
+    def count(self, table: str) -> int:
+        """Its rows."""
+        return len(self.column(table, _BY_NAME[table].names[0]))
 
     def rows(self, table: str, *names: str) -> Mapping[Any, IntArray]:
         """The positions of the rows by their value in one column, or by their values in several, in order."""
         found = self._rows.get((table, *names))
         if found is None:
-            by = self._tables[table].groupby(list(names) if len(names) > 1 else names[0], sort=False)
+            by = self.frame(table).groupby(list(names) if len(names) > 1 else names[0], sort=False)
             found = {value: np.asarray(rows, dtype=np.int64) for value, rows in by.indices.items()}
             self._rows[(table, *names)] = found
         return found
@@ -294,4 +338,4 @@ class Cells:
     @cached_property
     def tasks(self) -> bool:
         """Whether the jobs are tasks in sequences (Hare)."""
-        return in_sequences(self._tables["timeline"])
+        return in_sequences(self.columns("timeline"))

@@ -23,10 +23,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from workbench.base.arrays import BoolArray
 from workbench.base.errors import InputError, Words, counted
@@ -39,6 +38,9 @@ from workbench.simulation.enforced_limits import Checker, is_switch
 from workbench.simulation.jobbook import JobBook
 from workbench.simulation.nodes import Nodes
 from workbench.simulation.recorder import Nothing, Recorder
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NO_TASKS = TaskView()
 

@@ -8,7 +8,7 @@ from workbench.analysis.metrics.declared import HEADLINE, MAIN, METRICS, PER_JOB
 from workbench.analysis.metrics.jobs import measures_of_jobs, per_job
 from workbench.analysis.metrics.over_time import latency_ratio_over_time, throughput_over_time
 from workbench.analysis.metrics.slo import broken_s
-from workbench.analysis.metrics.summary import Summary, as_json, summary, table, with_known
+from workbench.analysis.metrics.summary import Summary, as_json, rows_of, summary, table, with_known
 from workbench.analysis.metrics.two_runs import completions, completions_of, diverged_s, gains, jct_s, job_differences
 from workbench.simulation.conservation import Violation, check
 
@@ -34,6 +34,7 @@ __all__ = [
     "measures_of_jobs",
     "metric",
     "per_job",
+    "rows_of",
     "run_page",
     "summary",
     "table",

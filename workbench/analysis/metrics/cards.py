@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from workbench.analysis.metrics.declared import MAIN, metric
 from workbench.analysis.metrics.summary import Summary, summary, table, with_known
 from workbench.base.card import card
@@ -15,6 +13,8 @@ from workbench.base.labels import listed
 from workbench.simulation.run import OWN, Run
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from workbench.analysis.charts import Drawing
 
 SURE = 0.05

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
-import pandas as pd
+import numpy.typing as npt
 
 from workbench.analysis.metrics.declared import PER_JOB
 from workbench.analysis.metrics.slo import reward_shares
@@ -16,6 +16,9 @@ from workbench.scenario.scenario import Scenario
 from workbench.simulation.intervals import Intervals, is_refused, left_s, presence
 from workbench.simulation.run import Run
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Present = Literal["life", "arrival"]
 
 
@@ -24,15 +27,17 @@ def per_job(run: Run, present: Present = "life") -> pd.DataFrame:
 
     Raises InputError for what is no run; see `measures_of_jobs`.
     """
-    found = measures_of_jobs(run, present)
+    found = PER_JOB.frame(measures_of_jobs(run, present))
     facts = [job.attributes for job in run.scenario.jobs]
     for name in dict.fromkeys(chain.from_iterable(facts)):
         found[f"attributes.{name}"] = [each.get(name) for each in facts]
     return found
 
 
-def measures_of_jobs(run: Run, present: Present = "life", *, intervals: Intervals | None = None) -> pd.DataFrame:
-    """The measures of `per_job`, without attributes.
+def measures_of_jobs(
+    run: Run, present: Present = "life", *, intervals: Intervals | None = None
+) -> dict[str, npt.NDArray[Any]]:
+    """The columns of `per_job` as arrays, without attributes.
 
     present: whether the n of finish-time fairness is the mean number of jobs present in the job's life, or the number
     at its arrival. Missing where undefined: what needs a completion is missing for a job without one.
@@ -41,15 +46,15 @@ def measures_of_jobs(run: Run, present: Present = "life", *, intervals: Interval
         raise InputError("run", run, "a Run, what `simulate` returns")
     if present not in get_args(Present):
         raise InputError("present", present, "one of " + ", ".join(get_args(Present)))
-    jobs = run.jobs
-    arrival, finish = jobs["arrival_s"].to_numpy(dtype=float), jobs["finish_s"].to_numpy(dtype=float)
+    jobs = run.cells.columns("jobs")
+    arrival, finish = jobs["arrival_s"], jobs["finish_s"]
     jct = finish - arrival
     lived = (arrival < run.end_s) & ~(is_refused(run) & np.isnan(finish))
-    wait = np.where(lived, jobs["waited_s"].to_numpy(dtype=float), np.nan)
+    wait = np.where(lived, jobs["waited_s"], np.nan)
     speeds = Speeds(run.scenario)
     given = np.array([job.steps_done for job in run.scenario.jobs], dtype=float)
-    steps = jobs["steps"].to_numpy(dtype=float) - given
-    return PER_JOB.frame(
+    steps = jobs["steps"] - given
+    return PER_JOB.arrays(
         {
             **{name: jobs[name] for name in PER_JOB.names if name in jobs},
             "jct_s": jct,
@@ -65,7 +70,7 @@ def measures_of_jobs(run: Run, present: Present = "life", *, intervals: Interval
 def _present(run: Run, when: Present) -> FloatArray:
     """Jobs present, the job itself included: at each job's arrival, or on average over its life."""
     times, count = presence(run)
-    arrival, gone = run.jobs["arrival_s"].to_numpy(dtype=float), np.minimum(left_s(run), run.end_s)
+    arrival, gone = run.cells.column("jobs", "arrival_s"), np.minimum(left_s(run), run.end_s)
     if not len(times):
         return np.ones(len(arrival))
     last = len(times) - 1
@@ -86,7 +91,7 @@ def _cost(run: Run, intervals: Intervals) -> FloatArray:
     known = [prices[name] for name in run.scenario.cluster.types]
     price = np.array([np.nan if value is None else value for value in known], dtype=float)
     usd = intervals.seconds / 3600.0 * price[intervals.accelerator] * np.where(intervals.other >= 0, 0.5, 1.0)
-    return intervals.by_job(usd, None, intervals.held, len(run.jobs))
+    return intervals.by_job(usd, None, intervals.held, len(run.scenario.jobs))
 
 
 class Speeds:

@@ -5,8 +5,9 @@ The first row is at time 0, the last one closes the function at the run's end wi
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pandas as pd
 
 from workbench.analysis.metrics.jobs import Speeds, per_job
 from workbench.base.arrays import FloatArray
@@ -14,6 +15,9 @@ from workbench.base.errors import InputError
 from workbench.simulation.intervals import Intervals, steps_of
 from workbench.simulation.run import Run
 from workbench.simulation.schema import Column, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 THROUGHPUT_OVER_TIME = Table(
     "throughput_over_time",
@@ -42,7 +46,7 @@ def throughput_over_time(run: Run, normalised: bool = False) -> pd.DataFrame:
     Steps that a fault takes back later count while they run.
     """
     i = Intervals.of(run)
-    factor = 1.0 / Speeds(run.scenario).fastest() if normalised else np.ones(len(run.jobs))
+    factor = 1.0 / Speeds(run.scenario).fastest() if normalised else np.ones(len(run.scenario.jobs))
     rows = i.running & (i.seconds > 0) & (i.job >= 0)
     steps = i.steps[rows] * factor[i.job[rows]]
     paired = rows & (i.other >= 0)
@@ -63,7 +67,7 @@ def latency_ratio_over_time(run: Run, window_s: float = 3600.0) -> pd.DataFrame:
     jobs = per_job(run)
     ended = jobs["latency_ratio"].notna().to_numpy()
     ratio = jobs["latency_ratio"].to_numpy(dtype=float)[ended]
-    finish = run.jobs["finish_s"].to_numpy(dtype=float)[ended]
+    finish = run.cells.column("jobs", "finish_s")[ended]
     late = finish + window_s <= run.end_s
     at = np.concatenate([[0.0, run.end_s], finish, finish[late] + window_s])
     none, ones = np.zeros(2), np.ones(len(finish))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from workbench.base.arrays import FloatArray
 from workbench.base.errors import counted
 from workbench.scheduling.decision import in_sequences
 from workbench.simulation.intervals import over_s, presence
 from workbench.simulation.run import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def rounds_of(run: Run) -> FloatArray:
@@ -21,7 +24,7 @@ def rounds_of(run: Run) -> FloatArray:
     Boundaries are the multiples of the knob `round_s`; without that knob, or if the decisions of rounds are not at
     such times (rounds that end with their last job), nothing was left out and every decision is one round.
     """
-    time = run.decisions["time_s"].to_numpy(dtype=float)
+    time = run.cells.column("decisions", "time_s")
     round_s = _round_s(run, time)
     if round_s is None:
         return np.ones(len(time))
@@ -37,8 +40,8 @@ def rounds_of(run: Run) -> FloatArray:
 
 def changed_rounds(run: Run) -> int:
     """Rounds with a decision after which some unit's GPUs differ from those before."""
-    time = run.decisions["time_s"].to_numpy(dtype=float)[run.decisions["changed"].to_numpy(dtype=bool)]
-    round_s = _round_s(run, run.decisions["time_s"].to_numpy(dtype=float))
+    time = run.cells.column("decisions", "time_s")[run.cells.column("decisions", "changed")]
+    round_s = _round_s(run, run.cells.column("decisions", "time_s"))
     return len(time) if round_s is None else len(np.unique(np.floor(time / round_s + 1e-9)))
 
 
@@ -47,16 +50,16 @@ def who_decided(run: Run, how: str = "") -> str:
 
     Problems that one decision solved in turn count as one; how: what is said behind those that were solved.
     """
-    made = Counter(run.decisions["made_by"].tolist())
+    made = Counter(run.cells.column("decisions", "made_by").tolist())
     stated, assembled, ruled, kept = (made[maker] for maker in ("model", "assembly", "algorithm", "kept"))
-    what = "round" if len(run.decisions) == int(rounds_of(run).sum()) else "decision"
+    what = "round" if run.cells.count("decisions") == int(rounds_of(run).sum()) else "decision"
     parts = [
         f"{counted(stated, 'problem')} solved by the Pyomo model{how}" if stated else "",
         f"{counted(assembled, 'problem')} solved{how}" if assembled else "",
         f"{ruled} by an algorithm" if ruled else "",
-        f"{kept} kept the {'plan' if run.shares.empty else 'shares'}" if kept else "",
+        f"{kept} kept the {'shares' if run.cells.count('shares') else 'plan'}" if kept else "",
     ]
-    return f"{counted(len(run.decisions), what)}: {', '.join(filter(None, parts))}" if made else "no decisions"
+    return f"{counted(sum(made.values()), what)}: {', '.join(filter(None, parts))}" if made else "no decisions"
 
 
 def stops_s(timeline: pd.DataFrame, decisions: pd.DataFrame | None, end_s: float) -> FloatArray:
@@ -78,6 +81,6 @@ def _round_s(run: Run, time: FloatArray) -> float | None:
     round_s = run.knobs.get("round_s")
     if isinstance(round_s, bool) or not isinstance(round_s, int | float) or not 0 < round_s < np.inf:
         return None
-    regular = time[run.decisions["cause"].to_numpy(dtype=object) == "round"]
+    regular = time[run.cells.column("decisions", "cause") == "round"]
     off = np.abs(regular - np.rint(regular / round_s) * round_s)
     return float(round_s) if len(regular) and (off <= 1e-9 * np.maximum(regular, round_s)).all() else None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import pandas as pd
+import numpy.typing as npt
 
 from workbench.analysis.metrics.declared import OF_SLOS
 from workbench.base.arrays import BoolArray, FloatArray
@@ -20,9 +22,9 @@ SAME_S = 1e-6
 
 def reward_shares(run: Run) -> FloatArray:
     """(jobs,) share of its highest reward that each job attains, see `PER_JOB`; NaN for jobs without rewards."""
-    finish_s = run.jobs["finish_s"].to_numpy(dtype=float)
+    finish_s = run.cells.column("jobs", "finish_s")
     at_best_s = np.where(np.isnan(finish_s), np.where(is_refused(run), np.inf, run.end_s), finish_s)
-    spent_s = at_best_s - run.jobs["arrival_s"].to_numpy(dtype=float)
+    spent_s = at_best_s - run.cells.column("jobs", "arrival_s")
     return np.array([_share(job, after) for job, after in zip(run.scenario.jobs, spent_s.tolist(), strict=True)])
 
 
@@ -50,9 +52,9 @@ class Verdicts:
     @classmethod
     def of(cls, run: Run) -> Verdicts:
         """From the last verdicts and how many there were."""
-        last = run.jobs["verdict"].to_numpy(dtype=object)
-        said = run.events.loc[run.events["event"] == "verdict", "job"]
-        row = positions(pd.Index(run.jobs["job"]), said)
+        last = run.cells.column("jobs", "verdict")
+        said = run.cells.column("events", "job")[run.cells.column("events", "event") == "verdict"]
+        row = positions(run.cells.column("jobs", "job"), said)
         count = np.bincount(row[row >= 0], minlength=len(last))
         promised = (
             (last == "guaranteed") | ((last == "best_effort") & (count > 1)) | ((last == "refused") & (count > 2))
@@ -63,26 +65,27 @@ class Verdicts:
 def broken_s(run: Run) -> dict[str, float]:
     """When guarantees were broken, by job: at the last of several verdicts, where it is best effort."""
     said: dict[str, list[float]] = {}
-    verdicts = (run.events["event"] == "verdict").to_numpy()
-    for job, time_s in zip(*(run.events[name][verdicts].tolist() for name in ("job", "time_s")), strict=True):
+    events, jobs = run.cells.columns("events"), run.cells.columns("jobs")
+    verdicts = events["event"] == "verdict"
+    for job, time_s in zip(*(events[name][verdicts].tolist() for name in ("job", "time_s")), strict=True):
         said.setdefault(job, []).append(time_s)
-    last = dict(zip(run.jobs["job"].tolist(), run.jobs["verdict"].tolist(), strict=True))
+    last = dict(zip(jobs["job"], jobs["verdict"], strict=True))
     return {job: times[-1] for job, times in said.items() if len(times) > 1 and last[job] == "best_effort"}
 
 
 def slo_values(
-    run: Run, jobs: pd.DataFrame, measured: BoolArray, kept: BoolArray, intervals: Intervals
+    run: Run, jobs: Mapping[str, npt.NDArray[Any]], measured: BoolArray, kept: BoolArray, intervals: Intervals
 ) -> dict[str, float]:
     """Values of `OF_SLOS`, NaN where unknown; jobs: of `per_job`; measured: (jobs,) which of them count; kept: (jobs,)
     which of them means of times do not leave out."""
-    shares = jobs["reward_share"].to_numpy(dtype=float)
+    shares = jobs["reward_share"]
     slo = measured & ~np.isnan(shares)
     found = dict.fromkeys(OF_SLOS, np.nan)
     if not slo.any():
         return found
     number = np.array([len(job.rewards or ()) for job in run.scenario.jobs])
     attained = float(shares[slo].mean())
-    jct_s = jobs["jct_s"].to_numpy(dtype=float)
+    jct_s = jobs["jct_s"]
     late = _late(run, jobs)
     found |= {
         "slo_violations": int((slo & late).sum()),
@@ -96,10 +99,10 @@ def slo_values(
     return found | _guarantees(run, slo, shares, late) | _leases(run, measured, kept, intervals)
 
 
-def _late(run: Run, jobs: pd.DataFrame) -> BoolArray:
+def _late(run: Run, jobs: Mapping[str, npt.NDArray[Any]]) -> BoolArray:
     """(jobs,) whether a job is not done by its last deadline, or will not be; false where it has none."""
     slo_s = np.array([job.deadline_s for job in run.scenario.jobs], dtype=float)
-    finish_s, due_s = jobs["finish_s"].to_numpy(dtype=float), jobs["arrival_s"].to_numpy(dtype=float) + slo_s
+    finish_s, due_s = jobs["finish_s"], jobs["arrival_s"] + slo_s
     late = np.where(np.isnan(finish_s), is_refused(run) | (due_s < run.end_s), finish_s > due_s + SAME_S)
     found: BoolArray = late & np.isfinite(slo_s)
     return found
@@ -107,7 +110,7 @@ def _late(run: Run, jobs: pd.DataFrame) -> BoolArray:
 
 def _guarantees(run: Run, slo: BoolArray, shares: FloatArray, late: BoolArray) -> dict[str, float]:
     """Unknown where no verdict was given to a job with an SLO."""
-    if not (slo & (run.jobs["verdict"].to_numpy(dtype=object) != "")).any():
+    if not (slo & (run.cells.column("jobs", "verdict") != "")).any():
         return {}
     verdicts = Verdicts.of(run)
     turned_down = slo & verdicts.turned_down
@@ -122,18 +125,19 @@ def _guarantees(run: Run, slo: BoolArray, shares: FloatArray, late: BoolArray) -
 def _leases(run: Run, measured: BoolArray, kept: BoolArray, intervals: Intervals) -> dict[str, float]:
     """Profiles: their delays; leases: how many were renewed, and how many ended or were ended without being so."""
     profile = intervals.is_kind("profile")
-    first_s = np.full(len(run.jobs), np.inf)
+    first_s = np.full(len(measured), np.inf)
     np.minimum.at(first_s, intervals.job[profile], intervals.start[profile])
     profiled = measured & kept & np.isfinite(first_s)
-    delay_s = (first_s - run.jobs["arrival_s"].to_numpy(dtype=float))[profiled]
+    delay_s = (first_s - run.cells.column("jobs", "arrival_s"))[profiled]
     ends = set(zip(intervals.job[profile].tolist(), intervals.end[profile].tolist(), strict=True))
-    lost = run.events[run.events["event"] == "preempt"]
-    rows = positions(pd.Index(run.jobs["job"]), lost["job"]).tolist()
-    losses = [row for row, at_s in zip(rows, lost["time_s"].tolist(), strict=True) if (row, at_s) not in ends]
+    events = run.cells.columns("events")
+    lost = events["event"] == "preempt"
+    rows = positions(run.cells.column("jobs", "job"), events["job"][lost]).tolist()
+    losses = [row for row, at_s in zip(rows, events["time_s"][lost].tolist(), strict=True) if (row, at_s) not in ends]
     return {
         "mean_profiling_delay_s": _mean(delay_s),
         "max_profiling_delay_s": float(delay_s.max()) if len(delay_s) else np.nan,
-        "renewals": int(run.jobs["renewals"].to_numpy()[measured].sum()),
+        "renewals": int(run.cells.column("jobs", "renewals")[measured].sum()),
         "suspensions": int(measured[losses].sum()) if losses else 0,
     }
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
+import numpy.typing as npt
 
 from workbench.analysis.metrics.declared import (
     COLUMNS,
@@ -30,9 +30,11 @@ from workbench.base.errors import InputError, UnknownNameError, counted, one_of
 from workbench.base.labels import unit_beside
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
-from workbench.scheduling.decision import in_sequences
 from workbench.simulation.intervals import Intervals, is_refused, over_s, union
 from workbench.simulation.run import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Window = tuple[int, int]
 Values = dict[str, float]
@@ -81,7 +83,7 @@ class Summary(Mapping[str, float]):
 
     def main(self) -> list[list[str]]:
         """The main measures as people read them: label, value, unit."""
-        return [list(row) for row in table(self)[["label", "value", "unit"]].itertuples(index=False)]
+        return [list(row[1:]) for row in rows_of(self)]
 
     def page(self, head: str, more: Iterable[str] = (), mind: Iterable[str] = ()) -> str:
         """The main measures as HTML, under a line, the warnings and what else to mind, and above others."""
@@ -104,11 +106,11 @@ def summary(run: Run, window: Window | None = None, present: Present = "life", a
     intervals = Intervals.of(run)
     jobs = measures_of_jobs(run, present, intervals=intervals)
     measured = _measured(run, window)
-    finished = measured & ~np.isnan(jobs["finish_s"].to_numpy(dtype=float))
+    finished = measured & ~np.isnan(jobs["finish_s"])
     refused = measured & is_refused(run) & ~finished
     unfinished = int((measured & ~finished & ~refused).sum())
     saturated = window is not None and unfinished > 0
-    kept = ~jobs["job"].isin(apart).to_numpy()
+    kept = ~np.isin(jobs["job"], [*apart])
     told = kept & (not saturated)
     averaged, begun = finished & told, _first_starts(jobs, measured & told)
     values = {
@@ -120,14 +122,14 @@ def summary(run: Run, window: Window | None = None, present: Present = "life", a
         "jobs_unfinished": unfinished,
         "jobs_refused": int(refused.sum()),
         **slo_values(run, jobs, measured, kept, intervals),
-        **{name: int(jobs[name].to_numpy()[measured].sum()) for name in ("preemptions", "restarts", "moves")},
+        **{name: int(jobs[name][measured].sum()) for name in ("preemptions", "restarts", "moves")},
         "weighted_jct_s": float((jobs["weight"] * jobs["jct_s"])[averaged].sum()) if not unfinished else math.nan,
-        "cost_usd": float(jobs["cost_usd"].to_numpy()[measured].sum()),
+        "cost_usd": float(jobs["cost_usd"][measured].sum()),
         "mean_first_start_s": float(begun.mean()) if len(begun) else math.nan,
     }
     for name in COLUMNS:
-        values |= _statistics(name, jobs[name].to_numpy(dtype=float)[averaged])
-    lived = jobs["wait_s"].to_numpy(dtype=float)[measured & told]
+        values |= _statistics(name, jobs[name][averaged].astype(float))
+    lived = jobs["wait_s"][measured & told]
     values |= _statistics("wait_s", lived[~np.isnan(lived)])
     by_class = _by_class(jobs, averaged)
     found, warned = {m.name: values[m.name] for m in METRICS}, warnings_of(run, intervals)
@@ -162,7 +164,14 @@ def _is_weighted(found: Summary) -> bool:
 
 
 def table(found: Summary, names: Sequence[str] | None = None) -> pd.DataFrame:
-    """Columns metric, label, value (as people read it) and unit, empty where label or value say it (2 h 30 min).
+    """`rows_of` as a table."""
+    import pandas as pd
+
+    return pd.DataFrame(rows_of(found, names), columns=["metric", "label", "value", "unit"])
+
+
+def rows_of(found: Summary, names: Sequence[str] | None = None) -> list[tuple[str, str, str, str]]:
+    """Metric, label, value (as people read it) and unit, empty where label or value say it (2 h 30 min).
 
     names: which metrics, default: `HEADLINE`, with those of weights and SLOs where there are any (`with_known`);
     `[m.name for m in METRICS]` for all.
@@ -174,12 +183,12 @@ def table(found: Summary, names: Sequence[str] | None = None) -> pd.DataFrame:
         if found.saturated and name in OF_JOBS:
             text, unit = "saturated", ""
         rows.append((name, m.label, text, unit_beside(m.label, unit)))
-    return pd.DataFrame(rows, columns=["metric", "label", "value", "unit"])
+    return rows
 
 
 def _measured(run: Run, window: Window | None) -> BoolArray:
     """Which jobs to measure."""
-    count = len(run.jobs)
+    count = len(run.scenario.jobs)
     chosen = np.full(count, window is None)
     if window is not None:
         pair = isinstance(window, (tuple, list)) and len(window) == 2 and all(isinstance(n, int) for n in window)
@@ -192,10 +201,10 @@ def _measured(run: Run, window: Window | None) -> BoolArray:
 
 def _cluster(run: Run, intervals: Intervals) -> Values:
     """What the cluster did with its time."""
-    cluster, count = run.scenario.cluster, len(run.jobs)
-    finish = run.jobs["finish_s"].to_numpy(dtype=float)[~is_refused(run)]
+    cluster, count = run.scenario.cluster, len(run.scenario.jobs)
+    finish = run.cells.column("jobs", "finish_s")[~is_refused(run)]
     end = over_s(run)
-    arrival = run.jobs["arrival_s"].to_numpy(dtype=float)
+    arrival = run.cells.column("jobs", "arrival_s")
     duration = max(end - float(arrival.min()), 0.0) if count else 0.0
     running, seconds = intervals.running, intervals.seconds
     computing_s = float(seconds[running].sum())
@@ -215,14 +224,14 @@ def _cluster(run: Run, intervals: Intervals) -> Values:
 
 def _faults(run: Run, intervals: Intervals) -> Values:
     """What failures of nodes cost, unknown where none may fail."""
-    faults, count = run.scenario.core.faults, len(run.jobs)
+    faults, count = run.scenario.core.faults, len(run.scenario.jobs)
     if not faults.list and faults.mtbf_s is None:
         return dict.fromkeys(OF_FAULTS, math.nan)
     down_s = float(intervals.seconds[intervals.is_kind("down")].sum())
     running = intervals.running
     steps = intervals.by_job(intervals.steps, intervals.other_steps, running, count)
-    run_s = run.jobs["run_s"].to_numpy(dtype=float)
-    lost = run.jobs["steps_lost"].to_numpy(dtype=float)
+    run_s = run.cells.column("jobs", "run_s")
+    lost = run.cells.column("jobs", "steps_lost")
     lost_s = run_s * np.divide(lost, steps, out=np.zeros(count), where=steps > 0)
     return {
         "availability": 1 - _ratio(down_s, run.scenario.cluster.gpus * run.end_s),
@@ -232,22 +241,22 @@ def _faults(run: Run, intervals: Intervals) -> Values:
 
 def _rounds(run: Run) -> Values:
     """What the decisions say, each counted for the rounds it stood for (see `rounds_of`)."""
-    d, weight = run.decisions, rounds_of(run)
-    idle = np.maximum(d["up_gpus"].to_numpy(dtype=float) - d["busy_gpus"].to_numpy(dtype=float), 0.0)
-    fragments = np.where(d["waiting_jobs"].to_numpy(dtype=float) > 0, idle, 0.0)
+    d, weight = run.cells.columns("decisions"), rounds_of(run)
+    idle = np.maximum(d["up_gpus"] - d["busy_gpus"], 0.0)
+    fragments = np.where(d["waiting_jobs"] > 0, idle, 0.0)
     total = float(weight.sum())
     return {
         "fragments_gpus": _ratio(float((fragments * weight).sum()), total),
-        "changed_rounds": math.nan if in_sequences(run.timeline) else _ratio(changed_rounds(run), total),
+        "changed_rounds": math.nan if run.cells.tasks else _ratio(changed_rounds(run), total),
         "rounds": int(total),
-        "decisions": len(d),
+        "decisions": len(weight),
     }
 
 
-def _first_starts(jobs: pd.DataFrame, measured: BoolArray) -> FloatArray:
+def _first_starts(jobs: Mapping[str, npt.NDArray[Any]], measured: BoolArray) -> FloatArray:
     """Seconds from arrival to first start of the measured jobs that have had GPUs and were not refused."""
-    delay = (jobs["first_start_s"] - jobs["arrival_s"]).to_numpy(dtype=float)
-    found: FloatArray = delay[measured & ~np.isnan(delay) & jobs["wait_s"].notna().to_numpy()]
+    delay = jobs["first_start_s"] - jobs["arrival_s"]
+    found: FloatArray = delay[measured & ~np.isnan(delay) & ~np.isnan(jobs["wait_s"])]
     return found
 
 
@@ -259,18 +268,16 @@ def _statistics(name: str, values: FloatArray) -> Values:
     return {f"{statistic}_{name}": value for statistic, value in zip(STATISTICS, found, strict=True)}
 
 
-def _by_class(jobs: pd.DataFrame, averaged: BoolArray) -> dict[str, float]:
+def _by_class(jobs: Mapping[str, npt.NDArray[Any]], averaged: BoolArray) -> dict[str, float]:
     """Mean JCT per size class in order of appearance, or per number of GPUs in rising order."""
-    size_class, jct = jobs["size_class"].to_numpy(dtype=object), jobs["jct_s"].to_numpy(dtype=float)
-    if (size_class != "").any():
-        codes, words = pd.factorize(size_class)
-        labels = [str(word) or "no class" for word in words]
+    of, gpus = jobs["size_class"], jobs["gpus"]
+    if (of != "").any():
+        labels = {word: word or "no class" for word in of}
     else:
-        codes, numbers = pd.factorize(jobs["gpus"].to_numpy(), sort=True)
-        labels = [f"{number} GPU" if number == 1 else f"{number} GPUs" for number in numbers]
+        of, labels = gpus, {n: f"{n} GPU" if n == 1 else f"{n} GPUs" for n in sorted(set(gpus.tolist()))}
     means = {}
-    for code, label in enumerate(labels):
-        mine = jct[averaged & (codes == code)]
+    for each, label in labels.items():
+        mine = jobs["jct_s"][averaged & (of == each)]
         means[label] = float(mine.mean()) if len(mine) else math.nan
     return means
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError, Words, counted
 from workbench.base.units import format_duration
 from workbench.simulation.intervals import Intervals
 from workbench.simulation.run import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SAME_S = 1e-6
 """Times nearer than this are one."""
@@ -43,12 +46,14 @@ def completions(before: Run, after: Run) -> pd.DataFrame:
 
 def jct_s(run: Run) -> FloatArray:
     """(jobs,) seconds from arrival to completion, NaN of a job that has not finished."""
-    found: FloatArray = (run.jobs["finish_s"] - run.jobs["arrival_s"]).to_numpy(dtype=np.float64)
+    found: FloatArray = run.cells.column("jobs", "finish_s") - run.cells.column("jobs", "arrival_s")
     return found
 
 
 def completions_of(jobs: Sequence[str], first: FloatArray, second: FloatArray) -> pd.DataFrame:
     """`completions` of jobs by name, from the JCT of each in both runs, s, NaN where it has not finished."""
+    import pandas as pd
+
     difference = second - first
     near = np.abs(difference) <= np.maximum(SAME_S, SAME_SHARE * np.abs(first))
     done, done_after = ~np.isnan(first), ~np.isnan(second)
@@ -122,6 +127,8 @@ def _listed(said: Sequence[str]) -> str:
 
 def _diverged(before: Run, after: Run) -> FloatArray:
     """For each job the first time at which it holds other GPUs, by number and type."""
+    import pandas as pd
+
     changes = pd.concat([_changes(before, 1), _changes(after, -1)], ignore_index=True)
     changes = changes.sort_values(["job", "accelerator", "time_s"], kind="stable")
     apart = changes["time_s"].diff() > np.maximum(SAME_S, SAME_SHARE * changes["time_s"])
@@ -137,6 +144,8 @@ def _diverged(before: Run, after: Run) -> FloatArray:
 
 def _changes(run: Run, sign: int) -> pd.DataFrame:
     """Of every GPU that a job takes and gives back: columns job, accelerator (by number), time_s, change."""
+    import pandas as pd
+
     held = Intervals.of(run)
     parts = []
     for jobs in (held.job, held.other):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from workbench.base.errors import counted
 from workbench.base.labels import listed
@@ -51,8 +50,8 @@ def short_of_a_round(run: Run) -> tuple[str, ...]:
     round_s = run.knobs.get("round_s")
     if run.scenario.recorded is None or not isinstance(round_s, (int, float)) or round_s <= 0:
         return ()
-    gpus = run.jobs["gpus"].to_numpy(dtype=float)
-    took_s = (run.jobs["run_s"].to_numpy(dtype=float) / gpus)[run.jobs["finish_s"].notna()]
+    gpus = run.cells.column("jobs", "gpus")
+    took_s = (run.cells.column("jobs", "run_s") / gpus)[~np.isnan(run.cells.column("jobs", "finish_s"))]
     if not len(took_s) or (middle_s := float(np.median(took_s))) >= round_s:
         return ()
     return (
@@ -63,7 +62,7 @@ def short_of_a_round(run: Run) -> tuple[str, ...]:
 
 def refused(run: Run) -> tuple[str, ...]:
     """Of a log: jobs that it shows running and the scheduler refused."""
-    if run.scenario.recorded is None or not (gone := run.jobs.loc[is_refused(run), "job"].tolist()):
+    if run.scenario.recorded is None or not (gone := run.cells.column("jobs", "job")[is_refused(run)].tolist()):
         return ()
     return (
         f"{run.scheduler} refused {counted(len(gone), 'job')} of the log ({listed(gone, 3)}) that could never start.",
@@ -81,7 +80,8 @@ def slips(run: Run) -> tuple[str, ...]:
     mine: Any = None if decided_by is None else decided_by.instead
     if mine is None:
         return ()
-    none = isinstance(decided_by, ShareScheduler) and run.shares.empty and run.detail is None and len(run.decisions) > 0
+    shares, decisions = run.cells.count("shares"), run.cells.count("decisions")
+    none = isinstance(decided_by, ShareScheduler) and not shares and run.detail is None and decisions > 0
     idle = f"{mine.name}: no job ever had a share, the best by its objective is to run nothing; what ran was left over."
     return (idle,) if none else ()
 
@@ -93,16 +93,24 @@ PART = 0.25
 """Part of its time that it may be behind (ours): what gangs lose that do not fit into one round together is less."""
 
 
-def behind(run: Run) -> pd.DataFrame:
-    """By (job, accelerator), the most behind first: the seconds that shares promised, those had, and those of both.
+class Behind(NamedTuple):
+    """What a job had of a type, in seconds: promised by shares (X integrated over the time from the first share on to
+    the job's end), received (it held GPUs of the type then; a gang counts once, a pair for each of its jobs), that
+    time."""
 
-    Columns: promised_s (X integrated over the time from the first share on to the job's end), received_s (it held GPUs
-    of the type then; a gang counts once, a pair for each of its jobs), life_s (that time).
-    """
-    shares, end_s = run.shares, run.end_s
-    if shares.empty:
-        return pd.DataFrame(columns=["job", "accelerator", "promised_s", "received_s", "life_s"])
-    ends = run.jobs.set_index("job")["finish_s"].fillna(end_s).clip(upper=end_s).to_dict()
+    job: str
+    accelerator: str
+    promised_s: float
+    received_s: float
+    life_s: float
+
+
+def behind(run: Run) -> list[Behind]:
+    """By (job, accelerator), the most behind first."""
+    cells, end_s = run.cells, run.end_s
+    shares, line = cells.columns("shares"), cells.columns("timeline")
+    finish_s = np.fmin(cells.column("jobs", "finish_s"), end_s)  # of unfinished ones the run's end
+    ends = dict(zip(cells.column("jobs", "job"), finish_s.tolist(), strict=True))
     starts = [*np.unique(shares["time_s"]).tolist(), end_s]
     until_s = dict(itertools.pairwise(starts))
     since_s: dict[str, float] = {}
@@ -113,21 +121,17 @@ def behind(run: Run) -> pd.DataFrame:
             since_s[job] = min(at_s, since_s.get(job, at_s))
             given_s = share * max(min(until_s[at_s], ends[job]) - at_s, 0.0)
             promised_s[job, kind] = promised_s.get((job, kind), 0.0) + given_s
-    line = run.timeline[~run.timeline["kind"].isin(["down", "sync"])]
-    lists = {name: line[name].tolist() for name in ("job", "with_job", "accelerator", "start_s", "end_s")}
+    lists = {name: line[name][cells.taken].tolist() for name in ("job", "with_job", "accelerator", "start_s", "end_s")}
     held = (zip(lists[who], lists["accelerator"], lists["start_s"], lists["end_s"], strict=True) for who in WHO)
     for job, kind, start_s, stop_s in dict.fromkeys(itertools.chain(*held)):
         if (job, kind) in promised_s:
             had_s = max(stop_s - max(start_s, since_s[job]), 0.0)
             received_s[job, kind] = received_s.get((job, kind), 0.0) + had_s
-    pairs = sorted(promised_s)
-    found = pd.DataFrame(pairs, columns=["job", "accelerator"])
-    found["promised_s"], found["received_s"] = (
-        [of.get(pair, 0.0) for pair in pairs] for of in (promised_s, received_s)
-    )
-    found["life_s"] = [ends[job] - since_s[job] for job, _ in pairs]
-    short = found["promised_s"] - found["received_s"]
-    return found.iloc[np.argsort(-short.to_numpy(), kind="stable")].reset_index(drop=True)
+    found = [
+        Behind(job, kind, promised_s[job, kind], received_s.get((job, kind), 0.0), ends[job] - since_s[job])
+        for job, kind in sorted(promised_s)
+    ]
+    return sorted(found, key=lambda each: each.received_s - each.promised_s)
 
 
 def strayed(run: Run) -> tuple[str, ...]:
@@ -137,21 +141,19 @@ def strayed(run: Run) -> tuple[str, ...]:
     said of a run that records the shares of some decisions only (`detail`).
     """
     round_s = run.knobs.get("round_s")
-    if run.detail is not None and run.detail < len(run.decisions):
+    if run.detail is not None and run.detail < run.cells.count("decisions"):
         return ()  # later shares are not in the run
-    if not isinstance(round_s, (int, float)) or round_s <= 0 or not len(run.shares):
+    if not isinstance(round_s, (int, float)) or round_s <= 0 or not run.cells.count("shares"):
         return ()
-    found = behind(run)
-    short_s = found["promised_s"] - found["received_s"]
-    part = short_s / found["life_s"]
-    bad = (short_s > ROUNDS * round_s) & (part > PART)
-    if not bad.any():
+    short_s = [(each, each.promised_s - each.received_s) for each in behind(run)]
+    bad = {each: by_s / each.life_s for each, by_s in short_s if by_s > max(ROUNDS * round_s, PART * each.life_s)}
+    if not bad:
         return ()
-    worst = found.iloc[int(np.argmax(np.where(bad, part, 0.0)))]
-    share, had = (f"{100 * worst[name] / worst['life_s']:.3g} %" for name in ("promised_s", "received_s"))
-    others = found["job"][bad].nunique() - 1
+    worst = max(bad, key=bad.__getitem__)
+    share, had = (f"{100 * part_s / worst.life_s:.3g} %" for part_s in (worst.promised_s, worst.received_s))
+    others = len({each.job for each in bad}) - 1
     too = f" So it is with {counted(others, 'other job')}." if others else ""
     return (
-        f"Rounds did not keep to the shares of time: {worst['job']} ran on {worst['accelerator']} for {had} of its "
+        f"Rounds did not keep to the shares of time: {worst.job} ran on {worst.accelerator} for {had} of its "
         f"time, its share was {share}.{too}",
     )

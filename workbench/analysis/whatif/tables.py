@@ -175,7 +175,7 @@ NO_WAITS = (*[0.0] * 3, *[math.nan] * 6)
 def _waits(run: Run) -> pd.DataFrame:
     """The wait of each job that has one, with its partition and user."""
     of = {job.name: ("all jobs", str(job.attributes.get("partition", "")), job.user or "") for job in run.scenario.jobs}
-    table = measures_of_jobs(run)[["job", "wait_s"]].dropna()
+    table = pd.DataFrame(measures_of_jobs(run))[["job", "wait_s"]].dropna()
     whose = pd.DataFrame([of[name] for name in table["job"]], columns=list(WAITS_BY), index=table.index)
     return table.join(whose).set_index("job")
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from workbench.base.labels import listed
 from workbench.baselines.mechanisms.explain import arrival
@@ -15,6 +14,9 @@ from workbench.papers.gavel.formulations.water_filling import HIERARCHICAL
 from workbench.papers.gavel.scheduler import DURATION
 from workbench.simulation.job_at_time import TIE, Explainer, Fact, JobAtTime, Order
 from workbench.simulation.schema import WORTH_ON
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 NONE = "its share of time is 0"
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from workbench.base.errors import counted
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.scheduling.decision import task_parts
 from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Link, Order
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 BARRIER = "tasks of a round start only when all of the round before have synchronised (7)"
 ONE_TASK = "a GPU runs one task at a time, in the plan's order (8)"

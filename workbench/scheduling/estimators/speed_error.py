@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError
@@ -18,6 +18,9 @@ from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import Placement
 from workbench.scheduling.snapshot import Belief, JobView, LearningBelief, Observation
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COLUMNS = ["calls", "observations", "measured_s", "error", "largest_error"]
 SELDOM = 1.1
@@ -84,6 +87,8 @@ class ErrorLog:
 
     def table(self) -> pd.DataFrame:
         """The errors so far, columns: `COLUMNS`."""
+        import pandas as pd
+
         return pd.DataFrame(self._rows, columns=COLUMNS)
 
 

@@ -6,16 +6,18 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import pairwise
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from workbench.base.errors import counted
 from workbench.base.labels import listed
 from workbench.base.units import format_duration
 from workbench.baselines.mechanisms.explain import verb
 from workbench.simulation.job_at_time import HOLDS, TIE, Explained, Explainer, Fact, JobAtTime, Link, Order
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FULL = 1e-6
 """A limit is met when less than this is left of it, relative."""
@@ -32,7 +34,7 @@ class NoShare(NamedTuple):
     order: Order | None = None
 
 
-WhyNone = Callable[[JobAtTime, pd.DataFrame], NoShare | None]
+WhyNone = Callable[[JobAtTime, "pd.DataFrame"], NoShare | None]
 """Of a job without a share, from the shares in force; None where there is no more to say than that."""
 
 

@@ -40,15 +40,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, NamedTuple
-
-import pandas as pd
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.decision import Slot, Switch, Task, task_parts
 from workbench.simulation.run import Run
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Load = Literal["same", "first", "hit", "miss", "unknown"]
 """What a task finds on its GPU: its job's own task was the last one, no task was before it, its model is kept, or not,
@@ -262,6 +263,8 @@ def task_table(run: Run) -> pd.DataFrame:
     with fewer tasks; one that the run's end broke off ends there, and one that had not begun to compute by then is left
     out. Raises InputError for a run without tasks.
     """
+    import pandas as pd
+
     of_jobs = run.timeline[run.timeline["job"] != ""]
     parts = task_parts(of_jobs["unit"])
     if parts["job"].isna().any():
