@@ -58,7 +58,7 @@ def scenario(**rest):
 
 def in_new_process(code):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
-    return json.loads(done.stdout)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def test_import_is_light():
@@ -85,11 +85,11 @@ WITHOUT_PYOMO = [
 def test_a_simulation_without_a_model_needs_no_pyomo_and_no_tables():
     """A rule no solver either; and it alone is enough for the run's page. Data frames are for who reads them."""
     code = f"""
-import json, sys, workbench
+import json, sys, workbench, workbench.cli
 run = workbench.simulate("preset:start_here", "fifo")
 loaded, page = list(sys.modules), run._repr_html_()
 for name in {WITHOUT_PYOMO}:
-    workbench.simulate("preset:start_here", name)
+    workbench.cli.main(["simulate", "preset:start_here", "--scheduler", name])
 found = [loaded, page[:9], "pyomo" in sys.modules, "pandas" in sys.modules]
 print(json.dumps([*found, len(run.jobs), "pandas" in sys.modules]))
 """
