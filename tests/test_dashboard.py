@@ -49,11 +49,12 @@ FOREIGN = re.compile(r"""(?:\b(?:src|href)\s*=\s*|\bimport\s*\(?\s*|\burl\()["']
 
 
 class Answer(NamedTuple):
-    """Status, address in the end, and text."""
+    """Status, address in the end, text, and the cookies that are set."""
 
     status: int
     url: str
     text: str
+    cookies: str = ""
 
 
 def get(url: str, token: str | None = None, method: str = "GET", **headers: str) -> Answer:
@@ -61,7 +62,9 @@ def get(url: str, token: str | None = None, method: str = "GET", **headers: str)
         headers["Authorization"] = f"token {token}"
     try:
         with urllib.request.urlopen(urllib.request.Request(url, method=method, headers=headers), timeout=60) as found:
-            return Answer(found.status, found.url, found.read().decode())
+            return Answer(
+                found.status, found.url, found.read().decode(), "; ".join(found.headers.get_all("Set-Cookie", []))
+            )
     except urllib.error.HTTPError as error:
         return Answer(error.code, error.url, error.read().decode())
 
@@ -98,7 +101,9 @@ def forgetful(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 @pytest.fixture(scope="module", autouse=True)
 def idle(forgetful: Server) -> str:
     """A kernel that nobody uses, and that is to end while the other tests wait."""
-    kernel = kernel_of(get(f"{forgetful.url}/voila/render/one.ipynb").text)
+    page = get(f"{forgetful.url}/voila/render/one.ipynb")
+    assert "_xsrf=" in page.cookies, "with it a page that is left ends its kernel at once"
+    kernel = kernel_of(page.text)
     assert json.loads(get(f"{forgetful.url}/api/kernels/{kernel}").text)["id"] == kernel
     return kernel
 

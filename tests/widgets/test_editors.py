@@ -111,7 +111,7 @@ def test_what_is_shown_again_is_left_alone() -> None:
         ("cluster.nodes", 0, "speed", "-1", "Nodes, row 1, Speed: expected a number >= 1e-06"),
         ("jobs", 0, "steps", "-1", "Jobs, row 1, Steps: expected a number >= 1e-06"),
         ("jobs", 0, "weight", "-1", "Jobs, row 1, Weight: expected a number >= 1e-06"),
-        ("jobs", 1, "gpus", "64", "Jobs, row 2: expected 64 GPUs in the cluster"),
+        ("jobs", 1, "gpus", "64", "Jobs, row 2, GPUs: expected 64 GPUs in the cluster"),
         ("jobs", 1, "model", "nothing", "Jobs, row 2, Model: must be one of"),
         ("throughputs", 0, "steps_per_s", "fast", "Throughputs, row 1, Throughput: 'fast' is not a number"),
     ],

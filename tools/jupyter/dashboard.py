@@ -115,9 +115,10 @@ class PageHandler(TornadoVoilaHandler):
     """A notebook's page, which knows for whom it is."""
 
     async def prepare(self) -> None:
-        """Note who asks."""
+        """Note who asks, and set the cookie without which a page that is left could not end its kernel."""
         VISITOR.set(str(self.request.remote_ip))
         await super().prepare()
+        _ = self.xsrf_token
 
 
 class CellsHandler(ExecutionRequestHandler):

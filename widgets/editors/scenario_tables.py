@@ -117,8 +117,8 @@ DEFAULTS: dict[str, Row] = {
     "entities": {"weight": 1.0, "policy": "fairness"},
     "throughputs": {"gpus": 1, "placement": "consolidated"},
 }
-SHOWN_IN = {"rewards": "deadline_s"}
-"""Fields of a scenario's row whose column has another name."""
+SHOWN_IN = {"rewards": "deadline_s", "jobs": "gpus"}
+"""Columns of fields of a scenario's row that have another name, and of what is wrong with the row of a table."""
 REFERENCES = {
     "cluster.accelerators": (("cluster.nodes", "accelerator"), ("throughputs", "accelerator")),
     "entities": (("jobs", "entity"),),
@@ -334,7 +334,7 @@ class Editors:
             place = PLACE.match(problem.where)
             if place:
                 names = [column.name for column in self.tables[place[1]].columns]
-                field = SHOWN_IN.get(place[3], place[3])
+                field = SHOWN_IN.get(place[3] or place[1], place[3])
                 column = field if field in names else names[0]
                 found[place[1]][f"{place[2]}.{column}"] = f"expected {_in_rows(problem.expected)}"
         for key, table in self.tables.items():
@@ -403,7 +403,7 @@ def spoken(problem: Problem) -> str:
         return f"{problem.where.removeprefix('lab: ')}: got {shorten(problem.value, 40)}; expected {expected}"
     columns = {"cluster.accelerators": ACCELERATORS, "cluster.nodes": NODES, "jobs": JOBS, "entities": ENTITIES}
     found = {**columns, "throughputs": THROUGHPUTS}[place[1]]
-    field = SHOWN_IN.get(place[3], place[3])
+    field = SHOWN_IN.get(place[3] or place[1], place[3])
     label = next((f", {c.label}" for c in found if c.name == field), f", {field}" if field else "")
     says = expected if expected.startswith(("must", "expected", "required")) or " is no" in expected else ""
     return f"{NAMES[place[1]]}, row {int(place[2]) + 1}{label}: {says or f'expected {expected}'}"

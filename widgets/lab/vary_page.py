@@ -49,7 +49,15 @@ def variants_of(what: str, text: str, setting: LabSetting) -> tuple[Variant, ...
     parts = list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
     if not 1 <= len(parts) <= MOST_VALUES:
         raise InputError("Values", text, f"1 to {MOST_VALUES} values with commas between them")
-    return tuple(_variant(what, part, setting) for part in parts)
+    found, wrong = list[Variant](), dict[str, str]()
+    for part in parts:
+        try:
+            found.append(_variant(what, part, setting))
+        except InputError as error:
+            wrong[part] = error.expected
+    if wrong:
+        raise InputError("Values", ", ".join(wrong), next(iter(wrong.values())))
+    return tuple(found)
 
 
 def _variant(what: str, text: str, setting: LabSetting) -> Variant:
@@ -261,7 +269,7 @@ class VaryPage:
         try:
             todo = variants_of(str(self._what.value), str(self._values.value), setting)
         except InputError as error:
-            self._say("bad", refusal(error))
+            self._say("bad", refusal(error) + ("" if self._base is None else ". The chart is of the values before."))
             return
         self._number += 1
         self._base, self._now = setting, value_now(str(self._what.value), setting)

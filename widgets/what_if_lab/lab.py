@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -30,6 +31,7 @@ from widgets.work.many import ManyWork
 from widgets.work.process import process_work
 from widgets.work.thread import ThreadWork, aside
 from widgets.work.work import Workplace, when_idle
+from workbench.analysis.bootstrap import block_s
 from workbench.analysis.whatif import Change, Configuration, WhatIf, WhatIfQuestion, concluded, parse_change
 from workbench.base.errors import InputError, WorkbenchError, counted
 from workbench.scenario.scenario import Scenario
@@ -64,8 +66,7 @@ OWN_CSS = (Path(__file__).parent / "what_if.css").read_text(encoding="utf-8")
 MOST_PAIRS = 30
 DEFAULT = "las"
 """Today's scheduler where nobody says another."""
-DIFFER_IN = (("days of the log, drawn anew", True), ("the seed alone", False))
-"""What pairs differ in, and whether that is the bootstrap."""
+DRAWN, TOO_SHORT = "days of the log, drawn anew", "the seed (too short a log to draw days of)"
 Today = tuple[str, Mapping[str, Any]]
 """A scheduler with its knobs."""
 WIDE = {"width": "97%"}
@@ -104,7 +105,8 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         self._pairs = w.IntSlider(5, 1, MOST_PAIRS, description="Pairs of runs", style=STYLE, layout=WIDE)
         self._pairs.tooltip = "Each is one run of today and one with the change; more make the interval narrower"
         self._pairs.add_class("wb-pairs")
-        self._bootstrap = w.Dropdown(options=DIFFER_IN, description="They differ in", style=STYLE, layout=WIDE)
+        differ_in = _differ_in(self._scenario)
+        self._bootstrap = w.Dropdown(options=differ_in, description="They differ in", style=STYLE, layout=WIDE)
         self._bootstrap.add_class("wb-differ-in")
         for control in (self._pairs, self._bootstrap):
             control.observe(lambda _: self._on_change(), "value")
@@ -321,6 +323,8 @@ class WhatIfLab(LabShell[WhatIfSetting]):
             self._knobs.show(find_scheduler(name), knobs)
             self._form.offer(scenario, name)
             self._frame.offer_presets(scenario)
+            drawn_anew, self._bootstrap.options = self._bootstrap.value, _differ_in(scenario)
+            self._bootstrap.value = drawn_anew
         self.calibration.offer(scenario)
         cluster = ", ".join(f"{gpus} {kind}" for kind, gpus in scenario.cluster.capacity.items())
         jobs = f"<p class='wb-note'>{counted(len(scenario.jobs), 'job')} on {html.escape(cluster)}</p>"
@@ -374,8 +378,10 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         return setting
 
     def _wrong(self, error: WorkbenchError) -> str:
-        """As it is told: there are no tables of the scenario here that would have other words."""
-        return str(error.problem)
+        """As it is told, but for a job: there are no tables of the scenario here that would have other words."""
+        where, job, expected = error.problem
+        found = re.fullmatch(r"with .*: jobs\[\d+\]", where)
+        return f"With this change {job} needs {expected}" if found else str(error.problem)
 
     def _outdated(self, old: bool) -> None:
         self._pages.outdated(old and self._answer is not None)
@@ -450,6 +456,11 @@ def _named(scenario: Scenario, name: str | None = None) -> Today | None:
     """The first of the scenario's schedulers, or the first of that name."""
     named = (entry for entry in scenario.schedulers if name in (None, entry.scheduler))
     return next(((entry.scheduler, entry.knobs) for entry in named), None)
+
+
+def _differ_in(scenario: Scenario) -> tuple[tuple[str, bool], ...]:
+    """What pairs may differ in, and whether that is the bootstrap."""
+    return (DRAWN if block_s(scenario) else TOO_SHORT, True), ("the seed alone", False)
 
 
 def _slot(name: str, step: str) -> Any:

@@ -114,6 +114,8 @@ def test_the_answer_is_that_of_the_library(panel: WhatIfLab) -> None:
     assert panel.answer.differences.equals(alone.differences)
     assert "Mean cost per job" in panel._pages._table.value
     assert "95 % interval" not in panel._pages._table.value, "the pairs came out alike"
+    assert "one answer, not 2, as the 2 pairs of runs are equal" in panel._pages._said.value
+    assert panel._bootstrap.label == lab.TOO_SHORT
     assert alone.conclusions[0].split(":")[1].strip()[:20] in panel._pages._said.value
     today, changed = (page.drawing for page in panel._pages._gantts)
     assert today is not None and changed is not None and panel._pages._jobs.drawing is None, "what is in sight is drawn"
@@ -166,6 +168,8 @@ def test_a_change_set_from_code_is_the_one_the_controls_say(panel: WhatIfLab, te
 def test_what_is_wrong_is_said_and_cannot_be_run(panel: WhatIfLab) -> None:
     panel._form.count.value = 0
     assert panel.state == "invalid" and "not 0" in panel.status and panel._bar.solve.disabled
+    panel._form.count.value = -1
+    assert panel.status.startswith("With this change vision needs 2 GPUs in the cluster on which ResNet-50")
     panel._form.count.value = -5
     assert "at most the 1 node of the type" in panel.status
     panel.run()

@@ -227,11 +227,9 @@ def _sentence(row: Difference, found: WhatIf) -> str:
     moved = f"{before} to {after} ({change_of(row.difference, row.unit)}{part})"
     if what == NO_INTERVAL:
         count = len(found.question.seeds)
-        alike = count > 1 and not found.question.of_draws
-        pairs = (
-            f"all {count} pairs of runs, which came out alike: there is" if alike else "one pair of runs, which shows"
-        )
-        return f"{name} goes from {moved} in {pairs} no interval."
+        if count > 1 and not found.question.of_draws:
+            return f"{name} goes from {moved}: one answer, not {count}, as the {count} pairs of runs are equal."
+        return f"{name} goes from {moved} in one pair of runs, which shows no interval."
     span = f"{100 * found.question.level:g} % interval {interval(row.low, row.high, row.unit)} over {row.pairs} pairs"
     if what == "not shown":
         return f"no difference in {name} is shown: {moved}, {span}, which includes 0."
