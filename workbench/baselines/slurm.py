@@ -345,7 +345,7 @@ def _count(snapshot: Snapshot, memory: SlurmMemory, phase_s: float) -> bool:
         holds = {**snapshot.leases, **snapshot.ended}
         ended = [each for name, each in memory.held.items() if name not in holds and name not in site.beside]
         began = [_began(snapshot, memory, lease) for unit, lease in holds.items() if unit not in memory.held]
-    if ended:
+    if ended and site.counts_ends:
         ran = dict(ran)
         for each in ended:
             name = each.ask.name
@@ -427,7 +427,7 @@ def _turn(memory: SlurmMemory, now: float) -> list[Ask]:
         if ask.ran and leaves:
             held = began.pop(name, None) or memory.held[name]
             ended += [held] if name in memory.held else []
-            ran[name] = at_s - max(held.since_s, memory.calculated_s)
+            ran |= {name: at_s - max(held.since_s, memory.calculated_s)} if site.counts_ends else {}
         elif ask.ran:
             began[name] = memory.free_now.held(ask, {}, at_s)
         elif not leaves:

@@ -109,6 +109,11 @@ def test_what_ran_elsewhere_counts_in_limits_and_fair_share() -> None:
     for others, first in (((), "b"), ((elsewhere,), "c")):
         found = starts(site_of(*jobs, entities=(*accounts, *users, *others)))
         assert min("bc", key=found.__getitem__) == first
+    record = site_of(*jobs, entities=(*accounts, *users, elsewhere | {"end_s": 50.0})).to_dict()
+    for enforce, first in (("associations,limits", "c"), ("none", "b")):  # of what ended before 60 s nothing is told
+        record["entities"][0]["attributes"]["AccountingStorageEnforce"] = enforce
+        found = starts(Scenario.from_dict(record))
+        assert min("bc", key=found.__getitem__) == first, enforce
 
 
 def test_3_a_limit_of_a_user_in_a_qos_binds() -> None:
@@ -340,6 +345,7 @@ def test_12_half_life_fair_tree_and_the_parts_of_a_priority() -> None:
     assert priorities(site, [nice], fair, 900.0, standing(site))[one.name] == found[one.name] - 100
     small = standing(replace(site, favors_small=True))[one.name]
     assert small.job_size == 250 and small.tres == 0
+    assert standing(replace(site, over_time=True))[one.name].job_size == 1000, "all nodes, by a limit of one minute"
 
 
 def test_13_the_tres_part_of_a_priority() -> None:

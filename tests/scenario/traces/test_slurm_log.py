@@ -13,6 +13,7 @@ import pytest
 import workbench
 from tests.scenario.traces.slurm_dumps import HEADER, NODES, Ran, dump, queued, row, when
 from workbench.base.errors import InputError
+from workbench.baselines.mechanisms.slurm.site import read_site
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import Report, convert
 
@@ -390,6 +391,9 @@ def test_jobs_that_never_ran_and_those_left_out_are_told_to_slurm(tmp_path: Path
     lines = dump(Ran("1", 50, 60, 600), Ran("2", 70, 80, 900, "", "c1", "cpu")) + "\n".join((waiting, gone, held))
     files = {"config": "ClusterName = c\nPriorityType = priority/basic\n", "nodes": NODES}
     scenario, report = read(tmp_path, lines.replace(f"{when(0)}|{when(0)}", "Unknown|Unknown") + "\n", **files)
+    assert read_site(scenario).enforced, "where no file says"
+    none = files | {"config": f"{files['config']}AccountingStorageEnforce = none\n"}
+    assert not read_site(read(tmp_path, lines + "\n", **none)[0]).enforced
     found = {each.name: each.attributes for each in scenario.entities if each.name.startswith("beside ")}
     keys = ("eligible_s", "start_s", "end_s", "types", "gpus", "partition")
     assert {name: tuple(dict(facts).get(key) for key in keys) for name, facts in found.items()} == {
@@ -540,7 +544,7 @@ def test_a_reservation_is_known_when_nobody_begins_into_it_any_more(tmp_path: Pa
     (kept,) = (each.attributes for each in scenario.entities if each.attributes["kind"] == "reservation")
     assert (kept["start_s"], kept["end_s"], kept["known_s"]) == (1800, 5400, 0)
     assert "jobs of reservations that no file tells of, as if they named none: lost (1)" in report.notes
-    rows = "Name|TimeStart|TimeEnd|NodeNames|Flags\ncourse|2024-03-04T08:30:00|2024-03-04T09:30:00|a1|\n"
+    rows = "Name|TimeStart|TimeEnd|NodeName|Flags\ncourse|2024-03-04T08:30:00|2024-03-04T09:30:00|a1|\n"
     rows += "old|2024-03-04T08:00:00|2024-03-04T08:10:00||\n"
     same, report = read(tmp_path, "\n".join(map("|".join, lines)) + "\n", config=rows)
     (same_kept,) = (each.attributes for each in same.entities if each.attributes["kind"] == "reservation")

@@ -170,6 +170,7 @@ GONE_BY = frozenset(
             "FAIR_TREE",
             "NO_FAIR_TREE",
             "CALCULATE_RUNNING",
+            "SMALL_RELATIVE_TO_TIME",
             "bf_interval",
             "bf_window",
             "bf_resolution",
@@ -299,11 +300,11 @@ class Site:
         if columns & {"NODELIST", "HOSTNAMES"}:
             for row in rows:
                 self._sinfo_row(row)
+        elif {"NAME", "TIMESTART", "TIMEEND"} <= columns:
+            self._reservations(rows)
         elif {"TIMESTART", "NODENAME"} <= columns:
             for row in rows:
                 self._event(row)
-        elif {"NAME", "TIMESTART", "TIMEEND"} <= columns:
-            self._reservations(rows)
         elif "RAWUSAGE" in columns:
             self._accounts(rows, SHARES)
         elif {"ACCOUNT", "USER"} <= columns and columns & {"SHARE", "GRPTRES", "MAXJOBS"}:
@@ -321,7 +322,7 @@ class Site:
         """As `sacctmgr show reservation` has them; without their nodes they keep none."""
         for row in rows:
             record = {"reservationname": row["NAME"], "starttime": row["TIMESTART"], "endtime": row["TIMEEND"]}
-            record |= {"nodes": first_of(row, "NODENAMES", "NODES") or "", "flags": row.get("FLAGS", "")}
+            record |= {"nodes": first_of(row, "NODENAME", "NODENAMES", "NODES") or "", "flags": row.get("FLAGS", "")}
             self._reservation(record)
 
     def _reservation(self, record: dict[str, str]) -> None:
@@ -387,6 +388,8 @@ class Site:
                     self.nodes.setdefault(name, NodeFacts()).rack = record["switchname"]
         known = settings(text)
         if kept := _kept({key.upper(): value for key, value in known.items()}, CONFIG):
+            if known.get("accountingstorageenforce", "").lower() == "none":  # said, not left open
+                kept["AccountingStorageEnforce"] = "none"
             self._entry("config", known.get("clustername", "slurm")).update(kept)
             self._ignored("config", "", {key.upper(): value for key, value in known.items()})
             lists = ("PriorityFlags", "SchedulerParameters", "SelectTypeParameters")

@@ -2,7 +2,8 @@
 
     priority = PriorityWeightAge       x min(1, (now - eligible) / PriorityMaxAge)
              + PriorityWeightFairShare x F
-             + PriorityWeightJobSize   x (nodes / all nodes + CPUs / all CPUs) / 2 (PriorityFavorSmall: 1 less that)
+             + PriorityWeightJobSize   x (nodes / all nodes + CPUs / all CPUs) / 2 (PriorityFavorSmall: 1 less that;
+               SMALL_RELATIVE_TO_TIME: the larger of the two, by the minutes of its limit)
              + PriorityWeightPartition x PriorityJobFactor / the largest one
              + PriorityWeightQOS       x Priority of the QOS / the largest one
              + PriorityWeightTRES      x what it asks for / what its partition has, of each resource
@@ -19,7 +20,9 @@ shares and U that of all usage: U = own + (U of the account - own) x part of the
 of such an account are ranked as those of the account above.
 
 *Usage.* Every PriorityCalcPeriod what was used so far decays, by (1 - .693 / PriorityDecayHalfLife) a second, and what
-jobs held since then (billing x seconds x UsageFactor of their QOS) is added, to the user and the accounts above.
+jobs held since then (billing x seconds x UsageFactor of their QOS) is added, to the user and the accounts above; of
+jobs that have ended since only where limits are enforced (acct_policy.c, _adjust_limit_usage: else nothing is told of
+their end).
 """
 
 from __future__ import annotations
@@ -158,7 +161,8 @@ def standing(site: SlurmSite) -> dict[str, Standing]:
     found = {}
     for ask in asks:
         partition = site.partitions.get(ask.partition)
-        size = (ask.tres["node"] / nodes + (ask.tres["cpu"] / cpus if cpus < float("inf") else 0.0)) / 2
+        of_nodes, of_cpus = ask.tres["node"] / nodes, ask.tres["cpu"] / cpus if cpus < math.inf else 0.0
+        size = max(of_nodes, of_cpus) * 60.0 / ask.limit_s if site.over_time else (of_nodes + of_cpus) / 2
         found[ask.name] = Standing(
             weight["PriorityWeightJobSize"] * (1 - size if site.favors_small else size),
             weight["PriorityWeightPartition"] * (partition.factor / factor if partition else 0.0),

@@ -166,7 +166,9 @@ class Ask:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SlurmSite:
-    """A whole site. settings: seconds and numbers by name; by_priority: or first come, first served (priority/basic);
+    """A whole site. settings: seconds and numbers by name; enforced: whether limits hold; counts_ends: whether usage
+    since the last PriorityCalcPeriod counts of jobs that end (`priority`); over_time: whether job sizes are divided by
+    time limits (SMALL_RELATIVE_TO_TIME); by_priority: or first come, first served (priority/basic);
     fair_tree: or the older way (NO_FAIR_TREE); backfills: or the main scheduler alone (sched/builtin);
     over_partition: QOS whose limits come before those of a partition's; rule: one of RULES, or empty;
     no_reserve: QOS for whose jobs backfill keeps no nodes; machine: of each core node which machine it is part
@@ -178,7 +180,9 @@ class SlurmSite:
 
     settings: Mapping[str, float]
     enforced: bool
+    counts_ends: bool
     favors_small: bool
+    over_time: bool
     by_priority: bool
     fair_tree: bool
     backfills: bool
@@ -287,6 +291,7 @@ def read_site(scenario: Scenario) -> SlurmSite:
     users = {(str(each["user"]), str(each["account"])): _account(each) for each in entries.get("user", [])}
     children, promised = _shares_of(accounts, users)
     enforce = str(config.get("AccountingStorageEnforce", "limits"))
+    enforced = any(word in enforce for word in ("limits", "safe", "all"))
     counted = str(config.get("SelectTypeParameters", "CR_CORE_MEMORY")).upper()
     if "MEMORY" not in counted:  # what jobs ask for is not taken from anybody
         memory = [math.inf] * len(memory)
@@ -304,7 +309,9 @@ def read_site(scenario: Scenario) -> SlurmSite:
             areas[area] = may if may.sum() >= max(asks[job.name].nodes, 1) else of_partition
     return SlurmSite(
         settings=_settings(config),
-        enforced=any(word in enforce for word in ("limits", "safe", "all")),
+        enforced=enforced,
+        counts_ends=enforced,
+        over_time="SMALL_RELATIVE_TO_TIME" in str(config.get("PriorityFlags", "")),
         favors_small=str(config.get("PriorityFavorSmall", "No")).lower() == "yes",
         by_priority="basic" not in str(config.get("PriorityType", "")),
         fair_tree="NO_FAIR_TREE" not in str(config.get("PriorityFlags", "")),
