@@ -463,16 +463,6 @@ def seeds_of(name: str, found: pd.DataFrame) -> int | str:
     return exhibits()[name].told(int(found["seeds"].iloc[0]))
 
 
-def seeds_wanted(name: str) -> int:
-    """How many a gap is of that is computed now."""
-    return max(len(getattr(_start(name), "seeds", (0,))), GAPS[name].draws)
-
-
-def _start(name: str) -> Any:
-    """The size from which causes are taken in."""
-    return replace(sizes_of(name)[GAPS[name].size], **GAPS[name].base)
-
-
 def gap(name: str) -> pd.DataFrame:
     """`COLUMNS` of an exhibit in `GAPS`, in units of its measures, seeds, and known: of how many of them a measure is,
     those in which it is known with each of the causes (0: in none); raises InputError for another one.
@@ -482,7 +472,8 @@ def gap(name: str) -> pd.DataFrame:
     """
     if name not in GAPS:
         raise InputError("exhibit", name, one_of(name, GAPS))
-    causes, exhibit, start = GAPS[name], exhibits()[name], _start(name)
+    causes, exhibit = GAPS[name], exhibits()[name]
+    start = replace(sizes_of(name)[causes.size], **causes.base)
     compute = exhibit.compute
     assert compute is not None
 
@@ -500,7 +491,7 @@ def gap(name: str) -> pd.DataFrame:
         return found[[any(fnmatchcase(str(name), each) for each in causes.measures) for name in found.index]]
 
     papers: dict[str, float] = {}
-    every, wanted = tuple(causes.fields), seeds_wanted(name)
+    every, wanted = tuple(causes.fields), max(len(getattr(start, "seeds", (0,))), causes.draws)
     alone = {cause: values(cause) for cause in every}
     without = {cause: values(*(other for other in every if other != cause)) for cause in every}
     computed = (values(), values(*every), *alone.values(), *without.values())

@@ -71,7 +71,7 @@ class KeptResults:
         return pd.read_csv(path, dtype={"commit": str}) if path.exists() else None
 
     def add_gap(self, name: str, lines: pd.DataFrame, cpu_s: float, commit: str) -> None:
-        """One that was not computed before, or of other seeds, atomically."""
+        """One that was not computed before, atomically."""
         text = lines.assign(cpu_s=round(cpu_s, 1), commit=commit).to_csv(
             index=False, float_format="%.6g", lineterminator="\n"
         )
