@@ -23,6 +23,7 @@ from tests.package_support import skeleton
 from workbench.baselines.las import Las
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.scheduling.contract import Route, Timing
+from workbench.scheduling.decision import Assignment, Decision
 from workbench.scheduling.knob import Knob
 from workbench.simulation.job_at_time import Explained
 from workbench.testing import ContractError, check
@@ -408,9 +409,15 @@ ENDLESS = tuple(replace(knob, maximum=np.inf) if knob.name == "round_s" else kno
             Idle(),
             ["got vision, game and translation unfinished after 200000 s; expected every job finishes"],
         ),
+        (
+            changed(
+                decide=lambda self, *rest: (Decision(assign=(Assignment("vision", cast("Any", {0: 1}), 9.0),)), None)
+            ),
+            [r"s, answer.assign\[0\].gpus, a key .*: got 0; expected what JSON can hold"],
+        ),
         (Half(), [r"answer .*: got .*; expected a pair \(Decision, memory\)"]),
         (Asks(), [rf"attributes \({HERE}:\d+\) on three jobs .*: got 'rank'; .* uses = {{\"attributes.rank\"}}"]),
-        (Loud(), ["mine: got deciding; expected nothing printed"]),
+        (Loud(), ["mine: got deciding; expected nothing printed, no warning$"]),
         (
             Falls(),
             [rf"mine, decide \({HERE}:{Falls.line}\) on three jobs with a failure: got KeyError: 'three'"],

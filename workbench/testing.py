@@ -6,6 +6,7 @@ testing library; the shipped papers and baselines are held to the same function.
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -62,7 +63,7 @@ def _wrong_offered(offered: Any, scenario: Scenario | str | None) -> Iterator[Pr
         yield from _wrong_room(offered, scenario)
         return
     if isinstance(offered, type) or not isinstance(offered, (Formulation, Scheduler)):
-        made = f": {offered.__name__}()" if isinstance(offered, type) else ""
+        made = f": {offered.__name__}()" if isinstance(offered, type) and not inspect.isabstract(offered) else ""
         if isinstance(offered, str) or (callable(offered) and not made):
             made = "; `workbench.find_scheduler(NAME)` and `find_formulation(NAME)` give those that have a name"
         yield Problem("check", offered, f"an instance of a Formulation, Scheduler or Room{made}")

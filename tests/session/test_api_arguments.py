@@ -271,3 +271,8 @@ def test_an_argument_that_there_is_not_is_told_with_those_there_are() -> None:
             function("preset:start_here", *given, round_s=720)
     with pytest.raises(InputError, match="marginal_values: got processes=2; expected one of scenario, formulation"):
         workbench.marginal_values("preset:start_here", processes=2)  # type: ignore[call-arg]
+    with pytest.raises(InputError, match="scheduler: got beleif='pmi'; expected one of name, knobs"):
+        workbench.scheduler("mine", beleif="pmi")  # type: ignore[call-arg]
+    for declare in (workbench.scheduler, workbench.formulation):
+        with pytest.raises(InputError, match=f"{declare.__name__}: got no name; expected name"):
+            declare()  # type: ignore[call-arg]

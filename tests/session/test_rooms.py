@@ -115,6 +115,14 @@ def test_the_fields_of_a_room_are_given_by_name() -> None:
         Room("mine")  # type: ignore[misc]
     with pytest.raises(InputError, match="room, name: got nothing; expected the name of its package"):
         Room(title="Mine")
+    with pytest.raises(InputError, match="knob: got no help; expected name, default, help"):
+        Knob("a", 1.0)  # type: ignore[call-arg]
+
+
+def test_a_default_is_of_the_knobs_kind_as_a_given_value_is() -> None:
+    """So that one setting is one run, whether it was given or not."""
+    for knob, value in ((Knob("a", "no", "x", kind="bool"), False), (Knob("a", 5, "x"), 5.0)):
+        assert (knob.default, type(knob.default)) == (value, type(value))
 
 
 @pytest.mark.parametrize(

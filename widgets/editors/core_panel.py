@@ -9,7 +9,7 @@ from typing import Any
 import ipywidgets as w
 
 from workbench.base.errors import InputError
-from workbench.base.units import EXPECTED, format_duration, parse_duration, with_unit
+from workbench.base.units import EXPECTED, format_duration, parse_duration, typed_over
 from workbench.scenario.frozen import LEAST_MTBF_S, MOST_RESTART_S, MOST_S
 
 SHARING = "Two jobs may share a GPU"
@@ -57,7 +57,7 @@ class CorePanel:
         def on_value(change: Mapping[str, Any]) -> None:
             control, text = change["owner"], change["new"]
             if not self._quiet and control not in (self._seed, self._sharing):
-                control.value = with_unit(text, change["old"])
+                control.value = typed_over(text, change["old"])
             if control.value == text:  # else heard again
                 self._show_errors()
                 if not self._quiet:

@@ -22,7 +22,7 @@ from workbench.analysis.metrics import as_json, completions_of, gains, jct_s, su
 from workbench.analysis.metrics.declared import MAIN, METRICS
 from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError, WorkbenchError
-from workbench.base.units import with_unit
+from workbench.base.units import typed_over
 from workbench.scenario.rewards import soft, strict
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
@@ -69,7 +69,7 @@ def _variant(what: str, text: str, setting: LabSetting) -> Variant:
         return Variant(found.name, setting._replace(scheduler=found.name, knobs=knobs))
     scheduler = find_scheduler(setting.scheduler)
     knob = next(each for each in scheduler.knobs if each.name == what)
-    value = knob.check(with_unit(text, written(knob, setting.knobs[what])) if knob.unit == "s" else text)
+    value = knob.check(typed_over(text, written(knob, setting.knobs[what])) if knob.unit == "s" else text)
     kept = {} if what == "preset" else dict(setting.knobs)
     return Variant(said(knob, value), setting._replace(knobs=scheduler.settle({**kept, what: value})))
 

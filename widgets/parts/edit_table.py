@@ -18,7 +18,7 @@ import traitlets
 from widgets.parts.assets import Scripted, program, style
 from widgets.parts.columns import EditColumn, describe, parse_clipboard
 from workbench.base.errors import counted
-from workbench.base.units import with_unit
+from workbench.base.units import typed_over
 
 __all__ = ["EditColumn", "EditTable", "Errors", "Row"]
 
@@ -107,7 +107,7 @@ class EditTable(Scripted):
     def _in_unit(self, column: EditColumn, row: int, text: str) -> str:
         """A duration's number alone with the unit that this row's cell shows."""
         shown = column.written(self.rows[row].get(column.name)) if row < len(self.rows) else ""
-        return with_unit(text, shown) if column.kind == "duration" else text
+        return typed_over(text, shown) if column.kind == "duration" else text
 
     def paste(self, row: int, column: str, text: str) -> None:
         """Put copied cells in, from this cell on to the right and down, adding rows as needed.

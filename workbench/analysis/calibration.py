@@ -39,7 +39,7 @@ from workbench.analysis.hidden_limits import BESIDE_ROOM, LEAST_OF_GROUP, PEAKS,
 from workbench.base.arrays import FloatArray
 from workbench.base.card import card
 from workbench.base.collector import seldom_collected
-from workbench.base.errors import InputError, Words, WorkbenchError, counted
+from workbench.base.errors import InputError, Words, WorkbenchError, counted, told_of_arguments
 from workbench.base.labels import listed
 from workbench.base.units import format_duration
 from workbench.baselines.mechanisms.slurm.free import rule_of
@@ -48,7 +48,7 @@ from workbench.baselines.mechanisms.slurm.site import SlurmSite, read_site
 from workbench.scenario.faults import Outage
 from workbench.scenario.scenario import Scenario
 from workbench.session.api import load
-from workbench.session.many_runs import Outcome, RunRequest, check_workers, run_all, told_of_arguments
+from workbench.session.many_runs import Outcome, RunRequest, check_workers, run_all
 from workbench.session.registry import find_scheduler
 from workbench.simulation.run import Run
 

@@ -18,7 +18,15 @@ from workbench.analysis.metrics import MAIN, Summary, comparison_page, metric, s
 from workbench.analysis.metrics.confidence import LEVEL, chance, holm, ratio_interval
 from workbench.analysis.metrics.paired import SAME, paired
 from workbench.base.arrays import FloatArray
-from workbench.base.errors import InputError, UnknownNameError, Words, WorkbenchError, counted, one_of
+from workbench.base.errors import (
+    InputError,
+    UnknownNameError,
+    Words,
+    WorkbenchError,
+    counted,
+    one_of,
+    told_of_arguments,
+)
 from workbench.base.files import new_folder
 from workbench.base.text import for_spreadsheet
 from workbench.scenario.scenario import Scenario, SchedulerEntry
@@ -26,7 +34,7 @@ from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.estimators.registry import belief_of_all
 from workbench.session.api import WITHOUT, Window, check_window, load, with_usable_schedulers
 from workbench.session.deciding_time import Charge, checked
-from workbench.session.many_runs import Outcome, RunRequest, check_workers, checked_seeds, run_all, told_of_arguments
+from workbench.session.many_runs import Outcome, RunRequest, check_workers, checked_seeds, run_all
 from workbench.session.registry import find_scheduler
 from workbench.simulation.run import Run
 from workbench.simulation.saved_run import is_result_folder

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import linecache
 import math
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from dataclasses import MISSING
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from workbench.base.text import on_one_line, on_terminal
 
+Made = TypeVar("Made")
+Asked = ParamSpec("Asked")
 MOST, MOST_OF_OURS = 120, 500
 """Characters of a value that a message shows: of a user's, and of one in our own words."""
 MOST_NAMES = 32
@@ -149,11 +154,41 @@ def within(where: str) -> Iterator[None]:
         raise InputError(f"{where}, {error.where}", error.value, error.expected) from None
 
 
-def require_fields(where: str, kind: Any, given: Iterable[str]) -> None:
-    """Raise InputError for a name that is no field of a dataclass."""
-    for name in given:
-        if name not in kind.__dataclass_fields__:
-            raise InputError(where, name, f"a field, {one_of(name, kind.__dataclass_fields__)}")
+def require_fields(where: str, kind: Any, in_turn: Sequence[Any], by_name: Iterable[str]) -> None:
+    """Raise InputError for a name that is no field of a dataclass, and for one without a default that is not given."""
+    known, names = kind.__dataclass_fields__, [*by_name]
+    for name in names:
+        if name not in known:
+            raise InputError(where, name, f"a field, {one_of(name, known)}")
+    needed = [name for name, field in known.items() if field.default is field.default_factory is MISSING]
+    _require_all(where, needed, [*[*known][: len(in_turn)], *names])
+
+
+def told_of_arguments(function: Callable[Asked, Made]) -> Callable[Asked, Made]:
+    """A function that raises InputError for an argument which it does not have, naming those it has, and for one that
+    it needs.
+    """
+    parameters = inspect.signature(function).parameters
+    known, name_of = tuple(parameters), function.__name__
+    needed = [name for name, each in parameters.items() if each.default is each.empty]
+
+    @functools.wraps(function)
+    def checked(*args: Asked.args, **given: Asked.kwargs) -> Made:
+        for name, value in given.items():
+            if name not in known:
+                others = "workers" in known and name in ("processes", "max_workers", "n_jobs")
+                expected = f"workers={value!r}" if others else one_of(name, known)
+                raise InputError(name_of, Words(f"{name}={value!r}"), expected)
+        _require_all(name_of, needed, (*known[: len(args)], *given.keys()))
+        return function(*args, **given)
+
+    return checked
+
+
+def _require_all(where: str, needed: Iterable[str], given: Sequence[str]) -> None:
+    for name in needed:
+        if name not in given:
+            raise InputError(where, Words(f"no {name}"), ", ".join(needed))
 
 
 def why(error: Exception) -> Words:

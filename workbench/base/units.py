@@ -45,7 +45,7 @@ def parse_duration(text: str, *, unit: str = "s") -> float:
     return sign * float(seconds)
 
 
-def with_unit(text: str, over: str) -> str:
+def typed_over(text: str, over: str) -> str:
     """What is typed over a duration: a number alone with the unit that this ends with, else (none, empty) with `s`."""
     unit = (over.split() or [""])[-1]
     return f"{text} {unit if unit in _SECONDS_PER_UNIT else 's'}" if _BARE.fullmatch(text.strip().lower()) else text

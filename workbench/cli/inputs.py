@@ -100,7 +100,7 @@ def number(option: str) -> Callable[[str], float]:
     return read
 
 
-def one_of(option: str, *choices: str) -> Callable[[str], str]:
+def choice(option: str, *choices: str) -> Callable[[str], str]:
     """Reads one of several words."""
 
     def read(text: str) -> str:

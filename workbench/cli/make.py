@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.base.errors import InputError, Words, WorkbenchError, counted
 from workbench.cli.arguments import Commands, Parser, add_command, add_output
-from workbench.cli.inputs import STANDARD, check_targets, number, one_of, seconds, whole
+from workbench.cli.inputs import STANDARD, check_targets, choice, number, seconds, whole
 from workbench.cli.output import Answer, plain, say
 from workbench.cli.simulate import progress_line
 
@@ -56,7 +56,7 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser.add_argument(
         "--workload",
         metavar="NAME",
-        type=one_of("--workload", *WORKLOADS),
+        type=choice("--workload", *WORKLOADS),
         help="draw deadlines as Chronus does: slo (all strict), mix1 or mix2 (default: those of the trace)",
     )
     parser.add_argument(
@@ -90,7 +90,7 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser.add_argument(
         "--arrivals",
         metavar="KIND",
-        type=one_of("--arrivals", "static", "poisson"),
+        type=choice("--arrivals", "static", "poisson"),
         default="static",
         help="static (all at 0, default) or poisson",
     )
@@ -101,7 +101,7 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser.add_argument(
         "--durations",
         metavar="LAW",
-        type=one_of("--durations", "gandiva", "short"),
+        type=choice("--durations", "gandiva", "short"),
         default="gandiva",
         help="gandiva (half an hour to a week, default) or short (1 to 4 hours)",
     )

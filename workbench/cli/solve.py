@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from workbench.base.errors import counted
 from workbench.base.rounding import short_number
 from workbench.cli.arguments import A_SCHEDULER, Commands, Parser, add_command, add_scenario, add_set
-from workbench.cli.inputs import a_scheduler, number, one_of, read_scenario, seconds, settings
+from workbench.cli.inputs import a_scheduler, choice, number, read_scenario, seconds, settings
 from workbench.cli.output import Answer, aligned, plain, say, short
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def solve(args: argparse.Namespace) -> Answer:
     from workbench.session.registry import find_formulation
 
     formulation = find_formulation(args.formulation)
-    solver = DEFAULT if args.solver is None else one_of("--solver", *get_args(SolverName))(args.solver)
+    solver = DEFAULT if args.solver is None else choice("--solver", *get_args(SolverName))(args.solver)
     knobs = settings(args.settings)
     settled = formulation.settle(knobs)
     scenario = read_scenario(args.scenario)

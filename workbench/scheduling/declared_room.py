@@ -74,7 +74,7 @@ class Room:
     def __new__(cls, *given: Any, **by_name: Any) -> Self:
         for value in given[:1]:
             raise InputError("room", value, 'all fields by name: Room(name="mine", ...)')
-        require_fields("room", cls, by_name)
+        require_fields("room", cls, given, by_name)
         return super().__new__(cls)
 
     def __post_init__(self) -> None:

@@ -50,7 +50,7 @@ class Knob:
     usual: tuple[float, float, float] | None = None
 
     def __new__(cls, *given: Any, **by_name: Any) -> Self:
-        require_fields("knob", cls, by_name)
+        require_fields("knob", cls, given, by_name)
         return object.__new__(cls)
 
     def __post_init__(self) -> None:
@@ -82,7 +82,7 @@ class Knob:
         ):
             raise InputError(f"knob {self.name}, usual", usual, "a tuple of three numbers: (first, last, step)")
         try:
-            self.check(self.default)
+            object.__setattr__(self, "default", self.check(self.default))
         except InputError as error:
             raise InputError(f"knob {self.name}, default", self.default, error.expected) from None
 
@@ -212,7 +212,6 @@ def settle(
     for name in given:
         if name not in declared:
             raise InputError(f"knobs of {owner}", name, one_of(name, declared))
-    checked = {name: declared[name].check(value) for name, value in given.items()}
-    chosen = (presets or {}).get(str(checked.get("preset")), {})
-    found = {name: checked.get(name, chosen.get(name, knob.default)) for name, knob in declared.items()}
-    return Settled(owner, found)
+    chosen = (presets or {}).get(str(given.get("preset")), {})
+    found = {**{name: knob.default for name, knob in declared.items()}, **chosen, **given}
+    return Settled(owner, {name: declared[name].check(value) for name, value in found.items()})

@@ -51,6 +51,6 @@ def plain(value: Any, where: str = "memory", level: int = 0) -> Any:
     return {key: plain(item, f"{where}.{key}", below) for key, item in parts if key not in WALL_TIMES}
 
 
-def as_text(value: Any) -> str:
+def as_text(value: Any, where: str = "memory") -> str:
     """`plain` as text, for comparing."""
-    return json.dumps(plain(value), sort_keys=True)
+    return json.dumps(plain(value, where), sort_keys=True)

@@ -9,17 +9,15 @@ as the configuration of Dask names them (`distributed.comm.tls`).
 from __future__ import annotations
 
 import contextlib
-import functools
 import importlib
-import inspect
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass, fields, replace
 from itertools import islice
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
-from workbench.base.errors import InputError, Words, WorkbenchError, mistake, one_of, why
+from workbench.base.errors import InputError, Words, WorkbenchError, mistake, why
 from workbench.base.processes import Processes
 from workbench.base.text import is_loopback
 from workbench.scenario.scenario import Scenario
@@ -32,7 +30,6 @@ from workbench.simulation.run import Run
 Outcome = Run | WorkbenchError
 """A run, or the stated failure that stands in its place."""
 Made = TypeVar("Made")
-Asked = ParamSpec("Asked")
 DASK = "the address of a Dask scheduler that answers, such as tls://10.0.0.5:8786 or, here, tcp://127.0.0.1:8786"
 ANSWER_S = 20.0
 """How long to wait for the first answer of a Dask cluster."""
@@ -204,22 +201,6 @@ def _made(
                 if isinstance(outcome, Run):
                     outcome = replace(outcome, scenario=requests[some[i]].scenario)
                 yield some[i], outcome
-
-
-def told_of_arguments(function: Callable[Asked, Made]) -> Callable[Asked, Made]:
-    """A function that raises InputError for an argument which it does not have, naming those it has."""
-    known = tuple(inspect.signature(function).parameters)
-
-    @functools.wraps(function)
-    def checked(*args: Asked.args, **given: Asked.kwargs) -> Made:
-        for name, value in given.items():
-            if name not in known:
-                others = "workers" in known and name in ("processes", "max_workers", "n_jobs")
-                expected = f"workers={value!r}" if others else one_of(name, known)
-                raise InputError(function.__name__, Words(f"{name}={value!r}"), expected)
-        return function(*args, **given)
-
-    return checked
 
 
 def check_workers(workers: int) -> None:

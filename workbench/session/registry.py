@@ -21,7 +21,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import workbench.baselines
 import workbench.papers
 from workbench.base.blame import at_line, line_of
-from workbench.base.errors import MOST_OF_OURS, NOTHING, InputError, Words, WorkbenchError, one_of, raised, shorten
+from workbench.base.errors import (
+    MOST_OF_OURS,
+    NOTHING,
+    InputError,
+    Words,
+    WorkbenchError,
+    one_of,
+    raised,
+    shorten,
+    told_of_arguments,
+)
 from workbench.base.text import on_one_line
 from workbench.scheduling.contract import Formulation, Scheduler, require_named
 from workbench.scheduling.decision import Cause
@@ -63,6 +73,7 @@ _UNSCHEDULED: dict[str, WorkbenchError] = {}
 """Those of them that no scheduler goes by, with the reason."""
 
 
+@told_of_arguments
 def scheduler(
     name: str,
     *,
@@ -91,6 +102,7 @@ def scheduler(
     return register
 
 
+@told_of_arguments
 def formulation(
     name: str, *, base: str | Formulation[Any] | None = None, mechanism: str | None = None
 ) -> Callable[[Written], Written]:
@@ -184,7 +196,9 @@ def _scheduler_of(formulation: Formulation[Any]) -> Scheduler:
         bases = [each for room in rooms() for each in room.formulations if each.name in shared]
         names = ", ".join(sorted(each.name for each in bases if each.at_once(each.settle({}))))
         got = Words(f"a formulation of {' and '.join(sorted(shipped))}, by which no run goes")
-        routes = [each.route(each.settle({})) for each in every]
+        routes = [
+            each.route(each.settle({})) for name in shipped for room in _rooms_of(name) for each in room.schedulers
+        ]
         why = next((route.sentence for route in routes if route.formulation in shipped), "no scheduler decides by it")
         expected = f"workbench.solve alone ({why.rstrip('.')}); runs go by those of {names}"
         raise InputError(f"scheduler {formulation.name}", got, expected)
@@ -222,7 +236,7 @@ def _usable(places: Iterable[_Place]) -> Iterator[Room]:
 @cache
 def _papers() -> tuple[_Place, ...]:
     found = pkgutil.iter_modules(workbench.papers.__path__)
-    return tuple(_Place(info.name, f"workbench.papers.{info.name}") for info in found if info.ispkg)
+    return tuple(_Place(info.name, f"workbench.papers.{info.name}") for info in found)
 
 
 @cache

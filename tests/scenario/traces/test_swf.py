@@ -22,7 +22,7 @@ ROWS = """\
 5    180   0     40  32  -1 -1  32   600 -1 2 -1 1 -1 1 -1 -1 -1
 5    220   0     60  32  -1 -1  32   600 -1 3 -1 1 -1 1 -1 -1 -1
 6    300   0     60  -1  -1 -1  -1   600 -1 1  4 1 -1 1 -1 -1 -1
-7    290   0   10.5   8  -1 -1   8   600 -1 -1 4 1 -1 1 -1 -1 -1
+7    290   0   10.5   8  -1 -1   8   600 -1 -1 4 1 -1 0 -1 -1 -1
 7    310   0     60   8  -1 -1   8   600 -1 1  4 1 -1 1 -1 -1 -1""".splitlines()
 
 
@@ -51,6 +51,7 @@ def test_ten_rows_by_hand(tmp_path: Path) -> None:
         ("job-7", "user-4", 4, 190.0),
     ]
     assert [job.attributes.get("dependency") for job in scenario.jobs[:3]] == [None, "afterany:1", None]
+    assert [job.attributes.get("qos") for job in scenario.jobs] == ["1", "1", "1", "1", "0"], "0: interactive"
     assert runtimes(scenario) == pytest.approx([3600, 120, 50, 100, 10.5], rel=2e-2)
     assert (report.rows_read, report.rows_kept) == (10, 5)
     assert [(dropped.reason, dropped.count, dropped.lines) for dropped in report.dropped] == [

@@ -10,7 +10,7 @@ import ipywidgets as w
 from widgets.editors.mistakes import what_is_wrong
 from widgets.lab.results import drawings
 from widgets.lab.side_page import Host, two_columns
-from widgets.pages.hare.schedules import ROUNDS, SLIDER, listed
+from widgets.pages.hare.schedules import ROUNDS, SLIDER, left_out_list
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.status_line import StatusLine
 from widgets.work.study import StudyQuestion
@@ -70,7 +70,7 @@ class BoundsPage:
             self._all("bounds"), self._all("schedules"), x_title="Sum of weight x completion time (s)", title=title
         )
         self.page.show(drawing, None)
-        self._missing.value = listed(self._all("cannot"))
+        self._missing.value = left_out_list(self._all("cannot"))
 
     def _all(self, field: str) -> dict[str, Any]:
         """Of all that has come so far."""

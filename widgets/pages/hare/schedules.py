@@ -236,7 +236,7 @@ class SynchronisationPage:
             self._asked.ask([(scenario, given)])
 
     def _add(self, found: Mapping[str, Any]) -> None:
-        self._missing.value = listed(found["cannot"])
+        self._missing.value = left_out_list(found["cannot"])
         self.gantts.only(len(found["schedules"]))
         self.gantts.add(found)
 
@@ -268,7 +268,7 @@ def tools_of(pages: Sequence[ChartPage]) -> w.HBox:
     return w.HBox([shown])
 
 
-def listed(cannot: Mapping[str, str]) -> str:
+def left_out_list(cannot: Mapping[str, str]) -> str:
     """What is missing, and why, as HTML."""
     rows = "".join(f"<li><b>{html.escape(name)}</b>: {html.escape(why)}</li>" for name, why in cannot.items())
     return f"<p class='wb-note'>Not here:</p><ul class='wb-note wb-missing'>{rows}</ul>" if rows else ""

@@ -34,18 +34,19 @@ def collecting(where: str, expected: str, problems: list[Problem]) -> Iterator[N
 def heard(where: str, problems: list[Problem]) -> Iterator[None]:
     """What is printed inside, warned of, or logged by Pyomo, is not shown; each line of it is told once, as a problem
     where there is no other."""
-    said, log = io.StringIO(), logging.getLogger("pyomo")
+    said, logged, log = io.StringIO(), io.StringIO(), logging.getLogger("pyomo")
     before, passed_on = log.handlers, log.propagate
-    log.handlers, log.propagate = [logging.StreamHandler(said)], False
+    log.handlers, log.propagate = [logging.StreamHandler(logged)], False
     try:
         with contextlib.redirect_stdout(said), warnings.catch_warnings(record=True) as warned:
             yield
     finally:
         log.handlers, log.propagate = before, passed_on
     said.writelines(f"{each.message}\n" for each in warned)
-    found = Words(on_one_line(" ".join(dict.fromkeys(said.getvalue().splitlines()))))
+    found = Words(on_one_line(" ".join(dict.fromkeys(f"{said.getvalue()}{logged.getvalue()}".splitlines()))))
     if found and not problems:
-        problems.append(Problem(where, found, "nothing printed, no warning (unordered sets?)"))
+        asked = " (unordered sets?)" if logged.getvalue() else ""
+        problems.append(Problem(where, found, f"nothing printed, no warning{asked}"))
 
 
 def once(problems: Mapping[Place, Sequence[Problem]], word: str) -> list[Problem]:

@@ -185,7 +185,7 @@ class Watched(Scheduler):
             raise InputError(f"{at}, memory", Words("written into"), "a new value")
         if _arrays(snapshot) != seen:
             raise written
-        if as_text(answer[0]) != as_text(other[0]) or as_text(answer[1]) != as_text(other[1]):
+        if as_text(answer[0], f"{at}, answer") != as_text(other[0]) or as_text(answer[1]) != as_text(other[1]):
             expected = "one: nothing but the snapshot, memory, knobs and generator counts"
             raise InputError(at, Words("two answers to one question"), expected)
         _require_gpus(f"{at}, shares", snapshot, answer[0])

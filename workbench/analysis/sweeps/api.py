@@ -24,10 +24,10 @@ from workbench.analysis.comparison import Entries, Entry
 from workbench.analysis.metrics import METRICS, summary
 from workbench.analysis.sweeps.runs_to_make import RunOptions, Sources, SweepRun, Vary, runs_to_make
 from workbench.analysis.sweeps.store import Measured, Store
-from workbench.base.errors import InputError, Words, WorkbenchError, why
+from workbench.base.errors import InputError, Words, WorkbenchError, told_of_arguments, why
 from workbench.scheduling.contract import Scheduler
 from workbench.session.api import Window
-from workbench.session.many_runs import RunRequest, check_workers, do, executor_at, outcomes, told_of_arguments
+from workbench.session.many_runs import RunRequest, check_workers, do, executor_at, outcomes
 from workbench.session.registry import is_own
 from workbench.simulation.saved_run import knobs_as_json
 from workbench.version import VERSION

@@ -29,14 +29,14 @@ from workbench.analysis.whatif.site_changes import SeveralChanges
 from workbench.analysis.whatif.tables import both_sides, difference_table, job_table, of_each, wait_table
 from workbench.analysis.whatif.words import conclusions, freer, surprising
 from workbench.base.collector import seldom_collected
-from workbench.base.errors import NOTHING, InputError, ScenarioError, WorkbenchError, counted
+from workbench.base.errors import NOTHING, InputError, ScenarioError, WorkbenchError, counted, told_of_arguments
 from workbench.baselines.mechanisms.slurm.site import read_settings
 from workbench.baselines.slurm import Slurm
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.estimators.registry import belief_of_all
 from workbench.session.api import load
-from workbench.session.many_runs import Outcome, RunRequest, check_workers, checked_seeds, run_all, told_of_arguments
+from workbench.session.many_runs import Outcome, RunRequest, check_workers, checked_seeds, run_all
 from workbench.session.registry import find_scheduler
 from workbench.simulation.run import Run
 

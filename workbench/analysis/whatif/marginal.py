@@ -17,14 +17,13 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from workbench.analysis.whatif.words import amount
-from workbench.base.errors import InputError
+from workbench.base.errors import InputError, told_of_arguments
 from workbench.base.rounding import short_number
 from workbench.scenario.cluster import Cluster
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Formulation, Result
 from workbench.scheduling.solvers import Solver
 from workbench.session.api import load, snapshot_at, time_of_solve
-from workbench.session.many_runs import told_of_arguments
 from workbench.session.registry import find_formulation, formulations
 
 SMALL_GPUS = 0.01

@@ -25,7 +25,7 @@ from workbench.scenario.traces.timed import (
     started,
     time_problem,
 )
-from workbench.scenario.traces.trace_file import TraceCut, number, read_table, timestamp
+from workbench.scenario.traces.trace_file import TraceCut, number, read_table, read_time
 
 FORMAT = "helios"
 COLUMNS = ("job_id", "user", "gpu_num", "state", "submit_time", "duration")
@@ -67,7 +67,7 @@ def _row(line: int, cells: Mapping[str, str]) -> TimedRow | str:
         return f"state none of {', '.join(STATES)}"
     if state not in ENDED:
         return f"not ended: {state}"
-    submitted_s, duration_s = timestamp(cells["submit_time"], " "), number(cells["duration"])
+    submitted_s, duration_s = read_time(cells["submit_time"], " "), number(cells["duration"])
     if submitted_s is None:
         return "submit_time is not YYYY-MM-DD HH:MM:SS, 1990 to 2099"
     if duration_s is None:
@@ -80,7 +80,7 @@ def _row(line: int, cells: Mapping[str, str]) -> TimedRow | str:
     name = f"job-{cells['job_id']}"
     counts = {"cpus": number(cells.get("cpu_num", "")), "nodes": number(cells.get("node_num", ""))}
     facts = {key: value for key, value in counts.items() if value} | texts("partition", cells.get("vc", ""))
-    start_s = timestamp(cells.get("start_time", ""), " ")
+    start_s = read_time(cells.get("start_time", ""), " ")
     return problem or TimedRow(
         line,
         name,

@@ -21,7 +21,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.dropped_rows import Drops, Report
 from workbench.scenario.traces.slurm_site import texts
 from workbench.scenario.traces.timed import TimedRow, assemble, dated, name_problem, started, time_problem
-from workbench.scenario.traces.trace_file import TraceCut, read_json, source_name, timestamp
+from workbench.scenario.traces.trace_file import TraceCut, read_json, read_time, source_name
 
 FORMAT = "philly"
 TRACE = "Philly's cluster_job_log: a JSON list of jobs with jobid, submitted_time and attempts"
@@ -76,7 +76,7 @@ def _entry(line: int, job: Any) -> TimedRow | str:
     if attempts[-1].get("end_time") in NO_TIME:
         return "no end_time of its last attempt: still running"
     said = (job["submitted_time"], attempts[0]["start_time"], attempts[-1]["end_time"])
-    submitted_s, start_s, end_s = (timestamp(_text(text), " ") for text in said)
+    submitted_s, start_s, end_s = (read_time(_text(text), " ") for text in said)
     if submitted_s is None or start_s is None or end_s is None:
         return "a time that is not YYYY-MM-DD HH:MM:SS, 1990 to 2099"
     gpus = _gpus(attempts[0].get("detail"))

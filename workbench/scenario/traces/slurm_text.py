@@ -21,7 +21,7 @@ MOST_HOSTS = 100_000
 NONE = ("", "(null)", "N/A", "n/a", "None", "none", "Unknown", "None assigned", "NONE", "Partition_Limit")
 _ELAPSED = re.compile(r"(?:(\d{1,6})-)?(?:(\d{1,4}):)?(\d{1,4}):(\d\d)(?:\.\d+)?", re.ASCII)
 _DAYS = re.compile(r"(\d{1,6})-(\d\d)(?::(\d\d))?", re.ASCII)
-_MOMENT = re.compile(r"((?:199|20\d)\d-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]\d\d:?\d\d)?", re.ASCII)
+_TIME = re.compile(r"((?:199|20\d)\d-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]\d\d:?\d\d)?", re.ASCII)
 _EPOCH = re.compile(r"\d{9,11}", re.ASCII)
 _UNIX = datetime(1970, 1, 1)
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)([KMGTP]?)[nc]?", re.ASCII)
@@ -159,7 +159,7 @@ def timestamp(text: str) -> float | None:
     if _EPOCH.fullmatch(text):
         found = (_UNIX - EPOCH).total_seconds() + int(text)
         return found if found >= 0 else None
-    match = _MOMENT.fullmatch(text)
+    match = _TIME.fullmatch(text)
     if match is None:
         return None
     try:
@@ -174,7 +174,7 @@ def timestamp(text: str) -> float | None:
 
 def is_zoned(text: str) -> bool:
     """Whether a time says its zone, or is in seconds since 1970."""
-    match = _MOMENT.fullmatch(text.strip())
+    match = _TIME.fullmatch(text.strip())
     return bool(match[3]) if match else bool(_EPOCH.fullmatch(text.strip()))
 
 

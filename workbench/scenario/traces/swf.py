@@ -127,7 +127,8 @@ def _row(line: int, fields: list[str], gpus_of: Callable[[int], int]) -> TimedRo
     if memory_kb is not None and memory_kb > 0:
         facts["memory_mb"] = memory_kb / 1024 * processors
     for name, i in (("account", 12), ("qos", 14), ("partition", 15)):
-        facts |= {} if (number(fields[i]) or -1) < 0 or not is_name(fields[i]) else {name: fields[i]}
+        known = number(fields[i])
+        facts |= {} if known is None or known < 0 or not is_name(fields[i]) else {name: fields[i]}
     if (before := number(fields[16]) or -1.0) > 0:
         facts["dependency"] = f"afterany:{before:.0f}"
     times = started(submitted_s, None if wait_s is None or wait_s < 0 else submitted_s + wait_s, run_s)

@@ -40,9 +40,9 @@ class Arriving(Protocol):
 
 Row = TypeVar("Row", bound=Arriving)
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_MOMENT = re.compile(r"(199|20\d)\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d", re.ASCII)
+_TIME = re.compile(r"(199|20\d)\d-\d\d-\d\d[ T]\d\d:\d\d:\d\d", re.ASCII)
 EPOCH = datetime(1990, 1, 1)
-"""The first time that `timestamp` reads: an earlier one is a clock that was not set."""
+"""The first time that `read_time` reads: an earlier one is a clock that was not set."""
 OUTSIDE = "arrives outside the window"
 
 
@@ -213,12 +213,12 @@ def number(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def timestamp(text: str, between: str) -> float | None:
+def read_time(text: str, between: str) -> float | None:
     """Seconds from `EPOCH` to `YYYY-MM-DD HH:MM:SS`, local time without a zone; None for anything else.
 
     between: what stands between date and time, a space or a T. Years are 1990 to 2099.
     """
-    if not _MOMENT.fullmatch(text) or text[10] != between:
+    if not _TIME.fullmatch(text) or text[10] != between:
         return None
     try:
         return (datetime.fromisoformat(text) - EPOCH).total_seconds()
