@@ -1,1 +1,4 @@
-"""Parts of any page: charts, tables, playback, presenter, status line, downloads. They know nothing of scheduling."""
+"""Parts of any page: charts, tables, playback, presenter, status line, files.
+
+They know a run and its tables, no scheduler and no paper.
+"""

@@ -378,7 +378,8 @@ def _checked(name: str, parent: Path) -> str:
 
     if not re.fullmatch("[a-z][a-z0-9_]*", name) or keyword.iskeyword(name) or len(name) > 40:
         raise InputError("NAME", name, "at most 40 small letters, digits and _, a letter first, no word of Python's")
-    if name in {*(room.name for room in rooms()), *skipped_rooms(), *(s.name for r in rooms() for s in r.schedulers)}:
+    taken = {*(room.name for room in rooms()), *skipped_rooms(), *(s.name for r in rooms() for s in r.schedulers)}
+    if name in taken or name in ("compare", "what_if"):  # whose labs are ours
         raise InputError("NAME", name, "a name that no room or scheduler has")
     if name in {*sys.stdlib_module_names, "tests"} or _module_at(name, parent):
         raise InputError("NAME", name, "a name that no module of this Python has")

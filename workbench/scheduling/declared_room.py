@@ -5,6 +5,7 @@ A paper's package or a baseline's module sets `ROOM = Room(...)`; `workbench.ses
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
@@ -98,10 +99,12 @@ class Room:
         for name, function in _entries(f"{where}, explanations", self.explanations, "{scheduler: function}"):
             if name not in names:
                 raise InputError(f"{where}, explanations", name, f"a scheduler of the room: {one_of(name, names)}")
-            _require_function(f"{where}, explanations, {name}", function, "explain(job_at), which returns an Explained")
+            _require_function(
+                f"{where}, explanations, {name}", function, 1, "explain(job_at), which returns an Explained"
+            )
         for name, function in _entries(f"{where}, studies", self.studies, "{name: function}"):
             self._check_name(f"{where}, studies", name, any_word=True)
-            _require_function(f"{where}, studies, {name}", function, "study(snapshot, given), which returns a dict")
+            _require_function(f"{where}, studies, {name}", function, 2, "study(snapshot, given), which returns a dict")
         if not isinstance(self.estimators, tuple) or not all(isinstance(each, str) for each in self.estimators):
             raise InputError(f"{where}, estimators", self.estimators, 'a tuple of names: ("low_rank",)')
         for each in self.estimators:
@@ -201,9 +204,13 @@ def _entries(where: str, given: Any, expected: str) -> Iterator[tuple[Any, Any]]
     yield from given.items()
 
 
-def _require_function(where: str, function: Any, expected: str) -> None:
+def _require_function(where: str, function: Any, arguments: int, expected: str) -> None:
     if not callable(function) or isinstance(function, type):
         raise InputError(where, function, expected)
+    try:
+        inspect.signature(function).bind(*[None] * arguments)
+    except TypeError:
+        raise InputError(where, Words(f"a function{inspect.signature(function)}"), expected) from None
 
 
 def _check_knobs(where: str, owner: Formulation[Any] | Scheduler) -> None:

@@ -73,7 +73,7 @@ class Knapsack:
         return [range(first, last) for first, last in itertools.pairwise(ends)]
 
     def cost(self, option: int, free: IntArray) -> float:
-        """What an option costs while `free` (types,) GPUs are free, itself not yet placed; 0 if value is less that."""
+        """What an option costs while `free` (types,) GPUs are free, itself not yet placed; 0 without prices."""
         if self.price is None:
             return 0.0
         each = sum(w * p[f] for w, p, f in zip(self.gpus[option], self.price, free, strict=True) if w)
