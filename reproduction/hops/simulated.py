@@ -65,7 +65,7 @@ def figure_11(size: HopsSize) -> PaperFigure:
     at = np.arange(0.0, max(float(run.jobs["finish_s"].max()) for run in runs(size).values()), EVERY_S)
     parts, mean = [], {}
     for name, run in runs(size).items():
-        steps = throughput_over_time(run, normalised=True)
+        steps = throughput_over_time(run)
         rate = steps["value"].to_numpy()[np.searchsorted(steps["time_s"].to_numpy(), at, side="right") - 1]
         mean[name] = float(rate[at <= until_s].mean())
         parts.append(pd.DataFrame({"line": name, "x": at / HOUR, "y": rate}))

@@ -52,7 +52,6 @@ def test_a_job_that_cannot_be_is_named(desk, refused, changes, said):
         ("slo_lease_s=1.5", "knob slo_lease_s 1.5"),
         ("reserve_overhead=1200", "seconds of a lease kept for resuming 1200 0 to 1199"),
         ("miss_reward=200", "job a, reward 100.0 at least the reward of a miss, 200"),
-        ("highest_reward=1", "knob highest_reward 1.0 a number above the reward of a miss, 1"),
     ],
 )
 @pytest.mark.filterwarnings("error")

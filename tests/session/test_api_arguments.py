@@ -136,7 +136,6 @@ def test_measures_and_tables() -> None:
     run = workbench.simulate(START, "fifo")
     for act in (workbench.summary, per_job):
         assert refused(lambda act=act: act(None)).expected == "a Run, what `simulate` returns"
-        assert refused(lambda act=act: act(run, present="x")).where == "present"
     for window in (3, (0,), ("a", "b"), (0, 3)):
         assert refused(lambda window=window: workbench.summary(run, window)).where == "window"
     assert refused(lambda: workbench.allocation_table(None)).where == "result"  # type: ignore[arg-type]

@@ -24,8 +24,8 @@ def outcomes(table: LeaseTables) -> dict[str, list[str]]:
 
 
 def test_neighbouring_leases_of_a_plan_are_one_bar_from_the_end_of_the_one_before() -> None:
-    plan = planned_leases({"a": [1, 2, 4], "b": None}, {"a": [3, 5], "b": [2]}, guaranteed=["a"])
-    assert rows(plan.bars) == [("a", 0.0, 2.0, "guaranteed"), ("a", 3.0, 4.0, "guaranteed")]
+    plan = planned_leases({"a": [1, 2, 4], "b": None}, {"a": [3, 5], "b": [2]})
+    assert rows(plan.bars) == [("a", 0.0, 2.0, "runs"), ("a", 3.0, 4.0, "runs")]
     assert outcomes(plan) == {
         "a": ["deadline missed", "deadline met"],
         "b": ["deadline missed"],
@@ -33,9 +33,9 @@ def test_neighbouring_leases_of_a_plan_are_one_bar_from_the_end_of_the_one_befor
 
 
 def test_a_plan_that_ends_with_the_lease_of_a_deadline_meets_it() -> None:
-    plan = planned_leases({"a": [2]}, {"a": [2, 4]}, gpus={"a": 2}, reward={"a": 80.0})
+    plan = planned_leases({"a": [2]}, {"a": [2, 4]}, reward={"a": 80.0})
     assert outcomes(plan) == {"a": ["deadline met", "later deadline"]}
-    assert plan.texts == {"GPUs": ["2"], "Reward": ["80"]}
+    assert plan.texts == {"Reward": ["80"]}
     drawing = lease_gantt(plan, in_leases=True)
     assert drawing.data["boundaries"]["x"].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
     assert drawing.table["end_leases"].tolist() == [2.0, 2.0, 4.0]

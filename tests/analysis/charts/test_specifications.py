@@ -110,7 +110,7 @@ DRAWINGS: Mapping[str, Callable[[], Drawing]] = {
         y_title="Weighted JCT (h)",
     ),
     "leases of a plan": lambda: charts.lease_gantt(
-        charts.planned_leases({"a": [1, 2], "b": None}, {"a": [2], "b": [1]}, gpus={"a": 1, "b": 2}), in_leases=True
+        charts.planned_leases({"a": [1, 2], "b": None}, {"a": [2], "b": [1]}, reward={"a": 1, "b": 2}), in_leases=True
     ),
     "leases of a run": lambda: charts.lease_gantt(
         charts.run_leases(TABLE, JOBS, dict.fromkeys(JOBS["job"], DEADLINES), end_s=2520.0), lease=360.0

@@ -30,6 +30,7 @@ from workbench.analysis.metrics import (
     throughput_over_time,
     warnings,
 )
+from workbench.analysis.metrics.jobs import Speeds
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import convert
@@ -204,10 +205,9 @@ def test_summary(three: Run) -> None:
 
 
 def test_over_time(three: Run) -> None:
-    raw = throughput_over_time(three)
-    assert raw.to_numpy().tolist() == [[0, 14], [60, 14], [70, 4], [110, 14], [150, 4], [500, 0]]
-    normal = throughput_over_time(three, normalised=True)
-    assert normal["value"].tolist() == pytest.approx([1.2, 1.2, 0.2, 1.2, 0.2, 0])
+    found = throughput_over_time(three)
+    assert found["time_s"].tolist() == [0, 60, 70, 110, 150, 500]
+    assert found["value"].tolist() == pytest.approx([1.2, 1.2, 0.2, 1.2, 0.2, 0])
 
 
 def test_window_measures_these_jobs_only(three: Run) -> None:
@@ -298,9 +298,8 @@ def test_elastic_job_is_held_against_its_share_of_the_cluster() -> None:
         ],
     )
     run = run_of(s, {0: assign(("e", {"a-0": 4}, FOREVER)), 10: assign(("f", {"a-0": 1}, FOREVER))})
-    life, arrival = per_job(run), per_job(run, "arrival")
+    life = per_job(run)
     assert life["finish_time_fairness"].tolist() == pytest.approx([10 / (300 / 18), 10 / 5])  # 4/1.5 GPUs: a gang of 2
-    assert arrival["finish_time_fairness"].tolist() == pytest.approx([10 / (300 / 30), 10 / 5])
     # Hops (9): 30/4 steps/s per GPU x the mean size 7/3
     assert life["latency_ratio"].tolist() == pytest.approx([0, 5 / 5])
     assert np.isnan(summary(run)["cost_usd"]) and as_json(summary(run))["cost_usd"] is None  # no price given
@@ -339,8 +338,7 @@ def test_a_pair_shares_its_cost_and_its_slot(pair: Run) -> None:
     whole = summary(pair)
     assert whole["utilisation"] == pytest.approx(30 / (4 * 30))
     assert whole["cost_usd"] == pytest.approx(0.03)
-    assert throughput_over_time(pair).to_numpy().tolist() == [[0, 13], [20, 10], [30, 0]]
-    assert throughput_over_time(pair, normalised=True)["value"].tolist() == pytest.approx([0.8 + 0.5, 1, 0])
+    assert throughput_over_time(pair)["value"].tolist() == pytest.approx([1.3, 1.0, 0.0])
 
 
 def test_copies_of_a_job_count_once() -> None:
@@ -467,7 +465,9 @@ def test_every_run(run: Run) -> None:
     assert (finished["jct_s"] > finished["wait_s"]).all()
     ran = run.timeline[run.timeline["kind"] == "run"]
     flow = throughput_over_time(run)
-    assert integral(flow["time_s"].to_numpy(), flow["value"].to_numpy()) == pytest.approx(ran["steps"].sum(), abs=1e-6)
+    fastest = dict(zip(run.jobs["job"], Speeds(run.scenario).fastest(), strict=True))
+    done = (ran["steps"] / ran["job"].map(fastest)).sum()
+    assert integral(flow["time_s"].to_numpy(), flow["value"].to_numpy()) == pytest.approx(done, abs=1e-6)
     as_json(found)
 
 

@@ -111,7 +111,7 @@ def test_window_until_and_belief_are_those_of_simulate():
         ({"until_s": float("nan")}, "seconds from 0"),
         ({"window": (0, 9)}, "last"),
         ({"belief": "nothing_such"}, "low_rank"),
-        ({"belief": 3}, "one of oracle, servers"),
+        ({"belief": 3}, "one of oracle, nodes"),
         ({"executor": "threads"}, "concurrent.futures"),
         ({"dask": " "}, "address"),
         ({"out": ""}, "a folder"),

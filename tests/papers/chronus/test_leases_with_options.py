@@ -15,7 +15,6 @@ from pyomo.repn.tests.lp_diff import load_and_compare_lp_baseline
 
 import workbench
 from tests.papers.chronus.plan_support import LEASE_S, instances
-from workbench.base.errors import InputError
 from workbench.papers.chronus.algorithms.admission import admit, admit_all, feasible
 from workbench.papers.chronus.algorithms.lease_plan import carried_on
 from workbench.papers.chronus.algorithms.terms import AskedJob, AskedRun, Choice, NodePool
@@ -247,16 +246,6 @@ def test_a_range_counts_only_with_its_knob():
     )
     assert set(fixed.every.gpus.tolist()) == {job.gpus}
     assert set(ranged.every.gpus.tolist()) > {job.gpus} and set(ranged.every.gpus.tolist()) <= set(job.sizes)
-
-
-def test_the_range_of_rewards_is_scaled():
-    base = workbench.preset("gavel_example")
-    job = base.jobs[0].model_copy(update={"rewards": ((1e5, 100.0), (1e6, 50.5)), "arrival_s": 0.0})
-    snapshot = snapshot_at(base.replace(jobs=(job,)), 0.0)
-    data = ChronusInstance.from_snapshot(snapshot, {**KNOBS, "highest_reward": 20.0, "miss_reward": 2.0})
-    assert [reward for _, reward in data.steps[0]] == pytest.approx([20.0, 11.0])
-    with pytest.raises(InputError, match=r"knob highest_reward: got 1.0; expected a number above .* 2"):
-        ChronusInstance.from_snapshot(snapshot, {**KNOBS, "highest_reward": 1.0, "miss_reward": 2.0})
 
 
 def test_300_jobs_on_three_types_have_a_plan_and_its_gap():

@@ -103,18 +103,15 @@ def planned_leases(
     leases: Mapping[str, Sequence[int] | None],
     deadlines: Mapping[str, Sequence[int]],
     *,
-    guaranteed: Iterable[str] = (),
-    gpus: Mapping[str, int] | None = None,
     reward: Mapping[str, float] | None = None,
 ) -> LeaseTables:
     """What a plan of leases gives, in leases: lease k lies between k - 1 and k.
 
     leases: of each job, from 1, None for one that has none (`leases` of a result); deadlines: of each job, by the end
-    of which lease; guaranteed: jobs that must meet one; gpus, reward: for the columns behind the plot.
+    of which lease; reward: for the column behind the plot.
     """
-    certain = set(guaranteed)
     bars = [
-        (job, float(first - 1), float(last), GUARANTEED if job in certain else RUNS)
+        (job, float(first - 1), float(last), RUNS)
         for job, own in leases.items()
         for first, last in _stretches(own or ())
     ]
@@ -123,11 +120,7 @@ def planned_leases(
         own = leases.get(job)
         done = float(max(own)) if own else math.inf
         rows += [(job, float(at), outcome, math.nan) for at, outcome in zip(by, _outcomes(by, done, True), strict=True)]
-    texts: dict[str, Sequence[str]] = {}
-    if gpus is not None:
-        texts["GPUs"] = [str(gpus[job]) for job in leases]
-    if reward is not None:
-        texts[REWARD] = [f"{reward[job]:g}" for job in leases]
+    texts = {} if reward is None else {REWARD: [f"{reward[job]:g}" for job in leases]}
     return LeaseTables(tuple(leases), _bars(bars), _marks(rows), texts)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,33 +19,26 @@ from workbench.simulation.run import Run
 if TYPE_CHECKING:
     import pandas as pd
 
-Present = Literal["life", "arrival"]
 
-
-def per_job(run: Run, present: Present = "life") -> pd.DataFrame:
+def per_job(run: Run) -> pd.DataFrame:
     """One row per job in the scenario's order; columns, units and definitions: `PER_JOB`, then the jobs' attributes.
 
     Raises InputError for what is no run; see `measures_of_jobs`.
     """
-    found = PER_JOB.frame(measures_of_jobs(run, present))
+    found = PER_JOB.frame(measures_of_jobs(run))
     facts = [job.attributes for job in run.scenario.jobs]
     for name in dict.fromkeys(chain.from_iterable(facts)):
         found[f"attributes.{name}"] = [each.get(name) for each in facts]
     return found
 
 
-def measures_of_jobs(
-    run: Run, present: Present = "life", *, intervals: Intervals | None = None
-) -> dict[str, npt.NDArray[Any]]:
+def measures_of_jobs(run: Run, *, intervals: Intervals | None = None) -> dict[str, npt.NDArray[Any]]:
     """The columns of `per_job` as arrays, without attributes.
 
-    present: whether the n of finish-time fairness is the mean number of jobs present in the job's life, or the number
-    at its arrival. Missing where undefined: what needs a completion is missing for a job without one.
+    Missing where undefined: what needs a completion is missing for a job without one.
     """
     if not isinstance(run, Run):
         raise InputError("run", run, "a Run, what `simulate` returns")
-    if present not in get_args(Present):
-        raise InputError("present", present, "one of " + ", ".join(get_args(Present)))
     jobs = run.cells.columns("jobs")
     arrival, finish = jobs["arrival_s"], jobs["finish_s"]
     jct = finish - arrival
@@ -59,7 +52,7 @@ def measures_of_jobs(
             **{name: jobs[name] for name in PER_JOB.names if name in jobs},
             "jct_s": jct,
             "wait_s": wait,
-            "finish_time_fairness": jct / (steps * speeds.isolated(_present(run, present))),
+            "finish_time_fairness": jct / (steps * speeds.isolated(_present(run))),
             "latency_ratio": np.where(np.isnan(finish), np.nan, wait) / (steps * speeds.expected()),
             "reward_share": reward_shares(run),
             "cost_usd": _cost(run, Intervals.of(run) if intervals is None else intervals),
@@ -67,8 +60,8 @@ def measures_of_jobs(
     )
 
 
-def _present(run: Run, when: Present) -> FloatArray:
-    """Jobs present, the job itself included: at each job's arrival, or on average over its life."""
+def _present(run: Run) -> FloatArray:
+    """Jobs present, the job itself included, on average over each job's life."""
     times, count = presence(run)
     arrival, gone = run.cells.column("jobs", "arrival_s"), np.minimum(left_s(run), run.end_s)
     if not len(times):
@@ -76,8 +69,6 @@ def _present(run: Run, when: Present) -> FloatArray:
     last = len(times) - 1
     begin = np.minimum(np.searchsorted(times, arrival), last)
     at_arrival = np.maximum(count[begin], 1.0)
-    if when == "arrival":
-        return at_arrival
     job_s = np.concatenate([[0.0], np.cumsum(count[:-1] * np.diff(times))])
     end = np.clip(np.searchsorted(times, gone, side="right") - 1, 0, last)
     until = job_s[end] + count[end] * np.maximum(gone - times[end], 0.0)

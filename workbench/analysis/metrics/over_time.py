@@ -24,7 +24,7 @@ THROUGHPUT_OVER_TIME = Table(
     "throughput of the cluster from each time on",
     (
         Column("time_s", "time", "s", "float"),
-        Column("value", "steps/s of all running units; normalised: each job's by its fastest type's", "", "float"),
+        Column("value", "steps/s of all running units, each job's by its fastest type's", "1", "float"),
     ),
 )
 
@@ -40,13 +40,13 @@ LATENCY_RATIO_OVER_TIME = Table(
 )
 
 
-def throughput_over_time(run: Run, normalised: bool = False) -> pd.DataFrame:
-    """`THROUGHPUT_OVER_TIME`: steps/s, or with `normalised` the number of jobs at full speed on their fastest type.
+def throughput_over_time(run: Run) -> pd.DataFrame:
+    """`THROUGHPUT_OVER_TIME`: as it were the number of jobs at full speed on their fastest type.
 
     Steps that a fault takes back later count while they run.
     """
     i = Intervals.of(run)
-    factor = 1.0 / Speeds(run.scenario).fastest() if normalised else np.ones(len(run.scenario.jobs))
+    factor = 1.0 / Speeds(run.scenario).fastest()
     rows = i.running & (i.seconds > 0) & (i.job >= 0)
     steps = i.steps[rows] * factor[i.job[rows]]
     paired = rows & (i.other >= 0)

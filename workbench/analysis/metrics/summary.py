@@ -20,7 +20,7 @@ from workbench.analysis.metrics.declared import (
     WEIGHTED,
     metric,
 )
-from workbench.analysis.metrics.jobs import Present, Speeds, measures_of_jobs
+from workbench.analysis.metrics.jobs import Speeds, measures_of_jobs
 from workbench.analysis.metrics.rounds import changed_rounds, rounds_of, who_decided
 from workbench.analysis.metrics.slo import slo_values
 from workbench.analysis.metrics.warnings import warnings_of
@@ -92,19 +92,19 @@ class Summary(Mapping[str, float]):
         return card(head, self.main(), ("Metric", "Value", "Unit"), [*decided, *more], found)
 
 
-def summary(run: Run, window: Window | None = None, present: Present = "life", apart: Collection[str] = ()) -> Summary:
+def summary(run: Run, window: Window | None = None, apart: Collection[str] = ()) -> Summary:
     """All of `METRICS`.
 
     window: numbers by arrival, from 0 and inclusive, of the first and last job to measure (steady state); measures of
     the cluster are of the whole run. Without a window averages are over the jobs that have finished, and
-    `jobs_unfinished` says how many have not. present: see `per_job`; apart: jobs that averages over jobs, percentiles
+    `jobs_unfinished` says how many have not. apart: jobs that averages over jobs, percentiles
     and the total weighted JCT leave out; counts of jobs, preemptions, restarts and moves, the cost, and the
     misses of SLOs are of these too. Raises InputError for a window out of range.
     """
     if not isinstance(run, Run):
         raise InputError("run", run, "a Run, what `simulate` returns")
     intervals = Intervals.of(run)
-    jobs = measures_of_jobs(run, present, intervals=intervals)
+    jobs = measures_of_jobs(run, intervals=intervals)
     measured = _measured(run, window)
     finished = measured & ~np.isnan(jobs["finish_s"])
     refused = measured & is_refused(run) & ~finished

@@ -37,7 +37,6 @@ from workbench.papers.chronus.algorithms.terms import (
     check_plan_steps,
     first_lease,
     first_of,
-    in_range,
     leases_before,
     leases_needed,
     limits_of,
@@ -480,11 +479,10 @@ class ChronusInstance:
         rows = [row for row, job in enumerate(snapshot.jobs.jobs) if job.rewards is not None and left[row] > 0]
         pools = _pools(snapshot, bool(knobs["round_up"]))
         sure, ranges = bool(knobs["all_guaranteed"]), bool(knobs.get("gpu_range", GPU_RANGE.default))
-        highest, lowest = knobs.get("highest_reward"), float(knobs["miss_reward"])
         asked = []
         for row in rows:
             job = snapshot.jobs.jobs[row]
-            steps = whole_steps(in_range(job.rewards or (), highest, lowest), job.arrival_s - start_s)
+            steps = whole_steps(job.rewards or (), job.arrival_s - start_s)
             runs = [
                 AskedRun(pool, gpus, max(1, int(seconds_up(left[row] / speed))))
                 for pool, gpus, speed in _speeds(snapshot, row, tuple(pools), ranges)
@@ -497,7 +495,7 @@ class ChronusInstance:
             lease_s,
             asked,
             names=[snapshot.jobs.jobs[row].name for row in rows],
-            miss_reward=lowest,
+            miss_reward=float(knobs["miss_reward"]),
             reserved_s=int(knobs["reserve_overhead"]),
             start_s=start_s,
             previous=previous,

@@ -47,14 +47,6 @@ ALL_GUARANTEED = Knob(
 MISS_REWARD = Knob(
     "miss_reward", LOWEST, "Reward of a job that meets none of its deadlines", unit="1", source="paper", minimum=0.0
 )
-HIGHEST_REWARD = Knob(
-    "highest_reward",
-    None,
-    "Rewards are scaled so that 1 to 100 becomes miss_reward to this (section 7: the range is open); none: as stated",
-    unit="1",
-    minimum=0.0,
-    optional=True,
-)
 RESERVE_OVERHEAD = Knob(
     "reserve_overhead",
     0,
@@ -68,7 +60,7 @@ GPU_RANGE = Knob(
     False,
     "A job may run as any of its gpu_choices (section 7, auto-scaling), one of them for a whole plan; off: as its gpus",
 )
-LEASE_KNOBS = (SLO_LEASE_S, ROUND_UP, ALL_GUARANTEED, MISS_REWARD, HIGHEST_REWARD, RESERVE_OVERHEAD, GPU_RANGE)
+LEASE_KNOBS = (SLO_LEASE_S, ROUND_UP, ALL_GUARANTEED, MISS_REWARD, RESERVE_OVERHEAD, GPU_RANGE)
 FORM = Knob(
     "form",
     "auto",

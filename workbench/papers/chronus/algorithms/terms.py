@@ -30,7 +30,7 @@ from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.base.errors import InputError
 from workbench.papers.chronus.algorithms.consolidation import in_pieces, pieces, powers, round_up
 from workbench.papers.chronus.knobs import MOST_S
-from workbench.scenario.rewards import HIGHEST, LOWEST, Steps
+from workbench.scenario.rewards import Steps
 
 
 class AskedJob(NamedTuple):
@@ -170,16 +170,6 @@ def whole_steps(rewards: Steps, shift_s: float) -> Steps:
     at = seconds_down([deadline_s + shift_s for deadline_s, _ in rewards]).tolist()
     first = {deadline: reward for deadline, (_, reward) in reversed(list(zip(at, rewards, strict=True)))}
     return tuple((float(deadline), first[deadline]) for deadline in sorted(first))
-
-
-def in_range(rewards: Steps, highest: float | None, lowest: float) -> Steps:
-    """Rewards as stated, or scaled from the paper's range to that of the knobs (highest: None for as stated)."""
-    if highest is None:
-        return rewards
-    if highest <= lowest:
-        raise InputError("knob highest_reward", highest, f"a number above the reward of a miss, {lowest:g}")
-    scale = (float(highest) - lowest) / (HIGHEST - LOWEST)
-    return tuple((deadline_s, lowest + (reward - LOWEST) * scale) for deadline_s, reward in rewards)
 
 
 class NodePool(NamedTuple):
