@@ -1,4 +1,4 @@
-"""Curves, what was measured and what a sweep varied, by hand; heat maps."""
+"""Curves, what was measured and what a sweep varied, by hand; heat maps, bands that add up."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from scipy import stats
 import workbench
 from workbench.analysis import charts
 from workbench.analysis.charts import Drawing, speed_errors, theme, to_svg
+from workbench.analysis.charts.areas import bands
 from workbench.analysis.charts.curves import curve
 from workbench.analysis.charts.heat_maps import heat_map
 from workbench.analysis.metrics.confidence import mean_interval, t_quantile
@@ -23,11 +24,13 @@ TITLES = {"title": "T", "x_title": "X (h)", "y_title": "Y (s)"}
 STEADY = pd.DataFrame({"line": ["a", "a", "b", "b"], "x": [1.0, 2.0, 1.0, 2.0], "y": [1.0, 2.0, 3.0, math.nan]})
 FULL = STEADY.assign(low=STEADY["y"] - 0.1, high=STEADY["y"] + 0.1, saturated=STEADY["y"].isna())
 CELLS = pd.DataFrame({"row": ["a", "a"], "column": ["a", "b"], "value": [0.5, math.nan]})
+PARTS = pd.DataFrame({"x": [0.0, 0.0, 1.0, 1.0], "group": "e", "part": ["a", "b", "a", "b"], "value": [1.0, 0, 1, 2]})
 DRAWINGS: Mapping[str, Callable[[], Drawing]] = {
     "curve": lambda: curve(STEADY, **TITLES),
     "curve with bands and saturation": lambda: curve(FULL, **TITLES, log_x=True, log_y=True, dots=False),
     "empty curve": lambda: curve(STEADY.head(0), **TITLES),
     "heat map": lambda: heat_map(CELLS, title="T", row_title="R", column_title="C", value_title="V"),
+    "bands": lambda: bands(PARTS, **TITLES),
     "errors": lambda: speed_errors({"layers": LOG}),
     "errors of pairs": lambda: speed_errors({"rank": LOG}, title="Error of believed speeds of pairs"),
 }

@@ -18,6 +18,45 @@ from workbench.scenario.cluster import Cluster
 
 
 @unchecked
+def bands(frame: pd.DataFrame, *, title: str, x_title: str, y_title: str) -> Drawing:
+    """Draw parts of a whole over time: frame has the columns x, group, part, value.
+
+    One band for each part, coloured by group, in the order of the rows; they add up to 1 at each x.
+    """
+    groups = list(dict.fromkeys(frame["group"]))
+    place = {part: i for i, part in enumerate(dict.fromkeys(frame["part"]))}
+    colours, _ = theme.series_look(groups)
+    table = frame.assign(place=frame["part"].map(place))
+    area = (
+        marks("bands")
+        .mark_area(interpolate="step-after", stroke=theme.PAPER, strokeWidth=1)
+        .encode(
+            x=alt.X(
+                "x:Q", title=x_title, scale=alt.Scale(nice=False), axis=alt.Axis(grid=False, tickCount=TICKS)
+            ),
+            y=alt.Y("value:Q", title=y_title, stack="normalize", axis=alt.Axis(format=".0%", tickCount=5)),
+            color=alt.Color("group:N", title=None, scale=alt.Scale(domain=groups, range=colours)),
+            detail="part:N",
+            order=alt.Order("place:Q"),
+            tooltip=[
+                alt.Tooltip("part:N", title="Job"),
+                alt.Tooltip("group:N", title="Group"),
+                alt.Tooltip("x:Q", title=x_title),
+                alt.Tooltip("value:Q", title="Value", format=".3~r"),
+            ],
+        )
+    )  # fmt: skip
+    return drawn(
+        area,
+        data={"bands": table},
+        table=frame,
+        label=f"{title}: {y_title} over {x_title}, one band per job.",
+        title=title,
+        height=300,
+    )
+
+
+@unchecked
 def utilisation(timeline: pd.DataFrame, *, cluster: Cluster, end_s: float, height: float = 280) -> Drawing:
     """Draw the GPUs held over time, types stacked in the cluster's order, with a line at the cluster's GPUs.
 
@@ -145,7 +184,6 @@ def _stacked_clusters(sizes: pd.DataFrame, names: list[str], end_s: float) -> tu
 MOST_BANDS = 50
 
 
-@unchecked
 def entities(timeline: pd.DataFrame, jobs: pd.DataFrame, *, end_s: float) -> Drawing:
     """Draw each entity's part of the GPUs in use, coloured by entity, with a band for each of up to `MOST_BANDS` jobs.
 
@@ -154,43 +192,19 @@ def entities(timeline: pd.DataFrame, jobs: pd.DataFrame, *, end_s: float) -> Dra
     """
     unit = theme.time_unit(end_s)
     owner = dict(zip(jobs["job"], jobs["entity"].where(jobs["entity"] != "", jobs["job"]), strict=True))
+    place = {name: i for i, name in enumerate(dict.fromkeys(owner.values()))}
     used = timeline[timeline["job"] != ""]
     second = used.assign(job=used["with_job"].where(used["with_job"] != "", used["job"]))
     halves = pd.concat([used, second], ignore_index=True)
     part = halves["job"] if len(owner) <= MOST_BANDS else halves["job"].map(owner)
     held, width_s = held_gpus(halves.assign(accelerator=part), end_s, MOST_TIMES)
-    held = held.rename(columns={"accelerator": "part"})
-    found = held.assign(group=held["part"].map(lambda name: owner.get(name, name)))
-    order = {name: i for i, name in enumerate(dict.fromkeys(owner.values()))}
-    found = found.assign(order=found["group"].map(order), x=found["time_s"] / unit.seconds, value=found["gpus"] / 2)
-    found = found.sort_values(["order", "part", "x"], kind="stable")[["x", "group", "part", "value"]]
-    groups, parts = (list(dict.fromkeys(found[name])) for name in ("group", "part"))
-    title, x_title, y_title = "GPUs in use, by entity", f"Time ({unit.name})", "Part of the GPUs in use"
-    title += f", {bin_note(width_s)}" if width_s else ""
-    axis = alt.Axis(grid=False, tickCount=TICKS)
-    shades = alt.Scale(domain=groups, range=theme.series_look(groups)[0])
-    area = (
-        marks("bands")
-        .mark_area(interpolate="step-after", stroke=theme.PAPER, strokeWidth=1)
-        .encode(
-            x=alt.X("x:Q", title=x_title, scale=alt.Scale(nice=False), axis=axis),
-            y=alt.Y("value:Q", title=y_title, stack="normalize", axis=alt.Axis(format=".0%", tickCount=5)),
-            color=alt.Color("group:N", title=None, scale=shades),
-            detail="part:N",
-            order=alt.Order("place:Q"),
-            tooltip=[
-                alt.Tooltip("part:N", title="Job"),
-                alt.Tooltip("group:N", title="Group"),
-                alt.Tooltip("x:Q", title=x_title),
-                alt.Tooltip("value:Q", title="Value", format=".3~r"),
-            ],
-        )
-    )
-    return drawn(
-        area,
-        data={"bands": found.assign(place=found["part"].map(parts.index))},
-        table=found,
-        label=f"{title}: {y_title} over {x_title}, one band per job.",
-        title=title,
-        height=300,
+    found = held.assign(group=held["accelerator"].map(lambda name: owner.get(name, name)))
+    found = found.assign(place=found["group"].map(place), x=found["time_s"] / unit.seconds, value=found["gpus"] / 2)
+    found = found.sort_values(["place", "accelerator", "x"], kind="stable").rename(columns={"accelerator": "part"})
+    note = f", {bin_note(width_s)}" if width_s else ""
+    return bands(
+        found[["x", "group", "part", "value"]],
+        title=f"GPUs in use, by entity{note}",
+        x_title=f"Time ({unit.name})",
+        y_title="Part of the GPUs in use",
     )
