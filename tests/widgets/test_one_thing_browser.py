@@ -84,7 +84,9 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     x, y = grab(page, handle)
     page.mouse.move(x - 40, y, steps=4)
     wait_for_text(
-        page, ".wb-rows", "In this decision: With .no more GPUs .* .capacity.v100.. <= .* of 2: .*worst_job. goes from"
+        page,
+        ".wb-rows",
+        " alone: With .no more GPUs .* .capacity.v100.. <= .* of 2: .*worst_job. goes from",
     )
     wait_for_text(page, ".wb-gains", "pays?; on average")
     page.mouse.up()
@@ -97,7 +99,11 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
             in page.locator(".wb-outdated").inner_text()
         )
         said = page.locator(".wb-rows").first.text_content() or ""
-        assert re.search(rf"In this decision: With .* .capacity.v100.. <= {re.escape(right)} in place", said, re.DOTALL)
+        assert re.search(
+            rf" alone: With .* .capacity.v100.. <= {re.escape(right)} in place",
+            said,
+            re.DOTALL,
+        )
 
     soon(page, of_the_last_value)
     scene(page, "one-thing-dragged", GANTT)

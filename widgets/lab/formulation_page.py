@@ -115,10 +115,10 @@ class FormulationPage:
         self._exact.layout.display = None if type(scheduler).exact is not Scheduler.exact else "none"
 
     def show_run(self, run: Run, at_s: float, about: About | None) -> None:
-        """Show what the decision in force at a time of a run was made of: an algorithm's steps, a programme's rows,
-        those of a job marked."""
-        self._steps.value = steps(run, at_s, about)
+        """Show what the decision in force at a time of a run, or of what it is with a changed row, was made of: an
+        algorithm's steps, a programme's rows, those of a job marked."""
         self.rows.show(run, at_s, about)
+        self._steps.value = steps(self.rows.drawn or run, at_s, about)
 
     def forget(self) -> None:
         """What was solved is of other jobs or knobs than those set now."""

@@ -403,11 +403,11 @@ class Results:
         return self._selected if self._lit.jobs is None or self.opened == "Why" else list(self._lit.jobs)
 
     def _set_lit(self) -> None:
-        lit = self._lit
-        rounds = None if lit.rounds_s is None else list(lit.rounds_s)
-        self._gantt.view.params = {**self._gantt.view.params, "gpus": list(lit.gpus) or None, "rounds": rounds}
+        lit, shows = self._lit, self._lit.jobs is not None and self.opened != "Why"
+        rounds = list(lit.rounds_s) if shows and lit.rounds_s is not None else None
+        gpus = (list(lit.gpus) or None) if shows else None
+        self._gantt.view.params = {**self._gantt.view.params, "gpus": gpus, "rounds": rounds}
         self._shaded.description = f"Pointed out: {lit.name}"
-        shows = lit.jobs is not None and self.opened != "Why"
         self._shaded.layout.display = None if shows else "none"
         key = ["framed: its decision"] if lit.rounds_s is not None else []
         key += [f"tinted: {', '.join(lit.gpus)}"] if lit.gpus and self._by.value == "By GPU" else []

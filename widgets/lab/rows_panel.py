@@ -15,10 +15,11 @@ import ipywidgets as w
 from widgets.editors.mistakes import refusal
 from widgets.editors.setting_history import RowSetting
 from widgets.lab.lit import About, Lit
-from widgets.lab.rows_text import BESIDE, MEANINGS, WEIGHT, FoundRows, found_at, head, in_force, notes, texts, variables
+from widgets.lab.rows_text import BESIDE, MEANINGS, WEIGHT, FoundRows, found_at, head, notes, texts, variables
 from widgets.lab.words import NO_ROW, TRYING, decisive_html
 from widgets.parts.one_of import OneOf
 from widgets.parts.row_list import RowList
+from widgets.work.pace import LaterSteps
 from widgets.work.thread import aside
 from workbench.analysis.chain import DecisiveRow, TriedRow, decisive_row
 from workbench.analysis.rows.edit import Edit, NumberEdit, RowEdit, gpus_of, jobs_of, numbers_of
@@ -48,6 +49,8 @@ GONE = "The changed row is not in this run, which is as it was ({}); Undo goes b
 REFUSED = "No run can keep this change"
 OTHERWISE = "The run has it so from its start, and came to another decision."
 HINT = "<p class='wb-note'>What a change does to this decision and to the schedule is said here.</p>"
+SWITCH = "Below, a row is changed from the start of the run, which may come to something else"
+"""Beside what a row does that is changed from a decision on."""
 RIGHT = "Right side"
 UNSOLVED = "No rows with numbers: no problem was solved for this decision."
 NUMBER = itertools.count(1)
@@ -57,15 +60,17 @@ Light = Callable[[Lit], None]
 
 
 class EditAnswer(NamedTuple):
-    """What a change does to the decision, its rows then, if it has a solution, and the run, or why none can have it."""
+    """What a change does to the decision, and the run, or why none can have it."""
 
     change: RowChange
-    rows: list[list[str]] | None
     run: Run | WorkbenchError
 
 
 class RowsPanel:
-    """light: told what the row that is picked is about; changed: told which change a person has made, None for none;
+    """Its rows are those of the run that is drawn, at the time that is asked for; the row that is changed is one of a
+    decision of the run as it was.
+
+    light: told what the row that is picked is about; changed: told which change a person has made, None for none;
     edited: told the run to look at and what it is compared with, None for the run as it was; solved: told the problem
     whose rows are shown."""
 
@@ -81,16 +86,24 @@ class RowsPanel:
         self._wanted: RowSetting | None = None
         self._name = f"edited_{next(NUMBER)}"
         self._of: tuple[Run, float] | None = None
+        self._drawn: Run | None = None
+        """The run with a changed row, which is drawn in the place of the one asked about."""
+        self._seen: FoundRows | None = None
+        """The rows that are listed."""
         self._found: FoundRows | None = None
+        """Those of which one can be changed, of the run as it was."""
+        self._row = ""
+        """The one that is picked, by its name with its sense."""
         self._rowing = False
         self._asked: Edit | None = None
         self._numbers: dict[str, NumberEdit] = {}
         self._solving = False
-        self._quiet = False
-        self._is_edited = False
+        self._quiet = self._taking = False
+        self._trying = LaterSteps([self._try_rows], lambda _: None)  # which is raised, too
+        self._names: list[str] = []
         self._rows: list[list[str]] = []
         self._about: About | None = None
-        self._marked: tuple[int, float, About | None] | None = None
+        self._marked: tuple[int, About | None] | None = None
         self._head, self._decisive, self._notes, self._said = w.HTML(), w.HTML(), w.HTML(), w.HTML()
         self._list = RowList(meanings=MEANINGS, label="Rows with numbers")
         self._list.observe(lambda _: self._on_pick(), "picked")
@@ -129,106 +142,139 @@ class RowsPanel:
 
     # Rows ------------------------------------------------------------------------------------------------------------
 
+    @property
+    def drawn(self) -> Run | None:
+        """The run with a changed row; None while none is."""
+        return self._drawn
+
     def show(self, run: Run, at_s: float, about: About | None = None) -> None:
-        """Show the rows of the decision in force at a time of a run, solved again aside, those of a job marked; the
-        newest question counts."""
+        """Show the rows of the decision in force at a time of a run, or of what it is with the changed row, solved
+        again aside, those of a job marked; the newest question counts."""
         before, same, self._about = self._of, about == self._about, about
         if before is not None and before[0] is run and before[1] == at_s:
             if not same:
                 self.mark(about)
             return
-        if before is not None and before[0] is run and (self._has or self._wanted) is not None:
-            return  # the decision whose row is another stays
         if before is not None and before[0] is not run:
-            self._is_edited = False
+            self._drawn = None
             self._let_go()
-        wanted = self._of = (run, at_s)
+        self._of = (run, at_s)
         if len(run.jobs) > MOST_JOBS:
             self._say(f"Rows with numbers stand here for up to {MOST_JOBS} jobs; workbench.rows has those of any run.")
             return
-        if not self._rowing:
-            self._rowing = True
-            aside(lambda: found_at(run, at_s), lambda found: self._hear(found, wanted))
+        self._ask()
 
-    def _hear(self, found: FoundRows | WorkbenchError, wanted: tuple[Run, float]) -> None:
+    def _looked(self) -> tuple[Run, float] | None:
+        """Of what run and time the rows are to be found: first those of which one is to be changed."""
+        if self._of is None or self._wanted is not None:
+            return self._of and self._wanted and (self._of[0], self._wanted.at_s)
+        return self._drawn or self._of[0], self._of[1]
+
+    def _ask(self) -> None:
+        """Find the rows of what is looked at, unless they are known; what is being found is not stopped."""
+        looked, found = self._looked(), self._found
+        if looked is None or self._rowing:
+            return
+        if found is not None and found.run is looked[0] and found.at_s == looked[1]:
+            self._fill(found)
+            return
+        self._rowing = True
+        changed = looked[0] is self._drawn
+        aside(lambda: found_at(*looked, changed), lambda found: self._hear(found, looked))
+
+    def _hear(self, found: FoundRows | WorkbenchError, of: tuple[Run, float]) -> None:
         self._rowing = False
-        if self._of is not None and self._of is not wanted:
-            newest, self._of = self._of, None
-            self.show(*newest, self._about)
+        looked = self._looked()
+        if looked is None or looked[0] is not of[0] or looked[1] != of[1]:
+            self._ask()
         elif isinstance(found, WorkbenchError):
             why = str(found.value) if found.where.startswith("rows beside ") else refusal(found)
             self._say(UNSOLVED if found.where.startswith("rows of ") else f"No rows with numbers: {why}.")
         else:
             self._fill(found)
-            self._solved(found.statement)
 
     def _as_before(self) -> bool:
-        """The rows have the numbers of the run as it was. Returns whether another one was looked at."""
-        was, self._is_edited, self._list.rows = self._is_edited, False, self._rows
+        """The run as it was is drawn again. Returns whether another one was."""
+        was, self._drawn = self._drawn is not None, None
+        if was or self._seen is not self._found:
+            self._ask()
         return was
 
     def _say(self, text: str) -> None:
-        self._found = None
-        self._let_go()
+        self._seen = None
+        if self._drawn is None:
+            self._found = None
+            self._let_go()
         self._head.value = f"<p class='wb-note'>{html.escape(text)}</p>"
         self._decisive.value = self._notes.value = ""
-        self._rows = []
+        self._rows, self._names, self._quiet = [], [], True
         self._list.show([], [], 0, -1)
+        self._quiet = False
 
     def _fill(self, found: FoundRows) -> None:
-        """Show rows; the one that is picked stays if it is among them."""
-        picked, wanted = self._picked_name(), self._wanted
-        self._found, self._quiet, self._marked = found, True, None
-        names = [self._name_of(number) for number in found.order]
-        at = names.index(picked) if picked in names else -1
+        """List rows; the one that is picked stays if it is among them. Those of the run as it was can be changed."""
+        base, changed = self._found, self._drawn is not None and found.run is self._drawn
+        if base is not None and changed:  # in the same order, so that nothing jumps while a number is dragged
+            place = {name: at for at, name in enumerate(base.names)}
+            order = sorted(zip(found.names, found.order, strict=True), key=lambda row: place.get(row[0], len(place)))
+            found = found._replace(order=[number for _, number in order])
+        heads, self._rows = texts(found)
+        self._names = found.names
+        if base is not None and changed and not self._on.value and self._row not in self._names:
+            above = {*base.names[: base.names.index(self._row)]}
+            at = sum(name in above for name in self._names)
+            was = texts(base)[1][base.names.index(self._row)]
+            self._names.insert(at, self._row)
+            self._rows.insert(at, [*was[:2], "taken away", "", "", ""])
+        self._seen, self._marked, self._quiet = found, None, True
         self._notes.value = notes(found.table)
         self._list.meanings = {**variables(found.statement), **MEANINGS}
-        heads, self._rows = texts(found)
+        at = self._names.index(self._row) if self._row in self._names else -1
         self._list.show(heads, self._rows, numbers=3, picked=at)
         self._quiet = False
+        anew = not changed and self._asked is None and found is not base
+        if anew:
+            self._found = found
         self.mark(self._about)
-        if at < 0 and picked:
-            self._let_go()
-        if wanted is not None:
-            self._take_up(wanted)
+        name = base.statement.name if base is not None and changed else found.statement.name
+        self._solved(replace(found.statement, name=name))
+        if self._wanted is not None:
+            self._take_up(self._wanted)
+        elif changed:
+            self._point_out()
+        elif anew and self._row:
+            self._show_picked()
 
     # Changes ---------------------------------------------------------------------------------------------------------
 
     def come_to(self, run: Run, wanted: RowSetting | None, about: About | None) -> None:
         """Have the change of a row of a run that was made before, or none: nobody is told."""
-        at_s = self._of[1] if self._of is not None and self._of[0] is run else None
-        here = at_s is not None
+        here = self._of is not None and self._of[0] is run
         self._wanted = None  # what was to be come to before is not found yet
         if wanted == self._has and (wanted is None or here):
             return
         self._has = None
         if wanted is None and here:
             self._set(self._as_it_is())
-        elif wanted is None:
-            self._is_edited = False
+            return
+        if not here:
+            self._drawn = self._of = None
             self._let_go()
-        elif wanted.at_s == at_s and not self._rowing:
-            self._take_up(wanted)
-        else:
-            if not here:
-                self._is_edited = False
-                self._let_go()
-            if wanted.at_s != at_s:
-                self._of = None  # or `show` would stay at the decision whose row is another
-            self._wanted = wanted
+        self._wanted = wanted
+        if here:
+            self._ask()
+        elif wanted is not None:
             self.show(run, wanted.at_s, about)
 
     def _take_up(self, wanted: RowSetting) -> None:
         """Pick the row of a change, and bring slider and switch to it."""
-        self._wanted, found, edit = wanted, self._found, wanted.edit
-        names = [] if found is None else [self._name_of(number) for number in found.order]
-        if wanted.row not in names:  # of a job that this run does not have, or of a formulation written anew
-            self._wanted = None
+        found, edit, self._wanted = self._found, wanted.edit, None
+        if found is None or wanted.row not in found.names:  # of a job that this run does not have, or written anew
+            self._drawn = None
             if self._of is not None:
                 self._edited(self._of[0], None, GONE.format(edit.words))
             return
-        self._quiet, self._list.picked = True, names.index(wanted.row)
-        self._quiet, self._has = False, wanted
+        self._row, self._has, self._taking = wanted.row, wanted, True
         self._show_picked()
         if isinstance(edit, NumberEdit):
             self._quiet, self._what.value = True, edit.about
@@ -238,11 +284,12 @@ class RowsPanel:
             self._on.value = False
         else:
             self._take(edit.after, _written(edit.after))
-        self._wanted = None
+        self._taking = False
+        self._ask()
 
     def _tell(self, now: RowSetting | None) -> None:
         """A person has changed a row, or has it as it was."""
-        if self._wanted is None and now != self._has:
+        if not self._taking and now != self._has:
             self._has = now
             self._changed(now)
 
@@ -256,100 +303,95 @@ class RowsPanel:
     def mark(self, about: About | None) -> None:
         """Point out the rows of a job; of a job or a GPU also the one that decides."""
         self._about = about
-        found, of = self._found, self._of
-        if found is None or of is None or self._marked == (id(found), of[1], about):
+        found = self._seen
+        if found is None or self._marked == (id(found), about):
             return
-        self._marked = (id(found), of[1], about)
-        run, at_s = of
+        self._marked = (id(found), about)
         job = about if isinstance(about, str) else None
+        numbers = {name: number for name, number in zip(found.names, found.order, strict=True) if number is not None}
         mine = [] if job is None else [
-            place for place, number in enumerate(found.order)
-            if number is not None and job in jobs_of(found.statement, number, run)
+            place for place, name in enumerate(self._names)
+            if name in numbers and job in jobs_of(found.statement, numbers[name], found.run)
         ]  # fmt: skip
         of_job = "" if job is None else f"marked: the rows of {job}" if mine else f"{job} is in none of them"
-        self._head.value = head(found.table, run, at_s, of_job, found.weights)
-        self._rows = texts(found)[1]
-        if not self._is_edited:
-            self._list.rows = self._rows
-        self._try_rows()
-        self._list.marked = mine
+        self._head.value = head(found, of_job, found.run is self._drawn)
+        self._decisive.value = self._decisive_now()
+        self._list.rows, self._list.marked = self._rows, mine
+        self._trying.ask()
+
+    def _decisive_now(self) -> str:
+        """What is said of the row that decides before any was tried, as HTML; empty where nothing is asked."""
+        found, about = self._seen, self._about
+        if self._found is not None and self._found.beside:
+            return f"<p class='wb-note'>{BESIDE}</p>"
+        if found is None or about is None:
+            return ""
+        when = format_duration(found.at_s, parts=2)
+        if isinstance(about, str) and JobAtTime(found.run, about, found.at_s).state not in (*HOLDS, "waiting"):
+            return decisive_html(f"{about} is not there at {when}", "")
+        return decisive_html(TRYING, f" for {about if isinstance(about, str) else about[1]} at {when}")
 
     def _try_rows(self) -> None:
         """Find out aside which of the rows decides where the job runs, or that it waits; or who has the GPU."""
-        of, about = self._of, self._about
-        self._decisive.value = ""
-        if self._found is not None and self._found.beside:
-            self._decisive.value = f"<p class='wb-note'>{BESIDE}</p>"
+        seen, about = self._seen, self._about
+        if seen is None or about is None or TRYING not in self._decisive.value:
             return
-        if of is None or about is None or self._is_edited:
-            return
-        run, at_s = of
         job, gpu = (about, "") if isinstance(about, str) else ("", about[1])
-        when = format_duration(at_s, parts=2)
-        if job and JobAtTime(run, job, at_s).state not in (*HOLDS, "waiting"):
-            self._decisive.value = decisive_html(f"{job} is not there at {when}", "")
-            return
-        where = f" for {job or gpu} at {when}"
-        self._decisive.value = decisive_html(TRYING, where)
+        where = f" for {job or gpu} at {format_duration(seen.at_s, parts=2)}"
 
         def hear(found: DecisiveRow | WorkbenchError | None) -> None:
-            if self._of != of or self._about != about or self._found is None:
+            if self._seen is not seen or self._about != about:
                 return
-            if isinstance(found, WorkbenchError):
-                self._decisive.value = decisive_html(refusal(found), where, run.scheduler)
-                return
-            self._decisive.value = decisive_html(NO_ROW if found is None else found.text, where, run.scheduler)
-            if found is not None:
-                self._say_which(self._found, found.rows)
+            said = refusal(found) if isinstance(found, WorkbenchError) else NO_ROW if found is None else found.text
+            if isinstance(found, DecisiveRow):
+                self._say_which(found.rows)
+                said += f". {SWITCH}" if any(row.verdict == "cause" for row in found.rows) else ""
+            self._decisive.value = decisive_html(said, where, seen.run.scheduler)
 
-        aside(lambda: decisive_row(run, job, at_s, gpu), hear)
+        aside(lambda: decisive_row(seen.run, job, seen.at_s, gpu), hear)
 
-    def _say_which(self, found: FoundRows, tried: Sequence[TriedRow]) -> None:
+    def _say_which(self, tried: Sequence[TriedRow]) -> None:
         """Say in each constraint that was tried whether it is decisive."""
         said = {row.row: f"yes, {row.verdict.removeprefix('binding, ').replace('cause', 'decisive')}" for row in tried}
-        names, owner, count = found.statement.names, found.statement.limits.owner, len(found.statement.compiled.rows)
-        here = ["" if n is None or int(owner[n]) >= count else said.get(names[n], "") for n in found.order]
-        self._rows = [[*row[:-1], which or row[-1]] for which, row in zip(here, self._rows, strict=True)]
-        if not self._is_edited:
-            self._list.rows = self._rows
+        here = [said.get(name.rpartition(" ")[0], "") for name in self._names]
+        self._list.rows = [[*row[:-1], which or row[-1]] for which, row in zip(here, self._rows, strict=True)]
 
     # One row ---------------------------------------------------------------------------------------------------------
 
     def _picked(self) -> int | None:
-        """The number of the limit that is picked."""
-        at = self._list.picked
-        return None if self._found is None or not 0 <= at < len(self._found.order) else self._found.order[at]
-
-    def _name_of(self, number: int | None) -> str:
-        if number is None or self._found is None:
-            return ""
-        statement = self._found.statement
-        return f"{statement.names[number]} {statement.limits.sense[number]}"
-
-    def _picked_name(self) -> str:
-        return self._name_of(self._picked())
+        """The number of the limit that is picked, among those that can be changed."""
+        found = self._found
+        return None if found is None or self._row not in found.names else found.order[found.names.index(self._row)]
 
     def _on_pick(self) -> None:
         if self._quiet:
             return
+        at = self._list.picked
+        self._row = self._names[at] if 0 <= at < len(self._names) else ""
         self._drop()
-        self._show_picked()
+        if not self._rowing:  # else it is shown once the run as it was has it
+            self._show_picked()
 
     def _show_picked(self) -> None:
         """Show what can be changed of the row that is picked, and point out what it is about."""
         number, found = self._picked(), self._found
-        if number is None or found is None or self._of is None:
+        if number is None or found is None:
             self._let_go()
             return
-        statement, run = found.statement, self._of[0]
-        rounds_s = in_force(found.table, run)
-        name = statement.names[number]
-        self._light(Lit(jobs_of(statement, number, run), gpus_of(statement, number, run), rounds_s, name))
-        self._offer(numbers_of(statement, number))
+        self._point_out()
+        self._offer(numbers_of(found.statement, number))
         self._tray.layout.display = None
         self._set(self._as_it_is())
         # Named once its slider is there: before, that of another row would be dragged, and nobody would hear it.
-        self._which.value = f"<b>{html.escape(name)}</b> {html.escape(statement.says(number))}"
+        name, says = found.statement.names[number], found.statement.says(number)
+        self._which.value = f"<b>{html.escape(name)}</b> {html.escape(says)}"
+
+    def _point_out(self) -> None:
+        """Point out what the row that is picked is about, and when the decision holds whose rows are listed."""
+        number, found, seen = self._picked(), self._found, self._seen
+        if number is not None and found is not None and seen is not None:
+            of, run = found.statement, found.run
+            self._light(Lit(jobs_of(of, number, run), gpus_of(of, number, run), seen.in_force, of.names[number]))
 
     def _offer(self, numbers: Sequence[NumberEdit]) -> None:
         """What can be dragged of a row: first its right side, then the numbers in it, a weight before others."""
@@ -366,12 +408,15 @@ class RowsPanel:
 
     def let_go(self) -> None:
         """No row is picked, as after Escape: one that was changed is as it was."""
-        self._list.picked = -1
+        self._row = ""
+        self._drop()
+        self._let_go()
 
     def _let_go(self) -> None:
         """No row is picked, and none is to be."""
         self._tray.layout.display, self._said.value, self._asked = "none", "", None
         self._has = self._wanted = None
+        self._row = ""
         self._as_code.value = False
         if self._list.picked != -1:
             self._quiet, self._list.picked = True, -1
@@ -444,14 +489,15 @@ class RowsPanel:
             return
         self._right.disabled = self._number.disabled = not self._on.value
         edit = self._edit()
-        if edit is None or self._of is None:
+        found = self._found
+        if edit is None or found is None:
             return
         unchanged, self._refused = _is_unchanged(edit), ""
-        self._tell(None if unchanged else RowSetting(self._of[1], self._picked_name(), edit))
+        self._tell(None if unchanged else RowSetting(found.at_s, self._row, edit))
         if unchanged:
             self._asked, self._said.value = None, HINT
-            if self._as_before():
-                self._edited(self._of[0], None, "")
+            if not self._taking and self._as_before():
+                self._edited(found.run, None, "")
         else:
             self._asked = edit
             if not self._solving:
@@ -459,53 +505,46 @@ class RowsPanel:
         self._show_code()
 
     def _solve(self, edit: Edit) -> None:
-        found, of = self._found, self._of
-        if found is None or of is None:
-            return
-        self._solving = True
-        run, name = of[0], self._name
-        aside(lambda: _answer(found, run, edit, name), lambda answer: self._hear_edit(answer, edit, run))
+        found, name = self._found, self._name
+        if found is not None:
+            self._solving = True
+            aside(lambda: _answer(found, edit, name), lambda answer: self._hear_edit(answer, edit, found))
 
-    def _hear_edit(self, answer: EditAnswer | WorkbenchError, edit: Edit, run: Run) -> None:
+    def _hear_edit(self, answer: EditAnswer | WorkbenchError, edit: Edit, found: FoundRows) -> None:
         """What came of a change; while it is dragged every answer is shown, and the newest is asked for next."""
         self._solving = False
-        if self._asked is None or self._of is None:
+        if self._asked is None or self._found is None:
             return
-        if self._of[0] is not run:  # another one is shown by now, and its change waits
+        if self._found is not found:  # another one is shown by now, and its change waits
             self._solve(self._asked)
             return
         if isinstance(answer, WorkbenchError):
             self._said.value = f"<p class='wb-note'>{html.escape(refusal(answer))}</p>"
         else:
             said, _, moves = answer.change.text().partition(f" {MOVES}: ")
-            lines, self._refused = [], ""
+            lines, self._refused, when = [], "", format_duration(found.in_force[0], parts=2)
             if isinstance(answer.run, WorkbenchError):
                 wrong = answer.run
                 self._refused = f"{REFUSED}: {wrong.value} (expected {wrong.expected})."
                 lines = [self._refused, "The schedule stays as it was."]
-            elif answer.run.timeline.equals(run.timeline):
+            elif answer.run.timeline.equals(found.run.timeline):
                 binds = isinstance(edit, RowEdit) and self._binds()
                 lines = ["In the whole run no bar moves: binding, not decisive." if binds else "No bar moves."]
             elif answer.change.after is None:
                 lines = [OTHERWISE]
-            told = [*filter(None, [" ".join(lines)]), f"In this decision: {said}"]
+            told = [*filter(None, [" ".join(lines)]), f"In the decision at {when} alone: {said}"]
             shown = "".join(f"<p>{html.escape(each)}</p>" for each in told)
             folded = f"<details><summary>{MOVES}</summary><p>{html.escape(moves)}</p></details>" if moves else ""
-            self._said.value, self._list.rows = shown + folded, answer.rows or self._unsolved(edit)
+            self._said.value = shown + folded
             self._show_code()
             if not isinstance(answer.run, WorkbenchError):
-                self._is_edited = True
-                self._edited(answer.run, run, f"In every decision of the run, from its start: {edit.words}.")
-            elif self._is_edited:
-                self._is_edited = False
-                self._edited(run, None, "")
+                self._drawn = answer.run
+                self._edited(answer.run, found.run, f"In every decision of the run, from its start: {edit.words}.")
+                self._ask()
+            elif self._as_before():
+                self._edited(found.run, None, "")
         if self._asked is not edit:
             self._solve(self._asked)
-
-    def _unsolved(self, edit: Edit) -> list[list[str]]:
-        """Rows of a problem without a solution, which has no numbers: the changed one as it is now."""
-        now = {self._list.picked: edit.words}
-        return [[*row[:2], now.get(at, row[2]), "", "", ""] for at, row in enumerate(self._rows)]
 
     def _binds(self) -> bool:
         number, found = self._picked(), self._found
@@ -513,11 +552,11 @@ class RowsPanel:
 
     def _show_code(self) -> None:
         edit = self._edit()
-        shown = self._as_code.value and edit is not None and self._of is not None
+        shown = self._as_code.value and edit is not None and self._found is not None
         self._code.layout.display = None if shown else "none"
-        if shown and edit is not None and self._of is not None:
+        if shown and edit is not None and self._found is not None:
             refused = f"# {self._refused}\n" if self._refused else ""
-            self._code.value = UNCHANGED if _is_unchanged(edit) else refused + cell(edit, self._of[0])
+            self._code.value = UNCHANGED if _is_unchanged(edit) else refused + cell(edit, self._found.run)
 
 
 def _is_unchanged(edit: Edit) -> bool:
@@ -578,10 +617,9 @@ def _default(run: Run, name: str) -> object:
     return scheduler_of(run).settle({}).get(name)
 
 
-def _answer(found: FoundRows, run: Run, edit: Edit, name: str) -> EditAnswer:
-    change, then = edit.change(found.statement)
-    rows = None if then is None else texts(found, then)[1]
+def _answer(found: FoundRows, edit: Edit, name: str) -> EditAnswer:
+    change, _ = edit.change(found.statement)
     try:
-        return EditAnswer(change, rows, edit.simulated(run, name))
+        return EditAnswer(change, edit.simulated(found.run, name))
     except WorkbenchError as error:
-        return EditAnswer(change, rows, error)
+        return EditAnswer(change, error)

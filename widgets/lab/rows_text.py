@@ -33,42 +33,50 @@ BESIDE = (
 
 
 class FoundRows(NamedTuple):
-    """Rows, in the order in which they are shown, by their numbers in the statement (None: a constant). weights: as
-    `_weights` finds; beside: whether an algorithm decided."""
+    """Rows of the decision in force at a time of a run, in the order in which they are shown, by their numbers in the
+    statement (None: a constant). weights: as `_weights` finds; beside: whether an algorithm decided."""
 
+    run: Run
+    at_s: float
     statement: SolvedStatement
     table: pd.DataFrame
     order: list[int | None]
     weights: str
     beside: bool
 
+    @property
+    def names(self) -> list[str]:
+        """Of each row its name with its sense; empty for a constant."""
+        names, senses = self.statement.names, self.statement.limits.sense
+        return ["" if number is None else f"{names[number]} {senses[number]}" for number in self.order]
 
-def found_at(run: Run, at_s: float) -> FoundRows:
+    @property
+    def in_force(self) -> tuple[float, float]:
+        """From when to when the decision holds."""
+        made_s, decisions = float(self.table.attrs["at_s"]), self.run.decisions
+        anew_s = decisions["time_s"][(decisions["made_by"] != "kept") & (decisions["time_s"] > made_s)]
+        return made_s, self.run.end_s if anew_s.empty else float(anew_s.min())
+
+
+def found_at(run: Run, at_s: float, changed: bool = False) -> FoundRows:
     """The rows of the decision in force at a time, or of the problem beside an algorithm's, those that bind first.
-    Raises as `rows` and `beside` do."""
-    by_algorithm = scheduler_of(run).route(run.knobs).kind == "algorithm"
+    changed: a row is another in the run, whose problem is solved. Raises as `rows` and `beside` do."""
+    by_algorithm = not changed and scheduler_of(run).route(run.knobs).kind == "algorithm"
     statement = beside(run, at_s) if by_algorithm else solved(run, at_s)
     table = rows_of(statement)
     binding = table["binding"].to_numpy(bool)
     count = len(statement.names)
     order = [*(n for n in range(len(table)) if binding[n]), *(n for n in range(len(table)) if not binding[n])]
-    return FoundRows(
-        statement, table, [n if n < count else None for n in order[:ROWS_SHOWN]], _weights(statement), by_algorithm
-    )
+    shown = [n if n < count else None for n in order[:ROWS_SHOWN]]
+    return FoundRows(run, at_s, statement, table, shown, _weights(statement), by_algorithm)
 
 
-def texts(found: FoundRows, then: SolvedStatement | None = None) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows; then: with the numbers of this one, that of a row which is gone empty."""
+def texts(found: FoundRows) -> tuple[list[str], list[list[str]]]:
+    """Heads and rows."""
     worth = "Price of relaxed" if "price_of_relaxed" in found.table else "Dual"
     heads = ["Equation", "In words", "Row in numbers", "Slack", worth, "Binds"]
-    before = _cells(found.statement, found.table)
-    if then is None:
-        return heads, [before[number] for number in found.order]
-    now = _cells(then, rows_of(then, rated=False))
-    by_name = {(*row[:1], row[2].split()[-2]): row for row in now.values()}
-    gone = ["taken away", "", "", ""]
-    was = [before[number] for number in found.order]
-    return heads, [by_name.get((row[0], row[2].split()[-2]), [*row[:2], *gone]) for row in was]
+    cells = _cells(found.statement, found.table)
+    return heads, [cells[number] for number in found.order]
 
 
 def _cells(statement: SolvedStatement, table: pd.DataFrame) -> dict[int | None, list[str]]:
@@ -119,26 +127,20 @@ def _weights(statement: SolvedStatement) -> str:
     return next(found, "")
 
 
-def head(table: pd.DataFrame, run: Run, at_s: float, of_job: str, weights: str) -> str:
+def head(found: FoundRows, of_job: str, changed: bool) -> str:
     """What decision the rows are of, that it holds at the time asked for and until when, which are marked; folded,
-    how to read and change them, and in which a weight stands."""
-    about, (made_s, until_s) = table.attrs, in_force(table, run)
+    how to read and change them, and in which a weight stands. changed: it is of a run in which a row is another."""
+    about, (made_s, until_s), at_s = found.table.attrs, found.in_force, found.at_s
     when, at, until = (format_duration(time_s, parts=2) for time_s in (made_s, at_s, until_s))
     holds = f"still holds at {at}, until {until}" if made_s < at_s < until_s else f"in force until {until}"
-    weighed = f" A job's weight is a number in its row {weights}." if weights else ""
+    weighed = f" A job's weight is a number in its row {found.weights}." if found.weights else ""
     objective = f"{short_number(float(about['objective']))} {about['unit'].removeprefix('1')}".strip()
     what = titled(f"{about['formulation']}, objective {objective}", about["formulation"])
-    said = html.escape(f"Rows with numbers, decided at {when}, {holds}")
+    of_run = " of the changed run" if changed else ""
+    said = html.escape(f"Rows with numbers{of_run}, decided at {when}, {holds}")
     more = html.escape(f"{what}. {PICKED}{weighed} {READ} {ANOTHER}")
     pick = html.escape("; ".join([f": {PICK}", *filter(None, [of_job])]))
     return f"<details><summary><b>{said}</b>{pick}</summary><p>{more}</p></details>"
-
-
-def in_force(table: pd.DataFrame, run: Run) -> tuple[float, float]:
-    """From when to when the decision holds whose rows these are."""
-    made_s = float(table.attrs["at_s"])
-    anew_s = run.decisions["time_s"][(run.decisions["made_by"] != "kept") & (run.decisions["time_s"] > made_s)]
-    return made_s, run.end_s if anew_s.empty else float(anew_s.min())
 
 
 def notes(table: pd.DataFrame) -> str:

@@ -106,7 +106,7 @@ def change_a_row(lab: GavelLab) -> None:
     assert results.explained.moment_s == moment_s != longest_wait_s(results._run, results.explained.job or "")
     assert results.compared.said.value.startswith("<p><span class='wb-note'>Against the run before this change:</span>")
     there = "&quot;no more GPUs of a type than there are&quot; (capacity[v100])"
-    assert f"In this decision: With {there} &lt;= 1 in place of 2: " in rows._said.value
+    assert f"In the decision at 30 min alone: With {there} &lt;= 1 in place of 2: " in rows._said.value
     assert "pay" in results.compared.said.value and results.compared.before is before
     assert "In every decision of the run, from its start: capacity[v100] &lt;= 1 in place of 2." in results._note.value
     assert lab.status.startswith("Row changed: ") and lab.state == "done"

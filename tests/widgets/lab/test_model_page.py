@@ -240,7 +240,9 @@ def test_a_number_of_a_row_is_dragged_and_the_cell_says_the_same(monkeypatch: py
         before is run
         and words == "In every decision of the run, from its start: weight[game] times 2 (here 2 in place of 1)."
     )
-    assert "In this decision: With &quot;weight&quot; (weight[game]) 2 in place of 1" in panel._said.value
+    assert (
+        "In the decision at 30 min alone: With &quot;weight&quot; (weight[game]) 2 in place of 1" in panel._said.value
+    )
     assert "share[game,v100] " in panel._said.value.partition("<details>")[2], "folded"
     panel._as_code.value = True
     space: dict[str, object] = {}
@@ -287,7 +289,7 @@ def test_rows_beside_an_algorithm_move_the_schedule_or_say_why_there_are_none(mo
     assert [*promised.index[promised == "guaranteed"]] == ["nightly", "tune"]
     panel._number.value = "-1"
     assert "no point satisfies" in panel._said.value
-    assert panel._list.rows[panel._list.picked][2:] == ["capacity[1,1] <= -1 in place of 8", "", "", ""]
+    assert rows_panel.UNSOLVED in panel._head.value and not panel._list.rows, "of the run drawn, which admits without"
     panel._on.value = False
     assert panel._list.rows[panel._list.picked][2:] == ["taken away", "", "", ""]
     assert "chronus.leases" in cell(panel._edit(), run) and looked[-1][0].timeline.equals(run.timeline)

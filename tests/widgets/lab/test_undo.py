@@ -12,6 +12,9 @@ import widgets
 from tests.widgets.lab.support import Waiter, jobs
 from widgets import GavelLab
 from widgets.lab import rows_panel
+from widgets.lab.rows_text import found_at, texts
+from workbench.analysis.chain import decisive_row
+from workbench.base.rounding import short_number
 from workbench.scenario.presets import preset
 
 
@@ -221,14 +224,38 @@ def test_a_change_that_is_undone_before_its_rows_are_found_is_not_taken_up(monke
     change_a_row(lab)
 
 
-def test_a_change_is_taken_up_from_another_decision_of_its_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_change_is_taken_up_from_another_decision_and_what_is_listed_is_of_the_run_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(rows_panel, "aside", lambda work, hear: hear(work()))
     lab = GavelLab("start_here")
     change_a_row(lab)
     lab._frame.undo.click()
     lab._formulation.rows.show(lab.run, 0.0)
     lab._frame.redo.click()
-    assert lab._formulation.rows._value == 0.45 and lab._results._run is not lab.run
+    panel, changed = lab._formulation.rows, lab._results._run
+    assert panel._value == 0.45 and changed is not None and changed is not lab.run
+    lab._frame.undo.click()
+    panel.show(lab.run, 2700.0)
+    panel._list.picked = [row[0] for row in panel._list.rows].index(gone := "(ours) epigraph[game]")
+    panel._on.value = False
+    for at_s, about in ((2700.0, "game"), (8340.0, "vision")):  # what is listed is of the run drawn, then
+        panel.show(lab.run, at_s, about)
+        changed = lab._results._run
+        assert changed is not None and changed is not lab.run
+        found = found_at(changed, at_s, True)
+        assert "Rows with numbers of the changed run, decided at " in panel._head.value
+        assert short_number(found.table.attrs["objective"]) in panel._head.value
+        there = sorted(row[:5] for row in texts(found)[1])
+        assert sorted(row[:5] for row in panel._list.rows if row[2] != "taken away") == there
+        assert [row[2] for row in panel._list.rows if row[0] == gone] == ["taken away"]
+        assert decisive_row(changed, about, at_s).text.partition(" (")[0] in re.sub(
+            "<[^>]+>", "", panel._decisive.value
+        )
+        assert lab._results._lit.rounds_s == found.in_force
+    panel._list.picked = [row[0] for row in panel._list.rows].index("(3) capacity[v100]")
+    assert "Rows with numbers, decided" in panel._head.value and lab._results._run is lab.run
+    assert panel._which.value.startswith("<b>capacity[v100]") and panel._seen is panel._found
 
 
 def test_a_row_that_is_changed_while_another_run_is_solved_is_a_step_of_that_run(
