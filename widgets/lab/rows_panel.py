@@ -15,7 +15,7 @@ import ipywidgets as w
 from widgets.editors.mistakes import refusal
 from widgets.editors.setting_history import RowSetting
 from widgets.lab.lit import About, Lit
-from widgets.lab.rows_text import BESIDE, MEANINGS, WEIGHT, FoundRows, found_at, head, notes, texts, variables
+from widgets.lab.rows_text import BESIDE, MEANINGS, WEIGHT, FoundRows, cell, found_at, head, notes, texts, variables
 from widgets.lab.words import NO_ROW, TRYING, decisive_html
 from widgets.parts.one_of import OneOf
 from widgets.parts.row_list import RowList
@@ -28,8 +28,6 @@ from workbench.analysis.rows.stated import SolvedStatement
 from workbench.base.errors import WorkbenchError
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
-from workbench.scenario.presets import presets
-from workbench.session.api import load
 from workbench.simulation.job_at_time import HOLDS, JobAtTime
 from workbench.simulation.run import Run
 
@@ -86,14 +84,10 @@ class RowsPanel:
         self._wanted: RowSetting | None = None
         self._name = f"edited_{next(NUMBER)}"
         self._of: tuple[Run, float] | None = None
-        self._drawn: Run | None = None
-        """The run with a changed row, which is drawn in the place of the one asked about."""
-        self._seen: FoundRows | None = None
-        """The rows that are listed."""
-        self._found: FoundRows | None = None
-        """Those of which one can be changed, of the run as it was."""
-        self._row = ""
-        """The one that is picked, by its name with its sense."""
+        self._drawn: Run | None = None  # with a changed row, in the place of the one asked about
+        self._seen: FoundRows | None = None  # what is listed
+        self._found: FoundRows | None = None  # of which one can be changed: of the run as it was
+        self._row = ""  # the one that is picked, by its name with its sense
         self._rowing = False
         self._asked: Edit | None = None
         self._numbers: dict[str, NumberEdit] = {}
@@ -563,22 +557,6 @@ def _is_unchanged(edit: Edit) -> bool:
     return edit.after is not None and math.isclose(edit.after, edit.before, abs_tol=1e-12)
 
 
-def cell(edit: Edit, run: Run) -> str:
-    """A cell that makes the formulation, and holds it against what decided the run, over five seeds."""
-    own = {knob: value for knob, value in run.knobs.items() if value != _default(run, knob)}
-    entries = ", ".join(f"({name!r}, {own!r})" if own else repr(name) for name in (run.scheduler, "mine"))
-    name = run.scenario.name
-    known = name in {each for each, _ in presets()} and load(f"preset:{name}") == run.scenario
-    scenario = repr(f"preset:{name}") if known else "lab.scenario"
-    lines = [
-        f"beside = CompareLab({scenario}, [{entries}])",
-        "beside.set(seeds=5)",
-        "beside.compare()",
-        "beside.widget",
-    ]
-    return "\n".join(["from widgets import CompareLab", edit.code(), "", *lines, ""])
-
-
 def _slider(numbers: Sequence[float], name: str) -> w.SelectionSlider:
     """One over these; name: for a screen reader."""
     found = w.SelectionSlider(
@@ -609,12 +587,6 @@ def _offered(edit: Edit) -> list[float]:
         far = max(1.0, abs(before))
         numbers = [before + far * (place / STEPS) for place in range(-STEPS, STEPS + 1)]
     return [number if number == before else float(f"{number:.12g}") for number in numbers]
-
-
-def _default(run: Run, name: str) -> object:
-    from workbench.session.registry import scheduler_of
-
-    return scheduler_of(run).settle({}).get(name)
 
 
 def _answer(found: FoundRows, edit: Edit, name: str) -> EditAnswer:

@@ -1,4 +1,5 @@
-"""The rows of a problem as they stand in a list: in numbers, with what their words and variables mean."""
+"""The rows of a problem as they stand in a list: in numbers, with what their words and variables mean; a change of one
+as a cell."""
 
 from __future__ import annotations
 
@@ -9,12 +10,14 @@ import pandas as pd
 
 from widgets.lab.words import MEANT, titled
 from widgets.parts.chart_page import ROWS_SHOWN
-from workbench.analysis.rows.edit import beside, numbers_of
+from workbench.analysis.rows.edit import Edit, beside, numbers_of
 from workbench.analysis.rows.slack_and_duals import rows_of
 from workbench.analysis.rows.stated import SolvedStatement, solved
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
+from workbench.scenario.presets import presets
 from workbench.scheduling.notation import meaning
+from workbench.session.api import load
 from workbench.session.registry import scheduler_of
 from workbench.simulation.run import Run
 
@@ -147,3 +150,23 @@ def notes(table: pd.DataFrame) -> str:
     """What is to be minded of them."""
     said = table.attrs["notes"]
     return "".join(f"<p class='wb-note'>{html.escape(note[0].upper() + note[1:])}.</p>" for note in said)
+
+
+def cell(edit: Edit, run: Run) -> str:
+    """A cell that makes the formulation, and holds it against what decided the run, over five seeds."""
+    own = {knob: value for knob, value in run.knobs.items() if value != _default(run, knob)}
+    entries = ", ".join(f"({name!r}, {own!r})" if own else repr(name) for name in (run.scheduler, "mine"))
+    name = run.scenario.name
+    known = name in {each for each, _ in presets()} and load(f"preset:{name}") == run.scenario
+    scenario = repr(f"preset:{name}") if known else "lab.scenario"
+    lines = [
+        f"beside = CompareLab({scenario}, [{entries}])",
+        "beside.set(seeds=5)",
+        "beside.compare()",
+        "beside.widget",
+    ]
+    return "\n".join(["from widgets import CompareLab", edit.code(), "", *lines, ""])
+
+
+def _default(run: Run, name: str) -> object:
+    return scheduler_of(run).settle({}).get(name)

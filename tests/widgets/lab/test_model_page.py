@@ -13,7 +13,8 @@ import workbench
 from tests.widgets.lab.support import Waiter, solve
 from widgets import GavelLab, HadarLab
 from widgets.lab import rows_panel
-from widgets.lab.rows_panel import RIGHT, UNCHANGED, RowsPanel, cell
+from widgets.lab.rows_panel import RIGHT, UNCHANGED, RowsPanel
+from widgets.lab.rows_text import cell
 from widgets.lab.steps import steps
 from workbench.analysis.rows.stated import solved
 from workbench.base.errors import WorkbenchError
