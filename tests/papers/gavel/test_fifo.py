@@ -11,7 +11,6 @@ from tests.baselines.mechanisms.support import look, make
 from tests.papers.gavel.support import (
     DATA,
     PAPER,
-    TWO,
     by_assembly,
     dense,
     plain,
@@ -101,14 +100,8 @@ def test_speeds_of_a_job_may_have_any_unit(seed_data, factor):
 
 
 def test_bad_input_is_named():
-    with pytest.raises(InputError, match="job b, speed"):
-        dataclasses.replace(plain(TWO), speed=[[4, 1], [0, 0]])
     with pytest.raises(InputError, match=r"knobs of gavel\.fifo: got 'literal'"):
         POLICY.settle({"literal": True})
-
-
-def test_golden_model_of_two_jobs(same_as_golden):
-    same_as_golden(POLICY.build(plain(TWO), {}), "fifo_two_jobs.lp")
 
 
 def test_the_scheduler_serves_in_the_order_of_arrival():

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from tests.cases.gavel import fairness_data
 from tests.papers.gavel.support import MERGED, by_assembly, fairest, keeps_the_limits, merged  # noqa: F401
-from workbench.base.errors import InputError
 from workbench.papers.gavel.algorithms.equal_jobs import merge
 from workbench.papers.gavel.algorithms.large_programmes import SIMPLEX_UP_TO
 from workbench.papers.gavel.formulations.allocation import check
@@ -167,27 +166,6 @@ def test_units_of_speed_do_not_matter_and_weights_scale(data, factor):
     assert allocate(heavier).solved.objective == pytest.approx(expected / factor, rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("change", "named"),
-    [
-        ({"speed": [[4, np.nan], [3, 1]]}, "job a, speed on k80: got nan"),
-        ({"speed": [[4, 1], [-3, 1]]}, "job b, speed on v100: got -3"),
-        ({"speed": [[4, 1], [np.inf, 1]]}, "job b, speed on v100"),
-        ({"speed": [[4, 1], [0, 0]]}, r"job b, speed: got \{'v100': 0.0, 'k80': 0.0\}; expected a type with GPUs"),
-        ({"capacity": [0, 4]}, "job b, speed"),
-        ({"speed": [[4, 1]]}, "speed"),
-        ({"weight": [1, 0]}, "job b, weight: got 0"),
-        ({"weight": [np.nan, 1]}, "job a, weight"),
-        ({"gang": [0, 1]}, "job a, gang"),
-        ({"capacity": [1, -1]}, "type k80, capacity"),
-        ({"jobs": ("a", "a")}, "names that differ"),
-    ],
-)
-def test_bad_numbers_are_named(change, named):
-    with pytest.raises(InputError, match=named):
-        dataclasses.replace(TWO, **change)
-
-
 def test_limits_are_checked_when_values_are_read():
     good = allocate(TWO).shares
     assert check(TWO, good, NAME) == pytest.approx(good)
@@ -211,13 +189,6 @@ def test_a_student_may_add_a_constraint():
     found = GAVEL.read(model, PAPER, {})
     assert found.values["allocation"]["job 0"]["k80"] >= 0.5 - 1e-9
     assert found.objective < 8 / 11
-
-
-@AWARE
-def test_golden_model_of_two_jobs(aware, same_as_golden):
-    """Every row and bound of the two-job instance, compared by meaning. b runs on v100 only, 2 GPUs, weight 2."""
-    agnostic = "" if aware else "_agnostic"
-    same_as_golden(GAVEL.build(TWO, {"heterogeneity_aware": aware}), f"max_min_fairness_two_jobs{agnostic}.lp")
 
 
 @given(seed=st.integers(0, 10**6))

@@ -310,7 +310,3 @@ def test_slos_are_checked_when_values_are_read():
     solve_model(model)
     with pytest.raises(SolverFailedError, match="steps/s for job 2"):
         POLICY.read(model, with_slo(job2=100), {})
-
-
-def test_golden_model_of_two_jobs(same_as_golden):
-    same_as_golden(POLICY.build(TWO, {}), "min_cost_slo_two_jobs.lp")

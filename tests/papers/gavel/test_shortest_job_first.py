@@ -1,14 +1,11 @@
 """Shortest job first: the order, the literal form, independent optima, both solvers, the matrix, the golden model."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import given
 
 from tests.baselines.mechanisms.support import look, make
-from tests.papers.gavel.support import DATA, PAPER, TWO, by_assembly, dense, solve_all, stepped, table
-from workbench.base.errors import InputError
+from tests.papers.gavel.support import DATA, PAPER, by_assembly, dense, solve_all, stepped, table
 from workbench.papers.gavel.formulations.shortest_job_first import NAME, ShortestJobFirst, in_line, value
 from workbench.papers.gavel.instance import StepsInstance
 from workbench.session.registry import find_scheduler
@@ -77,16 +74,6 @@ def test_the_literal_optimum_equals_the_best_of_as_many_programmes(aware, data):
     parts = dense(data, aware)
     expected = min(data.steps[row] / -parts.best(parts.throughput[row]).fun for row in range(len(data.jobs)))
     solve_all(POLICY, stepped(data), {"heterogeneity_aware": aware, "literal": True}, allocate, expected)
-
-
-@pytest.mark.parametrize("steps", [0, -1, np.nan, np.inf])
-def test_bad_steps_are_named(steps):
-    with pytest.raises(InputError, match=r"job b, steps: got .*; expected a number of steps > 0"):
-        dataclasses.replace(stepped(TWO), steps=[1, steps])
-
-
-def test_golden_model_of_two_jobs(same_as_golden):
-    same_as_golden(POLICY.build(stepped(TWO), {}), "shortest_job_first_two_jobs.lp")
 
 
 def test_steps_left_count_in_a_snapshot():

@@ -45,6 +45,7 @@ from workbench.papers.hare.formulations.task_formulation import (
     TASKS,
     UNIT,
     TaskFormulation,
+    add_rounds,
     carried_out,
     known_schedule,
     rounds_of,
@@ -146,28 +147,11 @@ def build(data: HareInstance, known: TaskSchedule | None = None, *, cuts: bool =
     def computed(m, i):
         return m.start[i] + pyo.quicksum(m.train[i, g] * m.assign[i, g] for g in where[i])
 
-    def synchronised(m, i):
-        return m.start[i] + pyo.quicksum((m.train[i, g] + m.sync[i, g]) * m.assign[i, g] for g in where[i])
-
     @m.Objective(sense=pyo.minimize, doc="(5.1) total weighted completion time")
     def weighted_completion(m):
         return pyo.quicksum(m.weight[n] * m.complete[n] for n in m.JOBS)
 
-    @m.Constraint(m.TASKS, doc="(4) no task starts before its job arrives")
-    def after_arrival(m, i):
-        return m.start[i] >= m.arrival[jobs[i]]
-
-    @m.Constraint(m.TASKS, doc="(5) a task is on exactly one GPU")
-    def one_gpu(m, i):
-        return pyo.quicksum(m.assign[i, g] for g in where[i]) == 1
-
-    @m.Constraint(m.TASKS, doc="(6) a job completes when all its tasks have synchronised")
-    def completion(m, i):
-        return m.complete[jobs[i]] >= synchronised(m, i)
-
-    @m.Constraint(m.NEXT, doc="(7) a round starts when all tasks of the one before have synchronised")
-    def barrier(m, i, j):
-        return m.start[j] >= synchronised(m, i)
+    add_rounds(m, data.task_job.tolist(), where)
 
     @m.Constraint(m.PAIRS, doc="(8) if i is before j, it has computed when j starts")
     def one_after_other(m, i, j):

@@ -43,6 +43,7 @@ from workbench.base.errors import InputError, Words
 from workbench.papers.hare.formulations.task_formulation import (
     TASKS,
     TaskFormulation,
+    add_rounds,
     bound_result,
     rounds_of,
     tasks_of,
@@ -124,28 +125,11 @@ def build(data: HareInstance, *, whole: bool = True, cuts: bool = True, tangents
     m.start_on = pyo.Var(m.RUNS, domain=pyo.NonNegativeReals, doc="(ours) u_im | start times assignment | s")
     m.squared = pyo.Var(m.GPUS, domain=pyo.NonNegativeReals, doc="(9) Q_m | square of a GPU's training time | s^2")
 
-    def synchronised(m, i):
-        return m.start[i] + pyo.quicksum((m.train[i, g] + m.sync[i, g]) * m.assign[i, g] for g in where[i])
-
     @m.Objective(sense=pyo.minimize, doc="(5.2) total weighted completion time")
     def weighted_completion(m):
         return pyo.quicksum(m.weight[n] * m.complete[n] for n in m.JOBS)
 
-    @m.Constraint(m.TASKS, doc="(4) no task starts before its job arrives")
-    def after_arrival(m, i):
-        return m.start[i] >= m.arrival[jobs[i]]
-
-    @m.Constraint(m.TASKS, doc="(5) a task is on exactly one GPU")
-    def one_gpu(m, i):
-        return pyo.quicksum(m.assign[i, g] for g in where[i]) == 1
-
-    @m.Constraint(m.TASKS, doc="(6) a job completes when all its tasks have synchronised")
-    def completion(m, i):
-        return m.complete[jobs[i]] >= synchronised(m, i)
-
-    @m.Constraint(m.NEXT, doc="(7) a round starts when all tasks of the one before have synchronised")
-    def barrier(m, i, j):
-        return m.start[j] >= synchronised(m, i)
+    add_rounds(m, data.task_job.tolist(), where)
 
     @m.Constraint(m.GPUS, doc="(9) the middles of a GPU's tasks, weighted by their times, are late enough")
     def late_enough(m, g):

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -28,6 +28,7 @@ from workbench.papers.hare.algorithms.schedule import TaskSchedule, in_order
 from workbench.papers.hare.instance import HareInstance
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.knob import Knob
+from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Solver, SolverFailedError
 
@@ -50,6 +51,29 @@ def rounds_of(data: HareInstance) -> dict[int, range]:
 def tasks_of(data: HareInstance) -> dict[int, range]:
     """Tasks of each round."""
     return {r: range(*data.round_task[r : r + 2].tolist()) for r in range(len(data.round_job))}
+
+
+def add_rounds(m: pyo.ConcreteModel, jobs: Sequence[int], where: Mapping[int, Sequence[int]]) -> None:
+    """Add (4) to (7), which Hare_Sched and its relaxation share; jobs: of each task; where: GPUs that can run it."""
+
+    def synchronised(m, i):
+        return m.start[i] + pyo.quicksum((m.train[i, g] + m.sync[i, g]) * m.assign[i, g] for g in where[i])
+
+    @m.Constraint(m.TASKS, doc="(4) no task starts before its job arrives")
+    def after_arrival(m, i):
+        return m.start[i] >= m.arrival[jobs[i]]
+
+    @m.Constraint(m.TASKS, doc="(5) a task is on exactly one GPU")
+    def one_gpu(m, i):
+        return pyo.quicksum(m.assign[i, g] for g in where[i]) == 1
+
+    @m.Constraint(m.TASKS, doc="(6) a job completes when all its tasks have synchronised")
+    def completion(m, i):
+        return m.complete[jobs[i]] >= synchronised(m, i)
+
+    @m.Constraint(m.NEXT, doc="(7) a round starts when all tasks of the one before have synchronised")
+    def barrier(m, i, j):
+        return m.start[j] >= synchronised(m, i)
 
 
 class Units(NamedTuple):
