@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, compress, count, repeat
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,12 +54,12 @@ CONSTANTS = {
     *NUMBERS,
     *(ParamData, ScalarParam, NPV_DivisionExpression, NPV_NegationExpression, NPV_ProductExpression, NPV_SumExpression),
 }
-SUMS = {LinearExpression, SumExpression}
+SUMS: set[Any] = {LinearExpression, SumExpression}
 PRODUCTS = {ProductExpression, NegationExpression}
 VARIABLES = {VarData, ScalarVar}
+TERMS = {MonomialTermExpression, *VARIABLES}
 NAMED = {ExpressionData, ScalarExpression}
 ORDER = pyo.SortComponents.deterministic
-NOTHING: Mapping[int, Any] = MappingProxyType({})
 EXPECTED = "a linear or mixed-integer linear model"
 VALUES = "a finite number for every parameter, every coefficient and every variable that is fixed"
 
@@ -83,6 +82,7 @@ class _Row(NamedTuple):
 
 
 _Scaled = tuple[float, dict[int, float], float]
+_Named = tuple[Any, Any, _Scaled]
 
 
 class Reader:
@@ -92,7 +92,7 @@ class Reader:
 
     def __init__(self, before: Reader | None = None) -> None:
         self.variables: dict[int, Any] = {}
-        self.named: dict[int, tuple[Any, Any, _Scaled]] = {}
+        self.named: dict[int, _Named] = {}
         self.before = {} if before is None else before.named
 
     @cached_property
@@ -160,10 +160,9 @@ def again(change: Callable[[], None], model: pyo.ConcreteModel, compiled: Compil
     """
     with _nothing_collected():
         change()
-        sums = {id(row.relation): row.sum for row in compiled.found}
         listed = _listed(model)
         parts = _parts(listed, pyo.Constraint)
-        found = list(_constraints(model, listed, parts, compiled.reader, sums))
+        found = _constraints(model, listed, parts, compiled.reader, compiled.found, limits=True)
         before, position = compiled.programme, compiled.position
         entries = _entries((row.sum for row in found), position)
         if entries is None or not (entries.used(len(position)) | (before.cost != 0)).all():
@@ -176,9 +175,9 @@ def compile_model(model: pyo.ConcreteModel, start: bool = False, last: Compiled 
     """The programme of a linear model: one row per active constraint that mentions a variable that is not fixed.
 
     Columns are the variables with a coefficient other than 0, in the order in which the model declares them. last: what
-    a model compiled to whose variables, rows and named expressions, some of them, are in this one, unchanged. Raises
-    InfeasibleError for a constraint of constants that does not hold, SolverFailedError for what is not linear, and
-    InputError for what is no model.
+    a model compiled to whose variables, rows, terms and named expressions, some of them, are in this one, unchanged.
+    Raises InfeasibleError for a constraint of constants that does not hold, SolverFailedError for what is not linear,
+    and InputError for what is no model.
     """
     if not isinstance(model, pyo.ConcreteModel):
         raise InputError("model", model, "a pyomo ConcreteModel, as `build` returns")
@@ -187,9 +186,8 @@ def compile_model(model: pyo.ConcreteModel, start: bool = False, last: Compiled 
         objective = _objective(model, listed)
         reader = Reader(None if last is None else last.reader)
         value = _Sum({}, 0.0) if objective is None else _linear(model, objective, objective.expr, reader)
-        rows = {} if last is None else {id(row.relation): row for row in last.found}
         parts = _parts(listed, pyo.Constraint)
-        found = list(_constraints(model, listed, parts, reader, rows=rows))
+        found = _constraints(model, listed, parts, reader, [] if last is None else last.found)
         reader.before = {}
     except (InvalidConstraintError, ValueError) as error:
         text = " ".join(str(error).split())
@@ -320,10 +318,10 @@ def _active(listed: _Listed, kind: Any) -> list[Any]:
 
 def _parts(listed: _Listed, kind: Any) -> dict[str, list[Any]]:
     """What is in each part of a kind, in the order of its index."""
-    return {part.name: _members(part) for part in listed.get(kind, ())}
+    return {part.name: members(part) for part in listed.get(kind, ())}
 
 
-def _members(part: Any) -> list[Any]:
+def members(part: Any) -> list[Any]:
     """`part.values(ORDER)` in half the time: Pyomo's own asks for each member by a function of Python."""
     try:
         return list(map(part._data.__getitem__, part.keys(ORDER)))
@@ -386,7 +384,7 @@ def _check_components(model: pyo.ConcreteModel) -> None:
 
 
 def _objective(model: pyo.ConcreteModel, listed: _Listed) -> Any | None:
-    objectives = [each for part in _active(listed, pyo.Objective) for each in _members(part) if each.active]
+    objectives = [each for part in _active(listed, pyo.Objective) for each in members(part) if each.active]
     if len(objectives) > 1:
         names = ", ".join(objective.name for objective in objectives)
         raise SolverFailedError(model.name, f"several objectives: {names}", "one active objective")
@@ -398,33 +396,75 @@ def _constraints(
     listed: _Listed,
     parts: Mapping[str, list[Any]],
     reader: Reader,
-    sums: Mapping[int, _Sum] = NOTHING,
-    rows: Mapping[int, _Row] = NOTHING,
-) -> Iterator[_Row]:
-    """Each constraint that has a limit; parts: all of the model; rows, and sums whose limits may be others: known, by
-    the relation's `id`."""
-    for constraint in chain.from_iterable(parts[part.name] for part in _active(listed, pyo.Constraint)):
+    last: list[_Row],
+    limits: bool = False,
+) -> list[_Row]:
+    """Each constraint that has a limit; parts: all of the model; last: rows found before, some of which, or of whose
+    terms, may be here; limits: whether the limits of those may be others."""
+    rows: list[_Row] = []
+    before = {id(row.constraint): row for row in last}
+    members_of = [parts[part.name] for part in _active(listed, pyo.Constraint)]
+    for constraint in chain.from_iterable(members_of):
         if not constraint.active:
             continue
-        relation = constraint.expr
-        at = id(relation)
-        if at in rows:
-            yield rows[at]
-            continue
-        low, high, part = _of_relation(relation, reader, sums.get(at))
+        row, relation, known = before.get(id(constraint)), constraint.expr, None
+        if row is not None:
+            same = row[1] is relation
+            if same and not limits:
+                rows.append(row)
+                continue
+            known = row.sum if same else _revised(row, relation, reader)
+        low, high, part = _of_relation(relation, reader, known)
         if part is None:
             low, body, high = constraint.to_bounded_expression(evaluate_bounds=True)
             if low is None and high is None:
                 continue
-            part = sums.get(at) or _linear(model, constraint, body, reader)
+            part = known or _linear(model, constraint, body, reader)
         low = None if low is None else low - part.constant
         high = None if high is None else high - part.constant
         if part.terms:
-            yield _Row(constraint, relation, part, low, high)
+            rows.append(_Row(constraint, relation, part, low, high))
             continue
         slack = PROVEN * max(1.0, abs(part.constant))
         if not ((low is None or low <= slack) and (high is None or high >= -slack)):
             raise InfeasibleError(model.name, f"constraint {constraint.name} holds no free variable and does not hold")
+    return rows
+
+
+class Revised(LinearExpression):  # type: ignore[misc]
+    """Another sum without the terms from some places on, so many from each, and with more at its end."""
+
+    __slots__ = ("before", "came", "gone")
+
+    def __init__(self, before: LinearExpression, places: list[int], size: int, came: list[Any]) -> None:
+        parts, self.before, self.came, self.gone = before.args, before, came, []
+        for place in reversed(places):
+            self.gone += parts[place : place + size]
+            del parts[place : place + size]
+        if before.__class__ is Revised:
+            before.before = None  # or all would be kept
+        super().__init__([*parts, *came])
+
+
+SUMS.add(Revised)
+
+
+def _revised(row: _Row, relation: Any, reader: Reader) -> _Sum | None:
+    """The sum of what a row now says, if that is `Revised`; None where it is not, or a variable may be in two terms."""
+    (old, limit), (new, most) = row.relation.args, relation.args
+    if new.__class__ is not Revised or new.before is not old or limit is not most or row.sum.constant:
+        return None
+    right = [] if limit.__class__ in CONSTANTS else [limit]
+    more = _read(_added(new.came, reader))
+    if not TERMS.issuperset(map(type, new.gone + right)) or more is None or more.constant:
+        return None
+    terms = dict(row.sum.terms)
+    if len(terms) != old.nargs() + len(right):
+        return None
+    for part in new.gone:
+        del terms[id(part if part.__class__ in VARIABLES else part.args[1])]
+    terms |= more.terms
+    return _Sum(terms, 0.0) if len(terms) == new.nargs() + len(right) else None
 
 
 def _of_relation(relation: Any, reader: Reader, known: _Sum | None) -> tuple[float | None, float | None, _Sum | None]:
@@ -507,10 +547,14 @@ def _scaled(part: Any, reader: Reader) -> _Scaled | None:
         one, number = part.args[0], _number(part.args[1])
         found = _scaled(one, reader) if number else None
         return None if found is None else (found[0] / number, *found[1:])
-    if kind in VARIABLES or kind is MonomialTermExpression:
+    if kind in TERMS:
         return _added((part,), reader)
-    if kind not in NAMED:
-        return None
+    known = _named(part, reader) if kind in NAMED else None
+    return None if known is None else known[2]
+
+
+def _named(part: Any, reader: Reader) -> _Named | None:
+    """A named expression that is linear."""
     at, stands_for = id(part), part.args[0]
     known = reader.named.get(at) or reader.before.get(at)
     if known is None or known[1] is not stands_for:
@@ -519,20 +563,34 @@ def _scaled(part: Any, reader: Reader) -> _Scaled | None:
             return None
         known = part, stands_for, sum_
     reader.named[at] = known
-    return known[2]
+    return known
 
 
-def _weighted(part: Any, reader: Reader) -> _Scaled | None:
-    """`_scaled` of a number times a named expression that is known, without asking what else it may be."""
-    value, expression = part.args
-    if value.__class__ not in NUMBERS or not value or expression.__class__ not in NAMED:
+def _weighted(parts: Any, reader: Reader) -> dict[int, float] | None:
+    """The terms of a sum of numbers times named expressions without constants, no two with a variable in common; None
+    for any other: `_added` looks at each part for what it may be."""
+    if {ProductExpression} != set(map(type, parts)):
         return None
-    known = reader.named.get(id(expression)) or reader.before.get(id(expression))
-    if known is None or known[1] is not expression.args[0]:
-        return None
-    reader.named[id(expression)] = known
-    factor, terms, constant = known[2]
-    return factor * value, terms, constant
+    terms: dict[int, float] = {}
+    count, before = 0, reader.before
+    for number, named in [part.args for part in parts]:
+        if number.__class__ not in NUMBERS or not number or named.__class__ not in NAMED:
+            return None
+        at = id(named)
+        known = before.get(at)
+        if known is None or known[1] is not named.args[0]:
+            known = _named(named, reader)
+            if known is None:
+                return None
+        reader.named[at] = known
+        factor, found, constant = known[2]
+        if constant:
+            return None
+        factor *= number
+        for at, value in found.items():
+            terms[at] = factor * value
+        count += len(found)
+    return terms if len(terms) == count else None
 
 
 def _number(part: Any) -> Any:
@@ -564,11 +622,14 @@ def _less(left: Any, right: Any, reader: Reader) -> _Scaled | None:
 
 def _added(parts: Any, reader: Reader) -> _Scaled | None:
     """`_scaled` of a sum."""
+    weighted = _weighted(parts, reader)
+    if weighted is not None:
+        return 1.0, weighted, 0.0
     terms: dict[int, float] = {}
     constant = 0.0
     for part in parts:
         kind = part.__class__
-        if kind is MonomialTermExpression or kind in VARIABLES:
+        if kind in TERMS:
             alone = kind in VARIABLES
             value, variable = (1.0, part) if alone else part.args
             if value.__class__ not in NUMBERS:
@@ -582,8 +643,7 @@ def _added(parts: Any, reader: Reader) -> _Scaled | None:
         if kind in NUMBERS:
             constant += part
             continue
-        found = _weighted(part, reader) if kind is ProductExpression else None
-        found = found or _scaled(part, reader)
+        found = _scaled(part, reader)
         if found is None:
             return None
         factor, more, other = found

@@ -214,16 +214,14 @@ def unchanged(m: Any, *names: str) -> set[str]:
 
 def _refill(m: Any, out: set[str], came: Sequence[str]) -> None:
     """Make `capacity` anew as its rule does, which need not be asked for the terms that stay."""
-    from pyomo.core.expr import LinearExpression
+    from workbench.scheduling.solvers.compile import Revised
 
-    stays = [job not in out for job in m.in_capacity]
-    m.in_capacity = [*compress(m.in_capacity, stays), *came]
-    before = {name: row.expr.args for name, row in m.capacity.items()}
-    m.capacity.clear()
-    for name, (used, most) in before.items():
-        terms = list(compress(used.args, [each for each in stays for _ in m.kinds[name]]))
-        terms += [m.gang[job] * m.share[job, kind] for job in came for kind in m.kinds[name]]
-        m.capacity.add(name, LinearExpression(terms) <= most)
+    gone = [row for row, job in enumerate(m.in_capacity) if job in out]
+    for name, row in m.capacity.items():
+        (used, most), kinds = row.expr.args, m.kinds[name]
+        more = [m.gang[job] * m.share[job, kind] for job in came for kind in kinds]
+        row.set_value(Revised(used, [place * len(kinds) for place in gone], len(kinds), more) <= most)
+    m.in_capacity = [*(job for job in m.in_capacity if job not in out), *came]
 
 
 TOLERANCE = 1e-6

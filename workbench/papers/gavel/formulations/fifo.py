@@ -66,13 +66,14 @@ def build(data: AllocationInstance, value: FloatArray) -> pyo.ConcreteModel:
 
 def restate(m: pyo.ConcreteModel, data: AllocationInstance, value: FloatArray) -> None:
     """Let the model of other jobs, which `kept` has replaced, state these."""
+    from workbench.scheduling.solvers.compile import members
     from workbench.scheduling.solvers.restating import weighted
 
     most = fastest(data)
     renumber(m.value, data.column(value))
     renumber(m.fastest, data.column(most))
-    worths = data.column(value / most).items()  # the rule's own, divided at once
-    m.first_come.set_value(weighted((worth, m.throughput[job]) for job, worth in worths))
+    worths = (value / most).tolist()  # the rule's own, divided at once
+    m.first_come.set_value(weighted(zip(worths, members(m.throughput), strict=True)))
 
 
 def assemble(data: AllocationInstance, value: FloatArray, name: str = "gavel_fifo") -> Programme:
