@@ -34,8 +34,8 @@ from workbench.scheduling.solvers import (
     relative_gap,
     solve_matrix,
     solve_model,
+    sums,
 )
-from workbench.scheduling.solvers import compile as compiling
 from workbench.scheduling.solvers.glpk import find_glpsol
 from workbench.scheduling.solvers.solve_report import report
 
@@ -269,29 +269,29 @@ def test_sums_are_to_the_bit_those_of_pyomos_own_walk():
     for expression in known + others:
         visitor = LinearRepnVisitor({}, var_recorder=VarRecorder({}, None))
         quick = visitor.walk_expression(expression)
-        reader = compiling.Reader()
+        reader = sums.Reader()
         for _ in range(2):  # what a named expression is, the reader has kept
-            terms, constant = compiling._linear(m, m.y, expression, reader)
+            terms, constant = sums.linear(m, m.y, expression, reader)
             assert (terms, constant) == (quick.linear, quick.constant), str(expression)
             assert terms.keys() <= reader.variables.keys()
-    assert all(compiling._scaled(expression, compiling.Reader()) for expression in known)
+    assert all(sums.scaled(expression, sums.Reader()) for expression in known)
     for one, other in itertools.product(known, known):
         for relation, low in ((one <= other, None), (one == other, 0)):
             left, right = relation.args
             quick = LinearRepnVisitor({}, var_recorder=VarRecorder({}, None)).walk_expression(left - right)
             expected = {at: value for at, value in quick.linear.items() if value}, quick.constant
-            assert compiling._of_relation(relation, compiling.Reader(), None) == (low, 0, expected), str(relation)
+            assert sums.of_relation(relation, sums.Reader(), None) == (low, 0, expected), str(relation)
     m.row = pyo.Constraint(expr=m.y <= 1)
     for one, number in itertools.product(known, (0.5, 2, math.inf)):
         for relation in (one <= number, one >= number, one == number):
             m.row.set_value(relation)
             low, body, high = m.row.to_bounded_expression()
-            expected = (low, high, compiling._linear(m, m.y, body, compiling.Reader()))
-            found = compiling._of_relation(relation, compiling.Reader(), None)
+            expected = (low, high, sums.linear(m, m.y, body, sums.Reader()))
+            found = sums.of_relation(relation, sums.Reader(), None)
             assert found == ((None, None, None) if math.isinf(number) else expected), str(relation)
     m.unset = pyo.Param(mutable=True, within=pyo.Any)
     unknown = [*others[:2], m.y / m.z, 0 * m.sum, m.y * m.y, m.empty, m.unset * m.y, m.unset + m.y]
-    assert not any(compiling._scaled(expression, compiling.Reader()) for expression in unknown)
+    assert not any(sums.scaled(expression, sums.Reader()) for expression in unknown)
 
 
 def test_parts_that_are_no_linear_constraints():

@@ -214,7 +214,7 @@ def unchanged(m: Any, *names: str) -> set[str]:
 
 def _refill(m: Any, out: set[str], came: Sequence[str]) -> None:
     """Make `capacity` anew as its rule does, which need not be asked for the terms that stay."""
-    from workbench.scheduling.solvers.compile import Revised
+    from workbench.scheduling.solvers.sums import Revised
 
     gone = [row for row, job in enumerate(m.in_capacity) if job in out]
     for name, row in m.capacity.items():
