@@ -334,6 +334,8 @@ def test_12_half_life_fair_tree_and_the_parts_of_a_priority() -> None:
     later = decayed(site, usage, [(one, 60.0)], 600.0)
     assert later["w", "b"] == pytest.approx(50, rel=2e-3)
     assert later["u", "a"] == pytest.approx(300 + 32 * 60 * 0.933, rel=2e-3)
+    forever = replace(site, settings={**site.settings, "PriorityDecayHalfLife": 0.0})
+    assert decayed(forever, usage, [], 600.0) == usage, "0 is no decay (slurm.conf(5))"
     fair = fair_shares(site, usage)
     assert fair == {("w", "b"): 1.0, ("v", "a"): pytest.approx(2 / 3), ("u", "a"): pytest.approx(1 / 3)}
     ((age, share),), parts = changing(site, [one], fair, 900.0), standing(site)[one.name]

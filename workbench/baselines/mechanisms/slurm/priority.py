@@ -52,8 +52,9 @@ class Standing(NamedTuple):
 
 
 def kept_after(site: SlurmSite, span_s: float) -> float:
-    """The part of a usage that is left after a time."""
-    left: float = max(1.0 - 0.693 / max(site.settings["PriorityDecayHalfLife"], 0.693), 0.0) ** span_s
+    """The part of a usage that is left after a time; all of it where PriorityDecayHalfLife is 0."""
+    half_life_s = site.settings["PriorityDecayHalfLife"]
+    left: float = max(1.0 - 0.693 / half_life_s, 0.0) ** span_s if half_life_s else 1.0
     return left
 
 
