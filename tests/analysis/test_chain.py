@@ -129,8 +129,8 @@ def test_what_would_make_it_run_is_where_it_turns(monkeypatch: pytest.MonkeyPatc
     found = workbench.chain(run_of(FAIR), "fast-0/1", 2700.0)
     assert found.weight in tried
     assert found.otherwise == (
-        "vision would have both v100 then with a weight of 1.96 in place of 1 from the decision of 30 min on, "
-        "all before as it was."
+        "vision would have both v100 then with a weight of 1.96 in place of 1, found by trying, from the decision of "
+        "30 min on, all before as it was; in the whole run it may come out otherwise."
     )
     for weight, there in ((2.0, True), (1.9, False)):
 
@@ -206,6 +206,12 @@ def test_hares_chain_has_the_time_that_a_task_takes() -> None:
     found = workbench.chain(run, f"{bar.node}/{bar.slot}", (bar.start_s + bar.end_s) / 2, again=False)
     facts = {fact.name: fact.value for link in found.links for fact in link.facts}
     assert facts[f"T^c of {bar.job} on {bar.accelerator}"] == pytest.approx(bar.end_s - bar.start_s)
+    idle = workbench.chain(workbench.simulate("preset:hare_example", "hare"), "node2-0/0", 3.24, again=False).summary
+    # a task takes 2 s there, which was free from 2.5 s on
+    assert (
+        "none of its tasks is left to begin; J2 #0.1 would end there at 4.5 s at the soonest, not at 4 s; J2 " in idle
+    )
+    assert idle.endswith("J2 #0.0 would end there at 4.5 s at the soonest, not at 3.5 s.")
     slower = workbench.chain(workbench.simulate("preset:hops_example", "hare"), "slow-0/0", 600.0, again=False)
     assert any("T^c, in s, on nodes of speed 1: " in link.text for link in slower.links)
 

@@ -122,7 +122,7 @@ class FormulationPage:
 
     def forget(self) -> None:
         """What was solved is of other jobs or knobs than those set now."""
-        self._found.value, self._exact_of = "", None
+        self._found.value, self._exact_of, self._exact.disabled = "", None, False
 
     @property
     def wants_exact(self) -> bool:
@@ -131,7 +131,7 @@ class FormulationPage:
 
     def ask_exact(self, of: object) -> None:
         """The exact problem of these jobs and knobs is being solved."""
-        self._exact_of = of
+        self._exact_of, self._exact.disabled = of, True
         self._found.value = "<p class='wb-note'>Simulating, then solving the exact problem ...</p>"
 
     def hear_exact(self, of: object, message: Message) -> None:
@@ -146,7 +146,7 @@ class FormulationPage:
             folded = f"<details><summary>Its plan</summary>{plan}</details>" if plan else ""
             self._found.value = "".join(f"<p>{html.escape(line)}</p>" for line in text) + folded
         elif message["kind"] in ("error", "cancelled"):
-            said = "Cancelled."
+            said, self._exact.disabled = "Cancelled.", False
             if message["kind"] == "error":
                 error = WorkbenchError.from_json(message)
                 stated = not error.where.startswith("exact problem of ")
@@ -224,7 +224,7 @@ def _links(parts: Sequence[str]) -> str:
     """A style that lights up a symbol's places, its equations and its values while it is pointed at."""
     rules = []
     for part in parts:
-        pointed = f".wb-formulation:has(.wb-part-{part}:is(:hover, :focus))"
+        pointed = f".wb-formulation:has(.wb-part-{part}:is(:hover, :focus-visible))"
         rules.append(f"{pointed} .wb-part-{part} {{ background: var(--wb-selected); }}")
         rules.append(f"{pointed} .wb-in-{part} {{ box-shadow: -4px 0 0 var(--jp-brand-color1, #1565c0); }}")
         rules.append(f"{pointed} .wb-values-{part} {{ display: block; }}")

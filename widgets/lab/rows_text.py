@@ -89,7 +89,7 @@ def _cells(statement: SolvedStatement, table: pd.DataFrame) -> dict[int | None, 
     words = [*map(statement.says, range(count)), *[""] * (len(table) - count)]
     return {
         number if number < count else None:
-        [f"({tag}) {name}", said, row, "0" if binds else _number(slack), _number(dual), "yes" if binds else ""]
+        [f"({tag}) {name}", said, row, "0" if binds else _number(slack), _worth(dual, binds), "yes" if binds else ""]
         for number, (tag, name, said, row, slack, dual, binds) in enumerate(zip(
             table["tag"], names, words, table["row"], table["slack"], table[price], table["binding"], strict=True
         ))
@@ -118,6 +118,11 @@ NOTHING = 1e-9
 
 def _number(value: float) -> str:
     return "0" if abs(value) < NOTHING else short_number(value)
+
+
+def _worth(dual: float, binds: bool) -> str:
+    """A row with slack has a price in the relaxed problem only, which is said beside it."""
+    return _number(dual) if binds or abs(dual) < NOTHING else f"{_number(dual)} (relaxed)"
 
 
 def _weights(statement: SolvedStatement) -> str:

@@ -479,6 +479,7 @@ class _Question:
             tried[name], factor = self._searched(job, name, MOST_SOLVES - sum(map(len, tried.values())))
             if factor is not None:
                 since = f" from the decision of {self.made} on, all before as it was"
+                since += "; in the whole run it may come out otherwise" if name == "weight" else ""
                 how = " in the whole run" if name in WHOLE else since
                 return f"{self._would(job, name, factor)}{how}.", sum(map(len, tried.values()))
         anew = ", which computes shares of time anew" if self.divides else ""
@@ -515,7 +516,7 @@ class _Question:
         if name == "weight":
             old = self._slot.of(job).spec.weight
             self.weight = float(f"{old * factor:.3g}")
-            return f"{then} with a weight of {self.weight:g} in place of {old:g}"
+            return f"{then} with a weight of {self.weight:g} in place of {old:g}, found by trying,"
         if name == "price":
             return f"{then} had it to pay only {short_number(100 * factor)} % of the price"
         if name == "steps":

@@ -35,6 +35,11 @@ def test_gavel_who_has_had_more_than_its_share_waits_for_who_has_had_nothing() -
     assert workbench.explain(run, "two", 360.0).binding.startswith("it was far enough behind its share of v100")
 
 
+def test_gavel_a_job_alone_has_its_gpus_as_nobody_else_is_there() -> None:
+    run = workbench.simulate("preset:start_here", "gavel.max_min_fairness")
+    assert workbench.explain(run, "vision", 7800.0).binding == "it is the only job that is there"
+
+
 def test_gavel_between_equal_priorities_what_is_owed_decides_and_is_said() -> None:
     """On the K80 game had 6 min without a share of it before 30 min; translation came then."""
     run = workbench.simulate("preset:start_here", "gavel.max_min_fairness")
@@ -82,6 +87,8 @@ def test_hadar_the_shorter_job_outbids_the_longer_one_by_its_utility() -> None:
     lost, won = workbench.explain(run, "long", 0.0), workbench.explain(run, "short", 0.0)
     best = float(facts(won)["utility"])
     price = (best - float(facts(won)["payoff"])) / 5
+    assert "payoff" in facts(won) and facts(won)["price of its GPUs until it is done"] == pytest.approx(5 * price)
+    assert "utility" not in facts(lost), "that of an earlier decision"
     assert float(facts(lost)["payoff"]) == pytest.approx(best - 15 - 20 * price)
     assert facts(lost)["price of v100"] == pytest.approx(best)
     assert lost.binding.startswith("on the GPUs that there are the payoffs add up to more without it (8)")

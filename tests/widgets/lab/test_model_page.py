@@ -65,7 +65,7 @@ def test_the_exact_problem_is_asked_once_beside_a_small_run_and_an_old_answer_is
     assert "The best is 12" not in lab._formulation._found.value
     lab._solve_exactly()
     work.asked[-1][1](answer)
-    assert "The best is 12" in lab._formulation._found.value
+    assert "The best is 12" in lab._formulation._found.value and lab._formulation._exact.disabled, "there is no other"
 
 
 def test_the_row_that_decides_where_a_job_runs_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,7 +169,7 @@ def test_a_symbol_is_marked_where_it_stands_and_has_its_values(work: Waiter) -> 
     assert {"job_time", "capacity"} <= marked
     assert "<span class='wb-part-share'>m.share</span>" in statement
     assert "<tr class='wb-part-share' tabindex='0'>" in page._symbols.value
-    assert ".wb-formulation:has(.wb-part-share:is(:hover, :focus)) .wb-values-share { display: block; }" in (
+    assert ".wb-formulation:has(.wb-part-share:is(:hover, :focus-visible)) .wb-values-share { display: block; }" in (
         page._symbols.value
     )
     assert re.search(r"wb-values-gpus'><b>.*?</b>.*: v100: 2; k80: 1<", page._values.value)

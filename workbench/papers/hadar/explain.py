@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from workbench.base.labels import words_of
 from workbench.base.rounding import short_number
+from workbench.base.units import format_duration
 from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Link, Order
 from workbench.simulation.schema import PRICE_OF
 
@@ -36,13 +37,22 @@ UNFORKED = "no node can run a copy of it: such jobs get GPUs for their whole gan
 
 def hadar(job_at: JobAtTime) -> Explained:
     """The job's payoff beside the others', and the prices of the types that it could use."""
-    facts = []
-    for name in ("payoff", "utility"):
-        value = job_at.signal(name)
-        facts += [] if value is None else [Fact(name, value, "as last recorded")]
+    facts, payoff, utility, call = [], job_at.signals("payoff"), job_at.signals("utility"), job_at.call
+    if payoff is not None and job_at.job in payoff[1]:
+        worth = payoff[1][job_at.job]
+        when = f"at {format_duration(payoff[0], parts=2)}"
+        if utility is not None and utility[0] == payoff[0] and job_at.job in utility[1]:
+            of = utility[1][job_at.job]
+            cost = "price of its GPUs until it is done"
+            facts = [Fact("utility", of, f"{when}, when it was chosen"), Fact(cost, of - worth, when)]
+            facts.append(Fact("payoff", worth, f"{when}: the first less the second"))
+        else:
+            facts = [Fact("payoff", worth, f"{when}, at the prices of the round's start")]
     prices = {kind: job_at.of_cluster(PRICE_OF + kind) for kind in job_at.usable}
     known = {kind: price for kind, price in prices.items() if price is not None and job_at.up[kind]}
-    facts += [Fact(f"price of {kind}", price, "utility per GPU and round") for kind, price in known.items()]
+    after = "" if call is None else f", once all were chosen at {format_duration(call.time_s, parts=2)}"
+    unit = f"utility per GPU and round{after}"
+    facts += [Fact(f"price of {kind}", price, unit) for kind, price in known.items()]
     sentences = [
         "The jobs whose payoffs, utility less the price of the GPUs, add up to most have them: several small ones may "
         "come before a larger one, and prices rise with every job taken. Payoffs are at the prices when a job was "

@@ -52,7 +52,8 @@ def explain(job_at: JobAtTime) -> Explained:
     elif job_at.state in HOLDS:
         binding = NEXT
     order = job_at.order("first_middle_s", "middle completion time of the first task to come", "s", "lowest")
-    return Explained(tuple(sentences), tuple(facts), binding, order, links=_links(job_at, order, binding, by_model))
+    links = _links(job_at, order, binding, by_model)
+    return Explained(tuple(sentences), tuple(facts), binding, order, links=links, not_on=_not_on(job_at, tasks))
 
 
 def _links(job_at: JobAtTime, order: Order | None, binding: str, by_model: bool) -> tuple[Link, ...]:
@@ -82,6 +83,35 @@ def _task(job_at: JobAtTime) -> tuple[Link, ...]:
     facts = tuple(Fact(f"T^c of {job_at.job} on {kind}", each, "s") for kind, each in train_s.items())
     says = f"A task of {job_at.job} computes for T^c, in s{on_speed_1}: {listed}."
     return (Link("task", says, facts),) if train_s else ()
+
+
+def _not_on(job_at: JobAtTime, tasks: pd.DataFrame) -> dict[str, str]:
+    """By type why nothing of a job that runs is on an idle GPU of it: the plan has no task left, or the next one waits
+    for its round; and when the tasks that run would have ended there at the soonest, where that is later."""
+    steps, line = job_at.signal("steps_per_round"), job_at.run.timeline
+    if job_at.state not in HOLDS or steps is None:
+        return {}
+    at_s, row = job_at.at_s, job_at.run.scenario.table.row
+    later = tasks[(tasks["kind"] == "run") & (tasks["start_s"] > at_s)]
+    now = tasks[(tasks["kind"] == "run") & (tasks["start_s"] <= at_s) & (tasks["end_s"] > at_s)]
+    why = f"its next tasks wait: {BARRIER}" if len(later) else "none of its tasks is left to begin"
+    found = {}
+    for kind, speeds in ((kind, row(job_at.spec.model, kind, 1)) for kind in job_at.usable):
+        free_s = {}
+        for node in job_at.run.scenario.cluster.each_node:
+            for slot in range(node.gpus) if node.accelerator == kind and speeds > 0 else ():
+                here = line[(line["node"] == node.name) & (line["slot"] == slot) & (line["kind"] != "sync")]
+                if not ((here["start_s"] <= at_s) & (here["end_s"] > at_s)).any():
+                    before_s = max([0.0, *here["end_s"][here["start_s"] <= at_s]])
+                    free_s[node.name, slot] = before_s, steps / (speeds * node.speed)
+        sooner = []
+        for unit, start_s, end_s in now[["unit", "start_s", "end_s"]].itertuples(index=False, name=None):
+            there_s = min((max(before_s, start_s) + takes_s for before_s, takes_s in free_s.values()), default=0.0)
+            if there_s > end_s:
+                clocks = [format_duration(each_s, parts=2) for each_s in (there_s, end_s)]
+                sooner.append(f"{unit} would end there at {clocks[0]} at the soonest, not at {clocks[1]}")
+        found[kind] = "; ".join([why, *sooner])
+    return found
 
 
 def _tasks(job_at: JobAtTime) -> pd.DataFrame:

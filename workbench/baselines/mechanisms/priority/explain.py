@@ -258,6 +258,8 @@ def _limits(
 def _binding(job_at: JobAtTime, shares: Mapping[str, float], order: Order | None, known: ByType | None) -> str:
     """What decided the round for the job."""
     if job_at.state in HOLDS:
+        if len(job_at.present) == 1:
+            return "it is the only job that is there"
         if job_at.held_types & set(shares):
             held = listed(kind for kind in shares if kind in job_at.held_types)
             return f"it was far enough behind its share of {held} to have its turn before the GPUs were gone"
