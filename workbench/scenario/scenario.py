@@ -492,8 +492,10 @@ _EXPECTED = {
 
 def _problems(error: ValidationError, source: str) -> list[Problem]:
     """The validator's findings in our words, one for each place."""
-    found = []
-    for item in error.errors(include_url=False):
+    found, every = [], error.errors(include_url=False)
+    for item in every:
+        if item["type"] == "too_short" and any(other["loc"][:-1][: len(item["loc"])] == item["loc"] for other in every):
+            continue  # it counts without those that are wrong
         path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in item["loc"]).lstrip(".")
         found.append(Problem(f"{source}: {path}" if path else source, item["input"], _expected(item)))
     return found
