@@ -61,11 +61,9 @@ def test_a_drawing_says_in_words_when_its_own_schedule_ends() -> None:
 
 
 def test_parameters_select_a_job_and_play_back() -> None:
-    drawing = gantt(*everything(), cluster=CLUSTER, selected="j1", until_s=900.0)
-    spec = drawing.named()
-    values = {param["name"]: param.get("value") for param in spec["params"]}
-    assert values["selected"] == "j1" and values["until"] == 900.0
-    assert drawing.params == {"selected": "j1", "until": 900.0, "at": None, "gpus": None, "rounds": None}
+    drawing = gantt(*everything(), cluster=CLUSTER)
+    values = {param["name"]: param.get("value") for param in drawing.named()["params"]}
+    assert values.items() >= drawing.params.items() and drawing.params.keys() >= {"selected", "until"}
     bars = layer(drawing, "bars", "rect")
     assert bars["encoding"]["opacity"] == {
         "condition": {"test": SELECTED, "value": 1},
@@ -237,10 +235,8 @@ def test_nothing_to_draw_is_a_message(by: Any) -> None:
 def test_any_name_is_only_data(by: Any) -> None:
     finish: dict[str, float | None] = {name: 60.0 * (i + 1) for i, name in enumerate(HOSTILE)}
     table = timeline(*(interval("a-0", i % 2, name, 60 * i, 60 * i + 60) for i, name in enumerate(HOSTILE)))
-    drawing = gantt(table, jobs_named(finish), cluster=CLUSTER, by=by, selected=HOSTILE[0])
+    drawing = gantt(table, jobs_named(finish), cluster=CLUSTER, by=by)
     spec = drawing.named()
-    selected = next(param for param in spec["params"] if param["name"] == "selected")
-    assert selected["value"] == HOSTILE[0]
     assert not any(name in json.dumps(spec["layer"], ensure_ascii=False) for name in HOSTILE)
     assert set(drawing.data["bars"]["job"]) == set(HOSTILE)
     if by == "slot":

@@ -86,7 +86,7 @@ GROUPS = pd.DataFrame(
 )
 DRAWINGS: Mapping[str, Callable[[], Drawing]] = {
     "gantt by slot": lambda: gantt(TABLE, JOBS, ASKED, cluster=CLUSTER),
-    "gantt by job": lambda: gantt(TABLE, JOBS, ASKED, by="job", selected="j1", until_s=5.0),
+    "gantt by job": lambda: gantt(TABLE, JOBS, ASKED, by="job"),
     "allocation": lambda: charts.allocation(GIVEN),
     "received by one": lambda: charts.received(RECEIVED, "x"),
     "received by all": lambda: charts.received(RECEIVED),

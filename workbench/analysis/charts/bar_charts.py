@@ -233,15 +233,14 @@ TODAY = "today"
 
 
 @unchecked
-def before_after(
-    frame: pd.DataFrame, *, title: str = "Before and after", names: Mapping[str, str] | None = None
-) -> Drawing:
+def before_after(frame: pd.DataFrame, *, names: Mapping[str, str] | None = None) -> Drawing:
     """Draw for each measure a bar for today and one for each change, in % of today, with the interval of the change.
 
     frame: columns change, label (of the measure), before, after, low, high (of the difference; NaN: no interval) and
     text (what stands beside a change's bar) and today_text. Measures that are 0 today have no % and are left out.
     names: of the changes, by change.
     """
+    title = "Today and with the change"
     known = frame[frame["before"] > 0]
     changes = list(dict.fromkeys(known["change"]))
     series = [TODAY, *((names or {}).get(change, change) for change in changes)]

@@ -110,14 +110,11 @@ def drawn(
     height: Any,
     subtitle: str = "",
     params: Mapping[str, Any] | None = None,
-    stops: Sequence[float] = (),
-    clock: str = "s",
-    axis_s: float | None = None,
 ) -> Drawing:
     """Layers put together with their data; params: names and first values of the chart's Vega parameters."""
     params = dict(params or {})
     chart = composed(*layers, title=title, height=height, subtitle=subtitle, params=params)
-    return Drawing(chart, dict(data), table, label.replace("\n", " "), params, stops, clock, axis_s=axis_s)
+    return Drawing(chart, dict(data), table, label.replace("\n", " "), params)
 
 
 @unchecked

@@ -62,8 +62,6 @@ def gantt(
     by: By = "slot",
     cluster: Cluster | None = None,
     rounds: bool = True,
-    selected: str | None = None,
-    until_s: float | None = None,
     end_s: float | None = None,
     max_height: float = MOST_HEIGHT_PX,
     title: str | None = None,
@@ -76,7 +74,7 @@ def gantt(
 
     timeline, jobs, decisions, events: tables of a run; decisions give the grid of rounds (cause `round`, thinned to
     200), events where jobs were preempted (without them: where a job's interval ends and none follows). cluster: all
-    slots and their order; without it only those that were used. selected, until_s: first values of the parameters.
+    slots and their order; without it only those that were used.
     end_s: end of the axis (default: the last end, finish or arrival). max_height in pixels: more rows become lower.
     before: such a drawing of another run; where its bars differ they are thin outlines, if it has the same rows.
     colour: what bars are coloured by (default: the job; in the view by job, the type). axis_s: seconds of the unit of
@@ -130,15 +128,14 @@ def gantt(
     last_s = float(timeline["end_s"].max()) if len(timeline) else 0.0
     label = f"{title}: {len(jobs)} jobs, {len(slots)} GPUs, until {format_duration(last_s, parts=2)}."
     left = round(NAMES_ROOM * names, 1) if many else 0.0
-    chart, as_written = _chart(frame, margin, left, title, note, selected, until_s)
-    params = {"selected": selected, "until": until_s, "at": None, "gpus": None, "rounds": None}
+    chart, as_written = _chart(frame, margin, left, title, note)
     own_stops_s = stops_s(timeline, decisions, span[1]).tolist()
     return Drawing(
         chart,
         data,
         behind(bars if note else few, jobs),
         label,
-        params,
+        PARAMS,
         own_stops_s,
         written=as_written,
         axis_s=frame.unit.seconds,
@@ -219,19 +216,10 @@ def left_px(cluster: Cluster) -> float:
 
 
 @lru_cache(32)
-def _chart(
-    frame: Frame,
-    margin: Margin | None,
-    left_px: float,
-    title: str,
-    note: str,
-    selected: str | None,
-    until_s: float | None,
-) -> tuple[Chart, dict[str, Any]]:
+def _chart(frame: Frame, margin: Margin | None, left_px: float, title: str, note: str) -> tuple[Chart, dict[str, Any]]:
     """The specification, also as written; a knob changes only the data, so that the same one is used again."""
-    params = {"selected": selected, "until": until_s, "at": None, "gpus": None, "rounds": None}
     height = round(frame.height, 2)
-    chart = composed(*layers(frame, margin, left_px), title=title, subtitle=note, height=height, params=params)
+    chart = composed(*layers(frame, margin, left_px), title=title, subtitle=note, height=height, params=PARAMS)
     return chart, written(chart)
 
 
@@ -243,6 +231,7 @@ def kept_rows(
     return slot_rows(pd.DataFrame(slots, columns=LANE_COLUMNS), dict(types), frame)
 
 
+PARAMS: Mapping[str, Any] = {"selected": None, "until": None, "at": None, "gpus": None, "rounds": None}
 LANE_COLUMNS = ["row", "node", "slot", "accelerator"]
 OVERVIEW_PX, OVERVIEW_BARS = 48.0, 3000
 NAMES_ROOM = 1.2

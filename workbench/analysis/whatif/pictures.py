@@ -24,7 +24,7 @@ def measures(found: WhatIf) -> Drawing:
     )
     spans = [interval(row.low, row.high, row.unit) for row in rows_of(rows)]
     names = {change.text: change.words for change in found.question.changes}
-    return before_after(frame.assign(interval=spans), title="Today and with the change", names=names)
+    return before_after(frame.assign(interval=spans), names=names)
 
 
 def by_job(found: WhatIf, change: str) -> Drawing:
