@@ -92,7 +92,7 @@ def our_fault(solver):
 def failing(monkeypatch):
     made = tuple(Fails(f"test.{function.__name__}", function) for function in (infeasible, too_late, unbounded))
     found = (*rooms(), Room(name="test", formulations=(*made, Fails("test.fault", our_fault))))
-    monkeypatch.setattr("workbench.session.registry.rooms", lambda: found)
+    monkeypatch.setattr("workbench.session.registry._rooms_of", lambda name: found)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_a_fault_is_one_line_whose_ever_it_is(cli, failing, monkeypatch):
     code, out, err = cli("solve", "preset:start_here", "--formulation", "test.fault", "--json")
     assert code == 1 and strict(out)["error"]["value"].startswith("ZeroDivisionError: ")
     assert err.startswith("error: tests/cli/test_solve.py:")
-    monkeypatch.setattr("workbench.session.registry.rooms", None)
+    monkeypatch.setattr("workbench.session.registry._rooms_of", None)
     code, out, err = cli("solve", "preset:start_here", "--formulation", "test.fault", "--json")
     assert code == 1 and strict(out)["status"] == "internal_error"
     assert err.startswith("internal error: TypeError: 'NoneType' object is not callable")

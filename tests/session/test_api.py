@@ -269,7 +269,7 @@ def test_offline_formulations_begin_at_0(monkeypatch):
             return Result("optimal", 0.0, "min", "s", {})
 
     found = (*rooms(), Room(name="look", formulations=(Look(),)))
-    monkeypatch.setattr("workbench.session.registry.rooms", lambda: found)
+    monkeypatch.setattr("workbench.session.registry._rooms_of", lambda name: found)
     workbench.solve(scenario(), "look")
     workbench.solve(scenario(), "look", at=150)
     workbench.solve(scenario(), "look", {"at": 7})
