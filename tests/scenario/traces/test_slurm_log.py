@@ -151,6 +151,16 @@ def test_jobs_that_run_or_wait_at_the_begin_are_in_mid_life(tmp_path: Path) -> N
     assert run.jobs.set_index("job").loc["job-1", "finish_s"] == 2600
 
 
+def test_a_job_on_two_types_of_one_machine_goes_on_where_there_is_room(tmp_path: Path) -> None:
+    """One a100 and seven slices of m1 are more than either has there."""
+    both = "gres/gpu:a100=1,gres/gpu:a100_1g.5gb=7,gres/gpu=8"
+    scenario, report = read(
+        tmp_path, dump(Ran("1", 0, 5, 600, both, "m1", "small"), Ran("2", 200, 300, 60)), from_s=100
+    )
+    assert [sum(each.gpus.values()) for each in scenario.running] == [8]
+    assert any("where the log does not say how many GPUs of each node" in note for note in report.notes)
+
+
 def test_a_log_cut_out_of_a_longer_one_begins_in_mid_life_by_itself(tmp_path: Path) -> None:
     """As `sacct -S` prints it: the jobs that ended before are not there, those that ran then are."""
     whole = queued(400)

@@ -319,7 +319,7 @@ def _set_going(
     ran = [row for row in kept if row.times.get("start_s", begin_s) < begin_s]
     for row in sorted(ran, key=lambda row: not row.hosts):
         gpus = _where(row, free)
-        if gpus is None:
+        if gpus is None or any(free[node] < count for node, count in gpus.items()):
             gpus, guessed = _anywhere(row, free, kinds), guessed + 1
         if sum(gpus.values()) < row.gpus:
             homeless += 1
