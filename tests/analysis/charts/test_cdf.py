@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-import pandas as pd
-
-from workbench.analysis.charts import cdf, cdf_table, jct_table, to_svg
+from workbench.analysis.charts import cdf, cdf_table, to_svg
 
 TITLES = {"title": "Latency ratio", "x_title": "Latency ratio"}
 
@@ -14,11 +12,6 @@ TITLES = {"title": "Latency ratio", "x_title": "Latency ratio"}
 def test_a_value_counts_from_where_it_is_reached_and_missing_ones_never() -> None:
     assert cdf_table([3.0, 1.0, math.nan, 1.0]).to_numpy().tolist() == [[1.0, 0.5], [3.0, 0.75]]
     assert cdf_table([]).empty and cdf_table([math.nan]).empty
-
-
-def test_completion_times_are_counted_the_same_way() -> None:
-    jobs = pd.DataFrame({"arrival_s": [0.0, 5.0, 0.0], "finish_s": [10.0, 15.0, math.nan]})
-    assert jct_table(jobs).to_dict("list") == {"jct_s": [10.0], "share": [2 / 3]}
 
 
 def test_lines_rise_from_0_and_reach_the_largest_value_of_all() -> None:

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from chart_tables import CLUSTER, HOSTILE, decisions, everything, interval, jobs, shares, timeline
-from pytest import approx
 
 from workbench.analysis.charts import (
     Drawing,
@@ -16,7 +15,6 @@ from workbench.analysis.charts import (
     cdf,
     held_gpus,
     jct_cdf,
-    jct_table,
     over_time,
     queue,
     received,
@@ -133,18 +131,17 @@ def test_time_received_drawn() -> None:
 # Completion times
 
 
-def test_jct_counts_unfinished_jobs() -> None:
-    table = jct_table(jobs(a=100.0, b=300.0, c=100.0, d=None))
-    assert table.values.tolist() == [[100.0, 0.5], [300.0, 0.75]]
-
-
-def test_jct_cdf() -> None:
-    drawing = jct_cdf(jobs(a=100.0, b=200.0, c=None))
+def test_jct_cdf_of_several_runs() -> None:
+    drawing = jct_cdf({"fifo": jobs(a=100.0, b=200.0), "las": jobs(a=50.0, b=None)})
     assert titles(drawing) == {"Job completion time (s)", "Share of jobs (%)"}
-    lines = drawing.data["lines"][["jct_s", "share"]].to_numpy().tolist()
-    assert lines == [[0, 0], [100, approx(1 / 3)], [200, approx(2 / 3)], [200, approx(2 / 3)]]
-    assert drawing.named()["title"]["subtitle"] == "jobs not finished: 1"
+    lines = drawing.data["lines"]
+    assert lines[lines["run"] == "fifo"][["jct_s", "share"]].values.tolist() == [[0, 0], [100, 0.5], [200, 1], [200, 1]]
+    assert drawing.table.values.tolist() == [["fifo", 100.0, 0.5], ["fifo", 200.0, 1.0], ["las", 50.0, 0.5]]
+    assert drawing.named()["title"]["subtitle"] == "jobs not finished: las: 1"
+    encoding = drawing.named()["layer"][0]["encoding"]
+    assert encoding["color"]["scale"]["domain"] == encoding["strokeDash"]["scale"]["domain"] == ["fifo", "las"]
     assert jct_cdf(jobs(a=None)).data["message"]["text"].tolist() == ["No job finished"]
+    assert jct_cdf({}).data["message"]["text"].tolist() == ["No job finished"]
 
 
 # Over time

@@ -16,7 +16,7 @@ from workbench.analysis.charts.bars_in_rows import (
     queue_at,
     service_window,
 )
-from workbench.analysis.charts.cdf import cdf, cdf_table, jct_cdf, jct_table
+from workbench.analysis.charts.cdf import cdf, cdf_table, jct_cdf
 from workbench.analysis.charts.curves import curve, price_curve, speed_errors, sweep
 from workbench.analysis.charts.deadlines import admission, lease_gantt, planned_leases, run_leases
 from workbench.analysis.charts.drawing import Drawing
@@ -73,7 +73,6 @@ __all__ = [
     "is_gain",
     "is_price",
     "jct_cdf",
-    "jct_table",
     "job_changes",
     "lease_gantt",
     "logical_clusters",

@@ -1,4 +1,4 @@
-"""Cumulative distributions: of a run's job completion times, and of any measure of jobs, a line for each run."""
+"""Cumulative distributions, one line for each run: of job completion times, and of any measure of jobs."""
 
 from __future__ import annotations
 
@@ -16,14 +16,6 @@ from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, me
 AXIS = alt.Axis(grid=False, format=",~r", tickCount=alt.ExprRef("max(2, min(12, width / 80))"))
 
 
-def jct_table(jobs: pd.DataFrame) -> pd.DataFrame:
-    """Rising completion times and the share of all jobs that took no longer: columns jct_s, share.
-
-    Jobs that did not finish count among all jobs, so that the last share is below 1 if there are any.
-    """
-    return cdf_table(jobs["finish_s"] - jobs["arrival_s"]).rename(columns={"value": "jct_s"})
-
-
 def cdf_table(values: npt.ArrayLike) -> pd.DataFrame:
     """Rising values and the share of all that are no larger: columns value, share.
 
@@ -35,16 +27,19 @@ def cdf_table(values: npt.ArrayLike) -> pd.DataFrame:
 
 
 @unchecked
-def jct_cdf(jobs: pd.DataFrame, *, height: float = 320) -> Drawing:
-    """Draw the share of a run's jobs (its table) that completed within a time."""
-    table, title = jct_table(jobs), "Job completion time"
-    longest_s = float(table["jct_s"].max()) if len(table) else 0.0
-    unit = theme.time_unit(longest_s)
-    ends = {"jct_s": [0.0, *table["jct_s"], longest_s], "share": [0.0, *table["share"], table["share"].max()]}
-    lines = pd.DataFrame(ends) if len(table) else table
-    unfinished = int(jobs["finish_s"].isna().sum())
+def jct_cdf(
+    runs: pd.DataFrame | Mapping[str, pd.DataFrame], *, height: float = 320, title: str = "Job completion time"
+) -> Drawing:
+    """Draw for each run (its `jobs` table, by name) the share of jobs that completed within a time."""
+    tables = {"": runs} if isinstance(runs, pd.DataFrame) else dict(runs)
+    table, lines = _of_runs({name: jobs["finish_s"] - jobs["arrival_s"] for name, jobs in tables.items()})
+    table, lines = (found.rename(columns={"value": "jct_s"}) for found in (table, lines))
+    unit = theme.time_unit(float(table["jct_s"].max()) if len(table) else 0.0)
+    x = alt.X("t:Q", title=f"Job completion time ({unit.name})", scale=alt.Scale(nice=False), axis=AXIS)
+    unfinished = {name: int(jobs["finish_s"].isna().sum()) for name, jobs in tables.items()}
+    left = ", ".join(f"{name}: {count}".removeprefix(": ") for name, count in unfinished.items() if count)
     return drawn(
-        _steps(alt.X("t:Q", title=f"{title} ({unit.name})", scale=alt.Scale(nice=False), axis=AXIS), []),
+        _steps(x, list(tables)),
         message_layer(),
         data={
             "lines": lines.assign(t=lines["jct_s"] / unit.seconds),
@@ -53,7 +48,7 @@ def jct_cdf(jobs: pd.DataFrame, *, height: float = 320) -> Drawing:
         table=table,
         label=f"{title}: share of jobs that completed within a time.",
         title=title,
-        subtitle=f"jobs not finished: {unfinished}" if unfinished else "",
+        subtitle=f"jobs not finished: {left}" if left else "",
         height=height,
     )
 
@@ -64,27 +59,30 @@ def cdf(values: Mapping[str, npt.ArrayLike], *, title: str, x_title: str) -> Dra
 
     values: one for each job (NaN: undefined, and counted among all), none below 0; x_title carries the unit.
     """
+    table, lines = _of_runs(values)
+    return drawn(
+        _steps(alt.X("value:Q", title=x_title, scale=alt.Scale(nice=False), axis=AXIS), list(values)),
+        message_layer(),
+        data={"lines": lines, "message": message("" if len(table) else "No values")},
+        table=table,
+        label=f"{title}: share of jobs up to a value of {x_title}.",
+        title=title,
+        height=320,
+    )
+
+
+def _of_runs(values: Mapping[str, npt.ArrayLike]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Columns run, value, share: `cdf_table` of each run; and the same from 0 up and on to the largest value of all."""
     found = {name: cdf_table(given) for name, given in values.items()}
     parts = [t.assign(run=name) for name, t in found.items()] or [cdf_table([]).assign(run="")]
-    table = pd.concat(parts, ignore_index=True)[["run", "value", "share"]]
+    table = pd.concat(parts, ignore_index=True)[["run", "value", "share"]].astype({"run": "str"})
     largest = float(table["value"].max()) if len(table) else 0.0
     ends = [
         pd.DataFrame({"run": name, "value": [0.0, *t["value"], largest], "share": [0.0, *t["share"], t["share"].max()]})
         for name, t in found.items()
         if len(t)
     ]
-    return drawn(
-        _steps(alt.X("value:Q", title=x_title, scale=alt.Scale(nice=False), axis=AXIS), list(found)),
-        message_layer(),
-        data={
-            "lines": pd.concat(ends, ignore_index=True) if ends else table,
-            "message": message("" if len(table) else "No values"),
-        },
-        table=table,
-        label=f"{title}: share of jobs up to a value of {x_title}.",
-        title=title,
-        height=320,
-    )
+    return table, pd.concat(ends, ignore_index=True) if ends else table
 
 
 def _steps(x: alt.X, names: list[str]) -> Any:
