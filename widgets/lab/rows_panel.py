@@ -328,8 +328,8 @@ class RowsPanel:
     def _try_rows(self) -> None:
         """Find out aside which of the rows decides where the job runs, or that it waits; or who has the GPU."""
         seen, about = self._seen, self._about
-        if seen is None or about is None or TRYING not in self._decisive.value:
-            return
+        if seen is None or about is None or self._solving or TRYING not in self._decisive.value:
+            return  # while a number is dragged nothing else is worked out
         job, gpu = (about, "") if isinstance(about, str) else ("", about[1])
         where = f" for {job or gpu} at {format_duration(seen.at_s, parts=2)}"
 
@@ -539,6 +539,8 @@ class RowsPanel:
                 self._edited(found.run, None, "")
         if self._asked is not edit:
             self._solve(self._asked)
+        else:
+            self._trying.ask()
 
     def _binds(self) -> bool:
         number, found = self._picked(), self._found

@@ -140,7 +140,7 @@ def build(data: RoundInstance, relaxed: bool = False) -> pyo.ConcreteModel:
     m.choose = pyo.Var(
         m.OPTIONS,
         domain=pyo.UnitInterval if relaxed else pyo.Binary,
-        doc="(2c) y_jo | whether a job gets an allocation | 1",
+        doc="(2c) y_jo | whether a job gets option o, whose GPUs are its numbers in capacity | 1",
     )
 
     @m.Objective(sense=pyo.maximize, doc="(8) the payoffs of the jobs that run")
