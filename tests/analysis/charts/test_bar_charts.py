@@ -26,6 +26,8 @@ def test_only_known_values_are_bars_and_only_known_ranges_are_lines() -> None:
     assert drawing.data["bars"]["value"].tolist() == [1.0, 2.0]
     assert drawing.data["ranges"][["low", "high"]].values.tolist() == [[0.5, 2.0]]
     assert drawing.named()["title"]["subtitle"] == "lines: from the least to the greatest"
+    named = grouped_bars(RANGED, **TITLES, covers="95 % interval of the mean").named()
+    assert named["title"]["subtitle"] == "lines: 95 % interval of the mean"
     one_seed = PLAIN.assign(low=PLAIN["value"], high=PLAIN["value"])
     for without in (PLAIN, one_seed):
         assert "lines" not in str(grouped_bars(without, **TITLES).named()["title"])

@@ -34,11 +34,13 @@ def grouped_bars(
     title: str,
     x_title: str,
     y_title: str,
+    covers: str = "from the least to the greatest",
+    height: float = 300,
 ) -> Drawing:
     """Draw a bar for each group and series.
 
     frame: columns group, series, value, and if there are any low, high (a range mark; missing: none). Titles carry the
-    units.
+    units; covers: what the ranges are.
     """
     missing = pd.Series(float("nan"), index=frame.index, dtype=float)
     table = frame.assign(low=frame.get("low", missing), high=frame.get("high", missing))
@@ -93,8 +95,8 @@ def grouped_bars(
         table=frame,
         label=f"{title}: {y_title} for each {x_title}, one bar each for {', '.join(map(str, series))}.",
         title=title,
-        subtitle="lines: from the least to the greatest" if len(covered) else "",
-        height=300,
+        subtitle=f"lines: {covers}" if len(covered) else "",
+        height=height,
     )
 
 
