@@ -442,7 +442,6 @@ CASES = (
         fresh("import workbench; workbench.simulate('preset:start_here', 'gavel.max_min_fairness')"),
         lean=fresh("import numpy, pandas"),
         most_lean=1.5,
-        bounded=True,
     ),
     Case("long run, 512 GPUs, fifo", {25_000: None, 100_000: 6.0}, long_run("fifo"), repeats=1, warm=0),
     Case("long run, 512 GPUs, las", {25_000: None, 100_000: 6.0}, long_run("las"), repeats=1, warm=0, bounded=True),
