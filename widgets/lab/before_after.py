@@ -33,11 +33,11 @@ SHORT = ("mean_jct_s", "makespan_s", "weighted_miss_rate", "mean_wait_s", "utili
 MOVED = ("restarts", "moves")
 """Measures that stand at the end where there are some: what checkpoints and migrations a schedule takes."""
 SPELT = {"Mean JCT": "Mean completion time (JCT)"}
-PIN, BEFORE = "Pin this run", "Before"
+PIN, BEFORE, THIS = "Pin this run", "Before", "This run"
 ROUNDING = 1e-9
 """Measures that differ by less, or by such a part, are equal."""
 NONE = "Change something: the run before stays as thin outlines."
-BETTER = f"Now, less what was before; {MARK} stands beside the better of both"
+BETTER = f"This run, less what was before; {MARK} stands beside the better of both"
 RHO, WORST = "Fairness \N{GREEK SMALL LETTER RHO}", "max_finish_time_fairness"
 """Of each job, and the largest among the measures, which names its job."""
 RHO_MEANT = next(column.meaning for column in metrics.PER_JOB.columns if column.name == "finish_time_fairness")
@@ -175,9 +175,7 @@ class BeforeAfter:
         self.short.value = html_table(spelt, scrolls=False, hints=_meant(now, short))
         every = measures_table(was, now, names).rename(columns=head)
         if not math.isnan(now[WORST]):
-            every.loc[every["Measure"] == metric(WORST).label, "Now"] += (
-                f" ({run.jobs['job'].iloc[self._rho.argmax()]})"
-            )
+            every.loc[every["Measure"] == metric(WORST).label, THIS] += f" ({run.jobs['job'].iloc[self._rho.argmax()]})"
         if was is not None:
             every = _marked(every, names, was, now)
         self.measures.value = html_table(every, {"Difference": BETTER}, scrolls=False, hints=_meant(now, names))
@@ -224,7 +222,7 @@ def measures_table(before: Summary | None, now: Summary, names: Sequence[str] | 
     found = metrics.table(now, names)
     if before is None:
         values = (found["value"] + " " + found["unit"]).str.strip()
-        return pd.DataFrame({"Measure": found["label"], "Now": values})
+        return pd.DataFrame({"Measure": found["label"], THIS: values})
     rows = []
     for name, value in zip(found["metric"], found["value"], strict=True):
         of = metric(name)
@@ -233,12 +231,12 @@ def measures_table(before: Summary | None, now: Summary, names: Sequence[str] | 
         is_now = str(value) if math.isnan(now[name]) else amount(now[name], unit)
         same = math.isclose(now[name], before[name], rel_tol=ROUNDING, abs_tol=ROUNDING)
         rows.append((of.label, was, is_now, "" if same else change_of(now[name] - before[name], unit)))
-    return pd.DataFrame(rows, columns=["Measure", BEFORE, "Now", "Difference"])
+    return pd.DataFrame(rows, columns=["Measure", BEFORE, THIS, "Difference"])
 
 
 def _marked(table: pd.DataFrame, names: Sequence[str], was: Summary, now: Summary) -> pd.DataFrame:
     """The table of these measures with the clearly better of both values marked."""
-    texts = [[str(text) for text in row] for row in table[[table.columns[1], "Now"]].to_numpy(object)]
+    texts = [[str(text) for text in row] for row in table[[table.columns[1], THIS]].to_numpy(object)]
     for name, row in zip(metrics.table(now, names)["metric"], texts, strict=True):
         best = clearly_best(name, (was[name], now[name]), row)
         if best is not None:
@@ -263,8 +261,8 @@ def jobs_table(run: Run, differences: pd.DataFrame | None, rho: pd.Series[float]
         {
             "Job": names,
             BEFORE: [_time(each) for each in differences["before_s"]],
-            "Now": [_time(each) for each in differences["after_s"]],
-            "Difference": ["" if which == "same" else change_of(by_s, "s") for which, by_s in changes],
+            THIS: [_time(each) for each in differences["after_s"]],
+            "Difference in JCT": ["" if which == "same" else change_of(by_s, "s") for which, by_s in changes],
             RHO: fairness(rho),
         }
     )

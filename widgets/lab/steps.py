@@ -17,6 +17,7 @@ from workbench.base.units import format_duration
 from workbench.simulation.run import Run
 
 ALGORITHM, KEPT = "algorithm", "kept"
+PRICED = ": utility per GPU and round, once all below is decided"
 MOST_SIGNALS = 5
 """Columns of what it went by."""
 
@@ -33,6 +34,7 @@ def steps(run: Run, at_s: float, about: About | None = None) -> str:
     table, whole = _table(run, int(decisions["decision"].iloc[number]))
     when = format_duration(float(decisions["time_s"].iloc[number]), parts=2)
     head = f"<h4>Decided at {html.escape(when)}, step by step</h4>"
+    whole += PRICED if "Price" in whole else ""
     said = f"<p class='wb-note'>{hinted(whole)}</p>" if whole else ""
     meanings = {name: MEANT[name.lower()] for name in table.columns if name.lower() in MEANT}
     if table.empty:

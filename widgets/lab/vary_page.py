@@ -178,7 +178,7 @@ class VaryPage:
         self._number = 0
         self._scheduler = ""
         self._quiet = False
-        self._what = w.Dropdown(description="Vary", layout=w.Layout(width="15em"), style={"description_width": "3em"})
+        self._what = w.Dropdown(description="Vary", layout=w.Layout(width="17em"), style={"description_width": "3em"})
         self._values = w.Text(
             description="Values", layout=w.Layout(flex="1 1 11em"), style={"description_width": "4em"},
             continuous_update=False,

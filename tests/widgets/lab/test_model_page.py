@@ -34,7 +34,8 @@ def test_a_decision_of_an_algorithm_is_told_in_the_order_in_which_it_came_to_job
     assert [row[1] for row in cells(page)] == reasons["job"].tolist() == ["J1", "J2", "J3"]
     assert [html.unescape(row[-1]) for row in cells(page)] == reasons["text"].tolist()
     assert "Decided at 0 s" in page
-    assert "Price of v100 14.5" in re.sub(r"<[^>]*>", "", page), "prices are of no single job"
+    prices = re.sub(r"<[^>]*>", "", page)
+    assert "Price of v100 14.5" in prices and "utility per GPU and round" in prices, "they are of no single job"
     assert re.search("title='What a job is worth [^']*'>Payoff<", page)
     assert "Decided at 12 min" in steps(run, 720.0)
     assert re.findall("'wb-lit'><td[^>]*>2</td><td[^>]*>J2", steps(run, 700.0, "J2")), "of whom the page is"

@@ -301,8 +301,7 @@ def _bar_labels(frame: Frame) -> Layer:
             text=alt.Text("label:N"),
             x=_expr(f"({left} + {right}) / 2"),
             y=_expr(f"({top} + {bottom}) / 2 + 0.5"),
-            color=alt.Color("ink:N", scale=None, legend=None),
-            opacity=_opacity(),
+            color=alt.condition(SELECTED, alt.Color("ink:N", scale=None, legend=None), alt.value(theme.MUTED)),
         )
     )
 
