@@ -34,7 +34,7 @@ LINKS = {
 }
 
 
-TRIED = {"cause", "binding, not decisive", "binding, not judged"}
+TRIED = {"cause", "binding, not decisive"}
 
 
 @cache
@@ -61,10 +61,9 @@ def test_the_row_that_decides_where_a_job_runs_is_a_cause_of_its_chain() -> None
     also, none, needed = others.split("; ")
     assert also == "epigraph[translation] would change it too" and verdicts["epigraph[translation]"] == "cause"
     assert none == "epigraph[game] would change nothing (binding, not decisive)"
-    unkept = needed.removeprefix("no run can do without ").removesuffix(" (binding, not judged)")
+    unkept = needed.removeprefix("no run can do without ").removesuffix(" (binding, not decisive)")
     assert {*unkept.replace(" and ", ", ").split(", ")} == {"capacity[v100]", "job_time[game]", "job_time[translation]"}
-    for name, verdict in {"epigraph[game]": "not decisive", "capacity[v100]": "not judged"}.items():
-        assert verdicts[name] == f"binding, {verdict}", "what no run could keep was not tried in one"
+    assert verdicts["epigraph[game]"] == verdicts["capacity[v100]"] == "binding, not decisive"
     of_gpu = module.decisive_row(run_of(FAIR), "", 2700.0, "fast-0/1")
     assert of_gpu is not None and of_gpu.text in first_scene().links[0].text, "in the words of its chain"
     other = module.decisive_row(run_of(FAIR), "translation", 2700.0)
@@ -84,10 +83,10 @@ def test_the_row_that_keeps_a_job_waiting_would_let_it_run() -> None:
     assert "taken away from 12 min on, and the problem solved again, vision would run on 2 v100 of f" in found.text
     none = module.decisive_row(workbench.simulate("preset:hops_example", "hops"), "language", 677.0)
     assert none is not None and none.row == ""
-    assert none.text.partition(" (binding, not judged), though ") == (
-        "no single row that a run can do without: whichever is loosened or taken away from 10 min on, and the problem "
-        "solved again, language still waits; no run can do without capacity[slow-0] and capacity[fast-0]",
-        " (binding, not judged), though ",
+    assert none.text.partition(" (binding, not decisive), though ") == (
+        "no single row that a run can do without is decisive: whichever is loosened or taken away from 10 min on, and "
+        "the problem solved again, language still waits; no run can do without capacity[slow-0] and capacity[fast-0]",
+        " (binding, not decisive), though ",
         "without capacity[slow-0] the problem alone would have choose[language,3] 1 in place of 0",
     ), "as the page says of the row when it is switched off"
 
@@ -107,7 +106,7 @@ def test_the_v100_that_stands_idle_at_45_min() -> None:
     assert told.startswith(
         "epigraph[vision] (no job falls below the common level t): taken away from 30 min on, and the problem solved"
     )
-    assert "; no run can do without capacity[v100], job_time[game] and job_time[translation] (binding, not j" in told
+    assert "; no run can do without capacity[v100], job_time[game] and job_time[translation] (binding, not d" in told
     facts = {fact.name: fact.value for link in found.links for fact in link.facts}
     assert facts["share of game on k80"] == pytest.approx(1 / 3)
     assert facts["priority of game on k80"] == np.inf
@@ -259,7 +258,7 @@ def test_rows_of_a_new_model_that_no_run_can_do_without_are_told() -> None:
 
     run = workbench.simulate("preset:start_here", "all_of_it", until_s=4000.0)
     verdicts = {row.row: (row.verdict, row.what) for row in workbench.chain(run, "fast-0/0", 3000.0).rows}
-    assert verdicts["time[game]"] == ("binding, not judged", module.UNKEPT)
+    assert verdicts["time[game]"] == ("binding, not decisive", module.UNKEPT)
     assert not any(verdict == "binding, not tried" for verdict, _ in verdicts.values())
 
 

@@ -46,7 +46,7 @@ TRYING, NO_ROW = "each row that binds is being loosened or taken away, to see wh
 DECISIVE = (
     "The row without which this would be otherwise, found by trying: each row that binds is loosened a little or "
     "taken away from that decision on, and the problem solved again, all before as it was (the page Model changes it "
-    "from the start of the run). What no run can do without is not judged. A dual does not tell: it is what the "
+    "from the start of the run). What no run can do without is not decisive. A dual does not tell: it is what the "
     "objective gains, and of two rows with the same dual one may move this bar and the other none."
 )
 SOLVED = ("model", "assembly")

@@ -3,7 +3,7 @@
 The links are what the run recorded. The first, `rows`, is of the programme behind them: a row that is met is called a
 cause only if relaxing it a little, or leaving it out, puts somebody else there in a run that can be kept (it is
 simulated again with the changed programme from that decision on), by the best answer nearest to what was decided and by
-the solver's own; all others are binding, not decisive, or not judged where no run can do without them.
+the solver's own; all others are binding, not decisive; of some that is as no run can do without them.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ UNKEPT = "no run can do without it"  # more is given out than there is
 RELAXED = 0.1
 """By how much a row is relaxed before it is left out, relative to its right side, at least to 1."""
 
-Verdict = Literal["cause", "binding, not decisive", "binding, not judged", "binding, not tried"]
+Verdict = Literal["cause", "binding, not decisive", "binding, not tried"]
 
 
 class TriedRow(NamedTuple):
@@ -213,13 +213,15 @@ def _first_of(rows: tuple[TriedRow, ...], made: str, still: str) -> DecisiveRow 
     unkept = [row.row for row in rows if row.what == UNKEPT]
     alone = next((f", though without {row.row} the problem alone would have {row.becomes}"
                   for row in rows if row.what == UNKEPT and row.becomes), "")  # fmt: skip
-    tried = [row.row for row in rows if row.verdict == "binding, not decisive"]
-    needed = f"no run can do without {listed(unkept)} (binding, not judged)" if unkept else ""
+    tried = [row.row for row in rows if row.verdict == "binding, not decisive" and row.what != UNKEPT]
+    needed = f"no run can do without {listed(unkept)} (binding, not decisive)" if unkept else ""
     if first is None:
         among = "" if len(tried) + len(unkept) == len(rows) else f" of the {len(tried) + len(unkept)} that were tried"
         done = f"whichever is loosened or taken away from {made} on, and the problem solved again, {still}"
         kept = " that a run can do without" if unkept else ""
-        text = f"no single row{kept}{among}: {'; '.join(filter(None, [done if tried else '', needed]))}{alone}"
+        text = (
+            f"no single row{kept}{among} is decisive: {'; '.join(filter(None, [done if tried else '', needed]))}{alone}"
+        )
         return DecisiveRow("", text, rows) if tried or unkept else None
     says = f" ({first.says})" if first.says else ""
     found = [f"{first.row}{says}: {_how(first)} from {made} on, and the problem solved again, {first.becomes}"]
@@ -255,13 +257,17 @@ def _rows_links(question: _Question, slot: SlotAtTime, rows: tuple[TriedRow, ...
     if not rows:
         return (Link("rows", f"None to show: {question.without_rows}."),) if question.without_rows else ()
     found = _first_of(rows, question.made, _still(slot))
-    parts = [] if found is None else [f"Decisive: {found.text}"]
+    parts = [] if found is None else [f"Decisive: {found.text}" if found.row else f"N{found.text[1:]}"]
     untried = [row.row for row in rows[:MOST_ROWS] if row.verdict == "binding, not tried"]
     parts += [f"Binding, not tried: {'; '.join(untried)}"] if untried else []
     parts += [f"{counted(len(rows) - MOST_ROWS, 'row')} more, not tried"] if len(rows) > MOST_ROWS else []
     why = f" None was tried: {question.without_rows}." if question.without_rows else ""
     text = f"Rows that are met in the problem solved at {question.made}. {'. '.join(parts)}.{why}"
-    return (Link("rows", text, tuple(Fact(f"({row.tag}) {row.row}: {row.text}", row.verdict) for row in rows)),)
+    return (Link("rows", text, tuple(Fact(f"({row.tag}) {row.row}: {row.text}", _judged(row)) for row in rows)),)
+
+
+def _judged(row: TriedRow) -> str:
+    return f"{row.verdict}, as {UNKEPT}" if row.what == UNKEPT else row.verdict
 
 
 def _decisive(rows: tuple[TriedRow, ...]) -> list[TriedRow]:
@@ -402,7 +408,7 @@ class _Question:
             except (UnkeptError, InvalidDecision, InputError):
                 if math.isinf(change):
                     alone = changed(statement, named.row, math.inf)[0].first_of(self._about)
-                    named = named._replace(verdict="binding, not judged", what=UNKEPT, then="", becomes=alone)
+                    named = named._replace(verdict="binding, not decisive", what=UNKEPT, then="", becomes=alone)
                 continue
             if slot is None:
                 continue  # what is best then cannot be carried out
