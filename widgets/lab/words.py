@@ -74,6 +74,7 @@ MEANT: Mapping[str, str] = {
     "Price": "Of a GPU for a round, in units of utility, once this decision is made: its own steps paid lower ones",
     "queue": "The line that a job stands in; with promises 0 the profiler's, 1 guaranteed jobs', 2 best-effort jobs'",
     "next lease": "From now to when its next lease in the plan begins",
+    "T^c": "How long one task computes, without switching to it",
     "first middle": "The middle of its first task in the relaxed problem: the earlier, the sooner it is placed",
     "in a pair": "Two jobs on one GPU at the same time (space sharing)",
     "level t": "The speed, as a part of what is fair, that every job has at least",
