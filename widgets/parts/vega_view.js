@@ -115,8 +115,7 @@ class ChartBox {
     this.label();
     if (!spec || !Object.keys(spec).length) return;
     try {
-      const { drawn } = this;
-      const same = spec === drawn.spec && this.renderer() === drawn.renderer && drawn.magnify === this.magnify() && drawn.high === this.high(spec);
+      const same = spec === this.drawn.spec && this.renderer() === this.drawn.renderer && this.drawn.magnify === this.magnify();
       if (same && this.failed && this.sameData()) return; // it would fail again
       const what = same && this.result ? await this.update() : await this.embed(spec);
       if (this.disposed) return;
@@ -145,8 +144,7 @@ class ChartBox {
     const tables = this.tables();
     const of = this.model.get("of");
     const [renderer, magnify, width] = [this.renderer(), this.magnify(), this.width()];
-    const high = this.high(spec);
-    this.drawn = { spec, renderer, data: tables, width, magnify, of, high };
+    this.drawn = { spec, renderer, data: tables, width, magnify, of };
     const settings = this.settings();
     const problems = [];
     // The data go into the compiled chart, so that its first frame already shows them.
@@ -165,7 +163,7 @@ class ChartBox {
     stage.className = "wb-chart-stage wb-chart-coming";
     if (magnify !== 1) Object.assign(stage.style, { width: `${width}px`, transform: `scale(${magnify})`, transformOrigin: "0 0" });
     this.box.append(stage);
-    const result = await programs.embed(stage, { ...spec, ...(high && { height: high }) }, {
+    const result = await programs.embed(stage, spec, {
       mode: "vega-lite", actions: false, renderer, patch, viewClass: viewFor(programs.View, problems, magnify),
     });
     if (this.disposed) {
@@ -302,12 +300,6 @@ class ChartBox {
 
   magnify() {
     return Number(this.root.closest("[data-magnify]")?.dataset.magnify ?? 1);
-  }
-
-  // The height of a plot of few rows where there is room for more: up to `--wb-plot` and twice its own.
-  high({ height }) {
-    const room = parseFloat(getComputedStyle(this.root).getPropertyValue("--wb-plot")) || 0;
-    return typeof height === "number" ? Math.max(height, Math.min(room, 2 * height)) : undefined;
   }
 
   // A canvas would only be blown up, and no longer know where the pointer is.
