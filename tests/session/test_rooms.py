@@ -232,7 +232,7 @@ for ask in (lambda: workbench.simulate("preset:start_here", "sequence"),
     try:
         ask()
     except workbench.InputError as error:
-        told = ("cannot: ModuleNotFoundError", "cannot be used: Module", "(without those of chronus, gavel, ")
+        told = ("cannot: ModuleNotFoundError", "cannot be used: Module", "got nothing; expected one of hops.round, ")
         assert any(each in str(error) for each in told), error
     else:
         raise AssertionError(ask)

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from workbench.simulation.run import Run
 
-FORMAT = "workbench-run/5"
+FORMAT = "workbench-run/6"
+"""/6: the belief servers is called nodes."""
 SCENARIO_FILE = "scenario.json"
 HEAD = ("scheduler", "knobs", "seed", "end_s", "belief", "until_s", "window", "detail", "charge_decisions", "code")
 """What run.json says beside the format, the key and the digests; `_HEAD_CHECKS` says what each may be."""

@@ -140,10 +140,12 @@ def test_without_prices_nothing_is_said_per_usd() -> None:
         ("hadar.round", {}, "a capacity for each accelerator type"),
         ("gavel.finish_time_fairness", {}, "one linear programme"),
         ("nobody", {}, "nobody"),
+        ("", {}, "formulation: got ''; expected one of "),  # no default in its place
+        (0, {}, "formulation: got 0; expected one of "),
         ("gavel.makespan", {"method": "bisection"}, "one linear programme"),
     ],
 )
-def test_what_has_no_duals_is_refused(formulation: str, knobs: dict[str, Any], said: str) -> None:
+def test_what_has_no_duals_is_refused(formulation: Any, knobs: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         marginal_values("preset:gavel_physical", formulation, knobs)
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from workbench.analysis.whatif.words import amount
-from workbench.base.errors import InputError, told_of_arguments
+from workbench.base.errors import NOTHING, InputError, told_of_arguments
 from workbench.base.rounding import short_number
 from workbench.scenario.cluster import Cluster
 from workbench.scenario.scenario import Scenario
@@ -131,8 +131,9 @@ def marginal_values(
     arrived; what `solve` raises.
     """
     scenario = load(scenario)
-    declared = next((each for each in formulations() if each.values_gpus), None)
-    found = find_formulation(formulation or declared or "one that values GPUs")
+    if formulation is None:
+        formulation = next((each for each in formulations() if each.values_gpus), NOTHING)
+    found = find_formulation(formulation)
     settled = found.settle(given or {})
     at_s = time_of_solve(scenario, found.name, at)
     scenario.require_runnable()
