@@ -345,12 +345,11 @@ def _count(snapshot: Snapshot, memory: SlurmMemory, phase_s: float) -> bool:
         holds = {**snapshot.leases, **snapshot.ended}
         ended = [each for name, each in memory.held.items() if name not in holds and name not in site.beside]
         began = [_began(snapshot, memory, lease) for unit, lease in holds.items() if unit not in memory.held]
-    if ended and site.counts_ends:
+    if ended:
         ran = dict(ran)
         for each in ended:
             name = each.ask.name
-            ended_s = snapshot.finished.get(name, now)
-            ran[name] = ran.get(name, 0.0) + ended_s - max(each.since_s, memory.calculated_s)
+            ran[name] = ran.get(name, 0.0) + _used_s(memory, each, snapshot.finished.get(name, now))
     if began or ended:
         _change(memory, began, ended)
     memory.ran, memory.last_s = ran, now
@@ -361,16 +360,25 @@ def _count(snapshot: Snapshot, memory: SlurmMemory, phase_s: float) -> bool:
     part = phase_s / max(site.settings["bf_interval"], 1.0) % 1.0 if first else 0.0
     memory.calculate_s = due_s + period * (part or 1.0)
     new = [*takewhile(lambda each: each.since_s > memory.calculated_s, reversed(memory.held.values()))]
-    if not first:
-        held = [(site.asks[name], span_s) for name, span_s in ran.items()]
-        held += [(each.ask, due_s - each.since_s) for each in reversed(new) if each.since_s < due_s]
-        whole = {who: uses for who, (_, uses) in memory.steady.items()}
-        memory.usage = decayed(site, memory.usage, held, due_s - memory.calculated_s, whole)
-        memory.fair = fair_shares(site, memory.usage)
+    since_s = max(memory.calculated_s, 0.0)
+    held = [(site.asks[name], span_s) for name, span_s in ran.items()]
+    held += [(each.ask, due_s - max(each.since_s, since_s)) for each in reversed(new) if each.since_s < due_s]
+    whole = {who: uses for who, (_, uses) in memory.steady.items()}
+    memory.usage = decayed(site, memory.usage, held, due_s - since_s, whole)
+    memory.fair = fair_shares(site, memory.usage)
     memory.ran, memory.priority = {}, {}
     _run_on(memory, [each.ask for each in new if each.since_s <= due_s], 1)
     memory.calculated_s, memory.news = due_s, PASSES
     return True
+
+
+def _used_s(memory: SlurmMemory, job: RunningJob, end_s: float) -> float:
+    """Seconds since the last PriorityCalcPeriod, or the begin, of a job that ended: till then, or (`counts_ends`) till
+    the last one before, also where no call fell on it."""
+    due_s, period = memory.calculate_s, memory.site.settings["PriorityCalcPeriod"]
+    if not memory.site.counts_ends and due_s > -math.inf:
+        end_s = due_s + period * ((end_s - due_s) // period)
+    return max(end_s - max(job.since_s, memory.calculated_s, 0.0), 0.0)
 
 
 def _run_on(memory: SlurmMemory, asks: Sequence[Ask], sign: int) -> None:
@@ -427,7 +435,7 @@ def _turn(memory: SlurmMemory, now: float) -> list[Ask]:
         if ask.ran and leaves:
             held = began.pop(name, None) or memory.held[name]
             ended += [held] if name in memory.held else []
-            ran |= {name: at_s - max(held.since_s, memory.calculated_s)} if site.counts_ends else {}
+            ran[name] = _used_s(memory, held, at_s)
         elif ask.ran:
             began[name] = memory.free_now.held(ask, {}, at_s)
         elif not leaves:
@@ -437,8 +445,9 @@ def _turn(memory: SlurmMemory, now: float) -> list[Ask]:
     if come or leave or ended:
         memory.news = PASSES
         _leave(memory, leave)
+    memory.ran = ran  # also of who began and ended since the last call
     if began or ended:
-        memory.ran, memory.elsewhere = ran, memory.elsewhere + len(began) - len(ended)
+        memory.elsewhere += len(began) - len(ended)
         _change(memory, [*began.values()], ended)
     return [*come.values()]
 

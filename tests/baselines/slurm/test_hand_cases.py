@@ -99,7 +99,8 @@ def test_a_job_that_never_started_holds_others_back_until_it_is_cancelled() -> N
 
 
 def test_what_ran_elsewhere_counts_in_limits_and_fair_share() -> None:
-    """From 0 s to 100 s a job of ada's: her other one waits for MaxJobs; then bob, who has used nothing, is first."""
+    """From 0 s to 100 s a job of ada's: her other one waits for MaxJobs; then bob, who has used nothing, is first. So
+    he is when no call fell into its time, which without enforced limits counts until 360 s, and before the first."""
     accounts = [{"kind": "account", "name": name, "account": name, "parent": "root"} for name in ("root", "bio")]
     users = [{"kind": "user", "name": user, "user": user, "account": "bio", "RawShares": 1} for user in ("ada", "bob")]
     elsewhere = beside("job-8", 4, types="cpu", user="ada", eligible_s=0.0, start_s=0.0, end_s=100.0, partition="c")
@@ -114,6 +115,17 @@ def test_what_ran_elsewhere_counts_in_limits_and_fair_share() -> None:
         record["entities"][0]["attributes"]["AccountingStorageEnforce"] = enforce
         found = starts(Scenario.from_dict(record))
         assert min("bc", key=found.__getitem__) == first, enforce
+    jobs = job("a", 150, 850, 8, 850, user="cid"), job("b", 501, 60, 8, 60), job("c", 502, 60, 8, 60, user="bob")
+    for start_s, end_s in ((200.0, 400.0), (10.0, 90.0)):
+        record = site_of(
+            *jobs, entities=(*accounts, *users, elsewhere | {"start_s": start_s, "end_s": end_s})
+        ).to_dict()
+        for enforce in ("associations,limits", "none"):
+            record["entities"][0]["attributes"]["AccountingStorageEnforce"] = enforce
+            found = starts(Scenario.from_dict(record))
+            assert min("bc", key=found.__getitem__) == "c", (start_s, enforce)
+    with pytest.raises(InputError, match=r"beside job-8 \(elsewhere\): end_s: got 50.0"):
+        starts(site_of(*jobs, entities=(elsewhere | {"start_s": 60.0, "end_s": 50.0},)))
 
 
 def test_3_a_limit_of_a_user_in_a_qos_binds() -> None:

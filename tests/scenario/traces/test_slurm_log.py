@@ -393,12 +393,16 @@ def test_bad_rows_are_counted_and_told_never_fatal(tmp_path: Path) -> None:
 
 
 def test_jobs_that_never_ran_and_those_left_out_are_told_to_slurm(tmp_path: Path) -> None:
-    """Who was eligible: until the log's end, or until it was cancelled; not who was held. Who ran without GPUs on nodes
-    without any, where a file tells rules. Times are of the scenario's begin."""
+    """Who was eligible: until the log's end, or until it was cancelled; not who was held, or gone before. Who ran
+    without GPUs on nodes without any, where a file tells rules, also if a clock jumped. Times are of the scenario's
+    begin."""
     waiting = row(Ran("3_[4-6%2]", 100, 0, 0, "gres/gpu=8", state="PENDING"))
     gone = row(Ran("4", 200, 500, 0, state="CANCELLED by 1")).replace(when(500), "None", 1)
     held = row(Ran("5", 300, 0, 0, state="PENDING")).replace("|100|", "|0|")
-    lines = dump(Ran("1", 50, 60, 600), Ran("2", 70, 80, 900, "", "c1", "cpu")) + "\n".join((waiting, gone, held))
+    early = row(Ran("6", 200, 300, 0, state="CANCELLED by 1", eligible_s=400)).replace(f"{when(300)}|", "None|", 1)
+    back = row(Ran("7", 70, 300, 10, "", "c1", "cpu")).replace(when(310), when(280))
+    lines = dump(Ran("1", 50, 60, 600), Ran("2", 70, 80, 900, "", "c1", "cpu"))
+    lines += "\n".join((waiting, gone, held, early, back))
     files = {"config": "ClusterName = c\nPriorityType = priority/basic\n", "nodes": NODES}
     scenario, report = read(tmp_path, lines.replace(f"{when(0)}|{when(0)}", "Unknown|Unknown") + "\n", **files)
     assert read_site(scenario).enforced, "where no file says"
@@ -410,9 +414,11 @@ def test_jobs_that_never_ran_and_those_left_out_are_told_to_slurm(tmp_path: Path
         **{f"beside job-3_{i}": (50.0, None, None, "a100", 8.0, "big") for i in (4, 5, 6)},
         "beside job-4": (150.0, None, 450.0, "a100", 8.0, "big"),
         "beside job-2": (20.0, 30.0, 930.0, "cpu", 8.0, "cpu"),
+        "beside job-7": (20.0, 250.0, 260.0, "cpu", 8.0, "cpu"),
     }
     assert found["beside job-3_4"]["array_most"] == 2 and [job.name for job in scenario.jobs] == ["job-1"]
-    assert [note for note in report.notes if note.startswith("4 jobs never started in the log")]
+    for told in ("4 jobs never started in the log", "1 job ended sooner than the run time allows"):
+        assert [note for note in report.notes if note.startswith(told)]
     assert workbench.simulate(scenario, "slurm").jobs["job"].tolist() == ["job-1"]
 
 

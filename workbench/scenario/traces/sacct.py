@@ -337,7 +337,7 @@ def _times(log: _Log, cells: Mapping[str, str], submitted_s: float, duration_s: 
     log.odd.update(name for name, at_s in (("Eligible", eligible_s), ("Start", start_s)) if at_s is None)
     if start_s is not None:
         found["start_s"] = start_s
-        jumped = end_s is not None and end_s < start_s + duration_s - TICK_S
+        jumped = end_s is not None and end_s < max(start_s + duration_s - TICK_S, start_s)
         log.odd["ends early"] += jumped
         end_s = start_s + duration_s if end_s is None or jumped else end_s
     return found if end_s is None else {**found, "end_s": end_s}
@@ -461,13 +461,15 @@ def _attempts(rows: Iterable[TimedRow], log: _Log) -> Iterator[TimedRow]:
 
 
 def _waited(log: _Log) -> Iterator[TimedRow]:
-    """The jobs that were eligible and never ran, each task of an array by itself; a held one (Priority 0) was not in
-    the queue."""
+    """The jobs that were eligible and never ran, each task of an array by itself; a held one (Priority 0), and one that
+    was gone before it was eligible, was not in the queue."""
     for line, cells in log.waited:
         found, since_s, job = _resources(cells), timestamp(cells.get("Eligible", "")), cells["JobID"].partition("%")[0]
         if isinstance(found, str) or since_s is None or cells.get("Priority") == "0":
             continue
         until_s = next((at_s for name in SPAN if (at_s := timestamp(cells.get(name, ""))) is not None), math.inf)
+        if until_s <= since_s:
+            continue
         kinds, known = found
         facts = _facts(cells, log, known)
         facts.pop("dependency", None)  # eligible when the log says

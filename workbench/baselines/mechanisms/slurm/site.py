@@ -350,8 +350,10 @@ def read_site(scenario: Scenario) -> SlurmSite:
 
 def _turns(name: str, facts: Mapping[str, Any]) -> Iterator[tuple[float, bool, str]]:
     """When a job beside the scenario's comes to wait, or begins to run, and leaves."""
-    yield facts.get("start_s", facts["eligible_s"]), False, name
-    yield facts.get("end_s", math.inf), True, name
+    from_s, end_s = facts.get("start_s", facts["eligible_s"]), facts.get("end_s", math.inf)
+    if end_s < from_s:
+        raise InputError(f"beside {name}: end_s", end_s, f"no time before {from_s:g}, when it came")
+    yield from ((from_s, False, name), (end_s, True, name))
 
 
 def _beside(record: Mapping[str, Any]) -> Job:
