@@ -116,7 +116,7 @@ def test_what_ran_elsewhere_counts_in_limits_and_fair_share() -> None:
         found = starts(Scenario.from_dict(record))
         assert min("bc", key=found.__getitem__) == first, enforce
     jobs = job("a", 150, 850, 8, 850, user="cid"), job("b", 501, 60, 8, 60), job("c", 502, 60, 8, 60, user="bob")
-    for start_s, end_s in ((200.0, 400.0), (10.0, 90.0)):
+    for start_s, end_s in ((260.0, 400.0), (10.0, 90.0)):
         record = site_of(
             *jobs, entities=(*accounts, *users, elsewhere | {"start_s": start_s, "end_s": end_s})
         ).to_dict()
