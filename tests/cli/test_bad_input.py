@@ -33,7 +33,7 @@ BAD = [
     (("validate", "nan.json"), "nan.json: seed NaN a finite number"),
     (("validate", "latin.json"), "UTF-8"),
     (("validate", "extra.json"), "no such key"),
-    (("validate", "nowhere.json"), "nowhere.json: jobs[3] nowhere 64 GPUs in the cluster"),
+    (("validate", "nowhere.json"), "nowhere.json: jobs[3].gpus 64 64 GPUs in the cluster"),
     (("presets", "nope"), "start_here"),
     (("presets", "-o", "x.json"), "preset to write"),
     (("simulate", "preset:start_here", "--scheduler", "nope"), "fifo"),

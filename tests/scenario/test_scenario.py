@@ -254,10 +254,10 @@ def test_a_pair_needs_the_speed_of_each_model_alone() -> None:
 @pytest.mark.parametrize(
     ("path", "value", "where", "expected"),
     [
-        ("jobs[0].steps_done", 1000, "jobs[0]", "steps_done below steps"),
+        ("jobs[0].steps_done", 1000, "jobs[0].steps_done", "steps_done below steps"),
         ("jobs[0].gpu_choices", [2, 1], "jobs[0].gpu_choices", "rising"),
         ("jobs[0].gpu_choices", [], "jobs[0].gpu_choices", "at least one"),
-        ("jobs[0].gpu_choices", [2, 4], "jobs[0]", "to contain gpus"),
+        ("jobs[0].gpu_choices", [2, 4], "jobs[0].gpu_choices", "to contain gpus"),
         ("jobs[0].rewards", [], "jobs[0].rewards", "job j0: rewards as [deadline_s, reward] pairs"),
         ("jobs[0].rewards", [[2, 1], [1, 1]], "jobs[0].rewards", "job j0: rewards as [deadline_s, reward] pairs"),
         ("jobs[0].rewards", [[0, 1], [2, 1]], "jobs[0].rewards", "job j0: rewards with deadlines above 0 s"),
@@ -357,7 +357,7 @@ def test_a_job_that_can_run_nowhere_is_named() -> None:
     data["throughputs"].append({"model": "resnet50", "accelerator": "v100", "gpus": 9, "steps_per_s": 1})
     with pytest.raises(ScenarioError, match="j2") as caught:
         Scenario.from_dict(data).require_runnable()
-    assert caught.value.where == "jobs[2]"
+    assert caught.value.where == "jobs[2].gpus"
     Scenario.from_dict(FULL).require_runnable()
 
 

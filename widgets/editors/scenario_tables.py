@@ -117,8 +117,8 @@ DEFAULTS: dict[str, Row] = {
     "entities": {"weight": 1.0, "policy": "fairness"},
     "throughputs": {"gpus": 1, "placement": "consolidated"},
 }
-SHOWN_IN = {"rewards": "deadline_s", "jobs": "gpus"}
-"""Columns of fields of a scenario's row that have another name, and of what is wrong with the row of a table."""
+SHOWN_IN = {"rewards": "deadline_s", "steps_done": "steps", "gpu_choices": "gpus"}
+"""Columns of fields of a scenario's row that have no column of their name."""
 REFERENCES = {
     "cluster.accelerators": (("cluster.nodes", "accelerator"), ("throughputs", "accelerator")),
     "entities": (("jobs", "entity"),),
@@ -183,7 +183,7 @@ class Editors:
         self._base: dict[str, Any] = {"cluster": {}}
         self._names: dict[str, dict[int, str]] = {}
         self._kept: tuple[dict[str, Any], Scenario] | None = None  # what was read last, and from what
-        self._right: dict[str, dict[int, Row]] = {}  # rows by their numbers when all were right last
+        self._right: dict[str, dict[int, Row]] = {}  # rows by their numbers, wrong cells as they were when right last
         self._but_wrong = False
         self.left_out = ""
 
@@ -245,7 +245,7 @@ class Editors:
         What has no table and belongs to a row that was removed goes with it (`left_out` says so); Undo brings both
         back.
         """
-        rows = {key: [_given(row) for row in self._rows(key)] for key in self.tables}
+        rows = {key: [_given(row) for row in self._rows(key).values()] for key in self.tables}
         cluster = {
             "accelerators": rows["cluster.accelerators"],
             "nodes": rows["cluster.nodes"],
@@ -258,26 +258,26 @@ class Editors:
 
     @contextlib.contextmanager
     def but_wrong(self) -> Iterator[None]:
-        """Read wrong cells as they were when all were right last, and no wrong row that was not there then."""
+        """Read wrong cells as they were when right last, and no row that was wrong ever since it is there."""
         self._but_wrong = True
         try:
             yield
         finally:
             self._but_wrong = False
 
-    def _rows(self, key: str) -> list[Row]:
+    def _rows(self, key: str) -> dict[int, Row]:
         table = self.tables[key]
+        rows = dict(zip(table.numbers, table.rows, strict=True))
         if not self._but_wrong:
-            return table.rows
+            return rows
         right = self._right.get(key, {})
-        rows = {number: dict(row) for number, row in zip(table.numbers, table.rows, strict=True)}
         for at, _, column in (place.partition(".") for place in table.errors):
             number = table.numbers[int(at)]
             if number in right:
-                rows[number][column] = right[number].get(column)
+                rows[number] = {**rows[number], column: right[number].get(column)}
             else:
                 rows.pop(number, None)
-        return list(rows.values())
+        return rows
 
     def _tied(self, rows: Mapping[str, list[Row]]) -> dict[str, Any]:
         """The parts that name rows, without what names a row that is gone."""
@@ -302,7 +302,9 @@ class Editors:
     def read(self) -> Scenario:
         """The scenario; raises ScenarioError, and shows each problem beside its cell."""
         if self._but_wrong:
-            return _runnable(self.data())
+            found = _runnable(self.data())
+            self._right = {key: self._rows(key) for key in self.tables}
+            return found
         unread = [problem for key, table in self.tables.items() for problem in _own(key, table)]
         if unread:
             again = self._repeated()
@@ -320,7 +322,7 @@ class Editors:
         if problems:
             raise ScenarioError(problems)
         assert self._kept is not None
-        self._right = {key: dict(zip(table.numbers, table.rows, strict=True)) for key, table in self.tables.items()}
+        self._right = {key: self._rows(key) for key in self.tables}
         return self._kept[1]
 
     def _repeated(self) -> tuple[Problem, ...]:
@@ -334,7 +336,7 @@ class Editors:
             place = PLACE.match(problem.where)
             if place:
                 names = [column.name for column in self.tables[place[1]].columns]
-                field = SHOWN_IN.get(place[3] or place[1], place[3])
+                field = SHOWN_IN.get(place[3], place[3])
                 column = field if field in names else names[0]
                 found[place[1]][f"{place[2]}.{column}"] = f"expected {_in_rows(problem.expected)}"
         for key, table in self.tables.items():
@@ -403,7 +405,7 @@ def spoken(problem: Problem) -> str:
         return f"{problem.where.removeprefix('lab: ')}: got {shorten(problem.value, 40)}; expected {expected}"
     columns = {"cluster.accelerators": ACCELERATORS, "cluster.nodes": NODES, "jobs": JOBS, "entities": ENTITIES}
     found = {**columns, "throughputs": THROUGHPUTS}[place[1]]
-    field = SHOWN_IN.get(place[3] or place[1], place[3])
+    field = SHOWN_IN.get(place[3], place[3])
     label = next((f", {c.label}" for c in found if c.name == field), f", {field}" if field else "")
     says = expected if expected.startswith(("must", "expected", "required")) or " is no" in expected else ""
     return f"{NAMES[place[1]]}, row {int(place[2]) + 1}{label}: {says or f'expected {expected}'}"

@@ -379,9 +379,8 @@ class WhatIfLab(LabShell[WhatIfSetting]):
 
     def _wrong(self, error: WorkbenchError) -> str:
         """As it is told, but for a job: there are no tables of the scenario here that would have other words."""
-        where, job, expected = error.problem
-        found = re.fullmatch(r"with .*: jobs\[\d+\]", where)
-        return f"With this change {job} needs {expected}" if found else str(error.problem)
+        found = re.fullmatch(r"with .*: jobs\[\d+\]\.gpus", error.where)
+        return f"With this change a job needs {error.expected}" if found else str(error.problem)
 
     def _outdated(self, old: bool) -> None:
         self._pages.outdated(old and self._answer is not None)

@@ -74,6 +74,18 @@ def _falling(rewards: tuple[RewardStep, ...] | None, info: ValidationInfo) -> tu
     return rewards
 
 
+def _below_steps(steps_done: float, info: ValidationInfo) -> float:
+    if steps_done >= (steps := info.data.get("steps", math.inf)):
+        raise ValueError(f"steps_done below steps ({steps:g})")
+    return steps_done
+
+
+def _with_gpus(sizes: tuple[int, ...], info: ValidationInfo) -> tuple[int, ...]:
+    if (gpus := info.data.get("gpus", sizes[0])) not in sizes:
+        raise ValueError(f"gpu_choices to contain gpus ({gpus})")
+    return sizes
+
+
 Rewards = Annotated[tuple[RewardStep, ...] | None, AfterValidator(_falling)]
 
 
@@ -93,10 +105,10 @@ class Job(Frozen):
     user: Name | None = None
     arrival_s: Seconds = 0.0
     steps: Steps
-    steps_done: StepsDone = 0.0
+    steps_done: Annotated[StepsDone, AfterValidator(_below_steps)] = 0.0
     attained_s: GpuSeconds = 0.0
     gpus: Count = 1
-    gpu_choices: Annotated[tuple[Count, ...], AfterValidator(_rising)] | None = None
+    gpu_choices: Annotated[tuple[Count, ...], AfterValidator(_rising), AfterValidator(_with_gpus)] | None = None
     weight: Weight = 1.0
     entity: Name | None = None
     rewards: Rewards = None
@@ -106,10 +118,6 @@ class Job(Frozen):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        if self.steps_done >= self.steps:
-            raise ValueError(f"steps_done below steps ({self.steps:g})")
-        if self.gpu_choices is not None and self.gpus not in self.gpu_choices:
-            raise ValueError(f"gpu_choices to contain gpus ({self.gpus})")
         self.share_names()
         return self
 

@@ -369,8 +369,8 @@ class Scenario(Frozen):
                 can[key], most[key] = self._can_run(job), self._most_steps_per_s(job)
             if not can[key]:
                 where = f"{counted(job.sizes, 'GPU')} in the cluster"
-                expected = f"{where} on which {job.model} has a throughput > 0; it can run nowhere"
-                problems.append(Problem(f"{begin}jobs[{position}]", job.name, expected))
+                expected = f"{where} on which {job.model} has a throughput > 0; job {job.name} can run nowhere"
+                problems.append(Problem(f"{begin}jobs[{position}].gpus", job.gpu_choices or job.gpus, expected))
             elif job.steps - job.steps_done > MOST_S * most[key] > 0:
                 within = f"steps that take at most {short_number(MOST_S)} s"
                 expected = f"{within} at {most[key]:g} steps/s, its largest throughput"

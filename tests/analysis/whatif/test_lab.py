@@ -169,7 +169,7 @@ def test_what_is_wrong_is_said_and_cannot_be_run(panel: WhatIfLab) -> None:
     panel._form.count.value = 0
     assert panel.state == "invalid" and "not 0" in panel.status and panel._bar.solve.disabled
     panel._form.count.value = -1
-    assert panel.status.startswith("With this change vision needs 2 GPUs in the cluster on which ResNet-50")
+    assert panel.status.startswith("With this change a job needs 2 GPUs in the cluster on which ResNet-50")
     panel._form.count.value = -5
     assert "at most the 1 node of the type" in panel.status
     panel.run()

@@ -78,11 +78,13 @@ def test_undo_of_something_wrong_loses_nothing_else(work: Waiter) -> None:
     jobs(lab).edit(0, "gpus", "none")
     assert lab.state == "invalid" and not lab._frame.undo.disabled
     jobs(lab).edit(1, "weight", "3")  # what is right beside it is a step each
+    jobs(lab).add()  # also where it is wrong afterwards
+    jobs(lab).edit(3, "steps", "none")
     jobs(lab).edit(2, "gpus", "2")
-    for done in ((3, 2), (3, 1), (1, 1)):  # first what is wrong
+    for done in ((4, 3, 2), (4, 3, 1), (3, 3, 1), (3, 1, 1)):  # first what is wrong
         lab._frame.undo.click()
         assert lab.state == "edited" and lab.scenario.jobs[0].steps == 1000
-        assert (lab.scenario.jobs[1].weight, lab.scenario.jobs[2].gpus) == done
+        assert (len(lab.scenario.jobs), lab.scenario.jobs[1].weight, lab.scenario.jobs[2].gpus) == done
     lab._scenario.core._restart.value = "long"
     assert lab.state == "invalid"
     lab._frame.undo.click()
