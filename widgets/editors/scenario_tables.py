@@ -302,9 +302,9 @@ class Editors:
     def read(self) -> Scenario:
         """The scenario; raises ScenarioError, and shows each problem beside its cell."""
         if self._but_wrong:
-            found = _runnable(self.data())
+            scenario = _runnable(self.data())
             self._right = {key: self._rows(key) for key in self.tables}
-            return found
+            return scenario
         unread = [problem for key, table in self.tables.items() for problem in _own(key, table)]
         if unread:
             again = self._repeated()
