@@ -8,6 +8,7 @@ with all of them is unexplained. Of a claim such as `> 1` nothing is left where 
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Mapping
 from dataclasses import replace
@@ -398,16 +399,26 @@ NO_BASELINE: Mapping[str, str] = {
     "hops.fig15": ITSELF,
 }
 """Of each gap without a cause `baseline: ...` why."""
+OTHER = "Of another declaration than today's: compute it anew in another folder (--out)"
 FEWER = "Of some measures it is of the seeds in which every line finishes with each of the causes"
 UNKNOWN = "What is missing is unknown: a line never finishes a measured job at that load, or none is of the kind"
 
 
+def declared(name: str) -> str:
+    """Digest of what a gap is of and varies, its seeds aside, which it tells itself."""
+    of = GAPS[name]
+    base = {field: value for field, value in of.base.items() if field != "seeds"}
+    return hashlib.sha256(repr((of.size, base, of.measures, of.fields)).encode()).hexdigest()[:10]
+
+
 def said(name: str, found: pd.DataFrame) -> str:
-    """Of a gap what is to be said beside its numbers: why no baseline is varied, why some are missing, that it is of
-    one seed, how many measures are the paper's with all causes, and which these move away from it."""
+    """Of a gap what is to be said beside its numbers: that it varied another thing, why no baseline is varied, why some
+    are missing, that it is of one seed, how many measures are the paper's with all causes, and which these move away
+    from it."""
     causes = found[~found["cause"].str.contains(f"^paper|^{UNEXPLAINED}")]
     missing = bool(causes[["from_ours", "from_all"]].isna().any(axis=None))
     told = (
+        OTHER if found["declared"].iloc[0] != declared(name) else "",
         NO_BASELINE.get(name),
         UNKNOWN if missing else "",
         FEWER if (found["known"].between(1, found["seeds"] - 1)).any() else "",
@@ -425,7 +436,9 @@ def _met(found: pd.DataFrame) -> str:
     aims, left = (ends[of.str.startswith(begin)].dropna() for begin in ("paper", UNEXPLAINED))
     near = NEAR * aims.abs() * (of[of.str.startswith("paper")] == "paper")
     met = left.abs() <= near.reindex(left.index)
-    return f"As the paper says with all causes: {met.sum()} of {counted(len(met), 'measure')}" if len(met) else ""
+    text = f"As the paper says with all causes: {met.sum()} of {counted(len(met), 'measure')}" if len(met) else ""
+    unknown = len(aims) - len(met)
+    return f"{text}{', ' if text else 'With all causes '}{unknown} unknown" if unknown else text
 
 
 def _away(found: pd.DataFrame) -> str:
@@ -464,8 +477,8 @@ def seeds_of(name: str, found: pd.DataFrame) -> int | str:
 
 
 def gap(name: str) -> pd.DataFrame:
-    """`COLUMNS` of an exhibit in `GAPS`, in units of its measures, seeds, and known: of how many of them a measure is,
-    those in which it is known with each of the causes (0: in none); raises InputError for another one.
+    """`COLUMNS` of an exhibit in `GAPS`, in units of its measures, seeds, `declared`, and known: of how many of them a
+    measure is, those in which it is known with each of the causes (0: in none); raises InputError for another one.
 
     Beside the causes each measure has `ours`, `with all`, `interaction` (what `with all` differs from ours by, less the
     sum of the causes), `paper` and `unexplained` (the paper's less `with all`).
@@ -512,7 +525,7 @@ def gap(name: str) -> pd.DataFrame:
         made += [("interaction", first, last), ("with all", end, end), (said, aim, aim), (rest, left, left)]
         known = wanted * int((~unknown).sum()) // unknown.size
         lines += [(measure, *each, known) for each in made]
-    return pd.DataFrame(lines, columns=[*COLUMNS, "known"]).assign(seeds=wanted)
+    return pd.DataFrame(lines, columns=[*COLUMNS, "known"]).assign(seeds=wanted, declared=declared(name))
 
 
 def _left(claim: Claim | None, paper: float, end: float) -> tuple[str, float, str, float]:

@@ -68,7 +68,7 @@ class KeptResults:
     def gap(self, name: str) -> pd.DataFrame | None:
         """`reproduction.gap` of an exhibit with cpu_s and commit, None where it was not computed."""
         path = self._path(f"gap.{name}")
-        return pd.read_csv(path, dtype={"commit": str}) if path.exists() else None
+        return pd.read_csv(path, dtype={"commit": str, "declared": str}) if path.exists() else None
 
     def add_gap(self, name: str, lines: pd.DataFrame, cpu_s: float, commit: str) -> None:
         """One that was not computed before, atomically."""

@@ -293,7 +293,10 @@ def parted(lines: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     made: dict[str, dict[str, str]] = {}
     for line in lines:
         cause, (first, last) = str(line["cause"]), (line["from_ours"], line["from_all"])
-        ends = ["" if end is None else short_number(float(end)) for end in (first, last)]
+        blank = (
+            "" if cause.startswith("paper") or not made.get(str(line["measure"]), {}).get("paper", "?") else "unknown"
+        )
+        ends = [blank if end is None else short_number(float(end)) for end in (first, last)]
         text = ends[0] if ends[0] == ends[1] else " / ".join(ends)
         name, _, sign = cause.partition(", ") if cause.startswith(("paper", UNEXPLAINED)) else (cause, "", "")
         text = f"{sign} {text}" if name == UNEXPLAINED else sign or text

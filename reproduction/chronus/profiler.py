@@ -107,7 +107,9 @@ def _why(name: str, found: float, with_more: float) -> str:
         if with_more < found:
             return f"{load}, a part of the reason: {more}; the rest: 5.4 reasons."
         return f"{load}; more GPUs for it are fewer for leases: {more}."
-    return f"{HEADROOM:g} times as many GPUs (ours)." if name == ROOMY else "The paper draws it."
+    return (
+        f"{HEADROOM:g} times as many GPUs (ours): compare the rows above." if name == ROOMY else "The paper draws it."
+    )
 
 
 def _over_best(found: pd.DataFrame, names: Iterable[str]) -> float:
@@ -156,7 +158,7 @@ def figure_6b(size: ChronusSize) -> PaperFigure:
             LONGEST_CONTROLLED_S / LONGEST_FREE_S,
             sum(ratio) / len(ratio),
             f"{said(ratio)} The paper: below 1. Here {100 * _batches_over(setting, size.seeds):.0f} % of the batches "
-            f"that a user submits at once ask for more than {QUOTA_GPUS} GPUs, so that the control has little "
+            f"that a user submits at once ask for more than {QUOTA_GPUS} GPUs, so that submission control has little "
             "to do.",
             SECTION,
         )

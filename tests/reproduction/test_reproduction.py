@@ -105,15 +105,22 @@ def test_a_baseline_is_varied_or_a_sentence_says_why_not() -> None:
     assert varied | set(causes.NO_BASELINE) == set(causes.GAPS)
     lines = [("m", "ours", 1.0, 1.0), ("m", "with all", 1.0, 1.0), ("m", "paper", math.nan, math.nan)]
     known = pd.DataFrame(lines, columns=list(causes.COLUMNS)).assign(seeds=3, known=3)
-    assert causes.said("hare.fig12", known) == "" and causes.said("hops.fig15", known) == causes.ITSELF
-    assert causes.said("hops.fig15", known.replace(1.0, math.nan)) == f"{causes.ITSELF}. {causes.UNKNOWN}"
+
+    def said(name: str, found: pd.DataFrame) -> str:
+        return causes.said(name, found.assign(declared=causes.declared(name)))
+
+    assert said("hare.fig12", known) == "" and said("hops.fig15", known) == causes.ITSELF
+    assert said("hops.fig15", known.replace(1.0, math.nan)) == f"{causes.ITSELF}. {causes.UNKNOWN}"
+    assert causes.said("hare.fig12", known.assign(declared=causes.declared("hare.fig13"))) == causes.OTHER
     ends = [("ours", 2.0), ("with all", 1.5), ("paper", 3.0), ("unexplained", 1.25)]
     away = pd.DataFrame([("m", cause, end, end) for cause, end in ends], columns=list(causes.COLUMNS)).assign(
         seeds=1, known=1
     )
-    assert causes.said("hops.tab3", away) == f"{causes.ONE_SEED}. {MET.format(0)}. {AWAY}: m"
+    assert said("hops.tab3", away) == f"{causes.ONE_SEED}. {MET.format(0)}. {AWAY}: m"
     nearer = away.replace({"paper": "paper, > 3", 1.5: 3.5, 2.0: -9.0, 1.25: 0.0})
-    assert causes.said("hops.tab3", nearer.assign(seeds=3, known=3)) == MET.format(1)
+    lost = away.replace({1.5: math.nan, 1.25: math.nan})
+    assert said("hops.tab3", lost).endswith("With all causes 1 unknown")
+    assert said("hops.tab3", nearer.assign(seeds=3, known=3)) == MET.format(1)
 
 
 def test_a_rival_takes_the_place_of_the_line_of_its_name() -> None:
@@ -342,7 +349,7 @@ def test_every_kept_result_has_its_command_commit_and_interval_and_pages_show_it
         assert (row["again"] is None) == (row["no_again"] != ""), row["id"]
         assert row["paper"] and (row["verdict"] != "not computable here" or row["reason"]), row
         if row["gap"]:
-            assert main(["gap", row["id"]]) == 0
+            assert main(["gap", row["id"]]) == 0 and causes.OTHER not in row["gap"]["said"], row["id"]
             lines = row["gap"]["lines"]
             parts = [line["cause"].partition(", ")[0] for line in lines if line["cause"].startswith(causes.UNEXPLAINED)]
             assert row["verdict"] != "contradicted" or not row["gap"]["not_parted"], row["id"]
@@ -527,8 +534,10 @@ def test_a_gap_adds_up_from_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(causes, "exhibits", lambda claimed=claimed: claimed)
         found = gap("p.x").set_index("cause")["from_ours"]
         assert found[rest] == left and found[f"paper, {sign} {value:g}"] == value
-    assert table.parted([{"measure": "m", "cause": rest, "from_ours": 0.0, "from_all": 0.0}]).to_dict("records") == [
-        {"measure": "m", "unexplained": "0"}
+    made = [("a", None, None), ("paper", 2.0, 2.0), (rest, 0.0, None)]
+    lines = [{"measure": "m", "cause": name, "from_ours": one, "from_all": other} for name, one, other in made]
+    assert table.parted(lines).to_dict("records") == [
+        {"measure": "m", "a": "unknown", "paper": "2", "unexplained": "0 / unknown"}
     ]
 
 
