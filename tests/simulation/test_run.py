@@ -27,7 +27,7 @@ from workbench.scheduling.decision import Assignment, Decision, Reason, Shares
 from workbench.scheduling.solvers.solve_report import SolveReport
 from workbench.simulation.loop import simulate
 from workbench.simulation.run import Run
-from workbench.simulation.schema import TABLES
+from workbench.simulation.schema import TABLES, Table
 
 ODD = st.text(st.characters(exclude_categories=("Cs", "Cc", "Cf", "Zl", "Zp")), max_size=12)
 
@@ -75,6 +75,28 @@ def test_threads_that_read_a_table_at_once_read_the_same() -> None:
             assert {column.tobytes() for column in read} == {expected.timeline["start_s"].to_numpy().tobytes()}
     finally:
         sys.setswitchinterval(before)
+
+
+def test_a_table_whose_making_is_stopped_can_be_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As somebody stops a cell that reads it; what arrays are read cannot be written to."""
+    expected = workbench.simulate("preset:gavel_example", "fifo")
+    run = workbench.simulate("preset:gavel_example", "fifo")
+
+    def stop(table: Table, columns: object) -> None:
+        raise KeyboardInterrupt
+
+    for table in TABLES:
+        with monkeypatch.context() as patch:
+            patch.setattr(Table, "arrays", stop)
+            with pytest.raises(KeyboardInterrupt):
+                run.table(table.name)
+        assert not run.cells.column(table.name, table.names[0]).flags.writeable
+    same_cells(run, expected)
+    for name in ("timelin", "time line"):
+        with pytest.raises(InputError, match="expected .*timeline"):
+            run.table(name)
+        with pytest.raises(InputError, match="expected .*timeline"):
+            run.with_tables(**{name: run.timeline})
 
 
 @given(ODD | st.text("\"', ;", max_size=5))

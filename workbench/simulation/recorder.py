@@ -41,10 +41,8 @@ class Rows:
         self.fresh.clear()
 
     def columns(self) -> Iterator[npt.NDArray[Any]]:
-        """Column after column; to be asked once, as each goes when the next is asked for."""
-        self.fold()
-        for kind in self._kinds:
-            cells = self._columns.pop(0)
+        """Column after column of those that are folded, over the memory in which they are kept."""
+        for kind, cells in zip(self._kinds, self._columns, strict=True):
             yield np.frombuffer(cells, NUMBERS[kind]) if kind in CODES else np.fromiter(cells, object, len(cells))
 
 
@@ -193,34 +191,21 @@ class Recorder:
         changed.clear()
 
     def tables(self) -> dict[str, Callable[[], Columns | Iterable[Sequence[Any]]]]:
-        """What gives the columns or rows of every table but `jobs`; to be called once, as lists go then."""
+        """What gives the columns or rows of every table but `jobs`; each holds only what its own is made of."""
+        decisions, calls, solved, events = self.decisions, self._calls, self._solved, self._events
+        calls.fold()
+        events.fold()
         shares, signals, reasons = self._shares, self._signals, self._reasons
-        self._shares, self._signals, self._reasons = [], [], []  # they go with what is returned
+        self._calls, self._solved, self._events = Rows(()), {}, Rows(())
+        self._shares, self._signals, self._reasons = [], [], []
         return {
             "timeline": self._timeline,
-            "decisions": self._decision_columns,
-            "events": self._event_columns,
+            "decisions": lambda: _decision_columns(decisions, calls, solved),
+            "events": lambda: _event_columns(events),
             "shares": lambda: share_columns(shares),
             "signals": lambda: _signal_columns(signals),
             "reasons": lambda: reasons,
         }
-
-    def _decision_columns(self) -> Columns:
-        names, calls = DECISIONS.names, list(self._calls.columns())
-        columns: dict[str, Any] = dict(zip(names[1:], calls, strict=False))
-        for i, name in enumerate(names[len(calls) + 1 :]):
-            column = np.full(self.decisions, NOT_SOLVED[i], dtype=object if isinstance(NOT_SOLVED[i], str) else float)
-            for number, solved in self._solved.items():
-                column[number] = solved[i]
-            columns[name] = column
-        return {"decision": range(self.decisions), **columns}
-
-    def _event_columns(self) -> Columns:
-        columns = self._events.columns()
-        time_s = next(columns)
-        order = np.argsort(time_s, kind="stable")
-        cells = (column[order] for column in chain([time_s], columns))
-        return dict(zip(EVENTS.names, cells, strict=True))
 
     def _timeline(self) -> Columns:
         """One row per slot and maximal interval, ordered by (start, node, slot)."""
@@ -236,8 +221,6 @@ class Recorder:
             "steps": (np.frombuffer(self._steps) / width)[entry],
             "with_steps": (np.frombuffer(self._with_steps) / width)[entry],
         }
-        for column in (self._slots, self._start_s, self._end_s, self._steps, self._with_steps):
-            del column[:]
 
         def same(one: int, other: int) -> bool:
             one, other = entry.item(one), entry.item(other)
@@ -252,7 +235,6 @@ class Recorder:
         names = np.array([[slot.node, self._accelerator_of[slot.node]] for slot in slots], dtype=object).reshape(-1, 2)
         of = entry[recorded]
         texts = [*map(self._texts.__getitem__, of.tolist())]
-        self._texts.clear()
         return {
             "node": names[shown, 0],
             "slot": number[shown],
@@ -261,6 +243,23 @@ class Recorder:
             **{name: column[order] for name, column in t.items()},
             "gpus": counts[of],
         }
+
+
+def _decision_columns(decisions: int, calls: Rows, solved: Mapping[int, Sequence[Any]]) -> Columns:
+    names, cells = DECISIONS.names, list(calls.columns())
+    columns: dict[str, Any] = dict(zip(names[1:], cells, strict=False))
+    for i, name in enumerate(names[len(cells) + 1 :]):
+        column = np.full(decisions, NOT_SOLVED[i], dtype=object if isinstance(NOT_SOLVED[i], str) else float)
+        for number, report in solved.items():
+            column[number] = report[i]
+        columns[name] = column
+    return {"decision": range(decisions), **columns}
+
+
+def _event_columns(events: Rows) -> Columns:
+    columns = list(events.columns())
+    order = np.argsort(columns[0], kind="stable")
+    return dict(zip(EVENTS.names, (column[order] for column in columns), strict=True))
 
 
 def _merge(

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from workbench.base.arrays import BoolArray, IntArray
+from workbench.base.errors import InputError, one_of
 from workbench.scheduling.decision import in_sequences
 
 if TYPE_CHECKING:
@@ -253,17 +254,21 @@ TABLES = (TIMELINE, JOBS, DECISIONS, SHARES, SIGNALS, EVENTS, REASONS)
 WALL_TIMES = ("build_s", "solve_s")
 _BY_NAME = {table.name: table for table in TABLES}
 _MAKING = RLock()
-"""Held while a table is made: what it is made of goes meanwhile."""
+"""Held while a table is made, so that it is made once."""
 
 
 class Cells:
     """The tables of one run as data frames and as arrays, each made when it is first read and kept.
 
-    tables: by name a data frame, or what gives the columns, called once. What is read of few rows takes microseconds of
-    an array and milliseconds of a data frame, and arrays need no pandas.
+    tables: all of TABLES by name, each a data frame, or what gives the columns and may be asked again where it was
+    stopped. What is read of few rows takes microseconds of an array and milliseconds of a data frame, and arrays need no
+    pandas. They cannot be written to; a frame that is written to changes what is read later, so change a copy. Raises
+    InputError if a table is missing or of another name.
     """
 
     def __init__(self, tables: Mapping[str, pd.DataFrame | Callable[[], Columns | Iterable[Sequence[Any]]]]) -> None:
+        if tables.keys() != _BY_NAME.keys():
+            raise InputError("tables", sorted(tables), f"{', '.join(_BY_NAME)}, each once")
         self._makers = {name: given for name, given in tables.items() if callable(given)}
         self._arrays: dict[str, dict[str, npt.NDArray[Any]]] = {}  # of tables without a frame
         self._frames = {name: given for name, given in tables.items() if not callable(given)}
@@ -274,7 +279,9 @@ class Cells:
         return Cells, ({table.name: self.frame(table.name) for table in TABLES},)
 
     def frame(self, table: str) -> pd.DataFrame:
-        """A table; raises KeyError if there is none of that name."""
+        """A table; raises InputError if there is none of that name."""
+        if table not in _BY_NAME:
+            raise InputError("table", table, one_of(table, _BY_NAME))
         with _MAKING:
             if table not in self._frames:
                 self._frames[table] = _BY_NAME[table].frame(self._made(table))
@@ -283,7 +290,8 @@ class Cells:
 
     def _made(self, table: str) -> dict[str, npt.NDArray[Any]]:
         if table not in self._arrays:
-            self._arrays[table] = _BY_NAME[table].arrays(self._makers.pop(table)())
+            self._arrays[table] = _BY_NAME[table].arrays(self._makers[table]())
+            del self._makers[table]  # and not before: whoever stops it here may ask again
         return self._arrays[table]
 
     def column(self, table: str, name: str) -> npt.NDArray[Any]:
