@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -267,7 +268,13 @@ def long_run(scheduler: str, nodes: int = 64, **knobs: Any) -> Callable[[int], W
 
         def work() -> Callable[[], str]:
             run = simulate(scenario, scheduler, detail=100, **{"round_s": 360.0, **knobs})
-            return lambda: ", ".join(f"{len(run.table(table.name))} {table.name}" for table in TABLES)
+
+            def read() -> str:
+                began = time.process_time()
+                rows = ", ".join(f"{len(run.table(table.name))} {table.name}" for table in TABLES)
+                return f"{time.process_time() - began:.2f} s more to read all tables: {rows}"
+
+            return read
 
         return work
 

@@ -93,9 +93,9 @@ def test_a_table_whose_making_is_stopped_can_be_read_again(monkeypatch: pytest.M
         assert not run.cells.column(table.name, table.names[0]).flags.writeable
     same_cells(run, expected)
     for name in ("timelin", "time line"):
-        with pytest.raises(InputError, match="expected .*timeline"):
+        with pytest.raises(InputError, match=r"expected .*timeline"):
             run.table(name)
-        with pytest.raises(InputError, match="expected .*timeline"):
+        with pytest.raises(InputError, match=r"expected .*timeline"):
             run.with_tables(**{name: run.timeline})
 
 

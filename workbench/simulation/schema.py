@@ -261,8 +261,8 @@ class Cells:
     """The tables of one run as data frames and as arrays, each made when it is first read and kept.
 
     tables: all of TABLES by name, each a data frame, or what gives the columns and may be asked again where it was
-    stopped. What is read of few rows takes microseconds of an array and milliseconds of a data frame, and arrays need no
-    pandas. They cannot be written to; a frame that is written to changes what is read later, so change a copy. Raises
+    stopped. What is read of few rows takes microseconds of an array and milliseconds of a data frame; arrays need no
+    pandas. They cannot be written to; a frame that is written to changes what is read later: change a copy. Raises
     InputError if a table is missing or of another name.
     """
 
