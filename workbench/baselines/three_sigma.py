@@ -322,7 +322,7 @@ class ThreeSigmaScheduler(Scheduler):
     ways = frozenset({MODEL.name})
 
     def route(self, knobs: Knobs) -> Route:
-        return Route("same programme", NAME)
+        return Route("same programme", self.instead.name if self.instead else NAME)
 
     def stated(self, snapshot: Snapshot, memory: Memory, knobs: Knobs) -> StatedProblem:
         """The plan of this cycle."""

@@ -410,8 +410,9 @@ class Scheduler(ABC):
         """The decision at `snapshot.now_s` and the memory for the next one."""
 
     def route(self, knobs: Knobs) -> Route:
-        """How it comes to its decisions with these knobs; unless it says so, by an algorithm."""
-        return Route()
+        """How it comes to its decisions with these knobs; unless it says so, by the formulation that it solves instead,
+        or else by an algorithm."""
+        return Route() if self.instead is None else Route("same programme", self.instead.name)
 
     def stated(self, snapshot: Snapshot, memory: Memory, knobs: Knobs) -> StatedProblem | None:
         """The programme that `decide` solves for this snapshot and memory, as its formulation states it, for
@@ -450,7 +451,6 @@ class Scheduler(ABC):
         found.name, found.title, found.instead = formulation.name, formulation.title, formulation
         found.carried_by = self.carried_by or self.name
         found.knobs = tuple(knob for knob in self.knobs if knob.name not in self.ways)
-        found.route = lambda knobs: Route("same programme", formulation.name)  # type: ignore[method-assign]
         return found
 
     def code(self) -> str:

@@ -40,6 +40,7 @@ from workbench.scheduling.solvers import (
     explained,
     solve_matrix,
 )
+from workbench.scheduling.solvers.conflict import LIMIT_S
 from workbench.session.model_numbers import an_index_of, objective_terms, objectives
 from workbench.session.own_mechanisms import Mechanism
 
@@ -92,9 +93,12 @@ class OwnFormulation(Formulation[Data]):
             raise UnboundedError(self.name, f"; it is {way}") from error
 
     def _base_alone(self, data: Data, knobs: Knobs, solver: Solver | None) -> str:
-        """What is said of an infeasible change where the base has a solution; nothing where it has none in time."""
+        """What is said of an infeasible change where the base has a solution; nothing where it has none in time: that
+        of the solver, but no more than the rows in conflict have."""
+        solver = solver or Solver()
+        limited = replace(solver, time_limit_s=min(LIMIT_S, solver.time_limit_s or LIMIT_S))
         try:
-            alone = None if self.base is None else self.base.attempt(data, knobs, solver)
+            alone = None if self.base is None else self.base.attempt(data, knobs, limited)
         except SolveError:
             return ""
         return f"{self.base.name} alone has a solution; with your change " if self.base and alone else ""

@@ -26,7 +26,7 @@ from workbench.baselines.mechanisms.coarsening import MOST_ROUNDS, STEPS_PER_ROU
 from workbench.baselines.mechanisms.priority import PolicyAnswer
 from workbench.baselines.mechanisms.rounds import ROUND_S
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
-from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Route, Scheduler, Timing
+from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Decision, Reason, Shares
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus
@@ -95,7 +95,7 @@ class SharesMechanism(Mechanism):
             return PolicyAnswer(shares, found)
 
         name, title = formulation.name, formulation.title
-        made = ShareScheduler(name, title, policy, knobs=formulation.knobs, route=lambda knobs: _route(formulation))
+        made = ShareScheduler(name, title, policy, knobs=formulation.knobs)
         made.instead, made.carried_by = formulation, "gavel.max_min_fairness"
         return made
 
@@ -223,10 +223,6 @@ def _require(name: str, what: str, value: Any, holds: bool, expected: str) -> No
         raise InputError(f"formulation {name}, {what}", value, expected)
 
 
-def _route(formulation: Formulation[Any]) -> Route:
-    return Route("same programme", formulation.name)
-
-
 def _solved(formulation: Formulation[Any], snapshot: Snapshot, knobs: Knobs) -> Result:
     own = formulation.settle({}) | {knob.name: knobs[knob.name] for knob in formulation.knobs}
     return formulation.run(formulation.data(snapshot, own), own)
@@ -238,10 +234,6 @@ class _ByRounds(Scheduler):
     def __init__(self, formulation: Formulation[Any]) -> None:
         self.name, self.title, self.instead = formulation.name, formulation.title, formulation
         self.knobs = (ROUND_S, *formulation.knobs)
-
-    def route(self, knobs: Knobs) -> Route:
-        assert self.instead is not None
-        return _route(self.instead)
 
     def solved(self, snapshot: Snapshot, knobs: Knobs) -> Result:
         """What the model says now."""

@@ -68,7 +68,7 @@ class ShareScheduler(Scheduler):
         self.uses = type(self).uses | checked_uses(f"scheduler {name}", uses)
 
     def route(self, knobs: Knobs) -> Route:
-        return self._route(knobs)
+        return self._route(knobs) if self.instead is None else super().route(knobs)
 
     def timing(self, knobs: Knobs) -> Timing:
         return rounds.timing(knobs)

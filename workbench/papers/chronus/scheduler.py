@@ -110,17 +110,11 @@ class Chronus(Scheduler):
 
     def route(self, knobs: Knobs) -> Route:
         """Its plan may come from a solver, whom its cycle asks only where the plan carried on earns too little."""
-        if knobs["plan_by"] in ("greedy", "feasibility"):
-            reason = "jobs keep the leases that they were guaranteed"
-        else:
-            reason = BY_CYCLE
+        if self.instead is not None:
+            return Route("algorithm", self.instead.name, BY_CYCLE)
+        kept = knobs["plan_by"] in ("greedy", "feasibility")
+        reason = "jobs keep the leases that they were guaranteed" if kept else BY_CYCLE
         return Route("algorithm", "chronus.leases", reason)
-
-    def with_formulation(self, formulation: Formulation[Any]) -> Scheduler:
-        """Its cycle stays, and asks for this formulation's answer where the last plan carried on earns too little."""
-        found = super().with_formulation(formulation)
-        found.route = lambda knobs: Route("algorithm", formulation.name, BY_CYCLE)  # type: ignore[method-assign]
-        return found
 
     def exact(self, snapshot: Snapshot, knobs: Knobs, end_s: float) -> ExactProblem:
         """(1)-(6) of all jobs with deadlines, each from its arrival on, with nobody guaranteed before the others."""

@@ -104,6 +104,8 @@ class Hadar(Scheduler):
     ways = frozenset({PRICES.name, METHOD.name})
 
     def route(self, knobs: Knobs) -> Route:
+        if self.instead is not None:
+            return super().route(knobs)
         return Route("algorithm", "hadar.offline", "Algorithm 2 chooses the jobs of each round by price and payoff")
 
     def exact(self, snapshot: Snapshot, knobs: Knobs, end_s: float) -> ExactProblem:

@@ -106,6 +106,8 @@ class Hare(Scheduler):
     )
 
     def route(self, knobs: Knobs) -> Route:
+        if self.instead is not None:
+            return super().route(knobs)
         order = "the relaxation's" if knobs["relaxation"] != "fluid" else "a fluid relaxation's"
         return Route("algorithm", "hare.exact", f"Algorithm 1 places tasks in the order of {order} middle times")
 

@@ -92,7 +92,7 @@ class Hops(Scheduler):
     ways = frozenset({FORM.name, MODEL.name})
 
     def route(self, knobs: Knobs) -> Route:
-        return Route("same programme", "hops.round")
+        return Route("same programme", self.instead.name if self.instead else "hops.round")
 
     def stated(self, snapshot: Snapshot, memory: HopsMemory, knobs: Knobs) -> StatedProblem | None:
         """The decision's first plan, in the form in which it is solved; None if none is made."""
