@@ -12,7 +12,7 @@ from reproduction.exhibits import NOBODY, SMALLEST, Claim, Exhibit
 
 BEST = "wDMR, best of the six - Chronus, {}least over all points".format
 TERRIBLY = 2.0
-"""ours: the paper's word without a number (5.2), as at least twice."""
+"""ours: the paper's word without a number (§5.2), as at least twice."""
 JCTS = tuple(
     Claim(f"JCT of best effort, *{name} / Chronus", ">", 1)
     for name in ("YARN-CS", "EDF", "3Sigma", "GENIE", "Tiresias", "Themis")

@@ -57,7 +57,7 @@ def test_parts_without_doc_are_left_out(model):
 @pytest.mark.parametrize("given", [fairness, fairness.MaxMinFairness, fairness.MaxMinFairness(), fairness.__doc__])
 def test_equations_come_from_the_docstring(given):
     found = equations(given)
-    assert found[0] == Equation("t", "", "4.1", "worst_job", "max")
+    assert found[0] == Equation("t", "", "§4.1", "worst_job", "max")
     assert found[1] == Equation("sum_{k in C_m} sum_j X_kj <= 1", "m", "2", "job_time")
     assert [line.part for line in found] == [
         "worst_job",

@@ -120,7 +120,7 @@ def test_hops_one_gpu_makes_a_service_window_of_one_job() -> None:
     inside, outside = workbench.explain(run, "one", 10.0), workbench.explain(run, "three", 10.0)
     assert (facts(inside)["place"], facts(inside)["window"]) == (1, 1)
     assert (facts(outside)["place"], facts(outside)["window"]) == (3, 0)
-    assert outside.binding.endswith("it is outside the service window (3.6)")
+    assert outside.binding.endswith("it is outside the service window (§3.6)")
     assert inside.binding.startswith("it is part of the plan")
     later = workbench.explain(run, "one", 310.0)
     assert later.state == "waiting" and facts(later)["latency ratio"] == 0.0, "two has waited: its ratio is higher"

@@ -138,7 +138,7 @@ def test_hops_who_is_in_a_plan_that_is_still_charged_is_told_when_it_begins() ->
     first, last = workbench.explain(run, "one", 10.0), workbench.explain(run, "three", 10.0)
     assert first.binding == "a plan has GPUs for it, which is not carried out yet"
     assert "a plan that is carried out at 45 s has GPUs for it" in first.reason and first.next_start_s == 45.0
-    assert last.binding.endswith("outside the service window (3.6)")
+    assert last.binding.endswith("outside the service window (§3.6)")
     assert workbench.explain(run, "three", 100.0).binding.startswith("no GPU is idle")
 
 

@@ -99,7 +99,7 @@ def _wrong_statement(formulation: Formulation[Any]) -> Iterator[Problem]:
     where = f"{formulation.name}, docstring"
     lines = notation.equations(formulation)
     if not lines:
-        yield Problem(where, NOTHING, "lines such as `max   t        (4.1)   worst_job`, the objective first")
+        yield Problem(where, NOTHING, "lines such as `max   t        (§4.1)   worst_job`, the objective first")
         return
     if lines[0].sense not in ("max", "min") or any(line.sense for line in lines[1:]):
         yield Problem(
@@ -201,7 +201,7 @@ def _differences(where: str, statement: Any, model: pyo.ConcreteModel) -> Iterat
     stated = {line.part: line.tag for line in notation.equations(statement)}
     for part, tag in notation.tags(model).items():
         if not tag:
-            yield Problem(f"{where}, {part}", NOTHING, "doc= that begins with a tag: (3), (4.1) or (ours)")
+            yield Problem(f"{where}, {part}", NOTHING, "doc= that begins with a tag: (3), (§4.1) or (ours)")
         elif part not in stated:
             yield Problem(f"{where}, {part}", NOTHING, f"a line of the docstring that ends in ({tag})   {part}")
     for part in stated:

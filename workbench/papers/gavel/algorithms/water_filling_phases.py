@@ -91,7 +91,7 @@ RISE = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class RisingRule:
-    """Who raises a job's level, and how fast: entities with weights, fairness or FIFO among their own jobs (4.3).
+    """Who raises a job's level, and how fast: entities with weights, fairness or FIFO among their own jobs (§4.3).
 
     Jobs, or classes of equal jobs, of entities; members: (jobs,) how many each is.
     """

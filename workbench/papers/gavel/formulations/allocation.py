@@ -78,7 +78,7 @@ def lay_out(name: str, data: AllocationInstance, **scales: pyo.Var) -> pyo.Concr
 
     m.share = pyo.Var(m.COMBINATIONS, m.TYPES, bounds=bounds, doc="(1) X_kj | share of time on a type | 1")
 
-    @m.Expression(m.JOBS, doc="(3.1) throughput(m, X) | sum of speed times share over C_m and all j | steps/s")
+    @m.Expression(m.JOBS, doc="(§3.1) throughput(m, X) | sum of speed times share over C_m and all j | steps/s")
     def throughput(m, job):
         units = dict.fromkeys(m.inside[job])  # a pair of two equal jobs brings what both do at once
         ways = ((unit, kind) for unit in units for kind in m.TYPES if (unit, kind) in m.can_run)

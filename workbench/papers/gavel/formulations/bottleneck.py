@@ -5,10 +5,10 @@ s.t.  sum_{k in C_m} sum_j X_kj <= 1                                   for all m
       sum_k sum_{j in J_a} z_k X_kj <= c_a                             for all a       (3)    capacity
       t_m + epsilon_m <= throughput(m, X) / P_m + epsilon_m (1 - b_m)  for all m in R  (A.1)  risen
       t_m >= throughput(m, X) / P_m - Y_m b_m                          for all m in R  (A.1)  stuck
-      throughput(m, X) / P_m >= t_m                                    for all m       (4.3)  floor
+      throughput(m, X) / P_m >= t_m                                    for all m       (§4.3) floor
       0 <= X_kj <= 1, X_kj = 0 if (k, j) notin E                       for all k, j    (1)    share
       b_m binary                                                       for all m in R  (A.1)  rises
-      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj              for all m       (3.1)  throughput
+      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj              for all m       (§3.1) throughput
 
 b_m is the paper's z_m, which is its letter for the scale factor as well: 1 if the level of job m can rise. The jobs
 with b_m = 0 are bottlenecked. R are the jobs whose weight is above 0. C_m, J_a and P_m are those of
@@ -152,7 +152,7 @@ def _floors(data: LevelInstance, name: str) -> pyo.ConcreteModel:
     m.equal = parameter(m.JOBS, numbers=data.column(data.equal), doc="P_m | throughput under an equal share | steps/s")
     m.RISING = pyo.Set(initialize=[job for job in data.jobs if active[job] > 0], doc="R | jobs whose weight is above 0")
 
-    @m.Constraint(m.JOBS, doc="(4.3) no job drops below its level")
+    @m.Constraint(m.JOBS, doc="(§4.3) no job drops below its level")
     def floor(m, job):
         return m.throughput[job] / m.equal[job] >= m.level[job]
 

@@ -1,10 +1,10 @@
 r"""First in, first out (Gavel, section 4.2).
 
-max   sum_m v_m throughput(m, X) / T^fastest_m                           (4.2)  first_come
+max   sum_m v_m throughput(m, X) / T^fastest_m                           (§4.2) first_come
 s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m     (2)    job_time
       sum_k sum_{j in J_a} z_k X_kj <= c_a                 for all a     (3)    capacity
       0 <= X_kj <= 1, X_kj = 0 if (k, j) notin E           for all k, j  (1)    share
-      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (3.1)  throughput
+      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (§3.1) throughput
 
 v_m = M - m, where M is the number of jobs and m counts them in the order of arrival from 0 (from 1, as the paper seems
 to, the last job would count for nothing). C_m is job m alone and the pairs it is in (none unless GPUs are shared),
@@ -57,7 +57,7 @@ def build(data: AllocationInstance, value: FloatArray) -> pyo.ConcreteModel:
         m.JOBS, numbers=data.column(fastest(data)), doc="T^fastest_m | throughput on the fastest type | steps/s"
     )
 
-    @m.Objective(sense=pyo.maximize, doc="(4.2) relative throughput, more so of those who came first")
+    @m.Objective(sense=pyo.maximize, doc="(§4.2) relative throughput, more so of those who came first")
     def first_come(m):
         return pyo.quicksum(m.value[job] / m.fastest[job] * m.throughput[job] for job in m.JOBS)
 

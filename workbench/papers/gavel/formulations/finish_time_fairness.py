@@ -1,12 +1,12 @@
 r"""Finish-time fairness (Gavel, section 4.2, after Themis): no job is to be done much later than it would be by itself.
 
 min   e                                                                  (ours)  shortfall
-s.t.  l_m / n_m throughput(m, X) >= 1 - e                  for all m     (4.2)   finish_time
+s.t.  l_m / n_m throughput(m, X) >= 1 - e                  for all m     (§4.2)  finish_time
       sum_{k in C_m} sum_j X_kj <= 1                       for all m     (2)     job_time
       sum_k sum_{j in J_a} z_k X_kj <= c_a                 for all a     (3)     capacity
       0 <= X_kj <= 1, X_kj = 0 if (k, j) notin E           for all k, j  (1)     share
       e free                                                             (ours)  lacking
-      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (3.1)   throughput
+      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (§3.1)  throughput
 
 The policy minimises the largest `rho_m(X) = (t_m + n_m / throughput(m, X)) / D_m`: the time from arrival to end, over
 the time with a dedicated 1/M of the cluster, `D_m = t^iso_m + n_m / throughput(m, X^iso)`. t_m are the seconds since
@@ -230,7 +230,7 @@ def build(data: FinishTimeInstance) -> pyo.ConcreteModel:
     def shortfall(m):
         return m.lacking
 
-    @m.Constraint(m.JOBS, doc="(4.2) fast enough for rho, but for the part that is lacking")
+    @m.Constraint(m.JOBS, doc="(§4.2) fast enough for rho, but for the part that is lacking")
     def finish_time(m, job):
         return m.left[job] / m.steps[job] * m.throughput[job] >= 1 - m.lacking
 

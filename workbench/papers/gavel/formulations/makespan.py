@@ -1,12 +1,12 @@
 r"""Minimum makespan (Gavel, section 4.2): all jobs that are there now are done as soon as possible.
 
-min   M                                                                  (4.2)   last_job
-s.t.  throughput(m, Y) >= n_m                              for all m     (4.2)   finished
+min   M                                                                  (§4.2)  last_job
+s.t.  throughput(m, Y) >= n_m                              for all m     (§4.2)  finished
       sum_{k in C_m} sum_j Y_kj <= M                       for all m     (2)     job_time
       sum_k sum_{j in J_a} z_k Y_kj <= c_a M               for all a     (3)     capacity
       Y_kj >= 0, Y_kj = 0 if (k, j) notin E                for all k, j  (1)     share
       M >= 0                                                             (ours)  makespan
-      throughput(m, Y) = sum_{k in C_m} sum_j T^m_kj Y_kj  for all m     (3.1)   throughput
+      throughput(m, Y) = sum_{k in C_m} sum_j T^m_kj Y_kj  for all m     (§3.1)  throughput
 
 C_m is job m alone and the pairs it is in (none unless GPUs are shared), T^m_kj the speed of the whole gang of z_m
 GPUs. n_m are the steps that job m has left. (ours): the paper minimises max_m n_m / throughput(m, X) by a bisection
@@ -95,11 +95,11 @@ def build(data: StepsInstance) -> pyo.ConcreteModel:
     m.throughput.doc = m.throughput.doc.replace("X", "Y")
     m.steps = parameter(m.JOBS, numbers=data.column(data.steps), doc="n_m | steps left | steps")
 
-    @m.Objective(sense=pyo.minimize, doc="(4.2) the end of the last job")
+    @m.Objective(sense=pyo.minimize, doc="(§4.2) the end of the last job")
     def last_job(m):
         return m.makespan
 
-    @m.Constraint(m.JOBS, doc="(4.2) every job does all its steps")
+    @m.Constraint(m.JOBS, doc="(§4.2) every job does all its steps")
     def finished(m, job):
         return m.throughput[job] >= m.steps[job]
 
@@ -130,7 +130,7 @@ def build_bisection(data: StepsInstance) -> pyo.ConcreteModel:
           sum_{k in C_m} sum_j X_kj <= 1                       for all m     (2)    job_time
           sum_k sum_{j in J_a} z_k X_kj <= c_a                 for all a     (3)    capacity
           0 <= X_kj <= 1, X_kj = 0 if (k, j) notin E           for all k, j  (1)    share
-          throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (3.1)  throughput
+          throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (§3.1) throughput
 
     M is a number here, and any allocation will do. The appendix prints the row of capacity without z_k and c_a
     (erratum); section 3.1 has them. (ours): the search begins between the time that some job needs on its fastest type

@@ -1,12 +1,12 @@
 r"""Max-min fairness over normalised throughput (Gavel, section 4.1), also known as least attained service (LAS).
 
-max   t                                                                  (4.1)   worst_job
+max   t                                                                  (§4.1)  worst_job
 s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m     (2)     job_time
       sum_k sum_{j in J_a} z_k X_kj <= c_a                 for all a     (3)     capacity
       t <= z_m / (w_m P_m) * throughput(m, X)              for all m     (ours)  epigraph
       0 <= X_kj <= 1, X_kj = 0 if (k, j) notin E           for all k, j  (1)     share
       t free                                                             (ours)  level
-      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (3.1)   throughput
+      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (§3.1)  throughput
 
 C_m is job m alone and the pairs it is in (none unless GPUs are shared), T^m_kj the speed of the whole gang of z_m
 GPUs. P_m is the throughput under an equal share of every GPU, `P_m = (sum_a T_ma c_a) / (sum_a c_a)` (X_equal; in
@@ -39,7 +39,7 @@ def build(data: AllocationInstance) -> pyo.ConcreteModel:
     m.equal = parameter(m.JOBS, numbers=data.column(data.equal), doc="P_m | throughput under an equal share | steps/s")
     m.level = pyo.Var(doc="(ours) t | smallest normalised throughput | 1")
 
-    @m.Objective(sense=pyo.maximize, doc="(4.1) the level of the job that is worst off")
+    @m.Objective(sense=pyo.maximize, doc="(§4.1) the level of the job that is worst off")
     def worst_job(m):
         return m.level
 

@@ -4,7 +4,7 @@ max   sum_m v_m throughput(m, X)                                         (4.2, e
 s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m     (2)             job_time
       sum_k sum_{j in J_a} z_k X_kj <= c_a                 for all a     (3)             capacity
       0 <= X_kj <= 1, X_kj = 0 if (k, j) notin E           for all k, j  (1)             share
-      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (3.1)           throughput
+      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (§3.1)          throughput
 
 C_m is job m alone and the pairs it is in (none unless GPUs are shared), T^m_kj the speed of the whole gang of z_m
 GPUs. The paper prints "minimize", an erratum. v_m = 1: steps/s of all models add up as they are, which favours

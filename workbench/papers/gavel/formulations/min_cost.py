@@ -4,7 +4,7 @@ max   sum_m v_m sum_{k in C_m} sum_j T^m_kj X_kj / p_j                   (code) 
 s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m     (2)     job_time
       sum_k sum_{j in J_a} z_k X_kj <= c_a                 for all a     (3)     capacity
       0 <= X_kj <= 1, X_kj = 0 if (k, j) notin E           for all k, j  (1)     share
-      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (3.1)   throughput
+      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m     (§3.1)  throughput
 
 C_m is job m alone and the pairs it is in (none unless GPUs are shared), T^m_kj the speed of the whole gang of z_m
 GPUs, p_j the price of one GPU of type j for an hour. v_m = 1, or with `normalised` 1 / P_m, P_m the throughput under
@@ -159,7 +159,7 @@ def add_floors(m: pyo.ConcreteModel, floor: Mapping[str, float], whole: Any = 1)
     m.WITH_SLO = pyo.Set(initialize=list(floor), doc="S | jobs with an SLO")
     m.floor = pyo.Param(m.WITH_SLO, initialize=floor, mutable=True, within=pyo.Any, doc=FLOOR)
 
-    @m.Constraint(m.WITH_SLO, doc="(4.2) fast enough for the SLO")
+    @m.Constraint(m.WITH_SLO, doc="(§4.2) fast enough for the SLO")
     def slo(m, job):
         return m.throughput[job] / m.floor[job] >= whole  # in parts of the need, which may be tiny
 
@@ -172,14 +172,14 @@ def floors(data: PricedInstance, floor: FloatArray) -> dict[str, float]:
 def build_ratio(data: PricedInstance, value: FloatArray, floor: FloatArray) -> pyo.ConcreteModel:
     r"""The ratio of total throughput to total cost (Gavel, section 4.2), as a linear programme.
 
-    max   sum_m v_m throughput(m, Y)                                           (4.2)   throughput_to_cost
+    max   sum_m v_m throughput(m, Y)                                           (§4.2)  throughput_to_cost
     s.t.  sum_{k in C_m} sum_j Y_kj <= s                       for all m       (2)     job_time
           sum_k sum_{j in J_a} z_k Y_kj <= c_a s               for all a       (3)     capacity
           sum_k sum_j p_j z_k Y_kj = 1                                         (ours)  cost
-          throughput(m, Y) / f_m >= s                          for all m in S  (4.2)   slo
+          throughput(m, Y) / f_m >= s                          for all m in S  (§4.2)  slo
           Y_kj >= 0, Y_kj = 0 if (k, j) notin E                for all k, j    (1)     share
           s >= 0                                                               (ours)  stretch
-          throughput(m, Y) = sum_{k in C_m} sum_j T^m_kj Y_kj  for all m       (3.1)   throughput
+          throughput(m, Y) = sum_{k in C_m} sum_j T^m_kj Y_kj  for all m       (§3.1)  throughput
 
     (ours): the paper's ratio `sum_m v_m throughput(m, X) / sum_k sum_j p_j z_k X_kj` is linear-fractional. With s the
     inverse of the cost and Y = s X (Charnes and Cooper) it is linear; X = Y / s. S are the jobs with an SLO (policy
@@ -195,7 +195,7 @@ def build_ratio(data: PricedInstance, value: FloatArray, floor: FloatArray) -> p
     price = dict(zip(data.types, data.type_price.tolist(), strict=True))
     m.price = parameter(m.TYPES, numbers=price, doc="p_j | price of a GPU | USD/h")
 
-    @m.Objective(sense=pyo.maximize, doc="(4.2) throughput per dollar")
+    @m.Objective(sense=pyo.maximize, doc="(§4.2) throughput per dollar")
     def throughput_to_cost(m):
         return pyo.quicksum(m.value[job] * m.throughput[job] for job in m.JOBS)
 

@@ -3,9 +3,9 @@ r"""Minimum cost subject to SLOs (Gavel, section 4.2).
 max   sum_m v_m sum_{k in C_m} sum_j T^m_kj X_kj / p_j                     (code)  throughput_per_dollar
 s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m       (2)     job_time
       sum_k sum_{j in J_a} z_k X_kj <= c_a                 for all a       (3)     capacity
-      throughput(m, X) / f_m >= 1                          for all m in S  (4.2)   slo
+      throughput(m, X) / f_m >= 1                          for all m in S  (§4.2)  slo
       0 <= X_kj <= 1, X_kj = 0 if (k, j) notin E           for all k, j    (1)     share
-      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m       (3.1)   throughput
+      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m       (§3.1)  throughput
 
 The problem of `min_cost`, with its knobs, for jobs with deadlines: S are the jobs with an SLO, n_m their remaining
 steps, SLO_m the seconds left to the deadline (the last one with a reward), f_m = n_m / SLO_m. The paper's row is

@@ -1,13 +1,13 @@
 r"""Water filling (Gavel, section 4.3): max-min fairness, then more for every job that can rise, also by entities.
 
-max   t                                                                    (4.3)        slowest_rise
+max   t                                                                    (§4.3)       slowest_rise
 s.t.  sum_{k in C_m} sum_j X_kj <= 1                       for all m       (2)          job_time
       sum_k sum_{j in J_a} z_k X_kj <= c_a                 for all a       (3)          capacity
       w^job_m t <= z_m (throughput(m, X) / P_m - t_m)      for all m in R  (4.3, ours)  rise
-      throughput(m, X) / P_m >= t_m                        for all m       (4.3)        floor
+      throughput(m, X) / P_m >= t_m                        for all m       (§4.3)       floor
       0 <= X_kj <= 1, X_kj = 0 if (k, j) notin E           for all k, j    (1)          share
       t >= 0                                                               (ours)       step
-      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m       (3.1)        throughput
+      throughput(m, X) = sum_{k in C_m} sum_j T^m_kj X_kj  for all m       (§3.1)       throughput
 
 This is one iteration: it raises the levels t_m, all 0 at first, of the jobs R whose weight w^job_m is above 0. Then t_m
 grows by w^job_m t / z_m, the jobs that are bottlenecked (`gavel.bottleneck`) lose their weight for good, and so on
@@ -203,7 +203,7 @@ def build(data: LevelInstance, name: str = "gavel_water_filling") -> pyo.Concret
     m.RISING = pyo.Set(initialize=rising(data), doc="R | jobs whose weight is above 0")
     m.step = pyo.Var(bounds=(0, None), doc="(ours) t | smallest rise per weight | 1")
 
-    @m.Objective(sense=pyo.maximize, doc="(4.3) the slowest rise")
+    @m.Objective(sense=pyo.maximize, doc="(§4.3) the slowest rise")
     def slowest_rise(m):
         return m.step
 
@@ -212,7 +212,7 @@ def build(data: LevelInstance, name: str = "gavel_water_filling") -> pyo.Concret
         # Multiplied out: Pyomo's order in a product of sums, and with it a last bit, is another where a level is 0.
         return m.job_weight[job] * m.step <= m.gang[job] / m.equal[job] * m.throughput[job] - m.gang[job] * m.level[job]
 
-    @m.Constraint(m.JOBS, doc="(4.3) no job drops below its level")
+    @m.Constraint(m.JOBS, doc="(§4.3) no job drops below its level")
     def floor(m, job):
         return m.throughput[job] / m.equal[job] >= m.level[job]
 

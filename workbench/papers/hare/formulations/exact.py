@@ -1,6 +1,6 @@
 r"""`Hare_Sched` as printed (section 5.1): when each task starts and on which GPU; the non-overlap rows with a big M.
 
-min   sum_n w_n C_n                                                                     (5.1)   weighted_completion
+min   sum_n w_n C_n                                                                     (§5.1)  weighted_completion
 s.t.  x_i >= a_n                                        for all n, r in R_n, i in D_r   (4)     after_arrival
       sum_m y_im = 1                                    for all i                       (5)     one_gpu
       C_n >= x_i + sum_m y_im (T^c_im + T^s_im)         for all n, r in R_n, i in D_r   (6)     completion
@@ -147,7 +147,7 @@ def build(data: HareInstance, known: TaskSchedule | None = None, *, cuts: bool =
     def computed(m, i):
         return m.start[i] + pyo.quicksum(m.train[i, g] * m.assign[i, g] for g in where[i])
 
-    @m.Objective(sense=pyo.minimize, doc="(5.1) total weighted completion time")
+    @m.Objective(sense=pyo.minimize, doc="(§5.1) total weighted completion time")
     def weighted_completion(m):
         return pyo.quicksum(m.weight[n] * m.complete[n] for n in m.JOBS)
 

@@ -1,6 +1,6 @@
 r"""A bound at any size (ours): how much of each job is trained on each type of GPU in each of a few intervals of time.
 
-min   sum_n w_n C_n                                                     (5.1)  weighted_completion
+min   sum_n w_n C_n                                                     (§5.1) weighted_completion
 s.t.  A_nl = A_{n,l-1} + sum_k v_nkl             for all n, l           (5)    adds_up
       A_{n,L} = W_n                              for all n              (5)    all_work
       C_n >= sum_l t_l sum_k v_nkl / W_n + e_n   for all n              (6)    middle
@@ -178,7 +178,7 @@ def build(data: HareInstance, count: int = 24) -> pyo.ConcreteModel:
         doc="(6) C_n | completion | s\nz_n | earliest completion: alone on all GPUs | s | soonest",
     )
 
-    @m.Objective(sense=pyo.minimize, doc="(5.1) total weighted completion time")
+    @m.Objective(sense=pyo.minimize, doc="(§5.1) total weighted completion time")
     def weighted_completion(m):
         return pyo.quicksum(m.weight[n] * m.complete[n] for n in m.JOBS)
 

@@ -1,6 +1,6 @@
 r"""`Hare_Sched_RL` (section 5.2): a bound, with the order of tasks on a GPU given up for what all orders obey.
 
-min   sum_n w_n C_n                                                                          (5.2)   weighted_completion
+min   sum_n w_n C_n                                                                          (§5.2)  weighted_completion
 s.t.  x_i >= a_n                                              for all n, r in R_n, i in D_r  (4)     after_arrival
       sum_m y_im = 1                                          for all i                      (5)     one_gpu
       C_n >= x_i + sum_m y_im (T^c_im + T^s_im)               for all n, r in R_n, i in D_r  (6)     completion
@@ -125,7 +125,7 @@ def build(data: HareInstance, *, whole: bool = True, cuts: bool = True, tangents
     m.start_on = pyo.Var(m.RUNS, domain=pyo.NonNegativeReals, doc="(ours) u_im | start times assignment | s")
     m.squared = pyo.Var(m.GPUS, domain=pyo.NonNegativeReals, doc="(9) Q_m | square of a GPU's training time | s^2")
 
-    @m.Objective(sense=pyo.minimize, doc="(5.2) total weighted completion time")
+    @m.Objective(sense=pyo.minimize, doc="(§5.2) total weighted completion time")
     def weighted_completion(m):
         return pyo.quicksum(m.weight[n] * m.complete[n] for n in m.JOBS)
 

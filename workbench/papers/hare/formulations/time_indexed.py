@@ -1,6 +1,6 @@
 r"""`Hare_Sched` on a grid of time (ours): how many tasks of each round start in each slot on each type of GPU.
 
-min   sum_n w_n C_n                                                                  (5.1)  weighted_completion
+min   sum_n w_n C_n                                                                  (§5.1) weighted_completion
 s.t.  sum_k sum_t s_rkt = D_r                         for all r                      (5)    all_tasks
       D_r F_rt <= sum_k sum_{u <= t - b_rk} s_rku     for all r, t in T_r            (6)    synchronised
       C_n >= g + h (e_n + sum_{t in T_r} (1 - F_rt))  for all n, r = L_n             (6)    completion
@@ -133,7 +133,7 @@ def build(grid: TimeGrid, *, whole: bool = True, owner: str = NAME) -> pyo.Concr
         """Tasks of a round that start before a slot of each type."""
         return pyo.quicksum(m.starts[r, k, u] for k in kinds for u in _below(starts[r, k], until(k)))
 
-    @m.Objective(sense=pyo.minimize, doc="(5.1) total weighted completion time")
+    @m.Objective(sense=pyo.minimize, doc="(§5.1) total weighted completion time")
     def weighted_completion(m):
         return pyo.quicksum(m.weight[n] * m.complete[n] for n in m.JOBS)
 

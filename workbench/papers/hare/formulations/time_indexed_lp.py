@@ -1,6 +1,6 @@
 r"""A bound from the grid of time (ours): the linear relaxation of `hare.time_indexed`, with times rounded down.
 
-min   sum_n w_n C_n                                                                  (5.1)  weighted_completion
+min   sum_n w_n C_n                                                                  (§5.1) weighted_completion
 s.t.  sum_k sum_t s_rkt = D_r                         for all r                      (5)    all_tasks
       D_r F_rt <= sum_k sum_{u <= t - b_rk} s_rku     for all r, t in T_r            (6)    synchronised
       C_n >= g + h (e_n + sum_{t in T_r} (1 - F_rt))  for all n, r = L_n             (6)    completion

@@ -1,6 +1,6 @@
 r"""lambda = infinity (Hops, section 3.6): one priority class after the other, the highest first.
 
-max   sum_{i in C} sum_j G_ij X_ij                                        (3.6)          class_gain
+max   sum_{i in C} sum_j G_ij X_ij                                        (§3.6)         class_gain
 s.t.  sum_j X_ij <= 1                                      for all i      (12)           one_configuration
       sum_i sum_j Consume_ijt X_ij <= S_t                  for all t      (13, erratum)  capacity
       sum_{i in C_p} sum_j G_ij X_ij >= V_p                for all p      (ours)         kept
@@ -49,7 +49,7 @@ def build(model: pyo.ConcreteModel, jobs: Collection[str]) -> pyo.ConcreteModel:
     """The laid out model (`round.lay_out` or `aggregated.lay_out`) with the objective of the first class, `jobs`."""
     model.name, model.serving = f"{model.name}_lexicographic", list(jobs)
 
-    @model.Objective(sense=pyo.maximize, doc="(3.6) throughput gain of the class")
+    @model.Objective(sense=pyo.maximize, doc="(§3.6) throughput gain of the class")
     def class_gain(m):
         return _gain(m, dict.fromkeys(jobs, 1.0))
 

@@ -1,6 +1,6 @@
 r"""lambda = infinity over interchangeable servers: the classes of `lexicographic` in the limits of `aggregated` (ours).
 
-max   sum_{i in C} sum_c G_ic X_ic                                         (3.6)  class_gain
+max   sum_{i in C} sum_c G_ic X_ic                                         (§3.6) class_gain
 s.t.  sum_c X_ic <= 1                                       for all i      (12)    one_configuration
       sum_i sum_c u_vkc X_ic <= sum_g sum_q a_vkq n_gq       for all v, k   (13)    pieces
       sum_q n_gq <= N_g                                     for all g      (ours)  servers
