@@ -415,7 +415,7 @@ CASES = (
         needs=(MIX2_TRACE,),
     ),
     Case("Sia round, 512 GPUs", {100: 1.0, 500: None}, sia_round, repeats=3),
-    Case("replay, 108 GPUs, LAS", {100: None, 400: 3.0}, replay, repeats=2, warm=0),
+    Case("replay, 108 GPUs, LAS", {100: None, 400: 1.0}, replay, repeats=2, warm=0, bounded=True),
     Case(
         "replay of Gavel's own trace, 108 GPUs, LAS",
         {400: 1.0},
