@@ -126,6 +126,9 @@ def test_what_ran_elsewhere_counts_in_limits_and_fair_share() -> None:
             assert min("bc", key=found.__getitem__) == "c", (start_s, enforce)
     with pytest.raises(InputError, match=r"beside job-8 \(elsewhere\): end_s: got 50.0"):
         starts(site_of(*jobs, entities=(elsewhere | {"start_s": 60.0, "end_s": 50.0},)))
+    for key, wrong in (("eligible_s", "soon"), ("types", 3.0), ("gpus", 0.5), ("gpus", "x"), ("end_s", "late")):
+        with pytest.raises(InputError, match=rf"beside job-8: {key}: got '?{wrong}"):
+            starts(site_of(*jobs, entities=(elsewhere | {key: wrong},)))
 
 
 def test_3_a_limit_of_a_user_in_a_qos_binds() -> None:

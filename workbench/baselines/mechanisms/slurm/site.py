@@ -357,8 +357,17 @@ def _turns(name: str, facts: Mapping[str, Any]) -> Iterator[tuple[float, bool, s
 
 
 def _beside(record: Mapping[str, Any]) -> Job:
-    """A job that was in the log's queue and never started, or ran on machines that are not the scenario's."""
+    """A job that was in the log's queue and never started, or ran on machines that are not the scenario's.
+
+    Raises InputError where one of its facts is missing or of another kind.
+    """
     facts = dict(record)
+    for key in ("name", "types", "gpus", "eligible_s", *(key for key in ("start_s", "end_s") if key in facts)):
+        given, text = facts.get(key), key in ("name", "types")
+        if not isinstance(given, str if text else (int, float)):
+            raise InputError(f"beside {facts.get('name')}: {key}", given, "a text" if text else "a number")
+    if facts["gpus"] < 1 or not float(facts["gpus"]).is_integer():
+        raise InputError(f"beside {facts['name']}: gpus", facts["gpus"], "a whole number of at least 1")
     since_s, on = max(facts["eligible_s"], 0.0), str(facts["types"]).replace(",", " or ")
     name = f"{facts['name']} ({'elsewhere' if 'start_s' in facts else 'never started'})"
     job = {"name": name, "model": f"recorded on {on}", "gpus": int(facts["gpus"])}
