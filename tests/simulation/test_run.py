@@ -59,7 +59,7 @@ def test_records_that_become_columns_on_the_way_give_the_same_tables(monkeypatch
 
 
 def test_threads_that_read_a_table_at_once_read_the_same() -> None:
-    """It is made once, of lists that go meanwhile, of arrays as of the frame; a copy is of frames."""
+    """It is made once, whether arrays or the frame are asked for first; a copy is of frames."""
     expected = workbench.simulate("preset:gavel_example", "fifo")
     same_cells(pickle.loads(pickle.dumps(expected)), expected)
     before = sys.getswitchinterval()
