@@ -47,7 +47,7 @@ from workbench.analysis.charts.drawing import (
     zoom,
 )
 from workbench.analysis.charts.gantt_bars import lanes
-from workbench.base.errors import InputError
+from workbench.base.errors import InputError, counted
 from workbench.base.rounding import short_number
 from workbench.scenario.cluster import Cluster
 from workbench.scheduling.decision import task_parts
@@ -65,7 +65,7 @@ TIMES = ("start_s", "end_s", "synchronised_s")
 LOADS = {
     "hit": ("circle", "model in memory"),
     "miss": ("cross", "model loaded"),
-    "unknown": ("square", "memory not recorded"),
+    "unknown": ("square", "whether in memory not recorded"),
 }
 """What a switch finds on its GPU: the shape of its mark, and in words."""
 MARK_PX, MARK_ROOM_PX = 36.0, 9.0
@@ -294,10 +294,10 @@ def _switch_notes(table: pd.DataFrame) -> list[str]:
     switched = table[table["load"] != ""]
     if switched.empty:
         return []
-    shares = [(shape, words, (switched["load"] == load).mean()) for load, (shape, words) in LOADS.items()]
-    parts = [f"{share:.0%} {words} ({shape})" for shape, words, share in shares if share]
+    counts = switched["load"].value_counts()
+    parts = [f"{words} ({shape}) {counts[load]}" for load, (shape, words) in LOADS.items() if load in counts]
     took = short_number(switched["switch_s"].sum())
-    return [f"\u25a0 switches of job: {len(switched)}, {took} s in all, {', '.join(parts)}"]
+    return [f"\u25a0 switched to another job {counted(len(switched), 'time')}, {took} s in all: {', '.join(parts)}"]
 
 
 def _lines(notes: list[str]) -> str:
