@@ -226,6 +226,7 @@ GAPS: Mapping[str, Causes] = {
                 ),
             ),
         },
+        SEEDS,
     ),
     "gavel.fig11": Causes(
         "full",
@@ -255,6 +256,7 @@ GAPS: Mapping[str, Causes] = {
                 ("Gandiva's pairs looked up", Line("Gandiva", "gandiva", LOOKED_UP)),
             ),
         },
+        SEEDS,
     ),
     "gavel.fig20": _load("multiple", 1.0, 1.6),
     "chronus.fig6a": _chronus(("profiling delay, mean, dynamic", "wDMR, dynamic*")),
@@ -368,6 +370,7 @@ GAPS: Mapping[str, Causes] = {
         {"gpus": (128,)},
         ("jobs in the window, * waiting over *",),
         {"setting: all jobs come at once": {"at_once": True}, **MEDIAN_UP},
+        SEEDS,
     ),
     "hops.information": Causes(
         "full",
