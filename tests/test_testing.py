@@ -26,8 +26,9 @@ from workbench.scheduling.contract import Route, Timing
 from workbench.scheduling.decision import Assignment, Decision
 from workbench.scheduling.knob import Knob
 from workbench.simulation.job_at_time import Explained
-from workbench.testing import ContractError, check
+from workbench.testing import ContractError, check, same_programme
 
+SMALL = "preset:start_here"
 FORMULATION, INSTANCE, KNOBS = "formulations/max_min_share.py", "instance.py", "knobs.py"
 
 
@@ -256,7 +257,37 @@ def test_a_formulation_of_which_python_keeps_no_text(tmp_path: Path, monkeypatch
 
 def test_what_is_no_formulation_or_scheduler() -> None:
     told(Las, r"check: got <class .*Las'>; expected an instance of a Formulation, Scheduler or Room: Las\(\)")
-    told("las", "check: got 'las'; expected an instance")
+    for each in ("las", None, 3):
+        told(each, f"check: got {each!r}; expected an instance")
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (lambda: check(), "check: got no offered; expected offered"),  # type: ignore[call-arg]
+        (lambda: check(Mine(), []), "scenario: got .*; expected a Scenario, the name"),  # type: ignore[arg-type]
+        (lambda: check(MaxMinFairness(), {}), "scenario: got {}; expected a Scenario"),  # type: ignore[arg-type]
+        (lambda: same_programme("gavel.max_min_fairness", None), "fairness, data: got None; .*AllocationInstance"),
+        (lambda: same_programme("gavel.fifo", MaxMinFairness), "fifo, data: got <class.*; expected a Scenario"),
+        (lambda: same_programme("gavel.nothing", None), "formulation: got 'gavel.nothing'; expected one of"),
+        (lambda: same_programme(None, SMALL), "formulation: got None; expected one of"),  # type: ignore[arg-type]
+        (lambda: same_programme(Mine(), SMALL), "formulation: got <Scheduler mine.*; expected one of"),  # type: ignore[arg-type]
+        (lambda: same_programme(MaxMinFairness, SMALL), r"an instance of the class: MaxMinFairness\(\)"),  # type: ignore[arg-type]
+        (lambda: same_programme("gavel.fifo", SMALL, []), r"knobs of gavel.fifo: got \[\]; expected {knob: value}"),  # type: ignore[arg-type]
+        (lambda: same_programme("gavel.fifo"), "same_programme: got no data; expected formulation, data"),  # type: ignore[call-arg]
+        (lambda: same_programme(Falling(), SMALL), r"assemble \(.*\): got AttributeError: .*; expected the programme"),
+    ],
+)
+def test_what_cannot_be_asked_is_told(asked: Callable[[], Any], expected: str) -> None:
+    with pytest.raises(workbench.InputError, match=expected):
+        asked()
+
+
+class Falling(MaxMinFairness):
+    """Its `assemble` asks for what is not there."""
+
+    def assemble(self, data: Any, knobs: Any) -> Any:
+        return data.nothing
 
 
 @dataclass(frozen=True)

@@ -11,18 +11,19 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from workbench.analysis.contract_rules.formulations import difference, posed, wrong_formulation
 from workbench.analysis.contract_rules.problems import collecting, heard
 from workbench.analysis.contract_rules.schedulers import LATEST_S, with_failures, wrong_scheduler
-from workbench.base.errors import NOTHING, InputError, Problem, ScenarioError, one_of
+from workbench.base.errors import NOTHING, InputError, Problem, ScenarioError, one_of, told_of_arguments
 from workbench.scenario.presets import is_preset, presets
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling import notation
-from workbench.scheduling.contract import Formulation, Knobs, Scheduler
+from workbench.scheduling.contract import Formulation, Knobs, Scheduler, require_named
 from workbench.scheduling.declared_room import NAME, Room, check_declared
-from workbench.session.api import load
+from workbench.scheduling.solvers import Programme
+from workbench.session.api import SCENARIO, load
 from workbench.session.registry import find_formulation, formulations, is_own, rooms
 from workbench.simulation.job_at_time import Explained, JobAtTime
 from workbench.simulation.loop import simulate
@@ -36,6 +37,7 @@ class ContractError(ScenarioError):
     """A formulation, scheduler or room breaks its contract. `problems` lists how, the first is the error's own."""
 
 
+@told_of_arguments
 def check(offered: Formulation[Any] | Scheduler | Room, scenario: Scenario | str | None = None) -> None:
     """Raise ContractError with all that is wrong with a formulation, a scheduler, or a room and all that it offers.
 
@@ -73,7 +75,7 @@ def _wrong_offered(offered: Any, scenario: Scenario | str | None) -> Iterator[Pr
     if declared:
         return
     if isinstance(offered, Formulation):
-        yield from wrong_formulation(offered, load(scenario or f"preset:{_example(offered)}"))
+        yield from wrong_formulation(offered, load(f"preset:{_example(offered)}" if scenario is None else scenario))
     else:
         worlds = [load(f"preset:{SMALL}"), with_failures()] if scenario is None else [load(scenario)]
         yield from wrong_scheduler(offered, worlds)
@@ -117,7 +119,8 @@ def _wrong_declaration(offered: Formulation[Any] | Scheduler) -> Iterator[Proble
 def _wrong_room(room: Room, scenario: Scenario | str | None) -> Iterator[Problem]:
     """What is wrong with all that it offers; of what is right, its symbols and explanations."""
     where, of_room = f"room {room.name}", list[Problem]()
-    wrong = {each.name: _wrong(each, scenario or f"preset:{room.example}") for each in room.formulations}
+    there = f"preset:{room.example}" if scenario is None else scenario
+    wrong = {each.name: _wrong(each, there) for each in room.formulations}
     known = {(repr(each.value), each.expected) for problems in wrong.values() for each in problems}
     for each in room.schedulers:  # one that solves a wrong formulation meets the same again
         problems = [found for found in _wrong(each, scenario) if (repr(found.value), found.expected) not in known]
@@ -170,20 +173,35 @@ def _wrong_explanation(where: str, room: Room, scheduler: Scheduler) -> list[Pro
     return problems
 
 
+@told_of_arguments
 def same_programme(formulation: str | Formulation[Any], data: Any, knobs: Mapping[str, Any] | None = None) -> None:
     """Raise ContractError where a formulation's `assemble` differs from what its model compiles to: in order, sense,
     limits, a coefficient's last bit, or where the parts are; it names row and column as the model does.
 
     data: the numbers of the problem, as `Formulation.data` gives them, or a scenario that has them (also a file or
-    `preset:NAME`); knobs: those that are not the default.
+    `preset:NAME`); knobs: those that are not the default. Raises InputError for what is none of these.
     """
-    found = find_formulation(formulation) if isinstance(formulation, str) else formulation
-    settled: Knobs = found.settle(knobs or {})
+    found = find_formulation(formulation)
+    require_named(found, type(found))
+    settled: Knobs = found.settle({} if knobs is None else knobs)
     if isinstance(data, (str, Path, Scenario)):
         data, settled = posed(found, load(data), **settled)
-    assembled = found.assemble(data, settled)
-    if assembled is None:
-        raise ContractError([Problem(f"{found.name}, assemble", NOTHING, "a Programme")])
-    problem = difference(found.build(data, settled), assembled)
-    if problem is not None:
-        raise ContractError([problem._replace(where=f"{found.name}, assemble, {problem.where}")])
+    elif not isinstance(data, kind := _numbers_of(found)):
+        raise InputError(f"{found.name}, data", data, f"{SCENARIO}, or the {kind.__name__} that it makes of one")
+    problems = list[Problem]()
+    with collecting(f"{found.name}, assemble", "the programme that its model states", problems):
+        assembled = found.assemble(data, settled)
+        if isinstance(assembled, Programme):
+            different = difference(found.build(data, settled), assembled)
+            problems += [different._replace(where=f"{found.name}, assemble, {different.where}")] if different else []
+        else:
+            got = NOTHING if assembled is None else assembled
+            problems.append(Problem(f"{found.name}, assemble", got, "a Programme"))
+    if problems:
+        raise ContractError(problems)
+
+
+def _numbers_of(formulation: Formulation[Any]) -> type[Any]:
+    """The class of its instance, as its declaration says: `class Mine(Formulation[MineInstance])`."""
+    bases = [base for kind in type(formulation).__mro__ for base in getattr(kind, "__orig_bases__", ())]
+    return next((each for base in bases for each in get_args(base) if isinstance(each, type)), object)

@@ -36,7 +36,7 @@ def queue_table(snapshot: Snapshot, knobs: Knobs) -> pd.DataFrame:
     rho = sensitivities(jobs, snapshot.belief, snapshot.cluster)[rows]
     total = int(snapshot.capacity.sum())
     inside = len(rows)
-    if knobs.get("window", True):
+    if knobs.get("service_window", True):
         inside = service_window(least, total) if total and len(rows) else 0
     idle = int(snapshot.nodes.free[snapshot.nodes.up].sum())
     adjusted = adjusted_window(inside, rho, least, idle)

@@ -17,6 +17,7 @@ from tests.fuzz import explanations, measuring
 from tests.fuzz.measuring import check_numbers
 from tests.fuzz.trials import built_in, check_run, random_value, trial
 from tests.fuzz.worlds import world
+from tests.simulation.support import with_tables
 from workbench.analysis.explanation import Competitor, Explanation, explain
 from workbench.analysis.metrics.summary import Summary, summary
 from workbench.scenario.scenario import Scenario
@@ -98,11 +99,11 @@ def test_the_check_finds_a_run_that_breaks_a_rule() -> None:
         wrong = run.timeline.copy()
         wrong.loc[ran, column] = value
         with pytest.raises((AssertionError, KeyError)):
-            check_run(run.with_tables(timeline=wrong))
+            check_run(with_tables(run, timeline=wrong))
     longer = run.timeline.copy()
     longer.loc[down, "end_s"] -= 1e-3 * (longer.loc[down, "end_s"] - longer.loc[down, "start_s"])
     with pytest.raises(AssertionError):
-        check_run(dataclasses.replace(run, scenario=_listed_only(run.scenario, run)).with_tables(timeline=longer))
+        check_run(with_tables(dataclasses.replace(run, scenario=_listed_only(run.scenario, run)), timeline=longer))
 
 
 @pytest.mark.parametrize(
@@ -139,7 +140,7 @@ def test_the_check_of_numbers_finds_what_cannot_be(table: str, column: str, valu
     wrong = run.table(table).copy()
     wrong.loc[wrong.index[0], column] = value
     with pytest.raises(AssertionError, match=f"{table}.{column} is {value}"):
-        check_numbers(run.with_tables(**{table: wrong}))
+        check_numbers(with_tables(run, **{table: wrong}))
 
 
 @pytest.mark.parametrize(("name", "value"), [("utilisation", 0.5), ("mean_jct_s", math.nan), ("makespan_s", math.inf)])

@@ -44,7 +44,7 @@ def test_queue_table_by_hand():
     assert found["window"].tolist() == [True, True, False]
     assert found["sensitivity"].tolist() == [2.0, 2.0, 2.0] and found["sensitive"].all()
     assert found["adjusted"].tolist() == [True, True, False], "nobody is less sensitive than the rest"
-    assert not queue_table(snapshot_at(made), {**KNOBS, "window": False})["window"].eq(False).any()
+    assert not queue_table(snapshot_at(made), {**KNOBS, "service_window": False})["window"].eq(False).any()
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +68,13 @@ NAMED = {name: {"formulations": (type("Named", (type(FULL),), {"name": name})(),
         ({"schedulers": (idle(knobs=HURRY),)}, "scheduler mine, knobs: .*; expected a tuple of workbench.Knob"),
         ({"schedulers": (idle(knobs=("hurry",)),)}, r"got 'hurry'; expected workbench.Knob\("),
         ({"schedulers": (idle(knobs=(HURRY, HURRY)),)}, "got 'hurry'; expected each name once"),
+        *(
+            (
+                {"schedulers": (idle(knobs=(replace(HURRY, name=name),)),)},
+                f"scheduler mine, knobs: got '{name}'; expected no name of an argument of simulate",
+            )
+            for name in inspect.signature(workbench.simulate).parameters
+        ),
         (
             {"schedulers": (idle(presets={"a": {"haste": 1}}, knobs=(HURRY,)),)},
             "preset a: got 'haste'; expected one",
@@ -308,9 +317,23 @@ WRONG = {
 """Of a room by name, what is written in its `__init__` instead of what, and the reason why it is left out."""
 OUTSIDE = {
     "gavel of dlsched-second": "got 'gavel'; expected a name that no other room has",
+    "unmarked": r"workbench.papers.unmarked, ROOM: got nothing; expected ROOM = Room\(...\)",
     "pointed": "entry point of dlsched-pointed: got 'pointed:ROOM'; expected the module alone.* pointed = \"pointed\"",
 }
-"""Rooms left out for what stands outside them: another has the name, or the entry point names more than a module."""
+"""Rooms left out for what stands outside them: another has the name, the entry point names more than a module, a folder
+lacks its `__init__.py`."""
+ALONE = '''"""A room that is one module."""
+
+from workbench.baselines.las import Las
+from workbench.scheduling.declared_room import Room
+
+
+class Alone(Las):
+    name, title = "alone", "Alone"
+
+
+ROOM = Room(name="alone", schedulers=(Alone(),))
+'''
 
 
 def test_rooms_that_cannot_be_used_are_left_out_with_their_reasons(sixth: Path, tmp_path: Path) -> None:
@@ -331,12 +354,17 @@ def test_rooms_that_cannot_be_used_are_left_out_with_their_reasons(sixth: Path, 
         text = room.read_text(encoding="utf-8")
         assert right in text
         room.write_text(text.replace(right, wrong), encoding="utf-8")
+    (tmp_path / "papers" / "unmarked").mkdir(parents=True)
+    (tmp_path / "papers" / "unmarked" / "scheduler.py").write_text("", encoding="utf-8")
+    (tmp_path / "papers" / "alone.py").write_text(ALONE, encoding="utf-8")
     code = """
-import json, re, sys, workbench
-wrong, outside = map(json.loads, sys.argv[1:])
+import json, re, sys, workbench, workbench.papers
+wrong, outside = map(json.loads, sys.argv[1:3])
+workbench.papers.__path__.append(sys.argv[3])
 told, reasons = workbench.skipped_rooms(), {room: reason for room, (_, _, reason) in wrong.items()} | outside
 assert set(told) == set(reasons), told
-assert len(workbench.schedulers()) == 33 and not set(wrong) & set(workbench.paper_map().columns)
+assert len(workbench.schedulers()) == 34 and workbench.find_scheduler("alone").title == "Alone"
+assert not set(wrong) & set(workbench.paper_map().columns)
 assert workbench.find_scheduler("gavel.fifo").title
 for room, reason in reasons.items():
     assert re.search(reason, told[room]), told[room]
@@ -350,9 +378,9 @@ for room in wrong:
 try:
     workbench.find_scheduler("nobody")
 except workbench.InputError as error:
-    assert "without those of bare, " in str(error), error
+    assert "without those of unmarked, bare, " in str(error), error
 from widgets import GoodputFairLab, SixthLab
-assert "Rooms left out: bare: " in SixthLab()._choice.left_out.value
+assert "Rooms left out: unmarked: " in SixthLab()._choice.left_out.value
 assert GoodputFairLab()._choice.scheduler.name == "goodput_fair"
 try:
     from widgets import Goodput_fairLab
@@ -369,8 +397,8 @@ else:
 from workbench.cli import main
 sys.exit(main(["list", "--json"]))
 """
-    listed = python(tmp_path, "-c", code, json.dumps(WRONG), json.dumps(OUTSIDE))
-    assert len([e for e in json.loads(listed.stdout) if e["kind"] == "scheduler"]) == 33
+    listed = python(tmp_path, "-c", code, json.dumps(WRONG), json.dumps(OUTSIDE), str(tmp_path / "papers"))
+    assert len([e for e in json.loads(listed.stdout) if e["kind"] == "scheduler"]) == 34
     lines = listed.stderr.splitlines()
     assert len(lines) == len(WRONG) + len(OUTSIDE) and all(line.startswith("left out: room ") for line in lines)
 
@@ -386,6 +414,10 @@ sys.exit(main(["list", "--json"]))
         ("gavel", "a name that no room or scheduler has"),
         ("hadare", "a name that no room or scheduler has"),
         ("what_if", "a name that no room or scheduler has"),
+        ("compare", "a name that no command and no function"),
+        ("new_paper", "a name that no command and no function"),
+        ("allocation_table", "a name that no command and no function"),
+        ("match", "no word of Python's"),
         ("json", "a name that no module"),
         ("numpy", "a name that no module"),
     ],

@@ -8,7 +8,7 @@ from typing import get_args
 import pytest
 
 import workbench
-from tests.simulation.support import Scripted, equal_runs, make
+from tests.simulation.support import Scripted, equal_runs, make, with_tables
 from workbench import Assignment, Decision, InvalidDecision, Route, Run, Scheduler
 from workbench.analysis.metrics.rounds import who_decided
 from workbench.scenario.presets import presets
@@ -92,7 +92,7 @@ def test_a_function_decides_by_an_algorithm_and_says_what_else_made_its_decision
 
 def _said(run: Run, made: list[str]) -> str:
     decisions = run.decisions.iloc[: len(made)].assign(made_by=made)
-    return who_decided(run.with_tables(decisions=decisions))
+    return who_decided(with_tables(run, decisions=decisions))
 
 
 def test_the_sentence_counts_who_decided() -> None:

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,9 +20,14 @@ from workbench.scheduling.contract import Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Decision, Unit, Verdict, is_copy, members
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.run import Run
-from workbench.simulation.schema import KINDS, TABLES, TIMELINE, WALL_TIMES
+from workbench.simulation.schema import KINDS, TABLES, TIMELINE, WALL_TIMES, Cells
 
 ROUND_S = 60.0
+
+
+def with_tables(run: Run, **tables: pd.DataFrame) -> Run:
+    """The same run but for these tables: to try what is said of one."""
+    return replace(run, cells=Cells({table.name: run.table(table.name) for table in TABLES} | tables))
 
 
 def make(jobs: list[dict[str, Any]], gpus: Mapping[str, int] | int = 1, rate: float = 1.0, **rest: Any) -> Scenario:

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import workbench
+from tests.simulation.support import with_tables
 from workbench.analysis.metrics import check
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler, Timing
@@ -84,14 +85,14 @@ def put(table: str, column: str, where: str | int, value: Any) -> Callable[[Run]
         else:
             at = int(np.flatnonzero(frame["job"] == where)[0])
         frame.loc[at, column] = value
-        return run.with_tables(**{table: frame})
+        return with_tables(run, **{table: frame})
 
     return damage
 
 
 def drop(unit: str) -> Callable[[Run], Run]:
     """Lose the first row of a unit."""
-    return lambda run: run.with_tables(timeline=run.timeline.drop(index=row(run, unit)).reset_index(drop=True))
+    return lambda run: with_tables(run, timeline=run.timeline.drop(index=row(run, unit)).reset_index(drop=True))
 
 
 def again(unit: str, /, **changes: Any) -> Callable[[Run], Run]:
@@ -99,7 +100,7 @@ def again(unit: str, /, **changes: Any) -> Callable[[Run], Run]:
 
     def damage(run: Run) -> Run:
         extra = run.timeline.iloc[[row(run, unit)]].assign(**changes)
-        return run.with_tables(timeline=pd.concat([run.timeline, extra], ignore_index=True))
+        return with_tables(run, timeline=pd.concat([run.timeline, extra], ignore_index=True))
 
     return damage
 
@@ -165,7 +166,7 @@ def test_synchronisation_may_overlap_the_next_task(run: Run) -> None:
 
 
 def test_at_most_so_many_findings_for_a_rule(run: Run) -> None:
-    broken = run.with_tables(timeline=run.timeline.assign(node="elsewhere"))
+    broken = with_tables(run, timeline=run.timeline.assign(node="elsewhere"))
     assert sum(violation.rule == "known" for violation in check(broken, most=2)) == 2
 
 

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 
 import workbench
+from tests.simulation.support import with_tables
 from workbench.cli import main
 from workbench.simulation.run import Run
 from workbench.simulation.schema import TABLES
@@ -103,7 +104,7 @@ def test_a_run_that_names_what_it_does_not_have_is_refused(
     """Even where the digests are those of the tables."""
     frame = run.table(table).copy()
     frame.loc[0, column] = value
-    run.with_tables(**{table: frame}).save(tmp_path / "R")
+    with_tables(run, **{table: frame}).save(tmp_path / "R")
     with pytest.raises(workbench.InputError, match=rf"{table}\.csv: {column}: got .*{str(value).split(' + ')[-1]}"):
         Run.load(tmp_path / "R")
 

@@ -95,8 +95,6 @@ def test_a_table_whose_making_is_stopped_can_be_read_again(monkeypatch: pytest.M
     for name in ("timelin", "time line"):
         with pytest.raises(InputError, match=r"expected .*timeline"):
             run.table(name)
-        with pytest.raises(InputError, match=r"expected .*timeline"):
-            run.with_tables(**{name: run.timeline})
 
 
 @given(ODD | st.text("\"', ;", max_size=5))

@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 import argparse
+import builtins
 import importlib.machinery
 import importlib.util
 import keyword
 import re
 import sys
+from collections.abc import Collection
 from pathlib import Path
 
+import workbench
 from workbench.base.errors import InputError, Words
 from workbench.base.files import write_text
 from workbench.cli.arguments import Commands, Parser, add_command
@@ -343,12 +346,12 @@ def add_commands(commands: Commands[Parser]) -> None:
         default=".",
         help="where the folder NAME is made; made too (default: here)",
     )
-    parser.set_defaults(command=new_paper)
+    parser.set_defaults(command=new_paper, commands=commands.choices)
 
 
 def new_paper(args: argparse.Namespace) -> Answer:
     """Write the package into a folder of its own, which must not be there yet; those above it are made."""
-    name, folder = _checked(args.name, Path(args.to)), Path(args.to) / args.name
+    name, folder = _checked(args.name, args.commands, Path(args.to)), Path(args.to) / args.name
     if Path(args.to).exists() and not Path(args.to).is_dir():
         raise InputError("--to", args.to, "a folder, or where one is to be made")
     if folder.exists() or folder.is_symlink():
@@ -372,15 +375,20 @@ def _named(text: str, name: str) -> str:
     return text.replace("sixth", name).replace("Sixth", title)
 
 
-def _checked(name: str, parent: Path) -> str:
-    """The name, unless a room, a scheduler or a module of this Python has it, or one beside the folder to be made."""
+def _checked(name: str, commands: Collection[str], parent: Path) -> str:
+    """The name, unless a room, a scheduler, a command or a module of this Python has it, or one beside the folder to be
+    made.
+    """
     from workbench.session.registry import rooms, skipped_rooms
 
-    if not re.fullmatch("[a-z][a-z0-9_]*", name) or keyword.iskeyword(name) or len(name) > 40:
+    of_python = keyword.iskeyword(name) or keyword.issoftkeyword(name) or hasattr(builtins, name)
+    if not re.fullmatch("[a-z][a-z0-9_]*", name) or of_python or len(name) > 40:
         raise InputError("NAME", name, "at most 40 small letters, digits and _, a letter first, no word of Python's")
     taken = {*(room.name for room in rooms()), *skipped_rooms(), *(s.name for r in rooms() for s in r.schedulers)}
-    if name in taken or name in ("compare", "what_if"):  # whose labs are ours
+    if name in taken or name == "what_if":  # whose lab is ours
         raise InputError("NAME", name, "a name that no room or scheduler has")
+    if name in {each.replace("-", "_") for each in commands} or hasattr(workbench, name):
+        raise InputError("NAME", name, "a name that no command and no function of the workbench has")
     if name in {*sys.stdlib_module_names, "tests"} or _module_at(name, parent):
         raise InputError("NAME", name, "a name that no module of this Python has")
     return name

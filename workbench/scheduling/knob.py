@@ -24,6 +24,12 @@ TRUTHS: Mapping[str, Value] = {
 }
 """What may be typed for true and false."""
 
+TAKEN = (
+    *("scenario", "scheduler", "given", "seed", "until_s", "window", "observers", "belief", "detail"),
+    *("charge_decisions", "knobs"),
+)
+"""Arguments of `simulate`, where knobs are given by name too: no scheduler or formulation has a knob of such a name."""
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Knob:
@@ -178,6 +184,8 @@ def checked_knobs(where: str, given: Any) -> tuple[Knob, ...]:
             raise InputError(f"{where}, knobs", knob, 'workbench.Knob("name", default, "what it does")')
         if sum(other.name == knob.name for other in knobs) > 1:
             raise InputError(f"{where}, knobs", knob.name, "each name once")
+        if knob.name in TAKEN:
+            raise InputError(f"{where}, knobs", knob.name, f"no name of an argument of simulate: {', '.join(TAKEN)}")
     return knobs
 
 

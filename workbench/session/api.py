@@ -121,7 +121,7 @@ def simulate(
 ) -> Run:
     """Run a scheduler (by name, or itself) on a scenario (also a file or `preset:NAME`) until every job has finished.
 
-    Knobs by name, or as a mapping in third place, where one may bear the name of an argument. seed defaults to the
+    Knobs by name, or as a mapping in third place (`{"lambda": 0.5}`: a word of Python's). seed defaults to the
     scenario's; until_s, window: end at that time, or when the jobs from number first to last (by arrival) have
     finished; belief: the speeds that the scheduler is told, default: what its paper says it knows (`oracle`: the true
     ones of types, most; `nodes`: of each single node too, Hops; `low_rank`: Gavel's estimator of pairs, with knobs

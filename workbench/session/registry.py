@@ -16,6 +16,7 @@ import sys
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import workbench.baselines
@@ -235,14 +236,16 @@ def _usable(places: Iterable[_Place]) -> Iterator[Room]:
 
 @cache
 def _papers() -> tuple[_Place, ...]:
-    found = pkgutil.iter_modules(workbench.papers.__path__)
-    return tuple(_Place(info.name, f"workbench.papers.{info.name}") for info in found)
+    names = {info.name for info in pkgutil.iter_modules(workbench.papers.__path__)}
+    for folder in map(Path, workbench.papers.__path__):  # one without an __init__.py is told, not passed over
+        names |= {path.parent.name for path in folder.glob("*/*.py")}
+    return tuple(_Place(name, f"workbench.papers.{name}") for name in sorted(names))
 
 
 @cache
 def _baselines() -> tuple[_Place, ...]:
     found = pkgutil.iter_modules(workbench.baselines.__path__)
-    return tuple(_Place(info.name, f"workbench.baselines.{info.name}") for info in found if not info.ispkg)
+    return tuple(_Place(info.name, f"workbench.baselines.{info.name}") for info in found if info.name != "mechanisms")
 
 
 @cache

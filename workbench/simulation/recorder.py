@@ -85,7 +85,6 @@ class Recorder:
 
     def __init__(self, accelerator_of: Mapping[str, str], detail: int | None = None) -> None:
         self._accelerator_of = accelerator_of
-        self._place_of = {node: i for i, node in enumerate(accelerator_of)}
         self._detail = detail
         self.decisions = 0
         self._slots: list[SlotSet] = []
@@ -198,8 +197,11 @@ class Recorder:
         shares, signals, reasons = self._shares, self._signals, self._reasons
         self._calls, self._solved, self._events = Rows(()), {}, Rows(())
         self._shares, self._signals, self._reasons = [], [], []
+        accelerator_of, slots, texts = self._accelerator_of, self._slots, self._texts
+        parts = (self._start_s, self._end_s, self._steps, self._with_steps)
+        numbers = dict(zip(("start_s", "end_s", "steps", "with_steps"), parts, strict=True))
         return {
-            "timeline": self._timeline,
+            "timeline": lambda: _timeline_columns(accelerator_of, slots, texts, numbers),
             "decisions": lambda: _decision_columns(decisions, calls, solved),
             "events": lambda: _event_columns(events),
             "shares": lambda: share_columns(shares),
@@ -207,42 +209,48 @@ class Recorder:
             "reasons": lambda: reasons,
         }
 
-    def _timeline(self) -> Columns:
-        """One row per slot and maximal interval, ordered by (start, node, slot)."""
-        counts = np.fromiter(map(len, self._slots), np.int64, len(self._slots))
-        entry = np.repeat(np.arange(len(counts)), counts)
-        slots = [*dict.fromkeys(chain.from_iterable(self._slots))]
-        place = dict(zip(slots, range(len(slots)), strict=True))
-        at = np.fromiter(map(place.__getitem__, chain.from_iterable(self._slots)), np.int64, len(entry))
-        width = np.maximum(counts, 1)
-        t = {
-            "start_s": np.frombuffer(self._start_s)[entry],
-            "end_s": np.frombuffer(self._end_s)[entry],
-            "steps": (np.frombuffer(self._steps) / width)[entry],
-            "with_steps": (np.frombuffer(self._with_steps) / width)[entry],
-        }
 
-        def same(one: int, other: int) -> bool:
-            one, other = entry.item(one), entry.item(other)
-            return self._texts[one] == self._texts[other] and counts.item(one) == counts.item(other)
+def _timeline_columns(
+    accelerator_of: Mapping[str, str],
+    held: Sequence[SlotSet],
+    texts: Sequence[tuple[str, str, str, str]],
+    numbers: Mapping[str, array[float]],
+) -> Columns:
+    """One row per slot and maximal interval, ordered by (start, node, slot).
 
-        t = _merge(t, at, same)
-        node = np.array([self._place_of[slot.node] for slot in slots], dtype=np.int64)
-        number = np.array([slot.number for slot in slots], dtype=np.int64)
-        shown = at[t["recorded"]]
-        order = np.lexsort((t["recorded"], number[shown], node[shown], t["start_s"]))
-        recorded, shown = t.pop("recorded")[order], shown[order]
-        names = np.array([[slot.node, self._accelerator_of[slot.node]] for slot in slots], dtype=object).reshape(-1, 2)
-        of = entry[recorded]
-        texts = [*map(self._texts.__getitem__, of.tolist())]
-        return {
-            "node": names[shown, 0],
-            "slot": number[shown],
-            "accelerator": names[shown, 1],
-            **{name: [*map(itemgetter(i), texts)] for i, name in enumerate(("unit", "job", "with_job", "kind"))},
-            **{name: column[order] for name, column in t.items()},
-            "gpus": counts[of],
-        }
+    Of each entry: the slots that were held, its four texts, and `start_s`, `end_s`, `steps`, `with_steps`.
+    """
+    counts = np.fromiter(map(len, held), np.int64, len(held))
+    entry = np.repeat(np.arange(len(counts)), counts)
+    slots = [*dict.fromkeys(chain.from_iterable(held))]
+    spot = dict(zip(slots, range(len(slots)), strict=True))
+    at = np.fromiter(map(spot.__getitem__, chain.from_iterable(held)), np.int64, len(entry))
+    width = np.maximum(counts, 1)
+    t = {name: np.frombuffer(column) for name, column in numbers.items()}
+    t = {name: (column / width if name.endswith("steps") else column)[entry] for name, column in t.items()}
+
+    def same(one: int, other: int) -> bool:
+        one, other = entry.item(one), entry.item(other)
+        return texts[one] == texts[other] and counts.item(one) == counts.item(other)
+
+    t = _merge(t, at, same)
+    place = dict(zip(accelerator_of, range(len(accelerator_of)), strict=True))
+    node = np.array([place[slot.node] for slot in slots], dtype=np.int64)
+    number = np.array([slot.number for slot in slots], dtype=np.int64)
+    shown = at[t["recorded"]]
+    order = np.lexsort((t["recorded"], number[shown], node[shown], t["start_s"]))
+    recorded, shown = t.pop("recorded")[order], shown[order]
+    names = np.array([[slot.node, accelerator_of[slot.node]] for slot in slots], dtype=object).reshape(-1, 2)
+    of = entry[recorded]
+    said = [texts[each] for each in of.tolist()]
+    return {
+        "node": names[shown, 0],
+        "slot": number[shown],
+        "accelerator": names[shown, 1],
+        **{name: [*map(itemgetter(i), said)] for i, name in enumerate(("unit", "job", "with_job", "kind"))},
+        **{name: column[order] for name, column in t.items()},
+        "gpus": counts[of],
+    }
 
 
 def _decision_columns(decisions: int, calls: Rows, solved: Mapping[int, Sequence[Any]]) -> Columns:

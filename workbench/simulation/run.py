@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -132,10 +132,6 @@ class Run:
     def table(self, name: str) -> pd.DataFrame:
         """A table by name, made when it is first read."""
         return self.cells.frame(name)
-
-    def with_tables(self, **tables: pd.DataFrame) -> Self:
-        """The same run but for these tables: to try what is said of one."""
-        return replace(self, cells=Cells({table.name: self.table(table.name) for table in TABLES} | tables))
 
     def _head(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in HEAD} | {"knobs": dict(self.knobs), "scenario": self.scenario}

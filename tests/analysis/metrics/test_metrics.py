@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import workbench
+from tests.simulation.support import with_tables
 from workbench.analysis.metrics import (
     HEADLINE,
     METRICS,
@@ -475,7 +476,7 @@ def test_every_run(run: Run) -> None:
 def test_the_order_of_rows_does_not_matter(run: Run, random: Any) -> None:
     order = list(range(len(run.timeline)))
     random.shuffle(order)
-    other = run.with_tables(timeline=run.timeline.iloc[order].reset_index(drop=True))
+    other = with_tables(run, timeline=run.timeline.iloc[order].reset_index(drop=True))
     assert check(other) == []
     a, b = summary(run), summary(other)
     assert {k: v for k, v in a.items() if v == v} == pytest.approx({k: v for k, v in b.items() if v == v})

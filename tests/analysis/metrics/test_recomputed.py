@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import workbench
-from tests.simulation.support import make
+from tests.simulation.support import make, with_tables
 from workbench.analysis.metrics import METRICS
 from workbench.cli import main
 from workbench.simulation.run import Run
@@ -70,7 +70,7 @@ def test_a_table_that_is_not_what_happened_is_told(
     """The folder is whole, so that only the second way finds it: measures with both values, exit code 1."""
     frame = runs[name].table(table).copy()
     frame.loc[0, column] += more
-    code, found = verified(runs[name].with_tables(**{table: frame}), tmp_path / "R", capsys)
+    code, found = verified(with_tables(runs[name], **{table: frame}), tmp_path / "R", capsys)
     told = {each["name"]: each for each in found["disagree"]}
     assert code == 1 and measures <= set(told)
     assert all(each["summary"] != each["again"] for each in told.values() if "again" in each)
@@ -83,5 +83,5 @@ def test_a_decision_that_is_said_to_have_changed_something(
 ) -> None:
     decisions = runs["rounds"].decisions.copy()
     decisions["changed"] = ~decisions["changed"]
-    code, found = verified(runs["rounds"].with_tables(decisions=decisions), tmp_path / "R", capsys)
+    code, found = verified(with_tables(runs["rounds"], decisions=decisions), tmp_path / "R", capsys)
     assert code == 1 and [each["name"] for each in found["disagree"]] == ["changed_rounds"]

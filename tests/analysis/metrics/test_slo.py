@@ -12,6 +12,7 @@ from pytest import approx
 
 from tests.baselines.mechanisms.support import make
 from tests.cases.chronus import attained_share
+from tests.simulation.support import with_tables
 from workbench.analysis.metrics import broken_s, metric, per_job, summary, table
 from workbench.analysis.metrics.declared import MAIN_OF_SLOS, OF_SLOS
 from workbench.scenario.presets import preset
@@ -38,7 +39,7 @@ def run_of(finish_s: list[float | None], rewards: list[Any], verdicts: list[list
         (0.0, "verdict", job, "", "", word) for job, said in zip(run.jobs["job"], told, strict=True) for word in said
     ]
     more = pd.DataFrame(events, columns=run.events.columns)
-    return run.with_tables(jobs=table_of_jobs, events=pd.concat([run.events, more]) if events else run.events)
+    return with_tables(run, jobs=table_of_jobs, events=pd.concat([run.events, more]) if events else run.events)
 
 
 def test_a_guarantee_was_broken_where_another_verdict_than_best_effort_came_first() -> None:
@@ -47,7 +48,7 @@ def test_a_guarantee_was_broken_where_another_verdict_than_best_effort_came_firs
     )
     late = run.events.assign(time_s=np.arange(len(run.events), dtype=float))
     of = dict(zip(late["job"] + late["reason"], late["time_s"], strict=True))
-    assert broken_s(run.with_tables(events=late)) == {"j2": of["j2best_effort"]}
+    assert broken_s(with_tables(run, events=late)) == {"j2": of["j2best_effort"]}
 
 
 def test_shares_of_soft_rewards_by_hand() -> None:

@@ -95,7 +95,7 @@ def test_jobs_beyond_the_window_are_left_out_unless_it_is_off():
     assert (inside.jobs, inside.outside) == (("a", "b"), ("c", "d"))
     choices = solve(made, "hops.round", at=10.0).values["choices"]
     assert list(choices) == list("abcd") and choices["c"] is choices["d"] is None
-    assert HopsInstance.from_snapshot(snapshot, HOPS.settle({"window": False})).jobs == tuple("abcd")
+    assert HopsInstance.from_snapshot(snapshot, HOPS.settle({"service_window": False})).jobs == tuple("abcd")
 
 
 def test_low_sensitivity_opens_distributed_configurations():

@@ -64,7 +64,7 @@ def test_jobs_outside_the_window_wait_though_they_would_gain():
     made = scenario(jobs)
     inside = simulate(made, "hops", FREE, until_s=300.0)
     assert not runs(inside, "c")
-    free = simulate(made, "hops", {**FREE, "lambda": 0.0, "window": False}, until_s=300.0)
+    free = simulate(made, "hops", {**FREE, "lambda": 0.0, "service_window": False}, until_s=300.0)
     assert runs(free, "c")
 
 
@@ -203,7 +203,7 @@ def first_plan(jobs, **knobs):
 
 @given(jobs=crowds(), power=st.sampled_from([0.0, 1.0, 2.0, np.inf]), window=st.booleans())
 def test_no_server_gives_more_than_it_has(jobs, power, window):
-    decision, snapshot = first_plan(jobs, window=window, **{"lambda": power})
+    decision, snapshot = first_plan(jobs, service_window=window, **{"lambda": power})
     for node, has in zip(snapshot.nodes.names, snapshot.nodes.gpus.tolist(), strict=True):
         assert sum(a.gpus.get(node, 0) for a in decision.assign) <= has
     for a in decision.assign:
@@ -213,7 +213,7 @@ def test_no_server_gives_more_than_it_has(jobs, power, window):
 @given(jobs=crowds(), power=st.sampled_from([1.0, 3.0, np.inf]))
 def test_lambda_0_has_the_most_gain(jobs, power):
     def gain(value):
-        return sum(first_plan(jobs, window=False, **{"lambda": value})[0].signals.get("gain", {}).values())
+        return sum(first_plan(jobs, service_window=False, **{"lambda": value})[0].signals.get("gain", {}).values())
 
     assert gain(0.0) >= gain(power) - 1e-6
 
@@ -221,11 +221,11 @@ def test_lambda_0_has_the_most_gain(jobs, power):
 @given(jobs=crowds())
 def test_lambda_infinity_never_lets_a_lower_class_displace_a_higher_one(jobs):
     """The gains of the k first of the queue are those of a plan with nobody else, for each k."""
-    whole, _ = first_plan(jobs, window=False, **{"lambda": np.inf})
+    whole, _ = first_plan(jobs, service_window=False, **{"lambda": np.inf})
     priority, gain = whole.signals["priority"], whole.signals.get("gain", {})
     for least in set(priority.values()):
         kept = [one for one in jobs if priority[one["name"]] >= least]
-        alone = first_plan(kept, window=False, **{"lambda": np.inf})[0].signals.get("gain", {})
+        alone = first_plan(kept, service_window=False, **{"lambda": np.inf})[0].signals.get("gain", {})
         got = [gain.get(one["name"], 0.0) for one in kept if priority[one["name"]] == least]
         assert sum(got) == pytest.approx(
             sum(alone.get(one["name"], 0.0) for one in kept if priority[one["name"]] == least), abs=1e-5

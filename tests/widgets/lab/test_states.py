@@ -7,6 +7,7 @@ import pytest
 import widgets.lab.lab
 import workbench
 from tests.load import at_most
+from tests.simulation.support import with_tables
 from tests.widgets.lab.support import Waiter, jobs
 from widgets import GavelLab, Lab
 from widgets.lab import words
@@ -153,7 +154,7 @@ def test_a_scenario_that_forbids_sharing_is_told_by_the_name_of_its_control(work
 def test_the_worst_status_of_the_decisions_is_told(statuses: list[str], said: str) -> None:
     run = workbench.simulate("preset:start_here", "gavel.max_min_fairness")
     decisions = run.decisions.head(2).assign(status=statuses, gap=0.0)
-    assert said in words.done(run.with_tables(decisions=decisions), 1.0)
+    assert said in words.done(with_tables(run, decisions=decisions), 1.0)
 
 
 def test_a_lab_of_many_jobs_answers_at_once(work: Waiter) -> None:

@@ -220,7 +220,7 @@ class HopsInstance:
         if not len(jobs):
             return plan_data(snapshot, np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0), knobs)
         line: HopsQueue = queue(snapshot, remembered_ages(snapshot, {}), knobs.get("priority", "latency_ratio"), 0.0)
-        inside = window_of(snapshot, line.order, knobs) if knobs.get("window", True) else len(jobs)
+        inside = window_of(snapshot, line.order, knobs) if knobs.get("service_window", True) else len(jobs)
         rows, outside = np.sort(line.order[:inside]), np.sort(line.order[inside:])
         rho = sensitivities(take(jobs, rows.tolist()), snapshot.belief, snapshot.cluster)
         data = plan_data(snapshot, rows, line.priority[rows], rho, knobs)

@@ -129,7 +129,7 @@ SIZES = Knob(
     minimum=1,
     maximum=1000,
 )
-WINDOW = Knob("window", True, "Plan the service window alone (otherwise the whole queue)", source="paper")
+WINDOW = Knob("service_window", True, "Plan the service window alone (otherwise the whole queue)", source="paper")
 SPEED_CLASSES = Knob(
     "speed_classes",
     3,

@@ -174,7 +174,7 @@ class RoundState:
         return np.array([self._rho[names[row]] for row in rows.tolist()], dtype=float)
 
     def _inside_window(self, rows: IntArray) -> int:
-        if not self._knobs["window"]:
+        if not self._knobs["service_window"]:
             return len(rows)
         return service_window(self._least(rows), self._total) if self._total else 0
 
