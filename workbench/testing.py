@@ -124,6 +124,8 @@ def _wrong_room(room: Room, scenario: Scenario | str | None) -> Iterator[Problem
     known = {(repr(each.value), each.expected) for problems in wrong.values() for each in problems}
     for each in room.schedulers:  # one that solves a wrong formulation meets the same again
         problems = [found for found in _wrong(each, scenario) if (repr(found.value), found.expected) not in known]
+        if problems and wrong.get(each.route(each.settle({})).formulation or ""):
+            problems = [found for found in problems if not found.where.startswith(f"{each.name}, decide")]
         wrong[each.name] = problems
     for problems in wrong.values():
         yield from problems

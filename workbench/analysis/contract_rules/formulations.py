@@ -58,7 +58,7 @@ def _snapshot(formulation: Formulation[Any], scenario: Scenario) -> Snapshot:
 
 def wrong_formulation(formulation: Formulation[Any], scenario: Scenario) -> list[Problem]:
     """All that is wrong with a formulation, solved on a scenario; not what only follows from something that is told."""
-    name, problems, model = formulation.name, list[Problem](), None
+    name, problems, model, unproven = formulation.name, list[Problem](), None, list[Problem]()
     answers: dict[SolverName, list[Problem]] = {solver: [] for solver in get_args(SolverName)}
     if not formulation.own:  # whose statement is its base's, and what it changes
         with collecting(f"{name}, docstring", "a statement, line by line", problems):
@@ -78,10 +78,10 @@ def wrong_formulation(formulation: Formulation[Any], scenario: Scenario) -> list
             if not formulation.own:
                 wrong = [*_wrong_model(formulation, model, data, knobs)]
                 others = _wrong_with_other_knobs(formulation, scenario, proven=not wrong)
-                wrong = wrong or [*_unproven(name, formulation.statement(knobs, data), model, knobs)]
+                unproven = [] if wrong else [*_unproven(name, formulation.statement(knobs, data), model, knobs)]
                 tags = _wrong_tags(name, formulation.statement(knobs, data), model)
-                problems += _once_by_part([*tags, *wrong, *others])
-    if model is not None and len([*model.component_data_objects(pyo.Objective, active=True)]) == 1:
+                problems += _once_by_part([*tags, *wrong, *unproven, *others])
+    if model is not None and not unproven and len([*model.component_data_objects(pyo.Objective, active=True)]) == 1:
         for solver, found in answers.items():
             with collecting(f"{name}, answer", "an answer", found):
                 found += _wrong_answer(formulation, data, knobs, dataclasses.replace(LIMITED, name=solver))
@@ -199,14 +199,18 @@ def _moody(function: Any) -> Iterator[str]:
 def _differences(where: str, statement: Any, model: pyo.ConcreteModel) -> Iterator[Problem]:
     """Docstring's parts against those of the model: objective, constraints, variables and expressions."""
     stated = {line.part: line.tag for line in notation.equations(statement)}
-    for part, tag in notation.tags(model).items():
-        if not tag:
-            yield Problem(f"{where}, {part}", NOTHING, "doc= that begins with a tag: (3), (§4.1) or (ours)")
-        elif part not in stated:
-            yield Problem(f"{where}, {part}", NOTHING, f"a line of the docstring that ends in ({tag})   {part}")
-    for part in stated:
-        if part not in notation.tags(model):
-            yield Problem(f"{where}, {part}", NOTHING, "a part of the model for the docstring's line")
+    tags = notation.tags(model)
+    for part in (part for part, tag in tags.items() if not tag):
+        yield Problem(f"{where}, {part}", NOTHING, "doc= that begins with a tag: (3), (§4.1) or (ours)")
+    unstated = [part for part, tag in tags.items() if tag and part not in stated]
+    unbuilt = [part for part in stated if part not in tags]
+    if len(unstated) == len(unbuilt) == 1:  # one mistake: its name
+        yield Problem(f"{where}, {unstated[0]}", unstated[0], f"{unbuilt[0]}, as the docstring says")
+        return
+    for part in unstated:
+        yield Problem(f"{where}, {part}", NOTHING, f"a line of the docstring that ends in ({tags[part]})   {part}")
+    for part in unbuilt:
+        yield Problem(f"{where}, {part}", NOTHING, "a part of the model for the docstring's line")
 
 
 def _wrong_tags(where: str, statement: Any, model: pyo.ConcreteModel) -> Iterator[Problem]:
@@ -225,18 +229,21 @@ def _unproven(where: str, statement: Any, model: pyo.ConcreteModel, knobs: Knobs
 
 def _wrong_model(formulation: Formulation[Any], model: pyo.ConcreteModel, data: Any, knobs: Knobs) -> Iterator[Problem]:
     where = formulation.name
-    yield from _differences(where, formulation.statement(knobs, data), model)
+    told = [*_differences(where, formulation.statement(knobs, data), model)]
+    yield from told
     lines = notation.equations(formulation)
     active = list(model.component_data_objects(pyo.Objective, active=True))
     senses = [{pyo.maximize: "max", pyo.minimize: "min"}[each.sense] for each in active]
-    if lines and senses != [lines[0].sense]:
+    missing = lines and not senses and any(each.where == f"{where}, {lines[0].part}" for each in told)
+    if lines and senses != [lines[0].sense] and not missing:
         yield Problem(f"{where}, objective", senses, f"one active objective, {lines[0].sense} as in the docstring")
     table = notation.symbols(model)
-    for symbol in table.loc[table["symbol"].duplicated(), "symbol"]:
+    twice = list(table.loc[table["symbol"].duplicated(), "symbol"])
+    for symbol in twice:
         yield Problem(f"{where}, symbols", symbol, "one meaning for each symbol")
     stated = set(re.findall(r"[A-Za-z]+(?:\^[a-z]+)?_[a-z]+", " ".join(line.formula for line in lines)))
     for symbol in sorted(s for s in stated if s.split("_")[0] not in ("sum", "max", "min")):
-        if symbol not in set(table["symbol"]):
+        if not twice and symbol not in set(table["symbol"]):
             yield Problem(f"{where}, symbols", symbol, "doc= of a set, parameter or variable for it")
     yield from _wrong_parts(where, model, table)
     shown = re.sub(r'""".*?"""', "", notation.source(formulation.statement(formulation.settle({}))), flags=re.DOTALL)
