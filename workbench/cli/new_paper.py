@@ -15,7 +15,6 @@ import sys
 from collections.abc import Collection
 from pathlib import Path
 
-import workbench
 from workbench.base.errors import InputError, Words
 from workbench.base.files import write_text
 from workbench.cli.arguments import Commands, Parser, add_command
@@ -387,8 +386,8 @@ def _checked(name: str, commands: Collection[str], parent: Path) -> str:
     taken = {*(room.name for room in rooms()), *skipped_rooms(), *(s.name for r in rooms() for s in r.schedulers)}
     if name in taken or name == "what_if":  # whose lab is ours
         raise InputError("NAME", name, "a name that no room or scheduler has")
-    if name in {each.replace("-", "_") for each in commands} or hasattr(workbench, name):
-        raise InputError("NAME", name, "a name that no command and no function of the workbench has")
+    if name in {each.replace("-", "_") for each in commands}:
+        raise InputError("NAME", name, "a name that no command has")
     if name in {*sys.stdlib_module_names, "tests"} or _module_at(name, parent):
         raise InputError("NAME", name, "a name that no module of this Python has")
     return name
