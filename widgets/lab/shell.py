@@ -4,7 +4,9 @@ and the status below it, and what is done whenever a control changes.
 
 from __future__ import annotations
 
+import asyncio
 import html
+import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -17,7 +19,6 @@ from widgets.editors.mistakes import what_is_wrong
 from widgets.editors.scenario_file import FILE, ScenarioFile
 from widgets.editors.scenario_tables import Editors
 from widgets.editors.setting_history import AnySetting, QuietControls, SettingHistory
-from widgets.lab.still import StillPicture
 from widgets.parts.presenter import Panel, Presenter
 from widgets.parts.status_line import StatusLine
 from widgets.parts.untold import unseen
@@ -31,6 +32,9 @@ from workbench.session.api import PRESET, load
 if TYPE_CHECKING:
     from workbench.analysis.charts import Drawing
 
+REST_S = 2.0
+"""A lab that has shown the same for so long is worth a picture: not each step of a slider."""
+Seen = Callable[[], tuple["Sequence[Drawing]", str]]
 CSS = (Path(__file__).parent / "lab.css").read_text(encoding="utf-8")
 
 
@@ -435,3 +439,55 @@ def preset_names(shown: str = "") -> list[tuple[str, str]]:
         if shown in (name, *variants(name)):
             names += [("\N{EN SPACE}" + each.replace("_", " "), each) for each in variants(name)]
     return names
+
+
+class StillPicture:
+    """What stands in a saved notebook in the place of a lab: its last picture and numbers, in an output of their own
+    above it. The lab itself, where there is a kernel, hides them.
+
+    seen: the charts that a lab shows, and HTML of its numbers. hide: a widget that hides it, to stand in the lab.
+    """
+
+    def __init__(self, title: str, seen: Seen) -> None:
+        self._title, self._seen = title, seen
+        self._name = f"wb-still-{uuid.uuid4().hex}"
+        self._output: Any = None
+        self._coming: asyncio.TimerHandle | None = None
+        self.hide = w.HTML(f"<style>.{self._name} {{ display: none; }}</style>", layout=w.Layout(display="none"))
+
+    def display(self) -> None:
+        """Take its place, in the cell that is being run."""
+        from IPython.display import HTML, display
+
+        self._output = display(HTML(""), display_id=True)
+
+    def fill(self) -> None:
+        """Show what the lab shows now: a picture takes longer than all of a small lab, which is put out before."""
+        self._wait_no_more()
+        if self._output is not None:
+            from IPython.display import HTML
+
+            self._output.update(HTML(self._html()))
+
+    def changed(self) -> None:
+        """The lab shows something else; where nothing waits for a while it stays as it is."""
+        self._wait_no_more()
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        self._coming = loop.call_later(REST_S, self.fill)
+
+    def _wait_no_more(self) -> None:
+        if self._coming is not None:
+            self._coming.cancel()
+            self._coming = None
+
+    def _html(self) -> str:
+        from widgets.parts.gantt_view import picture
+
+        drawings, numbers = self._seen()
+        note = "" if drawings else "<p>Nothing had been solved yet.</p>"
+        pictures = "".join(picture("", drawing) for drawing in drawings)
+        head = f"<p><b>{html.escape(self._title)}</b>, as it was last; run the cell to work with it.</p>"
+        return f"<div class='{self._name}'>{head}{note}{pictures}{numbers}</div>"

@@ -14,7 +14,7 @@ from IPython.utils.capture import capture_output
 import widgets.lab.before_after
 import widgets.lab.lab
 import widgets.lab.rows_panel
-import widgets.lab.still
+import widgets.lab.shell
 import widgets.work.kernel
 import widgets.work.process
 import widgets.work.question
@@ -217,7 +217,7 @@ def test_a_saved_notebook_has_the_last_picture_and_the_measures(monkeypatch: pyt
         assert put_out[3].data != first.data and name in put_out[3].data and "12 min" not in first.data
 
     monkeypatch.setattr(IPython.display, "display", display)
-    monkeypatch.setattr(widgets.lab.still, "REST_S", 0.01)
+    monkeypatch.setattr(widgets.lab.shell, "REST_S", 0.01)
     run(story)
 
 

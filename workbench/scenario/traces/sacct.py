@@ -37,7 +37,6 @@ from workbench.base.labels import listed
 from workbench.base.text import is_name
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.dropped_rows import Drops, Report
-from workbench.scenario.traces.ratios import read_ratios
 from workbench.scenario.traces.slurm_rows import as_entities, observed, on_cpus, with_types
 from workbench.scenario.traces.slurm_site import CPU, JobStart, Site
 from workbench.scenario.traces.slurm_text import (
@@ -64,6 +63,7 @@ from workbench.scenario.traces.timed import (
     dated,
     gpu_count,
     name_problem,
+    read_ratios,
     time_problem,
 )
 from workbench.scenario.traces.trace_file import EPOCH, TraceCut, account, read_any, read_table, source_name
@@ -159,7 +159,7 @@ def convert(
 
     columns: those of a log without a header; nodes, limits, shares, config, events: files as
     `workbench.scenario.traces.slurm_site` reads them; ratios: how fast jobs are on types where they did not run
-    (`workbench.scenario.traces.ratios`). Without nodes and without a cluster, the cluster is what jobs of the log were
+    (`timed.Ratio`). Without nodes and without a cluster, the cluster is what jobs of the log were
     seen to use. Jobs are called `job-ID`. from_s and to_s are seconds after the first submission.
     """
     log, site, cluster = _Log(Drops(tuple(keep))), Site(), cut.cluster

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -43,6 +43,8 @@ from workbench.scenario.traces.trace_file import (
     TraceCut,
     account,
     in_window,
+    number,
+    read_table,
     sample_notes,
     sampled,
     source_name,
@@ -120,9 +122,11 @@ class TimedRow:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """How fast jobs run on another type: `ratio` times as fast as recorded, surely from low to high.
+    """How fast jobs run on another type: `ratio` times as fast as recorded, surely from low to high. Its user vouches
+    for it, and every answer leads with it.
 
-    by: the attribute that tells which jobs (`partition`, `user`, ...), name: its value, `*` for any.
+    by: the attribute that tells which jobs (`partition`, `user`, `account`, ...), name: its value, `*` for any; ran_on,
+    to: types.
     """
 
     by: str
@@ -141,6 +145,25 @@ class Ratio:
         if row.may and self.to not in row.may:
             return False
         return self.name in ("*", str(value))
+
+
+RATIO_COLUMNS = tuple(each.name for each in fields(Ratio))
+RATIOS = f"CSV with the columns {', '.join(RATIO_COLUMNS)} and numbers 0 < low <= ratio <= high"
+
+
+def read_ratios(path: str | Path) -> list[Ratio]:
+    """The rows of a CSV table, of several for a job and a type the first holds; raises InputError for one that is none:
+    a ratio that is left out would be another answer.
+    """
+    drops, found = Drops(), []
+    for line, cells in read_table(path, RATIOS, RATIO_COLUMNS, drops).rows:
+        ratio, low, high = (number(cells[name]) or 0.0 for name in RATIO_COLUMNS[4:])
+        if not 1e-3 <= low <= ratio <= high <= 1e3 or not all(cells[name] for name in RATIO_COLUMNS[:4]):
+            raise InputError(f"{source_name(path)}, line {line}", ",".join(cells.values()), RATIOS)
+        found.append(Ratio(cells["by"], cells["name"], cells["ran_on"], cells["to"], ratio, low, high))
+    if drops.result() or not found:
+        raise InputError(source_name(path), "; ".join(map(str, drops.result())) or "no rows", RATIOS)
+    return found
 
 
 def _nothing(*given: Any) -> list[dict[str, Any]]:
