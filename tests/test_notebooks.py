@@ -18,7 +18,6 @@ from nbclient import NotebookClient
 
 import workbench
 from tests import warm_kernel
-from tests.load import at_most
 
 PROJECT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((PROJECT / "notebooks").glob("*.ipynb"))
@@ -57,8 +56,16 @@ def stays(name, scenario):
 """What claims ask of the models that students edit."""
 TAKES_S = {"word": 0.8, "equation": 40, "line": 7, "Do": 100, "Guess": 90, "Draw": 240, "Exercise": 330}
 """Seconds of a lesson's parts, fitted to what two test readers needed for five lessons: docs/teaching/README.md."""
-MOST_SECONDS = 60.0
-"""Of CPU, the kernel, all that it starts and the claims included: three times the 20 s that a lesson may take."""
+COUNTED = """
+import contextlib
+from tests.calls import decisions_at_most
+decisions_asked = contextlib.ExitStack()
+decisions_asked.enter_context(decisions_at_most(%d))
+"""
+MOST_DECISIONS = {"08_what_if": 40_000, "09_sweep": 10_000}
+"""That the runs of a page may ask for, claims included; elsewhere 3000."""
+PATIENCE_S = 600.0
+"""For a cell: says nothing about speed."""
 
 CLAIMS = {
     "00_start_here": """
@@ -523,8 +530,9 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, warm: Path, monkeypatch: py
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
     monkeypatch.setenv("JUPYTER_RUNTIME_DIR", str(tmp_path / "runtime"))
     notebook = read(tmp_path / path.name)
-    notebook.cells.append(nbformat.v4.new_code_cell(STAYS + CLAIMS[path.stem] + SOLVED))
-    client = NotebookClient(notebook, timeout=10 * MOST_SECONDS, resources={"metadata": {"path": str(tmp_path)}})
+    notebook.cells.insert(0, nbformat.v4.new_code_cell(COUNTED % MOST_DECISIONS.get(path.stem, 3000)))
+    notebook.cells.append(nbformat.v4.new_code_cell(f"{STAYS}{CLAIMS[path.stem]}{SOLVED}decisions_asked.close()"))
+    client = NotebookClient(notebook, timeout=PATIENCE_S, resources={"metadata": {"path": str(tmp_path)}})
 
     async def run() -> None:
         async with client.async_setup_kernel():
@@ -532,8 +540,7 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, warm: Path, monkeypatch: py
                 await client.async_execute_cell(cell, index)
                 await asyncio.sleep(0.1 if shows_widgets(cell) else 0)
 
-    with at_most(MOST_SECONDS, family=True):
-        asyncio.run(run())
+    asyncio.run(run())
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
             assert output.output_type != "error"

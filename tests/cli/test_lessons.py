@@ -10,11 +10,11 @@ import subprocess
 import sys
 import threading
 import time
+from unittest import mock
 
 import nbformat
 import pytest
 
-from tests.load import at_most
 from workbench.cli import lessons
 from workbench.cli.lessons import without_solutions
 
@@ -82,8 +82,9 @@ def test_grades(ask, refused, tmp_path):
     own = "triple.answer(lambda n: 3 * triple.case)"
     cheats = page(tmp_path / "cheats.ipynb", "twice.answer(7.5)", own, "once.answer(2)", defined=loose)
     lesson = page(tmp_path / "lesson.ipynb", *ANSWERS)
-    with at_most(60, family=True):
+    with mock.patch.object(subprocess, "Popen", wraps=subprocess.Popen) as started:
         found = ask("grade", two, cheats, "--lesson", lesson, "--seed", "s", "-o", tmp_path / "g.csv")["grades"]
+    assert started.call_count == 3, "one for each notebook, one for all answers that are data"
     assert [(row["solved"], row["exercises"], row["reason"]) for row in found] == [
         (2, 3, "code cell 6 ended in ZeroDivisionError: division by zero"),
         (0, 3, "code cell 6 ended in ZeroDivisionError: division by zero"),

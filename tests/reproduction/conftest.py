@@ -9,19 +9,19 @@ import pytest
 
 from reproduction import PaperFigure
 from reproduction.registry import reproductions
-from tests.load import at_most
+from tests.calls import decisions_at_most
 
-MOST_CPU_S = 50.0  # of each paper; the most is 26
+MOST_DECISIONS = 12_000  # of each paper
 
 
 @pytest.fixture(scope="session")
 def evaluated() -> Callable[[str], list[PaperFigure]]:
-    """Return a function from a paper's name to its figures; each has `MOST_CPU_S`."""
+    """Return a function from a paper's name to its figures; each has `MOST_DECISIONS`."""
 
     @cache
     def figures_of(name: str) -> list[PaperFigure]:
         paper = next(each for each in reproductions() if each.name == name)
-        with at_most(MOST_CPU_S):
+        with decisions_at_most(MOST_DECISIONS):
             return [compute(paper.sizes["tiny"]) for compute in paper.figures]
 
     return figures_of

@@ -19,7 +19,6 @@ from tests.browser_support import (
     wait_for_text,
     write_notebook,
 )
-from tests.load import at_most
 
 SETUP = """
 import altair as alt, ipywidgets as ui, numpy as np, pandas as pd
@@ -173,10 +172,9 @@ def draw_update_and_pick(page: Page) -> None:
     wait_for_text(page, ".t-said", "picked {}")
 
     before = int(record["draws"])
-    with at_most(5, family=True):  # for 20,000 bars, kernel included
-        page.click(".t-many")
-        record = drawn(page, ".t-chart", "d.rows === '20000'")
-    assert record["what"] == "data", "new data must not draw a new chart"
+    page.click(".t-many")
+    record = drawn(page, ".t-chart", "d.rows === '20000'")
+    assert record["what"] == "data" and int(record["draws"]) <= before + 4, "new data must not draw a new chart"
     page.click(".t-flood")
     record = drawn(page, ".t-chart", "d.rows === '100'")
     assert int(record["draws"]) - before < 80, "updates that came while drawing should be skipped"
@@ -319,18 +317,19 @@ def many_rows_and_reading(page: Page) -> None:
     where = cell(page, 250, "Column 3", ".t-big")
     page.focus(where)
     keys = ["1", "12", "12.", "12.5", "12.57", "12.5"] * 5
-    with at_most(0.05 * len(keys), family=True):  # from a key to the page laid out anew
-        page.evaluate(
-            """([selector, keys]) => {
-                const input = document.querySelector(selector);
-                for (const text of keys) {
-                    input.value = text;
-                    input.dispatchEvent(new InputEvent("input", {bubbles: true}));
-                    document.body.offsetHeight; // lays the page out
-                }
-            }""",
-            [where, keys],
-        )
+    changed = page.evaluate(
+        """([selector, keys]) => {
+            const input = document.querySelector(selector), seen = new MutationObserver(() => null);
+            seen.observe(document.body, {subtree: true, childList: true, attributes: true, characterData: true});
+            for (const text of keys) {
+                input.value = text;
+                input.dispatchEvent(new InputEvent("input", {bubbles: true}));
+            }
+            return seen.takeRecords().length;
+        }""",
+        [where, keys],
+    )
+    assert changed <= 2 * len(keys), "a key changes its cell alone"
     version = page.locator(".t-big").get_attribute("data-version")
     page.keyboard.press("Enter")
     comes_true(page, "(v) => document.querySelector('.t-big').dataset.version !== v", version)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from tests.load import at_most
+from tests.calls import calls_at_most
 from tests.papers.hare.list_support import instances, large
 from workbench.papers.hare.algorithms.list_schedule import (
     AlikeGpus,
@@ -172,11 +172,11 @@ def test_without_jobs_the_schedule_is_empty() -> None:
 
 
 @every
-def test_the_largest_size_of_the_paper_in_half_a_second(rule: Rule, insertion: bool) -> None:
-    """200 jobs, 160 GPUs, 12,000 tasks, relaxation included; gaps are searched one by one and take longer."""
+def test_the_largest_size_of_the_paper(rule: Rule, insertion: bool) -> None:
+    """200 jobs, 160 GPUs, 12,000 tasks, relaxation included; gaps are searched one by one."""
     data = large()
     assert (len(data.jobs), len(data.gpus), data.task_count) == (200, 160, 12_000)
-    with at_most(2.5 if insertion else 0.5):
+    with calls_at_most(700_000):
         found = algorithm_1(data, fluid_start_s(data), rule, insertion)
     found.check()
 

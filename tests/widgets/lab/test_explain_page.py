@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import workbench
-from tests.load import at_most
+from tests.calls import calls_at_most
 from tests.widgets.lab.support import Waiter
 from widgets import GavelLab
 from widgets.lab import explain_page, reasons, why
@@ -303,7 +303,7 @@ def test_a_hundred_jobs_are_explained_in_a_blink(work: Waiter) -> None:
     assert len(run.jobs) == 100
     page = ExplainPage(lambda job: None, lambda: None, lambda scheduler: Waiter(), lambda job, weight: None)
     page.show_run(run)
-    with at_most(0.3):
+    with calls_at_most(60_000):
         page.opened()
     assert page._reasons.told.value
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.load import at_most
+from tests.calls import calls_at_most
 from tests.widgets.lab.support import Waiter, titles
 from widgets import GavelLab
 from widgets.lab.results import PAGES
@@ -20,7 +20,7 @@ from workbench.scenario.presets import preset
 from workbench.scenario.scenario import Scenario
 
 GOOD = json.loads(preset("start_here").to_json())
-SOON_S = 5.0
+MOST_CALLS = 5_000
 SAID = 2000
 """A line of words, whatever the file says."""
 
@@ -71,7 +71,7 @@ def upload(content: bytes, name: str = "from a stranger.json") -> Any:
 def test_what_is_no_scenario_is_refused_soon_and_in_words(work: Waiter, content: bytes) -> None:
     lab = GavelLab()
     before = lab.scenario
-    with at_most(SOON_S):
+    with calls_at_most(MOST_CALLS):
         lab._frame.file.load(upload(content))
     said = lab._frame.file.said
     assert said.tone == "bad" and said.text and len(said.text) < SAID and "\n" not in said.text
