@@ -7,7 +7,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pandas as pd
 import pytest
@@ -16,7 +17,7 @@ import workbench
 from tests.baselines.slurm.as_recorded import faults
 from tests.scenario.traces.slurm_dumps import NODES, Ran, dump, limited, when
 from tests.scenario.traces.slurm_month import Rules, demand, schedule, written
-from workbench.analysis.calibration import Calibration, _fit, usual_phases
+from workbench.analysis.calibration import Calibration, _fit, _makespan, usual_phases
 from workbench.analysis.calibration_note import notes_under
 from workbench.analysis.hidden_limits import BESIDE_ROOM, PEAKS, beside_room_of, told_hidden
 from workbench.base.errors import InputError
@@ -134,11 +135,12 @@ def test_the_command_keeps_the_verdict(tmp_path: Path, capsys: pytest.CaptureFix
     for _ in range(2):
         assert main(["calibrate", str(path), "--phases", "1", "--json"]) == 0
         told = json.loads(capsys.readouterr().out)
-    assert list(told) == ["partitions", "held_back", "rivals", "verdict"]
+    assert list(told) == ["partitions", "held_back", "rivals", "makespan", "verdict"]
     columns = ["name", "recorded_median_s", "simulated_median_s", "recorded_mean_s", "simulated_mean_s", "jobs"]
     assert [list(row) for row in told["partitions"]] == [columns] and told["partitions"][0]["jobs"] == 80
     assert {"median_error", "rank_correlation"} <= told["held_back"].keys()
     assert list(told["rivals"]) == ["yesterday", "fifo", "mean"]
+    assert told["makespan"]["simulated_s"] == pytest.approx(told["makespan"]["recorded_s"], abs=60)
     notes = Scenario.load(path).notes
     assert notes[0].startswith(f"Calibration: {told['verdict']}")
     assert not any(note.startswith("Calibration") for note in notes[1:])
@@ -147,6 +149,26 @@ def test_the_command_keeps_the_verdict(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["calibrate", str(path), "--phases", "1", "-o", str(tmp_path / "t.json")]) == 0
     text = capsys.readouterr().out
     assert text.startswith("Calibration: ") and "first come, first served" in text
+    assert "Makespan of the jobs whose end the log has: recorded" in text
+
+
+def test_who_still_ran_at_the_logs_end_is_in_no_makespan(tmp_path: Path) -> None:
+    """Jobs of 8 GPUs for 100, and for 400 s till the cut at 500 s; in the runs each starts 50, and 150 s later: of 500
+    GPU times 450, and 350 are before the cut. Nothing is said of a log that was cut before any end."""
+    jobs = [Ran("1", 0, 0, 100), Ran("2", 0, 100, 400, state="RUNNING")]
+    (tmp_path / "nodes").write_text(NODES)
+    found = []
+    for rows in (jobs, jobs[1:]):
+        (tmp_path / "log").write_text(dump(*rows))
+        scenario = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"])[0]
+        runs = []
+        for late_s in (50, 150):
+            table = [(f"job-{each.name}", each.start_s + late_s, each.start_s + each.run_s + late_s) for each in rows]
+            jobs_of = pd.DataFrame(table, columns=["job", "first_start_s", "finish_s"])
+            runs.append(cast(Run, SimpleNamespace(jobs=jobs_of)))
+        found.append(_makespan(scenario, runs))
+    assert found[0] == (100, 200, pytest.approx(0.8)) and found[1].text() == ""
+    assert found[0].text().endswith("simulated 3 min 20 s (2.00 of it); by the log's end 80 % of the GPU time has run.")
 
 
 def test_a_log_without_waits_is_refused() -> None:

@@ -23,7 +23,7 @@ simulated.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -47,6 +47,7 @@ from workbench.baselines.mechanisms.slurm.limits import Ledger
 from workbench.baselines.mechanisms.slurm.site import SlurmSite, read_site
 from workbench.scenario.faults import Outage
 from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces.sacct import GOING_ON
 from workbench.session.api import load
 from workbench.session.many_runs import Outcome, RunRequest, check_workers, run_all
 from workbench.session.registry import find_scheduler
@@ -98,6 +99,26 @@ class CalibrationFit:
         return self.median_error <= other.median_error and mine >= its
 
 
+class Makespan(NamedTuple):
+    """When the last job ended of those whose end the log has, recorded and (mean of the runs) simulated: how long those
+    that still ran would run, nobody knows; and the part of the jobs' GPU time in the runs before the log's end, which
+    tells more of a log that was cut while jobs ran: whoever ended just before the cut may end after it."""
+
+    recorded_s: float = math.nan
+    simulated_s: float = math.nan
+    done: float = math.nan
+
+    def text(self) -> str:
+        """In a sentence; empty where no end is known."""
+        if math.isnan(self.recorded_s):
+            return ""
+        return (
+            f"Makespan of the jobs whose end the log has: recorded {_time(self.recorded_s)}, simulated "
+            f"{_time(self.simulated_s)} ({self.simulated_s / self.recorded_s:.2f} of it); by the log's end "
+            f"{_percent(self.done)} of the GPU time has run."
+        )
+
+
 class FittedPhase(NamedTuple):
     """The phase of Slurm's clocks whose starts were nearest to the log's; how far they are off (s, mean) on the parts
     held back, each with the phase that was nearest on those before it, and of all phases on average."""
@@ -117,7 +138,7 @@ class Calibration:
     users, with many jobs the most GPUs and jobs at once, recorded and simulated, for which part of the time it is
     more than recorded, and for which it is near the most, recorded and simulated; phases: of Slurm's clocks, of each
     run (`phase_s`); nodes: by which rule they were chosen in the log (empty: Slurm's), and the part of starts in
-    which it and Slurm's were right; code: `Scheduler.code`."""
+    which it and Slurm's were right; code: `Scheduler.code`; makespan: of the log and of the runs."""
 
     scheduler: str
     waits: pd.DataFrame
@@ -133,6 +154,7 @@ class Calibration:
     nodes: tuple[str, float, float] = ("", 0.0, 0.0)
     beside_room: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=BESIDE_ROOM))
     code: str = ""
+    makespan: Makespan = field(default_factory=lambda: Makespan())
 
     @property
     def fitted(self) -> FittedPhase | None:
@@ -304,7 +326,7 @@ class Calibration:
             name: getattr(self, name)
             for name in ("scheduler", "runs", "pace_s", "refused", "beyond", "phases", "nodes", "code")
         }
-        return {**parts, "tables": tables, "fits": fits}
+        return {**parts, "tables": tables, "fits": fits, "makespan": _plain(self.makespan)}
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Calibration:
@@ -318,7 +340,8 @@ class Calibration:
         of, scheduler = dict(zip([*data["fits"]][1:], rivals, strict=True)), data["scheduler"]
         waits, experiments, peaks = (tables[name] for name in ("waits", "experiments", "peaks"))
         told = held_back, of, refused, beyond, experiments, peaks, phases
-        more = tuple(data["nodes"]), tables["beside_room"], data["code"]
+        makespan = Makespan(*(math.nan if each is None else each for each in data["makespan"]))
+        more = tuple(data["nodes"]), tables["beside_room"], data["code"], makespan
         return Calibration(scheduler, waits, runs, data["pace_s"], *told, *more)
 
     def as_json(self) -> dict[str, Any]:
@@ -333,6 +356,7 @@ class Calibration:
             "partitions": [dict(row) for row in rows.to_dict("records")],
             "held_back": plain(self.held_back),
             "rivals": {name: plain(fit) for name, fit in self.rivals.items()},
+            "makespan": dict(zip(Makespan._fields, _plain(self.makespan), strict=True)),
             "verdict": self.verdict,
         }
 
@@ -400,7 +424,22 @@ def calibrate(
     beside_room = beside_room_of(scenario, site, [run.timeline for run in ended], pace_s)
     found = scheduler, table, tuple(waits), pace_s, fit, rivals, refused, beyond, experiments, peaks
     nodes = rule, right.get(rule, 0.0), right.get("", 0.0)
-    return Calibration(*found, tuple(each["phase_s"] for each in knobs if each), nodes, beside_room, code)
+    phases_s = tuple(each["phase_s"] for each in knobs if each)
+    return Calibration(*found, phases_s, nodes, beside_room, code, _makespan(scenario, ended))
+
+
+def _makespan(scenario: Scenario, runs: Sequence[Run]) -> Makespan:
+    """Of a log and of runs of it; nothing where no end is known."""
+    ends = {job.name: float(job.attributes["end_s"]) for job in scenario.jobs if "end_s" in job.attributes}
+    known = [job.name for job in scenario.jobs if job.name in ends and job.attributes.get("state") not in GOING_ON]
+    if not known:
+        return Makespan()
+    gpus, end_s, last, done = {job.name: job.gpus for job in scenario.jobs}, max(ends.values()), [], []
+    for table in [run.jobs.set_index("job") for run in runs]:
+        last.append(table.loc[known, "finish_s"].max())
+        span_s, by = table["finish_s"] - table["first_start_s"], table.index.map(gpus)
+        done.append((by * span_s.clip(upper=end_s - table["first_start_s"]).clip(lower=0)).sum() / (by * span_s).sum())
+    return Makespan(max(map(ends.__getitem__, known)), float(np.mean(last)), float(np.mean(done)))
 
 
 def _with_rule(scenario: Scenario, rule: str) -> Scenario:

@@ -416,7 +416,7 @@ def _waiting(
     asks += turned
     ready, held_up, reasons = list[Ask](), list[Ask](), dict[str, Reason]()
     for ask in asks:
-        waits = [f"{job} ({kind})" for kind, job in ask.after if job in site.asks and job not in memory.ended]
+        waits = [f"{job} ({kind})" for kind, job in ask.after if job not in memory.ended]
         (held_up if waits else ready).append(ask)
         if waits:
             reasons[ask.name] = Reason("Dependency", f"{listed(waits)}, on which it depends, has not ended")
@@ -491,8 +491,9 @@ def _began(snapshot: Snapshot, memory: SlurmMemory, lease: Assignment) -> Runnin
 
 
 def _never(snapshot: Snapshot, memory: SlurmMemory, came: Sequence[Ask]) -> dict[str, Reason]:
-    """New jobs that could not start on an empty site with all nodes up, those whose reservation is over, and why; who
-    waits for them does no more. Also notes where jobs of kinds that are new can run, and may now."""
+    """New jobs that could not start on an empty site with all nodes up, or follow (afterok) one that failed in the log,
+    those whose reservation is over, and why; who waits for them does no more. Also notes where jobs of kinds that are
+    new can run, and may now."""
     site, found = memory.site, dict[str, Reason]()
     if not came and not site.reservations:
         return found
@@ -506,7 +507,11 @@ def _never(snapshot: Snapshot, memory: SlurmMemory, came: Sequence[Ask]) -> dict
     new = [ask for ask in came if ask.name not in found and ask.name not in memory.priority]
     _note_fitting(snapshot, memory, new)
     for ask in new:
-        if reason := memory.ledger.never(ask):
+        lost = [job for kind, job in ask.after if kind == "afterok" and job in site.failed and not ask.ran]
+        if lost:
+            text = f"{listed(lost)}, after whose success it may start, had none"
+            found[ask.name] = Reason("DependencyNeverSatisfied", text)
+        elif reason := memory.ledger.never(ask):
             found[ask.name] = reason
         elif not ask.reservation and not memory.fitting[ask.shape]:
             text = (

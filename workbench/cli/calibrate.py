@@ -74,7 +74,8 @@ def _text(found: Calibration, scenario: Scenario) -> str:
         "On the parts held back (error of partition medians, rank correlation over users, error of the mean):",
     ]
     lines += [aligned(["", "median error", "rank", "mean error"], rows)]
-    lines += ["", found.told_fit()] if found.told_fit() else []
+    for told in filter(None, (found.makespan.text(), found.told_fit())):
+        lines += ["", told]
     for said in found.told_experiments(lambda at_s: date_of(scenario, at_s) or format_duration(at_s)):
         lines += ["", said]
     lines += ["", "Quantiles of waits, recorded and simulated:", _quantiles(found)]

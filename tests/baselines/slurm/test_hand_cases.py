@@ -67,7 +67,9 @@ def why(scenario: Scenario, name: str, at_s: float) -> str:
 
 
 def test_1_a_shadow_time_is_kept() -> None:
-    """`big` waits for `a`, whose limit ends at 300 s; `short` (limit 200 s) ends before, `long` (400 s) would not."""
+    """SchedulerType=sched/backfill "will initiate lower-priority jobs if doing so does not delay the expected
+    initiation time of any higher priority job" (slurm.conf(5)): `big` waits for `a`, whose limit ends at 300 s; `short`
+    (limit 200 s) ends before, `long` (400 s) would not."""
     jobs = (job("big", 1, 60, 8, 60), job("long", 2, 60, 4, 400), job("short", 3, 60, 4, 200))
     scenario = site_of(job("a", 0, 300, 4, 300), *jobs)
     found = starts(scenario)
@@ -78,6 +80,8 @@ def test_1_a_shadow_time_is_kept() -> None:
 
 
 def test_2_without_backfill_the_partition_waits() -> None:
+    """SchedulerType=sched/builtin: "If any job in the partition can not be scheduled, no lower priority job in that
+    partition will be scheduled" (slurm.conf(5)): `short` waits for `big`."""
     scenario = site_of(job("a", 0, 300, 4, 300), job("big", 1, 60, 8, 60), job("short", 3, 60, 4, 200))
     found = starts(scenario, backfill=False)
     assert found["big"] == 300 and found["short"] >= 360
@@ -264,6 +268,8 @@ def test_a_job_that_ran_in_the_log_beyond_a_limit_is_not_held_to_it_but_to_what_
 
 
 def test_7_a_throttle_of_an_array() -> None:
+    """`--array=0-2%2` "will limit the number of simultaneously running tasks from this job array to" 2 (sbatch(1)): the
+    third task waits for the end of one, at 100 s."""
     tasks = [job(f"job-9_{i}", 0, 100, 1, 100, array="9", array_most=2) for i in range(3)]
     found = starts(site_of(*tasks))
     assert why(site_of(*tasks), "job-9_2", 50).startswith(
@@ -272,15 +278,41 @@ def test_7_a_throttle_of_an_array() -> None:
     assert sorted(found.values())[:2] == [0, 0] and 100 <= max(found.values()) <= 103
 
 
-def test_8_afterok_waits_for_its_end() -> None:
+def test_8_afterok_waits_for_success() -> None:
+    """ "After the specified jobs have successfully executed (ran to completion with an exit code of zero)" (sbatch(1)
+    --dependency), of an array after all of its tasks (job_array.html): by how the log saw them end. Otherwise never
+    (squeue(1): DependencyNeverSatisfied), and so who follows; but for one that ran in the log all the same. Of a list
+    with `?` one is enough: when, is the log's to say."""
     scenario = site_of(job("job-1", 0, 100, 1, 100), job("job-2", 5, 10, 1, 100, dependency="afterok:1"))
     found = starts(scenario)
     assert why(scenario, "job-2", 50).startswith("Dependency (job-1 (afterok), on which it depends, has not ended)")
     assert 100 <= found["job-2"] <= 103
+    tasks = [job(f"job-1_{i}", 0, 50 * i, 1, 100, array="1", state="COMPLETED") for i in (1, 2)]
+    last = [job(f"job-{i}", 5, 10, 1, 100, dependency=f"afterok:{i - 1}") for i in (2, 3)]
+    any_ = job("job-4", 5, 10, 1, 100, dependency="afterany:1")
+    found = starts(site_of(*tasks, *last, any_))
+    assert 100 <= found["job-2"] <= 103 and found["job-3"] > found["job-2"]
+    for failed in tasks:
+        failed["attributes"]["state"] = "TIMEOUT"
+        run = workbench.simulate(site_of(*tasks, *last, any_), "slurm")
+        told = run.events[run.events["event"] == "verdict"].set_index("job")["reason"]
+        name = failed["name"]
+        assert dict(told) == {
+            "job-2": f"{name}, after whose success it may start, had none",
+            "job-3": "job-2, after whose success it may start, had none",
+        }
+        assert 100 <= run.jobs.set_index("job")["first_start_s"]["job-4"] <= 103
+        ran = starts(site_of(*tasks, job("job-2", 5, 10, 1, 100, dependency="afterok:1", start_s=5.0)))
+        assert 100 <= ran["job-2"] <= 103
+        failed["attributes"]["state"] = "RUNNING"
+    one = job("job-2", 5, 10, 1, 100, dependency="afterok:1_1?afterok:1_2")
+    assert starts(site_of(*tasks, one))["job-2"] <= 8
 
 
 def test_9_a_reservation_ahead_keeps_long_jobs_away() -> None:
-    """From 200 s on the node is kept: a limit of 100 s fits before, one of 300 s waits until it is over."""
+    """ "As the reservation time approaches, only jobs that can complete by the reservation time will be initiated"
+    (reservations.html; squeue(1): ReqNodeNotAvail): from 200 to 500 s the node is kept, a limit of 100 s fits before,
+    one of 300 s waits until it is over."""
     reservation = {"kind": "reservation", "name": "course", "Nodes": "n-0", "start_s": 200, "end_s": 500}
     scenario = site_of(job("long", 0, 50, 1, 300), job("short", 0, 50, 1, 100), entities=(reservation,))
     found = starts(scenario)
@@ -309,6 +341,8 @@ def test_more_nodes_are_of_the_partition_and_as_many_as_the_job_asks_for() -> No
 
 
 def test_10_a_partition_of_a_higher_tier_comes_first() -> None:
+    """Jobs of a higher PriorityTier "will be evaluated by the scheduler before pending jobs in a partition with a lower
+    PriorityTier value" (slurm.conf(5)): `high` has the node before `low`, which came first."""
     tier = {"kind": "partition", "name": "q", "PriorityTier": 9}
     node = {"attributes": {"partitions": "p,q", "cpus": 64}}
     jobs = (job("a", 0, 100, 8, 100), job("low", 1, 50, 8, 60), job("high", 2, 50, 8, 60, partition="q"))

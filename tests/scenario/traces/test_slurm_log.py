@@ -397,12 +397,15 @@ def test_jobs_that_never_ran_and_those_left_out_are_told_to_slurm(tmp_path: Path
     without GPUs on nodes without any, where a file tells rules, also if a clock jumped. Times are of the scenario's
     begin."""
     waiting = row(Ran("3_[4-6%2]", 100, 0, 0, "gres/gpu=8", state="PENDING"))
+    cut = row(Ran("8_[1,3,5-9:2,...]", 900, 0, 0, state="PENDING"))
+    long = row(Ran("9_[0-150000]", 900, 0, 0, state="PENDING"))
+    odd = row(Ran("10_[1,x]", 900, 0, 0, state="PENDING"))
     gone = row(Ran("4", 200, 500, 0, state="CANCELLED by 1")).replace(when(500), "None", 1)
     held = row(Ran("5", 300, 0, 0, state="PENDING")).replace("|100|", "|0|")
     early = row(Ran("6", 200, 300, 0, state="CANCELLED by 1", eligible_s=400)).replace(f"{when(300)}|", "None|", 1)
     back = row(Ran("7", 70, 300, 10, "", "c1", "cpu")).replace(when(310), when(280))
     lines = dump(Ran("1", 50, 60, 600), Ran("2", 70, 80, 900, "", "c1", "cpu"))
-    lines += "\n".join((waiting, gone, held, early, back))
+    lines += "\n".join((waiting, gone, held, early, back, cut, long, odd))
     files = {"config": "ClusterName = c\nPriorityType = priority/basic\n", "nodes": NODES}
     scenario, report = read(tmp_path, lines.replace(f"{when(0)}|{when(0)}", "Unknown|Unknown") + "\n", **files)
     assert read_site(scenario).enforced, "where no file says"
@@ -410,6 +413,14 @@ def test_jobs_that_never_ran_and_those_left_out_are_told_to_slurm(tmp_path: Path
     assert not read_site(read(tmp_path, lines + "\n", **none)[0]).enforced
     found = {each.name: each.attributes for each in scenario.entities if each.name.startswith("beside ")}
     keys = ("eligible_s", "start_s", "end_s", "types", "gpus", "partition")
+    arrays = [
+        name.partition("-")[2]
+        for name in found
+        if name.startswith(("beside job-8_", "beside job-9_", "beside job-10_"))
+    ]
+    assert arrays == ["8_1", "8_3", "8_5", "8_7", "8_9", *(f"9_{i}" for i in range(20)), "10_1"]
+    for name in arrays:
+        assert found.pop(f"beside job-{name}")["array"] == name.partition("_")[0]
     assert {name: tuple(dict(facts).get(key) for key in keys) for name, facts in found.items()} == {
         **{f"beside job-3_{i}": (50.0, None, None, "a100", 8.0, "big") for i in (4, 5, 6)},
         "beside job-4": (150.0, None, 450.0, "a100", 8.0, "big"),
@@ -417,8 +428,15 @@ def test_jobs_that_never_ran_and_those_left_out_are_told_to_slurm(tmp_path: Path
         "beside job-7": (20.0, 250.0, 260.0, "cpu", 8.0, "cpu"),
     }
     assert found["beside job-3_4"]["array_most"] == 2 and [job.name for job in scenario.jobs] == ["job-1"]
-    for told in ("4 jobs never started in the log", "1 job ended sooner than the run time allows"):
+    for told in (
+        "30 jobs never started in the log",
+        "149981 tasks of arrays that never started beyond the first 20 of each",
+        "1 array never started whose list of tasks sacct cut (`...`)",
+        "1 array never started whose list of tasks cannot be read",
+        "1 job ended sooner than the run time allows",
+    ):
         assert [note for note in report.notes if note.startswith(told)]
+    assert not [each for each in report.dropped if "step" in each.reason]
     assert workbench.simulate(scenario, "slurm").jobs["job"].tolist() == ["job-1"]
 
 

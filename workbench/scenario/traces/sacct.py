@@ -107,6 +107,7 @@ GAP_S = 30 * 86400.0
 TICK_S = 60.0
 """Seconds past its limit for which Slurm may let a job run: it looks twice a minute (KillWait, OverTimeLimit aside)."""
 _JOB = re.compile(r"(\d+)_(\d+|\[(.*?)(?:%(\d+))?\])", re.ASCII)
+_TASK = re.compile(r"(\d{1,9})(?:-(\d{1,9})(?::([1-9]\d{0,8}))?)?", re.ASCII)
 _THROTTLE = re.compile(r"(?:^|\s)(?:-a|--array)[= ]?\s*[\d,:-]+%(\d{1,6})\b", re.ASCII)
 _TASKS = re.compile(r"(?:^|\s)--ntasks-per-node[= ](\d{1,6})\b", re.ASCII)
 _OPTIONS = {
@@ -285,7 +286,7 @@ def _row(log: _Log, line: int, cells: Mapping[str, str]) -> TimedRow | str:
     match = _JOB.fullmatch(job)
     if match and match[4]:
         log.throttles[match[1]] = int(match[4])
-    if "." in job:
+    if "." in job.partition("[")[0]:  # not `3_[1,3,...]`, which sacct cuts so
         return "a job step, not a job"
     if state in WAITING:
         log.waited.append((line, cells))
@@ -478,8 +479,26 @@ def _waited(log: _Log) -> Iterator[TimedRow]:
         ran_on, times = tuple(kind for kind in kinds if kind != "gpu"), {"eligible_s": since_s, "end_s": until_s}
         times["submit_s"] = timestamp(cells["Submit"]) or since_s
         told = int(sum(map(float, kinds.values()))), since_s, 0.0, given(cells.get("User")), None, ran_on, None, times
-        for name in hosts(f"{job}]" if "[" in job and "]" not in job else job)[:MOST_TASKS]:
+        for name in _tasks(job, log):
             yield TimedRow(line, f"job-{name}", None, *told, facts=facts)
+
+
+def _tasks(job: str, log: _Log) -> list[str]:
+    """The first tasks of a job that waits, `3_[1,5-7]` (no `%4`; sacct may cut it: `,...]`), or itself; counts those
+    beyond, and a list that nobody can read."""
+    number, _, text = job.partition("_[")
+    if not text:
+        return [job]
+    found, more = list[str](), 0
+    for part in text.rstrip("]").split(","):
+        if match := _TASK.fullmatch(part):
+            numbers = range(int(match[1]), int(match[2] or match[1]) + 1, int(match[3] or 1))
+            found += [f"{number}_{task}" for task in numbers[: MOST_TASKS - len(found)]]
+            more += len(numbers)
+        else:
+            log.odd["cut arrays" if part == "..." else "unread arrays"] += 1
+    log.odd["tasks"] += more - len(found)
+    return found
 
 
 def _of_first_jobs(rows: list[TimedRow], log: _Log) -> Iterator[TimedRow]:
@@ -529,12 +548,21 @@ def _notes_of(log: _Log, site: Site, rows: Sequence[TimedRow], beside: Sequence[
     elsewhere = sum("start_s" in row.times for row in beside)
     waited = len(beside) - elsewhere
     on_cpus = sum(row.ran_on == (CPU,) for row in rows)
-    kinds = [set(re.findall(r"[a-z]+", str(row.facts.get("dependency", "")))) - {"afterok", "afterany"} for row in rows]
+    kinds = [
+        set(re.findall(r"[a-z]+|[?]", str(row.facts.get("dependency", "")))) - {"afterok", "afterany"} for row in rows
+    ]
     otherwise = f"for others by {listed(sorted(set().union(*kinds)))}: eligible when the log says, whatever changes"
     counts = (
         (going, "job", "still ran: they hold their GPUs as long as the log saw them, how much longer is unknown"),
         (on_cpus, "job", f"without GPUs: on the type {CPU}, whose slots are CPUs; measures count them as GPUs"),
         (waited, "job", "never started in the log: slurm has them in its queue as long as that had, and starts none"),
+        (log.odd["tasks"], "task", f"of arrays that never started beyond the first {MOST_TASKS} of each: not in it"),
+        (
+            log.odd["cut arrays"],
+            "array",
+            "never started whose list of tasks sacct cut (`...`): those it names are in it",
+        ),
+        (log.odd["unread arrays"], "array", "never started whose list of tasks cannot be read: not in it"),
         (elsewhere, "job", "on nodes that are left out: slurm counts them in limits and fair share as they ran"),
         (log.odd["partitions"], "job", "named several partitions: held to the one where they ran"),
         (sum(map(bool, kinds)), "job", f"waited {otherwise}"),

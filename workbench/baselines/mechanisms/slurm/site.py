@@ -10,7 +10,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,15 +19,19 @@ from workbench.base.arrays import BoolArray, FloatArray
 from workbench.base.errors import InputError
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces.sacct import ENDED
 from workbench.scenario.traces.slurm_site import CPU
 from workbench.scenario.traces.slurm_text import hosts, resources, seconds
 
 JOB = (
     *("partition", "account", "qos", "limit_s", "cpus", "memory_mb", "nodes", "billing", "features", "asked", "array"),
     *("array_most", "dependency", "reservation", "eligible_s", "submit_s", "tasks_per_node", "start_s"),
-    *("nodelist", "exclude", "nice", "hosts", "end_s"),
+    *("nodelist", "exclude", "nice", "hosts", "end_s", "state"),
 )
-"""Attributes of jobs that are read; of start_s only whether it is there, but for `rule_of`."""
+"""Attributes of jobs that are read; of start_s only whether it is there, but for `rule_of`; of state only whether it is
+one of FAILED."""
+FAILED = frozenset(ENDED) - {"COMPLETED"}
+"""States (sacct(1)) of a job that afterok will not let another follow; of one that still ran nothing is known."""
 NODE = ("partitions", "cpus", "memory_mb", "weight", "features", "features 2", "features 3")
 TRES_LIMITS = ("GrpTRES", "GrpTRESRunMins", "MaxTRES", "MaxTRESPerNode", "MaxTRESPU", "MaxTRESPA")
 COUNT_LIMITS = ("GrpJobs", "MaxJobs", "MaxJobsPU", "MaxJobsPA")
@@ -174,9 +178,10 @@ class SlurmSite:
     no_reserve: QOS for whose jobs backfill keeps no nodes; machine: of each core node which machine it is part
     of; types: of each its GPUs' type; inside: the machines of each partition, and of each `Ask.kind`;
     tres_weight: PriorityWeightTRES; tres: what each machine has, by resource (machines,); before: jobs that
-    others wait for; children: accounts and users below each account; promised: the part of its siblings' shares
-    that each has; above: each account, and those above it; beside: jobs that never started in the log, or ran on
-    other machines, and the types on which they could; turns: when they came or began (False), and left (True)."""
+    others wait for; failed: those that none can follow by afterok; children: accounts and users below each account;
+    promised: the part of its siblings' shares that each has; above: each account, and those above it; beside: jobs
+    that never started in the log, or ran on other machines, and the types on which they could; turns: when they came
+    or began (False), and left (True)."""
 
     settings: Mapping[str, float]
     enforced: bool
@@ -208,6 +213,7 @@ class SlurmSite:
     tres: Mapping[str, FloatArray]
     asks: Mapping[str, Ask]
     before: frozenset[str]
+    failed: frozenset[str]
     children: Mapping[str, tuple[Key, ...]]
     promised: Mapping[Key, float]
     above: Mapping[str, tuple[str, ...]]
@@ -283,6 +289,7 @@ def read_site(scenario: Scenario) -> SlurmSite:
     jobs = [*scenario.jobs, *beside]
     comes = {job.name: i for i, job in enumerate(sorted(jobs, key=lambda job: job.arrival_s))}
     asks = {job.name: ask_of(job, found, kept, factors, comes[job.name]) for job in jobs}
+    _of_arrays(asks)
     tres = {name: np.zeros(len(machines)) for name, _ in gpus}
     for (name, at), number in gpus.items():
         tres[name][at] = number
@@ -339,13 +346,38 @@ def read_site(scenario: Scenario) -> SlurmSite:
         },
         tres=tres,
         asks=asks,
-        before=frozenset(name for ask in asks.values() for _, name in ask.after if name in asks),
+        before=frozenset(name for ask in asks.values() for _, name in ask.after),
+        failed=_failed(jobs, asks),
         children=children,
         promised=promised,
         above={name: tuple(_above(accounts, name)) for name in accounts},
         beside={job.name: str(job.attributes["types"]).lower().split(",") for job in beside},
         turns=sorted(turn for job in beside for turn in _turns(job.name, dict(job.attributes))),
     )
+
+
+def _of_arrays(asks: dict[str, Ask]) -> None:
+    """Who waits for an array waits for all of its tasks (job_array.html, "Job Dependencies"); for a job that is not
+    known, for nobody."""
+    tasks = dict[str, list[str]]()
+    for ask in asks.values():
+        if ask.array:
+            tasks.setdefault(f"job-{ask.array}", []).append(ask.name)
+    for name, ask in asks.items():
+        if ask.after:
+            after = [(kind, one) for kind, job in ask.after for one in tasks.get(job, [job]) if one in asks]
+            asks[name] = replace(ask, after=tuple(after))
+
+
+def _failed(jobs: Sequence[Job], asks: Mapping[str, Ask]) -> frozenset[str]:
+    """The jobs that none can follow by afterok, as they ended in the log otherwise than with exit code 0, or, but for
+    those that ran there all the same, cannot follow one of these themselves."""
+    found = {job.name for job in jobs if job.attributes.get("state") in FAILED}
+    asking = [ask for ask in asks.values() if ask.after and not ask.ran and ask.name not in found]
+    while more := {ask.name for ask in asking if any(kind == "afterok" and job in found for kind, job in ask.after)}:
+        found |= more
+        asking = [ask for ask in asking if ask.name not in more]
+    return frozenset(found)
 
 
 def _turns(name: str, facts: Mapping[str, Any]) -> Iterator[tuple[float, bool, str]]:
@@ -583,9 +615,10 @@ def _numbers(name: str) -> tuple[int, int]:
 
 
 def _after(text: str) -> tuple[tuple[str, str], ...]:
-    """`afterok:151:152,afterany:7` as (kind, job) pairs; other kinds are left to the log's eligible times."""
+    """`afterok:151:152,afterany:7` as (kind, job) pairs; other kinds are left to the log's eligible times, and so is a
+    list (`?`) of which one is enough."""
     found = []
-    for part in text.replace("?", ",").split(","):
+    for part in [] if "?" in text else text.split(","):
         kind, *names = part.split(":")
         if kind in ("afterok", "afterany"):
             found += [(kind, f"job-{name.partition('+')[0]}") for name in names]
