@@ -94,12 +94,30 @@ def beside(name: str, gpus: int, **more: Any) -> dict[str, Any]:
 
 
 def test_a_job_that_never_started_holds_others_back_until_it_is_cancelled() -> None:
-    """As `big` in the first case, from 1 s to 200 s; where it could start it is passed."""
+    """As `big` in the first case, from 1 s to 200 s, also if another node fails meanwhile; nothing is recorded of it.
+    Where it could start, is of another type, needs more than there is or is gone as it comes, it is passed."""
     jobs = job("a", 0, 300, 4, 300), job("long", 2, 60, 4, 400)
     scenario = site_of(*jobs, entities=(beside("job-9", 8, end_s=200.0),))
     assert 200 <= starts(scenario)["long"] <= 210
     assert why(scenario, "long", 50) == "Priority (job-9 (never started) comes before it in its partition, and waits)"
-    assert starts(site_of(*jobs, entities=(beside("job-9", 4),)))["long"] <= 10
+    run = workbench.simulate(scenario, "slurm")
+    assert {*run.signals["job"], *run.reasons["job"], *run.events["job"]} <= {"a", "long", ""}
+    record = scenario.to_dict()
+    group = record["cluster"]["nodes"][0]
+    record["cluster"]["nodes"].append({**group, "name": "m", "attributes": {"partitions": "q"}})
+    record["core"] = {"faults": {"list": [{"node": "m-0", "from_s": 50, "to_s": 60}]}}
+    assert 200 <= starts(Scenario.from_dict(record))["long"] <= 210
+    holds = (
+        (beside("job-8", 1, eligible_s=150.0), beside("job-9", 8, end_s=200.0)),
+        (beside("job-9", 8, types="Y,X", eligible_s=-5.0, end_s=200.0),),
+    )
+    for others in holds:
+        assert 200 <= starts(site_of(*jobs, entities=others))["long"] <= 210, others
+    passed = (beside("job-9", 4), beside("job-9", 8, types="y", end_s=200.0), beside("job-9", 16, end_s=200.0))
+    for other in (*passed, beside("job-9", 8, end_s=1.0), beside("job-9", 8, end_s=0.5, eligible_s=0.25)):
+        assert starts(site_of(*jobs, entities=(other,)))["long"] <= 10, other
+    alone = workbench.simulate(site_of(jobs[0], entities=(beside("job-9", 8),)), "slurm")
+    assert len(alone.decisions) == 2, "nothing is looked for while only those wait that start never"
 
 
 def test_what_ran_elsewhere_counts_in_limits_and_fair_share() -> None:
@@ -110,6 +128,12 @@ def test_what_ran_elsewhere_counts_in_limits_and_fair_share() -> None:
     elsewhere = beside("job-8", 4, types="cpu", user="ada", eligible_s=0.0, start_s=0.0, end_s=100.0, partition="c")
     one = site_of(job("b", 1, 60, 8, 60), entities=(*accounts, users[0] | {"MaxJobs": 1}, elsewhere))
     assert 100 <= starts(one)["b"] <= 110
+    at_once = elsewhere | {"name": "job-7", "start_s": 20.0, "end_s": 20.0}
+    away = one.to_dict() | {"core": {"faults": {"list": [{"node": "n-0", "from_s": 0, "to_s": 200}]}}}
+    away["jobs"][0]["arrival_s"] = 20.0
+    assert 200 <= starts(Scenario.from_dict(away))["b"] <= 210, "while no job of the scenario is there"
+    two = site_of(job("b", 1, 60, 8, 60), entities=(*accounts, users[0] | {"MaxJobs": 1}, elsewhere, at_once))
+    assert 100 <= starts(two)["b"] <= 110
     jobs = job("a", 0, 130, 8, 130, user="cid"), job("b", 1, 60, 8, 60), job("c", 2, 60, 8, 60, user="bob")
     for others, first in (((), "b"), ((elsewhere,), "c")):
         found = starts(site_of(*jobs, entities=(*accounts, *users, *others)))
@@ -130,7 +154,14 @@ def test_what_ran_elsewhere_counts_in_limits_and_fair_share() -> None:
             assert min("bc", key=found.__getitem__) == "c", (start_s, enforce)
     with pytest.raises(InputError, match=r"beside job-8 \(elsewhere\): end_s: got 50.0"):
         starts(site_of(*jobs, entities=(elsewhere | {"start_s": 60.0, "end_s": 50.0},)))
-    for key, wrong in (("eligible_s", "soon"), ("types", 3.0), ("gpus", 0.5), ("gpus", "x"), ("end_s", "late")):
+    for key, wrong in (
+        ("eligible_s", "soon"),
+        ("types", 3.0),
+        ("gpus", 0.5),
+        ("gpus", 1.5),
+        ("gpus", "x"),
+        ("end_s", "late"),
+    ):
         with pytest.raises(InputError, match=rf"beside job-8: {key}: got '?{wrong}"):
             starts(site_of(*jobs, entities=(elsewhere | {key: wrong},)))
 
@@ -290,7 +321,7 @@ def test_8_afterok_waits_for_success() -> None:
     tasks = [job(f"job-1_{i}", 0, 50 * i, 1, 100, array="1", state="COMPLETED") for i in (1, 2)]
     last = [job(f"job-{i}", 5, 10, 1, 100, dependency=f"afterok:{i - 1}") for i in (2, 3)]
     any_ = job("job-4", 5, 10, 1, 100, dependency="afterany:1")
-    found = starts(site_of(*tasks, *last, any_))
+    found = starts(site_of(*tasks, *last, any_, entities=(beside("job-1_3", 1, array="1"),)))
     assert 100 <= found["job-2"] <= 103 and found["job-3"] > found["job-2"]
     for failed in tasks:
         failed["attributes"]["state"] = "TIMEOUT"
@@ -305,6 +336,9 @@ def test_8_afterok_waits_for_success() -> None:
         ran = starts(site_of(*tasks, job("job-2", 5, 10, 1, 100, dependency="afterok:1", start_s=5.0)))
         assert 100 <= ran["job-2"] <= 103
         failed["attributes"]["state"] = "RUNNING"
+    loop = [job(f"job-{i}", 0, 10, 1, 100, dependency=f"afterany:{other}") for i, other in ((2, 3), (3, 2), (4, 4))]
+    found = starts(site_of(*loop))
+    assert found["job-2"] == found["job-4"] == 0 and 10 <= found["job-3"] <= 13
     one = job("job-2", 5, 10, 1, 100, dependency="afterok:1_1?afterok:1_2")
     assert starts(site_of(*tasks, one))["job-2"] <= 8
 

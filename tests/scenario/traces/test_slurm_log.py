@@ -354,7 +354,7 @@ def test_bad_rows_are_counted_and_told_never_fatal(tmp_path: Path) -> None:
         row(Ran("8", 710, 710, 3600)).replace(when(4310), when(100)),
         row(Ran("9", 4 * 10**7, 4 * 10**7, 60, user="")).replace("|1|a1|", "|3|a1|"),
         row(Ran("10", 720, 720, 60)).replace(when(720), "Unknown").replace("Unknown", when(720), 1),
-        row(Ran("11", 730, 730, 60, eligible_s=30)),
+        row(Ran("11", 730, 730, 60, eligible_s=30, submit_line="sbatch -d afterok:11 run.sh")),
         row(Ran("12", 740, 740, 60)).replace("|100|", "|first|"),
         row(Ran("4", 30, 30, 60))[:40],
     ]
@@ -372,6 +372,7 @@ def test_bad_rows_are_counted_and_told_never_fatal(tmp_path: Path) -> None:
         "1 dropped: above the names of columns (line 1)",
         "the last line has no end",
         "1 job eligible before submission",
+        "1 job named themselves, or jobs of larger numbers, to wait for",
         "1 job began nobody knows when: there is no wait to compare",
         "1 job eligible nobody knows when: since submission",
         "1 job with another number of nodes in NNodes than in NodeList, which counts",
@@ -396,18 +397,24 @@ def test_jobs_that_never_ran_and_those_left_out_are_told_to_slurm(tmp_path: Path
     """Who was eligible: until the log's end, or until it was cancelled; not who was held, or gone before. Who ran
     without GPUs on nodes without any, where a file tells rules, also if a clock jumped. Times are of the scenario's
     begin."""
-    waiting = row(Ran("3_[4-6%2]", 100, 0, 0, "gres/gpu=8", state="PENDING"))
+    waiting = row(
+        Ran("3_[4-6%2]", 100, 0, 0, "gres/gpu=8", state="PENDING", submit_line="sbatch -d afterany:1 x", eligible_s=130)
+    )
     cut = row(Ran("8_[1,3,5-9:2,...]", 900, 0, 0, state="PENDING"))
     long = row(Ran("9_[0-150000]", 900, 0, 0, state="PENDING"))
     odd = row(Ran("10_[1,x]", 900, 0, 0, state="PENDING"))
     gone = row(Ran("4", 200, 500, 0, state="CANCELLED by 1")).replace(when(500), "None", 1)
     held = row(Ran("5", 300, 0, 0, state="PENDING")).replace("|100|", "|0|")
-    early = row(Ran("6", 200, 300, 0, state="CANCELLED by 1", eligible_s=400)).replace(f"{when(300)}|", "None|", 1)
+    early = row(Ran("6", 200, 300, 0, state="CANCELLED by 1", eligible_s=300))
+    early = early.replace(f"{when(300)}|{when(300)}|", f"{when(300)}|None|", 1)
+    before = row(Ran("11", 10, 50, 0, state="CANCELLED by 1")).replace(f"{when(50)}|", "None|", 1)
+    nowhere = row(Ran("12", 100, 0, 0, "gres/gpu=8", partition="gone", state="PENDING"))
     back = row(Ran("7", 70, 300, 10, "", "c1", "cpu")).replace(when(310), when(280))
     lines = dump(Ran("1", 50, 60, 600), Ran("2", 70, 80, 900, "", "c1", "cpu"))
-    lines += "\n".join((waiting, gone, held, early, back, cut, long, odd))
+    lines += "\n".join((waiting, gone, held, early, back, cut, long, odd, before, nowhere))
     files = {"config": "ClusterName = c\nPriorityType = priority/basic\n", "nodes": NODES}
-    scenario, report = read(tmp_path, lines.replace(f"{when(0)}|{when(0)}", "Unknown|Unknown") + "\n", **files)
+    lines = lines.replace(f"{when(0)}|{when(0)}", "Unknown|Unknown")
+    scenario, report = read(tmp_path, lines + "\n", **files)
     assert read_site(scenario).enforced, "where no file says"
     none = files | {"config": f"{files['config']}AccountingStorageEnforce = none\n"}
     assert not read_site(read(tmp_path, lines + "\n", **none)[0]).enforced
@@ -422,14 +429,25 @@ def test_jobs_that_never_ran_and_those_left_out_are_told_to_slurm(tmp_path: Path
     for name in arrays:
         assert found.pop(f"beside job-{name}")["array"] == name.partition("_")[0]
     assert {name: tuple(dict(facts).get(key) for key in keys) for name, facts in found.items()} == {
-        **{f"beside job-3_{i}": (50.0, None, None, "a100", 8.0, "big") for i in (4, 5, 6)},
+        **{f"beside job-3_{i}": (80.0, None, None, "a100", 8.0, "big") for i in (4, 5, 6)},
         "beside job-4": (150.0, None, 450.0, "a100", 8.0, "big"),
         "beside job-2": (20.0, 30.0, 930.0, "cpu", 8.0, "cpu"),
         "beside job-7": (20.0, 250.0, 260.0, "cpu", 8.0, "cpu"),
     }
-    assert found["beside job-3_4"]["array_most"] == 2 and [job.name for job in scenario.jobs] == ["job-1"]
+    task = dict(found["beside job-3_4"])
+    assert (task["array_most"], task["submit_s"], task["user"]) == (2, 50, "ada") and "dependency" not in task
+    tasks, arrays = {"3_4", "3_5", "3_6"}, {*arrays}
+    some: dict[str, tuple[dict[str, Any], set[str]]] = {
+        "before 200 s": ({"to_s": 150}, {*tasks, "2", "7"}),
+        "no file tells rules": ({"config": None}, {*tasks, "4", *arrays}),
+        "nobody's queue": ({"sample": 1}, set()),
+    }
+    for what, (more, left) in some.items():
+        entities = read(tmp_path, lines + "\n", **files | more)[0].entities
+        assert {each.name.partition("-")[2] for each in entities if each.name.startswith("beside ")} == left, what
+    assert [job.name for job in scenario.jobs] == ["job-1"]
     for told in (
-        "30 jobs never started in the log",
+        "31 jobs never started in the log",
         "149981 tasks of arrays that never started beyond the first 20 of each",
         "1 array never started whose list of tasks sacct cut (`...`)",
         "1 array never started whose list of tasks cannot be read",

@@ -551,6 +551,10 @@ def _notes_of(log: _Log, site: Site, rows: Sequence[TimedRow], beside: Sequence[
     kinds = [
         set(re.findall(r"[a-z]+|[?]", str(row.facts.get("dependency", "")))) - {"afterok", "afterany"} for row in rows
     ]
+    ids = [
+        (re.match(r"job-(\d+)", row.name), re.findall(r":(\d+)", str(row.facts.get("dependency", "")))) for row in rows
+    ]
+    later = sum(any(int(other) >= int(own[1]) for other in others) for own, others in ids if own)
     otherwise = f"for others by {listed(sorted(set().union(*kinds)))}: eligible when the log says, whatever changes"
     counts = (
         (going, "job", "still ran: they hold their GPUs as long as the log saw them, how much longer is unknown"),
@@ -566,6 +570,7 @@ def _notes_of(log: _Log, site: Site, rows: Sequence[TimedRow], beside: Sequence[
         (elsewhere, "job", "on nodes that are left out: slurm counts them in limits and fair share as they ran"),
         (log.odd["partitions"], "job", "named several partitions: held to the one where they ran"),
         (sum(map(bool, kinds)), "job", f"waited {otherwise}"),
+        (later, "job", "named themselves, or jobs of larger numbers, to wait for: they wait for none of these"),
         (log.odd["earlier attempts"], "earlier attempt", "of requeued jobs, each a job of its own that ran as it did"),
         (log.odd["eligible before submission"], "job", "eligible before submission (a clock jumped): since submission"),
         (log.odd["start before eligible"], "job", "started before they were eligible (a clock jumped): waited 0 s"),

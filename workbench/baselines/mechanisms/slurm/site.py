@@ -358,7 +358,7 @@ def read_site(scenario: Scenario) -> SlurmSite:
 
 def _of_arrays(asks: dict[str, Ask]) -> None:
     """Who waits for an array waits for all of its tasks (job_array.html, "Job Dependencies"); for a job that is not
-    known, for nobody."""
+    known, or has no smaller number than its own (of ids that were given out anew), for nobody."""
     tasks = dict[str, list[str]]()
     for ask in asks.values():
         if ask.array:
@@ -366,7 +366,8 @@ def _of_arrays(asks: dict[str, Ask]) -> None:
     for name, ask in asks.items():
         if ask.after:
             after = [(kind, one) for kind, job in ask.after for one in tasks.get(job, [job]) if one in asks]
-            asks[name] = replace(ask, after=tuple(after))
+            mine = ask.number[1:] if ask.number[1] else (math.inf,)
+            asks[name] = replace(ask, after=tuple((kind, one) for kind, one in after if asks[one].number[1:] < mine))
 
 
 def _failed(jobs: Sequence[Job], asks: Mapping[str, Ask]) -> frozenset[str]:
