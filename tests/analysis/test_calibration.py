@@ -17,7 +17,8 @@ import workbench
 from tests.baselines.slurm.as_recorded import faults
 from tests.scenario.traces.slurm_dumps import NODES, Ran, dump, limited, when
 from tests.scenario.traces.slurm_month import Rules, demand, schedule, written
-from workbench.analysis.calibration import Calibration, _fit, _makespan, usual_phases
+from workbench.analysis.calibration import Calibration, usual_phases
+from workbench.analysis.calibration_fit import fit_of, makespan_of
 from workbench.analysis.calibration_note import notes_under
 from workbench.analysis.hidden_limits import BESIDE_ROOM, PEAKS, beside_room_of, told_hidden
 from workbench.base.errors import InputError
@@ -93,7 +94,7 @@ def test_a_run_far_off_moves_an_error_little_however_many_runs(known: Calibratio
     errors = []
     for count in (8, 32):
         runs = {f"run {i}": waits["recorded_s"] + 86400.0 * (i % 8 == 0) for i in range(count)}
-        errors.append(_fit(waits.assign(**runs), [*runs], 60.0))
+        errors.append(fit_of(waits.assign(**runs), [*runs], 60.0))
     assert errors[0].median_error == pytest.approx(errors[1].median_error) and 0 < errors[0].median_error < 0.3
     assert errors[0].standard_error > 1.5 * errors[1].standard_error > 0
     far = replace(known, waits=waits.assign(**runs), runs=tuple(runs)).by("partition")
@@ -166,7 +167,7 @@ def test_who_still_ran_at_the_logs_end_is_in_no_makespan(tmp_path: Path) -> None
             table = [(f"job-{each.name}", each.start_s + late_s, each.start_s + each.run_s + late_s) for each in rows]
             jobs_of = pd.DataFrame(table, columns=["job", "first_start_s", "finish_s"])
             runs.append(cast(Run, SimpleNamespace(jobs=jobs_of)))
-        found.append(_makespan(scenario, runs))
+        found.append(makespan_of(scenario, runs))
     assert found[0] == (100, 200, pytest.approx(0.8)) and found[1].text() == ""
     assert found[0].text().endswith("simulated 3 min 20 s (2.00 of it); by the log's end 80 % of the GPU time has run.")
 

@@ -23,7 +23,7 @@ simulated.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -34,9 +34,18 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
+from workbench.analysis.calibration_fit import (
+    LEAST_JOBS,
+    CalibrationFit,
+    LogMakespan,
+    fit_of,
+    in_words,
+    makespan_of,
+    median_error,
+    percent,
+)
 from workbench.analysis.calibration_note import LEAST_WAITS, NOTE
 from workbench.analysis.hidden_limits import BESIDE_ROOM, LEAST_OF_GROUP, PEAKS, beside_room_of, peaks_of, told_hidden
-from workbench.base.arrays import FloatArray
 from workbench.base.card import card
 from workbench.base.collector import seldom_collected
 from workbench.base.errors import InputError, Words, WorkbenchError, counted, told_of_arguments
@@ -47,7 +56,6 @@ from workbench.baselines.mechanisms.slurm.limits import Ledger
 from workbench.baselines.mechanisms.slurm.site import SlurmSite, read_site
 from workbench.scenario.faults import Outage
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces.sacct import GOING_ON
 from workbench.session.api import load
 from workbench.session.many_runs import Outcome, RunRequest, check_workers, run_all
 from workbench.session.registry import find_scheduler
@@ -60,8 +68,6 @@ if TYPE_CHECKING:
 
 FOLDS = 4
 MOST_ERROR, LEAST_RANK, MOST_FACTOR = 0.3, 0.6, 2.0
-LEAST_JOBS = 5
-"""Of a partition or user in all parts that are held back; fewer say nothing of its median or mean."""
 MOST_REFUSED = 0.5
 MOST_FAR = 3
 """Partitions that are named as far off."""
@@ -72,51 +78,11 @@ PHASES = {4000: 8, 15_000: 4}
 SAME_S = 3600.0
 """Nodes that go within this time of each other, and come back so, are one change."""
 MOST_EXPERIMENTS, MOST_POINTS = 5, 1500
-DRAWS = 100
-"""Of the runs, for a standard error."""
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 TITLE = {"yesterday": "yesterday's median", "fifo": "first come, first served", "mean": "recorded mean"}
 GROUPS = ("partition", "account", "user", "size", "hour")
 
 Verdict = Literal["calibrated", "indicative"]
-
-
-@dataclass(frozen=True)
-class CalibrationFit:
-    """How near waits are on the parts held back: median over partitions of |median of all runs / recorded median -
-    1|, where a difference within `pace_s` is none, and a recorded median counts as at least that; Spearman's
-    correlation of users' mean waits (nan with fewer than three users); |mean wait / recorded mean - 1| over all; the
-    standard error of the first, by draws of the runs (bootstrap; nan with one)."""
-
-    median_error: float
-    rank_correlation: float
-    mean_error: float
-    standard_error: float
-
-    def as_good_as(self, other: CalibrationFit) -> bool:
-        """No worse in error and in rank; who has no rank has none to speak of."""
-        mine, its = (fit.rank_correlation if math.isfinite(fit.rank_correlation) else 0.0 for fit in (self, other))
-        return self.median_error <= other.median_error and mine >= its
-
-
-class Makespan(NamedTuple):
-    """When the last job ended of those whose end the log has, recorded and (mean of the runs) simulated: how long those
-    that still ran would run, nobody knows; and the part of the jobs' GPU time in the runs before the log's end, which
-    tells more of a log that was cut while jobs ran: whoever ended just before the cut may end after it."""
-
-    recorded_s: float = math.nan
-    simulated_s: float = math.nan
-    done: float = math.nan
-
-    def text(self) -> str:
-        """In a sentence; empty where no end is known."""
-        if math.isnan(self.recorded_s):
-            return ""
-        return (
-            f"Makespan of the jobs whose end the log has: recorded {_time(self.recorded_s)}, simulated "
-            f"{_time(self.simulated_s)} ({self.simulated_s / self.recorded_s:.2f} of it); by the log's end "
-            f"{_percent(self.done)} of the GPU time has run."
-        )
 
 
 class FittedPhase(NamedTuple):
@@ -154,7 +120,7 @@ class Calibration:
     nodes: tuple[str, float, float] = ("", 0.0, 0.0)
     beside_room: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=BESIDE_ROOM))
     code: str = ""
-    makespan: Makespan = field(default_factory=lambda: Makespan())
+    makespan: LogMakespan = field(default_factory=lambda: LogMakespan())
 
     @property
     def fitted(self) -> FittedPhase | None:
@@ -172,7 +138,7 @@ class Calibration:
         """Why it is indicative only; empty if it is calibrated."""
         fit, found = self.held_back, []
         if not fit.median_error <= MOST_ERROR:
-            noise = f" ({_percent(self.apart)} between two runs of ours that differ in their phase alone)"
+            noise = f" ({percent(self.apart)} between two runs of ours that differ in their phase alone)"
             found.append(
                 f"the held-back error of partition medians is {_error(fit)}, above 30 %"
                 f"{noise if math.isfinite(self.apart) else ''}"
@@ -180,7 +146,7 @@ class Calibration:
         if not fit.rank_correlation >= LEAST_RANK:
             found.append(f"the rank correlation over users is {_number(fit.rank_correlation)}, below .6")
         for account, real, said in self._far_accounts():
-            found.append(f"the mean wait of account {account} is {_time(said)}, recorded {_time(real)}")
+            found.append(f"the mean wait of account {account} is {in_words(said)}, recorded {in_words(real)}")
         found += told_hidden(self.peaks, self.beside_room)
         as_good = [TITLE[name] for name, rival in self.rivals.items() if rival.as_good_as(fit)]
         return [*found, *(f"{name} is as good" for name in as_good)]
@@ -190,7 +156,7 @@ class Calibration:
         """The noise floor: `median_error` of each phase with the one before in the place of the log, on average; nan
         with one."""
         pairs = [(self.waits.assign(recorded_s=self.waits[one]), other) for one, other in pairwise(self.runs)]
-        errors = [_fit(waits, [other], self.pace_s).median_error for waits, other in pairs]
+        errors = [fit_of(waits, [other], self.pace_s).median_error for waits, other in pairs]
         return float(np.mean(errors)) if errors else math.nan
 
     def _far_accounts(self) -> Iterator[tuple[str, float, float]]:
@@ -208,9 +174,9 @@ class Calibration:
         far = []
         for name, rows in self.waits[self.waits["part"] > 0].groupby("partition"):
             real, found = float(rows["recorded_s"].median()), rows[[*self.runs]].to_numpy()
-            error = _median_error([(real, found)], self.pace_s)
+            error = median_error([(real, found)], self.pace_s)
             if error > MOST_ERROR and len(rows) >= LEAST_JOBS:
-                far.append((error, f"{name} {_time(float(np.median(found)))}, recorded {_time(real)}"))
+                far.append((error, f"{name} {in_words(float(np.median(found)))}, recorded {in_words(real)}"))
         told = [text for _, text in sorted(far, reverse=True)]
         if told:
             more = f" and {counted(len(told) - MOST_FAR, 'other')}" if len(told) > MOST_FAR else ""
@@ -220,7 +186,7 @@ class Calibration:
         """Rivals that are nearer to partition medians alone, which a constant may be: no reason, but told."""
         for name, rival in self.rivals.items():
             if rival.median_error < self.held_back.median_error and not rival.as_good_as(self.held_back):
-                yield f"{TITLE[name]} is nearer to partition medians ({_percent(rival.median_error)}), not to users"
+                yield f"{TITLE[name]} is nearer to partition medians ({percent(rival.median_error)}), not to users"
 
     @property
     def verdict(self) -> Verdict:
@@ -235,7 +201,7 @@ class Calibration:
         out += f"; {counted(len(self.refused), 'job')} that could never start left out" if self.refused else ""
         if self.beyond:
             out += f"; {counted(len(self.beyond), 'job')} ran beyond a limit of the files and not held to it"
-        mean, real = (_time(self.waits[name].mean()) for name in ("simulated_s", "recorded_s"))
+        mean, real = (in_words(self.waits[name].mean()) for name in ("simulated_s", "recorded_s"))
         return (
             f"{NOTE}{self.verdict}{why}; under {self.scheduler} the mean wait is {mean}, recorded {real}; held back: "
             f"error of partition medians {_error(fit)}, rank correlation over users "
@@ -293,7 +259,7 @@ class Calibration:
         said = []
         for row in self.experiments.to_dict("records"):
             names = ("recorded_before_s", "recorded_s", "simulated_before_s", "simulated_s")
-            one, other, third, fourth = (_time(row[name]) for name in names)
+            one, other, third, fourth = (in_words(row[name]) for name in names)
             said.append(
                 f"{row['change']}, {date(row['from_s'])} to {date(row['to_s'])}: mean wait in "
                 f"{listed(row['partitions'].split(','))}, before and then: recorded {one}, then {other}; simulated "
@@ -305,8 +271,8 @@ class Calibration:
         """What was fitted, in a sentence or two; empty if nothing was."""
         rule, right, slurms = self.nodes
         nodes = rule and (
-            f"Nodes are chosen by {rule}, as in {_percent(right)} of the log's starts that had a choice (as Slurm "
-            f"chooses: {_percent(slurms)}). "
+            f"Nodes are chosen by {rule}, as in {percent(right)} of the log's starts that had a choice (as Slurm "
+            f"chooses: {percent(slurms)}). "
         )
         if (fit := self.fitted) is None:
             return nodes.rstrip()
@@ -340,7 +306,7 @@ class Calibration:
         of, scheduler = dict(zip([*data["fits"]][1:], rivals, strict=True)), data["scheduler"]
         waits, experiments, peaks = (tables[name] for name in ("waits", "experiments", "peaks"))
         told = held_back, of, refused, beyond, experiments, peaks, phases
-        makespan = Makespan(*(math.nan if each is None else each for each in data["makespan"]))
+        makespan = LogMakespan(*(math.nan if each is None else each for each in data["makespan"]))
         more = tuple(data["nodes"]), tables["beside_room"], data["code"], makespan
         return Calibration(scheduler, waits, runs, data["pace_s"], *told, *more)
 
@@ -356,7 +322,7 @@ class Calibration:
             "partitions": [dict(row) for row in rows.to_dict("records")],
             "held_back": plain(self.held_back),
             "rivals": {name: plain(fit) for name, fit in self.rivals.items()},
-            "makespan": dict(zip(Makespan._fields, _plain(self.makespan), strict=True)),
+            "makespan": dict(zip(LogMakespan._fields, _plain(self.makespan), strict=True)),
             "verdict": self.verdict,
         }
 
@@ -368,7 +334,7 @@ class Calibration:
         return found.replace(calibrated={"scheduler": self.scheduler, "code": self.code, "key": found.key()})
 
     def _repr_html_(self) -> str:
-        rows = [(row["partition"], row["jobs"], *map(_time, (row["recorded_mean_s"], row["simulated_mean_s"])))
+        rows = [(row["partition"], row["jobs"], *map(in_words, (row["recorded_mean_s"], row["simulated_mean_s"])))
                 for row in self.by("partition").to_dict("records")]  # fmt: skip
         return card(self.note(), rows, ("Partition", "Jobs", "Recorded mean wait", "Simulated"))
 
@@ -413,9 +379,9 @@ def calibrate(
         )
     refused, table = tuple(table.loc[never, "job"]), table[~never].reset_index(drop=True)
     table = _with_rivals(_in_parts(table))
-    rivals = {name: _fit(table, [f"{name}_s"], pace_s) for name in TITLE}
+    rivals = {name: fit_of(table, [f"{name}_s"], pace_s) for name in TITLE}
     fit, experiments, beyond = (
-        _fit(table, [*waits], pace_s),
+        fit_of(table, [*waits], pace_s),
         experiments_of(scenario, table),
         Ledger.of_site(site).beyond,
     )
@@ -425,21 +391,7 @@ def calibrate(
     found = scheduler, table, tuple(waits), pace_s, fit, rivals, refused, beyond, experiments, peaks
     nodes = rule, right.get(rule, 0.0), right.get("", 0.0)
     phases_s = tuple(each["phase_s"] for each in knobs if each)
-    return Calibration(*found, phases_s, nodes, beside_room, code, _makespan(scenario, ended))
-
-
-def _makespan(scenario: Scenario, runs: Sequence[Run]) -> Makespan:
-    """Of a log and of runs of it; nothing where no end is known."""
-    ends = {job.name: float(job.attributes["end_s"]) for job in scenario.jobs if "end_s" in job.attributes}
-    known = [job.name for job in scenario.jobs if job.name in ends and job.attributes.get("state") not in GOING_ON]
-    if not known:
-        return Makespan()
-    gpus, end_s, last, done = {job.name: job.gpus for job in scenario.jobs}, max(ends.values()), [], []
-    for table in [run.jobs.set_index("job") for run in runs]:
-        last.append(table.loc[known, "finish_s"].max())
-        span_s, by = table["finish_s"] - table["first_start_s"], table.index.map(gpus)
-        done.append((by * span_s.clip(upper=end_s - table["first_start_s"]).clip(lower=0)).sum() / (by * span_s).sum())
-    return Makespan(max(map(ends.__getitem__, known)), float(np.mean(last)), float(np.mean(done)))
+    return Calibration(*found, phases_s, nodes, beside_room, code, makespan_of(scenario, ended))
 
 
 def _with_rule(scenario: Scenario, rule: str) -> Scenario:
@@ -580,48 +532,14 @@ def _with_rivals(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(yesterday_s=yesterday, mean_s=mean)
 
 
-def _fit(table: pd.DataFrame, columns: list[str], pace_s: float) -> CalibrationFit:
-    """How near some columns' waits are to the recorded ones, on the parts held back."""
-    held = table[table["part"] > 0]
-    groups = [rows for _, rows in held.groupby("partition") if len(rows) >= LEAST_JOBS]
-    cells = [(float(rows["recorded_s"].median()), rows[columns].to_numpy()) for rows in groups]
-    error = _median_error(cells, pace_s)
-    draws = DRAWS if len(columns) > 1 else 0
-    picks = np.random.default_rng(0).integers(len(columns), size=(draws, len(columns)))
-    drawn = [_median_error([(real, runs[:, pick]) for real, runs in cells], pace_s) for pick in picks]
-    standard_error = float(np.std(drawn)) if drawn else math.nan
-    users = held.groupby("user").filter(lambda rows: len(rows) >= LEAST_JOBS).groupby("user")
-    means = pd.DataFrame({"recorded_s": users["recorded_s"].mean(), "found_s": users[columns].mean().mean(axis=1)})
-    rank = math.nan
-    if len(means) >= 3 and means["found_s"].nunique() > 1 and means["recorded_s"].nunique() > 1:
-        rank = float(means["found_s"].rank().corr(means["recorded_s"].rank()))
-    real = held["recorded_s"].mean()
-    mean_error = abs(held[columns].mean().mean() - real) / max(real, pace_s)
-    return CalibrationFit(error, rank, float(mean_error), standard_error)
-
-
-def _median_error(cells: Iterable[tuple[float, FloatArray]], pace_s: float) -> float:
-    """`CalibrationFit.median_error` of recorded medians and simulated waits (jobs x runs)."""
-    errors = [max(abs(float(np.nanmedian(waits)) - real) - pace_s, 0.0) / max(real, pace_s) for real, waits in cells]
-    return float(np.median(errors)) if errors else math.nan
-
-
 def _plain(values: Iterable[Any]) -> list[Any]:
     """The values, None where there is no number."""
     return [None if isinstance(value, float) and math.isnan(value) else value for value in values]
 
 
-def _time(seconds: float) -> str:
-    return format_duration(seconds, parts=2)
-
-
-def _percent(value: float) -> str:
-    return f"{100 * value:.0f} %" if math.isfinite(value) else "unknown"
-
-
 def _error(fit: CalibrationFit) -> str:
     known = math.isfinite(fit.standard_error)
-    return _percent(fit.median_error) + (f" (standard error {100 * fit.standard_error:.0f} points)" if known else "")
+    return percent(fit.median_error) + (f" (standard error {100 * fit.standard_error:.0f} points)" if known else "")
 
 
 def _number(value: float) -> str:

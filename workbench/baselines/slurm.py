@@ -29,6 +29,7 @@ import numpy as np
 from workbench.base.arrays import BoolArray, IntArray
 from workbench.base.labels import listed
 from workbench.baselines.mechanisms.explain import by_signal
+from workbench.baselines.mechanisms.slurm.asks import JOB, Ask
 from workbench.baselines.mechanisms.slurm.free import FreeNow, RunningJob, bits
 from workbench.baselines.mechanisms.slurm.limits import Ledger
 from workbench.baselines.mechanisms.slurm.planning import (
@@ -47,7 +48,7 @@ from workbench.baselines.mechanisms.slurm.priority import (
     priorities,
     standing,
 )
-from workbench.baselines.mechanisms.slurm.site import ENTITY, JOB, NODE, Ask, SlurmSite, read_site
+from workbench.baselines.mechanisms.slurm.site import ENTITY, NODE, SlurmSite, read_site
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Decision, Reason, Verdict

@@ -12,10 +12,11 @@ import pytest
 
 import workbench
 from workbench.base.errors import InputError
+from workbench.baselines.mechanisms.slurm.asks import Ask
 from workbench.baselines.mechanisms.slurm.free import rule_of
 from workbench.baselines.mechanisms.slurm.planning import IdleCycle, PassOutcome, SchedulingPass
 from workbench.baselines.mechanisms.slurm.priority import changing, decayed, fair_shares, priorities, standing
-from workbench.baselines.mechanisms.slurm.site import RULES, Ask, SlurmSite, read_site
+from workbench.baselines.mechanisms.slurm.site import RULES, SlurmSite, read_site
 from workbench.baselines.slurm import Slurm
 from workbench.scenario.scenario import Scenario
 from workbench.simulation.conservation import check

@@ -25,9 +25,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -37,9 +35,11 @@ from workbench.base.labels import listed
 from workbench.base.text import is_name
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.dropped_rows import Drops, Report
-from workbench.scenario.traces.slurm_rows import as_entities, observed, on_cpus, with_types
+from workbench.scenario.traces.slurm_rows import as_entities, gaps, observed, on_cpus, with_types
 from workbench.scenario.traces.slurm_site import CPU, JobStart, Site
 from workbench.scenario.traces.slurm_text import (
+    ENDED,
+    GOING_ON,
     OR,
     count,
     first_of,
@@ -66,7 +66,7 @@ from workbench.scenario.traces.timed import (
     read_ratios,
     time_problem,
 )
-from workbench.scenario.traces.trace_file import EPOCH, TraceCut, account, read_any, read_table, source_name
+from workbench.scenario.traces.trace_file import TraceCut, account, read_any, read_table, source_name
 
 FORMAT = "sacct"
 COLUMNS = ("JobID", "Submit", "State")
@@ -91,19 +91,12 @@ TRACE = (
     "with JobID, Submit, State, Elapsed, AllocTRES, ReqTRES; or `sacct --json`"
 )
 DATES = "is no time of 1990 to 2099 that sacct prints (YYYY-MM-DDTHH:MM:SS, with or without a zone, or seconds)"
-ENDED = (
-    *("COMPLETED", "BOOT_FAIL", "CANCELLED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED"),
-    *("REQUEUED", "REVOKED", "TIMEOUT"),
-)
-GOING_ON = ("COMPLETING", "CONFIGURING", "RESIZING", "RUNNING", "STOPPED", "SUSPENDED")
 WAITING = ("PENDING", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD")
 MOST_TASKS = 20
 """Of an array that waits: backfill looks at no more (bf_max_job_array_resv)."""
 APART = "no GPUs, in a partition without any"
 OTHER_JOB = "another job with the id of an earlier row"
 NEVER = "run time 0: it never ran"
-GAP_S = 30 * 86400.0
-"""From this on a time without submissions and starts is told."""
 TICK_S = 60.0
 """Seconds past its limit for which Slurm may let a job run: it looks twice a minute (KillWait, OverTimeLimit aside)."""
 _JOB = re.compile(r"(\d+)_(\d+|\[(.*?)(?:%(\d+))?\])", re.ASCII)
@@ -533,15 +526,6 @@ def _start(row: TimedRow) -> JobStart:
     return JobStart(at_s, at_s + limit_s, row.hosts, str(row.facts.get("reservation", "")))
 
 
-def _gaps(rows: Sequence[TimedRow]) -> Iterator[str]:
-    """Where nothing was submitted and nothing began for long: by a clock that jumped a log may last for years."""
-    times_s = sorted({at_s for row in rows for name in ("submit_s", "start_s") if (at_s := row.times.get(name))})
-    for before_s, after_s in pairwise(times_s):
-        if after_s - before_s > GAP_S:
-            since, until = (f"{EPOCH + timedelta(seconds=at_s):%Y-%m-%d %H:%M}" for at_s in (before_s, after_s))
-            yield f"no job was submitted or began from {since} to {until}: two logs, or a clock that jumped?"
-
-
 def _notes_of(log: _Log, site: Site, rows: Sequence[TimedRow], beside: Sequence[TimedRow]) -> Iterator[str]:
     """What an operator should know of the log."""
     going = sum(row.facts["state"] in GOING_ON for row in rows)
@@ -582,7 +566,7 @@ def _notes_of(log: _Log, site: Site, rows: Sequence[TimedRow], beside: Sequence[
         (log.odd["over limit"], "job", "ran over a minute longer than the time limit, kept as they ran"),
     )
     yield from (f"{counted(some, noun)} {text}" for some, noun, text in counts if some)
-    yield from _gaps(rows)
+    yield from gaps(rows)
     if lacking := [words for column, words in TOLD.items() if column not in log.told]:
         yield f"the log says nothing of {listed(lacking, len(lacking))}"
     if not site.has_rules:

@@ -6,6 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,10 @@ from workbench.base.text import is_name
 from workbench.scenario.traces.cluster_spec import EXPECTED as CLUSTER
 from workbench.scenario.traces.slurm_site import CPU, NodeFacts, Site
 from workbench.scenario.traces.timed import TimedRow
-from workbench.scenario.traces.trace_file import source_name
+from workbench.scenario.traces.trace_file import EPOCH, source_name
+
+GAP_S = 30 * 86400.0
+"""From this on a time without submissions and starts is told."""
 
 
 def observed(site: Site, rows: Sequence[TimedRow], given_nodes: bool, source: str | Path) -> Iterator[str]:
@@ -90,3 +95,12 @@ def as_entities(rows: Iterable[TimedRow], begin_s: float) -> list[dict[str, Any]
             facts |= {"user": row.user} if row.user else {}
             found[row.name] = {"name": f"beside {row.name}", "attributes": {**row.facts, **facts, **times}}
     return list(found.values())
+
+
+def gaps(rows: Sequence[TimedRow]) -> Iterator[str]:
+    """Where nothing was submitted and nothing began for long: by a clock that jumped a log may last for years."""
+    times_s = sorted({at_s for row in rows for name in ("submit_s", "start_s") if (at_s := row.times.get(name))})
+    for before_s, after_s in pairwise(times_s):
+        if after_s - before_s > GAP_S:
+            since, until = (f"{EPOCH + timedelta(seconds=at_s):%Y-%m-%d %H:%M}" for at_s in (before_s, after_s))
+            yield f"no job was submitted or began from {since} to {until}: two logs, or a clock that jumped?"

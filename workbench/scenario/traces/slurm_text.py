@@ -17,6 +17,12 @@ from typing import Any
 from workbench.base.files import parse_json
 from workbench.scenario.traces.trace_file import EPOCH
 
+ENDED = (
+    *("COMPLETED", "BOOT_FAIL", "CANCELLED", "DEADLINE", "FAILED", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED"),
+    *("REQUEUED", "REVOKED", "TIMEOUT"),
+)
+GOING_ON = ("COMPLETING", "CONFIGURING", "RESIZING", "RUNNING", "STOPPED", "SUSPENDED")
+"""States of jobs, as sacct(1) has them."""
 MOST_HOSTS = 100_000
 NONE = ("", "(null)", "N/A", "n/a", "None", "none", "Unknown", "None assigned", "NONE", "Partition_Limit")
 _ELAPSED = re.compile(r"(?:(\d{1,6})-)?(?:(\d{1,4}):)?(\d{1,4}):(\d\d)(?:\.\d+)?", re.ASCII)

@@ -21,7 +21,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from workbench.base.arrays import BoolArray, IntArray
-from workbench.baselines.mechanisms.slurm.site import RULES, Ask, Machines, SlurmSite
+from workbench.baselines.mechanisms.slurm.asks import Ask
+from workbench.baselines.mechanisms.slurm.site import RULES, Machines, SlurmSite
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.slurm_text import hosts
 

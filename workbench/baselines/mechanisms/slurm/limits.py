@@ -24,8 +24,9 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
+from workbench.baselines.mechanisms.slurm.asks import UNLIMITED_S, Ask
 from workbench.baselines.mechanisms.slurm.free import Gpus, RunningJob
-from workbench.baselines.mechanisms.slurm.site import UNLIMITED_S, Ask, Association, Caps, SlurmSite
+from workbench.baselines.mechanisms.slurm.site import Association, Caps, SlurmSite
 from workbench.scheduling.decision import Reason
 
 NOUNS = {"cpu": "Cpu", "mem": "Memory", "node": "Node", "billing": "Billing"}

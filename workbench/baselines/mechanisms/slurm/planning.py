@@ -32,9 +32,10 @@ from operator import attrgetter
 import numpy as np
 
 from workbench.base.units import format_duration
+from workbench.baselines.mechanisms.slurm.asks import Ask
 from workbench.baselines.mechanisms.slurm.free import FreeLater, FreeNow, Gpus, Kept, RunningJob
 from workbench.baselines.mechanisms.slurm.limits import UNKNOWN, Ledger
-from workbench.baselines.mechanisms.slurm.site import POLICIES, Ask, SlurmSite
+from workbench.baselines.mechanisms.slurm.site import POLICIES, SlurmSite
 from workbench.scheduling.decision import Reason
 
 PRECISION_S = 30.0

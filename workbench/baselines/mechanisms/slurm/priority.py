@@ -32,7 +32,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from workbench.baselines.mechanisms.slurm.site import Ask, SlurmSite
+from workbench.baselines.mechanisms.slurm.asks import Ask
+from workbench.baselines.mechanisms.slurm.site import SlurmSite
 
 User = tuple[str, str]
 """A user in an account."""
