@@ -11,7 +11,7 @@ import pytest
 import workbench
 from tests.session.test_own_formulation import five_equal_jobs
 from workbench.base.errors import InputError
-from workbench.session.own_mechanisms import MECHANISMS
+from workbench.session.registry import mechanisms
 from workbench.testing import check
 
 
@@ -99,8 +99,8 @@ MODELS = {"shares": shares, "plan": plan, "leases": leases, "order": order}
 
 
 def test_there_are_four_and_each_says_its_contract() -> None:
-    assert tuple(MECHANISMS) == tuple(MODELS)
-    for found in MECHANISMS.values():
+    assert tuple(mechanisms()) == tuple(MODELS)
+    for found in mechanisms().values():
         assert all(f"`{part}[" in (found.__doc__ or "") for part in found.variables) and "Values:" in str(found.__doc__)
 
 

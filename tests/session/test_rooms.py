@@ -103,6 +103,7 @@ NAMED = {name: {"formulations": (type("Named", (type(FULL),), {"name": name})(),
         ({"schedulers": (Idle(),), "explanations": {"mine": lambda: 1}}, r"got a function\(\); expected explain"),
         ({"explanations": [print]}, r"explanations: got \[.*; expected {scheduler: function}"),
         ({"studies": {"other.x": print}}, "studies: got 'other.x'; expected a name such as mine.mine"),
+        ({"mechanisms": {"x": Idle}}, "room mine, mechanisms, x: got <class .*; expected a subclass of contract.Mech"),
         ({"estimators": "low_rank"}, "estimators: got 'low_rank'; expected a tuple of names"),
         ({"estimators": ("nope",)}, "room mine, estimators, belief: got 'nope'; expected one of oracle"),
         ({"notebook": "nope"}, "room mine, notebook: got 'nope'; expected its place and a name: 07_mine"),
@@ -230,18 +231,14 @@ def mine(m, data):
 assert workbench.solve("preset:hops_example", "mine").objective == workbench.solve(
     "preset:hops_example", "hops.round").objective
 
-@workbench.formulation("sequence", mechanism="order")
-def sequence(data):
-    "No model of Hare's can be had"
-
-for ask in (lambda: workbench.simulate("preset:start_here", "sequence"),
+for ask in (lambda: workbench.formulation("sequence", mechanism="order"),
             lambda: workbench.marginal_values("preset:start_here"),
-            lambda: workbench.solve("preset:start_here", "sequence"),
             lambda: workbench.compare(planned.replace(schedulers=planned.schedulers[:1]))):
     try:
         ask()
     except workbench.InputError as error:
-        told = ("cannot: ModuleNotFoundError", "cannot be used: Module", "got nothing; expected one of hops.round, ")
+        told = ("cannot: ModuleNotFoundError", "cannot be used: Module", "got nothing; expected one of hops.round, ",
+                "got 'order'; expected one of shares, plan, leases (without those of chronus, ")
         assert any(each in str(error) for each in told), error
     else:
         raise AssertionError(ask)

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     import pyomo.environ as pyo
 
     from workbench.scheduling.solvers import Point, Programme, Solver
+    from workbench.simulation.job_at_time import Explainer
 
 Data = TypeVar("Data")
 Knobs = Mapping[str, Any]
@@ -477,6 +478,36 @@ def _require_complete(kind: type[Any]) -> None:
         raise InputError(f"class {kind.__name__}", Words(f"no {', no '.join(lacks)}"), expected)
     if base == "Formulation" or kind.__init__ is object.__init__:
         require_named(kind, kind)
+
+
+class Mechanism(ABC):
+    """What carries out an own model (`@workbench.formulation("mine", mechanism=...)`); its docstring says how.
+
+    variables: those of the model that it reads, with as many indices; knobs: those that the data need.
+    """
+
+    variables: ClassVar[Mapping[str, int]]
+    knobs: ClassVar[tuple[Knob, ...]] = ()
+
+    @staticmethod
+    def data(snapshot: Snapshot, knobs: Knobs) -> Any:
+        """What the function gets."""
+        return snapshot
+
+    @staticmethod
+    @abstractmethod
+    def values(model: Any, data: Any, name: str) -> dict[str, Any]:
+        """`Result.values` of a solved model; raises InputError, under the formulation's name, for a limit broken."""
+
+    @staticmethod
+    @abstractmethod
+    def scheduler(formulation: Formulation[Any]) -> Scheduler:
+        """The scheduler that goes by the formulation, under its name."""
+
+    @staticmethod
+    def explainer() -> Explainer | None:
+        """What explains a job at a time; None where the run's tables say all."""
+        return None
 
 
 def require_named(owner: Any, kind: type[Any]) -> None:

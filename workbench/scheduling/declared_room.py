@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Self
 from workbench.base.errors import NOTHING, InputError, Words, one_of, require_fields, within
 from workbench.scenario.frozen import ATTRIBUTE_NAME
 from workbench.scenario.job import Job
-from workbench.scheduling.contract import Formulation, Scheduler
+from workbench.scheduling.contract import Formulation, Mechanism, Scheduler
 from workbench.scheduling.estimators.registry import maker
 from workbench.scheduling.knob import Knob, checked_knobs
 from workbench.scheduling.snapshot import Snapshot
@@ -51,6 +51,7 @@ class Room:
     name: the name of its package or module; what it offers is called `<room>.<x>`, or by one word without a dot.
     title: as people call it; citation: who wrote it, where, when; notebook: the first that is about it, by whose name
     papers are put in order.
+    mechanisms: by name, classes that carry out own models, besides `shares`, `plan` and `leases`.
     explanations: by scheduler, what says why a job had what it had at a time of a run; studies: by name, what pages of
     its lab show besides a run; estimators: those of speeds that the paper brings.
     symbols: by idea (`workbench.analysis.symbols.IDEAS`, or one of its own), the letters of its formulations that stand
@@ -67,6 +68,7 @@ class Room:
     schedulers: tuple[Scheduler, ...] = ()
     explanations: Mapping[str, Explainer] = field(default_factory=dict)
     studies: Mapping[str, Study] = field(default_factory=dict)
+    mechanisms: Mapping[str, type[Mechanism]] = field(default_factory=dict)
     estimators: tuple[str, ...] = ()
     symbols: Mapping[str, str] = field(default_factory=dict)
     example: str = "start_here"
@@ -105,6 +107,9 @@ class Room:
         for name, function in _entries(f"{where}, studies", self.studies, "{name: function}"):
             self._check_name(f"{where}, studies", name, any_word=True)
             _require_function(f"{where}, studies, {name}", function, 2, "study(snapshot, given), which returns a dict")
+        for name, kind in _entries(f"{where}, mechanisms", self.mechanisms, "{name: class}"):
+            if not isinstance(kind, type) or not issubclass(kind, Mechanism):
+                raise InputError(f"{where}, mechanisms, {name}", kind, "a subclass of contract.Mechanism")
         if not isinstance(self.estimators, tuple) or not all(isinstance(each, str) for each in self.estimators):
             raise InputError(f"{where}, estimators", self.estimators, 'a tuple of names: ("low_rank",)')
         for each in self.estimators:

@@ -26,7 +26,7 @@ from workbench.base.code_digest import digest
 from workbench.base.errors import InputError, Words, WorkbenchError, mistake, one_of
 from workbench.base.text import on_one_line
 from workbench.scheduling import notation
-from workbench.scheduling.contract import Data, Formulation, Knobs, Result
+from workbench.scheduling.contract import Data, Formulation, Knobs, Mechanism, Result
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import (
@@ -42,7 +42,6 @@ from workbench.scheduling.solvers import (
 )
 from workbench.scheduling.solvers.conflict import LIMIT_S
 from workbench.session.model_numbers import an_index_of, objective_terms, objectives
-from workbench.session.own_mechanisms import Mechanism
 
 Change = Callable[[Any, Any], object]
 """What changes a built model: (m, data), m the base's unsolved Pyomo model, data its instance."""

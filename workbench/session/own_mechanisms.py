@@ -1,4 +1,4 @@
-"""The four mechanisms that carry out an own model: what it is built from, what its variables say, what is done.
+"""The mechanisms that carry out an own model: what it is built from, what its variables say, what is done.
 
     @workbench.formulation("mine", mechanism="shares")
     def mine(snapshot):
@@ -14,55 +14,27 @@ refused, by the mechanism in one sentence or by the core (`InvalidDecision`).
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from workbench.base.errors import InputError, Words, counted
 from workbench.base.round_times import boundary_after
-from workbench.baselines.mechanisms.coarsening import MOST_ROUNDS, STEPS_PER_ROUND
 from workbench.baselines.mechanisms.priority import PolicyAnswer
+from workbench.baselines.mechanisms.priority.explain import explain
 from workbench.baselines.mechanisms.rounds import ROUND_S
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
-from workbench.scheduling.contract import Formulation, Knobs, Memory, Result, Scheduler, Timing
+from workbench.scheduling.contract import Formulation, Knobs, Mechanism, Memory, Result, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Decision, Reason, Shares
-from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import KEPT
-from workbench.session.registry import find_formulation, find_scheduler
-
-if TYPE_CHECKING:
-    from workbench.papers.hare.instance import HareInstance
+from workbench.simulation.job_at_time import Explainer
 
 HALF = 0.5
 """A whole variable above it is 1."""
 TOLERANCE = 1e-6
-
-
-class Mechanism(ABC):
-    """One of them. variables: those of the model that it reads, with as many indices; knobs: those that the data
-    need."""
-
-    variables: ClassVar[Mapping[str, int]]
-    knobs: ClassVar[tuple[Knob, ...]] = ()
-
-    @staticmethod
-    def data(snapshot: Snapshot, knobs: Knobs) -> Any:
-        """What the function gets."""
-        return snapshot
-
-    @staticmethod
-    @abstractmethod
-    def values(model: Any, data: Any, name: str) -> dict[str, Any]:
-        """`Result.values` of a solved model."""
-
-    @staticmethod
-    @abstractmethod
-    def scheduler(formulation: Formulation[Any]) -> Scheduler:
-        """The scheduler that goes by the formulation, under its name."""
 
 
 class SharesMechanism(Mechanism):
@@ -71,7 +43,7 @@ class SharesMechanism(Mechanism):
     The function gets the `Snapshot`: names `snapshot.jobs.names` and `snapshot.types`, steps/s of whole gangs (jobs x
     types) `snapshot.belief.speeds(snapshot.jobs)`, GPUs of a gang `snapshot.jobs.gpus`, of a type `snapshot.capacity`.
     A job's shares add up to at most 1, and gang times share over the jobs to at most the GPUs of a type. Values:
-    `allocation {job: {type: share}}`. Gavel's mechanism makes rounds of them, with its knobs.
+    `allocation {job: {type: share}}`. `mechanisms.priority` makes rounds of them, with its knobs.
     """
 
     variables = {"share": 2}
@@ -94,10 +66,13 @@ class SharesMechanism(Mechanism):
             shares = _shares(formulation.name, snapshot, found.values["allocation"])
             return PolicyAnswer(shares, found)
 
-        name, title = formulation.name, formulation.title
-        made = ShareScheduler(name, title, policy, knobs=formulation.knobs)
-        made.instead, made.carried_by = formulation, "gavel.max_min_fairness"
+        made = ShareScheduler(formulation.name, formulation.title, policy, knobs=formulation.knobs)
+        made.instead, made.carried_by = formulation, "shares"
         return made
+
+    @staticmethod
+    def explainer() -> Explainer:
+        return explain
 
 
 def _shares(name: str, snapshot: Snapshot, allocation: Mapping[str, Mapping[str, float]]) -> Shares:
@@ -170,52 +145,12 @@ class LeasesMechanism(Mechanism):
         return LeasesScheduler(formulation)
 
 
-class OrderMechanism(Mechanism):
-    """`order`: variables `start[i]`, s, and `assign[i, g]`, 1 where task i is on GPU g; what counts is the order of the
-    tasks on each GPU.
-
-    The function gets a `HareInstance`: tasks i from 0 (`data.task_count`), their job `data.task_job` and round
-    `data.task_round`, GPUs g from 0 (`data.gpus`), seconds (jobs x gpus) that a task computes `data.train_s` (inf where
-    it cannot) and then synchronises `data.sync_s`; `data.free_s` is when a GPU is free. A GPU takes its tasks in the
-    order of their starts, each as soon as it can: a start later than the order needs is not carried out. Values:
-    `tasks`, as of hare.exact. Planned when a job comes and a node changes, with Hare's knobs of rounds and switching.
-    Raises InputError where the room hare cannot be used, which alone it needs.
-    """
-
-    variables = {"start": 1, "assign": 2}
-    knobs = (MOST_ROUNDS, STEPS_PER_ROUND)
-
-    @staticmethod
-    def data(snapshot: Snapshot, knobs: Knobs) -> HareInstance:
-        found: HareInstance = find_formulation("hare.exact", "mechanism order").data(snapshot, knobs)
-        return found
-
-    @staticmethod
-    def values(model: Any, data: Any, name: str) -> dict[str, Any]:
-        from workbench.papers.hare.algorithms.list_schedule import safe_order
-        from workbench.papers.hare.algorithms.schedule import in_order
-
-        on = np.full(data.task_count, -1)
-        for (task, gpu), variable in model.assign.items():
-            if variable.value > HALF:
-                _require(name, f"task {task}", gpu, on[task] < 0, "one GPU")
-                on[task] = gpu
-        for task in np.flatnonzero(on < 0)[:1].tolist():
-            _require(name, f"task {task}", Words("no GPU"), False, "one")
-        start_s = np.array([model.start[task].value for task in range(data.task_count)], dtype=float)
-        return in_order(data, on, safe_order(data, start_s)).check(name).values()
-
-    @staticmethod
-    def scheduler(formulation: Formulation[Any]) -> Scheduler:
-        return find_scheduler("hare", "mechanism order").with_formulation(formulation)
-
-
 MECHANISMS: Mapping[str, type[Mechanism]] = {
     "shares": SharesMechanism,
     "plan": PlanMechanism,
     "leases": LeasesMechanism,
-    "order": OrderMechanism,
 }
+"""Those of no paper; `workbench.session.registry.mechanisms` adds what rooms declare, as Hare's does `order`."""
 
 
 def _require(name: str, what: str, value: Any, holds: bool, expected: str) -> None:

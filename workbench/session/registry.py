@@ -17,7 +17,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import workbench.baselines
 import workbench.papers
@@ -34,16 +34,13 @@ from workbench.base.errors import (
     told_of_arguments,
 )
 from workbench.base.text import on_one_line
-from workbench.scheduling.contract import Formulation, Scheduler, require_named
+from workbench.scheduling.contract import Formulation, Mechanism, Scheduler, require_named
 from workbench.scheduling.decision import Cause
 from workbench.scheduling.declared_room import Room, Study
 from workbench.scheduling.knob import Knob
 from workbench.session.own_scheduler import Decide, Declaration, FromFunction, check_name
 from workbench.simulation.job_at_time import Explainer
 from workbench.simulation.run import Run
-
-if TYPE_CHECKING:
-    from workbench.session.own_mechanisms import Mechanism
 
 Written = TypeVar("Written", bound=Callable[..., Any])
 KINDS = "a function mine(m, data) with a base, a function mine(data) with a mechanism, or a class without a base"
@@ -140,11 +137,10 @@ def formulation(
     start = None if base is None else find_formulation(base, f"formulation {name}, base")
     by: type[Mechanism] | None = None
     if mechanism is not None:
-        from workbench.session.own_mechanisms import MECHANISMS
-
-        if mechanism not in [*MECHANISMS]:
-            raise InputError(f"formulation {name}, mechanism", mechanism, one_of(mechanism, MECHANISMS))
-        by = MECHANISMS[mechanism]
+        known = mechanisms()
+        if mechanism not in [*known]:
+            raise unknown_name(f"formulation {name}, mechanism", mechanism, known)
+        by = known[mechanism]
 
     def register(written: Written) -> Written:
         from workbench.session.own_formulation import changed, new_model, subclassed
@@ -404,8 +400,16 @@ def find_study(name: str) -> Study:
 
 
 def find_explainer(name: str) -> Explainer | None:
-    """What explains a scheduler's runs beyond their tables; None for one declared in a session."""
-    return next((room.explanations[name] for room in _rooms_of(name) if name in room.explanations), None)
+    """What explains the runs of a scheduler, or what a mechanism carries out, beyond their tables; None if nothing."""
+    found = next((room.explanations[name] for room in _rooms_of(name) if name in room.explanations), None)
+    return mechanisms()[name].explainer() if found is None and name in mechanisms() else found
+
+
+def mechanisms() -> dict[str, type[Mechanism]]:
+    """By name, what carries out own models."""
+    from workbench.session.own_mechanisms import MECHANISMS
+
+    return {**MECHANISMS, **{name: each for room in rooms() for name, each in room.mechanisms.items()}}
 
 
 def carried_by(name: str) -> str:

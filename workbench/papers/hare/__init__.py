@@ -7,7 +7,7 @@ from workbench.papers.hare.formulations.interval_lp import IntervalLP
 from workbench.papers.hare.formulations.relaxed import Relaxation
 from workbench.papers.hare.formulations.time_indexed import TimeIndexed
 from workbench.papers.hare.formulations.time_indexed_lp import TimeIndexedLP
-from workbench.papers.hare.scheduler import Hare
+from workbench.papers.hare.scheduler import Hare, OrderMechanism
 from workbench.scheduling.declared_room import Room
 
 ROOM = Room(
@@ -20,6 +20,7 @@ ROOM = Room(
     schedulers=(Hare(),),
     explanations={"hare": explain.explain},
     studies=STUDIES,
+    mechanisms={"order": OrderMechanism},
     symbols={
         "a job": "exact n",
         "a task, a part of a job": "exact i",

@@ -28,11 +28,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.base.arrays import FloatArray
-from workbench.base.errors import counted
+from workbench.base.errors import InputError, Words, counted
+from workbench.baselines.mechanisms.coarsening import MOST_ROUNDS, STEPS_PER_ROUND
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.papers.hare import knobs
 from workbench.papers.hare.algorithms.list_schedule import Rule, fluid_start_s, middle_s, place, safe_order
-from workbench.papers.hare.algorithms.schedule import TaskSchedule
+from workbench.papers.hare.algorithms.schedule import TaskSchedule, in_order
 from workbench.papers.hare.algorithms.switching import Switches
 from workbench.papers.hare.algorithms.synchronisation import (
     AdaptiveSchedule,
@@ -45,10 +46,13 @@ from workbench.papers.hare.formulations.relaxed import relax
 from workbench.papers.hare.instance import HareInstance, TasksLeft, step_s, tasks_left
 from workbench.papers.hare.knobs import ASSIGNMENT, INSERTION, PROFILE_STEPS, RELAXATION, SYNCHRONISATION
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import ExactProblem, Formulation, Knobs, Memory, Route, Scheduler, Timing
+from workbench.scheduling.contract import ExactProblem, Formulation, Knobs, Mechanism, Memory, Route, Scheduler, Timing
 from workbench.scheduling.decision import Decision, Reason
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers.solve_report import MadeBy, SolveReport
+
+HALF = 0.5
+"""A whole variable above it is 1."""
 
 
 class ProfiledPair(NamedTuple):
@@ -169,6 +173,42 @@ class Hare(Scheduler):
             next_s=min(waits_s, default=None),
         )
         return decision, memory
+
+
+class OrderMechanism(Mechanism):
+    """`order`: variables `start[i]`, s, and `assign[i, g]`, 1 where task i is on GPU g; what counts is the order of the
+    tasks on each GPU.
+
+    The function gets a `HareInstance`: tasks i from 0 (`data.task_count`), their job `data.task_job` and round
+    `data.task_round`, GPUs g from 0 (`data.gpus`), seconds (jobs x gpus) that a task computes `data.train_s` (inf where
+    it cannot) and then synchronises `data.sync_s`; `data.free_s` is when a GPU is free. A GPU takes its tasks in the
+    order of their starts, each as soon as it can: a start later than the order needs is not carried out. Values:
+    `tasks`, as of hare.exact. Planned when a job comes and a node changes, with Hare's knobs of rounds and switching.
+    """
+
+    variables = {"start": 1, "assign": 2}
+    knobs = (MOST_ROUNDS, STEPS_PER_ROUND)
+
+    @staticmethod
+    def data(snapshot: Snapshot, knobs: Knobs) -> HareInstance:
+        return Exact().data(snapshot, knobs)
+
+    @staticmethod
+    def values(model: Any, data: Any, name: str) -> dict[str, Any]:
+        on = np.full(data.task_count, -1)
+        for (task, gpu), variable in model.assign.items():
+            if variable.value > HALF:
+                if on[task] >= 0:
+                    raise InputError(f"formulation {name}, task {task}", gpu, "one GPU")
+                on[task] = gpu
+        for task in np.flatnonzero(on < 0)[:1].tolist():
+            raise InputError(f"formulation {name}, task {task}", Words("no GPU"), "one")
+        start_s = np.array([model.start[task].value for task in range(data.task_count)], dtype=float)
+        return in_order(data, on, safe_order(data, start_s)).check(name).values()
+
+    @staticmethod
+    def scheduler(formulation: Formulation[Any]) -> Scheduler:
+        return Hare().with_formulation(formulation)
 
 
 def _planned_by(
