@@ -9,6 +9,7 @@ array of shares of time: first the jobs in their order, then the pairs. A policy
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -371,7 +372,7 @@ class AllocationInstance:
 
     def given(self, values: npt.NDArray[Any]) -> dict[str, float]:
         """{job: value} of the (jobs,) values that are not NaN."""
-        return {job: value for job, value in self.column(values).items() if not np.isnan(value)}
+        return {job: value for job, value in self.column(values).items() if not math.isnan(value)}
 
     def table(self, values: npt.NDArray[Any]) -> dict[tuple[str, str], float]:
         """{(combination, type): value} of (combinations x types) values; a pair is "a + b"."""

@@ -163,15 +163,16 @@ def compile_model(model: pyo.ConcreteModel, start: bool = False, last: Compiled 
         name=model.name,
         columns=_positions(variables, used),
         made_by="model",
-        **_domains(columns, last),
+        **_domains(columns, position, last),
         **_rows(parts, found, entries, len(columns)),
     )
     return Compiled(programme, columns, objective, found, position, reader)
 
 
-def _domains(columns: list[Any], last: Compiled | None) -> dict[str, Any]:
-    """What a programme says of its columns; those of the programme before are looked up."""
-    at = _places(columns, {} if last is None else last.position)
+def _domains(columns: list[Any], position: Mapping[int, int], last: Compiled | None) -> dict[str, Any]:
+    """What a programme says of its columns, at these positions; those of the programme before are looked up."""
+    before = {} if last is None else last.position
+    at = np.fromiter(map(before.get, position, repeat(-1)), dtype=np.int64, count=len(columns))
     new = np.flatnonzero(at < 0)
     came = [columns[i] for i in new.tolist()]
     bounds = [variable.bounds for variable in came]
@@ -294,11 +295,6 @@ def _are_rows(parts: Mapping[str, list[Any]], found: list[LinearRow]) -> BoolArr
         return np.ones(count, dtype=bool)
     rows = {id(row.constraint) for row in found}
     return np.fromiter((id(each) in rows for each in chain.from_iterable(parts.values())), dtype=bool, count=count)
-
-
-def _places(found: list[Any], numbered: Mapping[int, int]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """Where these are among those numbered, -1 if they are not."""
-    return np.fromiter(map(numbered.get, map(id, found), repeat(-1)), dtype=np.int64, count=len(found))
 
 
 def load(model: pyo.ConcreteModel, compiled: Compiled, point: Point) -> None:

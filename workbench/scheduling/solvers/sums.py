@@ -68,11 +68,12 @@ _Named = tuple[Any, Any, _Scaled]
 class Reader:
     """What finds sums. variables: those met, by their `id`; visitor: Pyomo's own; named: `scaled` of the named
     expressions met, by their `id`, with the expression itself, which is kept, and what it stood for; before: those of a
-    model before, some of whose expressions may be here."""
+    model before, some of whose expressions may be here; side: the last left side of a row, and its `scaled`."""
 
     def __init__(self, before: Reader | None = None) -> None:
         self.variables: dict[int, Any] = {}
         self.named: dict[int, _Named] = {}
+        self.side: tuple[Any, _Scaled | None] = None, None
         self.before = {} if before is None else before.named
 
     @cached_property
@@ -223,19 +224,18 @@ def _weighted(parts: Any, reader: Reader) -> dict[int, float] | None:
     if {ProductExpression} != set(map(type, parts)):
         return None
     terms: dict[int, float] = {}
-    count, before = 0, reader.before
-    for number, named in [part.args for part in parts]:
-        if number.__class__ not in NUMBERS or not number or named.__class__ not in NAMED:
-            return None
-        at = id(named)
-        known = before.get(at)
+    count, before, met = 0, reader.before, reader.named
+    for part in parts:
+        number, named = part.args
+        known = before.get(id(named))
         if known is None or known[1] is not named.args[0]:
-            known = _named(named, reader)
+            known = _named(named, reader) if named.__class__ in NAMED else None
             if known is None:
                 return None
-        reader.named[at] = known
+        else:
+            met[id(named)] = known
         factor, found, constant = known[2]
-        if constant:
+        if constant or not number or number.__class__ not in NUMBERS:
             return None
         factor *= number
         for at, value in found.items():
@@ -261,11 +261,13 @@ def _number(part: Any) -> Any:
 
 def _less(left: Any, right: Any, reader: Reader) -> _Scaled | None:
     """`scaled` of `left - right`."""
-    found = _added(left.args if left.__class__ in SUMS else (left,), reader)
+    if reader.side[0] is not left:  # which the rows of a rule may share
+        reader.side = left, _added(left.args if left.__class__ in SUMS else (left,), reader)
+    found = reader.side[1]
     other = None if found is None else scaled(right, reader)
     if found is None or other is None:
         return None
-    factor, terms, constant = found
+    factor, terms, constant = found[0], dict(found[1]), found[2]
     for at, value in other[1].items():
         terms[at] = terms.get(at, 0.0) - other[0] * value
     return factor, terms, constant - other[0] * other[2]
