@@ -84,7 +84,7 @@ def test_the_row_that_keeps_a_job_waiting_would_let_it_run() -> None:
     none = module.decisive_row(workbench.simulate("preset:hops_example", "hops"), "language", 677.0)
     assert none is not None and none.row == ""
     assert none.text.partition(" (binding, not decisive), though ") == (
-        "no single row that a run can do without is decisive: whichever is loosened or taken away from 10 min on, and "
+        "no single row that a run can do without: whichever is loosened or taken away from 10 min on, and "
         "the problem solved again, language still waits; no run can do without capacity[slow-0] and capacity[fast-0]",
         " (binding, not decisive), though ",
         "without capacity[slow-0] the problem alone would have choose[language,3] 1 in place of 0",
@@ -241,7 +241,7 @@ def test_a_cause_is_one_whichever_best_answer_is_taken() -> None:
     assert {row.row: row.verdict for row in found.rows}["epigraph[game]"] == "binding, not decisive"
 
 
-def test_rows_of_a_new_model_that_no_run_can_do_without_are_told() -> None:
+def test_rows_of_a_new_model_that_no_run_can_do_without_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     @workbench.formulation("all_of_it", mechanism="shares")
     def all_of_it(snapshot):
         """As much of the time of all as there is."""
@@ -259,7 +259,11 @@ def test_rows_of_a_new_model_that_no_run_can_do_without_are_told() -> None:
     run = workbench.simulate("preset:start_here", "all_of_it", until_s=4000.0)
     verdicts = {row.row: (row.verdict, row.what) for row in workbench.chain(run, "fast-0/0", 3000.0).rows}
     assert verdicts["time[game]"] == ("binding, not decisive", module.UNKEPT)
-    assert not any(verdict == "binding, not tried" for verdict, _ in verdicts.values())
+    assert not any("not tried" in said for said in verdicts.values())
+    monkeypatch.setattr(module, "MOST_ROWS", 0)
+    none = workbench.chain(run, "fast-0/0", 3000.0)
+    assert {(row.verdict, row.what) for row in none.rows} == {("binding, not decisive", "not tried")}
+    assert {fact.value for fact in none.links[0].facts} == {"binding, not decisive as far as is known: not tried"}
 
 
 def test_deadlines_are_asked_of_who_is_told_them_and_only_no_answer_counts_as_none(monkeypatch) -> None:

@@ -211,3 +211,17 @@ def test_ctrl_c_waits_until_every_process_has_begun(monkeypatch):
         thread.join()
     assert begun == [None, None]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_script_that_starts_processes_at_its_top_is_told_so_once(tmp_path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from workbench.base.processes import Processes\n"
+        "with Processes(2) as processes:\n"
+        "    processes.map(abs, [1, 2])\n"
+    )
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "bootstrapping" not in done.stderr
+    assert done.stderr.count("Traceback") == 1
+    said = "workers: got a script that starts them at its top, which each of them reads too; expected `if __name__"
+    assert said in done.stderr.splitlines()[-1]

@@ -21,7 +21,7 @@ from widgets.parts.one_of import OneOf
 from widgets.parts.row_list import RowList
 from widgets.work.pace import LaterSteps
 from widgets.work.thread import aside
-from workbench.analysis.chain import DecisiveRow, TriedRow, decisive_row
+from workbench.analysis.chain import UNTRIED, DecisiveRow, TriedRow, decisive_row
 from workbench.analysis.rows.edit import Edit, NumberEdit, RowEdit, gpus_of, jobs_of, numbers_of
 from workbench.analysis.rows.relax_and_without import RowChange
 from workbench.analysis.rows.stated import SolvedStatement
@@ -346,7 +346,8 @@ class RowsPanel:
 
     def _say_which(self, tried: Sequence[TriedRow]) -> None:
         """Say in each constraint that was tried whether it is decisive."""
-        said = {row.row: f"yes, {row.verdict.removeprefix('binding, ').replace('cause', 'decisive')}" for row in tried}
+        words = {"cause": "decisive", "binding, not decisive": "not decisive"}
+        said = {row.row: f"yes, {UNTRIED if row.what == UNTRIED else words[row.verdict]}" for row in tried}
         here = [said.get(name.rpartition(" ")[0], "") for name in self._names]
         self._list.rows = [[*row[:-1], which or row[-1]] for which, row in zip(here, self._rows, strict=True)]
 

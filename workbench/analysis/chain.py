@@ -3,7 +3,8 @@
 The links are what the run recorded. The first, `rows`, is of the programme behind them: a row that is met is called a
 cause only if relaxing it a little, or leaving it out, puts somebody else there in a run that can be kept (it is
 simulated again with the changed programme from that decision on), by the best answer nearest to what was decided and by
-the solver's own; all others are binding, not decisive; of some that is as no run can do without them.
+the solver's own; all others are binding, not decisive: what is known of them beside that, that no run can do without it
+or that it was not tried, stands with the row.
 """
 
 from __future__ import annotations
@@ -51,22 +52,24 @@ TRIES: Mapping[str, tuple[float, ...]] = {
 WHOLE = ("reward", "deadline")
 """What is another in the whole run when it is tried; all else from the decision on."""
 UNKEPT = "no run can do without it"  # more is given out than there is
+UNTRIED = "not tried"
 RELAXED = 0.1
 """By how much a row is relaxed before it is left out, relative to its right side, at least to 1."""
 
-Verdict = Literal["cause", "binding, not decisive", "binding, not tried"]
+Verdict = Literal["cause", "binding, not decisive"]
 
 
 class TriedRow(NamedTuple):
-    """A row that is met. says: in words; what: was done to it; then: who would have the GPU (empty: nobody); becomes:
-    of the job in question, and of the GPU, in words; of the job in the problem alone, where no run can keep that."""
+    """A row that is met. says: in words; what: was done to it, or why nothing is known of that; then: who would have the
+    GPU (empty: nobody); becomes: of the job in question, and of the GPU, in words; of the job in the problem alone,
+    where no run can keep that."""
 
     row: str
     tag: str
     text: str
     says: str
     verdict: Verdict
-    what: str = ""
+    what: str
     then: str = ""
     becomes: str = ""
 
@@ -213,16 +216,15 @@ def _first_of(rows: tuple[TriedRow, ...], made: str, still: str) -> DecisiveRow 
     unkept = [row.row for row in rows if row.what == UNKEPT]
     alone = next((f", though without {row.row} the problem alone would have {row.becomes}"
                   for row in rows if row.what == UNKEPT and row.becomes), "")  # fmt: skip
-    tried = [row.row for row in rows if row.verdict == "binding, not decisive" and row.what != UNKEPT]
+    tried = [row.row for row in rows if row.verdict != "cause" and row.what not in (UNKEPT, UNTRIED)]
     needed = f"no run can do without {listed(unkept)} (binding, not decisive)" if unkept else ""
     if first is None:
-        among = "" if len(tried) + len(unkept) == len(rows) else f" of the {len(tried) + len(unkept)} that were tried"
+        count = len(tried) + len(unkept)
+        among = "" if count == len(rows) else f" of the {count} that were tried"
         done = f"whichever is loosened or taken away from {made} on, and the problem solved again, {still}"
         kept = " that a run can do without" if unkept else ""
-        text = (
-            f"no single row{kept}{among} is decisive: {'; '.join(filter(None, [done if tried else '', needed]))}{alone}"
-        )
-        return DecisiveRow("", text, rows) if tried or unkept else None
+        text = f"no single row{kept}{among}: {'; '.join(filter(None, [done if tried else '', needed]))}{alone}"
+        return DecisiveRow("", text, rows) if count else None
     says = f" ({first.says})" if first.says else ""
     found = [f"{first.row}{says}: {_how(first)} from {made} on, and the problem solved again, {first.becomes}"]
     also = [row.row for row in rows if row.verdict == "cause" and row is not first]
@@ -257,8 +259,8 @@ def _rows_links(question: _Question, slot: SlotAtTime, rows: tuple[TriedRow, ...
     if not rows:
         return (Link("rows", f"None to show: {question.without_rows}."),) if question.without_rows else ()
     found = _first_of(rows, question.made, _still(slot))
-    parts = [] if found is None else [f"Decisive: {found.text}" if found.row else f"N{found.text[1:]}"]
-    untried = [row.row for row in rows[:MOST_ROWS] if row.verdict == "binding, not tried"]
+    parts = [] if found is None else [f"Decisive: {found.text}"]
+    untried = [row.row for row in rows[:MOST_ROWS] if row.what == UNTRIED]
     parts += [f"Binding, not tried: {'; '.join(untried)}"] if untried else []
     parts += [f"{counted(len(rows) - MOST_ROWS, 'row')} more, not tried"] if len(rows) > MOST_ROWS else []
     why = f" None was tried: {question.without_rows}." if question.without_rows else ""
@@ -267,7 +269,8 @@ def _rows_links(question: _Question, slot: SlotAtTime, rows: tuple[TriedRow, ...
 
 
 def _judged(row: TriedRow) -> str:
-    return f"{row.verdict}, as {UNKEPT}" if row.what == UNKEPT else row.verdict
+    known = {UNKEPT: f", as {UNKEPT}", UNTRIED: f" as far as is known: {UNTRIED}"}
+    return row.verdict + known.get(row.what, "")
 
 
 def _decisive(rows: tuple[TriedRow, ...]) -> list[TriedRow]:
@@ -289,7 +292,7 @@ def _summary(
         what, again = ("shares of time", "computed") if question.divides else ("problem", "solved")
         tried = f"with that row {_how(first)} and the {what} of {question.made} {again} again"
         decisive = f". Decisive: {_in_words(first)}: {tried}, {first.then or 'nobody'} would have the GPU"
-    if rows and not first and not any(row.verdict == "binding, not tried" for row in rows):
+    if rows and not first and not any(row.what == UNTRIED for row in rows):
         decisive = ". No single row is decisive"
     if slot.job:
         reason = f": {explained.binding}" if explained.binding else ""
@@ -578,4 +581,4 @@ class _Question:
 def _row(statement: SolvedStatement, number: int) -> TriedRow:
     tag = statement.tags.get(statement.parts[number], "")
     name, says = statement.names[number], statement.says(number)
-    return TriedRow(name, tag, statement.text(number), says, "binding, not tried")
+    return TriedRow(name, tag, statement.text(number), says, "binding, not decisive", UNTRIED)

@@ -26,6 +26,9 @@ from workbench.base.errors import Words, WorkbenchError
 GRACE_S = 5.0
 """How long a process without a task has to end by itself; being ended, it could not give back what it holds."""
 
+AT_ITS_TOP = 97
+"""The exit code of a process that came, as it read the script that it is of, to where that starts processes."""
+
 HELD = 4
 """So many of the objects that tasks share stay with each process, the latest ones."""
 
@@ -136,7 +139,12 @@ def _start(workers: dict[Connection, BaseProcess], begin: Callable[[], None] | N
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs, begin, once), daemon=True)
-    process.start()
+    try:
+        process.start()
+    except RuntimeError as error:
+        if "bootstrapping phase" not in str(error):
+            raise
+        raise SystemExit(AT_ITS_TOP) from None  # who started this process says so, once
     theirs.close()
     workers[ours] = process
 
@@ -242,6 +250,9 @@ def _answer(pipe: Connection, process: BaseProcess) -> bytes:
 
 def _ended(process: BaseProcess) -> WorkbenchError:
     process.join()
+    if process.exitcode == AT_ITS_TOP:
+        found = Words("a script that starts them at its top, which each of them reads too")
+        return WorkbenchError("workers", found, '`if __name__ == "__main__":` before that, and that under it')
     found = Words(f"a process that {how_ended(process.exitcode or 0)}")
     return WorkbenchError("workers", found, "to end after its last task")
 

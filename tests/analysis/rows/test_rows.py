@@ -20,6 +20,10 @@ from workbench.analysis.rows.stated import solved
 from workbench.base.errors import InputError
 from workbench.scheduling.contract import Formulation, Result
 from workbench.scheduling.solvers import ConflictError, Solver, solve_matrix
+from workbench.scheduling.solvers.compile import compile_model
+from workbench.scheduling.solvers.limits import LimitRows
+from workbench.session.registry import find_formulation
+from workbench.testing import posed
 from workbench.simulation.run import Run
 
 GAVEL = [each.name for each in workbench.formulations() if each.name.startswith("gavel.")]
@@ -75,8 +79,38 @@ def test_duals_of_the_other_linear_programmes_add_up_too(name: str) -> None:
     held(workbench.rows(result), result.objective)
 
 
-def test_prices_of_a_relaxed_problem_add_up_to_its_best_value() -> None:
-    """Of one whose objective has a constant, which is a row."""
+RELAXED: list[tuple[str, str, dict[str, Any]]] = [
+    ("hare_example", "hadar.offline", {}),
+    ("hare_example", "hadar.schedules", {}),
+    ("start_here", "hadar.round", {}),
+    ("start_here", "hops.round", {"form": "printed"}),
+    ("start_here", "hops.round", {"form": "aggregated"}),
+    ("hare_example", "hare.exact", {}),
+    ("hare_example", "hare.relaxation", {}),
+    ("hare_example", "hare.time_indexed", {}),
+    ("chronus_small", "chronus.leases", {}),
+    ("hare_example", "gavel.bottleneck", {}),
+    ("hare_example", "allox", {}),
+    ("start_here", "sia", {}),
+    ("start_here", "three_sigma", {}),
+]
+
+
+@pytest.mark.parametrize("preset, name, knobs", RELAXED)
+def test_prices_of_a_relaxed_problem_add_up_to_its_best_value(preset: str, name: str, knobs: dict[str, Any]) -> None:
+    found = find_formulation(name)
+    data, settled = posed(found, workbench.preset(preset), **knobs)
+    programme = compile_model(found.build(data, settled)).programme
+    assert programme.mixed
+    relaxed = replace(programme, integer=None)
+    point = solve_matrix(relaxed)
+    limits = LimitRows.of(relaxed, point)
+    total = float(limits.dual @ limits.right) + relaxed.offset
+    assert total == pytest.approx(point.solved.objective, rel=1e-6, abs=1e-6)
+    assert total, "nothing to add up"
+
+
+def test_a_constant_of_the_objective_is_a_row() -> None:
     result = workbench.solve("preset:chronus_small", "chronus.leases")
     table, programme = workbench.rows(result), solved(result).compiled.programme
     assert programme.offset and table["index"].iloc[-1] == "constant"
