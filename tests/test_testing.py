@@ -443,6 +443,10 @@ ENDLESS = tuple(replace(knob, maximum=np.inf) if knob.name == "round_s" else kno
             changed(route=lambda self, knobs: Route("same programme", "hops.round")),
             [rf"mine, route \({HERE}:\d+\): got decisions made by algorithm alone"],
         ),
+        (
+            changed(formulation="hops.round", route=lambda self, knobs: Route("algorithm", "hops.round", "by rules")),
+            [rf"mine, route \({HERE}:\d+\): got hops.round where another formulation is .*; expected self.instead"],
+        ),
         (Moody(), [rf"mine at .* s \({HERE}:\d+\): got two answers to one question"]),
         (Remembers(object()), [r"memory.value .*: got <object"]),
         (Remembers({1, 2}), [r"memory.value .*: got {1, 2}; expected what JSON can hold"]),

@@ -60,7 +60,7 @@ Verdict = Literal["cause", "binding, not decisive"]
 
 
 class TriedRow(NamedTuple):
-    """A row that is met. says: in words; what: was done to it, or why nothing is known of that; then: who would have the
+    """A row that is met. says: in words; what: was done to it, or why that is not known; then: who would have the
     GPU (empty: nobody); becomes: of the job in question, and of the GPU, in words; of the job in the problem alone,
     where no run can keep that."""
 

@@ -46,7 +46,7 @@ from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers import SolverFailedError, solve_model, stood_in
+from workbench.scheduling.solvers import SolveReport, SolverFailedError, solve_model, stood_in
 from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Order
 
 NAME = "allox"
@@ -324,7 +324,7 @@ def matched_shares(snapshot: Snapshot, alpha: float, kept: Mapping[str, str]) ->
     values = np.zeros((len(jobs), len(snapshot.types)))
     for job, kind in held.items():
         values[jobs.at[job], snapshot.types.index(kind)] = 1.0
-    return PolicyAnswer(Shares(jobs.names, snapshot.types, values), memory=held)
+    return PolicyAnswer(Shares(jobs.names, snapshot.types, values), _told(data, found), held)
 
 
 def _line(
@@ -379,6 +379,7 @@ def _serve(snapshot: Snapshot, preemptive: bool, alpha: float) -> Decision:
         ),
         preempt=frozenset(snapshot.leases) - unchanged if preemptive else frozenset(),
         signals=_lines(data, found),
+        solved=_told(data, found),
         why={
             str(unit): Reason("first_in_line", f"first in a line of {kinds[unit]}", {"type": kinds[unit]})
             for unit in fresh
@@ -392,6 +393,11 @@ def _as_stated(data: AlloxInstance) -> Matching:
     model = build(data)
     solve_model(model)
     return read_matching(model, data)
+
+
+def _told(data: AlloxInstance, found: Matching) -> SolveReport | None:
+    """What the matching comes to; nothing where nobody was to be matched."""
+    return SolveReport("", found.total_s(data)) if data.jobs else None
 
 
 def _lines(data: AlloxInstance, found: Matching) -> dict[str, dict[str, float]]:

@@ -30,7 +30,7 @@ from workbench.scheduling.declared_room import Room
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.reference_shares import isolated_share
 from workbench.scheduling.snapshot import Snapshot
-from workbench.scheduling.solvers import SolverFailedError, solve_model, stood_in
+from workbench.scheduling.solvers import SolveReport, SolverFailedError, solve_model, stood_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,11 +137,10 @@ class IsolatedPolicy:
     """The closed form as shares for Gavel's mechanism; the model where it is asked what a changed row would bring."""
 
     def __call__(self, snapshot: Snapshot, knobs: Knobs, memory: Any = None) -> PolicyAnswer:
-        if stood_in():
-            values = _as_stated(Isolated().data(snapshot, {}))
-        else:
-            values = isolated_share(snapshot.capacity, snapshot.jobs.gpus)
-        return PolicyAnswer(Shares(snapshot.jobs.names, snapshot.types, values))
+        data = Isolated().data(snapshot, {})
+        values = _as_stated(data) if stood_in() else isolated_share(snapshot.capacity, snapshot.jobs.gpus)
+        found = SolveReport("", _result(data, values).objective)
+        return PolicyAnswer(Shares(snapshot.jobs.names, snapshot.types, values), found)
 
     def stated(self, snapshot: Snapshot, knobs: Knobs, memory: Any) -> StatedProblem:
         """The problem whose optimum the closed form is."""

@@ -23,8 +23,8 @@ from workbench.scheduling.solvers import ConflictError, Solver, solve_matrix
 from workbench.scheduling.solvers.compile import compile_model
 from workbench.scheduling.solvers.limits import LimitRows
 from workbench.session.registry import find_formulation
-from workbench.testing import posed
 from workbench.simulation.run import Run
+from workbench.testing import posed
 
 GAVEL = [each.name for each in workbench.formulations() if each.name.startswith("gavel.")]
 SEVERAL = "gavel.finish_time_fairness"

@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import inspect
 from collections.abc import Iterator, Mapping, Sequence, Set
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -77,7 +78,8 @@ def _wrong_in(scheduler: Scheduler, scenario: Scenario) -> list[Problem]:
 
 
 def _wrong_route(scheduler: Scheduler, knobs: Knobs, made_by: Set[str]) -> Iterator[Problem]:
-    """That by its route a programme decides, or none, and by its decisions the other; an `other route`: either."""
+    """That by its route a programme decides, or none, and by its decisions the other; an `other route`: either. Or that
+    its route is the same where it solves an own formulation."""
     kind, solved = scheduler.route(knobs).kind, sorted(made_by & {"model", "assembly"})
     where = at_line(f"{scheduler.name}, route", _line(scheduler, "route"))
     if kind == "algorithm" and solved:
@@ -86,6 +88,12 @@ def _wrong_route(scheduler: Scheduler, knobs: Knobs, made_by: Set[str]) -> Itera
     if kind == "same programme" and not solved:
         found = Words(f"decisions made by {listed(sorted(made_by))} alone, and a route that is the same programme")
         yield Problem(where, found, "the report of the solve with the decision, or another route")
+    if scheduler.formulation:
+        own: Any = SimpleNamespace(name="own", title="Own")  # asked for these alone
+        told = scheduler.with_formulation(own).route(knobs).formulation
+        if told != own.name:
+            found = Words(f"{told or 'none'} where another formulation is solved in its place")
+            yield Problem(where, found, "self.instead.name, unless self.instead is None")
 
 
 def _wrong_shares(

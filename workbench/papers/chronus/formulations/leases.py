@@ -3,7 +3,7 @@ r"""Which jobs have which leases: the mixed-integer programme (1)-(6) of Chronus
 max   sum_i V_0 + sum_i sum_p (V_ip - V_0) s_ip                                (1, ours)        total_reward
 s.t.  sum_i g_ih x_ik <= M_kh                                    for all k, h  (3, 6, erratum)  capacity
       sum_{k<=DL_ip} x_ik >= RL_i sum_{r<=p} s_ir, = if p = L_i  for all i, p  (4, erratum)     leases_by_deadline
-      sum_p s_ip <= 1, = if i in G                               for all i     (5, erratum)     one_deadline
+      sum_p s_ip <= 1, = if i in A                               for all i     (5, erratum)     one_deadline
       x_ik in {0, 1}                                             for all i, k  (2)              lease
       s_ip in {0, 1}                                             for all i, p  (2)              hit
 
@@ -78,7 +78,7 @@ def build(data: ChronusInstance) -> pyo.ConcreteModel:
     m = pyo.ConcreteModel("chronus_leases")
     m.guaranteed = {data.jobs[i] for i in rows if data.guaranteed[i]}
     m.last = {data.jobs[i]: len(data.by[i]) for i in rows}
-    m.JOBS = pyo.Set(initialize=data.jobs, doc="i | jobs with deadlines\nG | guaranteed jobs | | guaranteed")
+    m.JOBS = pyo.Set(initialize=data.jobs, doc="i | jobs with deadlines\nA | guaranteed jobs | | guaranteed")
     m.LEASES = pyo.Set(initialize=range(1, data.leases + 1), doc="k | leases, from the start of the plan")
     m.SIZES = pyo.Set(initialize=data.sizes, doc="h | sizes of pieces of a node that have a limit")
     m.DEADLINES = pyo.Set(dimen=2, initialize=list(by), doc=leases_with_options.DEADLINES)

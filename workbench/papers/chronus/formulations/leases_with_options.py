@@ -3,7 +3,7 @@ r"""Which jobs have which leases on which GPUs: (1)-(6) with several accelerator
 max   sum_i V_0 + sum_i sum_p sum_o (V_ip - V_0) s_iop                               (1, ours)        total_reward
 s.t.  sum_i sum_o g_ioh x_iok <= M_kh                               for all k, h     (3, 6, erratum)  capacity
       sum_{k<=DL_ip} x_iok >= RL_io sum_{r<=p} s_ior, = if p = L_i  for all i, o, p  (4, erratum)     leases_by_deadline
-      sum_p sum_o s_iop <= 1, = if i in G                           for all i        (5, erratum)     one_deadline
+      sum_p sum_o s_iop <= 1, = if i in A                           for all i        (5, erratum)     one_deadline
       x_iok in {0, 1}                                               for all i, o, k  (2)              lease
       s_iop in {0, 1}                                               for all i, o, p  (2)              hit
 
@@ -79,7 +79,7 @@ def build(data: ChronusInstance) -> pyo.ConcreteModel:
     m = pyo.ConcreteModel("chronus_leases_on_types")
     m.guaranteed = {job for job, sure in zip(data.jobs, data.guaranteed.tolist(), strict=True) if sure}
     m.last = {job: len(ks) for job, ks in zip(data.jobs, data.by, strict=True)}
-    m.JOBS = pyo.Set(initialize=data.jobs, doc="i | jobs with deadlines\nG | guaranteed jobs | | guaranteed")
+    m.JOBS = pyo.Set(initialize=data.jobs, doc="i | jobs with deadlines\nA | guaranteed jobs | | guaranteed")
     m.LEASES = pyo.Set(initialize=range(1, data.leases + 1), doc="k | leases, from the start of the plan")
     m.LIMITS = pyo.Set(initialize=limits, doc="h | limits: a pool of nodes and a size of pieces there")
     m.OPTIONS = pyo.Set(dimen=2, initialize=names, doc="i,o | options of each job: a pool and a number of GPUs")

@@ -2,7 +2,7 @@ r"""Which deadlines to hit, without saying when each job runs: the master in s (
 
 max   sum_i V_0 + sum_i sum_p (V_ip - V_0) s_ip      (1, ours)     total_reward
 s.t.  sum_i sum_p d_iptz s_ip <= C_tz  for all t, z  (ours)        demand
-      sum_p s_ip <= 1, = if i in G     for all i     (5, erratum)  one_deadline
+      sum_p s_ip <= 1, = if i in A     for all i     (5, erratum)  one_deadline
       s_ip in {0, 1}                   for all i, p  (2)           hit
 
 (ours): `d_iptz` is how much of a job has to run in the first t leases, if it is to hit deadline p: the gang times
@@ -219,7 +219,7 @@ def build(data: ChronusInstance) -> pyo.ConcreteModel:
 
     m = pyo.ConcreteModel("chronus_master")
     m.guaranteed = {job for job, sure in zip(data.jobs, data.guaranteed.tolist(), strict=True) if sure}
-    m.JOBS = pyo.Set(initialize=data.jobs, doc="i | jobs with deadlines\nG | guaranteed jobs | | guaranteed")
+    m.JOBS = pyo.Set(initialize=data.jobs, doc="i | jobs with deadlines\nA | guaranteed jobs | | guaranteed")
     m.DEADLINES = pyo.Set(dimen=2, initialize=keys, doc="i,p | deadlines that a job alone could hit")
     m.TIMES = pyo.Set(initialize=master.times.tolist(), doc="t | deadlines in leases")
     m.SIZES = pyo.Set(initialize=data.sizes, doc="z | sizes of pieces of a node that have a limit")

@@ -4,7 +4,7 @@ min   sum_n w_n C_n                                                             
 s.t.  x_i >= a_n                                        for all n, r in R_n, i in D_r   (4)     after_arrival
       sum_m y_im = 1                                    for all i                       (5)     one_gpu
       C_n >= x_i + sum_m y_im (T^c_im + T^s_im)         for all n, r in R_n, i in D_r   (6)     completion
-      x_j >= x_i + sum_m y_im (T^c_im + T^s_im)         for all (i, j) in N             (7)     barrier
+      x_j >= x_i + sum_m y_im (T^c_im + T^s_im)         for all (i, j) in E             (7)     barrier
       x_j >= x_i + sum_m y_im T^c_im - B_ij (1 - o_ij)  for all (i, j) in P             (8)     one_after_other
       o_ij + o_ji >= y_im + y_jm - 1                    for all (i, j) in P, m in M_ij  (8)     same_gpu
       x_i >= f_m y_im                                   for all i, m in M_i, f_m > e_i  (ours)  gpu_free
