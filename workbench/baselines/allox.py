@@ -396,8 +396,8 @@ def _as_stated(data: AlloxInstance) -> Matching:
 
 
 def _told(data: AlloxInstance, found: Matching) -> SolveReport | None:
-    """What the matching comes to; nothing where nobody was to be matched."""
-    return SolveReport("", found.total_s(data)) if data.jobs else None
+    """What the matching comes to; nothing where nobody was to be matched, or another's answer leaves some without."""
+    return SolveReport("", found.total_s(data)) if data.jobs and not stood_in() else None
 
 
 def _lines(data: AlloxInstance, found: Matching) -> dict[str, dict[str, float]]:
