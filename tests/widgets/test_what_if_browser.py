@@ -131,7 +131,7 @@ def refuse_what_is_too_large(page: Page) -> None:
 
 def aligned(page: Page) -> None:
     """The buttons that take a file end where the fields between and below them do."""
-    places = (".wb-upload-open", ".wb-trace-cluster", ".wb-upload-speeds", ".wb-today")
+    places = (".wb-upload-open", ".wb-trace-cluster", ".wb-upload-throughputs", ".wb-today")
     boxes = [page.locator(f".wb-what-if {place}").bounding_box() for place in places]
     ends = [box["x"] + box["width"] for box in boxes if box is not None]
     assert len(ends) == len(places) and max(ends) - min(ends) <= 1, dict(zip(places, ends, strict=True))

@@ -208,7 +208,7 @@ def otherwise(run: Run, before: Run, edit: str = "") -> str:
     parts = {
         "cluster": was.cluster != now.cluster,
         "jobs": was.jobs != now.jobs,
-        "speeds": was.throughputs != now.throughputs,
+        "throughputs": was.throughputs != now.throughputs,
     }
     found += [f"the {name} before" for name, other in parts.items() if other]
     return ", ".join(found)

@@ -104,7 +104,7 @@ class ExplainPage:
         return None if self._job.value == DECISION else self._job.value
 
     @property
-    def moment_s(self) -> float:
+    def at_s(self) -> float:
         """The time that is explained; while none is typed that can be, where playback stands or the job waited most."""
         try:
             return self._typed_s()
@@ -132,7 +132,7 @@ class ExplainPage:
 
     def stay(self) -> None:
         """The time that is explained stays in the next run, as one that was asked for does."""
-        self._asked_s = self.moment_s
+        self._asked_s = self.at_s
 
     def look_at(self, job: str, gpu: str, at_s: float) -> None:
         """Explain a job, where there is none (empty) a GPU, at a time that was clicked on a GPU (empty: on none)."""
@@ -249,7 +249,7 @@ class ExplainPage:
 
     def _keep_time(self, job: str) -> None:
         """The time stays, unless the job was not there then: said, and asked is where its longest wait began."""
-        run, asked_s = self._run, self.moment_s
+        run, asked_s = self._run, self.at_s
         assert run is not None
         row = run.jobs[run.jobs["job"] == job].iloc[0]
         if row["arrival_s"] <= asked_s and not row["finish_s"] <= asked_s:

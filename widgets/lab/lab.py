@@ -523,7 +523,7 @@ class Lab(LabShell[LabSetting]):
             work: Workplace = self._described if is_own(name) else process_work()
             work.submit(request, self._formulation.hear, self)
         if self._run is not None and self._results.opened == "Model":
-            self._formulation.show_run(self._run, self._results.explained.moment_s, self._results.about)
+            self._formulation.show_run(self._run, self._results.explained.at_s, self._results.about)
             aside = len(self._run.jobs) <= MOST_JOBS and not isinstance(process_work(), KernelWork)
             if self._is_seen and aside and self._formulation.wants_exact:
                 self._solve_exactly()

@@ -519,7 +519,7 @@ class Results:
     def _on_typed(self) -> None:
         """A time was typed on the page Why: the picture shows as much as has it, and a line there."""
         self._setting_up = True  # playback does not set the time in turn
-        self.playback.reach(self.explained.moment_s)
+        self.playback.reach(self.explained.at_s)
         self._setting_up = False
         self._draw_page()
 
@@ -542,7 +542,7 @@ class Results:
     def _mark_time(self) -> None:
         """The line in the picture stands at the time that the open page is about, else where playback does."""
         about = self._run is not None and self.opened in ("Model", "Why")
-        at_s, params = self.explained.moment_s if about else None, self._gantt.view.params
+        at_s, params = self.explained.at_s if about else None, self._gantt.view.params
         if params.get("at") != at_s:
             self._gantt.view.params = {**params, "at": at_s}
 

@@ -23,7 +23,7 @@ FORMAT = "sacct"
 OF_SLURM = "slurm"
 """Who scheduled such a log, and so today's."""
 INSTEAD = "workbench convert makes a scenario file of a larger one"
-NEEDS_SPEEDS = ". Choose that file with Speeds, then open the trace again"
+NEEDS_THROUGHPUTS = ". Choose that file with Throughputs, then open the trace again"
 CLUSTER = "v100=8x4, k80=4x8, for example"
 AS_TOLD = "empty: as the log and its files say"
 SITE = (
@@ -42,7 +42,7 @@ class TraceChoice:
 
     def __init__(self, opened: Callable[[Scenario, str | None], None]) -> None:
         self._opened = opened
-        self._speeds: tuple[str, bytes] | None = None
+        self._throughputs: tuple[str, bytes] | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._asked = ""
         self._question = Question(self._hear)
@@ -60,14 +60,14 @@ class TraceChoice:
         self.sample.layout = w.Layout(flex="1 1 0", width="auto", min_width="0")
         self.sample.tooltip = "How many jobs to keep, drawn with seed 0; empty: all"
         hint = "The file of throughputs that belongs to the trace, where its format has one"
-        self.speeds = self._button("Speeds", hint, self._on_speeds)
+        self.throughputs = self._button("Throughputs", hint, self._on_throughputs)
         self.stop = w.Button(description="Cancel", icon="stop", tooltip="Stop reading the file")
         self.stop.layout = w.Layout(width="7em", flex="0 0 auto", display="none")
         self.stop.add_class("wb-trace-cancel")
         self.stop.on_click(lambda _: self._question.cancel())
         self.said = StatusLine()
         self.said.add_class("wb-trace-said")
-        rows = [w.HBox([self.format, self.upload]), w.HBox([self.sample, self.speeds])]
+        rows = [w.HBox([self.format, self.upload]), w.HBox([self.sample, self.throughputs])]
         for row in rows:
             row.add_class("wb-trace-row")
         self.box = w.VBox(
@@ -96,15 +96,15 @@ class TraceChoice:
         with self.said.hold_sync():
             self.said.tone, self.said.text = "bad" if bad else "note", text
 
-    def _on_speeds(self, files: Iterable[Mapping[str, Any]]) -> None:
+    def _on_throughputs(self, files: Iterable[Mapping[str, Any]]) -> None:
         for found in list(files):
             name = Path(str(found["name"])).name
             try:
-                self._speeds = name, _read(name, found["content"])
+                self._throughputs = name, _read(name, found["content"])
             except InputError as error:
                 self.say(str(error.problem), bad=True)
                 continue
-            self.say(f"Speeds: {name}. Now open the trace.")
+            self.say(f"Throughputs: {name}. Now open the trace.")
 
     def _button(
         self, label: str, hint: str, take: Callable[[Iterable[Mapping[str, Any]]], None], several: bool = False
@@ -119,11 +119,11 @@ class TraceChoice:
         return made
 
     def _on_format(self) -> None:
-        """Another format: a file of speeds belongs to a trace of one, and most have none; sacct's says its cluster."""
+        """Another format: its file of throughputs belongs to one, and most have none; sacct's says its cluster."""
         self.cluster.placeholder = AS_TOLD if self.format.value == FORMAT else CLUSTER
-        if self._speeds is not None:
-            self.say(f"No longer with the speeds of {self._speeds[0]}.")
-            self._speeds = None
+        if self._throughputs is not None:
+            self.say(f"No longer with the throughputs of {self._throughputs[0]}.")
+            self._throughputs = None
 
     def _request(self, files: Mapping[str, Any]) -> Message:
         """What the labs' process is asked of files by name; raises WorkbenchError for what cannot be."""
@@ -137,19 +137,19 @@ class TraceChoice:
         if self._folder is not None:
             self._question.drop()
             self._folder.cleanup()
-        self._folder, speeds = tempfile.TemporaryDirectory(), None
+        self._folder, table = tempfile.TemporaryDirectory(), None
         paths = [Path(self._folder.name, name) for name in contents]
         for path in paths:
             write_bytes(path, contents[path.name])
-        if self._speeds is not None:
-            speeds = Path(self._folder.name, f"speeds-{self._speeds[0]}")
-            write_bytes(speeds, self._speeds[1])
+        if self._throughputs is not None:
+            table = Path(self._folder.name, f"throughputs-{self._throughputs[0]}")
+            write_bytes(table, self._throughputs[1])
         self._asked = str(self.format.value)
         return {
             "kind": "convert",
             "format": self._asked,
             "paths": [str(path) for path in paths],
-            "throughputs": None if speeds is None else str(speeds),
+            "throughputs": None if table is None else str(table),
             "cluster": cluster,
             "sample": sample,
         }
@@ -162,7 +162,7 @@ class TraceChoice:
         if answer is None:
             self.say("Cancelled: what was open stays.")
         elif isinstance(answer, WorkbenchError):
-            where_to = NEEDS_SPEEDS if answer.where == "throughputs" and answer.value is None else ""
+            where_to = NEEDS_THROUGHPUTS if answer.where == "throughputs" and answer.value is None else ""
             self.say(str(answer.problem).replace(folder, "") + where_to, bad=True)
         else:
             name = str(answer["name"])

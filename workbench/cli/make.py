@@ -46,7 +46,7 @@ def add_commands(commands: Commands[Parser]) -> None:
     parser.add_argument("source", metavar="SOURCE", help="the trace file, or - for standard input")
     parser.add_argument("--from", metavar="FORMAT", required=True, dest="format", help=f"the trace's format: {FORMATS}")
     parser.add_argument(
-        "--throughputs", metavar="FILE", help="the file of speeds that belongs to the trace (gavel, shockwave)"
+        "--throughputs", metavar="FILE", help="the file of throughputs that belongs to the trace (gavel, shockwave)"
     )
     parser.add_argument("--cluster", metavar="NODES", help=CLUSTER_HELP)
     parser.add_argument("--from-s", metavar="S", type=seconds("--from-s"), help="keep jobs from then on, the new 0")

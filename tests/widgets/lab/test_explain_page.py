@@ -97,7 +97,7 @@ def test_the_time_stays_with_another_job_unless_it_was_not_there(work: Waiter) -
     page._at.value = f"{late:.0f} s"
     page._job.value = first
     assert page._said.text.startswith("Not at ") and f": {first} was done at " in page._said.text
-    assert page.moment_s == longest_wait_s(lab.run, first)
+    assert page.at_s == longest_wait_s(lab.run, first)
 
 
 def test_a_time_that_was_asked_for_stays_in_the_next_run_until_playback_moves(work: Waiter) -> None:
@@ -112,14 +112,14 @@ def test_a_time_that_was_asked_for_stays_in_the_next_run_until_playback_moves(wo
     page._at.value = f"{lab.run.end_s - 60:g} s"
     lab._scenario.editors.tables["jobs"].remove(0)
     work.answer()
-    assert page.moment_s < lab.run.end_s, "it is no time of the shorter run"
+    assert page.at_s < lab.run.end_s, "it is no time of the shorter run"
 
 
 def test_after_a_click_on_a_bar_why_is_about_its_job_then(work: Waiter) -> None:
     lab = opened(work)
     results, page = lab._results, lab._results.explained
     results._gantt.view.picked = {"job": "game", "x": 45.0, "y": 0.5}
-    assert page._job.value == "game" and page.moment_s == 45 * 60
+    assert page._job.value == "game" and page.at_s == 45 * 60
     results._gantt.view.picked = {"job": "", "x": 45.0, "y": 1.5}
     assert page._job.value == ("gpu", "fast-0/1")
     results._gantt.view.picked = {"job": "", "x": 45.0, "y": 0.5}
@@ -335,8 +335,8 @@ def test_a_time_near_one_that_was_clicked_is_in_the_run_and_on_its_bar() -> None
         gpu = f"{row.node}/{row.slot}"
         for at_s in (row.start_s, row.end_s - 0.01):
             page.look_at(row.job, gpu, at_s)
-            assert SlotAtTime(run, gpu, page.moment_s).unit == row.unit, (at_s, page._at.value)
-            assert abs(page.moment_s - at_s) < 0.5
+            assert SlotAtTime(run, gpu, page.at_s).unit == row.unit, (at_s, page._at.value)
+            assert abs(page.at_s - at_s) < 0.5
     page.look_at("", "", run.end_s)
     assert page._typed_s() == run.end_s
 

@@ -101,9 +101,9 @@ def change_a_row(lab: GavelLab) -> None:
     assert results._gantt.view.params["gpus"] == ["v100"] and [each for _, each in rows._right.options][
         :: 2 * STEPS
     ] == [0.0, 4.0]
-    moment_s = results.explained.moment_s
+    before_s = results.explained.at_s
     rows._right.value = 1.0
-    assert results.explained.moment_s == moment_s != longest_wait_s(results._run, results.explained.job or "")
+    assert results.explained.at_s == before_s != longest_wait_s(results._run, results.explained.job or "")
     assert results.compared.said.value.startswith("<p><span class='wb-note'>Against the run before this change:</span>")
     there = "&quot;no more GPUs of a type than there are&quot; (capacity[v100])"
     assert f"In the decision at 30 min alone: With {there} &lt;= 1 in place of 2: " in rows._said.value
