@@ -34,7 +34,7 @@ the least number of slots that a job needs. Without them the linear relaxation l
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -108,33 +108,7 @@ def build(data: HadarInstance, *, cuts: bool = True, require_all: bool = False) 
         doc="j,t,r | slots and types of GPUs held",
     )
 
-    def column(values: IntArray | FloatArray) -> dict[str, float]:
-        return {data.jobs[row]: values[row].item() for row in rows}
-
-    m.utility = pyo.Param(
-        m.PRESENT,
-        initialize={(data.jobs[row], t): float(data.utility[row, t]) for row in rows for t in slots[data.jobs[row]]},
-        doc=f"U_jt | utility of completing in a slot, U_j(t + 1 - a_j) | {data.unit}",
-    )
-    rate = {(data.jobs[row], kind): float(data.rate[row, i]) for row in rows for i, kind in enumerate(data.types)}
-    m.rate = pyo.Param(
-        m.JOBS,
-        m.TYPES,
-        initialize=rate,
-        doc="X_jb | steps of the gang in a slot if the type is its slowest | steps\nX_jr | the same of r | steps",
-    )
-    m.work = pyo.Param(
-        m.JOBS,
-        initialize=column(data.work),
-        doc="EN_j | work of a job: epochs E_j times iterations N_j of one | steps",
-    )
-    m.gang = pyo.Param(m.JOBS, initialize=column(data.gang), doc="W_j | GPUs of the gang | GPUs")
-    m.arrival = pyo.Param(m.JOBS, domain=pyo.Integers, initialize=column(data.arrival), doc="a_j | arrival | slot")
-    m.least_slots = pyo.Param(m.JOBS, initialize=column(data.least_slots), doc="n_j | slots needed alone | slots")
-    m.gpus = pyo.Param(
-        m.TYPES, initialize=dict(zip(data.types, data.capacity.tolist(), strict=True)), doc="c_r | capacity | GPUs"
-    )
-
+    _numbers(m, data, rows)
     m.run = pyo.Var(
         m.RUNS,
         domain=pyo.Binary,
@@ -202,6 +176,45 @@ def build(data: HadarInstance, *, cuts: bool = True, require_all: bool = False) 
     def whole_gang(m, job, t):
         return pyo.quicksum(m.held[job, t, r] for r in held[job]) == m.gang[job] * runs(job, t)
 
+    _cuts(m, slots, slowest, cuts)
+    return m
+
+
+def _numbers(m: pyo.ConcreteModel, data: HadarInstance, rows: Sequence[int]) -> None:
+    """What is given: utilities, speeds, work, gangs and capacities of the jobs in these rows of the data."""
+
+    def column(values: IntArray | FloatArray) -> dict[str, float]:
+        return {data.jobs[row]: values[row].item() for row in rows}
+
+    at = {data.jobs[row]: row for row in rows}
+    m.utility = pyo.Param(
+        m.PRESENT,
+        initialize={(job, t): float(data.utility[at[job], t]) for job, t in m.PRESENT},
+        doc=f"U_jt | utility of completing in a slot, U_j(t + 1 - a_j) | {data.unit}",
+    )
+    rate = {(data.jobs[row], kind): float(data.rate[row, i]) for row in rows for i, kind in enumerate(data.types)}
+    m.rate = pyo.Param(
+        m.JOBS,
+        m.TYPES,
+        initialize=rate,
+        doc="X_jb | steps of the gang in a slot if the type is its slowest | steps\nX_jr | the same of r | steps",
+    )
+    m.work = pyo.Param(
+        m.JOBS,
+        initialize=column(data.work),
+        doc="EN_j | work of a job: epochs E_j times iterations N_j of one | steps",
+    )
+    m.gang = pyo.Param(m.JOBS, initialize=column(data.gang), doc="W_j | GPUs of the gang | GPUs")
+    m.arrival = pyo.Param(m.JOBS, domain=pyo.Integers, initialize=column(data.arrival), doc="a_j | arrival | slot")
+    m.least_slots = pyo.Param(m.JOBS, initialize=column(data.least_slots), doc="n_j | slots needed alone | slots")
+    m.gpus = pyo.Param(
+        m.TYPES, initialize=dict(zip(data.types, data.capacity.tolist(), strict=True)), doc="c_r | capacity | GPUs"
+    )
+
+
+def _cuts(m: pyo.ConcreteModel, slots: Mapping[str, range], slowest: Mapping[str, list[str]], cuts: bool) -> None:
+    """The rows that are ours: they cut off no plan, and none is there without the knob `cuts`."""
+
     @m.Constraint(m.JOBS, doc="(ours) a job does not complete before it can have had the slots it needs")
     def not_too_early(m, job):
         early = slots[job][: m.least_slots[job] - 1]
@@ -214,8 +227,6 @@ def build(data: HadarInstance, *, cuts: bool = True, require_all: bool = False) 
             return pyo.Constraint.Skip
         had = pyo.quicksum(m.run[job, k, b] for k in slots[job] if k <= t for b in slowest[job])
         return had >= m.least_slots[job] * m.completed[job, t]
-
-    return m
 
 
 def check_all_fit(data: HadarInstance, require_all: bool) -> None:
