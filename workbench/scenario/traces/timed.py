@@ -270,14 +270,9 @@ def assemble(
         work = Workload.build(dict(cut.cluster or {}), group, scaling=SCALING)
         read = _with_models(read, group, work, cut.seed)
     rows = sorted(_once(read, drops), key=lambda row: row.arrival_s)
-    begin_s, cut_off = cut.from_s, _first_second(rows) if recorded is not None and cut.from_s is None else None
-    if begin_s is None:
-        begin_s = cut_off if cut_off is not None else 0.0 if recorded and first else _first(rows)
+    begin_s, cut_off = _begin(rows, cut, recorded is not None, first is not None)
     early = [row for row in rows if recorded is not None and row.goes_on(begin_s)]
-    lines = {row.line for row in early}
-    before = BEFORE if cut.from_s is None else OUTSIDE
-    later = in_window([row for row in rows if row.line not in lines], begin_s, cut.to_s, drops, before)
-    able = list(_fitting([*early, *later], work, drops))
+    able = list(_fitting([*early, *_later(rows, early, begin_s, cut, drops)], work, drops))
     kept = sampled(able, cut.sample, cut.seed, drops)
     report = account(called, format, kept, drops)
     name = Path(called)
@@ -299,22 +294,41 @@ def assemble(
         all_notes.append(f"arrivals count from the file's first one, which is at {begin_s:.15g} s there")
     if group is None:
         recorded = recorded or Recording()
-        all_notes += _recorded_notes(kept)
         report = replace(report, assumed=tuple(_ratio_notes(kept, recorded.ratios)))
-        all_notes += _set_going(data, kept, cluster, begin_s, cut_off)
-        nodes = [node.name for node in cluster.each_node]
-        end_s = begin_s + _recorded_of(kept, begin_s).end_s
-        data["entities"] = recorded.entities(begin_s)
-        if outages := recorded.outages(begin_s, end_s, nodes):
-            data["core"] = {"faults": {"list": outages}}
+        all_notes += [*_recorded_notes(kept), *_set_going(data, kept, cluster, begin_s, cut_off)]
+        _add_site(data, recorded, cluster, begin_s, begin_s + _recorded_of(kept, begin_s).end_s)
     else:
         all_notes += [] if named else _drawn_notes(kept, group)
         all_notes += _speed_notes(kept, work)
     return Scenario.from_dict(data, called), replace(report, notes=tuple(all_notes))
 
 
-def _first(rows: Sequence[TimedRow]) -> float:
-    return rows[0].arrival_s if rows else 0.0
+def _begin(rows: Sequence[TimedRow], cut: TraceCut, recorded: bool, dated: bool) -> tuple[float, float | None]:
+    """The second at which the scenario begins; the same where that is where the log was cut out of a longer one, else
+    None.
+    """
+    if cut.from_s is not None:
+        return cut.from_s, None
+    cut_off = _first_second(rows) if recorded else None
+    if cut_off is not None:
+        return cut_off, cut_off
+    return rows[0].arrival_s if rows and not (recorded and dated) else 0.0, None
+
+
+def _later(
+    rows: Sequence[TimedRow], early: Sequence[TimedRow], begin_s: float, cut: TraceCut, drops: Drops
+) -> Sequence[TimedRow]:
+    """Those in the window, without those that are there from the begin; the others go to `drops`."""
+    lines = {row.line for row in early}
+    left = [row for row in rows if row.line not in lines]
+    return list(in_window(left, begin_s, cut.to_s, drops, BEFORE if cut.from_s is None else OUTSIDE))
+
+
+def _add_site(data: dict[str, Any], recorded: Recording, cluster: Cluster, begin_s: float, end_s: float) -> None:
+    """What else is known of the time from the begin to the end: entities, and when nodes were down."""
+    data["entities"] = recorded.entities(begin_s)
+    if outages := recorded.outages(begin_s, end_s, [node.name for node in cluster.each_node]):
+        data["core"] = {"faults": {"list": outages}}
 
 
 def _first_second(rows: Sequence[TimedRow]) -> float | None:
