@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 from tests.papers.hadar.algorithm_2 import recursive
 from workbench.base.errors import InputError
+from workbench.papers.hadar.algorithms import selection
 from workbench.papers.hadar.algorithms.dual_subroutine import select
 from workbench.papers.hadar.algorithms.prices import price
 from workbench.papers.hadar.algorithms.selection import Knapsack, exact, relaxed
 from workbench.papers.hadar.formulations.round import HadarRound, RoundInstance
+from workbench.scheduling.solvers import solve_matrix
 
 
 @st.composite
@@ -132,7 +134,7 @@ def test_lines_16_to_21_as_printed_schedule_nobody():
     assert (recursive(problem).choice >= 0).all()
 
 
-def test_the_method_is_chosen_by_the_number_of_states():
+def test_the_method_is_chosen_by_the_number_of_states(monkeypatch):
     rng = np.random.default_rng(0)
     jobs, types = 600, 3
     gpus = np.eye(types, dtype=np.int64)[rng.integers(types, size=jobs)]
@@ -144,6 +146,16 @@ def test_the_method_is_chosen_by_the_number_of_states():
     assert (found.choice == relaxed(large).choice).all() and found.status == "optimal"
     order = [np.sort(value[gpus[:, kind] > 0])[::-1][:150].sum() for kind in range(types)]
     assert found.objective == pytest.approx(sum(order))
+
+    ways = []
+    monkeypatch.setattr(selection, "solve_matrix", lambda *given: ways.append(given[1].method) or solve_matrix(*given))
+    most = selection.SIMPLEX_UP_TO
+    for jobs in (most, most + 1):
+        many = Knapsack(
+            jobs, np.array([jobs // 2]), np.arange(jobs), np.ones((jobs, 1), np.int64), np.ones(jobs), value
+        )
+        assert relaxed(many).objective == pytest.approx(jobs // 2)
+    assert ways == ["auto", "ipm"], "the interior point method where it is faster"
 
 
 def test_where_prices_rise_the_linear_programme_is_feasible_only():

@@ -12,11 +12,12 @@ from workbench.base.errors import InputError
 from workbench.papers.hops.algorithms.aggregation import aggregate
 from workbench.papers.hops.algorithms.gains import gain_of
 from workbench.papers.hops.algorithms.planning import class_gains, form_of, make_plan
+from workbench.papers.hops.formulations import round_assembly
 from workbench.papers.hops.formulations.lexicographic import levels
 from workbench.papers.hops.formulations.round import HopsRound
 from workbench.papers.hops.instance import HopsInstance, JobConfigurations
 from workbench.papers.hops.knobs import gap_of
-from workbench.scheduling.solvers import Solver, SolverFailedError, TimeLimitError, solve_model
+from workbench.scheduling.solvers import Solver, SolverFailedError, TimeLimitError, solve_matrix, solve_model
 
 HOPS = HopsRound()
 BOTH = pytest.mark.parametrize("solver", ["highs", "glpk"])
@@ -152,6 +153,22 @@ def test_the_matrix_serves_the_classes_of_interchangeable_servers_as_the_model_d
     found = HOPS.run(data, knobs("inf", "aggregated"))
     planned = make_plan(data, knobs("inf", "aggregated"))
     assert class_gains(data, gain_of(data, planned.plan)) == pytest.approx(found.values["gains_by_class"], abs=1e-5)
+
+
+def test_with_lambda_infinite_choices_that_are_settled_against_leave_the_programme(monkeypatch):
+    sizes = []
+
+    def noted(programme, solver):
+        sizes.append(programme.matrix.shape[1])
+        return solve_matrix(programme, solver)
+
+    monkeypatch.setattr(round_assembly, "solve_matrix", noted)
+    one, two, three = ({"a": gpus} for gpus in (1, 2, 3))
+    jobs = [
+        JobConfigurations(name, left, [(one, 10.0), (two, 21.0), (three, 32.0)]) for name, left in (("x", 2), ("y", 1))
+    ]
+    assert make_plan(HopsInstance.of({"a": 4}, jobs), knobs("inf")).plan.keys() == {0, 1}
+    assert sizes == [6, 4]  # two of x are settled against before y is served
 
 
 @given(seed=SEEDS)

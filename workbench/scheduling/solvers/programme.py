@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -100,6 +100,25 @@ class Programme:
         """{variable: its values in the order of its index}; 0 for what has no column."""
         padded = np.append(point.values, 0.0)
         return {name: padded[at] for name, at in self.columns.items()}
+
+    def only(self, columns: IntArray) -> Programme:
+        """The programme of some of its columns, without their names; the others are 0."""
+        matrix = self.matrix
+        size = np.diff(matrix.indptr)[columns]
+        start = np.concatenate([[0], np.cumsum(size)])
+        entry = np.repeat(matrix.indptr[columns] - start[:-1], size) + np.arange(start[-1])
+        shape = (matrix.shape[0], len(columns))
+        return replace(
+            self,
+            cost=self.cost[columns],
+            matrix=Columns(shape, start.astype(np.int32), matrix.indices[entry], matrix.data[entry]),
+            lower=self.lower[columns],
+            upper=self.upper[columns],
+            integer=None if self.integer is None else self.integer[columns],
+            start=None if self.start is None else self.start[columns],
+            columns={},
+            rows={},
+        )
 
     @property
     def mixed(self) -> bool:

@@ -52,7 +52,7 @@ def sift(programme: Programme, late: BoolArray, solver: Solver) -> Point:
     while True:
         columns = np.flatnonzero(active)
         try:
-            found = solve_matrix(_only(programme, columns), solver)
+            found = solve_matrix(programme.only(columns), solver)
         except InfeasibleError:
             return solve_matrix(programme, solver)
         seconds, iterations = seconds + found.solved.solve_s, iterations + found.solved.passes
@@ -72,27 +72,6 @@ def sift(programme: Programme, late: BoolArray, solver: Solver) -> Point:
         active[better[np.argsort(-worth[better], kind="stable")[:rows]]] = True
     report = replace(found.solved, solve_s=seconds, passes=iterations)
     return Point(values, found.duals, _reduced(programme, found.duals), report)
-
-
-def _only(programme: Programme, columns: IntArray) -> Programme:
-    """The programme with some of its columns; the others are 0."""
-    matrix = programme.matrix
-    size = np.diff(matrix.indptr)[columns]
-    start = np.concatenate([[0], np.cumsum(size)])
-    entry = np.repeat(matrix.indptr[columns] - start[:-1], size) + np.arange(start[-1])
-    kept = Columns((matrix.shape[0], len(columns)), start.astype(np.int32), matrix.indices[entry], matrix.data[entry])
-    return Programme(
-        programme.cost[columns],
-        kept,
-        programme.row_lower,
-        programme.row_upper,
-        programme.lower[columns],
-        programme.upper[columns],
-        maximise=programme.maximise,
-        offset=programme.offset,
-        name=programme.name,
-        made_by=programme.made_by,
-    )
 
 
 def _reduced(programme: Programme, duals: FloatArray) -> FloatArray:
@@ -199,7 +178,7 @@ def _part(
 
     owned: (columns,) those of jobs; shared: (rows,) those of none.
     """
-    found = _only(programme, columns)
+    found = programme.only(columns)
     matrix, column = found.matrix, np.repeat(np.arange(len(columns)), np.diff(found.matrix.indptr))
     new = np.full(len(shared), -1)
     new[rows] = np.arange(len(rows))

@@ -32,6 +32,9 @@ MOST_CELLS = 40_000_000
 MOST_KEPT = 125_000_000
 """Largest number of states x jobs for dynamic programming: 1 GB."""
 
+SIMPLEX_UP_TO = 1000
+"""Jobs up to which HiGHS chooses how to solve the linear programme; above, interior point with crossover is faster."""
+
 WHOLE = 1e-6
 """How far a solver's choice may be from 0 or 1."""
 
@@ -177,7 +180,7 @@ def _walk(problem: Knapsack, after: list[FloatArray]) -> tuple[IntArray, FloatAr
     return choice, payoff
 
 
-def relaxed(problem: Knapsack, solver: Solver | None = None) -> Selection:
+def relaxed(problem: Knapsack) -> Selection:
     """The linear programme over options with a positive payoff, made whole, at the prices of the round's start.
 
     Whole choices of the programme stand. What is left goes to options in the order of their value beyond the
@@ -185,12 +188,18 @@ def relaxed(problem: Knapsack, solver: Solver | None = None) -> Selection:
     within the round, since nobody then pays less; but the answer is not the best one at those, and so feasible only.
     """
     began = time.perf_counter()
-    payoff = np.array([problem.payoff(option, problem.free) for option in range(len(problem.job))])
+    payoff = problem.value
+    if problem.price is not None:
+        each = [
+            gpus * price[left] for gpus, price, left in zip(problem.gpus.T, problem.price, problem.free, strict=True)
+        ]
+        payoff = payoff - problem.charge * sum(each)
     worth = np.flatnonzero((payoff > 0) & (problem.gpus <= problem.free).all(axis=1))
     choice, earned = np.full(problem.jobs, -1), np.zeros(problem.jobs)
     if not len(worth):
         return Selection(choice, earned, "optimal", 0.0, 0.0, time.perf_counter() - began, "lp")
-    point = solve_matrix(_programme(problem, worth, payoff), solver)
+    way = Solver(method="ipm", presolve=False) if problem.jobs > SIMPLEX_UP_TO else Solver()
+    point = solve_matrix(_programme(problem, worth, payoff), way)
     assert point.duals is not None
     dual = point.duals[-len(problem.free) :]
     beyond = payoff[worth] - problem.gpus[worth] @ dual

@@ -250,8 +250,12 @@ class _Ladder:
         return cost
 
     def solve(self, block: Sequence[WeighedClass], solver: Solver) -> Point:
-        """The best for these levels together."""
-        return solve_matrix(replace(self.programme, cost=self._gain(block)), solver)
+        """The best for these levels together; choices that are settled against are left out."""
+        left = np.flatnonzero(self.programme.upper > 0)
+        point = solve_matrix(replace(self.programme, cost=self._gain(block)).only(left), solver)
+        values = np.zeros(len(self.programme.cost))
+        values[left] = point.values
+        return replace(point, values=values)
 
     def settle(self, block: Sequence[WeighedClass], point: Point) -> tuple[int, bool]:
         """Fix what the first of the levels got that is sure to be the best for each of them in turn.
