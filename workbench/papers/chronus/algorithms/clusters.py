@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
-
-import numpy as np
 
 from workbench.scheduling.decision import Assignment
 from workbench.scheduling.snapshot import Snapshot
@@ -34,12 +33,20 @@ class NodesUp:
     def of(cls, snapshot: Snapshot) -> NodesUp:
         """Those of a snapshot."""
         view = snapshot.nodes
-        own = [np.flatnonzero(view.up & (view.kind == kind)).tolist() for kind in range(len(snapshot.types))]
-        sizes = view.gpus.tolist()
+        of_each = (tuple(column.tolist()) for column in (view.kind, view.gpus, view.up))
+        return cls._of(len(snapshot.types), view.names, *of_each)
+
+    @classmethod
+    @lru_cache(100)
+    def _of(
+        cls, types: int, names: tuple[str, ...], kind: tuple[int, ...], gpus: tuple[int, ...], up: tuple[bool, ...]
+    ) -> NodesUp:
+        every = [[node for node, own in enumerate(kind) if own == each] for each in range(types)]
+        own = [[node for node in nodes if up[node]] for nodes in every]
         return cls(
-            tuple(tuple(view.names[node] for node in nodes) for nodes in own),
-            tuple(tuple(sizes[node] for node in nodes) for nodes in own),
-            tuple(tuple(view.gpus[view.kind == kind].tolist()) for kind in range(len(snapshot.types))),
+            tuple(tuple(names[node] for node in nodes) for nodes in own),
+            tuple(tuple(gpus[node] for node in nodes) for nodes in own),
+            tuple(tuple(gpus[node] for node in nodes) for nodes in every),
         )
 
     def beside(self, kind: int, now: int, later: int) -> tuple[int, int]:

@@ -33,6 +33,7 @@ GPUs for them, also on what a large gang leaves of its last node (ours: rounded 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +51,7 @@ from workbench.papers.chronus.algorithms.local_search import (
 )
 
 
+@lru_cache(typed=True)  # True is no number of GPUs
 def pieces(node_gpus: int) -> tuple[int, ...]:
     """The powers of two that add up to a node's GPUs, the largest first."""
     if isinstance(node_gpus, bool) or not isinstance(node_gpus, (int, np.integer)) or node_gpus < 1:
@@ -82,6 +84,7 @@ def is_friendly(gpus: int, node_gpus: int) -> bool:
     return round_up(gpus, node_gpus) == gpus
 
 
+@lru_cache(10_000, typed=True)
 def round_up(gpus: int, node_gpus: int) -> int:
     """The smallest friendly gang of at least so many GPUs."""
     if isinstance(gpus, bool) or not isinstance(gpus, (int, np.integer)) or gpus < 1:

@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -95,16 +96,17 @@ class Cycle:
         else:
             self._give_back()
 
-    def _steps_ahead(self) -> FloatArray:
-        """(jobs,) steps left when the next SLO lease begins, as estimated for guaranteed jobs."""
-        left = np.array(self._snapshot.jobs.steps_left)
+    def _steps_ahead(self) -> list[float]:
+        """Of each job the steps left when the next SLO lease begins, as estimated for guaranteed jobs."""
+        left: list[float] = self._snapshot.jobs.steps_left.tolist()
         if self._start_s > self._now_s:
-            kind_of = dict(zip(self._snapshot.nodes.names, self._snapshot.nodes.kind.tolist(), strict=True))
-            for name in (name for promises in self._promises for name in promises.names):
-                lease, row = self._snapshot.leases.get(name), self._at.get(name)
-                if lease is not None and row is not None:
-                    kind = kind_of[next(iter(lease.gpus))]
-                    left[row] -= (min(lease.until_s, self._start_s) - self._now_s) * self._known[name].speeds[kind]
+            nodes, leases = self._snapshot.nodes, self._snapshot.leases
+            for name in chain.from_iterable(promises.names for promises in self._promises):
+                if name in leases and name in self._at:
+                    lease = leases[name]
+                    kind = nodes.kind.item(nodes.at[next(iter(lease.gpus))]) if len(self._promises) > 1 else 0
+                    more_s = min(lease.until_s, self._start_s) - self._now_s
+                    left[self._at[name]] -= more_s * self._known[name].speeds[kind]
         return left
 
     def _node_gpus(self, kind: int) -> int | None:
@@ -116,7 +118,7 @@ class Cycle:
         found = self._left_on.setdefault(kind, {})
         for name in names:
             if name not in found:
-                found[name] = self._left.item(self._at[name]) / self._known[name].speeds[kind]
+                found[name] = self._left[self._at[name]] / self._known[name].speeds[kind]
         return tuple(map(found.__getitem__, names))
 
     def _claims(self, names: Sequence[str], kind: int) -> Claims:

@@ -183,7 +183,7 @@ class Admissions:
         self._row = {name: row for row, name in enumerate(data.jobs)}
         self._sure = np.array(data.guaranteed)
         self._supply = np.cumsum(data.free, axis=0)
-        self._pressing = self._needs(np.flatnonzero(self._sure))
+        self._pressing = self._needs(self._sure.nonzero()[0])
         self._take(data, data.previous)
 
     def _take(self, data: ChronusInstance, leases: Leases) -> None:
@@ -205,7 +205,7 @@ class Admissions:
 
     def leases_of(self, job: str) -> tuple[int, ...]:
         """The leases of a job, from 1."""
-        return tuple((np.flatnonzero(self._has[self._row[job]]) + 1).tolist())
+        return tuple((self._has[self._row[job]].nonzero()[0] + 1).tolist())
 
     @property
     def leases(self) -> Leases:
@@ -243,7 +243,7 @@ class Admissions:
     def _fits_beside(self, row: int) -> bool:
         """Give a job the earliest leases that are free, if these are enough."""
         data = self._data
-        leases = np.flatnonzero((self._left[: data.last[row]] >= data.held[row]).all(axis=1))[: data.needed[row]]
+        leases = (self._left[: data.last[row]] >= data.held[row]).all(axis=1).nonzero()[0][: data.needed[row]]
         if len(leases) < data.needed[row]:
             return False
         self._has[row, leases] = True
@@ -254,7 +254,7 @@ class Admissions:
         """Give a job leases that are free, and those of others who can do with later ones; False: nothing changed."""
         data, by = self._data, int(self._data.last[row])
         has, left = self._has.copy(), self._left.copy()
-        leases = np.flatnonzero((left[:by] >= data.held[row]).all(axis=1)).tolist()
+        leases = (left[:by] >= data.held[row]).all(axis=1).nonzero()[0].tolist()
         for lease in sorted(set(range(by)) - set(leases)):
             if len(leases) >= data.needed[row]:
                 break
@@ -298,7 +298,7 @@ def _vacated(data: ChronusInstance, has: BoolArray, left: IntArray, lease: int, 
 
     has and left are changed then, and only then.
     """
-    rows = np.flatnonzero(has[:, lease] & (data.last > by))
+    rows = (has[:, lease] & (data.last > by)).nonzero()[0]
     later = (left[by:, None, :] >= data.held[rows][None, :, :]).all(axis=2) & ~has[rows, by:].T
     later &= np.arange(by, data.leases)[:, None] < data.last[rows][None, :]
     able = np.flatnonzero(later.any(axis=0))
@@ -307,7 +307,7 @@ def _vacated(data: ChronusInstance, has: BoolArray, left: IntArray, lease: int, 
         if (left[lease] >= wanted).all():
             break
         other = int(rows[spot])
-        open_ones = by + np.flatnonzero(later[:, spot])
+        open_ones = by + later[:, spot].nonzero()[0]
         open_ones = open_ones[(left[open_ones] >= data.held[other]).all(axis=1)]
         if len(open_ones):
             _move(data, has, left, other, lease, int(open_ones[-1]))
