@@ -51,6 +51,10 @@ def take(jobs: JobView, rows: npt.ArrayLike) -> JobView:
     def read(name: str) -> Any:
         if name in ("jobs", "jobs now"):
             return tuple(map(jobs.now.__getitem__, chosen.tolist()))
+        if name == "names":
+            return tuple(map(jobs.names.__getitem__, chosen.tolist()))
+        if name == "at":
+            return {job.name: row for row, job in enumerate(read("jobs"))}
         if name == "waiting":
             return np.flatnonzero(jobs.held[chosen] == 0).tolist()
         return getattr(jobs, name)[chosen]

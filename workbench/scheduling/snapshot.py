@@ -201,14 +201,14 @@ class JobView(Lazy):
         """How many, and the first names."""
         return f"{counted(len(self), 'job')} ({listed(self.names)})" if self.jobs else "no jobs"
 
-    @cached_property
+    @derived
     def names(self) -> tuple[str, ...]:
         """Names of the jobs."""
         return tuple(map(attrgetter("name"), self.jobs))
 
-    @cached_property
+    @derived
     def at(self) -> dict[str, int]:
-        """Row of each job by name."""
+        """Row of each job by name; to be read only."""
         return {name: row for row, name in enumerate(self.names)}
 
 
@@ -372,6 +372,5 @@ class Snapshot(Lazy):
     @cached_property
     def capacity(self) -> IntArray:
         """GPUs of each type on nodes that are up."""
-        counts = np.zeros(len(self.types), dtype=np.int64)
-        np.add.at(counts, self.nodes.kind, np.where(self.nodes.up, self.nodes.gpus, 0))
-        return counts
+        up = self.nodes.gpus * self.nodes.up
+        return np.bincount(self.nodes.kind, up, len(self.types)).astype(np.int64)

@@ -232,6 +232,10 @@ class JobBook:
             return known[name]
         if name == "jobs":
             known[name] = tuple(self._here[1])
+        elif name == "names":
+            known[name] = tuple([job.name for job in self._here[1]])
+        elif name == "at":
+            known[name] = {job.name: row for row, job in enumerate(self._here[1])}
         elif name in ("position", "gpus", "arrival_s", "weight"):
             known[name] = fixed(getattr(self, name)[ranks])
         elif name in ("restarts", "held"):

@@ -317,21 +317,27 @@ class Leasing:
             return False
         for unit in [unit for unit, lease in self.leases.items() if lease.until_s <= latest_s]:
             self.ended[unit] = self.leases.pop(unit)
-            self._no_end_at(self.ended[unit].until_s)
+        self._look_ahead(latest_s)
         return True
 
     def _end_at(self, until_s: float) -> None:
         """Another lease ends then, at no infinite time."""
-        if until_s not in self._ends:
-            heapq.heappush(self._end_times, until_s)
-        self._ends[until_s] = self._ends.get(until_s, 0) + 1
+        if until_s in self._ends:
+            self._ends[until_s] += 1
+            return
+        self._ends[until_s] = 1
+        heapq.heappush(self._end_times, until_s)
         self.next_end_s = self._end_times[0]
 
     def _no_end_at(self, until_s: float) -> None:
         """A lease does not end then."""
         self._ends[until_s] -= 1
+        self._look_ahead()
+
+    def _look_ahead(self, past_s: float = -math.inf) -> None:
+        """Find the next end, after `past_s`."""
         times = self._end_times
-        while times and not self._ends[times[0]]:
+        while times and (times[0] <= past_s or not self._ends[times[0]]):
             del self._ends[heapq.heappop(times)]
         self.next_end_s = times[0] if times else math.inf
 

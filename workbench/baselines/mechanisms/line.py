@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -88,39 +91,34 @@ def push(
     A victim may be chosen again, for the same or other GPUs, when its own turn comes. Who runs on a drained node is
     none: nobody could have its GPUs.
     """
-    snapshot = trial.snapshot
-    jobs, kind_of, gangs = trial.jobs, trial.free_gpus.kind_of, snapshot.jobs.gpus.tolist()
-    down = snapshot.nodes.down
-    runs: dict[int, tuple[int, Gpus]] = {}
+    snapshot, jobs, gangs = trial.snapshot, trial.jobs, trial.snapshot.jobs.gpus.tolist()
+    kind_of, down = trial.free_gpus.kind_of, snapshot.nodes.down
+    runs: dict[int, Gpus] = {}
     for row in snapshot.jobs.held.nonzero()[0].tolist():
         gpus = held.get(jobs[row].name)
-        if gpus is not None and down.isdisjoint(gpus):
-            runs[row] = kind_of(gpus) if len(trial.left) > 1 else 0, gpus
+        if gpus is not None and (not down or down.isdisjoint(gpus)):
+            runs[row] = gpus
     line = in_line(sorted([*waiting, *runs]), keys)
-    behind: list[list[tuple[int, Gpus]]] = [[] for _ in trial.left]  # who runs on each type, from here on in the line
-    count = [0] * len(behind)
-    for row in line:
+    turns: list[int] = []  # spots in the line of who is still to be served, rising
+    at: list[list[int]] = [[] for _ in trial.left]  # spots of who runs on each type, but for the victims: the last ones
+    for spot, row in enumerate(line):
         if row in runs:
-            kind, gpus = runs[row]
-            behind[kind].append((row, gpus))
-            count[kind] += gangs[row]
-    passed = [0] * len(behind)
+            at[kind_of(runs[row]) if len(at) > 1 else 0].append(spot)
+        else:
+            turns.append(spot)
+    behind = [[(line[spot], runs[line[spot]]) for spot in spots] for spots in at]
+    total = [[0, *accumulate(gangs[row] for row, _ in those)] for those in behind]  # GPUs of the first so many
     kinds = Preferences(trial, line, rule.aware)
     chosen: list[tuple[int, int]] = []
-    victims: set[int] = set()
-    turns = len(waiting)  # of who is still to be served
-    for spot, row in enumerate(line):
-        if not turns:
-            break
-        if row in runs and row not in victims:
-            kind = runs[row][0]
-            passed[kind] += 1
-            count[kind] -= gangs[row]
-            continue
+    victims: list[int] = []
+    while turns:
+        spot = heappop(turns)
+        passed = [bisect_left(spots, spot) for spots in at]
+        count = [gpus[len(spots)] - gpus[first] for gpus, spots, first in zip(total, at, passed, strict=True)]
         if not any(trial.left) and not any(count):
             break
-        turns -= 1
-        had = runs[row][1] if row in runs else None
+        row = line[spot]
+        had = runs.get(row)
         found = next((k for k in kinds.of(spot) if trial.take(row, k, had)), None)
         if found is not None:
             chosen.append((row, found))
@@ -130,10 +128,9 @@ def push(
                 continue
             made_room = trial.push(row, kind, behind[kind][passed[kind] :], had)
             if made_room:
-                gone = [behind[kind].pop()[0] for _ in range(made_room)]
-                victims.update(gone)
-                turns += made_room
-                count[kind] -= sum(gangs[victim] for victim in gone)
+                for _ in range(made_room):
+                    victims.append(behind[kind].pop()[0])
+                    heappush(turns, at[kind].pop())
                 chosen.append((row, kind))
                 break
     return chosen, sorted(victims)
