@@ -193,6 +193,7 @@ def drawn(name: str) -> Drawing:
 def test_what_is_sent_to_the_page_is_valid_vega_lite(name: str) -> None:
     drawing = drawn(name)
     assert drawing.named() == drawing.chart.to_dict(validate=True)
+    assert "'Accelerator'" not in str(drawing.named()), "GPU type, as in the tables beside it"
 
 
 PLAYED = {

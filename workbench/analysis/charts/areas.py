@@ -66,7 +66,7 @@ def utilisation(timeline: pd.DataFrame, *, cluster: Cluster, end_s: float, heigh
     held, width_s = held_gpus(timeline, end_s)
     names, unit = list(cluster.types), theme.time_unit(end_s)
     shades = list(theme.type_colours(names).values())
-    key = alt.Color("accelerator:N", title="Accelerator", scale=alt.Scale(domain=names, range=shades))
+    key = alt.Color("accelerator:N", title="GPU type", scale=alt.Scale(domain=names, range=shades))
     areas = _stacked_types(held, names, end_s)
     return drawn(
         _stacked("held", unit, cluster.gpus, "GPUs in use").encode(color=key),

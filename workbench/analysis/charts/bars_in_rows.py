@@ -325,7 +325,7 @@ def gangs(table: pd.DataFrame, *, cluster: Cluster, title: str = "GPUs of each j
         opacity=opacity,
         tooltip=[
             alt.Tooltip("job:N", title="Job"),
-            alt.Tooltip("accelerator:N", title="Accelerator"),
+            alt.Tooltip("accelerator:N", title="GPU type"),
             alt.Tooltip("gpus:Q", title="GPUs"),
             alt.Tooltip("weight:Q", title="Weight", format=".4~r"),
             alt.Tooltip("gain:Q", title="Gain", format=".4~r"),

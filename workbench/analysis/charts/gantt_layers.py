@@ -143,7 +143,7 @@ def _lanes(frame: Frame) -> Layer:
     """Where nothing is drawn on them, the background of the rows means idle."""
     column = "node" if frame.by == "slot" else "job"
     tips = (
-        [alt.Tooltip("node:N", title="Node"), alt.Tooltip("accelerator:N", title="Accelerator")]
+        [alt.Tooltip("node:N", title="Node"), alt.Tooltip("accelerator:N", title="GPU type")]
         if frame.by == "slot"
         else [alt.Tooltip("job:N", title="Job")]
     )
@@ -249,7 +249,7 @@ def _tips() -> list[alt.Tooltip]:
         "model": "Model",
         "kind": "Doing",
         "where": "On",
-        "accelerator": "Accelerator",
+        "accelerator": "GPU type",
         "when": "From – to",
         "lasts": "Duration",
     }

@@ -173,7 +173,7 @@ def _cells(across: int, down: int, cell_px: float, opacity: Any) -> Any:
             opacity=opacity,
             tooltip=[
                 alt.Tooltip("unit:N", title="Job"),
-                alt.Tooltip("accelerator:N", title="Accelerator"),
+                alt.Tooltip("accelerator:N", title="GPU type"),
                 alt.Tooltip("share:Q", title="Share of time", format=".4f"),
                 alt.Tooltip("total:Q", title="On all types", format=".4f"),
             ],

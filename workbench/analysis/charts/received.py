@@ -141,7 +141,7 @@ def received(table: pd.DataFrame, job: str | None = None) -> Drawing:
         rows = _spread(rows)
         subtitle = "median over jobs, and from the 5th to the 95th percentile; select a job to see its own"
         base = marks("received")
-        x, colours = time_axis(unit), alt.Color("accelerator:N", title="Accelerator", scale=scale)
+        x, colours = time_axis(unit), alt.Color("accelerator:N", title="GPU type", scale=scale)
         layers = [
             base.mark_area(opacity=0.25, interpolate="linear").encode(x=x, y=_short("low"), y2="high:Q", color=colours),
             base.mark_line(strokeWidth=2, interpolate="linear").encode(x=x, y=_short("middle"), color=colours),
@@ -159,7 +159,7 @@ def received(table: pd.DataFrame, job: str | None = None) -> Drawing:
             base.encode(
                 x=time_axis(unit),
                 y=_short("short"),
-                color=alt.Color("accelerator:N", title="Accelerator", scale=scale),
+                color=alt.Color("accelerator:N", title="GPU type", scale=scale),
                 detail=["line:N", "since_s:Q"],
                 opacity=alt.condition(chosen, alt.value(0.75), alt.value(0.08)),
             )
@@ -177,7 +177,7 @@ def received(table: pd.DataFrame, job: str | None = None) -> Drawing:
             .encode(
                 x=time_axis(unit),
                 y=alt.Y("value:Q", title="Share of time since the last change", scale=alt.Scale(domain=[0, 1])),
-                color=alt.Color("accelerator:N", title="Accelerator", scale=scale),
+                color=alt.Color("accelerator:N", title="GPU type", scale=scale),
                 strokeDash=alt.StrokeDash(
                     "what:N", title=None, scale=alt.Scale(domain=["received", "target"], range=[[1, 0], [6, 4]])
                 ),
