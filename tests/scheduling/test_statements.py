@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from tests.scheduling.random_models import FORMULATIONS, Model, each_way, models
+from workbench.papers.hare.formulations.exact import add_makespan
 from workbench.scheduling.contract import Formulation
 from workbench.scheduling.proof import differences
+from workbench.session.registry import find_formulation
 
 
 def wrong(drawn: Iterable[Model]) -> list[str]:
@@ -26,6 +28,12 @@ def test_statement_is_the_model(formulation: Formulation[Any]) -> None:
     """With random knobs, and with every value of those that have a few: each may have a statement of its own."""
     assert wrong(models(formulation, 0, 3)) == []
     assert wrong(each_way(formulation, 4)) == []
+
+
+def test_the_second_step_of_a_formulation_is_what_it_states() -> None:
+    for each in models(find_formulation("hare.exact"), 0, 3):
+        add_makespan(each.model, 7.0)
+        assert differences(add_makespan, each.model, each.knobs, each.number) == []
 
 
 @pytest.mark.long

@@ -109,6 +109,18 @@ def a_text(m: Any, data: Any) -> None:
         return m.level <= "1"
 
 
+def a_rule_of_one_set_of_two(m: Any, data: Any) -> None:
+    m.most = pyo.Constraint(m.JOBS, m.TYPES, rule=lambda m, job: m.level <= 1)
+
+
+def reads_a_value(m: Any, data: Any) -> None:
+    m.most = pyo.Constraint(m.JOBS, rule=lambda m, job: m.level <= 1 if m.level.value > 0.5 else pyo.Constraint.Skip)
+
+
+def writes_into_its_data(m: Any, data: Any) -> None:
+    data.capacity[0] = 2.0
+
+
 def divides_by_zero(m: Any, data: Any) -> None:
     m.half = pyo.Constraint(expr=m.level <= 1 / 0)
 
@@ -152,6 +164,13 @@ WRONG = [
     (a_rule_without_index, InputError, "mine: got Constraint 'most': Cannot .* def row\\(m, job\\)"),
     (a_rule_without_return, InputError, r"mine: got Constraint 'most': rule returned None.; expected a relation after"),
     (a_text, InputError, r"mine: got TypeError: '<=' not .* \(line \d+ of most\); expected numbers where"),
+    (
+        a_rule_of_one_set_of_two,
+        InputError,
+        r"expected a rule of the model and an index for each set: def row\(m, job\)",
+    ),
+    (reads_a_value, InputError, r"'NoneType' and 'float' .*; expected variables themselves in a row: before the solve"),
+    (writes_into_its_data, InputError, r"read-only \(line \d+ of writes_into_its_data\); expected a copy of it"),
     (divides_by_zero, InputError, r"mine: got ZeroDivisionError: .* \(line \d+ of divides_by_zero\); expected a fun"),
     (for_ever, UnboundedError, "mine: got 'the objective has no finite optimum; it is minimised'"),
 ]
@@ -229,6 +248,7 @@ def test_a_base_by_which_no_run_goes(base: str, why: str) -> None:
             for name in ("a,b", "bad name!", "", "a\nb", "\x1b[31m", " a", "<b>", 3, None)
         ),
         ("mine", "gavel.max_min", capped(), "formulation mine, base: got 'gavel.max_min'; expected"),
+        ("mine", "las", capped(), r"mine, base: got las, a scheduler; expected a formulation \(an algorithm decides"),
         ("mine", BASE, lambda m: None, r"expected mine\(m, data\), which changes the model m"),
         ("mine", BASE, 3, r"a function mine\(m, data\) with base=|expected mine\(m, data\)"),
         ("mine", BASE, MaxMinFairness, "without a base"),

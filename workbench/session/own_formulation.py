@@ -347,9 +347,14 @@ EXPECTED = (
     ("rule returned None", "a relation after `return`, or pyo.Constraint.Skip where there is no row"),
     ("trivial Boolean", "a relation with a variable in it, or pyo.Constraint.Skip where there is no row"),
     ("strict inequality", "<=, >= or =="),
-    ("single expression|positional argument", "a rule of the model and one index: def row(m, job)"),
+    (
+        "single expression|positional argument",
+        "a rule of the model and an index for each set: def row(m, job) over m.JOBS",
+    ),
     ("non-numeric type", "numbers, parameters and variables in a row, not other rows"),
-    ("'(str|NoneType|list)'|multiply sequence", "numbers where a row has numbers, without quotes or brackets"),
+    ("'NoneType'", "variables themselves in a row: before the solve their `.value` is None"),
+    ("'(str|list)'|multiply sequence", "numbers where a row has numbers, without quotes or brackets"),
+    ("read-only", "a copy of it to write into, such as data.capacity.copy()"),
 )
 """What would have been right, by what an error says."""
 

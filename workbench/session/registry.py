@@ -388,6 +388,9 @@ def find_formulation(name: str | Formulation[Any], where: str = "formulation") -
                     return found
         if name in _OWN_FORMULATIONS:
             return _OWN_FORMULATIONS[name]
+        if (scheduler := scheduler_named(name)) is not None:
+            why = scheduler.route(scheduler.settle({})).sentence.rstrip(".")
+            raise InputError(where, Words(f"{name}, a scheduler"), f"a formulation ({why[0].lower()}{why[1:]})")
     raise unknown_name(where, name, (found.name for found in formulations()))
 
 

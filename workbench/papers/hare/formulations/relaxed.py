@@ -4,7 +4,7 @@ min   sum_n w_n C_n                                                             
 s.t.  x_i >= a_n                                              for all n, r in R_n, i in D_r  (4)     after_arrival
       sum_m y_im = 1                                          for all i                      (5)     one_gpu
       C_n >= x_i + sum_m y_im (T^c_im + T^s_im)               for all n, r in R_n, i in D_r  (6)     completion
-      x_j >= x_i + sum_m y_im (T^c_im + T^s_im)               for all (i, j) in E            (7)     barrier
+      x_j >= x_i + sum_m y_im (T^c_im + T^s_im)               for all (i, j) in Q            (7)     barrier
       sum_i T^c_im (u_im + (T^c_im/2 - f_m) y_im) >= Q_m / 2  for all m                      (9)     late_enough
       Q_m >= 2 l_mp sum_i T^c_im y_im - l_mp l_mp             for all m, p                   (9)     square
       x_i = sum_m u_im                                        for all i                      (ours)  split
@@ -88,7 +88,7 @@ def build(data: HareInstance, *, whole: bool = True, cuts: bool = True, tangents
     m.POINTS = pyo.Set(initialize=range(tangents), doc="p | tangents of a square")
     m.RUNS = pyo.Set(dimen=2, initialize=runs, doc="i,m | tasks and the GPUs that can run them")
     m.NEXT = pyo.Set(
-        dimen=2, initialize=next_tasks(data), doc="E | pairs (i, j): tasks of a round and of its job's next one"
+        dimen=2, initialize=next_tasks(data), doc="Q | pairs (i, j): tasks of a round and of its job's next one"
     )
 
     m.weight = pyo.Param(m.JOBS, initialize=dict(enumerate(data.weight.tolist())), doc="w_n | weight | 1")

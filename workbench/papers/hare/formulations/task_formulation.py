@@ -36,7 +36,7 @@ OBJECTIVES = ("objective", "bound", "on_grid", "bound_on_grid", "schedule")
 """What of `Result.iterations` is an objective, in s x weight."""
 
 
-NEXT = "E | pairs (i, j): tasks of a round and of its job's next one"
+NEXT = "Q | pairs (i, j): tasks of a round and of its job's next one"
 TASKS = """i | tasks of all rounds
 j | another task
 R_n | rounds r of a job | | rounds
