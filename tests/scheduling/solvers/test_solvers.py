@@ -1,5 +1,6 @@
 """The solving layer: both solvers, both doors (Pyomo model, matrix), every error, and the traps of PAPERS.md."""
 
+import contextlib
 import importlib.metadata
 import itertools
 import math
@@ -338,17 +339,16 @@ def test_node_limit_is_a_stop_that_repeats():
     assert np.array_equal(first.values, second.values)
 
 
-def test_time_limit_with_an_incumbent_says_so():
-    solved = solve_matrix(knapsack(300, 60), Solver(time_limit_s=0.4)).solved
+@BOTH
+def test_time_limit_with_an_incumbent_says_so(name):
+    """On a busy machine there may be none yet: then with four times as long."""
+    for limit_s in (0.4, 1.6, 6.4, 25.6):
+        with contextlib.suppress(TimeLimitError):
+            solved = solve_matrix(knapsack(300, 60), Solver(name, time_limit_s=limit_s)).solved
+            break
     assert solved.status == "time_limit"
     assert solved.bound > solved.objective > 0
     assert solved.gap == relative_gap(solved.objective, solved.bound) > 0
-
-
-def test_glpk_time_limit_with_an_incumbent_says_so():
-    solved = solve_matrix(knapsack(300, 60), Solver("glpk", time_limit_s=0.4)).solved
-    assert solved.status == "time_limit"
-    assert solved.bound > solved.objective > 0
 
 
 @BOTH
