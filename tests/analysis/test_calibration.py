@@ -150,7 +150,7 @@ def test_the_command_keeps_the_verdict(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["calibrate", str(path), "--phases", "1", "-o", str(tmp_path / "t.json")]) == 0
     text = capsys.readouterr().out
     assert text.startswith("Calibration: ") and "first come, first served" in text
-    assert "Makespan of the jobs whose end the log has: recorded" in text
+    assert "\nMakespan of the jobs whose end the log has: recorded" in text
 
 
 def test_who_still_ran_at_the_logs_end_is_in_no_makespan(tmp_path: Path) -> None:

@@ -447,20 +447,23 @@ def _simulated(run: Outcome, site: SlurmSite, recorded: pd.DataFrame) -> list[fl
 def _eligible(site: SlurmSite, recorded: pd.DataFrame, span_s: dict[str, tuple[float, float]]) -> list[float]:
     """When each job was eligible in a run: not before the jobs on which it depends had ended there, nor, where the log
     has it so, before its array's throttle let it (start and finish by job, in s)."""
-    found = dict(zip(recorded["job"], recorded["eligible_s"].tolist(), strict=True))
-    arrays: dict[str, list[str]] = {}
-    for name in found:
+    recorded_s = dict(zip(recorded["job"], recorded["eligible_s"].tolist(), strict=True))
+    arrays, found, after_s = dict[str, list[str]](), dict[str, float](), dict[str, float]()
+    for name in recorded_s:
         ask = site.asks[name]
         ends = [span_s[other][1] for _, other in ask.after if other in span_s]
-        found[name] = max([found[name], *(end for end in ends if end < math.inf)])
+        after_s[name] = max((end for end in ends if end < math.inf), default=-math.inf)
+        found[name] = max(recorded_s[name], after_s[name])
         if ask.array and ask.array_most < math.inf and not math.isnan(span_s[name][0]):
             arrays.setdefault(ask.array, []).append(name)
     for names in arrays.values():
+        if all(recorded_s[name] <= site.asks[name].since_s for name in names):
+            continue
         names.sort(key=lambda name: span_s[name])
         most = int(site.asks[names[0]].array_most)
-        for i, name in enumerate(names[most:], start=most):
-            if site.asks[name].since_s > site.asks[name].number[0]:
-                found[name] = max(found[name], sorted(span_s[each][1] for each in names[:i])[i - most])
+        for i, name in enumerate(names):
+            free_s = sorted(span_s[each][1] for each in names[:i])[i - most] if i >= most else -math.inf
+            found[name] = max(site.asks[name].since_s, after_s[name], free_s)
     return list(found.values())
 
 

@@ -54,7 +54,7 @@ class LogMakespan(NamedTuple):
         if math.isnan(self.recorded_s):
             return ""
         return (
-            f"LogMakespan of the jobs whose end the log has: recorded {in_words(self.recorded_s)}, simulated "
+            f"Makespan of the jobs whose end the log has: recorded {in_words(self.recorded_s)}, simulated "
             f"{in_words(self.simulated_s)} ({self.simulated_s / self.recorded_s:.2f} of it); by the log's end "
             f"{percent(self.done)} of the GPU time has run."
         )

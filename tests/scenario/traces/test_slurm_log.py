@@ -8,10 +8,12 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 import workbench
 from tests.scenario.traces.slurm_dumps import HEADER, NODES, Ran, dump, queued, row, when
+from workbench.analysis.calibration import _eligible
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.slurm.site import read_site
 from workbench.scenario.scenario import Scenario
@@ -456,6 +458,24 @@ def test_jobs_that_never_ran_and_those_left_out_are_told_to_slurm(tmp_path: Path
         assert [note for note in report.notes if note.startswith(told)]
     assert not [each for each in report.dropped if "step" in each.reason]
     assert workbench.simulate(scenario, "slurm").jobs["job"].tolist() == ["job-1"]
+
+
+def test_tasks_that_a_throttle_held_were_in_the_queue_before_they_were_eligible(tmp_path: Path) -> None:
+    """Three tasks of an array with %1 on the only node: sacct says that each was eligible as the one before it ended.
+    Their age is the array's (sprio), so `10`, submitted at 50 s, comes after; each waits from the end before it."""
+    host = {"tres": "gres/gpu:v100=4", "host": "v1", "partition": "small"}
+    line = {"submit_line": "sbatch --array=1-3%1 x"}
+    jobs = [Ran(f"9_{i}", 0, 100 * i, 100, **host, **line, eligible_s=100 * i) for i in range(3)]
+    age = "ClusterName = c\nPriorityType = priority/multifactor\nPriorityWeightAge = 90000\nPriorityMaxAge = 00:15:00\n"
+    age += "PriorityCalcPeriod = 00:00:10\n"
+    scenario, _ = read(tmp_path, dump(*jobs, Ran("10", 50, 300, 60, **host)), config=age)
+    assert [job.arrival_s for job in scenario.jobs] == [0, 0, 0, 50]
+    table = workbench.simulate(scenario, "slurm").jobs.set_index("job")
+    span_s = dict(zip(table.index, zip(table["first_start_s"], table["finish_s"], strict=True), strict=True))
+    assert [begin // 10 for begin, _ in span_s.values()] == [0, 10, 20, 30]
+    recorded = pd.DataFrame([(job.name, job.attributes["eligible_s"]) for job in scenario.jobs])
+    since_s = _eligible(read_site(scenario), recorded.set_axis(["job", "eligible_s"], axis=1), span_s)
+    assert since_s == [0, span_s["job-9_0"][1], span_s["job-9_1"][1], 50]
 
 
 def test_odd_cells_and_other_jobs_of_one_id_are_counted(tmp_path: Path) -> None:

@@ -435,12 +435,16 @@ def _attempts(rows: Iterable[TimedRow], log: _Log) -> Iterator[TimedRow]:
     """The rows, those of one job as its attempts: the last keeps the name and knows how many came before.
 
     Rows of a job that started at one time are the same attempt, and still have one name. Of jobs that share an id, as a
-    controller gives them out anew, the first counts.
+    controller gives them out anew, the first counts. All tasks of an array come with the first that was eligible: where
+    a throttle tells Eligible of the others, they were in the queue before (squeue: JobArrayTaskLimit).
     """
-    starts = dict[str, set[float]]()
+    starts, comes = dict[str, set[float]](), dict[tuple[object, float], float]()
     rows = list(_of_first_jobs(list(rows), log))
     for row in rows:
         starts.setdefault(row.name, set()).add(row.times.get("start_s", 0.0))
+        if (array := row.facts.get("array")) in log.throttles:
+            at_s = comes.setdefault((array, row.times["submit_s"]), row.arrival_s)
+            comes[array, row.times["submit_s"]] = min(at_s, row.arrival_s)
     order = {name: sorted(found) for name, found in starts.items()}
     for row in rows:
         most = log.throttles.get(row.name.removeprefix("job-").partition("_")[0])
@@ -451,7 +455,8 @@ def _attempts(rows: Iterable[TimedRow], log: _Log) -> Iterator[TimedRow]:
             log.odd["earlier attempts"] += 1
         elif number > 1:
             more = {**more, "restarts": number - 1.0}
-        yield replace(row, name=name, facts={**row.facts, **more}) if more else row
+        arrival_s = comes.get((row.facts.get("array"), row.times["submit_s"]), row.arrival_s)
+        yield replace(row, name=name, arrival_s=arrival_s, facts={**row.facts, **more}) if more else row
 
 
 def _waited(log: _Log) -> Iterator[TimedRow]:

@@ -117,7 +117,7 @@ def ask_of(
         limit_s=limit_s if limit_s < math.inf else UNLIMITED_S,
         nice=float(a.get("nice", 0.0)),
         billing=tres["billing"],
-        since_s=float(a.get("eligible_s", job.arrival_s)),
+        since_s=min(float(a.get("eligible_s", job.arrival_s)), job.arrival_s),
         number=(float(a.get("submit_s", job.arrival_s)), *_numbers(job.name)),
         array=str(a.get("array", "")),
         array_most=float(a.get("array_most", math.inf)),
