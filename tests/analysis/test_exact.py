@@ -25,7 +25,9 @@ def test_hadar_beside_p1() -> None:
     assert found.own == 2 * 6 + 2 - sum(finish) and found.gap is None
     assert found.schedule["job"].tolist() == ["j0", "j0", "j0", "j1"] and "slot" in found.schedule
     assert found.schedule["start_s"].tolist()[-1] == 0.0
-    assert found.sentence.startswith("hadar.offline: the most that any plan comes to is 9 slots; hadar comes to")
+    assert found.sentence.startswith(
+        "hadar.offline: the most utility of all jobs together that any plan comes to is 9 slots; "
+    )
     assert "Not in the problem: costs of restarts" in found._repr_html_()
 
 

@@ -1,4 +1,4 @@
-"""A decision of an algorithm, step by step: what it went by for each job, in the order in which it decided, and why."""
+"""A decision of an algorithm, job by job: what it went by for each, and why."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def steps(run: Run, at_s: float, about: About | None = None) -> str:
     number = int(known[-1])
     table, whole = _table(run, int(decisions["decision"].iloc[number]))
     when = format_duration(float(decisions["time_s"].iloc[number]), parts=2)
-    head = f"<h4>Decided at {html.escape(when)}, step by step</h4>"
+    head = f"<h4>Decided at {html.escape(when)}, job by job</h4>"
     whole += PRICED if "Price" in whole else ""
     said = f"<p class='wb-note'>{hinted(whole)}</p>" if whole else ""
     meanings = {name: MEANT[name.lower()] for name in table.columns if name.lower() in MEANT}
@@ -43,10 +43,11 @@ def steps(run: Run, at_s: float, about: About | None = None) -> str:
 
 
 def _table(run: Run, decision: int) -> tuple[pd.DataFrame, str]:
-    """A row for each job, in the order in which the algorithm came to it; and what it went by of no single job."""
+    """A row for each job, in the order in which the algorithm recorded what it went by; and what that was of no single
+    job."""
     reasons = run.reasons[run.reasons["decision"] == decision]
     signals = run.signals[run.signals["decision"] == decision]
-    order = dict.fromkeys([*reasons["job"], *signals["job"]])
+    order = dict.fromkeys([*signals["job"], *reasons["job"]])  # reasons are recorded only where they changed
     columns: dict[str, dict[str, float]] = {}
     for signal, job, value in zip(signals["signal"], signals["job"], signals["value"], strict=True):
         columns.setdefault(signal, {})[job] = value
@@ -58,14 +59,13 @@ def _table(run: Run, decision: int) -> tuple[pd.DataFrame, str]:
         said.setdefault(job, []).append(text)
     rows = [
         [
-            number,
             job,
             *(_value(signal, of.get(job, math.nan)) for signal, of in shown.items()),
             "; ".join(said.get(job, [])),
         ]
-        for number, job in enumerate(order, 1)
+        for job in order
     ]
-    return pd.DataFrame(rows, columns=["", "Job", *map(_head, shown), "What was decided, and why"]), whole
+    return pd.DataFrame(rows, columns=["Job", *map(_head, shown), "What was decided, and why"]), whole
 
 
 def _head(signal: str) -> str:

@@ -30,11 +30,12 @@ class ExactAnswer:
     """What the algorithm's schedule and the best one are worth.
 
     formulation: of the problem; sense, unit: of its objective, empty where nothing was found; own: what the run is
-    worth in its terms; best: the optimum, None if it was not found in time; found: what the best schedule found by then
-    is worth, None without one; bound: what no schedule is better than, None if unknown; gap: how much worse the run
-    is, relative to the bound (None if unknown, it is 0, or what is counted has no zero, as slots that are left; below
-    0: better, by what the problem leaves out); schedule: the one found, a row for each task, or each slot of a job
-    (empty if none was); leaves_out: what the run has and the problem has not; sentence: all of this.
+    worth in its terms; counted: what that sums up, in words; best: the optimum, None if it was not found in time;
+    found: what the best schedule found by then is worth, None without one; bound: what no schedule is better than, None
+    if unknown; gap: how much worse the run is, relative to the bound (None if unknown, it is 0, or what is counted has
+    no zero, as slots that are left; below 0: better, by what the problem leaves out); schedule: the one found, a row
+    for each task, or each slot of a job (empty if none was); leaves_out: what the run has and the problem has not;
+    sentence: all of this.
     """
 
     scheduler: str
@@ -49,6 +50,7 @@ class ExactAnswer:
     status: str
     time_limit_s: float
     schedule: pd.DataFrame
+    counted: str
     leaves_out: str
     too_large: str = ""
 
@@ -64,7 +66,7 @@ class ExactAnswer:
             apart = f", {self._off(unit)}"
             if self.beyond:
                 apart = ", better than the optimum by what the problem leaves out"
-            optimum = f"the {most} that any plan comes to is {short_number(self.best, 6)}{unit}"
+            optimum = f"the {most} {self.counted} that any plan comes to is {short_number(self.best, 6)}{unit}"
             return f"{self.formulation}: {optimum}; {own}{apart}."
         late = f"{self.formulation} was not solved within {self.time_limit_s:g} s"
         if self.bound is None:
@@ -165,6 +167,7 @@ def _beside(run: Run, problem: ExactProblem, time_limit_s: float) -> ExactAnswer
         status="" if found is None else found.status,
         time_limit_s=time_limit_s,
         schedule=schedule[[name for name in PLANS if name in schedule]],
+        counted=problem.counted,
         leaves_out=problem.leaves_out,
         too_large=too_large,
     )

@@ -551,7 +551,7 @@ def _explain(job_at: JobAtTime) -> Explained:
         "Every round each job is given one configuration or none, by solving a problem: the gains of all, to a power, "
         "count together under the capacity of each type."
     )
-    order = job_at.order("gain", "gain over its slowest configuration", "", "highest")
+    order = job_at.order("gain", "gain over its slowest configuration", "", "")
     said = job_at.said
     binding = BINDING.get(said.code, "") if said is not None and job_at.state == "waiting" else ""
     return Explained((rule,), binding=binding, order=order)

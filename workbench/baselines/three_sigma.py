@@ -476,7 +476,7 @@ def _explain(job_at: JobAtTime) -> Explained:
         "Every cycle a solved problem chooses when each waiting job starts, by what that start is worth, under the "
         "capacity of each type and slot of time."
     )
-    order, said = job_at.order("worth", "worth in the plan", "", "highest"), job_at.said
+    order, said = job_at.order("worth", "worth in the plan", "", ""), job_at.said
     binding = BINDING.get(said.code, "") if said is not None and job_at.state == "waiting" else ""
     return Explained((rule,), binding=binding, order=order)
 

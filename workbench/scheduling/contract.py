@@ -56,8 +56,9 @@ class ExactProblem:
     """The problem that an algorithm is for, of all jobs of a scenario, and what a run is worth in its terms.
 
     worth: of (jobs,) completion times in s, in the order of the data's jobs, NaN for one that has none, the objective;
-    plan: of a result, the schedule as rows of a table; leaves_out: what a run has and the problem has not, in words;
-    relative: whether the objective has a zero of its own, so that a part of it says something.
+    plan: of a result, the schedule as rows of a table; counted: what the objective sums up, and leaves_out: what a run
+    has and the problem has not, in words; relative: whether the objective has a zero of its own, so that a part of it
+    says something.
     """
 
     formulation: Formulation[Any]
@@ -65,6 +66,7 @@ class ExactProblem:
     knobs: Knobs
     worth: Callable[[FloatArray], float]
     plan: Callable[[Result], list[dict[str, Any]]]
+    counted: str
     leaves_out: str
     relative: bool = True
 

@@ -79,21 +79,23 @@ class Ties(NamedTuple):
 class Order(NamedTuple):
     """What a scheduler puts jobs in order by.
 
-    values: by job; first: the end that comes first; at_s: recorded then; ties: None where the run does not tell what
-    decides between equal values; says: the asked job's own value in words, where a number does not say it.
+    values: by job; first: the end that comes first, "" where all are chosen together, in no order; at_s: recorded then;
+    ties: None where the run does not tell what decides between equal values; says: the asked job's own value in words,
+    where a number does not say it.
     """
 
     label: str
     unit: str
     values: Mapping[str, float]
-    first: Literal["highest", "lowest"]
+    first: Literal["highest", "lowest", ""]
     at_s: float
     ties: Ties | None = None
     says: str = ""
 
     def place(self, job: str) -> int | None:
-        """How many jobs come before one, plus 1; None if it has no value. Equal values without `ties` share a place."""
-        if job not in self.values:
+        """How many jobs come before one, plus 1; None if it has no value or there is no order. Equal values without
+        `ties` share a place."""
+        if job not in self.values or not self.first:
             return None
         return 1 + sum(self.before(other, job) for other in self.values)
 
@@ -105,7 +107,7 @@ class Order(NamedTuple):
     def before(self, one: str, other: str) -> bool:
         """Whether one job comes before another; no if either has no value, or if nobody knows."""
         a, b = self.values.get(one), self.values.get(other)
-        if a is None or b is None:
+        if a is None or b is None or not self.first:
             return False
         if self.equal(one, other):
             rank = {} if self.ties is None else self.ties.rank
@@ -113,8 +115,8 @@ class Order(NamedTuple):
         return a > b if self.first == "highest" else a < b
 
     def comes(self, one: str, other: str) -> Comes:
-        """Where one job stands to another: before, after, or equal; empty if either has no value."""
-        if one not in self.values or other not in self.values:
+        """Where one job stands to another: before, after, or equal; empty where either has no value or no order is."""
+        if one not in self.values or other not in self.values or not self.first:
             return ""
         if self.before(one, other):
             return "before"
@@ -364,7 +366,7 @@ class JobAtTime:
         return Ties("by arrival", {name: float(rank) for rank, name in enumerate(names)})
 
     def order(
-        self, signal: str, label: str, unit: str, first: Literal["highest", "lowest"], ties: Ties | None = None
+        self, signal: str, label: str, unit: str, first: Literal["highest", "lowest", ""], ties: Ties | None = None
     ) -> Order | None:
         """The order of the jobs by a signal, None if it was not recorded."""
         found = self.signals(signal)

@@ -94,8 +94,9 @@ def test_hadar_the_shorter_job_outbids_the_longer_one_by_its_utility() -> None:
     assert lost.binding.startswith("on the GPUs that there are the payoffs add up to more without it (8)")
     assert lost.next_start_s == 1800.0
     assert won.binding.startswith("its payoff is among those")
-    assert "By payoff (the highest first) it is number 2 of 2" in lost.reason
-    assert [(one.job, one.comes) for one in lost.competitors] == [("short", "before")]
+    assert "jobs are chosen together, not in the order of it" in lost.reason, "a larger payoff comes before none"
+    assert [(one.job, one.comes) for one in lost.competitors] == [("short", "")]
+    assert list(lost.shown_competitors())[-1] == "Payoff"
 
 
 def test_hadar_a_gang_without_room_is_held_by_the_capacity() -> None:

@@ -140,7 +140,9 @@ def test_the_formulation_page_solves_the_problem_that_an_algorithm_is_for() -> N
         assert "Algorithm 2 chooses" in page._route.value and page._exact.layout.display is None
         page._exact.click()
         await until(lambda: "Simulating" not in page._found.value)
-        best = "the most that any plan comes to is 24 slots; Hadar comes to 24 slots, no less"
+        best = (
+            "the most utility of all jobs together that any plan comes to is 24 slots; Hadar comes to 24 slots, no less"
+        )
         assert f"\u201d: {best}" in page._found.value
         assert "Not in the problem: costs of restarts" in page._found.value and ">Start<" in page._found.value
         await until(lambda: not page.stale)

@@ -77,9 +77,8 @@ def explained(job_at: JobAtTime) -> Explained:
         return replace(found, links=(choice,))
     facts = tuple(Fact(f"{order.label} of {name}", order.values[name], order.unit) for name in names)
     ordered = ", ".join(f"{name} {short_number(order.values[name])}" for name in names)
-    return replace(
-        found, links=(Link("order", f"By {order.label}, the {order.first} first: {ordered}.", facts), choice)
-    )
+    how = f"the {order.first} first" if order.first else "all chosen together"
+    return replace(found, links=(Link("order", f"By {order.label}, {how}: {ordered}.", facts), choice))
 
 
 def _composed(job_at: JobAtTime) -> dict[str, Any]:
@@ -157,12 +156,14 @@ def _titled(order: Order) -> str:
 def _place(job_at: JobAtTime, order: Order) -> list[str]:
     """Where the job stands among those that have a number."""
     place = order.place(job_at.job)
-    if place is None:
+    if job_at.job not in order.values:
         return []
     value, unit = order.values[job_at.job], f" {order.unit}" if order.unit else ""
     shown = clock(value) if order.unit == "s" else f"{short_number(value)}{unit}"
     when = "" if job_at.call is None or order.at_s >= job_at.call.time_s else f", as of {clock(order.at_s)}"
     number = order.says or (shown if math.isfinite(value) else "infinite")
+    if place is None:
+        return [f"Its {order.label} is {number}{when}; jobs are chosen together, not in the order of it."]
     equal = [name for name in order.values if name != job_at.job and order.equal(name, job_at.job)]
     tied = f", the same as {listed(equal)}" if equal else ""
     decides = f"; between equals {order.ties.rule}" if equal and order.ties is not None else ""

@@ -86,11 +86,14 @@ class Explanation:
     def shown_competitors(self) -> pd.DataFrame:
         """The first competitors for people, as texts; without competitors no rows."""
         valued = any(not math.isnan(one.value) for one in self.competitors)
-        more = [self.order[:1].upper() + self.order[1:], "Comes"] if valued else []
+        more = [self.order[:1].upper() + self.order[1:]] if valued else []
+        ordered = any(one.comes for one in self.competitors)
+        more += ["Comes"] if ordered else []
         rows = []
         for one in self.competitors[:MOST_SHOWN]:
             row = [one.job, one.role, one.gpus, clock(one.since_s), clock(one.until_s)]
-            rows.append([*row, _shown(one.value), COMES[one.comes]] if valued else row)
+            said = [_shown(one.value), COMES[one.comes]]
+            rows.append([*row, *said[: len(more)]])
         return pd.DataFrame(rows, columns=["Job", "Then", "GPUs", "Since", "Until", *more], dtype=str)
 
     def about_competitors(self) -> str:

@@ -145,7 +145,7 @@ class Chronus(Scheduler):
             "profiling and restarts, which cost time; best-effort leases and ends within a lease, by which a run may "
             "meet a deadline that whole leases do not; its jobs are known ahead"
         )
-        return ExactProblem(formulation, data, settled, worth, plan, without)
+        return ExactProblem(formulation, data, settled, worth, plan, "reward of all jobs together", without)
 
     def about(self, knobs: Knobs) -> frozenset[str]:
         """Users only where submission control is on."""

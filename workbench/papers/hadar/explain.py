@@ -55,8 +55,8 @@ def hadar(job_at: JobAtTime) -> Explained:
     facts += [Fact(f"price of {kind}", price, unit) for kind, price in known.items()]
     sentences = [
         "The jobs whose payoffs, utility less the price of the GPUs, add up to most have them: several small ones may "
-        "come before a larger one, and prices rise with every job taken. Payoffs are at the prices when a job was "
-        "chosen, and at those of the round's start for jobs that were not."
+        "be chosen in the place of a larger one, and prices rise with every job taken. Payoffs are at the prices when "
+        "a job was chosen, and at those of the round's start for jobs that were not."
     ]
     if known:
         gang = job_at.spec.gpus
@@ -64,7 +64,7 @@ def hadar(job_at: JobAtTime) -> Explained:
         sentences.append(f"At the prices after the last decision its gang of {gang} costs, in each round, {listed}.")
     said = job_at.said
     binding = BINDING.get(said.code, "") if said is not None else _unasked(job_at)
-    order = job_at.order("payoff", "payoff", "", "highest")
+    order = job_at.order("payoff", "payoff", "", "")
     instead = dict.fromkeys(job_at.usable, "the payoffs add up to most with it where it is (8)") if job_at.held else {}
     return Explained(
         tuple(sentences), tuple(facts), binding, order, links=_links(job_at, order, binding), not_on=instead

@@ -124,15 +124,16 @@ class Hadar(Scheduler):
             slot = np.maximum(np.ceil(finish_s / slot_s - ROUNDING_SLOTS).astype(np.int64) - 1, 0)
             return float(data.utility[np.arange(len(slot)), slot].sum())
 
-        without, relative = (
-            f"costs of restarts and of gangs on several servers, and plans of more than {slots} slots",
-            True,
-        )
-        if knobs["utility"] == "neg_jct":
-            without += f"; a job's utility is {slots + 1} slots less those from its arrival to its completion"
-            relative = False
+        without = f"costs of restarts and of gangs on several servers, and plans of more than {slots} slots"
+        relative = knobs["utility"] != "neg_jct"
+        if not relative:
+            without += (
+                f"; a job's utility here is {slots + 1} slots less those from its arrival to its completion; Algorithm "
+                "2 takes them from a number of its own, so that only differences between utilities can be compared"
+            )
+        counted = "utility of all jobs together"
         return ExactProblem(
-            formulation, data, settled, worth, lambda found: list(found.values["plan"]), without, relative
+            formulation, data, settled, worth, lambda found: list(found.values["plan"]), counted, without, relative
         )
 
     def about(self, knobs: Knobs) -> frozenset[str]:

@@ -124,8 +124,10 @@ class Hare(Scheduler):
         def worth(finish_s: FloatArray) -> float:
             return float(data.weight @ finish_s)
 
-        without = "what switching costs; its jobs are known ahead"
-        return ExactProblem(formulation, data, settled, worth, lambda found: list(found.values["tasks"]), without)
+        counted, without = "sum of weighted completion times", "what switching costs; its jobs are known ahead"
+        return ExactProblem(
+            formulation, data, settled, worth, lambda found: list(found.values["tasks"]), counted, without
+        )
 
     def timing(self, knobs: Knobs) -> Timing:
         return Timing(None, frozenset({"arrival", "fault", "repair"}))
@@ -268,12 +270,15 @@ def _profile_signal(snapshot: Snapshot, memory: HareMemory) -> dict[str, dict[st
 
 
 def _signals(found: TasksLeft, plan: TaskSchedule | AdaptiveSchedule, middle: FloatArray) -> dict[str, PerJob]:
+    """Numbers of each job, in the order of the middle times of their first tasks, by which tasks are placed."""
     data = plan.instance
-    first = data.round_task[data.job_round[:-1]]
+    first = middle[data.round_task[data.job_round[:-1]]]
+    order = np.argsort(first, kind="stable")
+    jobs, steps_each = [data.jobs[row] for row in order.tolist()], np.array(found.steps_each, dtype=float)
     return {
-        "planned_finish_s": PerJob(data.jobs, plan.completion_s),
-        "first_middle_s": PerJob(data.jobs, middle[first]),
-        "steps_per_round": PerJob(data.jobs, np.array(found.steps_each, dtype=float)),
+        "planned_finish_s": PerJob(jobs, plan.completion_s[order]),
+        "first_middle_s": PerJob(jobs, first[order]),
+        "steps_per_round": PerJob(jobs, steps_each[order]),
     }
 
 
