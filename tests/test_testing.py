@@ -421,6 +421,13 @@ ENDLESS = tuple(replace(knob, maximum=np.inf) if knob.name == "round_s" else kno
     [
         (changed(title=""), ["declaration, scheduler mine, title: got ''"]),
         (changed(name=None), ["declaration of Mine, name: got nothing; expected a name such as mine, or room.mine"]),
+        (
+            changed(name=lambda self: "mine"),
+            ["of Mine, name: got a function; expected a name such as mine"],
+        ),
+        (changed(ways="method"), ["scheduler mine, ways: got 'method'; expected a set of knobs by name"]),
+        (changed(stated=3), ["scheduler mine, stated: got 3; expected a method"]),
+        (changed(formulation=MaxMinFairness), ["mine, formulation: got <class .*; expected a formulation's name"]),
         (changed(name="My own"), ["declaration of Mine, name: got 'My own'; expected a name such as mine"]),
         (changed(knobs=ENDLESS), ["mine, knobs, round_s: got inf; expected a maximum"]),
         (changed(presets={"a": {"haste": 1}}), ["preset a: got 'haste'; expected one of"]),

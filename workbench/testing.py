@@ -16,7 +16,7 @@ from typing import Any, get_args
 from workbench.analysis.contract_rules.formulations import difference, posed, wrong_formulation
 from workbench.analysis.contract_rules.problems import collecting, heard
 from workbench.analysis.contract_rules.schedulers import LATEST_S, with_failures, wrong_scheduler
-from workbench.base.errors import NOTHING, InputError, Problem, ScenarioError, one_of, told_of_arguments
+from workbench.base.errors import NOTHING, InputError, Problem, ScenarioError, Words, one_of, told_of_arguments
 from workbench.scenario.presets import is_preset, presets
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling import notation
@@ -51,7 +51,8 @@ def check(offered: Formulation[Any] | Scheduler | Room, scenario: Scenario | str
 
 def _wrong(offered: Any, scenario: Scenario | str | None) -> list[Problem]:
     problems: list[Problem] = []
-    with heard(str(getattr(offered, "name", "check")), problems):
+    name = getattr(offered, "name", None)
+    with heard(name if isinstance(name, str) else "check", problems):
         problems += _wrong_offered(offered, scenario)
     return problems
 
@@ -92,7 +93,8 @@ def _wrong_declaration(offered: Formulation[Any] | Scheduler) -> Iterator[Proble
     name = getattr(offered, "name", None)
     if not isinstance(name, str) or not (is_own(name) or NAME.fullmatch(name)):
         expected = "a name such as mine, or room.mine (small letters, digits and _)"
-        yield Problem(f"declaration of {type(offered).__name__}, name", NOTHING if name is None else name, expected)
+        got = NOTHING if name is None else Words("a function") if callable(name) else name
+        yield Problem(f"declaration of {type(offered).__name__}, name", got, expected)
         return
     problems = list[Problem]()
     with collecting("declaration", "a declaration", problems):

@@ -177,10 +177,17 @@ def check_declared(offered: Formulation[Any] | Scheduler) -> None:
         raise InputError(f"{noun} {offered.name}, title", title, TITLE)
     where = f"{noun} {offered.name}"
     _check_knobs(where, offered)
-    for flag in ("offline", "packs") if isinstance(offered, Scheduler) else ("offline",):
+    for flag in ("offline", "packs") if isinstance(offered, Scheduler) else ("offline", "own"):
         if not isinstance(getattr(offered, flag), bool):
             raise InputError(f"{where}, {flag}", getattr(offered, flag), "True or False")
+    if not isinstance(offered.ways, Set) or not all(isinstance(each, str) for each in offered.ways):
+        raise InputError(f"{where}, ways", offered.ways, 'a set of knobs by name: {"method"}')
+    for part, method in vars(Scheduler if isinstance(offered, Scheduler) else Formulation).items():
+        if inspect.isfunction(method) and not callable(getattr(offered, part)):
+            raise InputError(f"{where}, {part}", getattr(offered, part), "a method")
     if isinstance(offered, Scheduler):
+        if not isinstance(offered.formulation, str):
+            raise InputError(f"{where}, formulation", offered.formulation, "a formulation's name, empty for none")
         checked_uses(where, offered.uses, Set)
         with within(where):
             maker(offered.belief)
