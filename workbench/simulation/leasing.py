@@ -7,6 +7,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 
 import numpy as np
 
@@ -82,11 +83,11 @@ class Leasing:
 
     leases: in force; ended: their end is now, and the scheduler may renew them; holder: units of each job; former:
     the slots a job or copy had last; broken_off: how many restarts ended before their time, without a step; measured:
-    observations of what no longer runs as it did, since measured_from_s.
+    observations of what no longer runs as it did, since measured_from_s; restart_s: seconds of a restart by GPUs.
     """
 
     def __init__(self, scenario: Scenario, book: JobBook, nodes: Nodes, recorder: Recorder) -> None:
-        self._table, self._restart = scenario.table, scenario.core.restart
+        self._table, self.restart_s = scenario.table, scenario.core.restart.seconds
         self._checkpoint_s = scenario.core.checkpoint_s
         self._jobs, self._nodes, self._recorder = book, nodes, recorder
         self._copies: dict[Unit, Lease] = {}  # which run side by side: the book knows one run of a job
@@ -165,10 +166,6 @@ class Leasing:
         if len(jobs) == 1:
             return (self._table.on_nodes(jobs[0].model, a.gpus),)
         return self._table.pair_on_nodes(jobs[0].model, jobs[1].model, a.gpus) or (0.0, 0.0)
-
-    def restart_s(self, gpus: int) -> float:
-        """Seconds that a restart on so many GPUs takes."""
-        return self._restart.seconds(gpus)
 
     def _begin(self, rank: int, a: Assignment, now_s: float) -> None:
         """Note the first start of a job, and whether it is for its steps."""
@@ -299,26 +296,19 @@ class Leasing:
             lease.until_s, lease.assignment = a.until_s, a if a.gpus is gpus else a._replace(gpus=gpus)
         for lease in [lease for lease in fresh if not self._run(lease)]:
             self.foresee(lease.jobs, now_s)
-        self._count_renewals(again, now_s)
-
-    def _count_renewals(self, again: list[Lease], now_s: float) -> None:
-        for lease in again:
-            for rank in lease.jobs:
-                self._jobs.renewals[rank] += 1
+        for rank in chain.from_iterable(lease.jobs for lease in again):
+            self._jobs.renewals[rank] += 1
         if self._recorder.in_detail:
             self._recorder.renewals(now_s, [(name, lease.assignment.unit) for lease in again for name in lease.names])
 
     # End -------------------------------------------------------------------------------------------------------------
 
-    def end_due(self, now_s: float) -> bool:
-        """Move the leases whose end has come to `ended`; returns whether there were any."""
+    def end_due(self, now_s: float) -> None:
+        """Move the leases whose end has come to `ended`."""
         latest_s = now_s * (1 + TIE)
-        if self.next_end_s > latest_s:
-            return False
         for unit in [unit for unit, lease in self.leases.items() if lease.until_s <= latest_s]:
             self.ended[unit] = self.leases.pop(unit)
         self._look_ahead(latest_s)
-        return True
 
     def _end_at(self, until_s: float) -> None:
         """Another lease ends then, at no infinite time."""

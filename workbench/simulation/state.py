@@ -378,16 +378,10 @@ class State:
             self.checker.fail(self.now_s, a.unit, name, "a job that has arrived and not finished")
         if self.sequences.used and self.sequences.has(name):
             self.checker.fail(self.now_s, a.unit, name, "a job that does not run as tasks in sequences")
-        if rank in self.leasing.holder:
-            for unit in self.leasing.holder[rank]:
-                if unit not in dropped:
-                    self._check_together(a.unit, unit, name)
-        if other is not None:
-            self._check_together(a.unit, other, name)
-
-    def _check_together(self, unit: Unit, other: Unit, name: str) -> None:
-        if not (is_copy(unit) and is_copy(other)):
-            self.checker.fail(self.now_s, unit, unit_name(other), f"{name} in one unit only")
+        others = [unit for unit in self.leasing.holder.get(rank, ()) if unit not in dropped]
+        for unit in others if other is None else (*others, other):
+            if not (is_copy(a.unit) and is_copy(unit)):
+                self.checker.fail(self.now_s, a.unit, unit_name(unit), f"{name} in one unit only")
 
     def _suspend(
         self, unit: Unit, reason: str, why: Mapping[str, Reason] | None = None, again: set[str] | None = None
