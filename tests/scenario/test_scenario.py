@@ -67,7 +67,7 @@ def test_more_jobs_than_fit_are_refused_before_anything_is_read() -> None:
     ("more", "most_mb"), [({}, 600), ({"rewards": [[9e3, 9.0], [1e4, 5.0]], "attributes": {"a": "b", "c": 1}}, 1000)]
 )
 def test_as_many_jobs_as_are_allowed_take_no_more_memory_than_is_said(more: dict[str, Any], most_mb: int) -> None:
-    """As a thousand do, but for what the scenario needs without jobs."""
+    """As a thousand do, but for what the scenario needs without jobs; its key, too, is worked out below that."""
     job = {"model": "a3c", "steps": 1.5, "gpus": 1, **({"user": "u", **more} if more else {})}
     peaks = []
     for count in (1000, 3000):
@@ -75,7 +75,7 @@ def test_as_many_jobs_as_are_allowed_take_no_more_memory_than_is_said(more: dict
         text = json.dumps({name: FULL[name] for name in ("cluster", "throughputs")} | {"jobs": jobs})
         del jobs
         tracemalloc.start()
-        Scenario.from_json(text)
+        Scenario.from_json(text).key()
         peaks.append(tracemalloc.get_traced_memory()[1] + len(text))
         tracemalloc.stop()
     assert 0.5 * most_mb < (peaks[1] - peaks[0]) / 2000 * MOST_JOBS / 1e6 < most_mb - 45  # what is imported

@@ -7,7 +7,7 @@ import json
 import math
 from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, cast
 
@@ -55,6 +55,8 @@ FORMAT: Final = "workbench-scenario/1"
 MOST_JOBS = 400_000
 """Jobs of a scenario. While it is validated each takes 1 kB, with a user, two deadlines and two attributes 2.2 kB: so
 many stay below 600 MB, or below 1 GB."""
+JOBS_HERE = "\x00"
+"""No text of a scenario: control characters are refused."""
 
 
 class Model(Frozen):
@@ -339,9 +341,15 @@ class Scenario(Frozen):
     def key(self) -> str:
         """SHA-256 of the canonical JSON of what a result depends on: without name, description, notes, schedulers,
         its date, what was recorded and calibrated."""
-        without = {"name", "description", "notes", "schedulers", "recorded", "calibrated", "begins"}
-        data = self.model_dump(mode="json", exclude=without)
-        return hashlib.sha256(json.dumps(data, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+        without = {"name", "description", "notes", "schedulers", "recorded", "calibrated", "begins", "jobs"}
+        canonical = partial(json.dumps, sort_keys=True, separators=(",", ":"))
+        data = canonical(self.model_dump(mode="json", exclude=without) | {"jobs": [JOBS_HERE]})
+        before, after = data.split(canonical(JOBS_HERE))
+        found = hashlib.sha256(before.encode())
+        for number, job in enumerate(self.jobs):  # all of them as text at once take more memory than the scenario
+            found.update(("," * (number > 0) + canonical(job.model_dump(mode="json"))).encode())
+        found.update(after.encode())
+        return found.hexdigest()
 
     @cached_property
     def table(self) -> Throughputs:
