@@ -130,11 +130,13 @@ def refuse_what_is_too_large(page: Page) -> None:
 
 
 def aligned(page: Page) -> None:
-    """The buttons that take a file end where the fields between and below them do."""
+    """The buttons that take a file end where the fields between and below them do, and show their words whole."""
     places = (".wb-upload-open", ".wb-trace-cluster", ".wb-upload-throughputs", ".wb-today")
     boxes = [page.locator(f".wb-what-if {place}").bounding_box() for place in places]
     ends = [box["x"] + box["width"] for box in boxes if box is not None]
     assert len(ends) == len(places) and max(ends) - min(ends) <= 1, dict(zip(places, ends, strict=True))
+    whole = page.locator(".wb-upload-throughputs button").evaluate("button => button.scrollWidth <= button.clientWidth")
+    assert whole, "its words are cut"
 
 
 def own_trace(page: Page, folder: Path) -> None:

@@ -65,7 +65,7 @@ class Upload(Scripted):
         accept: str = "",
         several: bool = False,
     ) -> None:
-        layout = w.Layout(flex="0 0 auto", width="91px")
+        layout = w.Layout(flex="0 0 auto", width="auto", min_width="91px")
         super().__init__(label=label, hint=hint, accept=accept, several=several, layout=layout)
         self._take, self._refused, self._expected = take, refused, expected
         self.on_msg(self._hear)
