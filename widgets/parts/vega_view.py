@@ -74,6 +74,7 @@ class VegaView(Scripted):
         """Draw `chart` with `data` at once, or stay empty until `show`."""
         super().__init__(_programs=vega_programs(), **traits)
         self._tables: dict[str, pd.DataFrame] = {}
+        self._used: list[str] = []
         if chart is not None:
             self.show(chart, data or {})
 
@@ -97,7 +98,9 @@ class VegaView(Scripted):
         spec = dict(chart) if isinstance(chart, Mapping) else chart.to_dict()
         tables = data or {}
         with self.hold_sync():
-            for name in sorted(data_names(spec)):
+            if spec != self._spec:  # a knob leaves it as it is
+                self._used = sorted(data_names(spec))
+            for name in self._used:
                 self.set_data(name, tables.get(name, pd.DataFrame()))
             if selected is not traitlets.Undefined:
                 self.selected = selected

@@ -265,13 +265,12 @@ class HopsInstance:
     @cached_property
     def shape(self) -> IntArray:
         """(configurations,) number of each one's shape."""
-        numbers = [self.shapes[shape_of(layout, self.pools)] for layout in self.layouts]
-        return fixed(np.array(numbers, dtype=np.int64)[self.layout])
+        return fixed(_shapes(self.layouts, self.pools)[0][self.layout])
 
     @cached_property
     def best_alike(self) -> IntArray:
         """(configurations,) the fastest configuration of the same job and shape, the first of several."""
-        key = self.job * max(len(self.shapes), 1) + self.shape
+        key = self.job * (int(self.shape.max(initial=0)) + 1) + self.shape
         order = np.lexsort((-self.throughput, key))
         _, first, which = np.unique(key[order], return_index=True, return_inverse=True)
         best = np.empty(len(key), dtype=np.int64)
@@ -360,8 +359,10 @@ def list_configurations(
     owner, chosen, throughput = [], [], []
     for row, request in enumerate(requests):
         own = _own(request, kinds, listed, sigma)
-        shape, which = np.unique(numbers[own], return_inverse=True)
-        steps_per_s = np.array([rate(row, layouts[spot]) for spot in first[shape].tolist()], dtype=float)[which.ravel()]
+        shape = np.flatnonzero(np.bincount(numbers[own], minlength=len(first)))
+        of_shape = np.zeros(len(first))
+        of_shape[shape] = [rate(row, layouts[spot]) for spot in first[shape].tolist()]
+        steps_per_s = of_shape[numbers[own]]
         runs = steps_per_s > 0
         owner.append(np.full(int(runs.sum()), row))
         chosen.append(own[runs])
@@ -476,6 +477,7 @@ def _exact(snapshot: Snapshot, servers: Sequence[Server], jobs: Sequence[Job]) -
 def _by_class(snapshot: Snapshot, servers: Sequence[Server], jobs: Sequence[Job], classes: SpeedClasses) -> Rate:
     """What is believed of a job on a type, times the speed of the slowest class of servers (section 3.5)."""
     known: dict[tuple[int, str, int, int], float] = {}
+    factor, pools = classes.factor.tolist(), list(classes.pools)
 
     def rate(row: int, layout: Layout) -> float:
         kind, gpus, nodes = servers[layout[0][0]].kind, sum(gpus for _, gpus in layout), len(layout)
@@ -485,6 +487,6 @@ def _by_class(snapshot: Snapshot, servers: Sequence[Server], jobs: Sequence[Job]
             together = fewest is not None and nodes <= fewest
             word: Placement = "consolidated" if together else "unconsolidated"
             known[key] = snapshot.belief.steps_per_s(jobs[row], kind, gpus, word, nodes)
-        return known[key] * min(float(classes.factor[row, classes.pools[server]]) for server, _ in layout)
+        return known[key] * min([factor[row][pools[server]] for server, _ in layout])
 
     return rate
