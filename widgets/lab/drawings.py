@@ -6,8 +6,8 @@ Imported when the first of them is: Altair alone takes as long as the rest of a 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -68,9 +68,9 @@ def kept_axis_s(before: Drawing | None, end_s: float) -> float | None:
     return before.axis_s if READABLE[0] <= end_s / before.axis_s <= READABLE[1] else None
 
 
-LOW_PX, HIGH_PX = 130.0, 150.0
+LOW_PX, HIGH_PX, PLAN_PX = 130.0, 150.0, 100.0
 """The most height of a Gantt chart, with an overview and without: its axis is in sight in a lab 600 pixels high, and
-the page below it."""
+the page below it. PLAN_PX: of one that stands in that page."""
 
 
 def gantt(
@@ -292,6 +292,25 @@ def _utilisation(look: ChartContext) -> Drawing:
 
 def _queue(look: ChartContext) -> Drawing:
     return charts.queue(look.run.decisions, end_s=look.run.end_s)
+
+
+def exact_plan(run: Run, rows: Sequence[Mapping[str, Any]]) -> Drawing:
+    """A plan beside a run of the same jobs, to its end at least: rows as those of `ExactAnswer.schedule`, one or more,
+    of tasks, of GPUs by type, or of leases."""
+    jobs, cluster, title = run.jobs, run.scenario.cluster, "Plan of the exact problem"
+    end_s = max(run.end_s, *(float(row["end_s"]) for row in rows))
+    if "task" in rows[0]:
+        gpus = [f"{node.name}/{slot}" for node in cluster.each_node for slot in range(node.gpus)]
+        return charts.tasks(rows, jobs["job"], gpus, end_s=end_s, title=title, compact=True, legend=False)
+    if isinstance(rows[0]["gpus"], Mapping):
+        return charts.plan(rows, jobs["job"], cluster, end_s=end_s, max_height=PLAN_PX, title=title)
+    held = pd.DataFrame(rows).assign(kind="run")
+    done_s = jobs["job"].map(held.groupby("job")["end_s"].max())
+    planned = jobs.assign(finish_s=done_s, verdict="")
+    rewards = {job.name: job.rewards for job in run.scenario.jobs}
+    miss = float(run.knobs.get("miss_reward", LOWEST))
+    table = charts.run_leases(held, planned, rewards, end_s=end_s, miss_reward=miss)
+    return charts.lease_gantt(table, lease=run.knobs.get("slo_lease_s"), end=end_s, title=title)
 
 
 PAGES: Mapping[str, Callable[[ChartContext], Drawing]] = {

@@ -18,11 +18,13 @@ import pandas as pd
 from widgets.editors.mistakes import refusal
 from widgets.editors.setting_history import RowSetting
 from widgets.lab.lit import About
+from widgets.lab.results import drawings
 from widgets.lab.rows_panel import Light, RowsPanel
 from widgets.lab.steps import steps
 from widgets.lab.words import titled
 from widgets.parts.chart_page import ROWS_SHOWN
 from widgets.parts.html_table import as_read, html_table
+from widgets.parts.picture import Picture
 from widgets.work.work import Message
 from workbench.analysis.exact import TIME_LIMIT_S
 from workbench.analysis.rows.stated import SolvedStatement
@@ -75,7 +77,10 @@ class FormulationPage:
         self._symbols = w.HTMLMath()
         self._symbols.add_class("wb-symbols")
         self._rest = w.HTML()
-        decided = w.HBox([self._steps, w.VBox([self._exact, self._found])])
+        self._picture: Picture | None = None
+        self._run: Run | None = None
+        self._beside = w.VBox([self._exact, self._found])
+        decided = w.HBox([self._steps, self._beside])
         decided.add_class("wb-decided")
         self.box = w.VBox(
             [
@@ -117,12 +122,14 @@ class FormulationPage:
     def show_run(self, run: Run, at_s: float, about: About | None) -> None:
         """Show what the decision in force at a time of a run, or of what it is with a changed row, was made of: an
         algorithm's steps, a programme's rows, those of a job marked."""
+        self._run = run
         self.rows.show(run, at_s, about)
         self._steps.value = steps(self.rows.drawn or run, at_s, about)
 
     def forget(self) -> None:
         """What was solved is of other jobs or knobs than those set now."""
         self._found.value, self._exact_of, self._exact.disabled = "", None, False
+        self._hide_plan()
 
     @property
     def wants_exact(self) -> bool:
@@ -132,6 +139,7 @@ class FormulationPage:
     def ask_exact(self, of: object) -> None:
         """The exact problem of these jobs and knobs is being solved."""
         self._exact_of, self._exact.disabled = of, True
+        self._hide_plan()
         self._found.value = "<p class='wb-note'>Simulating, then solving the exact problem ...</p>"
 
     def hear_exact(self, of: object, message: Message) -> None:
@@ -143,7 +151,9 @@ class FormulationPage:
             text = [said, f"Not in the problem: {message['leaves_out']}."]
             rows = pd.DataFrame(message["schedule"])
             plan = "" if rows.empty else html_table(as_read(rows.head(ROWS_SHOWN)))
-            folded = f"<details><summary>Its plan</summary>{plan}</details>" if plan else ""
+            folded = f"<details><summary>Its plan in numbers</summary>{plan}</details>" if plan else ""
+            if plan and self._run is not None:
+                self._draw_plan(self._run, message["schedule"])
             self._found.value = "".join(f"<p>{html.escape(line)}</p>" for line in text) + folded
         elif message["kind"] in ("error", "cancelled"):
             said, self._exact.disabled = "Cancelled.", False
@@ -153,6 +163,18 @@ class FormulationPage:
                 said = refusal(error) if stated else f"No exact problem beside it: {error.value}."
                 self._exact.layout.display = None if stated else "none"
             self._found.value = f"<p class='wb-note'>{html.escape(said)}</p>"
+
+    def _draw_plan(self, run: Run, rows: Sequence[Mapping[str, Any]]) -> None:
+        if self._picture is None:
+            self._picture = Picture("Plan of the exact problem")
+            self._picture.view.add_class("wb-view-exact")
+            self._beside.children = (self._exact, self._picture, self._found)
+        self._picture.show(drawings().exact_plan(run, rows), selected=None)
+        self._picture.layout.display = None
+
+    def _hide_plan(self) -> None:
+        if self._picture is not None:
+            self._picture.layout.display = "none"
 
     @property
     def name(self) -> str | None:

@@ -411,7 +411,7 @@ class Results:
         self._shaded.layout.display = None if shows else "none"
         key = ["framed: its decision"] if lit.rounds_s is not None else []
         key += [f"tinted: {', '.join(lit.gpus)}"] if lit.gpus and self._by.value == "By GPU" else []
-        key += ["faded: other jobs"] if len(lit.jobs or ()) else []
+        key += ["faded: other jobs"] if self._run is not None and 0 < len(lit.jobs or ()) < len(self._run.jobs) else []
         self._key.value = f"<p class='wb-note'>{html.escape('; '.join(key))}</p>" if shows and key else ""
         self.compared.light(lit)
 

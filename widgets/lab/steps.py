@@ -52,7 +52,8 @@ def _table(run: Run, decision: int) -> tuple[pd.DataFrame, str]:
     for signal, job, value in zip(signals["signal"], signals["job"], signals["value"], strict=True):
         columns.setdefault(signal, {})[job] = value
     alone = [signal for signal, of in columns.items() if len(of) == 1 < len(order)]  # told with the first job, of all
-    whole = ", ".join(f"{_head(signal)} {_value(signal, *columns.pop(signal).values())}" for signal in alone)
+    of_all = {signal: next(iter(columns.pop(signal).values())) for signal in alone}
+    whole = ", ".join(f"{_head(signal)} {_value(signal, value)}" for signal, value in of_all.items() if value)
     shown = dict(sorted(columns.items(), key=lambda item: -len(item[1]))[:MOST_SIGNALS])
     said: dict[str, list[str]] = {}
     for job, text in zip(reasons["job"], reasons["text"], strict=True):
@@ -73,8 +74,8 @@ def _head(signal: str) -> str:
 
 
 def _value(signal: str, value: float) -> str:
-    if signal.endswith("_s"):
+    if signal.endswith("_s") and not math.isnan(value):
         return "now" if value == 0 and signal.startswith("next_") else format_duration(value, parts=2)
     if math.isnan(value):
-        return ""
+        return "\N{EN DASH}"  # recorded of other jobs only, as Hadar's utility of those that were chosen
     return ("\N{INFINITY}" if value > 0 else "-\N{INFINITY}") if math.isinf(value) else short_number(value)

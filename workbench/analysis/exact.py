@@ -21,7 +21,7 @@ from workbench.session.registry import scheduler_of
 from workbench.simulation.run import Run
 
 TIME_LIMIT_S = 20.0
-PLANS = ("job", "round", "task", "slot", "gpu", "gpus", "start_s", "end_s")
+PLANS = ("job", "round", "task", "slot", "gpu", "gpus", "start_s", "end_s", "synchronised_s")
 """Columns of a schedule, of those that a problem has."""
 
 

@@ -13,6 +13,8 @@ import workbench
 from tests.widgets.lab.support import Waiter, solve
 from widgets import GavelLab, HadarLab
 from widgets.lab import rows_panel
+from widgets.lab.formulation_page import FormulationPage
+from widgets.lab.results import drawings
 from widgets.lab.rows_panel import RIGHT, UNCHANGED, RowsPanel
 from widgets.lab.rows_text import cell
 from widgets.lab.steps import steps
@@ -33,6 +35,7 @@ def test_a_decision_of_an_algorithm_is_told_job_by_job_in_its_order() -> None:
     reasons = run.reasons[run.reasons["decision"] == 0]
     assert [row[0] for row in cells(page)] == reasons["job"].tolist() == ["J1", "J2", "J3"]
     assert [html.unescape(row[-1]) for row in cells(page)] == reasons["text"].tolist()
+    assert cells(page)[2][:3] == ["J3", "26", "\N{EN DASH}"], "its utility was not recorded, as it was not chosen"
     assert "Decided at 0 s" in page
     prices = re.sub(r"<[^>]*>", "", page)
     assert "Price of v100 14.5" in prices and "utility per GPU and round" in prices, "they are of no single job"
@@ -51,6 +54,7 @@ def test_what_is_carried_over_was_decided_before_and_a_programme_has_rows_instea
     run = workbench.simulate("preset:chronus_small", "chronus")
     assert "Decided at 0 s" in steps(run, 300.0), "the decision at 300 s is carried over"
     assert ">now<" in steps(run, 1200.0), "a next lease in 0 s"
+    assert "Guaranteed GPUs 6" in steps(run, 1200.0) and "Profiling held" not in steps(run, 1200.0), "nothing is held"
     assert steps(workbench.simulate("preset:start_here", "gavel.max_min_fairness"), 3000.0) == ""
 
 
@@ -65,13 +69,33 @@ def test_the_exact_problem_is_asked_once_beside_a_small_run_and_an_old_answer_is
     assert sum(request["kind"] == "exact" for request, _ in work.asked) == 1
     hear = work.asked[asked[0]][1]
     lab.set(round_s=600)
-    answer = {"kind": "done", "sentence": "The best is 12.", "leaves_out": "nothing", "schedule": {}}
+    answer = {"kind": "done", "sentence": "The best is 12.", "leaves_out": "nothing", "schedule": []}
     answer |= {"formulation": "hadar.offline", "scheduler": "hadar"}
     hear(answer)
     assert "The best is 12" not in lab._formulation._found.value
     lab._solve_exactly()
     work.asked[-1][1](answer)
     assert "The best is 12" in lab._formulation._found.value and lab._formulation._exact.disabled, "there is no other"
+
+
+@pytest.mark.parametrize(
+    ("preset", "scheduler", "jobs"),
+    [("hadar_example", "hadar", {"J1", "J2", "J3"}), ("hare_example", "hare", {"J1", "J2", "J3"}),
+     ("chronus_small", "chronus", {"nightly", "retrain", "rush", "tune"})],
+)  # fmt: skip
+def test_the_exact_problem_s_plan_is_drawn_on_the_axis_of_the_run(preset: str, scheduler: str, jobs: set[str]) -> None:
+    run = workbench.simulate(f"preset:{preset}", scheduler)
+    rows = workbench.exact(run).as_json()["schedule"]
+    page = FormulationPage(lambda: None, lambda: None, lambda lit: None, lambda row: None, lambda run, before, said: None)
+    page._run = run
+    page.ask_exact(run)
+    done = {"kind": "done", "sentence": "The best.", "leaves_out": "nothing", "schedule": rows}
+    page.hear_exact(run, {**done, "formulation": "hare.exact", "scheduler": scheduler})
+    assert page._picture is not None and page._picture._drawing is not None
+    drawn = page._picture._drawing
+    assert set(drawn.table["job"]) == jobs and drawn.axis_s == drawings().kept_axis_s(drawn, run.end_s)
+    page.forget()
+    assert page._picture.layout.display == "none"
 
 
 def test_the_row_that_decides_where_a_job_runs_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
