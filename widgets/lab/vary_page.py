@@ -141,7 +141,8 @@ def _values(knob: Knob, now: Value) -> Sequence[Value]:
         raw = [number * factor for factor in FACTORS]
     whole = [float(round(value)) if knob.kind == "int" else value for value in raw]
     inside = [value for value in dict.fromkeys(whole) if knob.minimum <= value <= knob.maximum]
-    return [knob.check(int(value) if knob.kind == "int" else value) for value in inside]
+    found = [knob.check(int(value) if knob.kind == "int" else value) for value in inside]
+    return [None, *found] if now is None else found  # what is set is among them
 
 
 def value_now(what: str, setting: LabSetting) -> str:

@@ -204,6 +204,8 @@ def test_a_switch_is_drawn_at_the_task_that_it_is_for() -> None:
     assert lines == "\u00a6 end of a round, | of a job", "what stands in the plot is named above it"
     found = "model in memory (circle) 1, model loaded (cross) 1"
     assert black == f"\u25a0 switched to another job 2 times, 0.75 s in all: {found}"
+    unknown = said(draw(switches=SWITCHES.assign(load="unknown")))
+    assert unknown.endswith(" 2 times, 0.75 s in all"), "what is known of none is not said"
     beside = said(draw(switches=SWITCHES, note="the schedule of the optimum"))
     assert beside == f"the schedule of the optimum\n{words}", "a line each where one would be too long"
     added = len(drawing.named()["layer"]) - len(draw().named()["layer"])

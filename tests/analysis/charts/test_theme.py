@@ -81,3 +81,8 @@ def test_durations_in_tooltips(seconds: float, text: str) -> None:
         .encode(text="said:N")
     )
     assert f">{text}</text>" in vl_convert.vegalite_to_svg(json.dumps(chart.to_dict()), "6.4")
+
+
+def test_a_type_has_one_colour_whatever_else_a_cluster_has() -> None:
+    two, three = theme.type_colours(["v100", "k80"]), theme.type_colours(["p100", "tpu", "k80", "v100"])
+    assert two["k80"] == three["k80"] and two["v100"] == three["v100"] and len(set(three.values())) == 4

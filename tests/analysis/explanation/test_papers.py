@@ -15,7 +15,7 @@ def test_gavel_who_has_had_more_than_its_share_waits_for_who_has_had_nothing() -
     run = workbench.simulate(scenario(TWO), "gavel.max_min_fairness", round_s=360)
     first, second = workbench.explain(run, "two", 0.0), workbench.explain(run, "one", 360.0)
     none = "(no time there with these shares)"
-    assert first.binding == f"on v100 one, as far behind as it is {none}, was chosen, the earlier to come"
+    assert first.binding == f"on v100 one, as far behind as it is {none}, was chosen, listed before it in the scenario"
     assert (
         "A priority is infinite while a job with a share has had no time on the type since shares were computed."
         in first.sentences

@@ -10,7 +10,7 @@ import pytest
 from tests.widgets.lab.support import Waiter
 from widgets import GavelLab, Lab
 from widgets.editors.setting_history import LabSetting
-from widgets.lab.vary_page import ALL_SOFT, ALL_STRICT, REWARDS, SCHEDULER, differing, suggested, variants_of
+from widgets.lab.vary_page import ALL_SOFT, ALL_STRICT, REWARDS, SCHEDULER, differing, suggested, value_now, variants_of
 from workbench import preset, simulate
 from workbench.analysis import metrics
 from workbench.analysis.metrics import as_json
@@ -141,12 +141,13 @@ def test_answers_to_a_run_that_was_begun_anew_are_not_heard(lab: Lab, work: Meas
 
 
 def test_what_is_suggested_can_be_run() -> None:
-    for name in ("srtf", "gavel.max_min_fairness", "hadar", "hops", "sia", "tiresias"):
+    for name in ("srtf", "gavel.max_min_fairness", "hadar", "hadare", "hops", "sia", "tiresias"):
         found = find_scheduler(name)
         setting = LabSetting(preset("start_here"), name, found.settle({}))
         for knob in found.knobs:
             if knob.kind != "str" or knob.choices is not None:
                 values = suggested(knob.name, setting)
+                assert knob.kind == "str" or value_now(knob.name, setting) in values, "what is set is among them"
                 made = variants_of(knob.name, ", ".join(values), setting)
                 assert [variant.label for variant in made] == values, knob
                 assert len({repr(variant.setting.knobs[knob.name]) for variant in made}) == len(values)

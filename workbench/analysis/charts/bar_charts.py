@@ -203,7 +203,7 @@ def variants(
         title=title,
         subtitle="; ".join(
             [
-                *([f"orange: what is set, {now}"] if now in values else []),
+                *([f"in another colour: what is set, {now}"] if now in values else []),
                 *([f"{MARK} best in its row"] if marked else []),
             ]
         ),

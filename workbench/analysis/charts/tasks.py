@@ -296,8 +296,9 @@ def _switch_notes(table: pd.DataFrame) -> list[str]:
         return []
     counts = switched["load"].value_counts()
     parts = [f"{words} ({shape}) {counts[load]}" for load, (shape, words) in LOADS.items() if load in counts]
+    found = f": {', '.join(parts)}" if set(counts.index) != {"unknown"} else ""
     took = short_number(switched["switch_s"].sum())
-    return [f"\u25a0 switched to another job {counted(len(switched), 'time')}, {took} s in all: {', '.join(parts)}"]
+    return [f"\u25a0 switched to another job {counted(len(switched), 'time')}, {took} s in all{found}"]
 
 
 def _lines(notes: list[str]) -> str:

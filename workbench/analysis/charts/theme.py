@@ -36,6 +36,8 @@ PALETTE = ("#0072b2", "#e69f00", "#009e73", "#d55e00", "#56b4e9", "#cc79a7", "#f
 
 TYPE_PALETTE = ("#332288", "#44aa99", "#882255", "#ddcc77", "#88ccee", "#999933", "#cc6677", "#117733")
 """Paul Tol's muted colours, for accelerator types: another set, so that a type is not taken for a job."""
+OFTEN = ("v100", "p100", "k80", "t4", "a100")
+"""Types whose colour is their place here."""
 
 SERIES_PALETTE = ("#8a3fc4", "#7f4a12", "#d6187f", INK, "#a583de", "#5d6b14", "#7d838c")
 """For series (schedulers, runs, measures): a set of their own (ours), so that none is taken for a job or a type."""
@@ -73,8 +75,13 @@ def job_colours(jobs: Iterable[str]) -> dict[str, str]:
 
 
 def type_colours(types: Iterable[str]) -> dict[str, str]:
-    """A colour for each accelerator type by its place in the cluster."""
-    return {name: TYPE_PALETTE[i % len(TYPE_PALETTE)] for i, name in enumerate(types)}
+    """A colour for each accelerator type: those of the papers have the same everywhere, others what is left."""
+    names = list(types)
+    known = {name: OFTEN.index(name) for name in names if name in OFTEN}
+    left = [i for i in range(len(TYPE_PALETTE)) if i not in known.values()] or [0]
+    others = [name for name in names if name not in known]
+    place = known | {name: left[i % len(left)] for i, name in enumerate(others)}
+    return {name: TYPE_PALETTE[place[name]] for name in names}
 
 
 def series_look(names: Sequence[str]) -> tuple[list[str], list[list[int]]]:

@@ -327,7 +327,11 @@ def _tie(job_at: JobAtTime, kind: str, equal: list[str]) -> str:
         return (
             f", with a larger share ({listed(f'{name} {share[name]:.3g}' for name in equal)}, {job_at.job} {own:.3g})"
         )
-    return ", the earlier to come" if same and all(_same(share.get(name, 0.0), own) for name in equal) else ""
+    if not same or not all(_same(share.get(name, 0.0), own) for name in equal):
+        return ""
+    came_s = job_at.run.jobs.set_index("job")["arrival_s"]
+    earlier = all(came_s[name] < came_s[job_at.job] for name in equal)
+    return ", the earlier to come" if earlier else ", listed before it in the scenario"
 
 
 TICK_S = 1e-6
