@@ -15,6 +15,7 @@ from tests.browser_support import (
     CLOSE,
     SCREEN,
     SETTLED,
+    STATUS,
     Problems,
     Server,
     answered,
@@ -57,6 +58,7 @@ OPEN_PAGE = "lab => [...lab.querySelectorAll('.wb-contents > *')].find(x => x.ch
 """All that axe-core has to read once it has read the lab with another page: what stands around it is the same."""
 DRAWERS = """() => [".wb-what-if", ".wb-compare"].map(lab => document.querySelector(lab + " .wb-left"))
     .map(drawer => Math.round(100 * drawer.offsetWidth / drawer.parentElement.offsetWidth))"""
+HEIGHT = "document.querySelector('.wb-lab .wb-picture').clientHeight"
 NAMED = """lab => ![...lab.querySelectorAll(':is(.noUi-handle, select[title], input[title])')]
     .some(x => x.checkVisibility() && !x.getAttribute('aria-label') && !x.getAttribute('aria-labelledby'))"""
 """A lab names controls when it has time: one that has just come may have no name for a moment."""
@@ -112,10 +114,28 @@ def test_every_page_of_every_lab_and_the_saved_notebook_without_a_kernel(
                         break
                 else:
                     found[f"{name}, {title}, {theme}"] = wrong
+            if theme == "Light" and lab.locator(".wb-main-knobs").count():
+                beside_set_up(page, lab, name)
             page.evaluate("() => together()")
             assert len(heights) == 1 and max(heights)[1] <= HIGH and not max(heights)[2], (name, heights)
     assert not found, json.dumps(found, indent=1)
     as_saved(page, lab_server, problems)
+
+
+def beside_set_up(page: Page, lab: Locator, name: str) -> None:
+    """With Set-up open the picture is whole beside Model; in a higher window it has its share of the height."""
+    lab.locator("button.wb-set-up").click()
+    look_at(page, lab, "Model")
+    comes_true(page, f"lab => ({CUT_PICTURE})(lab).length === 0", lab.element_handle(), f"{name}, Model beside Set-up")
+    assert lab.locator(f"{STATUS} [role=status]").evaluate("e => e.offsetHeight") < 26, "the status has its own line"
+    shot(page, f"every-set-up-{name}")
+    lab.locator("button.wb-set-up").click()
+    answered(page, SETTLED)
+    low = page.evaluate(HEIGHT)
+    page.set_viewport_size({"width": SCREEN[0], "height": 900})
+    comes_true(page, f"low => ({HEIGHT}) > low + 60", low, f"{name}: the picture is higher in a window 900 high")
+    page.set_viewport_size({"width": SCREEN[0], "height": HIGH})
+    answered(page, SETTLED)
 
 
 def look_at(page: Page, lab: Locator, title: str) -> None:

@@ -17,6 +17,7 @@ from tests.browser_support import (
     browser_test,
     comes_true,
     grab,
+    open_page,
     run_notebook,
     shot,
     soon,
@@ -89,6 +90,8 @@ def test_a_lab_is_presented_and_put_back(page: Page, lab_server: Server, problem
     page.locator(".wb-present-back").focus()
     page.keyboard.press("Escape")
     page.locator(".wb-present-begin").wait_for()
+    expect(page.locator(".wb-pages > .lm-TabBar .lm-mod-current")).to_have_text(titles[-1])  # where the lecture ended
+    open_page(page, "Schedule")
     page.locator(".wb-view-gantt canvas").wait_for()
 
     def back_in_place() -> None:

@@ -255,8 +255,8 @@ class Lab(LabShell[LabSetting]):
         self._tabs = tabs_of(tabs, "wb-editors")
         knobs = w.HBox([self._choice.widget, self._knobs.main])
         knobs.add_class("wb-main-knobs")
-        right = w.VBox([self._said, knobs, self._choice.left_out, self._results.box])
-        self._whole = whole(self._frame.top, self._frame.sides([self._tabs], right, open=False))
+        above = (self._frame.top, self._said, knobs, self._choice.left_out)
+        self._whole = whole(*above, self._frame.sides([self._tabs], w.VBox([self._results.box]), open=False))
 
     # Presenting ------------------------------------------------------------------------------------------------------
 
@@ -286,9 +286,9 @@ class Lab(LabShell[LabSetting]):
 
         def restore() -> None:
             self._scene = None
-            if before is not None:
+            if before is not None:  # after scenes all is as it was; else one goes on where the lecture ended
                 self._go_to(before)
-            opened()
+                opened()
 
         return restore
 

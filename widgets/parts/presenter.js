@@ -111,6 +111,7 @@ function render({ model, el }) {
     for (const name of ["magnify", "lmSuppressShortcuts", "panel"]) delete root.dataset[name];
     moveTooltip(document.body);
     begin.focus();
+    root.scrollIntoView({ block: "nearest" }); // the notebook was shorter without it
   }
 
   function pressed(event) {

@@ -9,6 +9,11 @@ const RESIZE_SETTLES_MS = 60;
 const HIDDEN_FRAME_MS = 100;
 const CLICK_SLACK_PX = 4;
 const FLAT_PX = 8;
+// In a lab the picture takes this share of the height above LOW_PX, which a window of 720 leaves, but its rows are at most
+// so many times as high for that. Where the page below needs the room they are lower, by this much at most; a picture
+// that is higher than TALL_PX scrolls.
+const [SHARE, LOW_PX, HIGHEST, LOWEST, TALL_PX] = [0.55, 494, 2.5, 0.35, 200];
+const HEAD_PX = 62; // above the picture, as in lab.css
 const NO_ROWS = /^Infinite extent for field/;
 
 // ---- columns to rows ----
@@ -75,6 +80,7 @@ class ChartBox {
 
     this.observer = new ResizeObserver(() => this.resized());
     this.observer.observe(this.root);
+    requestAnimationFrame(() => this.beside().forEach((each) => this.observer.observe(each)));
     this.watchPointer();
     this.label();
   }
@@ -156,6 +162,8 @@ class ChartBox {
         if (signal.name === "width") delete signal.on; // `update` follows: Vega would take the 0 of a hidden page
         if (signal.name in settings && !("update" in signal)) signal.value = settings[signal.name];
       }
+      // Which picture it is stands on the buttons above it.
+      if (magnify === 1 && this.beside().length && !vega.title?.subtitle) delete vega.title;
       return vega;
     };
     // The former chart stays in sight until this one is ready.
@@ -178,6 +186,7 @@ class ChartBox {
     this.follows = (result.vgSpec.signals ?? []).some((s) => s.name === "width" && /containerSize/.test(s.init ?? ""));
     this.apply(settings);
     await this.run();
+    this.fit();
     await this.run("again");
     this.followWindow();
     return "embed";
@@ -202,6 +211,7 @@ class ChartBox {
       view.width(this.drawn.width);
       what ??= "resize";
     }
+    if (this.fit()) what ??= "resize";
     if (what) await this.run();
     // Twice: a key that has another line by now moves what stands below it.
     for (let turn = 0; what === "resize" && turn < 2; turn++) await this.run("again");
@@ -288,6 +298,32 @@ class ChartBox {
     return true;
   }
 
+  // What a lab shows beside the picture that this is: what it leaves is the picture's.
+  beside() {
+    const stage = this.root.closest(".wb-stage");
+    return stage ? [stage.parentElement, ...[...stage.children].filter((each) => !each.contains(this.root))] : [];
+  }
+
+  // Rows as high as a lab has room for; whether that is another height.
+  fit() {
+    const [staged, ...others] = this.beside();
+    const { spec, magnify } = this.drawn;
+    if (!staged || magnify !== 1 || typeof spec.height !== "number" || this.root.matches(".wb-overview")) return false;
+    const { view } = this.result;
+    const stage = this.root.closest(".wb-stage");
+    const charts = [...stage.querySelectorAll(".wb-picture .wb-chart")];
+    const high = (all) => all.reduce((sum, each) => sum + each.offsetHeight, 0);
+    const fixed = high(charts) - view.height(); // key, title, axis, overview
+    const least = parseFloat(getComputedStyle(staged).getPropertyValue("--wb-least")) || 0;
+    const room = staged.clientHeight - HEAD_PX - least - high(others) - fixed;
+    const more = Math.max(0, SHARE * (staged.clientHeight - LOW_PX));
+    const lowest = spec.height > TALL_PX ? spec.height : LOWEST * spec.height;
+    const height = Math.round(Math.max(lowest, Math.min(room, spec.height + more, HIGHEST * spec.height)));
+    if (Math.abs(height - view.height()) < 1) return false;
+    view.height(height);
+    return true;
+  }
+
   // again: what depends on the width, as the lines of a key do, is placed by now and may need more room.
   async run(again) {
     if (again) this.result.view.resize();
@@ -371,6 +407,7 @@ class ChartBox {
       return;
     }
     this.pick({ ...(hit ? Object.fromEntries(fields.map((field) => [field, datum[field]])) : {}), ...this.place(event) });
+    if (this.beside().length) this.root.closest(".wb-lab").scrollIntoView({ block: "nearest" }); // the answer is below it
   }
 
   // Where a click was, by the chart's axes x and y, if it has two that say so.
