@@ -69,7 +69,7 @@ def test_the_row_that_decides_where_a_job_runs_is_a_cause_of_its_chain() -> None
     other = module.decisive_row(run_of(FAIR), "translation", 2700.0)
     assert other is not None and other.row == "", "without a row it may have the other slot: it stays where it is"
     assert (
-        "from 30 min on, and the problem solved again, translation stays on 1 v100 of fast-0; no run can" in other.text
+        "from 30 min on and the problem solved again: translation stays on 1 v100 of fast-0. No run can" in other.text
     )
     assert module.decisive_row(run_of(FAIR), "translation", 60.0) is None
     assert module.decisive_row(run_of("las"), "game", 2700.0) is None
@@ -83,11 +83,11 @@ def test_the_row_that_keeps_a_job_waiting_would_let_it_run() -> None:
     assert "taken away from 12 min on, and the problem solved again, vision would run on 2 v100 of f" in found.text
     none = module.decisive_row(workbench.simulate("preset:hops_example", "hops"), "language", 677.0)
     assert none is not None and none.row == ""
-    assert none.text.partition(" (binding, not decisive), though ") == (
-        "no single row that a run can do without: whichever is loosened or taken away from 10 min on, and "
-        "the problem solved again, language still waits; no run can do without capacity[slow-0] and capacity[fast-0]",
-        " (binding, not decisive), though ",
-        "without capacity[slow-0] the problem alone would have choose[language,3] 1 in place of 0",
+    assert none.text == (
+        "no row alone. Each that binds was loosened or taken away from 10 min on and the problem solved again: "
+        "language still waits. No run can do without capacity[slow-0] and capacity[fast-0] (binding, not decisive), as "
+        "more would be given out than there is; the problem alone would have, without capacity[slow-0], "
+        "choose[language,3] 1 in place of 0"
     ), "as the page says of the row when it is switched off"
 
 

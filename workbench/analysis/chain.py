@@ -214,16 +214,16 @@ def _first_of(rows: tuple[TriedRow, ...], made: str, still: str) -> DecisiveRow 
     row decides. still: what is as it was then."""
     first = next(iter(_decisive(rows)), None)
     unkept = [row.row for row in rows if row.what == UNKEPT]
-    alone = next((f", though without {row.row} the problem alone would have {row.becomes}"
+    alone = next((f"; the problem alone would have, without {row.row}, {row.becomes}"
                   for row in rows if row.what == UNKEPT and row.becomes), "")  # fmt: skip
     tried = [row.row for row in rows if row.verdict != "cause" and row.what not in (UNKEPT, UNTRIED)]
     needed = f"no run can do without {listed(unkept)} (binding, not decisive)" if unkept else ""
     if first is None:
         count = len(tried) + len(unkept)
         among = "" if count == len(rows) else f" of the {count} that were tried"
-        done = f"whichever is loosened or taken away from {made} on, and the problem solved again, {still}"
-        kept = " that a run can do without" if unkept else ""
-        text = f"no single row{kept}{among}: {'; '.join(filter(None, [done if tried else '', needed]))}{alone}"
+        done = f"Each that binds was loosened or taken away from {made} on and the problem solved again: {still}"
+        why = f"N{needed[1:]}, as more would be given out than there is{alone}" if unkept else ""
+        text = ". ".join(filter(None, [f"no row alone{among}", done if tried else "", why]))
         return DecisiveRow("", text, rows) if count else None
     says = f" ({first.says})" if first.says else ""
     found = [f"{first.row}{says}: {_how(first)} from {made} on, and the problem solved again, {first.becomes}"]

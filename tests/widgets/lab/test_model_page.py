@@ -139,7 +139,7 @@ def test_a_job_that_no_row_decides_says_so_and_the_job_of_the_page_why_is_marked
     assert said("45 min").startswith("Decisive for vision at 45 min: "), "nobody has chosen it yet, but Why is about it"
     results.open("Why")
     results.explained._job.value = "game"
-    none = "no single row: whichever is loosened or taken away from 0 s on, and the problem solved again, "
+    none = "no row alone. Each that binds was loosened or taken away from 0 s on and the problem solved again: "
     assert said("11 min") == f"Decisive for game at 11 min: {none}game still waits."
     assert said("5 min") == "Decisive: game is not there at 5 min."
 
