@@ -520,7 +520,7 @@ class RowsPanel:
             lines, self._refused, when = [], "", format_duration(found.in_force[0], parts=2)
             if isinstance(answer.run, WorkbenchError):
                 wrong = answer.run
-                self._refused = f"{REFUSED}: {wrong.value} (expected {wrong.expected})."
+                self._refused = f"{REFUSED}: {wrong.value}; needed: {wrong.expected}."
                 lines = [self._refused, "The schedule stays as it was."]
             elif answer.run.timeline.equals(found.run.timeline):
                 binds = isinstance(edit, RowEdit) and self._binds()

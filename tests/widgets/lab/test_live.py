@@ -119,7 +119,7 @@ def change_a_row(lab: GavelLab) -> None:
     results.compared._since_s -= 60.0  # it was looked at for a minute
     rows._right.value = 3.0
     assert (
-        "<p>No run can keep this change: it would take 1.5 times the GPUs there are of v100 (expected at most all). "
+        "<p>No run can keep this change: it would take 1.5 times the GPUs there are of v100; needed: at most all. "
         "The schedule stays as it was.</p>"
     ) in rows._said.value and results._run is before
     assert "Against the run before (capacity[v100] &lt;= 1 in place of 2):" in results.compared.said.value
