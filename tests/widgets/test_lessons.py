@@ -88,7 +88,8 @@ def test_an_exercise_keeps_its_number_when_its_cell_runs_again() -> None:
     for _ in range(2):
         Exercise("One?", bool, hint="x")
         Exercise("Two?", bool, hint="x")
-    assert list(Exercise.on_page) == ["exercise 1", "exercise 2"]
+        exec('Exercise(lambda n: f"{n}?", bool, case=lambda rng: 3, hint="x")', {"Exercise": Exercise})
+    assert list(Exercise.on_page) == ["exercise 1", "exercise 2", "exercise 3"]
 
 
 def test_a_guess_comes_before_its_answer() -> None:

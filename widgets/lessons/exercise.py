@@ -80,7 +80,7 @@ class Exercise:
         self.on_page[self.name] = self
 
     def _number(self) -> str:
-        same = (name for name, other in self.on_page.items() if other.question == self.question)
+        same = (name for name, other in self.on_page.items() if _asked(other) == _asked(self))
         return next(same, f"{NUMBERED} {len(self.on_page) + 1}")
 
     # ---- what a student does ----
@@ -228,6 +228,11 @@ class Progress(dict[str, bool]):
         marks = "".join(f"<li>{'✓' if done else '○'} {html.escape(name)}</li>" for name, done in self.items())
         total = f"{sum(self.values())} of {counted(len(self), 'exercise')} solved"
         return box(RIGHT if all(self.values()) else ASKS, f"<strong>{total}</strong>", f"<ul>{marks}</ul>")
+
+
+def _asked(exercise: Exercise) -> Any:
+    """What is the same when a cell runs again: the text of a question, or the code that makes it."""
+    return getattr(exercise.question, "__code__", exercise.question)
 
 
 def is_empty(value: Any) -> bool:
