@@ -487,6 +487,7 @@ def _by_class(snapshot: Snapshot, servers: Sequence[Server], jobs: Sequence[Job]
             together = fewest is not None and nodes <= fewest
             word: Placement = "consolidated" if together else "unconsolidated"
             known[key] = snapshot.belief.steps_per_s(jobs[row], kind, gpus, word, nodes)
-        return known[key] * min([factor[row][pools[server]] for server, _ in layout])
+        slowest: float = min([factor[row][pools[server]] for server, _ in layout])
+        return known[key] * slowest
 
     return rate
