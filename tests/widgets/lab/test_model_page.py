@@ -86,7 +86,9 @@ def test_the_exact_problem_is_asked_once_beside_a_small_run_and_an_old_answer_is
 def test_the_exact_problem_s_plan_is_drawn_on_the_axis_of_the_run(preset: str, scheduler: str, jobs: set[str]) -> None:
     run = workbench.simulate(f"preset:{preset}", scheduler)
     rows = workbench.exact(run).as_json()["schedule"]
-    page = FormulationPage(lambda: None, lambda: None, lambda lit: None, lambda row: None, lambda run, before, said: None)
+    page = FormulationPage(
+        lambda: None, lambda: None, lambda lit: None, lambda row: None, lambda run, before, said: None
+    )
     page._run = run
     page.ask_exact(run)
     done = {"kind": "done", "sentence": "The best.", "leaves_out": "nothing", "schedule": rows}
@@ -156,6 +158,7 @@ def test_what_a_row_is_about_lights_up_in_picture_and_tables(work: Waiter, monke
     rows = [row[0] for row in panel._list.rows]
     panel._list.picked = rows.index("(ours) epigraph[game]")
     assert results._gantt.view.params["rounds"] == [1800.0, 5760.0]
+    assert "decision; faded: other jobs" in results._key.value
     assert "<tr class='wb-lit'><td class='wb-left-aligned'>game<" in results.compared.jobs.value
     assert results.compared.jobs.value.count("wb-lit") == 1
     assert [lab._scenario.jobs.rows[at]["name"] for at in lab._scenario.jobs.lit] == ["game"]
@@ -170,9 +173,9 @@ def test_what_a_row_is_about_lights_up_in_picture_and_tables(work: Waiter, monke
     kinds = lab._scenario.editors.tables["cluster.accelerators"]
     assert [kinds.rows[at]["name"] for at in kinds.lit] == ["k80"]
     assert results._shaded.description == "Pointed out: capacity[k80]" and results._shaded.layout.display is None
-    assert "framed: its decision; tinted: k80; faded: other jobs" in results._key.value
+    assert "framed: its decision; tinted: k80<" in results._key.value, "all jobs are in it: none is faded"
     results._by.value = "By job"
-    assert "decision; faded: other jobs" in results._key.value, "no row is a GPU's"
+    assert "framed: its decision<" in results._key.value, "no row is a GPU's"
     results._by.value = "By GPU"
     results._shaded.click()
     assert panel._list.picked == -1 and results._shaded.layout.display == "none" and results._key.value == ""
