@@ -443,7 +443,7 @@ def _turn(memory: SlurmMemory, now: float) -> list[Ask]:
             come[name] = ask
         elif come.pop(name, None) is None and name in memory.waited:
             leave.append(ask)
-    if come or leave or ended:
+    if leave or ended:  # who comes starts never
         memory.news = PASSES
         _leave(memory, leave)
     memory.ran = ran  # also of who began and ended since the last call

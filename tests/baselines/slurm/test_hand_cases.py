@@ -3,21 +3,23 @@ waits will start, what backfill may put before it."""
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from dataclasses import replace
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 import workbench
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.slurm.asks import Ask
-from workbench.baselines.mechanisms.slurm.free import rule_of
+from workbench.baselines.mechanisms.slurm.free import RunningJob, rule_of
 from workbench.baselines.mechanisms.slurm.planning import IdleCycle, PassOutcome, SchedulingPass
 from workbench.baselines.mechanisms.slurm.priority import changing, decayed, fair_shares, priorities, standing
 from workbench.baselines.mechanisms.slurm.site import RULES, SlurmSite, read_site
-from workbench.baselines.slurm import Slurm
+from workbench.baselines.slurm import Slurm, SlurmMemory, _used_s
 from workbench.scenario.scenario import Scenario
 from workbench.simulation.conservation import check
 
@@ -114,9 +116,13 @@ def test_a_job_that_never_started_holds_others_back_until_it_is_cancelled() -> N
     )
     for others in holds:
         assert 200 <= starts(site_of(*jobs, entities=others))["long"] <= 210, others
-    passed = (beside("job-9", 4), beside("job-9", 8, types="y", end_s=200.0), beside("job-9", 16, end_s=200.0))
+    passed = (beside("job-9", 4), beside("job-9", 8, types="y", end_s=200.0), beside("job-9", 16, end_s=2.5))
     for other in (*passed, beside("job-9", 8, end_s=1.0), beside("job-9", 8, end_s=0.5, eligible_s=0.25)):
-        assert starts(site_of(*jobs, entities=(other,)))["long"] <= 10, other
+        assert starts(site_of(*jobs, entities=(other,)))["long"] <= 5, other
+    text = json.dumps(scenario.to_dict()).replace('"x"', '"X"').replace("recorded on x", "recorded on X")
+    assert 200 <= starts(Scenario.from_dict(json.loads(text)))["long"] <= 210
+    behind = job("a", 0, 300, 4, 300), job("big", 1, 60, 8, 60), job("short", 2, 60, 4, 60)
+    assert starts(site_of(*behind, entities=(beside("job-9", 4, eligible_s=1.5),)))["short"] <= 10, "no plan for it"
     alone = workbench.simulate(site_of(jobs[0], entities=(beside("job-9", 8),)), "slurm")
     assert len(alone.decisions) == 2, "nothing is looked for while only those wait that start never"
 
@@ -130,9 +136,11 @@ def test_what_ran_elsewhere_counts_in_limits_and_fair_share() -> None:
     one = site_of(job("b", 1, 60, 8, 60), entities=(*accounts, users[0] | {"MaxJobs": 1}, elsewhere))
     assert 100 <= starts(one)["b"] <= 110
     at_once = elsewhere | {"name": "job-7", "start_s": 20.0, "end_s": 20.0}
-    away = one.to_dict() | {"core": {"faults": {"list": [{"node": "n-0", "from_s": 0, "to_s": 200}]}}}
-    away["jobs"][0]["arrival_s"] = 20.0
-    assert 200 <= starts(Scenario.from_dict(away))["b"] <= 210, "while no job of the scenario is there"
+    for end_s in (100.0, 8.0):
+        jobs = job("a", 0, 5, 8, 60, user="cid"), job("b", 20, 60, 8, 60, user="bob")
+        away = site_of(*jobs, entities=(*accounts, *users, elsewhere | {"end_s": end_s})).to_dict()
+        away["core"] = {"faults": {"list": [{"node": "n-0", "from_s": 10, "to_s": 200}]}}
+        assert 200 <= starts(Scenario.from_dict(away))["b"] <= 210, "it fails while no job of the scenario is there"
     two = site_of(job("b", 1, 60, 8, 60), entities=(*accounts, users[0] | {"MaxJobs": 1}, elsewhere, at_once))
     assert 100 <= starts(two)["b"] <= 110
     jobs = job("a", 0, 130, 8, 130, user="cid"), job("b", 1, 60, 8, 60), job("c", 2, 60, 8, 60, user="bob")
@@ -158,13 +166,30 @@ def test_what_ran_elsewhere_counts_in_limits_and_fair_share() -> None:
     for key, wrong in (
         ("eligible_s", "soon"),
         ("types", 3.0),
-        ("gpus", 0.5),
+        ("gpus", 0.0),
         ("gpus", 1.5),
         ("gpus", "x"),
         ("end_s", "late"),
     ):
         with pytest.raises(InputError, match=rf"beside job-8: {key}: got '?{wrong}"):
             starts(site_of(*jobs, entities=(elsewhere | {key: wrong},)))
+
+
+def test_what_a_job_used_since_priorities_were_calculated() -> None:
+    """At 100 s, every 60 s: of one that ended at 150 s since then, or its begin; where ends are not counted until
+    100 s, the last time before."""
+    site = read_site(site_of(job("a", 0, 100, 1, 100)))
+    for since_s, end_s, calculated_s, used_s in (
+        *((-50.0, 30.0, -math.inf, (30, 30)), (-50.0, 150.0, 100.0, (50, 0)), (120.0, 150.0, 100.0, (30, 0))),
+        *((20.0, 90.0, 100.0, (0, 0)), (20.0, 230.0, 100.0, (130, 120))),
+    ):
+        due_s = calculated_s + 60 if calculated_s > 0 else -math.inf
+        found = []
+        for counts_ends in (True, False):
+            known = replace(site, counts_ends=counts_ends)
+            memory = SimpleNamespace(site=known, calculate_s=due_s, calculated_s=calculated_s)
+            found.append(_used_s(cast(SlurmMemory, memory), cast(RunningJob, SimpleNamespace(since_s=since_s)), end_s))
+        assert tuple(found) == used_s, (since_s, end_s)
 
 
 def test_3_a_limit_of_a_user_in_a_qos_binds() -> None:
@@ -322,11 +347,12 @@ def test_8_afterok_waits_for_success() -> None:
     tasks = [job(f"job-1_{i}", 0, 50 * i, 1, 100, array="1", state="COMPLETED") for i in (1, 2)]
     last = [job(f"job-{i}", 5, 10, 1, 100, dependency=f"afterok:{i - 1}") for i in (2, 3)]
     any_ = job("job-4", 5, 10, 1, 100, dependency="afterany:1")
+    ok = job("job-5", 5, 10, 1, 100, dependency="afterok:4")
     found = starts(site_of(*tasks, *last, any_, entities=(beside("job-1_3", 1, array="1"),)))
     assert 100 <= found["job-2"] <= 103 and found["job-3"] > found["job-2"]
     for failed in tasks:
         failed["attributes"]["state"] = "TIMEOUT"
-        run = workbench.simulate(site_of(*tasks, *last, any_), "slurm")
+        run = workbench.simulate(site_of(*tasks, *last, any_, ok), "slurm")
         told = run.events[run.events["event"] == "verdict"].set_index("job")["reason"]
         name = failed["name"]
         assert dict(told) == {
@@ -631,6 +657,10 @@ def test_where_nobody_is_told_why_the_same_start_and_fewer_passes_are_made(monke
         assert told.jobs.equals(untold.jobs) and told.events.equals(untold.events)
         assert len(told.reasons) and untold.reasons.empty
     assert 50 < passes.count(False) < passes.count(True) / 2
+    passes.clear()
+    jobs = job("a", 0, 300, 4, 300), job("big", 1, 60, 8, 60)
+    workbench.simulate(site_of(*jobs, entities=(beside("job-9", 4),)), "slurm", detail=0)
+    assert len(passes) == 2, "none for one that never started, but could"
 
 
 def test_a_cycle_that_is_left_out_would_have_been_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

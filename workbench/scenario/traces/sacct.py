@@ -466,7 +466,8 @@ def _waited(log: _Log) -> Iterator[TimedRow]:
         found, since_s, job = _resources(cells), timestamp(cells.get("Eligible", "")), cells["JobID"].partition("%")[0]
         if isinstance(found, str) or since_s is None or cells.get("Priority") == "0":
             continue
-        until_s = next((at_s for name in SPAN if (at_s := timestamp(cells.get(name, ""))) is not None), math.inf)
+        until_s = timestamp(cells.get("End", ""))
+        until_s = math.inf if until_s is None else until_s
         if until_s <= since_s:
             continue
         kinds, known = found
