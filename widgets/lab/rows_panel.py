@@ -14,6 +14,7 @@ import ipywidgets as w
 
 from widgets.editors.mistakes import refusal
 from widgets.editors.setting_history import RowSetting
+from widgets.lab import rows_text
 from widgets.lab.lit import About, Lit
 from widgets.lab.rows_text import BESIDE, MEANINGS, WEIGHT, FoundRows, cell, found_at, head, notes, texts, variables
 from widgets.lab.words import NO_ROW, TRYING, decisive_html
@@ -44,8 +45,6 @@ UNCHANGED = "# Nothing is changed yet: drag or type another number, or switch th
 """In the place of a cell that would do nothing."""
 DROPPED = "The changed row is as it was ({}); Undo brings the change back."
 GONE = "The changed row is not in this run, which is as it was ({}); Undo goes back."
-REFUSED = "No run can keep this change"
-OTHERWISE = "The run has it so from its start, and came to another decision."
 HINT = "<p class='wb-note'>What a change does to this decision and to the schedule is said here.</p>"
 SWITCH = "Below, a row is changed from the start of the run, which may come to something else"
 """Beside what a row does that is changed from a decision on."""
@@ -516,17 +515,16 @@ class RowsPanel:
         if isinstance(answer, WorkbenchError):
             self._said.value = f"<p class='wb-note'>{html.escape(refusal(answer))}</p>"
         else:
-            said, _, moves = answer.change.text().partition(f" {MOVES}: ")
+            said, _, moves = rows_text.of_decision(answer.change).partition(f" {MOVES}: ")
             lines, self._refused, when = [], "", format_duration(found.in_force[0], parts=2)
             if isinstance(answer.run, WorkbenchError):
-                wrong = answer.run
-                self._refused = f"{REFUSED}: {wrong.value}; needed: {wrong.expected}."
+                self._refused = rows_text.refused(answer.run)
                 lines = [self._refused, "The schedule stays as it was."]
             elif answer.run.timeline.equals(found.run.timeline):
                 binds = isinstance(edit, RowEdit) and self._binds()
                 lines = ["In the whole run no bar moves: binding, not decisive." if binds else "No bar moves."]
-            elif answer.change.after is None:
-                lines = [OTHERWISE]
+            else:
+                lines = rows_text.of_run(edit, answer.change, found)
             told = [*filter(None, [" ".join(lines)]), f"In the decision at {when} alone: {said}"]
             shown = "".join(f"<p>{html.escape(each)}</p>" for each in told)
             folded = f"<details><summary>{MOVES}</summary><p>{html.escape(moves)}</p></details>" if moves else ""

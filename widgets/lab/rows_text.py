@@ -10,13 +10,16 @@ import pandas as pd
 
 from widgets.lab.words import MEANT, titled
 from widgets.parts.chart_page import ROWS_SHOWN
-from workbench.analysis.rows.edit import Edit, beside, numbers_of
+from workbench.analysis.rows.edit import Edit, RowEdit, beside, gpus_of, numbers_of
+from workbench.analysis.rows.relax_and_without import RowChange
 from workbench.analysis.rows.slack_and_duals import rows_of
 from workbench.analysis.rows.stated import SolvedStatement, solved
+from workbench.base.errors import WorkbenchError
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.scenario.presets import presets
 from workbench.scheduling.notation import meaning
+from workbench.scheduling.solvers.errors import SolverFailedError, UnboundedError
 from workbench.session.api import load
 from workbench.session.registry import scheduler_of
 from workbench.simulation.run import Run
@@ -29,6 +32,13 @@ WEIGHT = "weight"
 """What is asked for most of the numbers in a row."""
 
 
+REFUSED = "No run can keep this change"
+LEFT_OVER = (
+    "The row bounds shares only: what the shares leave over of a GPU is not left idle, each round gives it to the job "
+    "furthest behind its share."
+)
+"""Where shares of a type may add up to less than there is, and the picture still has it full."""
+OTHERWISE = "The run has it so from its start, and came to another decision."
 BESIDE = (
     "An algorithm decided. A solver of its problem, in its place, makes the same schedule: so when you change a row "
     "and the schedule changes, it is because of that row."
@@ -175,3 +185,29 @@ def cell(edit: Edit, run: Run) -> str:
 
 def _default(run: Run, name: str) -> object:
     return scheduler_of(run).settle({}).get(name)
+
+
+def refused(wrong: WorkbenchError) -> str:
+    """Why no run can keep a change, and when the first one could not."""
+    says = f"{wrong.value}; needed: {wrong.expected}"
+    if isinstance(wrong, UnboundedError):
+        says = "nothing bounds the objective any more, so that no schedule is the best"
+    elif isinstance(wrong, SolverFailedError) and " GPUs " in str(wrong.value):  # the answer takes more than there is
+        says = f"{wrong.value}; more of them are had under Set-up"
+    return f"{REFUSED}: {', '.join([*getattr(wrong, '__notes__', ())[:1], says])}."
+
+
+def of_run(edit: Edit, change: RowChange, found: FoundRows) -> list[str]:
+    """What has to be known of a run with another schedule, to see that it is the change's doing."""
+    if change.after is None:
+        return [OTHERWISE]
+    less = isinstance(edit, RowEdit) and edit.after is not None and edit.after < edit.before
+    of_shares = less and len(found.run.shares) > 0
+    number = found.statement.names.index(edit.label) if of_shares else 0
+    return [LEFT_OVER] if of_shares and gpus_of(found.statement, number, found.run) else []
+
+
+def of_decision(change: RowChange) -> str:
+    """What a change does to the decision alone; the change itself stands above."""
+    said = change.text().removeprefix(f"{change.change}: ")
+    return said[:1].upper() + said[1:]

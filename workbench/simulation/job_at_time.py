@@ -363,7 +363,7 @@ class JobAtTime:
     def by_arrival(self) -> Ties:
         """The order in which a snapshot has the jobs: by arrival, then as the scenario lists them."""
         names = self.cells.column("jobs", "job")[self.cells.column("jobs", "arrival_s").argsort(kind="stable")]
-        return Ties("by arrival", {name: float(rank) for rank, name in enumerate(names)})
+        return Ties("by arrival, then as listed", {name: float(rank) for rank, name in enumerate(names)})
 
     def order(
         self, signal: str, label: str, unit: str, first: Literal["highest", "lowest", ""], ties: Ties | None = None

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from workbench.base.collector import seldom_collected
-from workbench.base.errors import InputError, WorkbenchError
+from workbench.base.errors import InputError, WorkbenchError, counted
 from workbench.base.round_times import boundary_after, boundary_from, is_tie
+from workbench.base.units import clock
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Timing
 from workbench.scheduling.decision import BLOCKED, GOES_ON, Cause, Decision
@@ -120,7 +121,7 @@ def simulate(
     decisions are recorded with their shares, signals, reasons and renewals (None: all). Equal inputs give equal runs.
 
     Raises ScenarioError (jobs that can run nowhere), InputError (knobs), InvalidDecision, Stalled, and what the
-    scheduler's solver raises.
+    scheduler's solver raises; a note of it says at what time of the run.
     """
     scenario.require_runnable()
     settled = scheduler.settle(knobs or {})
@@ -135,7 +136,11 @@ def simulate(
     unused = rng.bit_generator.state
     seen = scenario.seen_by(scheduler.about(shown))
     state = State(seen, scheduler.name, belief or Oracle(scenario), seed, detail)
-    _play(state, Clock(timing, stop.latest_s()), scheduler, (seen, shown, rng), stop, belief, observers)
+    try:
+        _play(state, Clock(timing, stop.latest_s()), scheduler, (seen, shown, rng), stop, belief, observers)
+    except WorkbenchError as error:
+        error.add_note(f"at {clock(state.now_s)}, with {counted(state.book.present, 'job')} there")
+        raise
     state.close()
     head: dict[str, Any] = {"scheduler": scheduler.name, "knobs": settled, "seed": seed, "end_s": state.now_s}
     head["drew"] = state.faults.draws or rng.bit_generator.state != unused

@@ -105,8 +105,8 @@ def change_a_row(lab: GavelLab) -> None:
     rows._right.value = 1.0
     assert results.explained.at_s == before_s != longest_wait_s(results._run, results.explained.job or "")
     assert results.compared.said.value.startswith("<p><span class='wb-note'>Against the run before this change:</span>")
-    there = "&quot;no more GPUs of a type than there are&quot; (capacity[v100])"
-    assert f"In the decision at 30 min alone: With {there} &lt;= 1 in place of 2: " in rows._said.value
+    assert "is not left idle" in rows._said.value, "shares of less than there is, and a picture that is full"
+    assert "In the decision at 30 min alone: &quot;the level of" in rows._said.value
     assert "pay" in results.compared.said.value and results.compared.before is before
     assert "In every decision of the run, from its start: capacity[v100] &lt;= 1 in place of 2." in results._note.value
     assert lab.status.startswith("Row changed: ") and lab.state == "done"
@@ -119,11 +119,11 @@ def change_a_row(lab: GavelLab) -> None:
     results.compared._since_s -= 60.0  # it was looked at for a minute
     rows._right.value = 3.0
     assert (
-        "<p>No run can keep this change: it would take 1.5 times the GPUs there are of v100; needed: at most all. "
-        "The schedule stays as it was.</p>"
+        "<p>No run can keep this change: at 10 min, with 2 jobs there, it would take 1.5 times the GPUs "
+        "there are of v100; more of them are had under Set-up. The schedule stays as it was.</p>"
     ) in rows._said.value and results._run is before
     assert "Against the run before (capacity[v100] &lt;= 1 in place of 2):" in results.compared.said.value
-    assert rows._code.value.startswith("# No run can keep this change: it would take 1.5 times")
+    assert rows._code.value.startswith("# No run can keep this change: at 10 min, with 2 jobs there, it would take 1.5")
     rows._on.value = False
     rows._back.click()
     assert rows._said.value == HINT and results._run is before and results._note.value == ""

@@ -16,8 +16,9 @@ from widgets.lab import rows_panel
 from widgets.lab.formulation_page import FormulationPage
 from widgets.lab.results import drawings
 from widgets.lab.rows_panel import RIGHT, UNCHANGED, RowsPanel
-from widgets.lab.rows_text import cell
+from widgets.lab.rows_text import cell, of_decision, refused
 from widgets.lab.steps import steps
+from workbench.analysis.rows.edit import RowEdit
 from workbench.analysis.rows.stated import solved
 from workbench.base.errors import WorkbenchError
 from workbench.scheduling.notation import values
@@ -48,6 +49,17 @@ def test_a_decision_of_an_algorithm_is_told_job_by_job_in_its_order() -> None:
         "J1",
         "J2",
     ]
+
+
+def test_a_row_that_a_later_decision_cannot_do_without_is_told_with_the_time() -> None:
+    """Without its epigraph row job 2 bounds nothing once it is there alone, though it is not at 400 s."""
+    run = workbench.simulate("preset:gavel_example", "gavel.max_min_fairness")
+    found = solved(run, 400.0)
+    edit = RowEdit.of(found, found.names.index("epigraph[job 2]"), None)
+    assert "goes from 0.7273 to 1" in of_decision(edit.change(found)[0])[:120]
+    with pytest.raises(WorkbenchError) as wrong:
+        edit.simulated(run, "mine")
+    assert "at 3 h 12 min, with 1 job there, nothing bounds the objective any more" in refused(wrong.value)
 
 
 def test_what_is_carried_over_was_decided_before_and_a_programme_has_rows_instead() -> None:
@@ -261,7 +273,7 @@ def test_a_number_of_a_row_is_dragged_and_the_cell_says_the_same(monkeypatch: py
     panel._number.value = "1.2345678"
     assert looked.pop()[2] and panel._number.value == "1.2345678", "as it was typed"
     panel._number.value = "-1"
-    assert "weight[game]" in panel._said.value
+    assert "goes from 1 to 0" in panel._said.value
     looked.clear()
     panel._right.value = 1.95
     panel._right.value = 2.0
@@ -273,9 +285,7 @@ def test_a_number_of_a_row_is_dragged_and_the_cell_says_the_same(monkeypatch: py
         before is run
         and words == "In every decision of the run, from its start: weight[game] times 2 (here 2 in place of 1)."
     )
-    assert (
-        "In the decision at 30 min alone: With &quot;weight&quot; (weight[game]) 2 in place of 1" in panel._said.value
-    )
+    assert "In the decision at 30 min alone: &quot;the level of" in panel._said.value
     assert "share[game,v100] " in panel._said.value.partition("<details>")[2], "folded"
     panel._as_code.value = True
     space: dict[str, object] = {}
@@ -321,7 +331,7 @@ def test_rows_beside_an_algorithm_move_the_schedule_or_say_why_there_are_none(mo
     promised = looked[-1][0].jobs.set_index("job")["verdict"]
     assert [*promised.index[promised == "guaranteed"]] == ["nightly", "tune"]
     panel._number.value = "-1"
-    assert "no point satisfies" in panel._said.value
+    assert "No point satisfies" in panel._said.value
     assert rows_panel.UNSOLVED in panel._head.value and not panel._list.rows, "of the run drawn, which admits without"
     panel._on.value = False
     assert panel._list.rows[panel._list.picked][2:] == ["taken away", "", "", ""]
