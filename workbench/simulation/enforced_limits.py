@@ -117,7 +117,7 @@ class Checker:
                 fail("the name of a signal,", signal, NAME)
             if not isinstance(values, Mapping):
                 fail(f"signals[{signal!r}]", values, "{job: value}")
-            if not values.keys() <= self._jobs:
+            if not set(values) <= self._jobs:
                 job = next(job for job in values if job not in self._jobs)
                 fail(f"a job of signals[{signal!r}],", job, A_JOB)
             if not set(map(type, values.values())) <= {float, np.float64}:
@@ -150,7 +150,8 @@ class Checker:
             if not isinstance(getattr(shares, name), (tuple, list)):
                 fail(f"shares.{name}", getattr(shares, name), what)
         for unit in shares.units:
-            if not _is_unit(unit) or not set(members(unit)) <= self._jobs:
+            known = type(unit) is str and unit in self._jobs
+            if not known and (not _is_unit(unit) or not set(members(unit)) <= self._jobs):
                 fail("shares.units:", unit, f"{UNIT} of the scenario")
         for accelerator in shares.types:
             if not is_name(accelerator) or (not shares.kinds and accelerator not in self._types):
