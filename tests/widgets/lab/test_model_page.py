@@ -13,11 +13,10 @@ import workbench
 from tests.widgets.lab.support import Waiter, solve
 from widgets import GavelLab, HadarLab
 from widgets.lab import rows_panel
-from widgets.lab.formulation_page import FormulationPage
+from widgets.lab.formulation_page import FormulationPage, steps
 from widgets.lab.results import drawings
 from widgets.lab.rows_panel import RIGHT, UNCHANGED, RowsPanel
 from widgets.lab.rows_text import cell, of_decision, refused
-from widgets.lab.steps import steps
 from workbench.analysis.rows.edit import RowEdit
 from workbench.analysis.rows.stated import solved
 from workbench.base.errors import WorkbenchError
