@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import workbench
-from tests.calls import calls_at_most
+from tests.calls import decisions_at_most
 from tests.cli.support import CLUSTER, strict
 from workbench.cli import make
 from workbench.scenario import traces
@@ -48,7 +48,7 @@ def test_main_job_on_a_real_trace(ask, gavel, tmp_path):
     """From Gavel's trace to a comparison (other tests hold the numbers against Gavel's own)."""
     target = tmp_path / "s.json"
     argv = ("convert", gavel / "minimize_makespan.trace", "--from", "gavel", "--cluster", CLUSTER)
-    with calls_at_most(5_000_000):
+    with decisions_at_most(600):
         ask(*argv, "--throughputs", gavel / "simulation_throughputs.json", "-o", target)
         assert ask("validate", target)["jobs"] == 100
         name = "gavel.max_min_fairness"

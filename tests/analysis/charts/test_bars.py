@@ -235,15 +235,15 @@ def test_marks_on_one_pixel_are_one_and_lives_stay_whole() -> None:
 
 
 @pytest.mark.parametrize("by", ["slot", "job"])
-def test_fifty_thousand_intervals_are_drawn_with_a_note(by: Any) -> None:
-    slots, jobs, count = 64, 20_000, 50_000
+def test_more_intervals_than_bars_are_drawn_with_a_note(by: Any) -> None:
+    slots, jobs, count = 64, 12_000, 30_000
     slot, turn = np.arange(count) % slots, np.arange(count) // slots
     job = pd.Series((turn * 31 + slot * 17) % jobs).map("job {}".format)
     columns = {"node": "a-0", "slot": slot, "accelerator": "v100", "unit": job, "job": job, "with_job": ""}
     columns |= {"kind": "run", "start_s": turn * 360.0, "end_s": turn * 360.0 + 350, "steps": 1.0, "with_steps": 0.0}
     table = pd.DataFrame({**columns, "gpus": 1}, columns=TIMELINE.names)
     named: dict[str, float | None] = {f"job {i}": None for i in range(jobs)}
-    with calls_at_most(5_000_000):
+    with calls_at_most(3_000_000):
         drawing = gantt(table, jobs_named(named), by=by)
     drawn = drawing.data["bars"]
     assert 1000 < len(drawn) <= MOST_BARS and sum(map(len, drawing.data.values())) < 2 * MOST_BARS
