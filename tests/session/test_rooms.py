@@ -354,13 +354,18 @@ def test_rooms_that_cannot_be_used_are_left_out_with_their_reasons(sixth: Path, 
     (tmp_path / "papers" / "unmarked").mkdir(parents=True)
     (tmp_path / "papers" / "unmarked" / "scheduler.py").write_text("", encoding="utf-8")
     (tmp_path / "papers" / "alone.py").write_text(ALONE, encoding="utf-8")
+    (tmp_path / "papers" / "baselines" / "folder").mkdir(parents=True)
+    a_folder = ALONE.replace("alone", "folder")
+    (tmp_path / "papers" / "baselines" / "folder" / "__init__.py").write_text(a_folder, encoding="utf-8")
     code = """
-import json, re, sys, workbench, workbench.papers
+import json, re, sys, workbench, workbench.baselines, workbench.papers
 wrong, outside = map(json.loads, sys.argv[1:3])
 workbench.papers.__path__.append(sys.argv[3])
+workbench.baselines.__path__.append(sys.argv[3] + "/baselines")
 told, reasons = workbench.skipped_rooms(), {room: reason for room, (_, _, reason) in wrong.items()} | outside
 assert set(told) == set(reasons), told
-assert len(workbench.schedulers()) == 34 and workbench.find_scheduler("alone").title == "Alone"
+assert len(workbench.schedulers()) == 35
+assert workbench.find_scheduler("alone").title == workbench.find_scheduler("folder").title == "Alone"
 assert not set(wrong) & set(workbench.paper_map().columns)
 assert workbench.find_scheduler("gavel.fifo").title
 for room, reason in reasons.items():
@@ -395,7 +400,7 @@ from workbench.cli import main
 sys.exit(main(["list", "--json"]))
 """
     listed = python(tmp_path, "-c", code, json.dumps(WRONG), json.dumps(OUTSIDE), str(tmp_path / "papers"))
-    assert len([e for e in json.loads(listed.stdout) if e["kind"] == "scheduler"]) == 34
+    assert len([e for e in json.loads(listed.stdout) if e["kind"] == "scheduler"]) == 35
     lines = listed.stderr.splitlines()
     assert len(lines) == len(WRONG) + len(OUTSIDE) and all(line.startswith("left out: room ") for line in lines)
 

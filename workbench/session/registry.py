@@ -1,6 +1,6 @@
 """The registry: finds what papers and baselines offer, and holds the schedulers that a session declares itself.
 
-A room is a package under `workbench/papers/`, a module under `workbench/baselines/`, or a package of its own that an
+A room is a package or module under `workbench/papers/` or `workbench/baselines/`, or a package of its own that an
 installed distribution names as an entry point of the group `workbench.papers` (the room's name = the module). Each sets
 `ROOM = Room(...)` (`workbench.scheduling.declared_room`); nothing else is edited to add one. A room that cannot be used
 is left out, and `skipped_rooms` says why. What a formulation and a scheduler are is in `workbench.scheduling.contract`.
