@@ -331,19 +331,6 @@ def test_detail_limits_what_is_recorded():
     assert brief.jobs.equals(full.jobs.assign(renewals=brief.jobs["renewals"]))
 
 
-def test_a_knob_that_bears_the_name_of_an_argument():
-    got = []
-
-    @workbench.scheduler("test-api-own", knobs=[Knob("seed", 1, "a knob", kind="int")], round_s=10)
-    def own(snapshot, memory, knobs, rng):
-        got.append(knobs["seed"])
-        free = snapshot.jobs.names[0]
-        return workbench.Decision(assign=(workbench.Assignment(free, {"f-0": 1}, snapshot.now_s + 10),)), memory
-
-    run = workbench.simulate(scenario(), "test-api-own", {"seed": "3"}, seed=4, until_s=20)
-    assert (set(got), run.seed, run.knobs) == ({3}, 4, {"seed": 3})
-
-
 def test_ignored_properties():
     jobs = [
         {"name": "a", "model": "m", "steps": 1, "weight": 2.0, "rewards": [[10, 1]]},
