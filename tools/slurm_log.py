@@ -41,10 +41,10 @@ add user cara,dan account=physics qos=normal,high defaultqos=normal
 """
 # How many, users, options, GPUs (one is drawn), median of the seconds.
 KINDS: dict[str, tuple[int, str, str, list[str], float]] = {
-    "wide": (200, "ada ben", "--account=vision", ["a100:2", "a100:4", "a100:8", "4"], 70),
-    "small": (220, "ada cara dan", "", ["1", "1", "2", "l40s:2"], 60),
+    "wide": (65, "ada ben", "--account=vision", ["a100:2", "a100:4", "a100:8", "4"], 70),
+    "small": (190, "ada cara dan", "", ["1", "1", "2", "l40s:2"], 60),
     "urgent": (60, "ben cara", "--partition=short", ["1", "2"], 30),
-    "high": (60, "ada dan", "--qos=high", ["2", "a100:4"], 60),
+    "high": (40, "ada dan", "--qos=high", ["2", "a100:4"], 60),
     "array": (12, "cara dan", "--account=physics --array=1-8%2", ["1"], 50),
     "no GPU": (40, "ben dan", "", ["0"], 60),
 }
