@@ -28,6 +28,7 @@ import numpy as np
 
 from workbench.base.arrays import BoolArray, IntArray
 from workbench.base.labels import listed
+from workbench.base.units import format_duration
 from workbench.baselines.mechanisms.explain import by_signal
 from workbench.baselines.mechanisms.slurm.asks import JOB, Ask
 from workbench.baselines.mechanisms.slurm.free import FreeNow, RunningJob, bits
@@ -512,6 +513,11 @@ def _never(snapshot: Snapshot, memory: SlurmMemory, came: Sequence[Ask]) -> dict
         if lost:
             text = f"{listed(lost)}, after whose success it may start, had none"
             found[ask.name] = Reason("DependencyNeverSatisfied", text)
+        elif ask.too_long:
+            most = format_duration(ask.limit_s, parts=2)
+            found[ask.name] = Reason(
+                "PartitionTimeLimit", f"its limit is beyond {most}, partition {ask.partition}'s MaxTime"
+            )
         elif reason := memory.ledger.never(ask):
             found[ask.name] = reason
         elif not ask.reservation and not memory.fitting[ask.shape]:

@@ -123,6 +123,13 @@ def test_a_job_that_never_started_holds_others_back_until_it_is_cancelled() -> N
     assert 200 <= starts(Scenario.from_dict(json.loads(text)))["long"] <= 210
     behind = job("a", 0, 300, 4, 300), job("big", 1, 60, 8, 60), job("short", 2, 60, 4, 60)
     assert starts(site_of(*behind, entities=(beside("job-9", 4, eligible_s=1.5),)))["short"] <= 10, "no plan for it"
+    short = {"kind": "partition", "name": "p", "MaxTime": "00:10:00"}
+    for limit_s, (first_s, last_s) in ((600.0, (200, 210)), (660.0, (0, 5))):
+        other = beside("job-9", 8, end_s=200.0, limit_s=limit_s)
+        assert first_s <= starts(site_of(*jobs, entities=(short, other)))["long"] <= last_s, "PartitionTimeLimit"
+    run = workbench.simulate(site_of(jobs[0], job("over", 1, 60, 1, 660), entities=(short,)), "slurm")
+    told = run.events[run.events["event"] == "verdict"]["reason"].tolist()
+    assert told == ["its limit is beyond 10 min, partition p's MaxTime"]
     alone = workbench.simulate(site_of(jobs[0], entities=(beside("job-9", 8),)), "slurm")
     assert len(alone.decisions) == 2, "nothing is looked for while only those wait that start never"
 

@@ -45,7 +45,8 @@ class Ask:
     all). even: each node counts for as many CPUs as it asks there (--ntasks-per-node). ran: whether the log saw it run;
     uses: usage of a second. number: when it was submitted, and the numbers in its name, by which equal priorities are
     in order. who: user and account; kind: its model, gang and the nodes it may have, which are a partition's; tier: the
-    partition's; comes: its place by arrival; shape: all that tells when it can start, but how long it may take."""
+    partition's; comes: its place by arrival; too_long: whether its limit is beyond MaxTime, and it did not run; shape:
+    all that tells when it can start, but how long it may take."""
 
     name: str
     user: str
@@ -75,6 +76,7 @@ class Ask:
     kind: tuple[str, str, str]
     tier: float
     comes: int
+    too_long: bool
 
 
 def ask_of(
@@ -92,7 +94,8 @@ def ask_of(
     known = partitions.get(partition, Partition(partition))
     nodes = int(a.get("nodes", 0.0))
     on_cpus = job.model == f"recorded on {CPU}"
-    limit_s = min(float(a.get("limit_s", known.default_s)), known.longest_s)
+    asked_s, ran = float(a.get("limit_s", known.default_s)), "start_s" in a
+    limit_s = min(asked_s, known.longest_s)
     cpus, memory = (float(a.get(name, 0.0)) / max(nodes, 1) for name in ("cpus", "memory_mb"))
     gpus = 0 if on_cpus else job.gpus
     tres = {"gres/gpu": float(gpus), "cpu": cpus * max(nodes, 1), "mem": memory * max(nodes, 1)}
@@ -126,13 +129,14 @@ def ask_of(
         tres=tres,
         on_cpus=on_cpus,
         even="tasks_per_node" in a,
-        ran="start_s" in a,
+        ran=ran,
         uses=tres["billing"] * factors.get(str(a.get("qos", "")), 1.0),
         who=(job.user or "", str(a.get("account", ""))),
         shape=shape,
         kind=kind,
         tier=known.tier,
         comes=comes,
+        too_long=asked_s > known.longest_s and not ran,
     )
 
 
