@@ -367,8 +367,8 @@ def test_8_afterok_waits_for_success() -> None:
             "job-3": "job-2, after whose success it may start, had none",
         }
         assert 100 <= run.jobs.set_index("job")["first_start_s"]["job-4"] <= 103
-        ran = starts(site_of(*tasks, job("job-2", 5, 10, 1, 100, dependency="afterok:1", start_s=5.0)))
-        assert 100 <= ran["job-2"] <= 103
+        ran = starts(site_of(*tasks, job("job-2", 5, 10, 1, 100, dependency="afterok:1", start_s=5.0), last[1]))
+        assert 100 <= ran["job-2"] <= 103 and ran["job-3"] > ran["job-2"]
         failed["attributes"]["state"] = "RUNNING"
     loop = [job(f"job-{i}", 0, 10, 1, 100, dependency=f"afterany:{other}") for i, other in ((2, 3), (3, 2), (4, 4))]
     found = starts(site_of(*loop))
