@@ -89,9 +89,10 @@ def _reshaped(scenario: Scenario, how: str) -> Scenario:
 
 
 def offered_by(scheduler: Scheduler, scenario: Scenario) -> list[tuple[str, str]]:
-    """What can be varied: the knobs always in sight first, of these the one that sets others last."""
+    """What can be varied: the knobs always in sight first, of these the round, which all schedulers have, and the one
+    that sets others last."""
     offered = (knob for knob in scheduler.knobs if not _fixed(knob))
-    knobs = sorted(offered, key=lambda knob: (not knob.main, knob.name == "preset"))
+    knobs = sorted(offered, key=lambda knob: (not knob.main, LAST.index(knob.name) if knob.name in LAST else -1))
     found = [(knob.label, knob.name) for knob in knobs]
     found += [("Rewards of the jobs", REWARDS)] if any(job.rewards for job in scenario.jobs) else []
     return [*found, ("Scheduler", SCHEDULER)]
@@ -155,6 +156,7 @@ def value_now(what: str, setting: LabSetting) -> str:
     return said(knob, setting.knobs[what])
 
 
+LAST = ("round_s", "preset")
 MOST_MEASURES = 5
 FIRST = ("weighted_miss_rate", "broken_guarantees", "unguaranteed", "best_effort_jct_s")
 """Measures of deadlines, which are drawn before `MAIN`."""

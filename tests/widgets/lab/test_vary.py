@@ -10,7 +10,17 @@ import pytest
 from tests.widgets.lab.support import Waiter
 from widgets import GavelLab, Lab
 from widgets.editors.setting_history import LabSetting
-from widgets.lab.vary_page import ALL_SOFT, ALL_STRICT, REWARDS, SCHEDULER, differing, suggested, value_now, variants_of
+from widgets.lab.vary_page import (
+    ALL_SOFT,
+    ALL_STRICT,
+    REWARDS,
+    SCHEDULER,
+    differing,
+    offered_by,
+    suggested,
+    value_now,
+    variants_of,
+)
 from workbench import preset, simulate
 from workbench.analysis import metrics
 from workbench.analysis.metrics import as_json
@@ -128,6 +138,7 @@ def test_another_scheduler_offers_its_own_knobs(lab: Lab) -> None:
     lab._vary.opened()
     others = [name for _, name in lab._vary._what.options]
     assert names != others and "heterogeneity_aware" in others and others[-1] == SCHEDULER
+    assert offered_by(find_scheduler("hops"), preset("hops_example"))[0][1] == "lambda", "the round is everybody's"
 
 
 def test_answers_to_a_run_that_was_begun_anew_are_not_heard(lab: Lab, work: Measurer) -> None:
