@@ -53,7 +53,10 @@ def test_a_site_of_several_kinds_of_nodes(tmp_path: Path) -> None:
         Ran("4", 30, 30, 900, "", "v1", "small"),
         Ran("5", 40, 40, 900, "", "c1", "cpu"),
     )
-    scenario, report = read(tmp_path, dump(*jobs))
+    drained = f"NodeName|TimeStart|TimeEnd|State\nv1|{when(100)}|{when(200)}|DRAIN\n"
+    scenario, report = read(tmp_path, dump(*jobs), events=drained)
+    assert [each.node for each in scenario.core.faults.list] == ["v1", "v1/cpu"]
+    assert "1 node down or drained for a time: nothing starts there then" in report.notes
     assert [(node.name, node.accelerator, node.gpus) for node in scenario.cluster.each_node] == [
         ("a1", "a100", 8),
         ("a2", "a100", 8),

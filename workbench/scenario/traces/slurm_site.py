@@ -539,7 +539,7 @@ class Site:
         for name, start, end in self.absences:
             first, last = max(start, begin_s) - begin_s, min(end, end_s) - begin_s
             found += [(node, first, last) for node in parts.get(name, ()) if last > first]
-        if away := len({node for node, *_ in found}):
+        if away := len({node.partition("/")[0] for node, *_ in found}):
             self.notes.append(f"{counted(away, 'node')} down or drained for a time: nothing starts there then")
         return [{"node": node, "from_s": first, "to_s": last, "drain": True} for node, first, last in found]
 
