@@ -554,6 +554,13 @@ def test_how_many_jobs_of_a_partition_the_main_scheduler_tries() -> None:
     assert starts(scenario, backfill=False)["z"] <= 5
     one = CONFIG | {"SchedulerParameters": "partition_job_depth=1"}
     assert starts(with_config(scenario, one), backfill=False)["z"] >= 100
+    tasks = [job(f"job-9_{i}", 0, 100, 1, 100, array="9", array_most=1) for i in range(4)]
+    for depth, name in (
+        ("default_queue_depth=2,sched_interval=900", "z"),
+        ("bf_max_job_test=2,batch_sched_delay=900", "y"),
+    ):
+        few = with_config(site_of(*tasks, job(name, 2, 10, 1, 10)), CONFIG | {"SchedulerParameters": depth})
+        assert starts(few)[name] <= 30, "of an array that waits one record is looked at"
 
 
 def test_shares_of_a_parent() -> None:

@@ -147,12 +147,12 @@ class SchedulingPass:
     def _first(self, depth: int) -> Sequence[Ask]:
         """So many jobs of the queue, of each partition at most partition_job_depth."""
         if not (most := self.site.settings["partition_job_depth"]):
-            return self.queue[:depth]
+            return _of_records(self.queue, depth)
         tried, found = Counter[str](), list[Ask]()
         for ask in self.queue:
             tried[ask.partition] += 1
             found += [ask] if tried[ask.partition] <= most else []
-        return found[:depth]
+        return _of_records(found, depth)
 
     def _why_not(self, ask: Ask, barred: int) -> Reason:
         """Why a job that no limit holds back finds no nodes."""
@@ -319,7 +319,7 @@ class SchedulingPass:
         settings = self.site.settings
         of_user, of_partition = settings["bf_max_job_user"] or math.inf, settings["bf_max_job_part"] or math.inf
         if of_user == of_partition == math.inf:
-            return [*self.queue[: int(settings["bf_max_job_test"])]]
+            return [*_of_records(self.queue, int(settings["bf_max_job_test"]))]
         users, partitions = Counter[str](), Counter[str]()
         found = []
         for ask in self.queue:
@@ -327,7 +327,7 @@ class SchedulingPass:
                 users[ask.user] += 1
                 partitions[ask.partition] += 1
                 found.append(ask)
-        return found[: int(settings["bf_max_job_test"])]
+        return [*_of_records(found, int(settings["bf_max_job_test"]))]
 
     def _could_start(self, tried: Iterable[Ask]) -> dict[str, Ask]:
         """Those for whom there is room now, and whom no limit holds back."""
@@ -377,6 +377,20 @@ class SchedulingPass:
                 window_s = window_s + linear_s if linear_s else 2.0 * window_s
                 until_s += window_s
         return FreeLater(times, lots, able, self.free_now, planned)
+
+
+def _of_records(queue: Sequence[Ask], most: int) -> Sequence[Ask]:
+    """The first jobs, of so many records: an array that waits is one ("only one job record is created",
+    job_array.html)."""
+    if len(queue) <= most:
+        return queue
+    records, found = set[str](), list[Ask]()
+    for ask in queue:
+        records.add(ask.array or ask.name)
+        if len(records) > most:
+            break
+        found.append(ask)
+    return found
 
 
 def reserved(site: SlurmSite, free_now: FreeNow, now_s: float) -> tuple[Reserved, ...]:
