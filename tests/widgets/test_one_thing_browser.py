@@ -88,7 +88,7 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
         ".wb-rows",
         " alone: With .no more GPUs .* .capacity.v100.. <= .* of 2: .*worst_job. goes from",
     )
-    wait_for_text(page, ".wb-gains", "pays?; on average")
+    wait_for_text(page, ".wb-gains", "pays?[,;].*on average")
     page.mouse.up()
     assert page.locator(".wb-contents").evaluate(HOW_FAR_DOWN) == stood, "what is said of a row moves no page"
 

@@ -22,7 +22,7 @@ from workbench.analysis.explanation.admission import has_verdicts, jobs_asked_ab
 from workbench.analysis.explanation.counterfactual import CounterfactualQuestion, on_its_own, with_node
 from workbench.base.errors import InputError, WorkbenchError
 from workbench.base.units import format_duration, parse_duration
-from workbench.simulation.job_at_time import JobAtTime
+from workbench.simulation.job_at_time import HOLDS, JobAtTime
 from workbench.simulation.run import Run
 from workbench.simulation.slot_at_time import SlotAtTime
 
@@ -202,7 +202,8 @@ class ExplainPage:
         nodes = () if self._run is None else self._run.scenario.cluster.each_node
         several = len({(node.accelerator, node.speed) for node in nodes}) > 1
         faster = bool(several and self._run is not None and job and not_faster(self._run, job, at_s).gpus)
-        self._otherwise.offer(bool(job), faster, now)
+        has = self._run is not None and bool(job) and JobAtTime(self._run, job, at_s).state in HOLDS
+        self._otherwise.offer(bool(job), FASTER[has] if faster else "", now)
 
     def _waiter(self, job: str, at_s: float) -> tuple[str, float] | None:
         """Which waiting is asked about: the job's then, or its longest; of an idle GPU that of the first who waits."""
@@ -315,6 +316,8 @@ def _named(gpu: str, run: Run) -> str:
     return f"GPU {gpu} ({kinds[gpu.rpartition('/')[0]]})"
 
 
+FASTER = "Why on none of the fastest GPUs?", "Why not on faster GPUs?"
+"""Of a job without GPUs, and of one that has some."""
 NOW = "What would make {} run {}?"
 MOST_TRIED = 100
 """Of a run with more jobs it would take long to try what would bring a job there."""
@@ -345,7 +348,7 @@ class OtherwiseRow:
         self._asked: CounterfactualQuestion | None = None
         self._heading = ""
         self._number = 0
-        self._faster = _button("Why not on faster GPUs?", "faster", self.ask_faster)
+        self._faster = _button("", "faster", self.ask_faster)
         self._now = _button("", "now", self.ask_now)
         self._alone = _button("Without the other jobs?", "alone", lambda: self.ask(None))
         self._more = _button("With one more node?", "more", lambda: self.ask(self._kind.value))
@@ -375,10 +378,10 @@ class OtherwiseRow:
         self._kind.options = kinds
         self._kind.value = before if before in kinds else kinds[0]
 
-    def offer(self, there: bool, faster: bool, now: str) -> None:
-        """Offer the questions that there are. there: there is a job to ask about; faster: it could be on faster GPUs;
+    def offer(self, there: bool, faster: str, now: str) -> None:
+        """Offer the questions that there are. there: there is a job to ask about; faster: why it is on no faster GPUs;
         now: what would make one run, in words, empty: none waits."""
-        self._now.description = now
+        self._faster.description, self._now.description = faster, now
         offered = {self._faster: faster, self._now: now, self.told: there or now, self.again: there}
         for each, is_offered in offered.items():
             each.layout.display = None if is_offered else "none"

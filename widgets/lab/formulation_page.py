@@ -22,7 +22,7 @@ from widgets.editors.setting_history import RowSetting
 from widgets.lab.lit import About
 from widgets.lab.results import drawings
 from widgets.lab.rows_panel import Light, RowsPanel
-from widgets.lab.words import MEANT, hinted, titled
+from widgets.lab.words import MEANT, OF_ALL, hinted, titled
 from widgets.parts.chart_page import ROWS_SHOWN
 from widgets.parts.html_table import as_read, html_table
 from widgets.parts.picture import Picture
@@ -378,7 +378,7 @@ def _steps_table(run: Run, decision: int) -> tuple[pd.DataFrame, str]:
         columns.setdefault(signal, {})[job] = value
     alone = [signal for signal, of in columns.items() if len(of) == 1 < len(order)]  # told with the first job, of all
     of_all = {signal: next(iter(columns.pop(signal).values())) for signal in alone}
-    whole = ", ".join(f"{_head(signal)} {_value(signal, value)}" for signal, value in of_all.items() if value)
+    whole = ", ".join(_of_all(signal, value) for signal, value in of_all.items() if value)
     shown = dict(sorted(columns.items(), key=lambda item: -len(item[1]))[:MOST_SIGNALS])
     said: dict[str, list[str]] = {}
     for job, text in zip(reasons["job"], reasons["text"], strict=True):
@@ -392,6 +392,11 @@ def _steps_table(run: Run, decision: int) -> tuple[pd.DataFrame, str]:
         for job in order
     ]
     return pd.DataFrame(rows, columns=["Job", *map(_head, shown), "What was decided, and why"]), whole
+
+
+def _of_all(signal: str, value: float) -> str:
+    known = OF_ALL.get(signal)
+    return f"{_value(signal, value)} {known}" if known else f"{_head(signal)} {_value(signal, value)}"
 
 
 def _head(signal: str) -> str:

@@ -12,6 +12,7 @@ from widgets.lab.before_after import RHO, RHO_MEANT, fairness
 from widgets.lab.lit import Lit
 from widgets.parts.chart_page import ROWS_SHOWN
 from widgets.parts.html_table import html_table
+from workbench.analysis.explanation.compose import is_elastic
 from workbench.base.errors import counted
 from workbench.base.labels import head_of
 from workbench.base.units import clock
@@ -53,6 +54,9 @@ class RunTable:
         whole = run.table(name)
         if name == "jobs":
             whole = whole.assign(**{RHO: fairness(rho)})
+            if is_elastic(run):
+                sizes = {each.name: each.gpu_choices or (each.gpus,) for each in run.scenario.jobs}
+                whole = whole.assign(gpus=[" or ".join(map(str, sizes[name])) for name in whole["job"]])
         of_job = job is not None and "job" in whole.columns
         frame = whole[whole["job"] == job] if of_job else whole
         note = counted(len(frame), "row") + (f", the first {ROWS_SHOWN} shown" if len(frame) > ROWS_SHOWN else "")

@@ -53,6 +53,16 @@ SOLVED = ("model", "assembly")
 """Who made a decision by solving a problem."""
 
 
+OF_ALL: Mapping[str, str] = {
+    "profiling_gpus": "GPUs kept for profiling",
+    "guaranteed_gpus": "GPUs in guaranteed leases",
+    "spot_gpus": "GPUs left for best effort",
+    "plan_gpus": "GPUs that the plan may lease now",
+    "plan_gpus_later": "GPUs that it may lease later",
+    "profiling_waiting": "jobs that wait to be profiled",
+    "profiling_held": "jobs held back from profiling",
+}
+"""What an algorithm records of no single job, in more words than its name."""
 MEANT: Mapping[str, str] = {
     "epigraph": "To make the smallest of several numbers as large as can be, t is maximised, and a row for each of "
     "them keeps t from rising above it",

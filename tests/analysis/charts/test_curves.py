@@ -115,7 +115,7 @@ def test_means_and_intervals_by_hand_in_hours():
     assert found["a", 120.0] == pytest.approx((2, 2 - half, 2 + half, 3))
     spec = drawing.named()
     assert spec["title"]["text"] == "Mean JCT by round"
-    assert spec["title"]["subtitle"] == "means of up to 3 runs with their 95 % confidence interval"
+    assert spec["title"]["subtitle"] == "means of 3 runs with their 95 % confidence interval"
     line = spec["layer"][1]["encoding"]
     assert (line["x"]["title"], line["y"]["title"]) == ("round (min)", "Mean JCT (h)")
 

@@ -165,7 +165,7 @@ def test_many_rounds_are_thinned_and_the_key_says_so() -> None:
     table = timeline(interval("a-0", 0, "x", 0, 1000))
     drawing = gantt(table, jobs(x=1000.0), decisions(*range(1000)), cluster=CLUSTER)
     assert len(drawing.data["rounds"]) == 200
-    assert "every 5 rounds" in set(drawing.data["key"]["text"])
+    assert "5 rounds each" in set(drawing.data["key"]["text"])
     assert gantt(table, jobs(x=1000.0), decisions(*range(1000)), rounds=False).data["rounds"].empty
 
 

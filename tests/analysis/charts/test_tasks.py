@@ -201,7 +201,7 @@ def test_a_switch_is_drawn_at_the_task_that_it_is_for() -> None:
     assert bars["found"]["a #0.1"] == "0.25 s, model in memory" and bars["found"]["a #0.0"] == "-"
     words = said(drawing)
     lines, black = words.split("\n")
-    assert lines == "\u00a6 end of a round, | of a job", "what stands in the plot is named above it"
+    assert lines == "dashed: end of a round; solid: of a job", "what stands in the plot is named above it"
     found = "model in memory (circle) 1, model loaded (cross) 1"
     assert black == f"\u25a0 switched to another job 2 times, 0.75 s in all: {found}"
     unknown = said(draw(switches=SWITCHES.assign(load="unknown")))

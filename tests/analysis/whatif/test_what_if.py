@@ -71,6 +71,18 @@ def test_jobs_are_paired_by_name_within_a_seed() -> None:
     )
 
 
+def test_more_gpus_that_are_slower_draw_jobs_that_end_later() -> None:
+    """`b` waits 1 h for the fast GPU, and ends after 2 h; first come, first served it has the slow one for 4 h."""
+    nodes = [{"name": name, "accelerator": name, "gpus": 1} for name in ("fast", "slow")]
+    jobs = [{"name": name, "model": "m", "steps": 3600.0} for name in "ab"]
+    speeds = {"fast": 1.0, "slow": 0.25}
+    rows = [{"model": "m", "accelerator": name, "gpus": 1, "steps_per_s": each} for name, each in speeds.items()]
+    cluster = {"accelerators": [{"name": name} for name in speeds], "nodes": nodes[:1]}
+    scenario = workbench.Scenario.from_dict({"cluster": cluster, "jobs": jobs, "throughputs": rows})
+    said = " ".join(what_if(scenario, "fifo", "nodes slow=+1x1").conclusions)
+    assert "1 job without GPUs of slow today has some then; done later of these: 1." in said
+
+
 def test_several_changes_are_each_compared_with_today() -> None:
     changes = ["nodes v100=+1", "scheduler srtf", "load 0.5"]
     together = what_if("preset:gavel_sharing", "las", changes[1:])
@@ -133,6 +145,7 @@ def test_sentences_say_what_the_table_says() -> None:
     assert "95 % interval" in said and "over 4 pairs" in said
     sooner = sooner_and_later(found.jobs)[0]
     assert f"{sooner} of {len(of_hours().jobs)} jobs are done sooner" in " ".join(found.conclusions)
+    assert "Each job averaged over 4 pairs, " in " ".join(found.conclusions)
     most = found.jobs.loc[found.jobs["difference_s"].idxmin()]
     assert f"same time. {most['job']} ({format_duration(-most['difference_s'], parts=2)} sooner)" in " ".join(
         found.conclusions

@@ -204,7 +204,7 @@ def variants(
         subtitle="; ".join(
             [
                 *([f"in another colour: what is set, {now}"] if now in values else []),
-                *([f"{MARK} best in its row"] if marked else []),
+                *([f"{MARK} best in its row, none where two are equal"] if marked else []),
             ]
         ),
         height=max(1, len(measures)) * step,

@@ -194,7 +194,8 @@ def sweep(
     y_title, by_y = _y_axis(y, points["high"].fillna(points["y"]).max())
     points = points.assign(**{name: points[name] / by_y for name in ("y", "low", "high")})
     several = int(points["runs"].max()) if len(points) else 0
-    said = f"means of up to {several} runs with their {100 * level:g} % confidence interval" if several > 1 else ""
+    most = "" if several and (points["runs"] == several).all() else "up to "
+    said = f"means of {most}{several} runs with their {100 * level:g} % confidence interval" if several > 1 else ""
     missing = f"{counted(left_out, 'point')} without a value or with a failed run left out" if left_out else ""
     subtitle = ", ".join(part for part in (said, missing) if part)
     by_x, name = 1.0, x

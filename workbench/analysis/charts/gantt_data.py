@@ -409,7 +409,7 @@ def key_table(
     have = set(marks["mark"])
     items += [(sign, sign, "", "") for sign in ("preempted", "arrived", "finished") if sign in have]
     if every:
-        items.append(("round", "round" if every == 1 else f"every {every} rounds", theme.LANE, theme.LANE))
+        items.append(("round", "round" if every == 1 else f"{every} rounds each", theme.LANE, theme.LANE))
     items = [item for item in items if item[1] not in keyed]
     keys = [_key_lines(items, line_px, left_px) for line_px in KEY_PX]
     first = [n for n, key in enumerate(keys) if n == 0 or key != keys[n - 1]]

@@ -126,7 +126,7 @@ def tasks(
     unit = theme.time_unit(end_s or last_s, axis_s)
     used = {job: fill for job, fill in colour.items() if job in set(bars["job"])}
     notes = [note] if note else []
-    notes += ["\u00a6 end of a round, | of a job"] if legend and len(ends) else []
+    notes += ["dashed: end of a round; solid: of a job"] if legend and len(ends) else []
     notes += [f"the first {MOST_TASKS} of {len(table)} tasks"] if len(table) > MOST_TASKS else []
     notes += ["click a task for the barriers of its job"] if len(ends) > MOST_BARRIERS else []
     notes += ["too many tasks to draw who waits for whom"] if len(lines) > MOST_LINKS else []

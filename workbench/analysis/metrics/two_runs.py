@@ -104,6 +104,10 @@ def gains(differences: pd.DataFrame) -> str:
     short_s = LEAST_OF_SHORT * float(known["before_s"].mean()) if len(known) else LEAST_S
     way = "later" if mean_s > 0 else "sooner"
     mean = f"{format_duration(abs(mean_s), parts=2)} {way}" if abs(mean_s) >= min(LEAST_S, short_s) else "no change"
+    same = known[known["sooner"] == "same"]
+    if 0 < len(same) <= MOST_NAMED:
+        about = "about " if same["difference_s"].any() else ""
+        sides.append(f"{_listed(same['job'].astype(str).tolist())} end{'s' * (len(same) == 1)} {about}as before")
     return f"{', '.join(sides)}; on average {mean}."
 
 

@@ -12,7 +12,7 @@ from workbench.analysis.bootstrap import left_out
 from workbench.analysis.calibration import Verdict
 from workbench.analysis.calibration_note import trust
 from workbench.analysis.metrics.summary import shown
-from workbench.analysis.metrics.two_runs import completions_of, gains
+from workbench.analysis.metrics.two_runs import SAME_S, completions_of, gains
 from workbench.analysis.whatif.site_changes import date_of
 from workbench.analysis.whatif.tables import Difference, Waits, rows_of, sooner_and_later
 from workbench.base.errors import counted
@@ -246,8 +246,10 @@ def of_jobs(found: WhatIf, change: Change) -> str:
     """How many jobs are done sooner and later, who gains and who pays."""
     jobs = found.jobs[found.jobs["change"] == change.text]
     sooner, later, same = sooner_and_later(jobs)
-    text = f"{sooner} of {counted(len(jobs), 'job')} are done sooner, {later} later, {same} at the same time."
-    at_once = _unused(found.runs[0][0], found.runs[1 + found.question.changes.index(change)])
+    runs = found.runs[1 + found.question.changes.index(change)]
+    over = f"Each job averaged over {counted(len(runs), 'pair')}, " if len(runs) > 1 else ""
+    text = f"{over}{sooner} of {counted(len(jobs), 'job')} are done sooner, {later} later, {same} at the same time."
+    at_once = _unused(found.runs[0][0], runs) + _drawn(found.runs[0][0], runs[0])
     if not sooner + later:
         return f"{text}{at_once}"
     times_s = (jobs[name].to_numpy(float) for name in ("before_s", "after_s"))
@@ -262,6 +264,21 @@ def _unused(today: Run, changed: Sequence[Run]) -> str:
         said += (
             f" At most {peak} of the {now[kind]} GPUs of {kind} are ever in use at once." if peak < now[kind] else ""
         )
+    return said
+
+
+def _drawn(today: Run, changed: Run) -> str:
+    """How many jobs of a pair that have other GPUs today run on a type that gets more, and how many of them end later:
+    why more GPUs may be worse; empty where none ends later."""
+    was, now, said = today.scenario.cluster.capacity, changed.scenario.cluster.capacity, ""
+    end_s = [run.jobs.set_index("job")["finish_s"] for run in (today, changed)]
+    later = set(end_s[0].index[end_s[1].reindex(end_s[0].index) > end_s[0] + SAME_S])
+    for kind in (kind for kind, gpus in now.items() if gpus > was.get(kind, 0)):
+        before, after = (set(line["job"][line["accelerator"] == kind]) for line in (today.timeline, changed.timeline))
+        fresh = (after - before) & set(end_s[0].index)
+        if fresh & later:
+            said += f" In the first pair {counted(len(fresh), 'job')} without GPUs of {kind} today "
+            said += f"{'has' if len(fresh) == 1 else 'have'} some then; done later of these: {len(fresh & later)}."
     return said
 
 
