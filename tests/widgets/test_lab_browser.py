@@ -420,15 +420,28 @@ def test_the_first_notebook_in_jupyterlab(page: Page, lab_server: Server, proble
     journey(page, lab_server, "lab")
 
 
+WRONG = (
+    'workbench.preset("no_such_preset")',
+    'print("The other.")\nraise RuntimeError("a secret of the server")',
+)
+
+
 @browser_test
 def test_the_first_notebook_in_voila(page: Page, voila_server: Server, problems: Problems) -> None:
-    """A dashboard serves scenes too: arrow keys, one control, the number with that before, all in the window."""
+    """A dashboard serves scenes too: arrow keys, one control, the number with that before, all in the window. Of what
+    goes wrong it says our own errors in words, of others not even their text, which may hold what is nobody's business.
+    """
     path = voila_server.root / start_here(voila_server)
     notebook = nbformat.read(path, as_version=4)
     made = next(number for number, cell in enumerate(notebook.cells) if "GavelLab(" in cell.source)
     notebook.cells.insert(made + 1, nbformat.v4.new_code_cell(SCENES))
+    notebook.cells += map(nbformat.v4.new_code_cell, WRONG)
     nbformat.write(notebook, path)
     open_notebook(page, voila_server, path.name)
+    wait_for_text(page, "body", "got 'no_such_preset'; expected one of start_here")
+    wait_for_text(page, "body", "The other.*error when executing cell")
+    text = page.locator("body").inner_text()
+    assert "a secret" not in text and "Traceback" not in text and str(PROJECT) not in text
     solve(page)
     page.set_viewport_size(HALL)
     page.locator(".wb-present-begin").click()
@@ -436,20 +449,6 @@ def test_the_first_notebook_in_voila(page: Page, voila_server: Server, problems:
     goes_through_scenes(page)
     page.set_viewport_size({"width": SCREEN[0], "height": SCREEN[1]})
     journey(page, voila_server, "voila")
-
-
-@browser_test
-def test_a_dashboard_says_what_is_wrong_without_a_traceback(
-    page: Page, voila_server: Server, problems: Problems
-) -> None:
-    """Our own errors in words; of others not even their text, which may hold what is nobody's business."""
-    ours = 'import widgets, workbench\nworkbench.preset("no_such_preset")'
-    other = 'print("The other.")\nraise RuntimeError("a secret of the server")'
-    page.goto(voila_server.address(write_notebook(voila_server, "wrong.ipynb", ours, other)), wait_until="commit")
-    wait_for_text(page, "body", "got 'no_such_preset'; expected one of start_here")
-    wait_for_text(page, "body", "The other.*error when executing cell")
-    text = page.locator("body").inner_text()
-    assert "a secret" not in text and "Traceback" not in text and str(PROJECT) not in text
 
 
 DRAWS = """(document.querySelector('.wb-view-gantt [data-draws]') ?? document.querySelector('.wb-view-gantt'))
