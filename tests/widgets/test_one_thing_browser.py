@@ -86,7 +86,7 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     wait_for_text(
         page,
         ".wb-rows",
-        " alone: With .no more GPUs .* .capacity.v100.. <= .* of 2: .*worst_job. goes from",
+        " alone: .the level of .*worst_job. goes from",
     )
     wait_for_text(page, ".wb-gains", "pays?[,;].*on average")
     page.mouse.up()
@@ -100,7 +100,7 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
         )
         said = page.locator(".wb-rows").first.text_content() or ""
         assert re.search(
-            rf" alone: With .* .capacity.v100.. <= {re.escape(right)} in place",
+            rf"Rows with numbers of the changed run, .*capacity.v100. <= {re.escape(right)} in place",
             said,
             re.DOTALL,
         )
