@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,9 @@ def test_the_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(names["table"]) == 8 and (names["table"]["status"] == "done").all()
     assert (tmp_path / "runs.db").is_file()
     assert not names["comparison"].failed
+    (told,) = re.findall(r'`belief=(\{"hops": "\w+"\})`', QUESTIONS)
+    compared = workbench.compare(names["scenario"], ["hops", "las"], belief=ast.literal_eval(told))
+    assert not compared.failed and compared.table["belief"].nunique() == 2
 
 
 def test_the_commands_are_commands(capsys: pytest.CaptureFixture[str]) -> None:

@@ -109,7 +109,7 @@ def figure_14(size: HareSize) -> PaperFigure:
         Entry("weighted JCT, Sched_Allox / Hare, mean over numbers of GPUs", "1", 2.0, float(both.mean()),
             f"{said(both)} The paper says about 2. It grows with parallel tasks, which are ours: 7.3 reasons.",
             SECTION),
-        *(lead_row(found, count, f"{count} GPUs", other, DRAWN) for count in (few, many) for other in OTHERS
+        *(lead_row(found, count, f"{count} GPUs", other, DRAWN) for count in sorted({few, many}) for other in OTHERS
           if other != ALLOX),
         Entry(f"weighted JCT of Hare, {many} GPUs / {few}", "1", None, float(less.mean()),
             f"{said(less)} Below 1: the paper says that it decreases with more GPUs.", SECTION),
@@ -130,7 +130,7 @@ def figure_15(size: HareSize) -> PaperFigure:
     rows = (
         *(lead_row(found, many, f"{many} jobs", which, spread, paper)
           for which, paper in zip(("best", "worst"), AT_300, strict=True)),
-        *(lead_row(found, count, f"{count} jobs", other, DRAWN) for count in (few, many) for other in OTHERS),
+        *(lead_row(found, count, f"{count} jobs", other, DRAWN) for count in sorted({few, many}) for other in OTHERS),
         *(
             Entry(f"{other} - Hare, minutes of weighted JCT a job, {many} jobs / {few}", "1", None, float(wider[other]),
                 "The paper says that gaps become bigger: above 1. As ratios only some do, in the rows above.", SECTION)

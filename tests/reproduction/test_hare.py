@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -183,3 +184,5 @@ def test_rounds_that_grow_with_the_batch_have_as_many_steps() -> None:
 def test_the_same_size_gives_the_same_numbers(figures: dict[str, PaperFigure]) -> None:
     schemes.at_point.cache_clear()
     pd.testing.assert_frame_equal(hare.figure_15(TINY).table, figures["Fig. 15"].table)
+    one = hare.figure_15(replace(TINY, jobs=TINY.jobs[:1], seeds=range(1)))
+    assert one.table["measure"].is_unique  # as its gap asks

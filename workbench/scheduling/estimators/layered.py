@@ -412,6 +412,7 @@ def _require_facts(scenario: Scenario) -> None:
         if a.name in several and a.link_gbps is None
     ]
     if len(cluster.each_node) > 1 and cluster.network_gbps is None:
-        problems.append(Problem("cluster.network_gbps", None, "Gbit/s between nodes, for belief layered"))
+        expected = "Gbit/s between nodes, for belief layered (as in preset:hops_64)"
+        problems.append(Problem("cluster.network_gbps", None, expected))
     if problems:
         raise ScenarioError(problems)
