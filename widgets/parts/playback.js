@@ -114,8 +114,9 @@ function render({ model, el }) {
     End: () => pausedAt(model.get("last")),
   };
 
-  // While a lab is presented and nothing in it has the focus, keys mean the playback that is seen.
-  function presented(target) {
+  // While a lab is presented and nothing in it has the focus, keys mean the playback that is seen; arrows turn panels.
+  function presented({ key, target }) {
+    if (key.startsWith("Arrow")) return false;
     const lab = el.closest(".wb-presenting");
     return lab !== null && (target === lab || target === document.body) && el.checkVisibility();
   }
@@ -128,7 +129,7 @@ function render({ model, el }) {
     const mine = el.contains(target);
     const played = target.closest?.(".wb-played");
     const charts = played && played === el.closest(".wb-played") && !target.closest(OTHERS_KEYS);
-    if (!mine && !charts && !presented(target)) return;
+    if (!mine && !charts && !presented(event)) return;
     if (mine && (target === speed || (target.tagName === "BUTTON" && event.key === " "))) return;
     event.preventDefault();
     event.stopPropagation();

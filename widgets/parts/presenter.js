@@ -6,13 +6,13 @@ const [MAGNIFY, WIDTH, HEIGHT] = [1.5, 1280, 720]; // in a window of that size; 
 const GOES_ON_MS = 500;
 const TYPING = "input, select, textarea, .wb-chart";
 const NAMELESS = ":is(.noUi-handle, select[title], input[title]):not([aria-label], [aria-labelledby])";
-const HANDLED = `${TYPING}, [role=slider], [contenteditable]`; // where arrows are the control's own, also in a scene
+const HANDLED = `${TYPING}, .wb-playback, [role=slider], [role=grid], [contenteditable]`; // where arrows are the control's own
 
 function render({ model, el }) {
   el.classList.add("wb");
   const begin = button("wb-present-begin", "desktop", "Present", "Large type, one panel at a time (Alt+P)");
-  const back = button("wb-present-back", "chevron-left", "", "Panel before (Page Up)");
-  const on = button("wb-present-on", "chevron-right", "", "Next panel (Page Down)");
+  const back = button("wb-present-back", "chevron-left", "", "Panel before (left, Page Up)");
+  const on = button("wb-present-on", "chevron-right", "", "Next panel (right, Page Down)");
   const leave = button("wb-present-leave", "times", "Leave", "Back to the lab as it was (Escape)");
   const which = document.createElement("select");
   which.className = "wb-present-which";
@@ -22,8 +22,7 @@ function render({ model, el }) {
   place.setAttribute("role", "status");
   const bar = document.createElement("div");
   bar.className = "wb-present-bar";
-  const keys = document.createElement("span");
-  keys.className = "wb-present-keys";
+  const keys = Object.assign(document.createElement("span"), { className: "wb-present-keys", textContent: "(keys ← →)" });
   bar.append(back, which, on, place, keys, leave);
   el.append(begin, bar);
 
@@ -63,12 +62,6 @@ function render({ model, el }) {
     if (event.detail > 0) lab()?.focus();
   }
 
-  // Where a playback is seen arrows are its own, but in a scene.
-  function turns() {
-    const plays = [...(lab()?.querySelectorAll(".wb-playback") ?? [])].some((each) => each.checkVisibility());
-    return !plays || model.get("kinds")[model.get("number")] === "scene";
-  }
-
   function show() {
     const presenting = model.get("on");
     const [number, titles, kinds] = ["number", "titles", "kinds"].map((name) => model.get(name));
@@ -84,7 +77,6 @@ function render({ model, el }) {
     if (presenting !== root.classList.contains("wb-presenting")) (presenting ? fill : restore)(root);
     if (presenting) root.dataset.panel = kinds[number] ?? "";
     if (presenting) root.scrollTop = 0;
-    keys.textContent = kinds[number] === "scene" ? "keys ← →" : "keys Page Up, Page Down";
   }
 
   function magnify() {
@@ -123,7 +115,7 @@ function render({ model, el }) {
       if (event.altKey && event.code === "KeyP" && lab()?.contains(event.target)) act(event, () => set("on", true));
       return;
     }
-    const arrows = turns() && !event.target.closest?.(HANDLED);
+    const arrows = !event.target.closest?.(HANDLED);
     if (event.key === "PageDown" || (arrows && event.key === "ArrowRight")) act(event, () => go(1));
     else if (event.key === "PageUp" || (arrows && event.key === "ArrowLeft")) act(event, () => go(-1));
     else if (event.key === "Escape" && !event.target.closest?.(TYPING)) act(event, () => set("on", false));

@@ -22,9 +22,9 @@ class Panel(NamedTuple):
 class PresenterBar(Scripted):
     """The button that begins it, and then the bar: back, which panel, on, leave.
 
-    Keys: Alt+P begins with the focus in the lab, Page Down and Page Up go on and back (as a clicker does), space and
-    arrows play (see `Playback`; in a panel of kind scene left and right go on and back), Escape leaves. It must stand
-    in an element of class `wb-lab`, which is what fills the window.
+    Keys: Alt+P begins with the focus in the lab, right and left, Page Down and Page Up go on and back (as a clicker
+    does; arrows not in a control that has its own), space plays (see `Playback`), Escape leaves. It must stand in an
+    element of class `wb-lab`, which is what fills the window.
     """
 
     _esm = program(Path(__file__).parent / "presenter.js")
