@@ -20,6 +20,7 @@ from workbench.scheduling.decision import Shares
 from workbench.session.replay import replay
 from workbench.simulation.run import Run
 from workbench.simulation.slot_at_time import SlotAtTime
+from workbench.simulation.stop import RunCancelledError
 
 FAIR = "gavel.max_min_fairness"
 LINKS = {
@@ -73,6 +74,9 @@ def test_the_row_that_decides_where_a_job_runs_is_a_cause_of_its_chain() -> None
     )
     assert module.decisive_row(run_of(FAIR), "translation", 60.0) is None
     assert module.decisive_row(run_of("las"), "game", 2700.0) is None
+    asked = iter([False, False, True])
+    with pytest.raises(RunCancelledError, match="given up"):
+        module.decisive_row(run_of(FAIR), "translation", 2700.0, given_up=lambda: next(asked))
 
 
 def test_the_row_that_keeps_a_job_waiting_would_let_it_run() -> None:

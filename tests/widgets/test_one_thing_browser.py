@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from tests.browser_support import (
     Problems,
     Server,
+    answered,
     browser_test,
     grab,
     open_page,
@@ -113,7 +114,11 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     expect(text).to_have_value(re.compile(r'def mine\(m, data\):\n    "capacity\[v100\] <= .*beside.widget', re.DOTALL))
     whole = "e => { const [one, page] = [e, e.closest('.wb-contents > *')].map(each => each.getBoundingClientRect());"
     assert text.evaluate(f"{whole} return one.bottom <= page.bottom && one.height >= 90; }}"), "six lines are in sight"
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.locator(".wb-copy").click()
+    expect(page.locator(".wb-copy")).to_have_text("Copied")
     code = text.input_value()
+    assert answered(page, "navigator.clipboard.readText()") == code
     cap = "    if ('game', 'v100') in m.share:\n        m.share['game', 'v100'].setub(0.3)\n"
     changed = code.replace("\n\n\nbeside", f"\n{cap}\n\nbeside")
     cell = page.locator(".jp-CodeCell").nth(1)

@@ -8,6 +8,7 @@ import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from threading import Event
 from typing import Any, NamedTuple
 
 import ipywidgets as w
@@ -16,8 +17,10 @@ from widgets.editors.mistakes import refusal
 from widgets.editors.setting_history import RowSetting
 from widgets.lab import rows_text
 from widgets.lab.lit import About, Lit
+from widgets.lab.row_slider import is_unchanged, number_slider, offered_numbers, written
 from widgets.lab.rows_text import BESIDE, MEANINGS, WEIGHT, FoundRows, cell, found_at, head, notes, texts, variables
 from widgets.lab.words import NO_ROW, TRYING, decisive_html
+from widgets.parts.copy_button import CopyButton
 from widgets.parts.one_of import OneOf
 from widgets.parts.row_list import RowList
 from widgets.work.pace import LaterSteps
@@ -27,18 +30,12 @@ from workbench.analysis.rows.edit import Edit, NumberEdit, RowEdit, gpus_of, job
 from workbench.analysis.rows.relax_and_without import RowChange
 from workbench.analysis.rows.stated import SolvedStatement
 from workbench.base.errors import WorkbenchError
-from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.simulation.job_at_time import HOLDS, JobAtTime
 from workbench.simulation.run import Run
 
 MOST_JOBS = 10
 """Runs of more jobs are not solved again on the page."""
-STEPS = 20
-"""From a right side to either end of its slider, which is as far off as it is large, at least 1; from nothing to a
-number of the model. The field beside it takes any number."""
-MORE = 4
-"""To what more than a whole number its slider goes, at least."""
 MOVES = "What moves"
 """Where a text of a change begins to say which variables do: folded, so that the rest is seen at once."""
 UNCHANGED = "# Nothing is changed yet: drag or type another number, or switch the row off.\n"
@@ -49,6 +46,8 @@ HINT = "<p class='wb-note'>What a change does to this decision and to the schedu
 SWITCH = "Below, a row is changed from the start of the run, which may come to something else"
 """Beside what a row does that is changed from a decision on."""
 RIGHT = "Right side"
+AT_REST_S = 0.3
+"""A number that was not changed for so long, s, is not dragged: rows are tried, which is ten solves or more."""
 UNSOLVED = "No rows with numbers: no problem was solved for this decision."
 NUMBER = itertools.count(1)
 """Labs of a kernel have formulations of their own names."""
@@ -92,7 +91,11 @@ class RowsPanel:
         self._numbers: dict[str, NumberEdit] = {}
         self._solving = False
         self._quiet = self._taking = False
-        self._trying = LaterSteps([self._try_rows], lambda _: None)  # which is raised, too
+        # While a number is dragged the picture follows it, rows now and then; which of them decides is tried at rest.
+        # What these raise is raised, too.
+        self._listing = LaterSteps([self._ask], lambda _: None, AT_REST_S)
+        self._trying = LaterSteps([self._try_rows], lambda _: None, AT_REST_S, math.inf)
+        self._given_up = Event()
         self._names: list[str] = []
         self._rows: list[list[str]] = []
         self._about: About | None = None
@@ -109,7 +112,7 @@ class RowsPanel:
         self._what.add_class("wb-row-what")
         self._what.observe(lambda _: self._on_what(), "value")
         # A slider for each number, over a list: one whose ends move says the number that it is pushed to.
-        self._right, self._slides = _slider([0.0], RIGHT), OneOf()
+        self._right, self._slides = number_slider([0.0], RIGHT), OneOf()
         self._sliders: dict[tuple[tuple[float, ...], str], w.SelectionSlider] = {}
         self._value, self._refused = 0.0, ""
         self._number = w.Text(continuous_update=False, layout={"width": "5em"}, tooltip="Any number can be typed")
@@ -123,13 +126,16 @@ class RowsPanel:
         self._as_code.add_class("wb-row-as-code")
         self._code = w.Textarea(layout={"width": "97%", "display": "none"})
         self._code.add_class("wb-row-code")
+        self._copy = CopyButton(layout={"display": "none"})
+        w.link((self._code, "value"), (self._copy, "text"))
+        w.link((self._code.layout, "display"), (self._copy.layout, "display"))
         self._on.observe(lambda _: self._on_change(), "value")
         self._back.on_click(lambda _: self._set(self._as_it_is()))
         self._as_code.observe(lambda _: self._show_code(), "value")
         self._which = w.HTML()
         tools = w.HBox([self._which, self._on, self._what, self._slides, self._number, self._back, self._as_code])
         tools.add_class("wb-tools")
-        self._tray = w.VBox([tools, self._said, self._code])
+        self._tray = w.VBox([tools, self._said, self._code, self._copy])
         self._tray.add_class("wb-row-tray")
         self._tray.layout.display = "none"
 
@@ -179,7 +185,7 @@ class RowsPanel:
         self._rowing = False
         looked = self._looked()
         if looked is None or looked[0] is not of[0] or looked[1] != of[1]:
-            self._ask()
+            self._listing.ask()
         elif isinstance(found, WorkbenchError):
             why = str(found.value) if found.where.startswith("rows beside ") else refusal(found)
             self._say(UNSOLVED if found.where.startswith("rows of ") else f"No rows with numbers: {why}.")
@@ -276,7 +282,7 @@ class RowsPanel:
         if edit.after is None:
             self._on.value = False
         else:
-            self._take(edit.after, _written(edit.after))
+            self._take(edit.after, written(edit.after))
         self._taking = False
         self._ask()
 
@@ -332,8 +338,11 @@ class RowsPanel:
         job, gpu = (about, "") if isinstance(about, str) else ("", about[1])
         where = f" for {job or gpu} at {format_duration(seen.at_s, parts=2)}"
 
+        self._given_up.set()
+        given_up = self._given_up = Event()
+
         def hear(found: DecisiveRow | WorkbenchError | None) -> None:
-            if self._seen is not seen or self._about != about:
+            if self._seen is not seen or self._about != about or given_up.is_set():
                 return
             said = refusal(found) if isinstance(found, WorkbenchError) else NO_ROW if found is None else found.text
             if isinstance(found, DecisiveRow):
@@ -341,7 +350,7 @@ class RowsPanel:
                 said += f". {SWITCH}" if any(row.verdict == "cause" for row in found.rows) else ""
             self._decisive.value = decisive_html(said, where, seen.run.scheduler)
 
-        aside(lambda: decisive_row(seen.run, job, seen.at_s, gpu), hear)
+        aside(lambda: decisive_row(seen.run, job, seen.at_s, gpu, given_up.is_set), hear)
 
     def _say_which(self, tried: Sequence[TriedRow]) -> None:
         """Say in each constraint that was tried whether it is decisive."""
@@ -434,14 +443,14 @@ class RowsPanel:
         """Bring slider and switch to what they are for, and ask."""
         if edit is None:
             return
-        key = offered, name = tuple(_offered(edit)), str(self._what.value)
+        key = offered, name = tuple(offered_numbers(edit)), str(self._what.value)
         if key not in self._sliders:
-            self._sliders[key] = _slider(offered, name)
+            self._sliders[key] = number_slider(offered, name)
             self._sliders[key].observe(self._on_slid, "value")
         self._quiet, self._right = True, self._sliders[key]
         self._right.value = edit.before
         self._slides.show(self._right)
-        self._value, self._number.value = edit.before, _written(edit.before)
+        self._value, self._number.value = edit.before, written(edit.before)
         self._on.value, self._on.disabled = edit.after is not None, isinstance(edit, NumberEdit)
         self._quiet = False
         self._on_change()
@@ -449,7 +458,7 @@ class RowsPanel:
     def _on_slid(self, change: Any) -> None:
         """A number was chosen, unless from a slider that is out of sight by now."""
         if change["owner"] is self._right:
-            self._take(change["new"], _written(change["new"]))
+            self._take(change["new"], written(change["new"]))
 
     def _on_typed(self) -> None:
         """A number was typed: any, also beyond the ends of the slider, which goes to the nearest of its own."""
@@ -458,7 +467,7 @@ class RowsPanel:
             return
         whole, text = isinstance(edit, NumberEdit) and edit.whole, self._number.value.strip()
         try:
-            value = edit.before if text == _written(edit.before) else float(text)
+            value = edit.before if text == written(edit.before) else float(text)
             if not math.isfinite(value) or (whole and not value.is_integer()):
                 raise ValueError
         except ValueError:
@@ -482,11 +491,13 @@ class RowsPanel:
         if self._quiet:
             return
         self._right.disabled = self._number.disabled = not self._on.value
+        self._given_up.set()
+        self._trying.ask()
         edit = self._edit()
         found = self._found
         if edit is None or found is None:
             return
-        unchanged, self._refused = _is_unchanged(edit), ""
+        unchanged, self._refused = is_unchanged(edit), ""
         self._tell(None if unchanged else RowSetting(found.at_s, self._row, edit))
         if unchanged:
             self._asked, self._said.value = None, HINT
@@ -533,7 +544,7 @@ class RowsPanel:
             if not isinstance(answer.run, WorkbenchError):
                 self._drawn = answer.run
                 self._edited(answer.run, found.run, f"In every decision of the run, from its start: {edit.words}.")
-                self._ask()
+                self._listing.ask()
             elif self._as_before():
                 self._edited(found.run, None, "")
         if self._asked is not edit:
@@ -551,43 +562,7 @@ class RowsPanel:
         self._code.layout.display = None if shown else "none"
         if shown and edit is not None and self._found is not None:
             refused = f"# {self._refused}\n" if self._refused else ""
-            self._code.value = UNCHANGED if _is_unchanged(edit) else refused + cell(edit, self._found.run)
-
-
-def _is_unchanged(edit: Edit) -> bool:
-    return edit.after is not None and math.isclose(edit.after, edit.before, abs_tol=1e-12)
-
-
-def _slider(numbers: Sequence[float], name: str) -> w.SelectionSlider:
-    """One over these; name: for a screen reader."""
-    found = w.SelectionSlider(
-        options=[(_written(number), number) for number in numbers],
-        description=name,
-        readout=False,
-        continuous_update=True,
-        layout={"width": "8em"},
-    )
-    found.add_class("wb-row-right")
-    return found
-
-
-def _written(value: float) -> str:
-    """A number as people read it, and as it is typed."""
-    return short_number(value).replace(",", "")
-
-
-def _offered(edit: Edit) -> list[float]:
-    """The numbers that the slider of what is dragged has, that which it is among them; rising."""
-    before = edit.before
-    if isinstance(edit, NumberEdit) and edit.whole:
-        low, high = round(min(before, 1.0)), round(before + max(MORE, before))
-        return sorted({before, *map(float, range(low, high + 1, math.ceil((high - low) / (2 * STEPS))))})
-    if isinstance(edit, NumberEdit) and before:
-        numbers = sorted(before * (place / STEPS) for place in range(1, 2 * STEPS + 1))
-    else:
-        far = max(1.0, abs(before))
-        numbers = [before + far * (place / STEPS) for place in range(-STEPS, STEPS + 1)]
-    return [number if number == before else float(f"{number:.12g}") for number in numbers]
+            self._code.value = UNCHANGED if is_unchanged(edit) else refused + cell(edit, self._found.run)
 
 
 def _answer(found: FoundRows, edit: Edit, name: str) -> EditAnswer:

@@ -59,11 +59,17 @@ class LaterSteps:
 
     Asked again before it has begun it waits anew, but no longer than MOST_S in all; asked while it is at it, it goes on
     and then does all of it once more. Without a running loop, where nothing could come later, it is all done at once.
-    failed: told what a step raises.
+    failed: told what a step raises; rest_s, most_s: s, in the place of REST_S and MOST_S.
     """
 
-    def __init__(self, steps: Sequence[Callable[[], None]], failed: Callable[[Exception], None]) -> None:
-        self._steps, self._failed = steps, failed
+    def __init__(
+        self,
+        steps: Sequence[Callable[[], None]],
+        failed: Callable[[Exception], None],
+        rest_s: float = REST_S,
+        most_s: float = MOST_S,
+    ) -> None:
+        self._steps, self._failed, self._rest_s, self._most_s = steps, failed, rest_s, most_s
         self._to_do: list[Callable[[], None]] = []
         self._again = False
         self._due_s = 0.0
@@ -76,10 +82,10 @@ class LaterSteps:
             self._again = True
             return
         if not self._to_do:
-            self._due_s = now_s + MOST_S
+            self._due_s = now_s + self._most_s
         self._wait_no_more()
         self._to_do = list(self._steps)
-        self._in(max(0.0, min(REST_S, self._due_s - now_s)))
+        self._in(max(0.0, min(self._rest_s, self._due_s - now_s)))
 
     def flush(self) -> None:
         """Do now what is still to be done."""

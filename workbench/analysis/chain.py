@@ -10,7 +10,7 @@ or that it was not tried, stands with the row.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -35,6 +35,7 @@ from workbench.session.replay import Replay, replay, shown_with, with_stand
 from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Link
 from workbench.simulation.run import Run
 from workbench.simulation.slot_at_time import SlotAtTime
+from workbench.simulation.stop import RunCancelledError
 
 MOST_ROWS = 8
 """Rows that are tried, each by simulating again: those of the jobs and the type in question first."""
@@ -181,18 +182,21 @@ class DecisiveRow(NamedTuple):
     rows: tuple[TriedRow, ...]
 
 
-def decisive_row(run: Run, job: str, at: float, gpu: str = "") -> DecisiveRow | None:
+def decisive_row(
+    run: Run, job: str, at: float, gpu: str = "", given_up: Callable[[], bool] = lambda: False
+) -> DecisiveRow | None:
     """The row of the solved problem that decides where a job is at `at` seconds: that it would have other GPUs or none,
     or if it waits would run, were the row relaxed or left out. gpu: with no job, the row that decides who has a GPU.
 
     None where the job is not there, where no problem was solved and where no row can be tried. Simulates the run again
-    up to then for each row that is met, at most `2 * MOST_ROWS` times. Raises as `chain` does.
+    up to then for each row that is met, at most `2 * MOST_ROWS` times. given_up: asked before each of these whether
+    nobody waits any more; then it raises RunCancelledError. Raises as `chain` does.
     """
     if not job:
         slot = SlotAtTime(run, gpu, at)
         asked = _asked(slot, None)
         there = bool(slot.job or asked) and not slot.is_down
-        question = _Question(slot, None)
+        question = _Question(slot, None, given_up=given_up)
         return _first_of(tuple(question.rows(asked)), question.made, _still(slot)) if there else None
     job_at = JobAtTime(run, job, at)
     if job_at.state not in (*HOLDS, "waiting"):
@@ -202,7 +206,7 @@ def decisive_row(run: Run, job: str, at: float, gpu: str = "") -> DecisiveRow | 
     held = timeline[mine & (timeline["start_s"] <= at) & (timeline["end_s"] > at)]
     gpus = [f"{node}/{slot}" for node, slot in zip(held["node"], held["slot"], strict=True)]
     gpus += [f"{node.name}/0" for node in nodes if node.accelerator in job_at.needs] or [f"{nodes[0].name}/0"]
-    question = _Question(SlotAtTime(run, gpus[0], at), None, job)
+    question = _Question(SlotAtTime(run, gpus[0], at), None, job, given_up)
     held_now = held_in_words(job_at)
     return _first_of(
         tuple(question.rows(job)), question.made, f"{job} {f'stays on {held_now}' if held_now else 'still waits'}"
@@ -328,8 +332,10 @@ def _why_not(slot: SlotAtTime, name: str) -> str:
 class _Question:
     """A GPU at a time, and the run made again to ask what would have been there; or where `job` would have been."""
 
-    def __init__(self, slot: SlotAtTime, belief: Beliefs | None, job: str = "") -> None:
-        self._slot, self._belief, self._job = slot, belief, job
+    def __init__(
+        self, slot: SlotAtTime, belief: Beliefs | None, job: str = "", given_up: Callable[[], bool] = lambda: False
+    ) -> None:
+        self._slot, self._belief, self._job, self._given_up = slot, belief, job, given_up
         self._is = self._seen(slot)
         self._owner = scheduler_of(slot.run)
         self._first = self._again()
@@ -341,6 +347,8 @@ class _Question:
         self.weight: float | None = None
 
     def _again(self, **changed: Any) -> Replay:
+        if self._given_up():
+            raise RunCancelledError("rows", "given up", "to try each that is met")
         return replay(self._slot.run, self._slot.at_s, belief=self._belief, **changed)
 
     def _at(self, again: Replay) -> SlotAtTime:

@@ -22,7 +22,8 @@ import workbench
 from tests.widgets.lab.support import Waiter, run, until
 from widgets import GavelLab
 from widgets.editors.knob_panel import KnobPanel
-from widgets.lab.rows_panel import HINT, STEPS
+from widgets.lab.row_slider import STEPS
+from widgets.lab.rows_panel import HINT
 from widgets.lab.words import first_cost
 from widgets.parts.assets import vega_bundle
 from widgets.work.kernel import KernelWork
