@@ -57,10 +57,11 @@ MODULES = {module_of(path) for path in SOURCES}
 
 
 class Found(NamedTuple):
-    """What a file has: imports by full name, wherever in the file, but for type checking only; texts in code, and
+    """What a file has: imports by full name, wherever in the file; those for type checking only; texts in code, and
     functions called by a plain name, each with its line."""
 
     imports: frozenset[str]
+    for_types: frozenset[str]
     texts: tuple[tuple[str, int], ...]
     calls: tuple[tuple[str, int], ...]
 
@@ -68,17 +69,20 @@ class Found(NamedTuple):
 @cache
 def found_in(path: Path) -> Found:
     """Read in one walk; no tree is kept, among which garbage would be looked for ever after."""
-    imports, texts, calls = set[str](), list[tuple[str, int]](), list[tuple[str, int]]()
+    taken, texts, calls = (set[str](), set[str]()), list[tuple[str, int]](), list[tuple[str, int]]()
+    package = list(path.relative_to(ROOT).parent.parts)
     left: list[tuple[ast.AST, bool]] = [(ast.parse(path.read_text(encoding="utf-8"), str(path)), False)]
     while left:
         node, types = left.pop()
-        if isinstance(node, ast.Import) and not types:
-            imports.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and not types:
-            assert node.level == 0, f"{where(path)}: a relative import"
+        if isinstance(node, ast.Import):
+            taken[types].update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level or package[1:2] == ["papers"], f"{where(path)}: a relative import"
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, node.module] if node.module else base)
             for alias in node.names:
-                full = f"{node.module}.{alias.name}"
-                imports.add(full if full in MODULES else str(node.module))
+                full = f"{module}.{alias.name}"
+                taken[types].add(full if full in MODULES else module)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str):
             texts.append((node.value, node.lineno))
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -86,7 +90,7 @@ def found_in(path: Path) -> Found:
         guards = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
         for child in ast.iter_child_nodes(node):
             left.append((child, types or (guards and child not in getattr(node, "orelse", ()))))
-    return Found(frozenset(imports), tuple(texts), tuple(calls))
+    return Found(frozenset(taken[0]), frozenset(taken[1]), tuple(texts), tuple(calls))
 
 
 def imports(path: Path) -> frozenset[str]:
@@ -104,7 +108,7 @@ INSIDE = [path for path in SOURCES if room(module_of(path)) in ROOMS]
 def test_imports_go_one_way() -> None:
     for path in INSIDE:
         before = (*ROOMS[: ROOMS.index(room(module_of(path))) + 1], "version")
-        for found in imports(path):
+        for found in imports(path) | found_in(path).for_types:
             top = found.split(".")[0]
             assert top not in ("widgets", "reproduction", "benchmarks", "tests"), f"{where(path)} imports {found}"
             assert top != "workbench" or room(found) in before, f"{where(path)} imports {found}"

@@ -68,6 +68,7 @@ def test_shape_of_a_tree(tool: ModuleType, tmp_path: Path) -> None:
         "workbench/scheduling/knob.py imports widgets.parts",
         "workbench/scheduling/knob.py imports workbench.loose",
         "workbench/scheduling/own.py imports workbench",
+        "workbench/simulation/core.py imports workbench.cli",
         "workbench/simulation/core.py imports workbench.session",
     ]
     assert found["small_with_one_importer"] == {

@@ -28,7 +28,7 @@ class Source(NamedTuple):
     """A Python file: its path below the root, the name by which it is imported, its numbers of lines and of classes.
 
     public: name and line of each public class at its top; taken: module and name (or an empty one) of each import,
-    wherever in the file; those of the second set are for type checking only.
+    wherever in the file.
     """
 
     path: Path
@@ -36,7 +36,7 @@ class Source(NamedTuple):
     lines: int
     classes: int
     public: tuple[tuple[str, int], ...]
-    taken: tuple[frozenset[tuple[str, str]], frozenset[tuple[str, str]]]
+    taken: frozenset[tuple[str, str]]
 
     @property
     def in_reproduction(self) -> bool:
@@ -57,33 +57,29 @@ def _source(root: Path, path: Path) -> Source:
     module = ".".join(package if parts[-1] == "__init__" else parts)
     tree = ast.parse(text, str(below))
     classes = 0
-    taken: tuple[set[tuple[str, str]], set[tuple[str, str]]] = set(), set()
-    left: list[tuple[ast.AST, bool]] = [(tree, False)]
+    taken = set[tuple[str, str]]()
+    left: list[ast.AST] = [tree]
     while left:
-        node, types = left.pop()
+        node = left.pop()
         if isinstance(node, ast.Import):
-            taken[types].update((alias.name, "") for alias in node.names)
+            taken.update((alias.name, "") for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else ()
             origin = ".".join([*base, node.module] if node.module else base)
-            taken[types].update((origin, alias.name) for alias in node.names)
+            taken.update((origin, alias.name) for alias in node.names)
         elif isinstance(node, ast.ClassDef):
             classes += 1
-        guards = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
-        for child in () if isinstance(node, ast.expr) else ast.iter_child_nodes(node):  # none lies in an expression
-            left.append((child, types or (guards and child not in getattr(node, "orelse", ()))))
+        left += () if isinstance(node, ast.expr) else ast.iter_child_nodes(node)  # none lies in an expression
     public = tuple((n.name, n.lineno) for n in tree.body if isinstance(n, ast.ClassDef) and n.name[0] != "_")
-    kept = (frozenset(taken[0]), frozenset(taken[1]))
-    return Source(below, module, len(text.splitlines()), classes, public, kept)
+    return Source(below, module, len(text.splitlines()), classes, public, frozenset(taken))
 
 
-def imports(source: Source, modules: frozenset[str], *, types: bool) -> set[str]:
-    """Full names of the modules that a file imports. types: also those for type checking only.
+def imports(source: Source, modules: frozenset[str]) -> set[str]:
+    """Full names of the modules that a file imports, those for type checking only too.
 
     `from package import name` is the module package.name if there is one, else the package that re-exports the name.
     """
-    taken = source.taken[0] | source.taken[1] if types else source.taken[0]
-    return {full if (full := f"{origin}.{name}") in modules else origin for origin, name in taken}
+    return {full if (full := f"{origin}.{name}") in modules else origin for origin, name in source.taken}
 
 
 def _room(module: str) -> str:
@@ -99,7 +95,7 @@ def violations(root: Path = ROOT) -> list[str]:
     """
     sources = [source for source in read(root) if source.path.parts[0] == "workbench"]
     modules = frozenset(source.module for source in sources)
-    wanted = {source: sorted(imports(source, modules, types=False)) for source in sources}
+    wanted = {source: sorted(imports(source, modules)) for source in sources}
     rooms, papers = set(rooms_of(root)), {("workbench", "papers", paper) for paper in papers_of(root)}
     told = [f"workbench/{room}: unknown room" for room in sorted(rooms - {*ROOMS})]
     loose = {s.module: found for s, found in wanted.items() if _room(s.module) not in {"", *rooms}}
@@ -151,7 +147,7 @@ def shape(root: Path = ROOT) -> dict[str, Any]:
     modules = frozenset(source.module for source in everything)
     importers: dict[str, set[str]] = defaultdict(set)
     for source in everything:
-        for found in imports(source, modules, types=True) - {source.module}:
+        for found in imports(source, modules) - {source.module}:
             importers[found].add(source.module)
     ours = [source for source in everything if not source.in_reproduction]
     places: dict[str, list[str]] = defaultdict(list)

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     import pyomo.environ as pyo
 
     from workbench.scheduling.solvers import Point, Programme, Solver
-    from workbench.simulation.job_at_time import Explainer
 
 Data = TypeVar("Data")
 Knobs = Mapping[str, Any]
@@ -507,7 +506,7 @@ class Mechanism(ABC):
         """The scheduler that goes by the formulation, under its name."""
 
     @staticmethod
-    def explainer() -> Explainer | None:
+    def explainer() -> Callable[[Any], Any] | None:
         """What explains a job at a time; None where the run's tables say all."""
         return None
 

@@ -9,7 +9,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from workbench.base.errors import NOTHING, InputError, Words, one_of, require_fields, within
 from workbench.scenario.frozen import ATTRIBUTE_NAME
@@ -18,9 +18,6 @@ from workbench.scheduling.contract import Formulation, Mechanism, Scheduler
 from workbench.scheduling.estimators.registry import maker
 from workbench.scheduling.knob import Knob, checked_knobs
 from workbench.scheduling.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from workbench.simulation.job_at_time import Explainer
 
 Study = Callable[[Snapshot, Mapping[str, Any]], dict[str, Any]]
 """From all jobs, known ahead, and what was chosen on a page, to what it shows, as JSON has it."""
@@ -66,7 +63,7 @@ class Room:
     notebook: str = ""
     formulations: tuple[Formulation[Any], ...] = ()
     schedulers: tuple[Scheduler, ...] = ()
-    explanations: Mapping[str, Explainer] = field(default_factory=dict)
+    explanations: Mapping[str, Callable[[Any], Any]] = field(default_factory=dict)
     studies: Mapping[str, Study] = field(default_factory=dict)
     mechanisms: Mapping[str, type[Mechanism]] = field(default_factory=dict)
     estimators: tuple[str, ...] = ()

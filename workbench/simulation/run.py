@@ -34,8 +34,6 @@ from workbench.version import VERSION
 if TYPE_CHECKING:
     import pandas as pd
 
-    from workbench.analysis.charts import Drawing
-
 OWN = "own"
 """The belief of a run whose scheduler was told speeds by an object of the session that made it."""
 
@@ -120,10 +118,10 @@ class Run:
     def _repr_html_(self) -> str | None:
         return None if Run.page is None else Run.page(self)
 
-    draw: ClassVar[Callable[..., Drawing] | None] = None
-    """The chart of its schedule: set there too."""
+    draw: ClassVar[Callable[..., Any] | None] = None
+    """The chart of its schedule, a `Drawing` of `analysis.charts`: set there too."""
 
-    def gantt(self, **options: Any) -> Drawing:
+    def gantt(self, **options: Any) -> Any:
         """The schedule as a chart: who held which GPU when; `by="job"`: what each job got (`charts.run_gantt`)."""
         if Run.draw is None:
             raise WorkbenchError("gantt", Words("no charts"), "`import workbench.analysis.metrics` first")
