@@ -136,7 +136,9 @@ def test_the_command_keeps_the_verdict(tmp_path: Path, capsys: pytest.CaptureFix
     for _ in range(2):
         assert main(["calibrate", str(path), "--phases", "1", "--json"]) == 0
         told = json.loads(capsys.readouterr().out)
-    assert list(told) == ["partitions", "held_back", "rivals", "makespan", "verdict"]
+    assert list(told) == ["partitions", "all", "held_back", "rivals", "makespan", "verdict"]
+    one = told["partitions"][0]  # all jobs are in one partition
+    assert told["all"] == pytest.approx({name: one[name] for name in ("recorded_mean_s", "simulated_mean_s", "jobs")})
     columns = ["name", "recorded_median_s", "simulated_median_s", "recorded_mean_s", "simulated_mean_s", "jobs"]
     assert [list(row) for row in told["partitions"]] == [columns] and told["partitions"][0]["jobs"] == 80
     assert {"median_error", "rank_correlation"} <= told["held_back"].keys()

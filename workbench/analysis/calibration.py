@@ -320,6 +320,11 @@ class Calibration:
         rows = self.by("partition")[["partition", *columns]].rename(columns={"partition": "name"})
         return {
             "partitions": [dict(row) for row in rows.to_dict("records")],
+            "all": {
+                "recorded_mean_s": float(self.waits["recorded_s"].mean()),
+                "simulated_mean_s": float(self.waits["simulated_s"].mean()),
+                "jobs": len(self.waits),
+            },
             "held_back": plain(self.held_back),
             "rivals": {name: plain(fit) for name, fit in self.rivals.items()},
             "makespan": dict(zip(LogMakespan._fields, _plain(self.makespan), strict=True)),
