@@ -261,9 +261,11 @@ def test_sums_are_to_the_bit_those_of_pyomos_own_walk():
     m.p, m.empty = pyo.Param(mutable=True, initialize=0.3), pyo.Expression()
     m.sum = pyo.Expression(expr=pyo.quicksum(each * 0.1 * k for k, each in m.x.items()) + m.y / 3 + 0.2)
     m.rates = pyo.Expression([1, 2], rule=lambda m, k: 0.7 * m.sum + k * m.y)
+    m.twice, m.thrice = pyo.Expression(expr=2 * m.x[1]), pyo.Expression(expr=3 * m.y)
     known = [m.y, 0.1 * m.y, -m.y, m.x[1] + m.y, m.x[1] + 0.1 * m.x[1] + m.x[1], 1.1 - 0.3 * (m.y - m.x[2]), m.sum]
     known += [0.1 * (0.3 * (0.7 * m.sum)), m.sum * 0.9, 0.1 * m.rates[1] + 0.2 * m.rates[2] - m.y, m.sum - m.sum]
     known += [m.p * m.y, m.p / 0.7 * m.sum - 2 * m.p, 1 - 0.1 * m.p * m.y - m.p * 0.3, (m.p - 1.1) * m.x[1] + m.p]
+    known += [m.p * m.rates[1] + m.p * m.sum, m.rates[2] * m.p + 2 * m.rates[1], m.p * m.twice + m.p * m.thrice]
     known += [m.sum / m.p, (0.3 * m.y) / m.p, m.rates[2] / 0.7 - (m.p * 0.3) * m.p]
     others = [m.z + m.y, m.y + m.z * m.y, np.int64(3) * m.sum, m.y**1]
     for expression in known + others:
@@ -290,7 +292,7 @@ def test_sums_are_to_the_bit_those_of_pyomos_own_walk():
             found = sums.of_relation(relation, sums.Reader(), None)
             assert found == ((None, None, None) if math.isinf(number) else expected), str(relation)
     m.unset = pyo.Param(mutable=True, within=pyo.Any)
-    unknown = [*others[:2], m.y / m.z, 0 * m.sum, m.y * m.y, m.empty, m.unset * m.y, m.unset + m.y]
+    unknown = [*others[:2], m.y / m.z, 0 * m.sum, m.y * m.y, m.y * m.sum + m.y * m.twice, m.empty, m.unset * m.y, m.unset + m.y]
     assert not any(sums.scaled(expression, sums.Reader()) for expression in unknown)
 
 

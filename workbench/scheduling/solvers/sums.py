@@ -235,7 +235,7 @@ def _weighted(parts: Any, reader: Reader) -> dict[int, float] | None:
         else:
             met[id(named)] = known
         factor, found, constant = known[2]
-        if constant or not number or number.__class__ not in NUMBERS:
+        if constant or number.__class__ not in NUMBERS or not number:
             return None
         factor *= number
         for at, value in found.items():
