@@ -11,7 +11,7 @@ import pytest
 import workbench
 from tests.session.test_own_formulation import five_equal_jobs
 from workbench.base.errors import InputError
-from workbench.session.registry import mechanisms
+from workbench.session.registry import find_explainer, mechanisms
 from workbench.testing import check
 
 
@@ -121,6 +121,17 @@ def test_a_new_model_runs_and_keeps_what_the_shipped_ones_keep(mechanism: str) -
     chain = workbench.chain(run, "n-0/0", 100.0)
     assert [link.step for link in chain.links] == ["rows", *STEPS[mechanism]]
     assert chain.rows and chain.job
+
+
+def test_an_own_scheduler_called_as_a_mechanism_is_not_explained_by_it() -> None:
+    @workbench.scheduler("shares")
+    def first_come(snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
+        give = [(job, {"n-0": 1}) for job in snapshot.jobs.names[:1]]
+        return workbench.Decision(tuple(workbench.Assignment(*each, snapshot.now_s + 360) for each in give)), None
+
+    run = workbench.simulate(five_equal_jobs(), "shares")
+    assert find_explainer("shares") is None and find_explainer("mine", carrier="shares") is not None
+    assert "priority" not in workbench.explain(run, "job 1", 0.0).text()
 
 
 def test_shares_are_those_of_the_model() -> None:

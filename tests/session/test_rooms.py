@@ -17,6 +17,7 @@ from tests.package_support import installed, python, skeleton, wheel
 from workbench import InputError, Knob, Room
 from workbench.analysis.symbols import papers
 from workbench.cli import main
+from workbench.papers.hare.scheduler import OrderMechanism
 from workbench.session.registry import paper_rooms, rooms
 
 ROOT = Path(__file__).parents[2]
@@ -104,6 +105,12 @@ NAMED = {name: {"formulations": (type("Named", (type(FULL),), {"name": name})(),
         ({"explanations": [print]}, r"explanations: got \[.*; expected {scheduler: function}"),
         ({"studies": {"other.x": print}}, "studies: got 'other.x'; expected a name such as mine.mine"),
         ({"mechanisms": {"x": Idle}}, "room mine, mechanisms, x: got <class .*; expected a subclass of contract.Mech"),
+        (
+            {"mechanisms": {"plan": OrderMechanism}},
+            "mechanisms: got 'plan'; expected a name beside shares, plan, leases",
+        ),
+        ({"mechanisms": {"a b\n": OrderMechanism}}, r"mechanisms: got 'a b\\n'; expected a name such as mine.mine"),
+        ({"mechanisms": {3: OrderMechanism}}, "mechanisms: got 3; expected a name such as mine.mine"),
         ({"estimators": "low_rank"}, "estimators: got 'low_rank'; expected a tuple of names"),
         ({"estimators": ("nope",)}, "room mine, estimators, belief: got 'nope'; expected one of oracle"),
         ({"notebook": "nope"}, "room mine, notebook: got 'nope'; expected its place and a name: 07_mine"),

@@ -33,6 +33,8 @@ READ_BY_SOME: Mapping[str, tuple[str, ...]] = {
 a default that means `as if there were none`. Not here: what the core or a measure reads whoever schedules."""
 _ATTRIBUTES_OF = ("attributes", "models.attributes", "nodes.attributes", "entities.attributes")
 
+MECHANISMS = ("shares", "plan", "leases")
+"""Those of no paper (`workbench.session.own_mechanisms`): no room declares another of the name."""
 PICTURES = ("gantt", "tasks", "leases")
 """The schedule; tasks with the barriers of their rounds; leases of each job and its deadlines."""
 TITLE = "a few words, without a full stop"
@@ -105,6 +107,9 @@ class Room:
             self._check_name(f"{where}, studies", name, any_word=True)
             _require_function(f"{where}, studies, {name}", function, 2, "study(snapshot, given), which returns a dict")
         for name, kind in _entries(f"{where}, mechanisms", self.mechanisms, "{name: class}"):
+            self._check_name(f"{where}, mechanisms", name, any_word=True)
+            if name in MECHANISMS:
+                raise InputError(f"{where}, mechanisms", name, f"a name beside {', '.join(MECHANISMS)}")
             if not isinstance(kind, type) or not issubclass(kind, Mechanism):
                 raise InputError(f"{where}, mechanisms, {name}", kind, "a subclass of contract.Mechanism")
         if not isinstance(self.estimators, tuple) or not all(isinstance(each, str) for each in self.estimators):

@@ -25,6 +25,7 @@ from workbench.baselines.mechanisms.priority import PolicyAnswer
 from workbench.baselines.mechanisms.priority.explain import explain
 from workbench.baselines.mechanisms.rounds import ROUND_S
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
+from workbench.scheduling import declared_room
 from workbench.scheduling.contract import Formulation, Knobs, Mechanism, Memory, Result, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Decision, Reason, Shares
 from workbench.scheduling.placement import FreeGpus
@@ -145,11 +146,9 @@ class LeasesMechanism(Mechanism):
         return LeasesScheduler(formulation)
 
 
-MECHANISMS: Mapping[str, type[Mechanism]] = {
-    "shares": SharesMechanism,
-    "plan": PlanMechanism,
-    "leases": LeasesMechanism,
-}
+MECHANISMS: Mapping[str, type[Mechanism]] = dict(
+    zip(declared_room.MECHANISMS, (SharesMechanism, PlanMechanism, LeasesMechanism), strict=True)
+)
 """Those of no paper; `workbench.session.registry.mechanisms` adds what rooms declare, as Hare's does `order`."""
 
 

@@ -402,10 +402,12 @@ def find_study(name: str) -> Study:
     return found[name]
 
 
-def find_explainer(name: str) -> Explainer | None:
-    """What explains the runs of a scheduler, or what a mechanism carries out, beyond their tables; None if nothing."""
-    found = next((room.explanations[name] for room in _rooms_of(name) if name in room.explanations), None)
-    return mechanisms()[name].explainer() if found is None and name in mechanisms() else found
+def find_explainer(name: str, carrier: str = "") -> Explainer | None:
+    """What explains the runs of a scheduler beyond their tables; None if nothing. carrier: as `carried_by` says, whose
+    explanation it is then: an own scheduler may be called as a mechanism is."""
+    who = carrier or name
+    found = next((room.explanations[who] for room in _rooms_of(who) if who in room.explanations), None)
+    return mechanisms()[carrier].explainer() if found is None and carrier in mechanisms() else found
 
 
 def mechanisms() -> dict[str, type[Mechanism]]:

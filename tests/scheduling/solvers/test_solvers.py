@@ -292,7 +292,16 @@ def test_sums_are_to_the_bit_those_of_pyomos_own_walk():
             found = sums.of_relation(relation, sums.Reader(), None)
             assert found == ((None, None, None) if math.isinf(number) else expected), str(relation)
     m.unset = pyo.Param(mutable=True, within=pyo.Any)
-    unknown = [*others[:2], m.y / m.z, 0 * m.sum, m.y * m.y, m.y * m.sum + m.y * m.twice, m.empty, m.unset * m.y, m.unset + m.y]
+    unknown = [
+        *others[:2],
+        m.y / m.z,
+        0 * m.sum,
+        m.y * m.y,
+        m.y * m.sum + m.y * m.twice,
+        m.empty,
+        m.unset * m.y,
+        m.unset + m.y,
+    ]
     assert not any(sums.scaled(expression, sums.Reader()) for expression in unknown)
 
 

@@ -59,7 +59,7 @@ def is_mixed(run: Run) -> bool:
 def explained(job_at: JobAtTime) -> Explained:
     """What is told of a job at a time, with links also where its scheduler tells none."""
     carrier = carried_by(job_at.run.scheduler)
-    explainer = find_explainer(carrier or job_at.run.scheduler)
+    explainer = find_explainer(job_at.run.scheduler, carrier)
     job_at = replace(job_at, elastic=is_elastic(job_at.run), mixed=is_mixed(job_at.run))
     found = Explained() if explainer is None else explainer(job_at)
     if found.links:
@@ -89,7 +89,7 @@ def _composed(job_at: JobAtTime) -> dict[str, Any]:
         return told | {"facts": tuple(course.facts(job_at))} | _NOBODY
     name = job_at.run.scheduler
     carrier = carried_by(name)
-    explainer = find_explainer(carrier or name)
+    explainer = find_explainer(name, carrier)
     explained = Explained() if explainer is None else explainer(job_at)
     if not job_at.recorded:
         explained = Explained(gang=explained.gang)
@@ -238,7 +238,7 @@ def not_faster(run: Run, job: str, at: float) -> NotFaster:
 def _not_there(job_at: JobAtTime, kind: str, free: int, nodes: Sequence[Node]) -> str:
     """Why a job has no GPUs of these nodes, of a type, of which so many are free."""
     name, need = job_at.run.scheduler, job_at.needs[kind]
-    explainer = find_explainer(carried_by(name) or name)
+    explainer = find_explainer(name, carried_by(name))
     told = Explained() if explainer is None or not job_at.recorded else explainer(job_at)
     why = told.not_on.get(kind) or (told.binding if job_at.state == "waiting" else "")
     if free >= need:
