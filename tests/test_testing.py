@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import io
+import itertools
 import logging
 import re
 import sys
@@ -454,6 +455,23 @@ ENDLESS = tuple(replace(knob, maximum=np.inf) if knob.name == "round_s" else kno
             changed(formulation="hops.round", route=lambda self, knobs: Route("algorithm", "hops.round", "by rules")),
             [rf"mine, route \({HERE}:\d+\): got hops.round where another formulation is .*; expected self.instead"],
         ),
+        (changed(route=lambda self, knobs: "rules"), [rf"mine, route \({HERE}:\d+\): got 'rules'; expected Route"]),
+        (
+            changed(route=lambda self, knobs: Route("same programme", "no.such")),
+            [rf"mine, route \({HERE}:\d+\): got 'no.such'; expected the name of a formulation: one of"],
+        ),
+        (
+            changed(turn=itertools.count(1), timing=lambda self, knobs: Timing(float(next(self.turn)))),
+            [rf"mine, timing \({HERE}:\d+\): got two answers; expected one for the same knobs"],
+        ),
+        (
+            changed(decide=lambda self, snapshot, memory, knobs, rng: knobs.__setitem__("round_s", 3)),
+            [rf"knobs of mine \({HERE}:\d+\): got written into; expected a copy: knobs"],
+        ),
+        (
+            changed(knobs=(), timing=lambda *_: Timing(), start=lambda self, scenario, knobs: knobs["no_such"]),
+            [rf"knobs of mine \({HERE}:\d+\): got 'no_such'; expected no knob: it has none"],
+        ),
         (Moody(), [rf"mine at .* s \({HERE}:\d+\): got two answers to one question"]),
         (Remembers(object()), [r"memory.value .*: got <object"]),
         (Remembers({1, 2}), [r"memory.value .*: got {1, 2}; expected what JSON can hold"]),
@@ -545,7 +563,7 @@ def test_a_room_that_breaks_a_rule(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     told(replace(alone, symbols={"a job": "max_min_share q"}), "symbols, a job: got 'right.max_min_share q'")
     silent = replace(room, formulations=(), symbols={})
     [right] = silent.schedulers
-    told(silent, "room right, route of right: got 'right.max_min_share'; expected a formulation of the room: nothing")
+    told(silent, "right, route .*: got 'right.max_min_share'; expected the name of a formulation: one of")
     monkeypatch.setattr(right, "_route", lambda knobs: Route())
     told(silent, r"right, route .*: got decisions made by model, and a route that is an algorithm")
     monkeypatch.setattr(right, "_route", lambda knobs: Route("other route", "isolated", "for a test"))

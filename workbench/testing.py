@@ -49,15 +49,16 @@ def check(offered: Formulation[Any] | Scheduler | Room, scenario: Scenario | str
         raise ContractError(found)
 
 
-def _wrong(offered: Any, scenario: Scenario | str | None) -> list[Problem]:
+def _wrong(offered: Any, scenario: Scenario | str | None, ours: Sequence[str] = ()) -> list[Problem]:
+    """ours: names of the formulations of the room that offers it."""
     problems: list[Problem] = []
     name = getattr(offered, "name", None)
     with heard(name if isinstance(name, str) else "check", problems):
-        problems += _wrong_offered(offered, scenario)
+        problems += _wrong_offered(offered, scenario, ours)
     return problems
 
 
-def _wrong_offered(offered: Any, scenario: Scenario | str | None) -> Iterator[Problem]:
+def _wrong_offered(offered: Any, scenario: Scenario | str | None, ours: Sequence[str]) -> Iterator[Problem]:
     if isinstance(offered, Room) and not is_preset(offered.example):
         expected = one_of(offered.example, (name for name, _ in presets()))
         yield Problem(f"room {offered.name}, example", offered.example, expected)
@@ -79,7 +80,7 @@ def _wrong_offered(offered: Any, scenario: Scenario | str | None) -> Iterator[Pr
         yield from wrong_formulation(offered, load(f"preset:{_example(offered)}" if scenario is None else scenario))
     else:
         worlds = [load(f"preset:{SMALL}"), with_failures()] if scenario is None else [load(scenario)]
-        yield from wrong_scheduler(offered, worlds)
+        yield from wrong_scheduler(offered, worlds, [*ours, *(each.name for each in formulations())])
 
 
 def _example(formulation: Formulation[Any]) -> str:
@@ -125,8 +126,10 @@ def _wrong_room(room: Room, scenario: Scenario | str | None) -> Iterator[Problem
     wrong = {each.name: _wrong(each, there) for each in room.formulations}
     known = {(repr(each.value), each.expected) for problems in wrong.values() for each in problems}
     for each in room.schedulers:  # one that solves a wrong formulation meets the same again
-        problems = [found for found in _wrong(each, scenario) if (repr(found.value), found.expected) not in known]
-        if problems and wrong.get(each.route(each.settle({})).formulation or ""):
+        wrong_in_it = _wrong(each, scenario, [each.name for each in room.formulations])
+        problems = [found for found in wrong_in_it if (repr(found.value), found.expected) not in known]
+        routed = not any(found.where.startswith(f"{each.name}, route") for found in problems)
+        if problems and routed and wrong.get(each.route(each.settle({})).formulation or ""):
             problems = [found for found in problems if not found.where.startswith(f"{each.name}, decide")]
         wrong[each.name] = problems
     for problems in wrong.values():
@@ -134,20 +137,11 @@ def _wrong_room(room: Room, scenario: Scenario | str | None) -> Iterator[Problem
     with collecting(f"{where}, symbols", "models whose symbols can be read", of_room):
         of_room += _wrong_symbols(room, [each for each in room.formulations if not wrong[each.name]])
     for scheduler in room.schedulers:
-        if not any(wrong.values()):
-            of_room += _wrong_name(f"{where}, route of {scheduler.name}", room, scheduler)
         if scheduler.name not in room.explanations:
             yield Problem(f"{where}, explanations", NOTHING, f"a function for {scheduler.name}")
         elif not any(wrong.values()):
             of_room += _wrong_explanation(f"{where}, explanations, {scheduler.name}", room, scheduler)
     yield from of_room
-
-
-def _wrong_name(where: str, room: Room, scheduler: Scheduler) -> Iterator[Problem]:
-    """The formulation of a route is one of the room's, or of another's."""
-    named, ours = scheduler.route(scheduler.settle({})).formulation, [each.name for each in room.formulations]
-    if named and named not in {*ours, *(each.name for each in formulations())}:
-        yield Problem(where, named, f"a formulation of the room: {one_of(named, ours)}")
 
 
 def _wrong_symbols(room: Room, formulations: Sequence[Formulation[Any]]) -> Iterator[Problem]:

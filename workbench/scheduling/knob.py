@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from workbench.base.card import card
-from workbench.base.errors import NOTHING, InputError, one_of, require_fields
+from workbench.base.errors import NOTHING, InputError, Words, one_of, require_fields
 from workbench.base.labels import label_of, with_unit
 from workbench.base.rounding import short_number
 from workbench.base.text import is_seen
@@ -189,19 +189,32 @@ def checked_knobs(where: str, given: Any) -> tuple[Knob, ...]:
     return knobs
 
 
+NO_KNOB = "no knob: it has none"
+
+
 class Settled(dict[str, Value]):
-    """The value of each declared knob; reading one that is not declared raises InputError."""
+    """The value of each declared knob; reading one that is not declared, or writing, raises InputError."""
 
     def __init__(self, owner: str, values: Mapping[str, Value]) -> None:
         super().__init__(values)
         self.owner = owner
 
     def __missing__(self, name: str) -> Value:
-        raise InputError(f"knobs of {self.owner}", name, one_of(name, self))
+        raise InputError(f"knobs of {self.owner}", name, one_of(name, self) if self else NO_KNOB)
+
+    def _refuse(self, *given: Any, **by_name: Any) -> Any:
+        raise InputError(f"knobs of {self.owner}", Words("written into"), "a copy: knobs | {name: value}")
+
+    __setitem__ = __delitem__ = update = pop = popitem = clear = setdefault = _refuse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Settled, (self.owner, dict(self))
 
     def __or__(self, values: Mapping[str, Any]) -> Settled:  # type: ignore[override]
         """With these in the place of its own, which are not checked."""
         return Settled(self.owner, {**self, **values})
+
+    __ior__ = __or__  # type: ignore[assignment]
 
 
 def settle(
@@ -219,7 +232,7 @@ def settle(
         raise InputError(f"knobs of {owner}", given, "{knob: value}")
     for name in given:
         if name not in declared:
-            raise InputError(f"knobs of {owner}", name, one_of(name, declared))
+            raise InputError(f"knobs of {owner}", name, one_of(name, declared) if declared else NO_KNOB)
     chosen = (presets or {}).get(str(given.get("preset")), {})
     found = {**{name: knob.default for name, knob in declared.items()}, **chosen, **given}
     return Settled(owner, {name: declared[name].check(value) for name, value in found.items()})

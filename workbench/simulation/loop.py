@@ -18,6 +18,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Timing
 from workbench.scheduling.decision import BLOCKED, GOES_ON, Cause, Decision
 from workbench.scheduling.estimators.oracle import Oracle
+from workbench.scheduling.knob import Settled
 from workbench.scheduling.snapshot import Belief, LearningBelief, Snapshot
 from workbench.simulation.run import Run
 from workbench.simulation.schema import Cells
@@ -128,7 +129,7 @@ def simulate(
     seed = scenario.seed if seed is None else seed
     stop = stop or AllFinished()
     observers = tuple(observers)
-    shown = MappingProxyType(settled)
+    shown = settled if isinstance(settled, Settled) else MappingProxyType(settled)  # neither is written into
     timing = scheduler.timing(shown)
     if not isinstance(timing, Timing):
         raise InputError(f"scheduler {scheduler.name}, timing", timing, "a Timing(round_s=seconds > 0, or None)")

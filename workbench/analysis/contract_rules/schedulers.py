@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import inspect
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,10 +13,10 @@ import numpy as np
 
 from workbench.analysis.contract_rules.problems import collecting, once
 from workbench.base.blame import at_line, is_users, line_of_code
-from workbench.base.errors import InputError, Problem, Words
+from workbench.base.errors import InputError, Problem, Words, one_of
 from workbench.base.labels import listed
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing
+from workbench.scheduling.contract import Knobs, Memory, Route, Scheduler, Timing
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.memory import as_text
 from workbench.scheduling.snapshot import Snapshot
@@ -24,6 +24,7 @@ from workbench.simulation.loop import simulate
 from workbench.simulation.stop import Until
 
 TIMING = "Timing(round_s=seconds > 0, or None)"
+ROUTE = 'Route("same programme", FORMULATION), or of another kind'
 UNDECLARED = {"attributes": {"declared by nobody": 1}}
 """With an attribute in a scenario, one that a scheduler does not declare cannot be asked for."""
 SAME_SHARE = 1e-6
@@ -32,22 +33,33 @@ LATEST_S = 200_000.0
 """A run of a check ends then, finished or not."""
 
 
-def wrong_scheduler(scheduler: Scheduler, worlds: Sequence[Scenario]) -> list[Problem]:
+def wrong_scheduler(scheduler: Scheduler, worlds: Sequence[Scenario], formulations: Iterable[str]) -> list[Problem]:
     """All that is wrong with a scheduler, run on each of some scenarios: once, with the scenario where it is only one.
 
-    Each with `file:line` of its author's code, of the method that is concerned where nothing was raised.
+    Each with `file:line` of its author's code, of the method that is concerned where nothing was raised. formulations:
+    names of those that its route may name.
     """
-    if problems := _wrong_timing(scheduler):
+    problems = _wrong_told(scheduler, "timing", Timing, TIMING) + _wrong_told(scheduler, "route", Route, ROUTE)
+    if not problems:
+        named, known = scheduler.route(scheduler.settle({})).formulation, [*formulations]
+        if named and named not in known:
+            where = at_line(f"{scheduler.name}, route", _line(scheduler, "route"))
+            problems = [Problem(where, named, f"the name of a formulation: {one_of(named, known)}")]
+    if problems:
         return problems
     return once({world.name or "the scenario": _wrong_in(scheduler, world) for world in worlds}, "on")
 
 
-def _wrong_timing(scheduler: Scheduler) -> list[Problem]:
-    where, problems = f"{scheduler.name}, timing", list[Problem]()
-    with collecting(where, TIMING, problems):
-        timing: Any = scheduler.timing(scheduler.settle({}))
-        if not isinstance(timing, Timing):
-            problems.append(Problem(at_line(where, _line(scheduler, "timing")), timing, TIMING))
+def _wrong_told(scheduler: Scheduler, method: str, kind: type[Timing | Route], expected: str) -> list[Problem]:
+    """That its timing or route is no such thing, or another when asked again."""
+    where, problems = f"{scheduler.name}, {method}", list[Problem]()
+    with collecting(where, expected, problems):
+        told, again = (getattr(scheduler, method)(scheduler.settle({})) for _ in range(2))
+        line = _line(scheduler, method)
+        if not isinstance(told, kind):
+            problems.append(Problem(at_line(where, line), told, expected))
+        elif told != again:
+            problems.append(Problem(at_line(where, line), Words("two answers"), "one for the same knobs"))
     return problems
 
 
@@ -65,7 +77,8 @@ def _wrong_in(scheduler: Scheduler, scenario: Scenario) -> list[Problem]:
                 problems.append(
                     Problem(f"{name}, decide", Words("two runs that differ"), "equal inputs give equal runs")
                 )
-            problems += _wrong_route(scheduler, knobs, {*watched.decisions["made_by"]})
+            with collecting(f"{name}, route", ROUTE, problems):
+                problems += _wrong_route(scheduler, knobs, {*watched.decisions["made_by"]})
             problems += _wrong_shares(scheduler, knobs, eye.solved)
             jobs = watched.jobs
             left = jobs.loc[jobs["finish_s"].isna() & jobs["arrival_s"].notna(), "job"]
