@@ -558,6 +558,8 @@ def test_how_many_jobs_of_a_partition_the_main_scheduler_tries() -> None:
     for depth, name in (
         ("default_queue_depth=2,sched_interval=900", "z"),
         ("bf_max_job_test=2,batch_sched_delay=900", "y"),
+        ("bf_max_job_user=2,batch_sched_delay=900", "x"),
+        ("bf_max_job_part=2,batch_sched_delay=900", "w"),
     ):
         few = with_config(site_of(*tasks, job(name, 2, 10, 1, 10)), CONFIG | {"SchedulerParameters": depth})
         assert starts(few)[name] <= 30, "of an array that waits one record is looked at"

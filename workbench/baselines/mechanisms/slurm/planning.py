@@ -321,12 +321,15 @@ class SchedulingPass:
         if of_user == of_partition == math.inf:
             return [*_of_records(self.queue, int(settings["bf_max_job_test"]))]
         users, partitions = Counter[str](), Counter[str]()
-        found = []
+        found, records = list[Ask](), set[str]()
         for ask in self.queue:
-            if users[ask.user] < of_user and partitions[ask.partition] < of_partition:
+            if ask.array in records:
+                found.append(ask)
+            elif users[ask.user] < of_user and partitions[ask.partition] < of_partition:
                 users[ask.user] += 1
                 partitions[ask.partition] += 1
                 found.append(ask)
+                records |= {ask.array} - {""}  # as in `_of_records`
         return [*_of_records(found, int(settings["bf_max_job_test"]))]
 
     def _could_start(self, tried: Iterable[Ask]) -> dict[str, Ask]:
