@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -18,7 +19,7 @@ from tests.baselines.slurm.as_recorded import faults
 from tests.scenario.traces.slurm_dumps import NODES, Ran, dump, limited, when
 from tests.scenario.traces.slurm_month import Rules, demand, schedule, written
 from workbench.analysis.calibration import Calibration, usual_phases
-from workbench.analysis.calibration_fit import fit_of, makespan_of
+from workbench.analysis.calibration_fit import LogMakespan, fit_of, makespan_of
 from workbench.analysis.calibration_note import notes_under
 from workbench.analysis.hidden_limits import BESIDE_ROOM, PEAKS, beside_room_of, told_hidden
 from workbench.base.errors import InputError
@@ -157,20 +158,23 @@ def test_the_command_keeps_the_verdict(tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_who_still_ran_at_the_logs_end_is_in_no_makespan(tmp_path: Path) -> None:
     """Jobs of 8 GPUs for 100, and for 400 s till the cut at 500 s; in the runs each starts 50, and 150 s later: of 500
-    GPU times 450, and 350 are before the cut. Nothing is said of a log that was cut before any end."""
+    GPU times 450, and 350 are before the cut. A third that never starts in the second run counts nowhere. Nothing is
+    said of a log that was cut before any end, and where no job starts."""
     jobs = [Ran("1", 0, 0, 100), Ran("2", 0, 100, 400, state="RUNNING")]
     (tmp_path / "nodes").write_text(NODES)
     found = []
-    for rows in (jobs, jobs[1:]):
+    for rows in (jobs, jobs[1:], [*jobs, Ran("3", 0, 0, 480)], [Ran("3", 0, 0, 480)]):
         (tmp_path / "log").write_text(dump(*rows))
         scenario = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"])[0]
         runs = []
         for late_s in (50, 150):
             table = [(f"job-{each.name}", each.start_s + late_s, each.start_s + each.run_s + late_s) for each in rows]
             jobs_of = pd.DataFrame(table, columns=["job", "first_start_s", "finish_s"])
+            jobs_of.loc[(jobs_of["job"] == "job-3") & (late_s == 150), ["first_start_s", "finish_s"]] = math.nan
             runs.append(cast(Run, SimpleNamespace(jobs=jobs_of)))
         found.append(makespan_of(scenario, runs))
-    assert found[0] == (100, 200, pytest.approx(0.8)) and found[1].text() == ""
+    assert found[0] == found[2] == (100, 200, pytest.approx(0.8)) and found[1].text() == found[3].text() == ""
+    assert LogMakespan(0.0, 0.0, 1.0).text() == ""
     assert found[0].text().endswith("simulated 3 min 20 s (2.00 of it); by the log's end 80 % of the GPU time has run.")
 
 

@@ -248,7 +248,7 @@ def test_an_answer_of_the_wrong_shape_is_refused(case: str) -> None:
 
     with pytest.raises(InvalidDecision) as caught:
         simulate(make([{"steps": 5.0}]), Odd(lambda s: Decision()))
-    assert "scripted at 0 s" in caught.value.where
+    assert "scripted at 0 s" in caught.value.where and caught.value.__notes__ == ["with 1 job there"]
     assert expected in caught.value.expected
 
 

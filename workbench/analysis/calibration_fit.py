@@ -41,7 +41,8 @@ class CalibrationFit:
 
 
 class LogMakespan(NamedTuple):
-    """When the last job ended of those whose end the log has, recorded and (mean of the runs) simulated: how long those
+    """When the last job ended of those whose end the log has and that start in every run, recorded and
+    (mean of the runs) simulated: how long those
     that still ran would run, nobody knows; and the part of the jobs' GPU time in the runs before the log's end, which
     tells more of a log that was cut while jobs ran: whoever ended just before the cut may end after it."""
 
@@ -50,8 +51,8 @@ class LogMakespan(NamedTuple):
     done: float = math.nan
 
     def text(self) -> str:
-        """In a sentence; empty where no end is known."""
-        if math.isnan(self.recorded_s):
+        """In a sentence; empty where no end is known, and of a log that took no time."""
+        if not self.recorded_s > 0:
             return ""
         return (
             f"Makespan of the jobs whose end the log has: recorded {in_words(self.recorded_s)}, simulated "
@@ -61,13 +62,16 @@ class LogMakespan(NamedTuple):
 
 
 def makespan_of(scenario: Scenario, runs: Sequence[Run]) -> LogMakespan:
-    """Of a log and of runs of it; nothing where no end is known."""
+    """Of a log and of runs of it; nothing where no end is known. Jobs that do not start in some run count nowhere."""
+    tables = [run.jobs.set_index("job") for run in runs]
     ends = {job.name: float(job.attributes["end_s"]) for job in scenario.jobs if "end_s" in job.attributes}
-    known = [job.name for job in scenario.jobs if job.name in ends and job.attributes.get("state") not in GOING_ON]
+    ran = set.intersection({job.name for job in scenario.jobs}, *(table["finish_s"].dropna().index for table in tables))
+    jobs = [job for job in scenario.jobs if job.name in ran]
+    known = [job.name for job in jobs if job.name in ends and job.attributes.get("state") not in GOING_ON]
     if not known:
         return LogMakespan()
-    gpus, end_s, last, done = {job.name: job.gpus for job in scenario.jobs}, max(ends.values()), [], []
-    for table in [run.jobs.set_index("job") for run in runs]:
+    gpus, end_s, last, done = {job.name: job.gpus for job in jobs}, max(ends.values()), [], []
+    for table in [table.loc[[*gpus]] for table in tables]:
         last.append(table.loc[known, "finish_s"].max())
         span_s, by = table["finish_s"] - table["first_start_s"], table.index.map(gpus)
         done.append((by * span_s.clip(upper=end_s - table["first_start_s"]).clip(lower=0)).sum() / (by * span_s).sum())

@@ -16,7 +16,7 @@ from workbench.base.round_times import boundary_after, boundary_from, is_tie
 from workbench.base.units import clock
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Timing
-from workbench.scheduling.decision import BLOCKED, GOES_ON, Cause, Decision
+from workbench.scheduling.decision import BLOCKED, GOES_ON, Cause, Decision, InvalidDecision
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.knob import Settled
 from workbench.scheduling.snapshot import Belief, LearningBelief, Snapshot
@@ -140,7 +140,8 @@ def simulate(
     try:
         _play(state, Clock(timing, stop.latest_s()), scheduler, (seen, shown, rng), stop, belief, observers)
     except WorkbenchError as error:
-        error.add_note(f"at {clock(state.now_s)}, with {counted(state.book.present, 'job')} there")
+        at = "" if isinstance(error, InvalidDecision) else f"at {clock(state.now_s)}, "  # which says when itself
+        error.add_note(f"{at}with {counted(state.book.present, 'job')} there")
         raise
     state.close()
     head: dict[str, Any] = {"scheduler": scheduler.name, "knobs": settled, "seed": seed, "end_s": state.now_s}

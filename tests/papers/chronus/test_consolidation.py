@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.papers.chronus.consolidation_support import consolidated
 from workbench.base.errors import InputError
-from workbench.papers.chronus.algorithms.consolidation import place_best_effort, place_friendly, round_up
+from workbench.papers.chronus.algorithms.consolidation import pieces, place_best_effort, place_friendly, round_up
 from workbench.papers.chronus.algorithms.local_search import (
     after,
     fewest,
@@ -86,6 +86,13 @@ def test_gangs_that_are_not_friendly_can_have_gpus_and_no_consolidated_placement
     check(gangs := dict(zip("ab", (12, 4), strict=True)), free, consolidated(gangs, free, 8), 8)
     with pytest.raises(InputError, match="job a, GPUs: got 3; expected a friendly gang on nodes of 8"):
         place_friendly({"a": 3}, ["n0"], 8)
+    for wrong in ([3], np.array([3]), True):
+        with pytest.raises(InputError, match="GPUs of a gang: got"):
+            round_up(wrong, 8)
+        with pytest.raises(InputError, match="GPUs of a node: got"):
+            round_up(3, wrong)
+        with pytest.raises(InputError, match="GPUs of a node: got"):
+            pieces(wrong)
     with pytest.raises(InputError, match="job a, GPUs: got 0"):
         consolidated({"a": 0}, free, 8)
 

@@ -407,7 +407,8 @@ def test_jobs_that_never_ran_and_those_left_out_are_told_to_slurm(tmp_path: Path
     )
     cut = row(Ran("8_[1,3,5-9:2,...]", 900, 0, 0, state="PENDING"))
     long = row(Ran("9_[0-4,7-150000]", 900, 0, 0, state="PENDING"))
-    odd = row(Ran("10_[1,2x]", 900, 0, 0, state="PENDING"))
+    odd = row(Ran("10_[1,2x,y]", 900, 0, 0, state="PENDING"))
+    unread = row(Ran("14_[x]", 900, 0, 0, state="PENDING")) + "\n" + row(Ran("15_[5-1]", 900, 0, 0, state="PENDING"))
     gone = row(Ran("4", 200, 500, 0, state="CANCELLED by 1")).replace(when(500), "None", 1)
     held = row(Ran("5", 300, 0, 0, state="PENDING")).replace("|100|", "|0|")
     early = row(Ran("6", 200, 300, 0, state="CANCELLED by 1", eligible_s=300))
@@ -417,7 +418,7 @@ def test_jobs_that_never_ran_and_those_left_out_are_told_to_slurm(tmp_path: Path
     nowhere = row(Ran("12", 100, 0, 0, "gres/gpu=8", partition="gone", state="PENDING"))
     back = row(Ran("7", 70, 300, 10, "", "c1", "cpu")).replace(when(310), when(280))
     lines = dump(Ran("1", 50, 60, 600), Ran("2", 70, 80, 900, "", "c1", "cpu"))
-    lines += "\n".join((waiting, gone, held, early, back, cut, long, odd, before, nowhere, lost))
+    lines += "\n".join((waiting, gone, held, early, back, cut, long, odd, unread, before, nowhere, lost))
     files = {"config": "ClusterName = c\nPriorityType = priority/basic\n", "nodes": NODES}
     lines = lines.replace(f"{when(0)}|{when(0)}", "Unknown|Unknown")
     scenario, report = read(tmp_path, lines + "\n", **files)
@@ -456,7 +457,7 @@ def test_jobs_that_never_ran_and_those_left_out_are_told_to_slurm(tmp_path: Path
         "31 jobs never started in the log",
         "149979 tasks of arrays that never started beyond the first 20 of each",
         "1 array never started whose list of tasks sacct cut (`...`)",
-        "1 array never started whose list of tasks cannot be read",
+        "3 arrays never started with tasks that cannot be read: these are not in it",
         "1 job ended sooner than the run time allows",
     ):
         assert [note for note in report.notes if note.startswith(told)]

@@ -484,18 +484,20 @@ def _waited(log: _Log) -> Iterator[TimedRow]:
 
 def _tasks(job: str, log: _Log) -> list[str]:
     """The first tasks of a job that waits, `3_[1,5-7]` (no `%4`; sacct may cut it: `,...]`), or itself; counts those
-    beyond, and a list that nobody can read."""
+    beyond, and arrays with tasks that nobody can read (`x`, `5-1`), each once."""
     number, _, text = job.partition("_[")
     if not text:
         return [job]
-    found, more = list[str](), 0
+    found, more, odd = list[str](), 0, set[str]()
     for part in text.rstrip("]").split(","):
-        if match := _TASK.fullmatch(part):
-            numbers = range(int(match[1]), int(match[2] or match[1]) + 1, int(match[3] or 1))
+        match = _TASK.fullmatch(part)
+        numbers = range(int(match[1]), int(match[2] or match[1]) + 1, int(match[3] or 1)) if match else ()
+        if numbers:
             found += [f"{number}_{task}" for task in numbers[: MOST_TASKS - len(found)]]
             more += len(numbers)
         else:
-            log.odd["cut arrays" if part == "..." else "unread arrays"] += 1
+            odd.add("cut arrays" if part == "..." else "unread arrays")
+    log.odd.update(odd)
     log.odd["tasks"] += more - len(found)
     return found
 
@@ -556,7 +558,7 @@ def _notes_of(log: _Log, site: Site, rows: Sequence[TimedRow], beside: Sequence[
             "array",
             "never started whose list of tasks sacct cut (`...`): those it names are in it",
         ),
-        (log.odd["unread arrays"], "array", "never started whose list of tasks cannot be read: not in it"),
+        (log.odd["unread arrays"], "array", "never started with tasks that cannot be read: these are not in it"),
         (elsewhere, "job", "on nodes that are left out: slurm counts them in limits and fair share as they ran"),
         (log.odd["partitions"], "job", "named several partitions: held to the one where they ran"),
         (sum(map(bool, kinds)), "job", f"waited {otherwise}"),

@@ -50,12 +50,21 @@ from workbench.papers.chronus.algorithms.local_search import (
     state_of,
 )
 
+WHOLE = "a whole number >= 1"
+
+
+def pieces(node_gpus: int) -> tuple[int, ...]:
+    """The powers of two that add up to a node's GPUs, the largest first; raises InputError for what is no number."""
+    try:
+        return _pieces(node_gpus)
+    except TypeError:  # a list or an array, which nothing can be kept for
+        raise InputError("GPUs of a node", node_gpus, WHOLE) from None
+
 
 @lru_cache(typed=True)  # True is no number of GPUs
-def pieces(node_gpus: int) -> tuple[int, ...]:
-    """The powers of two that add up to a node's GPUs, the largest first."""
+def _pieces(node_gpus: int) -> tuple[int, ...]:
     if isinstance(node_gpus, bool) or not isinstance(node_gpus, (int, np.integer)) or node_gpus < 1:
-        raise InputError("GPUs of a node", node_gpus, "a whole number >= 1")
+        raise InputError("GPUs of a node", node_gpus, WHOLE)
     return tuple(1 << bit for bit in reversed(range(int(node_gpus).bit_length())) if node_gpus >> bit & 1)
 
 
@@ -84,11 +93,19 @@ def is_friendly(gpus: int, node_gpus: int) -> bool:
     return round_up(gpus, node_gpus) == gpus
 
 
-@lru_cache(10_000, typed=True)
 def round_up(gpus: int, node_gpus: int) -> int:
-    """The smallest friendly gang of at least so many GPUs."""
+    """The smallest friendly gang of at least so many GPUs; raises InputError for what is no number of GPUs."""
+    try:
+        return _round_up(gpus, node_gpus)
+    except TypeError:
+        pieces(node_gpus)  # if it is the node's that is none
+        raise InputError("GPUs of a gang", gpus, WHOLE) from None
+
+
+@lru_cache(10_000, typed=True)
+def _round_up(gpus: int, node_gpus: int) -> int:
     if isinstance(gpus, bool) or not isinstance(gpus, (int, np.integer)) or gpus < 1:
-        raise InputError("GPUs of a gang", gpus, "a whole number >= 1")
+        raise InputError("GPUs of a gang", gpus, WHOLE)
     power = 1 << (int(gpus) - 1).bit_length()
     return power if power <= pieces(node_gpus)[0] else -(-int(gpus) // node_gpus) * node_gpus
 
