@@ -22,7 +22,8 @@ def calls_at_most(most: int) -> Iterator[None]:
     """Fail if this thread makes more calls of functions, Python's and those in C, than so many in the block.
 
     They grow as Python's work does, and not where numpy or a solver takes a whole array at once. What is imported and
-    cached already saves some, so a bound is about twice what the test makes alone (pytest -rP --log-level=info tells).
+    cached already saves some, so a bound is two to three times what the test makes alone, or the largest of its cases
+    under one bound (pytest -rP --log-level=info tells).
     """
     with cProfile.Profile() as profile:
         yield

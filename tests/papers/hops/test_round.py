@@ -169,6 +169,20 @@ def test_with_lambda_infinite_choices_that_are_settled_against_leave_the_program
     ]
     assert make_plan(HopsInstance.of({"a": 4}, jobs), knobs("inf")).plan.keys() == {0, 1}
     assert sizes == [6, 4]  # two of x are settled against before y is served
+    found = [
+        class_gains(data, gain_of(data, make_plan(data, knobs("inf")).plan)) for data in map(random_round, range(9))
+    ]
+    shrunk = len(sizes)
+    monkeypatch.setattr(
+        round_assembly._Ladder,
+        "solve",
+        lambda self, block, solver: noted(dataclasses.replace(self.programme, cost=self._gain(block)), solver),
+    )
+    for seed, left_out in enumerate(found):  # the same classes' gains with all columns
+        data = random_round(seed)
+        whole = class_gains(data, gain_of(data, make_plan(data, knobs("inf")).plan))
+        assert left_out == pytest.approx(whole, abs=1e-5)
+    assert sum(sizes[2:shrunk]) < sum(sizes[shrunk:])
 
 
 @given(seed=SEEDS)

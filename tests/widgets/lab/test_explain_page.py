@@ -303,7 +303,7 @@ def test_a_hundred_jobs_are_explained_in_a_blink(work: Waiter) -> None:
     assert len(run.jobs) == 100
     page = ExplainPage(lambda job: None, lambda: None, lambda scheduler: Waiter(), lambda job, weight: None)
     page.show_run(run)
-    with calls_at_most(60_000):
+    with calls_at_most(42_000):
         page.opened()
     assert page._reasons.told.value
 
