@@ -54,10 +54,11 @@ Elsewhere leave `--no-build-isolation` away: pip then fetches them.
     "sixth/__init__.py": '''\
 """Sixth: what the paper is about (authors, venue, year)."""
 
-from sixth import explain
-from sixth.formulations.max_min_share import MaxMinShare
-from sixth.scheduler import SCHEDULER
-from workbench import Room
+from workbench.scheduling.declared_room import Room
+
+from . import explain
+from .formulations.max_min_share import MaxMinShare
+from .scheduler import SCHEDULER
 
 ROOM = Room(
     name="sixth",
@@ -86,8 +87,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench import Snapshot
 from workbench.base.arrays import FloatArray, fixed, shaped
+from workbench.scheduling.snapshot import Snapshot
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +122,7 @@ class SixthInstance:
     "sixth/knobs.py": '''\
 """The knobs of the paper."""
 
-from workbench import Knob
+from workbench.scheduling.knob import Knob
 
 MOST_SHARE = Knob("most_share", 1.0, "Largest share of its time that a job may have on one type", "1", minimum=0.01,
                   maximum=1.0, main=True)  # fmt: skip
@@ -143,14 +144,15 @@ s.t.  sum_k X_jk <= 1                            for all j       (ours)  job_tim
 from __future__ import annotations
 
 import numpy as np
-import pyomo.environ as pyo
 
-from sixth.instance import SixthInstance
-from sixth.knobs import MOST_SHARE
-from workbench import Formulation, Result, Snapshot
 from workbench.base.arrays import FloatArray
-from workbench.scheduling.contract import Knobs
+from workbench.scheduling.contract import Formulation, Knobs, Result
+from workbench.scheduling.modelling import pyo
+from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import SolverFailedError
+
+from ..instance import SixthInstance
+from ..knobs import MOST_SHARE
 
 TOLERANCE = 1e-6
 
@@ -236,19 +238,20 @@ from typing import Any
 
 import numpy as np
 
-from sixth.formulations.max_min_share import MaxMinShare
-from sixth.instance import SixthInstance
-from sixth.knobs import MOST_SHARE
-from workbench import Snapshot
 from workbench.baselines.mechanisms.priority import PolicyAnswer
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler
 from workbench.scheduling.contract import Knobs, Route, StatedProblem
 from workbench.scheduling.decision import Shares
+from workbench.scheduling.snapshot import Snapshot
+
+from .formulations.max_min_share import MaxMinShare
+from .instance import SixthInstance
+from .knobs import MOST_SHARE
 
 FORMULATION = MaxMinShare()
 
 
-class Policy:
+class SixthPolicy:
     """Shares of time as the formulation has them; what is stated, `workbench.rows` and a lab show row by row."""
 
     def __call__(self, snapshot: Snapshot, knobs: Knobs, memory: Any = None) -> PolicyAnswer:
@@ -264,7 +267,7 @@ class Policy:
 
 
 ROUTE = Route("same programme", FORMULATION.name)
-SCHEDULER = ShareScheduler("sixth", "Sixth: max-min share", Policy(), (MOST_SHARE,), route=lambda knobs: ROUTE)
+SCHEDULER = ShareScheduler("sixth", "Sixth: max-min share", SixthPolicy(), (MOST_SHARE,), route=lambda knobs: ROUTE)
 ''',
     "sixth/explain.py": '''\
 """What the paper says of a job at a time of a run; it reads only the run."""
