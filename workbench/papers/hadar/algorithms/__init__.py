@@ -1,1 +1,2 @@
-"""Hadar's algorithms: prices, FIND_ALLOC, the dual subroutine; HadarE's forker and tracker."""
+"""Hadar's algorithms: prices, FIND_ALLOC, the dual subroutine; HadarE's forker, and its tracker (how copies
+share a job's steps)."""
