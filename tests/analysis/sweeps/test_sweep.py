@@ -129,12 +129,12 @@ def test_refuses_before_anything_is_run(options, expected, made):
 
 
 def test_a_knob_named_like_a_column_cannot_be_varied(own):
-    @workbench.scheduler("test-sweep-odd", knobs=[Knob("seed", 1.0, "odd")])
+    @workbench.scheduler("test-sweep-odd", knobs=[Knob("status", 1.0, "odd")])
     def odd(snapshot, memory, knobs, rng):
         return workbench.Decision(), memory
 
     with pytest.raises(InputError, match="another column"):
-        workbench.sweep(SMALL, "test-sweep-odd", vary={"seed": [1, 2]})
+        workbench.sweep(SMALL, "test-sweep-odd", vary={"status": [1, 2]})
 
 
 def test_no_shipped_knob_is_named_like_a_column():
