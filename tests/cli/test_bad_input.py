@@ -37,7 +37,7 @@ BAD = [
     (("presets", "nope"), "start_here"),
     (("presets", "-o", "x.json"), "preset to write"),
     (("simulate", "preset:start_here", "--scheduler", "nope"), "fifo"),
-    (("solve", "preset:start_here", "--formulation", "fifo"), "gavel.max_min_fairness"),
+    (("solve", "preset:start_here", "--formulation", "fifo"), "fifo, a scheduler"),
     ((*SIMULATE, "--set", "round_s"), "knob=value"),
     ((*SIMULATE, "--set", "=1"), "knob=value"),
     ((*SIMULATE, "--set", "round_s=-1"), "round_s"),

@@ -300,13 +300,17 @@ def test_a_wheel_brings_a_paper(sixth: Path) -> None:
 
 
 WRONG = {
-    "lost": ("from lost import explain", "import no_such", r"No module named 'no_such' \(.*lost/__init__.py:3\)"),
+    "lost": ("from . import explain", "import no_such", r"No module named 'no_such' \(.*lost/__init__.py:5\)"),
     "twice": ('name="twice",', 'name="twice", name="again",', "SyntaxError: keyword argument repeated"),
     "bare": ("schedulers=(SCHEDULER,)", "schedulers=SCHEDULER", "room bare, schedulers: got .*; expected a tuple"),
     "nameless": ('name="nameless",', "", "room, name: got nothing; expected the name of its package"),
     "silent": ("ROOM = ", "ROOMS = ", r"silent, ROOM: got nothing; expected ROOM = Room\(...\)"),
     "other": ('name="other"', 'name="another"', "room another, formulations: got 'other.max_min_share'"),
-    "guarded": ("from workbench import Room", "import sys; sys.exit('no licence')", "SystemExit: no licence"),
+    "guarded": (
+        "from workbench.scheduling.declared_room import Room",
+        "import sys; sys.exit('no licence')",
+        "SystemExit: no licence",
+    ),
     "nowhere": (
         'example="start_here"',
         'example="no_preset"',

@@ -436,23 +436,23 @@ def test_a_file_too_large_for_a_page_is_refused_and_nothing_is_asked(panel: What
     large, before = memoryview(bytes(MOST_BYTES + 1)), panel.scenario
     panel.trace.open([{"name": "year.csv", "content": large}])
     assert panel.trace.said.text.startswith("year.csv: got 8.0 MB; expected at most 8 MB here; workbench convert")
-    panel.trace._on_speeds([{"name": "speeds.json", "content": large}])
-    assert panel.trace.said.text.startswith("speeds.json: got 8.0 MB") and panel.trace._speeds is None
+    panel.trace._on_throughputs([{"name": "speeds.json", "content": large}])
+    assert panel.trace.said.text.startswith("speeds.json: got 8.0 MB") and panel.trace._throughputs is None
     assert panel.scenario is before
 
 
-def test_a_file_of_speeds_goes_with_the_format_it_was_chosen_for(panel: WhatIfLab) -> None:
+def test_a_file_of_throughputs_goes_with_the_format_it_was_chosen_for(panel: WhatIfLab) -> None:
     text = b"job_id,user,gpu_num,state,submit_time,duration\nj0,ann,1,COMPLETED,2020-04-01 00:00:00,3600"
     panel.trace.format.value, panel.trace.cluster.value = "gavel", "v100=1x4"
-    panel.trace._on_speeds([{"name": "speeds.json", "content": memoryview(b"{}")}])
+    panel.trace._on_throughputs([{"name": "speeds.json", "content": memoryview(b"{}")}])
     panel.trace.format.value = "helios"
-    assert panel.trace.said.text == "No longer with the speeds of speeds.json."
+    assert panel.trace.said.text == "No longer with the throughputs of speeds.json."
     assert "1 of 1 row kept" in upload(panel, "mine.csv", text)
 
 
-def test_a_trace_that_needs_a_file_of_speeds_says_where_it_is_chosen(panel: WhatIfLab) -> None:
+def test_a_trace_that_needs_a_file_of_throughputs_says_where_it_is_chosen(panel: WhatIfLab) -> None:
     panel.trace.format.value, panel.trace.cluster.value = "gavel", "v100=1x4"
-    assert upload(panel, "mine.trace", b"x").endswith("Choose that file with Speeds, then open the trace again")
+    assert upload(panel, "mine.trace", b"x").endswith("Choose that file with Throughputs, then open the trace again")
 
 
 def test_without_jobs_there_is_nothing_to_compare(panel: WhatIfLab) -> None:

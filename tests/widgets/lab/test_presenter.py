@@ -43,7 +43,7 @@ def test_it_begins_with_the_schedule_and_opens_the_page_of_each_panel(work: Wait
         assert shown(lab) == name
 
 
-def test_leaving_opens_what_was_open(work: Waiter) -> None:
+def test_leaving_stays_on_the_page_that_was_shown(work: Waiter) -> None:
     lab = HareLab()
     lab.solve()
     work.answer()
@@ -52,7 +52,7 @@ def test_leaving_opens_what_was_open(work: Waiter) -> None:
     for number in range(len(lab._frame.presenter.bar.titles)):
         lab._frame.presenter.bar.number = number
     lab._frame.presenter.bar.on = False
-    assert lab._results.opened == "Measures"
+    assert lab._results.opened == "Vary"
 
 
 def test_the_scenes_of_the_teachers_plan(work: Waiter) -> None:
