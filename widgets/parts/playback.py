@@ -38,8 +38,9 @@ class Playback(Scripted):
     """Buttons, a slider over the rounds and a choice of speed, with the time that is shown.
 
     views: the charts that follow; moved: called after every step and at the end of a `show`.
-    Keys, while the focus is here or on a chart in the same element of class `wb-played`, or nowhere in a lab that is
-    presented: space plays and pauses, left and right go a round back or on, Home and End to the first and the last.
+    Keys, while the focus is here or on a chart in the same element of class `wb-played`: space plays and pauses, left
+    and right go a round back or on, Home and End to the first and the last. In a lab that is presented all but left and
+    right, which turn its panels, also while the focus is nowhere.
     """
 
     _esm = program(Path(__file__).parent / "playback.js")
