@@ -261,6 +261,7 @@ def test_a_formulation_of_which_python_keeps_no_text(tmp_path: Path, monkeypatch
     monkeypatch.syspath_prepend(package)
     text = (package / "typed" / FORMULATION).read_text(encoding="utf-8")
     module = ModuleType("at_a_prompt")
+    module.__package__ = f"typed.{Path(FORMULATION).parent}"  # what it imports from beside it is found
     monkeypatch.setitem(sys.modules, module.__name__, module)
     exec(compile(text, "<stdin>", "exec"), vars(module))
     check(module.MaxMinShare())

@@ -255,7 +255,7 @@ def test_an_answer_of_the_wrong_shape_is_refused(case: str) -> None:
 def test_a_scheduler_cannot_change_its_knobs() -> None:
     class Greedy(Scripted):
         def decide(self, snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
-            with pytest.raises(TypeError):
+            with pytest.raises(InputError, match="written into; expected a copy"):
                 knobs["x"] = 1
             return super().decide(snapshot, memory, knobs, rng)
 
