@@ -400,8 +400,9 @@ class ChartBox {
     const fields = this.model.get("pick_fields");
     const hit = fields.length > 0 && fields.every((field) => datum[field] !== undefined);
     const [was, before] = [this.model.get("picked"), this.clickedAt ?? [Infinity, Infinity]];
-    this.clickedAt = [event.clientX, event.clientY];
-    const near = Math.hypot(event.clientX - before[0], event.clientY - before[1]) <= CLICK_SLACK_PX;
+    const { left, top } = this.box.getBoundingClientRect(); // a page that is scrolled takes the bar along
+    this.clickedAt = [event.clientX - left, event.clientY - top];
+    const near = Math.hypot(this.clickedAt[0] - before[0], this.clickedAt[1] - before[1]) <= CLICK_SLACK_PX;
     if (hit && near && this.model.get("selected") !== null && fields.every((field) => was[field] === datum[field])) {
       this.pick({}); // a second click lets go
       return;
