@@ -7,14 +7,13 @@ import json
 import math
 import multiprocessing
 import os
-import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from types import SimpleNamespace
@@ -23,15 +22,14 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from reproduction import COLUMNS, Entry, PaperFigure, causes, exhibits, gap, runner, table
+from reproduction import COLUMNS, Entry, PaperFigure, causes, exhibits, runner, table
 from reproduction.__main__ import main
 from reproduction.chronus.best_effort import LINES, Longer, best_effort
 from reproduction.chronus.first_days import first_days
 from reproduction.chronus.lines import THEMIS
 from reproduction.exhibits import Claim, Exhibit, findings, judged, verdict
 from reproduction.information import worth
-from reproduction.line import Line, rivalled
-from reproduction.registry import VARIABLE, Reproduction, reproductions, size_name
+from reproduction.registry import VARIABLE, reproductions, size_name
 from reproduction.registry import exhibits as known
 from reproduction.results import COLUMNS as KEPT
 from reproduction.results import FOLDER, KeptResults, commit
@@ -68,78 +66,6 @@ def test_every_exhibit_has_claims_that_are_measured_or_a_reason(evaluated: Calla
                     assert fits or claim.measure in above, (paper.name, exhibit.name, claim)
                     assert claim.sign != "=" or any(row.paper is not None for row in fits), claim
                     assert not fits or set(claim.taken) <= {row.measure for row in rows}, claim
-
-
-def test_every_gap_is_of_measures_that_there_are_and_of_fields_of_a_size(
-    evaluated: Callable[[str], list[PaperFigure]],
-) -> None:
-    """Of each cause at least one field changes something. Some measures exist above the tiny size only. A sentence on
-    what is ours or on why has a word of a cause of its gap, or says that it is not varied, or which rows do."""
-    above = {"wDMR, P_MIX2, noise 40 %"}
-    why = re.compile(r"\b(because|so that|therefore|owing to|due to|follows from|ours|modelled)\b")
-    weak = {"jobs", "from", "with", "than", "each", "many", "have", "ours", "paper", "first", "takes", "times", "time"}
-    for paper in reproductions():
-        made = dict(zip(paper.figures, evaluated(paper.name), strict=True))
-        for exhibit in paper.exhibits:
-            parted = causes.GAPS.get(f"{paper.name}.{exhibit.name}")
-            if exhibit.compute not in made:
-                continue
-            named = " ".join(cause.split(": ")[1] for cause in (parted.fields if parted else ()))
-            words = set(re.findall("[a-z]{4,}", named)) - weak
-            for row in made[exhibit.compute].rows:
-                for said in filter(why.search, re.split(r"(?<=\w)[.;] ", row.why)):
-                    told = re.search("not varied|reasons|rows above", said) or words & set(re.findall("[a-z]+", said))
-                    assert told, (exhibit.name, row.measure, said)
-            if parted is None:
-                continue
-            start = replace(paper.sizes[parted.size], **parted.base)
-            for cause, fields in parted.fields.items():
-                assert replace(start, **fields) != start, (exhibit.name, cause)
-                assert cause.partition(": ")[0] in causes.KINDS and cause.partition(": ")[2], (exhibit.name, cause)
-            measures = [row.measure for row in made[exhibit.compute].rows]
-            for pattern in parted.measures:
-                fits = any(fnmatchcase(measure, pattern) for measure in measures)
-                assert fits or pattern in above, (exhibit.name, pattern)
-
-
-def test_a_baseline_is_varied_or_a_sentence_says_why_not() -> None:
-    for name, reason in causes.NOT_PARTED.items():
-        assert name not in causes.GAPS and name in known()
-        assert reason == causes.COUNTEREXAMPLE or re.match(f"{causes.VARIED}.", reason), name
-    varied = {name for name, of in causes.GAPS.items() if any(cause.startswith("baseline: ") for cause in of.fields)}
-    assert len(varied) >= 12 and varied.isdisjoint(causes.NO_BASELINE)
-    assert varied | set(causes.NO_BASELINE) == set(causes.GAPS)
-    lines = [("m", "ours", 1.0, 1.0), ("m", "with all", 1.0, 1.0), ("m", "paper", math.nan, math.nan)]
-    found = pd.DataFrame(lines, columns=list(causes.COLUMNS)).assign(seeds=3, known=3)
-
-    def said(name: str, found: pd.DataFrame) -> str:
-        return causes.said(name, found.assign(declared=causes.declared(name)))
-
-    assert said("hare.fig12", found) == "" and said("hops.fig15", found) == causes.ITSELF
-    assert said("hops.fig15", found.replace(1.0, math.nan)) == f"{causes.ITSELF}. {causes.UNKNOWN}"
-    assert causes.said("hare.fig12", found.assign(declared=causes.declared("hare.fig13"))) == causes.OTHER
-    ends = [("ours", 2.0), ("with all", 1.5), ("paper", 3.0), ("unexplained", 1.25)]
-    away = pd.DataFrame([("m", cause, end, end) for cause, end in ends], columns=list(causes.COLUMNS)).assign(
-        seeds=1, known=1
-    )
-    assert said("hops.tab3", away) == f"{causes.ONE_SEED}. {MET.format(0)}. {AWAY}: m"
-    nearer = away.replace({"paper": "paper, > 3", 1.5: 3.5, 2.0: -9.0, 1.25: 0.0})
-    lost = away.replace({1.5: math.nan, 1.25: math.nan})
-    assert said("hops.tab3", lost).endswith("With all causes 1 unknown")
-    assert said("hops.tab3", nearer.assign(seeds=3, known=3)) == MET.format(1)
-
-
-def test_a_rival_takes_the_place_of_the_line_of_its_name() -> None:
-    lines = (Line("a", "sia", {"split": True}, "oracle"), Line("b", "las"))
-    more, other = Line("a", "sia", {"p": 0.5}), Line("b", "fifo", {"blocking": False})
-    found = rivalled(lines, (more, other))
-    assert [(line.scheduler, dict(line.knobs), line.belief) for line in found] == [
-        ("sia", {"split": True, "p": 0.5}, "oracle"),  # knobs beside the line's own
-        ("fifo", {"blocking": False}, None),
-    ]
-    assert rivalled(lines, ()) == lines
-    with pytest.raises(InputError, match=r"rivals.*'c'.*a, b"):
-        rivalled(lines, (Line("c", "las"),))
 
 
 def test_best_effort_is_compared_under_each_way_to_give_leases() -> None:
@@ -215,18 +141,6 @@ def test_a_trend_is_told_by_the_interval_of_the_difference() -> None:
             {"measure": "m", "from": "authors", "to": size, "trend": to}
             for size, to in (("authors_thrice", "grows"), ("authors_whole", trend))
         ]
-
-
-MET = "As the paper says with all causes: {} of 1 measure"
-AWAY = "All causes together move 1 of 1 measures away from the paper"
-
-
-@dataclass(frozen=True)
-class TwoNumbers:
-    a: float = 0.0
-    b: float = 0.0
-    rivals: tuple[float, ...] = ()
-    seed: int = 0
 
 
 def cells(values: dict[str, list[float]]) -> pd.DataFrame:
@@ -542,66 +456,6 @@ def test_what_knowing_is_worth_is_drawn_from_what_is_kept(name: str) -> None:
         assert wrong[line] == pytest.approx(shown[at])
     with pytest.raises(InputError, match=r"gavel\.fig99"):
         worth("gavel.fig99")
-
-
-def test_a_gap_adds_up_from_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 3 + a + b + a b, with a and b from 0 to 1, whose paper has 10: each alone 1, last 2, interaction 1 and -1."""
-
-    def compute(size: TwoNumbers) -> PaperFigure:
-        return PaperFigure("F", "t", (Entry("m", "1", 10.0, 3.0 + size.a + size.b + size.a * size.b, "w.", "s"),))
-
-    paper = Reproduction("p", "P", {"tiny": TwoNumbers()}, (Exhibit("x", "says", compute),), ())
-    monkeypatch.setattr(causes, "exhibits", lambda: {"p.x": paper.exhibits[0]})
-    monkeypatch.setattr(causes, "sizes_of", lambda name: paper.sizes)
-    monkeypatch.setattr(causes, "GAPS", {"p.x": causes.Causes("tiny", {}, ("m",), {"a": {"a": 1.0}, "b": {"b": 1.0}})})
-    found = gap("p.x").set_index("cause")[["from_ours", "from_all"]]
-    assert found.loc["a"].tolist() == found.loc["b"].tolist() == [1.0, 2.0]
-    assert found.loc["interaction"].tolist() == [1.0, -1.0] and found.loc["unexplained"].tolist() == [4.0, 4.0]
-    with pytest.raises(InputError, match=r"p\.x"):
-        gap("p.y")
-    for sign, value, rest, left in (
-        ("<", 10.0, "unexplained", 0.0),  # with all it is 6
-        (">", 10.0, "unexplained, more than", 4.0),
-        (">", 6.0, "unexplained, more than", 0.0),  # as much is not more
-        (">=", 6.0, "unexplained", 0.0),
-    ):
-        claimed = {"p.x": replace(paper.exhibits[0], claims=(Claim("m", sign, value),))}
-        monkeypatch.setattr(causes, "exhibits", lambda claimed=claimed: claimed)
-        found = gap("p.x").set_index("cause")["from_ours"]
-        assert found[rest] == left and found[f"paper, {sign} {value:g}"] == value
-    made = [("a", None, None), ("paper", 2.0, 2.0), (rest, 0.0, None)]
-    lines = [{"measure": "m", "cause": name, "from_ours": one, "from_all": other} for name, one, other in made]
-    assert table.parted(lines).to_dict("records") == [
-        {"measure": "m", "a": "unknown", "paper": "2", "unexplained": "0 / unknown"}
-    ]
-
-
-def test_a_gap_is_of_the_seeds_in_which_all_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a times the seed, which is unknown at the last one with a: 0 and 1 are left."""
-
-    def compute(size: TwoNumbers) -> PaperFigure:
-        ours = math.nan if size.a and size.seed == 2 else 10.0 * size.seed + size.a * size.seed
-        return PaperFigure("F", "t", (Entry("m", "1", 10.0, ours, "w.", "s"),))
-
-    monkeypatch.setattr(causes, "exhibits", lambda: {"p.x": Exhibit("x", "says", compute)})
-    monkeypatch.setattr(causes, "sizes_of", lambda name: {"tiny": TwoNumbers()})
-    monkeypatch.setattr(causes, "GAPS", {"p.x": causes.Causes("tiny", {}, ("m",), {"a": {"a": 1.0}}, 3)})
-    found = gap("p.x").set_index("cause")
-    assert found.loc[["ours", "a", "with all"], "from_ours"].tolist() == [5.0, 0.5, 5.5]
-    assert set(found["known"]) == {2} and set(found["seeds"]) == {3}
-    assert causes.FEWER in causes.said("p.x", gap("p.x"))
-
-
-def test_baselines_that_are_had_in_another_way_are_causes_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    def compute(size: TwoNumbers) -> PaperFigure:
-        return PaperFigure("F", "t", (Entry("m", "1", 10.0, sum(size.rivals), "w.", "s"),))
-
-    fields = {"one": {"rivals": (2.0,)}, "other": {"rivals": (5.0,)}}
-    monkeypatch.setattr(causes, "exhibits", lambda: {"p.x": Exhibit("x", "says", compute)})
-    monkeypatch.setattr(causes, "sizes_of", lambda name: {"tiny": TwoNumbers()})
-    monkeypatch.setattr(causes, "GAPS", {"p.x": causes.Causes("tiny", {}, ("m",), fields)})
-    found = gap("p.x").set_index("cause")["from_ours"]
-    assert found[["one", "other", "with all", "interaction"]].tolist() == [2.0, 5.0, 7.0, 0.0]
 
 
 def test_a_size_comes_from_the_argument_then_the_environment_then_tiny(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,10 +41,10 @@ class CalibrationFit:
 
 
 class LogMakespan(NamedTuple):
-    """When the last job ended of those whose end the log has and that start in every run, recorded and
-    (mean of the runs) simulated: how long those
-    that still ran would run, nobody knows; and the part of the jobs' GPU time in the runs before the log's end, which
-    tells more of a log that was cut while jobs ran: whoever ended just before the cut may end after it."""
+    """When the last job ended (s) of those whose end the log has and that start in every run, recorded and simulated
+    (mean of the runs): how long those that still ran would run, nobody knows; and the part of the jobs' GPU time in the
+    runs before the log's end, which tells more of a log that was cut while jobs ran: whoever ended just before the cut
+    may end after it."""
 
     recorded_s: float = math.nan
     simulated_s: float = math.nan

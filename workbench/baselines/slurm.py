@@ -444,7 +444,7 @@ def _turn(memory: SlurmMemory, now: float) -> list[Ask]:
             come[name] = ask
         elif come.pop(name, None) is None and name in memory.waited:
             leave.append(ask)
-    if leave or ended:  # who comes starts never
+    if leave or ended:  # who comes of these never starts
         memory.news = PASSES
         _leave(memory, leave)
     memory.ran = ran  # also of who began and ended since the last call
