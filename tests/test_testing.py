@@ -151,6 +151,18 @@ WRONG = {
         "return None",
         "data: got .*NoneType.*; expected a frozen",
     ),
+    "a_dict": (
+        FORMULATION,
+        r"return \w+.from_snapshot\(snapshot\)",
+        "return {'jobs': 1}",
+        "data: got <class 'dict'>; expected a frozen dataclass",
+    ),
+    "least": (
+        FORMULATION,
+        "sense=pyo.maximize",
+        "sense=pyo.minimize",
+        r"objective: got \['min'\]; expected one active objective, max as in the docstring",
+    ),
     "raises": (
         FORMULATION,
         "        return m\n",
@@ -386,6 +398,24 @@ class Asks(Mine):
         return super().decide(snapshot, memory, knobs, rng)
 
 
+class Requires(Mine):
+    """What no job has, and it does not declare: told in two ways, by a line that is one."""
+
+    def decide(self, snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
+        for job in snapshot.jobs.jobs:
+            job.attributes["rank"]
+        return super().decide(snapshot, memory, knobs, rng)
+
+
+class Crowds(Mine):
+    """All on the first node, which is full, or else down."""
+
+    def decide(self, snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
+        jobs, first = snapshot.jobs, snapshot.nodes.names[0]
+        gangs = zip(jobs.names, jobs.gpus.tolist(), strict=True)
+        return Decision(assign=tuple(Assignment(name, {first: g}, snapshot.now_s + 99) for name, g in gangs)), memory
+
+
 class Loud(Mine):
     """Says what it does."""
 
@@ -490,6 +520,10 @@ ENDLESS = tuple(replace(knob, maximum=np.inf) if knob.name == "round_s" else kno
         ),
         (Half(), [r"answer .*: got .*; expected a pair \(Decision, memory\)"]),
         (Asks(), [rf"attributes \({HERE}:\d+\) on three jobs .*: got 'rank'; .* uses = {{\"attributes.rank\"}}"]),
+        (Requires(), [rf"attributes \({HERE}:\d+\): got 'rank'; .* uses = {{\"attributes.rank\"}}"]),
+        (Crowds(), [rf"decision of mine at .* s, game \({HERE}:\d+\): got 1 GPU on fast-0; expected at most the 0"]),
+        (changed(stated=lambda *_: 3), [rf"mine, stated \({HERE}:\d+\): got 3; expected a StatedProblem, or None"]),
+        (changed(exact=lambda *_: {}), [rf"mine, exact \({HERE}:\d+\): got {{}}; expected an ExactProblem"]),
         (Loud(), ["mine: got deciding; expected nothing printed, no warning$"]),
         (
             Falls(),
@@ -513,9 +547,8 @@ def test_what_is_wrong_whatever_a_knob_says_is_told_once(monkeypatch: pytest.Mon
         return model
 
     monkeypatch.setattr(MaxMinFairness, "build", with_another)
-    hidden = ("share", "throughput", "job_time", "capacity", "level", "worst_job", "epigraph")
-    unseen = [f"{part}: got not in the source" for part in hidden]
-    told(MaxMinFairness(), "other: got nothing; expected doc= that", "objective: got .*; expected one active", *unseen)
+    unseen = "share, .* and 3 more: got not in the source"
+    told(MaxMinFairness(), "other: got nothing; expected doc= that", "objective: got .*; expected one active", unseen)
 
 
 class Scaled(NamedTuple):

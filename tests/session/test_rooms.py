@@ -316,6 +316,11 @@ WRONG = {
         'example="no_preset"',
         "example: got 'no_preset'; expected a built-in",
     ),
+    "ordering": (
+        'example="start_here"',
+        'mechanisms=__import__("workbench.papers.hare", fromlist=["ROOM"]).ROOM.mechanisms',
+        "room ordering of .*: got 'order'; expected names that no other room has",
+    ),
     "taken": (
         "schedulers=(SCHEDULER,)",
         "schedulers=(SCHEDULER, __import__('workbench').find_scheduler('fifo'))",

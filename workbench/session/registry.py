@@ -288,14 +288,18 @@ def _refuse_taken_name(place: _Place) -> None:
 def _refuse_taken(place: _Place, room: Room) -> None:
     """Raise InputError where a room offers what another does, or one from outside has no example.
 
-    What a room offers begins with its name, so only rooms whose names it begins with can offer the same.
+    What a room offers begins with its name, so only rooms whose names it begins with can offer the same; but mechanisms
+    and studies may be any word: one from outside has none that a room before it has.
     """
     where, others = f"room {room.name} of {place.origin}", (*_ours(), *(_outside() if place.outside else ()))
     shorter = [other for other in others if place.name.startswith(other.name) and other.name != place.name]
     taken = {each.name for other in _usable(shorter) for each in _offered(other)}
-    for each in _offered(room):
-        if each.name in taken:
-            raise InputError(where, each.name, "names that no other room has")
+    if place.outside and (room.mechanisms or room.studies):
+        before = _usable(others[: others.index(place)])
+        taken |= {name for other in before for name in (*other.mechanisms, *other.studies)}
+    for name in (*(each.name for each in _offered(room)), *room.mechanisms, *room.studies):
+        if name in taken:
+            raise InputError(where, name, "names that no other room has")
     if not place.outside:
         return
     from workbench.scenario.presets import is_preset
@@ -411,10 +415,15 @@ def find_explainer(name: str, carrier: str = "") -> Explainer | None:
 
 
 def mechanisms() -> dict[str, type[Mechanism]]:
-    """By name, what carries out own models."""
+    """By name, what carries out own models; raises InputError where a room has one of another's name."""
     from workbench.session.own_mechanisms import MECHANISMS
 
-    return {**MECHANISMS, **{name: each for room in rooms() for name, each in room.mechanisms.items()}}
+    found = dict(MECHANISMS)
+    for room in rooms():
+        for name in {*found} & {*room.mechanisms}:
+            raise InputError(f"room {room.name}, mechanisms", name, "names that no other room has")
+        found |= room.mechanisms
+    return found
 
 
 def carried_by(name: str) -> str:

@@ -20,6 +20,7 @@ from pyomo.core.expr.visitor import identify_variables
 
 from workbench.analysis.contract_rules.problems import collecting, heard, once
 from workbench.base.errors import NOTHING, InputError, Problem, Words, raised
+from workbench.base.labels import listed
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling import notation
 from workbench.scheduling.contract import Formulation, Knobs, Result
@@ -58,7 +59,7 @@ def _snapshot(formulation: Formulation[Any], scenario: Scenario) -> Snapshot:
 
 def wrong_formulation(formulation: Formulation[Any], scenario: Scenario) -> list[Problem]:
     """All that is wrong with a formulation, solved on a scenario; not what only follows from something that is told."""
-    name, problems, model, unproven = formulation.name, list[Problem](), None, list[Problem]()
+    name, problems, model, unlike = formulation.name, list[Problem](), None, False
     answers: dict[SolverName, list[Problem]] = {solver: [] for solver in get_args(SolverName)}
     if not formulation.own:  # whose statement is its base's, and what it changes
         with collecting(f"{name}, docstring", "a statement, line by line", problems):
@@ -69,19 +70,22 @@ def wrong_formulation(formulation: Formulation[Any], scenario: Scenario) -> list
         snapshot, knobs = _snapshot(formulation, scenario), formulation.settle({})
         data = formulation.data(snapshot, knobs)
         problems += _not_frozen(f"{name}, data", data)
+        if not _fields(data):
+            return problems
         if not _same(data, formulation.data(snapshot, knobs)):
             other = Words("other numbers when asked again")
             problems.append(Problem(f"{name}, data", other, "the same for the same snapshot and knobs"))
-        with collecting(f"{name}, build", "an unsolved model", problems if data is not None else []):
+        with collecting(f"{name}, build", "an unsolved model", problems):
             model, more = _built(formulation, data, knobs)
             problems += more
             if not formulation.own:
                 wrong = [*_wrong_model(formulation, model, data, knobs)]
                 others = _wrong_with_other_knobs(formulation, scenario, proven=not wrong)
                 unproven = [] if wrong else [*_unproven(name, formulation.statement(knobs, data), model, knobs)]
+                unlike = bool(unproven) or any(each.where == f"{name}, objective" for each in wrong)
                 tags = _wrong_tags(name, formulation.statement(knobs, data), model)
                 problems += _once_by_part([*tags, *wrong, *unproven, *others])
-    if model is not None and not unproven and len([*model.component_data_objects(pyo.Objective, active=True)]) == 1:
+    if model is not None and not unlike and len([*model.component_data_objects(pyo.Objective, active=True)]) == 1:
         for solver, found in answers.items():
             with collecting(f"{name}, answer", "an answer", found):
                 found += _wrong_answer(formulation, data, knobs, dataclasses.replace(LIMITED, name=solver))
@@ -119,8 +123,7 @@ def _wrong_statement(formulation: Formulation[Any]) -> Iterator[Problem]:
 
 
 def _not_frozen(where: str, data: Any) -> Iterator[Problem]:
-    declared: Any = getattr(data, "__dataclass_fields__", None) or getattr(type(data), "model_fields", ())
-    fields = list(declared)
+    fields = _fields(data)
     if not fields:
         yield Problem(where, type(data), "a frozen dataclass (or Pydantic model) with the numbers of the problem")
         return
@@ -134,6 +137,12 @@ def _not_frozen(where: str, data: Any) -> Iterator[Problem]:
         value = getattr(data, field)
         if isinstance(value, np.ndarray) and value.flags.writeable:
             yield Problem(f"{where}, {field}", Words("an array that can be written into"), "read-only (base.arrays)")
+
+
+def _fields(data: Any) -> list[str]:
+    """Of a dataclass or a Pydantic model; none of anything else."""
+    declared: Any = getattr(data, "__dataclass_fields__", None) or getattr(type(data), "model_fields", ())
+    return list(declared)
 
 
 def _same(one: Any, two: Any) -> bool:
@@ -247,11 +256,11 @@ def _wrong_model(formulation: Formulation[Any], model: pyo.ConcreteModel, data: 
             yield Problem(f"{where}, symbols", symbol, "doc= of a set, parameter or variable for it")
     yield from _wrong_parts(where, model, table)
     shown = re.sub(r'""".*?"""', "", notation.source(formulation.statement(formulation.settle({}))), flags=re.DOTALL)
-    for part in model.component_objects(_SHOWN, descend_into=False) if notation.NOT_KEPT not in shown else ():
-        name = part.local_name
-        if not re.search(rf"\.{name} = pyo\.|\b{name}=pyo\.|\bdef {name}\(", shown):
-            expected = "a part that functions of its room add, reached from `build` by name: a lab shows their source"
-            yield Problem(f"{where}, {name}", Words("not in the source that is shown"), expected)
+    parts = [part.local_name for part in model.component_objects(_SHOWN, descend_into=False)]
+    hidden = [each for each in parts if not re.search(rf"\.{each} = pyo\.|\b{each}=pyo\.|\bdef {each}\(", shown)]
+    if hidden and notation.NOT_KEPT not in shown:
+        expected = "parts that functions of its room add, reached from `build` by name: a lab shows their source"
+        yield Problem(f"{where}, {listed(hidden)}", Words("not in the source that is shown"), expected)
 
 
 def _wrong_parts(where: str, model: pyo.ConcreteModel, table: pd.DataFrame) -> Iterator[Problem]:

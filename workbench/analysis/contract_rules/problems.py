@@ -52,15 +52,23 @@ def heard(where: str, problems: list[Problem]) -> Iterator[None]:
 def once(problems: Mapping[Place, Sequence[Problem]], word: str) -> list[Problem]:
     """What was told of several runs, each kind of problem once; with the run's name, after a word, if not of all.
 
-    Of one kind are problems that are the same but for times, jobs and values.
+    Of one kind are problems that are the same but for times, jobs and values, and those that one line of its author's
+    code met in different runs.
     """
     found: dict[tuple[str, str], list[tuple[Place, Problem]]] = {}
     for run, of_run in problems.items():
+        at_lines = {_line(of_kind[0][1]): kind for kind, of_kind in found.items()}
         for each in of_run:
             kind = (re.sub(r" at \S+ s\b.*?(?= \(|$)", "", each.where), each.expected)
+            kind = kind if kind in found else at_lines.get(_line(each) or "none", kind)
             found.setdefault(kind, []).append((run, each))
     runs = [(dict.fromkeys(run for run, _ in each), each[0][1]) for each in found.values()]
     return [
         first if len(names) == len(problems) else first._replace(where=f"{first.where} {word} {', '.join(names)}")
         for names, first in runs
     ]
+
+
+def _line(problem: Problem) -> str:
+    """`(file:line)` at the end of where it is; empty without."""
+    return "".join(re.findall(r"\(\S+:\d+\)$", problem.where))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import inspect
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,15 +16,17 @@ from workbench.base.blame import at_line, is_users, line_of_code
 from workbench.base.errors import InputError, Problem, Words, one_of
 from workbench.base.labels import listed
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import Knobs, Memory, Route, Scheduler, Timing
+from workbench.scheduling.contract import ExactProblem, Knobs, Memory, Route, Scheduler, StatedProblem, Timing
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.memory import as_text
 from workbench.scheduling.snapshot import Snapshot
+from workbench.session.api import snapshot_at
 from workbench.simulation.loop import simulate
 from workbench.simulation.stop import Until
 
 TIMING = "Timing(round_s=seconds > 0, or None)"
 ROUTE = 'Route("same programme", FORMULATION), or of another kind'
+STATED = "a StatedProblem, or None where an algorithm decides"
 UNDECLARED = {"attributes": {"declared by nobody": 1}}
 """With an attribute in a scenario, one that a scheduler does not declare cannot be asked for."""
 SAME_SHARE = 1e-6
@@ -79,7 +81,8 @@ def _wrong_in(scheduler: Scheduler, scenario: Scenario) -> list[Problem]:
                 )
             with collecting(f"{name}, route", ROUTE, problems):
                 problems += _wrong_route(scheduler, knobs, {*watched.decisions["made_by"]})
-            problems += _wrong_shares(scheduler, knobs, eye.solved)
+            unlike = _wrong_problems(scheduler, knobs, eye, snapshot_at(scenario, 0.0, offline=True))
+            problems += unlike or _wrong_shares(scheduler, knobs, eye.solved)
             jobs = watched.jobs
             left = jobs.loc[jobs["finish_s"].isna() & jobs["arrival_s"].notna(), "job"]
             if len(left):
@@ -107,6 +110,29 @@ def _wrong_route(scheduler: Scheduler, knobs: Knobs, made_by: Set[str]) -> Itera
         if told != own.name:
             found = Words(f"{told or 'none'} where another formulation is solved in its place")
             yield Problem(where, found, "self.instead.name, unless self.instead is None")
+
+
+def _wrong_problems(scheduler: Scheduler, knobs: Knobs, eye: Watched, offline: Snapshot) -> list[Problem]:
+    """That what it says is solved, or is the problem of a whole run, is no such thing; offline: all jobs at 0 s."""
+    problems = list[Problem]()
+    asked: list[tuple[str, Any, str, Callable[[], Any]]] = [
+        ("exact", ExactProblem, "an ExactProblem", lambda: scheduler.exact(offline, knobs, LATEST_S))
+    ]
+    if eye.asked is not None:
+        seen = eye.asked
+        asked.append(("stated", StatedProblem | None, STATED, lambda: scheduler.stated(*seen, knobs)))
+    for method, kind, expected, answer in asked:
+        where = f"{scheduler.name}, {method}"
+        with collecting(where, expected, problems):
+            try:
+                found = answer()
+            except InputError:
+                if method == "stated":
+                    raise
+                continue  # no problem of a whole run is stated, which is no mistake
+            if not isinstance(found, kind):
+                problems.append(Problem(at_line(where, _line(scheduler, method)), found, expected))
+    return problems
 
 
 def _wrong_shares(
@@ -172,6 +198,7 @@ class Watched(Scheduler):
 
     def __init__(self, inner: Scheduler) -> None:
         self.inner = inner
+        self.asked: tuple[Snapshot, Memory] | None = None
         self.solved: tuple[Snapshot, Memory, Decision] | None = None
         self.name, self.title, self.uses, self.offline = inner.name, inner.title, inner.uses, inner.offline
 
@@ -211,6 +238,7 @@ class Watched(Scheduler):
             raise InputError(at, Words("two answers to one question"), expected)
         _require_gpus(f"{at}, shares", snapshot, answer[0])
         self.check(snapshot, answer[0])
+        self.asked = snapshot, memory
         if answer[0].solved is not None and _units(answer[0]) > (0 if self.solved is None else _units(self.solved[2])):
             self.solved = (snapshot, memory, answer[0])
         return answer
