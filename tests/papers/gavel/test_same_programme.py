@@ -89,8 +89,8 @@ def test_a_model_after_jobs_ended_and_came_keeps_the_parts_of_those_that_stay(na
         (slower, True),
         (slower.with_numbers(gang=told.gang * np.where(np.arange(jobs), 1.0, 3.0)), True),  # one is stated anew
         (told.only(range(jobs - 1, -1, -1)), True),  # in another order
-        (slower.with_numbers(gang=3.0 * told.gang), False),
-        (told.with_numbers(merged=twice), False),
+        (slower.with_numbers(gang=3.0 * told.gang), True),  # all are
+        (told.with_numbers(merged=twice), True),
         (slower.with_numbers(merged=twice), True),
     ]
     vars(allocation._mine).pop("last", None)

@@ -137,8 +137,10 @@ def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
     """The model before, in what `lay_out` states without jobs that ended and with those that came; None if it cannot.
 
     Only without pairs, and where shares are scaled alike. A job whose numbers are others, but for its speeds, is taken
-    out and stated anew; where that is most of them, all are.
+    out and stated anew.
     """
+    from pyomo.core.expr import LinearExpression
+
     from workbench.scheduling.solvers.restating import linear, renewed
 
     m: Any = vars(_mine).pop("before", None)
@@ -160,11 +162,8 @@ def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
         differs = getattr(old, each)[stay] != getattr(data, each)[now]
         anew |= differs.any(axis=1) if differs.ndim > 1 else differs
     at[stay[anew]] = -1
-    stays = at[at >= 0]
-    if 2 * len(stays) < len(data.jobs):
-        return None
     m.name, m.data, m.before = name, data, old
-    new = np.flatnonzero(np.bincount(stays, minlength=len(data.jobs)) == 0)
+    new = np.flatnonzero(np.bincount(at[at >= 0], minlength=len(data.jobs)) == 0)
     out, came = list(compress(old.jobs, at < 0)), [data.jobs[row] for row in new.tolist()]
     for job in out:
         for kind in old.types:
@@ -190,10 +189,12 @@ def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
     renumber(m.gpus, dict(zip(data.accelerators, data.capacity.tolist(), strict=True)))
     for job, speed in ways_of.items():  # as the rule does
         m.throughput[job].set_value(linear((each, m.share[job, kind]) for kind, each in speed.items()))
-    for job in came:  # Pyomo makes a member that is missing
-        for kind in data.types:
-            m.share[job, kind]
-        m.throughput[job], m.job_time[job]
+    whole = m.component(scales[-1]) if scales else 1
+    for job in came:  # Pyomo makes a share that is missing; sums as the rules have them
+        time = {kind: m.share[job, kind] for kind in data.types}
+        ways = ((m.speeds[job, job, kind], each) for kind, each in time.items() if (job, kind) in m.can_run)
+        m.throughput.add(job, linear(ways))
+        m.job_time.add(job, LinearExpression(list(time.values())) <= m.count[job] * whole)
     if len(old.jobs) < 2 or not np.array_equal(old.capacity, data.capacity):
         renewed(m.capacity)
         m.in_capacity = list(data.jobs)
@@ -214,12 +215,13 @@ def unchanged(m: Any, *names: str) -> set[str]:
 
 def _refill(m: Any, out: set[str], came: Sequence[str]) -> None:
     """Make `capacity` anew as its rule does, which need not be asked for the terms that stay."""
+    from workbench.scheduling.solvers.restating import linear
     from workbench.scheduling.solvers.sums import Revised
 
     gone = [row for row, job in enumerate(m.in_capacity) if job in out]
     for name, row in m.capacity.items():
         (used, most), kinds = row.expr.args, m.kinds[name]
-        more = [m.gang[job] * m.share[job, kind] for job in came for kind in kinds]
+        more = linear((m.gangs[job], m.share[job, kind]) for job in came for kind in kinds).args
         row.set_value(Revised(used, [place * len(kinds) for place in gone], len(kinds), more) <= most)
     m.in_capacity = [*(job for job in m.in_capacity if job not in out), *came]
 
