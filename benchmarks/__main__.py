@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks.case import Case
 from benchmarks.cases import CASES
-from workbench.scenario.public_traces import VARIABLE
+from workbench.scenario.traces.public import VARIABLE
 
 ROW = "{:<46} {:>8} {:>9} {:>9} {:>9} {:>8} {:>7} {:>8} {:>10}  {}"
 HEAD = ("benchmark", "size", "CPU s", "wall s", "budget s", "peak MB", "growth", "x lean", "peer s", "")

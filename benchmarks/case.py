@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from workbench.base.arrays import FloatArray, IntArray
-from workbench.scenario.public_traces import VARIABLE
+from workbench.scenario.traces.public import VARIABLE
 
 Work = Callable[[], object]
 

@@ -221,7 +221,7 @@ def knob_to_chart(jobs: int) -> Work:
     import threading
 
     from widgets.work.process import ProcessWork
-    from widgets.work.work import Message
+    from widgets.work.workplace import Message
     from workbench.analysis.charts import gantt
     from workbench.scenario.traces.synthetic import generate
 

@@ -99,7 +99,7 @@ def hops_round(power: float = 1.0) -> Callable[[int], Work]:
     """From servers, jobs and speeds to each job's GPUs, as the scheduler does it, with the gap of that size."""
 
     def prepare(gpus: int) -> Work:
-        from workbench.papers.hops.algorithms.planning import make_plan
+        from workbench.papers.hops.algorithms.round_plan import make_plan
         from workbench.papers.hops.instance import list_configurations
 
         given = hops_data(gpus)

@@ -68,7 +68,7 @@ def _rivals(*lines: tuple[str, Line]) -> Fields:
 SPEEDS: Fields = {"data: the authors' speeds": {"measured_speeds": True}}
 WIDER: Fields = {"scale: 24 GPUs for 12": {"cluster": "v100=2x4,p100=2x4,k80=2x4"}}
 BELIEFS: Fields = {
-    "belief: Sia by its bootstrapped model": {"sia_belief": "bootstrapped"},
+    "belief: Sia by its bootstrapped model": {"sia_belief": "scaled"},
     "belief: Hops by its three layers": {"hops_belief": ESTIMATORS[LAYERED]},
 }
 CODED: Fields = {"mechanism: leases given as in the authors' program": {"coded": True}}

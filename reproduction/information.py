@@ -20,7 +20,7 @@ ESTIMATORS: Mapping[str, str] = {
     SERVERS: "nodes",
     TYPES: "oracle",
     LAYERED: "layered:seed=0",
-    BOOTSTRAPPED: "bootstrapped",
+    BOOTSTRAPPED: "scaled",
     PMI: "pmi",
     LOW_RANK: "low_rank:references=13,profiled=0.25,seed=0",
 }

@@ -323,7 +323,7 @@ def close_pages(browser: str) -> None:
 @dataclass
 class Problems:
     """What a page did that it should not have; `allowed` are patterns of errors that a test provokes on purpose, and
-    what anywidget says of a page that needs more than two seconds to load a widget (widgets/parts/heard.js).
+    what anywidget says of a page that needs more than two seconds to load a widget (widgets/parts/slow_page.js).
 
     Requests to other machines are noted here and end in Chromium, which resolves no name and no address but ours: to
     hold each back until Playwright lets it go would switch off the cache.

@@ -11,8 +11,7 @@ import pytest
 
 import workbench
 from workbench.cli import main
-from workbench.scenario import public_traces
-from workbench.scenario.traces import builtin, formats
+from workbench.scenario.traces import builtin, formats, public
 from workbench.scenario.traces.timed import GROUPS
 
 PAGE = (Path(__file__).parents[1] / "docs" / "traces.md").read_text(encoding="utf-8")
@@ -59,7 +58,7 @@ def test_the_example_with_a_public_trace(
 ) -> None:
     if not (shared / "data" / "chronus").is_dir():
         pytest.skip("no public traces beside the project")
-    monkeypatch.setenv(public_traces.VARIABLE, str(shared / "data"))
+    monkeypatch.setenv(public.VARIABLE, str(shared / "data"))
     for line in commands(2):
         run(line, capsys)
     assert len(workbench.load("mix2.json").jobs) == 200
@@ -79,8 +78,8 @@ def test_every_format_is_described_with_the_columns_that_are_read() -> None:
 
 def test_every_public_file_and_every_group_of_types_is_listed() -> None:
     rows = re.findall(r"^\| (\w+) \| [^|]+ \| (\w+/\S+) \| (\w+) \|$", PAGE, flags=re.MULTILINE)
-    assert rows == [(entry.name, entry.file, entry.licence) for entry in public_traces.FILES.values()]
-    assert [entry.url for entry in public_traces.ELSEWHERE.values() if entry.url not in PAGE] == []
+    assert rows == [(entry.name, entry.file, entry.licence) for entry in public.FILES.values()]
+    assert [entry.url for entry in public.ELSEWHERE.values() if entry.url not in PAGE] == []
     for group in GROUPS[1:]:
         assert ", ".join(builtin.types(group)) in " ".join(PAGE.split()), group
 

@@ -21,8 +21,8 @@ from reproduction.chronus.settings import NODE_GPUS, ChronusSize, at, origin
 from reproduction.figure import Entry, PaperFigure
 from workbench.analysis.metrics import summary
 from workbench.base.arrays import FloatArray
-from workbench.scenario.public_traces import fetch
 from workbench.scenario.throughput import Placement
+from workbench.scenario.traces.public import fetch
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.snapshot import JobView
 

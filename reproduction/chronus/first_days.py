@@ -25,9 +25,9 @@ from workbench.analysis.charts.curves import curve
 from workbench.analysis.metrics import summary
 from workbench.scenario import traces
 from workbench.scenario.presets.parts import HOUR
-from workbench.scenario.public_traces import fetch
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import builtin
+from workbench.scenario.traces.public import fetch
 
 WORKLOADS = ("P_MIX2", "P_SLO")
 FILES = ("chronus_philly_mix2", "chronus_philly_slo")

@@ -19,11 +19,11 @@ from workbench.scenario import traces
 from workbench.scenario.job import Job
 from workbench.scenario.presets.chronus import POWER
 from workbench.scenario.presets.parts import HOUR, cluster_of, node_groups, streams
-from workbench.scenario.public_traces import fetch
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.chronus import RESTART
 from workbench.scenario.traces.deadlines import with_deadlines
 from workbench.scenario.traces.density import at_density
+from workbench.scenario.traces.public import fetch
 from workbench.scenario.traces.synthetic import Workload
 
 NODE_GPUS = 8

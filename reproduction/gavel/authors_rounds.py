@@ -17,9 +17,9 @@ import pandas as pd
 from reproduction.gavel.settings import sharing
 from workbench.base.errors import InputError
 from workbench.base.files import parse_json
-from workbench.scenario.public_traces import VARIABLE
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import convert
+from workbench.scenario.traces.public import VARIABLE
 from workbench.session.api import simulate
 from workbench.simulation.run import Run
 

@@ -14,11 +14,11 @@ from functools import cache
 from typing import Any
 
 from reproduction.line import Line
-from workbench.scenario.public_traces import fetch
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import convert
 from workbench.scenario.traces.cluster_spec import parse_cluster
 from workbench.scenario.traces.gavel import TraceRow, pair_rows, read_throughputs, speed_rows
+from workbench.scenario.traces.public import fetch
 from workbench.scenario.traces.synthetic import Durations, generate
 
 PAPER_GPUS = 108  # paper: 7.1

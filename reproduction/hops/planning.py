@@ -12,7 +12,7 @@ import pandas as pd
 from reproduction.figure import Entry, PaperFigure, Plot
 from reproduction.hops.settings import RATE, HopsSize, from_median, resized, simulated, with_sizes
 from workbench.analysis.charts.curves import curve
-from workbench.papers.hops.algorithms.planning import make_plan
+from workbench.papers.hops.algorithms.round_plan import make_plan
 from workbench.papers.hops.instance import HopsInstance
 from workbench.papers.hops.scheduler import Hops
 from workbench.scenario.presets import preset

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from workbench.base.arrays import IntArray
-from workbench.papers.hops.algorithms.planning import make_plan
 from workbench.papers.hops.algorithms.queue import (
     HopsQueue,
     adjusted_window,
@@ -17,6 +16,7 @@ from workbench.papers.hops.algorithms.queue import (
     sensitivities,
     service_window,
 )
+from workbench.papers.hops.algorithms.round_plan import make_plan
 from workbench.papers.hops.instance import HopsInstance, PlacedJob, sizes_of
 from workbench.papers.hops.knobs import SENSITIVE
 from workbench.scheduling.contract import Knobs

@@ -20,8 +20,8 @@ from workbench.papers.hops.algorithms.configurations import (
     may_be_distributed,
 )
 from workbench.papers.hops.algorithms.gains import gain_of
-from workbench.papers.hops.algorithms.planning import class_gains, make_plan
 from workbench.papers.hops.algorithms.queue import service_window
+from workbench.papers.hops.algorithms.round_plan import class_gains, make_plan
 from workbench.papers.hops.formulations.round import HopsRound
 from workbench.papers.hops.instance import HopsInstance, JobConfigurations, bias
 from workbench.scheduling.contract import Result

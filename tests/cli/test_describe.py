@@ -13,8 +13,8 @@ import workbench
 from workbench.base.errors import InputError
 from workbench.cli.inputs import seconds, seeds
 from workbench.cli.output import plain, short
-from workbench.scenario import public_traces
 from workbench.scenario.presets import presets
+from workbench.scenario.traces import public
 from workbench.session.registry import formulations, schedulers
 
 KNOB_KEYS = ["name", "default", "kind", "optional", "unit", "choices", "minimum", "maximum", "help", "source"]
@@ -97,9 +97,9 @@ def test_validate_tells_when_jobs_arrive(cli, ask):
 def folder(tmp_path, monkeypatch):
     """A folder of one's own with one file in it."""
     content = b"some trace\n"
-    entry = dataclasses.replace(public_traces.FILES["gavel_makespan"], sha256=hashlib.sha256(content).hexdigest())
-    monkeypatch.setitem(public_traces.FILES, "gavel_makespan", entry)
-    monkeypatch.setenv(public_traces.VARIABLE, str(tmp_path))
+    entry = dataclasses.replace(public.FILES["gavel_makespan"], sha256=hashlib.sha256(content).hexdigest())
+    monkeypatch.setitem(public.FILES, "gavel_makespan", entry)
+    monkeypatch.setenv(public.VARIABLE, str(tmp_path))
     (tmp_path / "minimize_makespan.trace").write_bytes(content)
     return tmp_path
 
@@ -107,11 +107,11 @@ def folder(tmp_path, monkeypatch):
 def test_the_list(cli, ask):
     code, out, err = cli("data")
     assert (code, err) == (0, "")
-    for name in (*public_traces.FILES, *public_traces.ELSEWHERE):
+    for name in (*public.FILES, *public.ELSEWHERE):
         assert f"\n{name} " in f"\n{out}"
     listed = ask("data")
-    assert [entry["name"] for entry in listed["files"]] == list(public_traces.FILES)
-    assert [entry["url"] for entry in listed["elsewhere"]] == [entry.url for entry in public_traces.ELSEWHERE.values()]
+    assert [entry["name"] for entry in listed["files"]] == list(public.FILES)
+    assert [entry["url"] for entry in listed["elsewhere"]] == [entry.url for entry in public.ELSEWHERE.values()]
 
 
 def test_stdout_has_the_path_alone_so_that_a_shell_can_use_it(cli, ask, folder):
@@ -125,7 +125,7 @@ def test_stdout_has_the_path_alone_so_that_a_shell_can_use_it(cli, ask, folder):
 def test_what_is_not_there_or_not_offered(cli, folder):
     code, out, err = cli("data", "chronus_philly_mix2")
     assert (code, out) == (1, "")
-    assert "WORKBENCH_DATA: got no such file there" in err and public_traces.FILES["chronus_philly_mix2"].url in err
+    assert "WORKBENCH_DATA: got no such file there" in err and public.FILES["chronus_philly_mix2"].url in err
     for name in ("helios", "nope"):
         code, out, err = cli("data", name)
         assert (code, out) == (2, "")

@@ -17,7 +17,7 @@ import pytest
 
 import workbench
 from tests.scenario.traces.slurm_dumps import NODES, dump, queued
-from workbench.base.blame import fault, line_of
+from workbench.base.error_origin import fault, line_of
 from workbench.cli.lab_process import ManyRuns, serve
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.scenario.presets import preset

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workbench
-from workbench.scenario.public_traces import FILES
+from workbench.scenario.traces.public import FILES
 
 TO_S = ["--cluster", "v100=1x1", "--from-s", "5", "--to-s", "2"]
 

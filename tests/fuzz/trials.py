@@ -242,5 +242,5 @@ def random_value(knob: Knob, rng: np.random.Generator) -> Any:
 
 def _belief(rng: np.random.Generator) -> str:
     """Mostly the true speeds (an empty text), sometimes an estimator."""
-    names = ("low_rank", "low_rank:profiled=0.5", "bootstrapped", "pmi", "layered")
+    names = ("low_rank", "low_rank:profiled=0.5", "scaled", "pmi", "layered")
     return _one(names, rng) if rng.random() < 0.12 else ""

@@ -14,7 +14,7 @@ import pytest
 from pyomo.core.base.block import BlockData
 
 import workbench
-from tests.scheduling.random_models import FORMULATIONS, models
+from tests.analysis.contract_rules.random_models import FORMULATIONS, models
 from workbench.analysis.contract_rules.formulations import difference, posed
 from workbench.analysis.metrics import summary
 from workbench.base.code_digest import digest

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import widgets.lab.lab
-import widgets.work.study
+import widgets.work.study_request
 from tests.widgets.lab.support import Waiter, look_at, solve, titles
 from widgets import ChronusLab, Lab
 from workbench.scenario.presets import preset
@@ -43,7 +43,7 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Lab:
     waiter = Explaining()
     monkeypatch.setattr(widgets.lab.lab, "process_work", lambda: waiter)
     monkeypatch.setattr(widgets.lab.lab, "is_small", lambda scenario: False)
-    monkeypatch.setattr(widgets.work.study, "process_work", lambda: waiter)
+    monkeypatch.setattr(widgets.work.study_request, "process_work", lambda: waiter)
     lab = ChronusLab("chronus_example")
     lab.waiter = waiter
     solve(lab, scheduler="chronus")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import widgets.lab.lab
-import widgets.work.study
+import widgets.work.study_request
 from tests.widgets.lab.support import Waiter, look_at, solve, titles
 from widgets import GavelLab, HareLab
 from widgets.pages.hare.bounds import BoundsPage
@@ -32,7 +32,7 @@ def lab(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """A lab with Fig. 1's example solved."""
     monkeypatch.chdir(tmp_path)
     waiter = Waiter()
-    for module in (widgets.lab.lab, widgets.work.study):
+    for module in (widgets.lab.lab, widgets.work.study_request):
         monkeypatch.setattr(module, "process_work", lambda: waiter)
     monkeypatch.setattr(widgets.lab.lab, "is_small", lambda scenario: False)
     lab = HareLab("hare_example")

@@ -24,7 +24,7 @@ from tests.widgets.lab.support import until
 from widgets.parts import startup
 from widgets.work.process import ProcessWork
 from widgets.work.thread import ThreadWork
-from widgets.work.work import Message
+from widgets.work.workplace import Message
 from workbench.scenario.presets import preset
 
 # Answers at once what the real process answers after work: {"kind", "tag", "sleep", "do"}.

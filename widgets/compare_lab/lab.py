@@ -18,12 +18,12 @@ from widgets.editors.setting_history import jsonable
 from widgets.lab.results import drawings
 from widgets.lab.scenario_panel import ScenarioPanel
 from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, tabs_of, whole
+from widgets.parts.lazy_widgets import lazy
 from widgets.parts.presenter import Panel
-from widgets.parts.untold import untold
 from widgets.work.kernel import is_small
 from widgets.work.many import ManyWork
 from widgets.work.pace import Paced
-from widgets.work.work import when_idle
+from widgets.work.workplace import when_idle
 from workbench.analysis.bootstrap import check_bootstrap, other_jobs_said
 from workbench.analysis.comparison import Comparison, Entry, list_cases
 from workbench.base.errors import InputError, Words, counted
@@ -56,7 +56,7 @@ class CompareLab(LabShell[CompareSetting]):
 
     EDITED = "Edited, not compared."
 
-    @untold()
+    @lazy()
     def __init__(
         self, scenario: Scenario | str | Path | None = None, schedulers: Sequence[Entry] | None = None
     ) -> None:

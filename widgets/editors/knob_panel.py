@@ -82,7 +82,7 @@ class KnobPanel:
         if scheduler is not self.scheduler:
             self.scheduler = scheduler
             for control in self._controls.values():
-                control.box.layout.display = "none"  # it stays in the page: see `OneOf`
+                control.box.layout.display = "none"  # it stays in the page: see `OneInSight`
             if id(scheduler) not in self._made:
                 made = {knob.name: Control(knob, self._on_change) for knob in self._in_sight(scheduler)}
                 self._made[id(scheduler)] = scheduler, made

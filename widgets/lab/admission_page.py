@@ -11,7 +11,7 @@ import ipywidgets as w
 from widgets.editors.reward_editor import Rewards
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.status_line import StatusLine
-from widgets.work.study import StudyQuestion
+from widgets.work.study_request import StudyRequest
 from workbench.analysis import metrics
 from workbench.analysis.explanation.admission import (
     STUDY,
@@ -50,7 +50,7 @@ class AdmissionPage:
         row = w.HBox([self._accept, self._said])
         row.add_class("wb-tools")
         self.box = w.VBox([self._verdict, row, self.page.box])
-        self._asked = StudyQuestion(STUDY, self._said, lambda _, found: self._on_found(found), lambda: "")
+        self._asked = StudyRequest(STUDY, self._said, lambda _, found: self._on_found(found), lambda: "")
 
     # Showing ---------------------------------------------------------------------------------------------------------
 

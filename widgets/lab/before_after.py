@@ -12,7 +12,7 @@ import ipywidgets as w
 import pandas as pd
 
 from widgets.editors.knob_panel import said
-from widgets.lab.lit import Lit
+from widgets.lab.highlight import Highlight
 from widgets.parts.html_table import html_table
 from workbench.analysis import metrics
 from workbench.analysis.metrics import Summary
@@ -54,7 +54,7 @@ class BeforeAfter:
         self._run: Run | None = None
         self._before: Run | None = None
         self._measured: list[tuple[Run, Summary]] = []
-        self._lit = Lit()
+        self._lit = Highlight()
         self._took = pd.DataFrame()
         self._rho = pd.Series(dtype=float)
         self._kept: list[tuple[object, Run | None]] = []
@@ -182,7 +182,7 @@ class BeforeAfter:
         self._took = jobs_table(run, differences, self._rho).rename(columns=head)
         self.light(self._lit)
 
-    def light(self, lit: Lit) -> None:
+    def light(self, lit: Highlight) -> None:
         """Point out the rows of jobs."""
         self._lit = lit
         rows = lit.rows(self._took.rename(columns={"Job": "job"}))

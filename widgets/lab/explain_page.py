@@ -11,11 +11,11 @@ import ipywidgets as w
 
 from widgets.editors.mistakes import refusal
 from widgets.editors.setting_history import jsonable
-from widgets.lab.lit import About
+from widgets.lab.highlight import About
 from widgets.lab.reasons import DECISION, Reasons, has_rows
 from widgets.parts.status_line import StatusLine
 from widgets.work.thread import aside
-from widgets.work.work import Message, Workplace
+from widgets.work.workplace import Message, Workplace
 from workbench.analysis.chain import Chain, chain
 from workbench.analysis.explanation import longest_wait_s, not_faster
 from workbench.analysis.explanation.admission import has_verdicts, jobs_asked_about

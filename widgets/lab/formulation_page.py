@@ -19,14 +19,14 @@ import pandas as pd
 
 from widgets.editors.mistakes import refusal
 from widgets.editors.setting_history import RowSetting
-from widgets.lab.lit import About
+from widgets.lab.highlight import About
 from widgets.lab.results import drawings
 from widgets.lab.rows_panel import Light, RowsPanel
 from widgets.lab.words import MEANT, OF_ALL, hinted, titled
 from widgets.parts.chart_page import ROWS_SHOWN
 from widgets.parts.html_table import as_read, html_table
 from widgets.parts.picture import Picture
-from widgets.work.work import Message
+from widgets.work.workplace import Message
 from workbench.analysis.exact import TIME_LIMIT_S
 from workbench.analysis.rows.stated import SolvedStatement
 from workbench.base.errors import WorkbenchError

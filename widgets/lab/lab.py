@@ -30,7 +30,7 @@ from widgets.lab.formulation_page import (
     exact_request,
     formulations_of,
 )
-from widgets.lab.lit import Lit
+from widgets.lab.highlight import Highlight
 from widgets.lab.results import Results, drawings
 from widgets.lab.rows_panel import DROPPED
 from widgets.lab.scenario_panel import ScenarioPanel
@@ -39,13 +39,13 @@ from widgets.lab.scene import check as check_scenes
 from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, tabs_of, whole
 from widgets.lab.side_page import PageChoice, pages_of
 from widgets.lab.vary_page import VaryPage
+from widgets.parts.lazy_widgets import lazy
 from widgets.parts.presenter import Panel
-from widgets.parts.untold import untold
 from widgets.work.kernel import MOST_JOBS, KernelWork, is_small
 from widgets.work.kernel import PATIENCE_S as HERE_S
 from widgets.work.process import process_work
 from widgets.work.thread import ThreadWork
-from widgets.work.work import Message, Workplace, when_idle
+from widgets.work.workplace import Message, Workplace, when_idle
 from workbench.analysis.metrics.rounds import who_decided
 from workbench.base.errors import InputError, WorkbenchError
 from workbench.scenario.scenario import Scenario, SchedulerEntry
@@ -86,7 +86,7 @@ class Lab(LabShell[LabSetting]):
 
     EDITED = "Edited, not solved."
 
-    @untold()
+    @lazy()
     def __init__(
         self,
         paper: str,
@@ -450,7 +450,7 @@ class Lab(LabShell[LabSetting]):
         self._scenario.mark(job)
         self._formulation.rows.mark(self._results.about)
 
-    def _light(self, lit: Lit) -> None:
+    def _light(self, lit: Highlight) -> None:
         self._results.light(lit)
         self._scenario.light(lit)
 

@@ -11,7 +11,7 @@ import ipywidgets as w
 import pandas as pd
 
 from widgets.editors.mistakes import refusal
-from widgets.lab.lit import About
+from widgets.lab.highlight import About
 from widgets.lab.words import NO_ROW, TRYING, decisive_html
 from widgets.parts.startup import quick_imports
 from widgets.parts.status_line import StatusLine

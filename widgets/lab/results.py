@@ -17,16 +17,16 @@ from widgets.lab import words
 from widgets.lab.admission_page import AdmissionPage
 from widgets.lab.before_after import BeforeAfter
 from widgets.lab.explain_page import ExplainPage
-from widgets.lab.lit import About, Lit
+from widgets.lab.highlight import About, Highlight
 from widgets.lab.run_table import RunTable
 from widgets.lab.trials import Trials
 from widgets.parts.chart_page import ChartPage
-from widgets.parts.one_of import OneOf
+from widgets.parts.lazy_widgets import unseen
+from widgets.parts.one_in_sight import OneInSight
 from widgets.parts.playback import Playback, rounds_of
 from widgets.parts.startup import quick_imports
-from widgets.parts.untold import unseen
 from widgets.work.pace import LaterSteps
-from widgets.work.work import Workplace, when_idle
+from widgets.work.workplace import Workplace, when_idle
 from workbench.analysis import metrics
 from workbench.scheduling.estimators.registry import DEFAULT
 from workbench.simulation.run import Run
@@ -118,7 +118,7 @@ class Results:
         self._run: Run | None = None
         self._measured: tuple[Run, metrics.Summary, pd.Series[float]] | None = None
         self._selected: str | None = None
-        self._lit = Lit()
+        self._lit = Highlight()
         self._mind: list[str] = []
         self._words = ""
         self._tried = True
@@ -212,7 +212,7 @@ class Results:
     def _make_measures(self) -> w.HBox:
         """The numbers, and beside them the chart that is chosen."""
         self._lists: dict[tuple[str, ...], w.Dropdown] = {}
-        self._listed, self._charts = OneOf(), OneOf()
+        self._listed, self._charts = OneInSight(), OneInSight()
         self._list_charts(("JCT",), "JCT")
         numbers = w.VBox([self.compared.measures, self.compared.jobs])
         charts = w.VBox([self._listed, self._charts])
@@ -375,7 +375,7 @@ class Results:
             job = None
         if job == self._selected and self._lit.jobs is None:
             return
-        self._selected, self._lit = job, Lit()
+        self._selected, self._lit = job, Highlight()
         self._set_lit()
         for page in (self._gantt, self.admission.page, *self._pages.values()):
             page.view.selected = job
@@ -387,7 +387,7 @@ class Results:
         self._draw_page()
         self._picked(job)
 
-    def light(self, lit: Lit) -> None:
+    def light(self, lit: Highlight) -> None:
         """Point out bars, rows of types and nodes, and rounds in the picture, and what is of these in the tables."""
         if lit.jobs is None and self._lit.jobs is None:
             return
@@ -419,7 +419,7 @@ class Results:
         """Point out nothing; the job that is selected stays."""
         selected, self._find.value = self._selected, ""
         self._row_let_go()
-        self.light(Lit())
+        self.light(Highlight())
         self.select(selected)
 
     @property
@@ -479,10 +479,10 @@ class Results:
         names = self._run.jobs["job"].tolist() if self._run is not None else []
         found = [name for name in names if text.casefold() in name.casefold()]
         if not text or text in names or len(found) == 1:
-            self.light(Lit())
+            self.light(Highlight())
             self.select(None if not text else text if text in names else found[0])
         else:
-            self.light(Lit(found or None, name=f"jobs with {text} in the name"))
+            self.light(Highlight(found or None, name=f"jobs with {text} in the name"))
             many = f"{len(found)} jobs have" if found else "No job has"
             self._hits.value = f"<p class='wb-note'>{many} {html.escape(text)} in the name.</p>"
 

@@ -16,12 +16,12 @@ import ipywidgets as w
 from widgets.editors.mistakes import refusal
 from widgets.editors.setting_history import RowSetting
 from widgets.lab import rows_text
-from widgets.lab.lit import About, Lit
+from widgets.lab.highlight import About, Highlight
 from widgets.lab.row_slider import is_unchanged, number_slider, offered_numbers, written
 from widgets.lab.rows_text import BESIDE, MEANINGS, WEIGHT, FoundRows, cell, found_at, head, notes, texts, variables
 from widgets.lab.words import NO_ROW, TRYING, decisive_html
 from widgets.parts.copy_button import CopyButton
-from widgets.parts.one_of import OneOf
+from widgets.parts.one_in_sight import OneInSight
 from widgets.parts.row_list import RowList
 from widgets.work.pace import LaterSteps
 from widgets.work.thread import aside
@@ -52,7 +52,7 @@ UNSOLVED = "No rows with numbers: no problem was solved for this decision."
 NUMBER = itertools.count(1)
 """Labs of a kernel have formulations of their own names."""
 
-Light = Callable[[Lit], None]
+Light = Callable[[Highlight], None]
 
 
 class EditAnswer(NamedTuple):
@@ -112,7 +112,7 @@ class RowsPanel:
         self._what.add_class("wb-row-what")
         self._what.observe(lambda _: self._on_what(), "value")
         # A slider for each number, over a list: one whose ends move says the number that it is pushed to.
-        self._right, self._slides = number_slider([0.0], RIGHT), OneOf()
+        self._right, self._slides = number_slider([0.0], RIGHT), OneInSight()
         self._sliders: dict[tuple[tuple[float, ...], str], w.SelectionSlider] = {}
         self._value, self._refused = 0.0, ""
         self._number = w.Text(continuous_update=False, layout={"width": "5em"}, tooltip="Any number can be typed")
@@ -394,7 +394,7 @@ class RowsPanel:
         number, found, seen = self._picked(), self._found, self._seen
         if number is not None and found is not None and seen is not None:
             of, run = found.statement, found.run
-            self._light(Lit(jobs_of(of, number, run), gpus_of(of, number, run), seen.in_force, of.names[number]))
+            self._light(Highlight(jobs_of(of, number, run), gpus_of(of, number, run), seen.in_force, of.names[number]))
 
     def _offer(self, numbers: Sequence[NumberEdit]) -> None:
         """What can be dragged of a row: first its right side, then the numbers in it, a weight before others."""
@@ -424,7 +424,7 @@ class RowsPanel:
         if self._list.picked != -1:
             self._quiet, self._list.picked = True, -1
             self._quiet = False
-        self._light(Lit())
+        self._light(Highlight())
 
     def _as_it_is(self) -> Edit | None:
         """What can be dragged, as it is."""

@@ -9,7 +9,7 @@ import ipywidgets as w
 import pandas as pd
 
 from widgets.lab.before_after import RHO, RHO_MEANT, fairness
-from widgets.lab.lit import Lit
+from widgets.lab.highlight import Highlight
 from widgets.parts.chart_page import ROWS_SHOWN
 from widgets.parts.html_table import html_table
 from workbench.analysis.explanation.compose import is_elastic
@@ -47,7 +47,7 @@ class RunTable:
         row.add_class("wb-which-row")
         self.box = w.VBox([row, self.text])
 
-    def show(self, run: Run, job: str | None, lit: Lit, rho: pd.Series[float]) -> None:
+    def show(self, run: Run, job: str | None, lit: Highlight, rho: pd.Series[float]) -> None:
         """The chosen table of a run, of a table with jobs only one job's rows if it is selected; rho: of each job,
         which the table of jobs has beside what the run recorded."""
         name = str(self.which.value)

@@ -12,7 +12,7 @@ from widgets.editors.core_panel import CorePanel
 from widgets.editors.knob_panel import KnobPanel
 from widgets.editors.scenario_tables import Editors
 from widgets.lab import words
-from widgets.lab.lit import Lit
+from widgets.lab.highlight import Highlight
 from widgets.parts.edit_table import EditTable
 from workbench.base.errors import NOTHING, InputError
 from workbench.scenario.scenario import Scenario
@@ -149,7 +149,7 @@ class ScenarioPanel:
         names = [row.get("name") for row in self.jobs.rows]
         self.jobs.selected = names.index(job) if job in names else -1
 
-    def light(self, lit: Lit) -> None:
+    def light(self, lit: Highlight) -> None:
         """Point out the rows of jobs, of GPU types and of groups of nodes."""
         jobs, gpus = {*(lit.jobs or ())}, {*lit.gpus}
         for key, columns, about in (

@@ -19,10 +19,10 @@ from widgets.editors.mistakes import what_is_wrong
 from widgets.editors.scenario_file import FILE, ScenarioFile
 from widgets.editors.scenario_tables import Editors
 from widgets.editors.setting_history import AnySetting, QuietControls, SettingHistory
+from widgets.parts.lazy_widgets import unseen
 from widgets.parts.presenter import Panel, Presenter
 from widgets.parts.status_line import StatusLine
-from widgets.parts.untold import unseen
-from widgets.work.work import Message
+from widgets.work.workplace import Message
 from workbench.base.errors import WorkbenchError
 from workbench.base.units import format_duration
 from workbench.scenario.presets import preset, presets, variants

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import ipywidgets as w
 
-from widgets.parts.one_of import OneOf
+from widgets.parts.one_in_sight import OneInSight
 from widgets.parts.status_line import StatusLine
 from workbench.scenario.scenario import Scenario
 
@@ -74,7 +74,7 @@ class PageChoice:
         self.choice.add_class("wb-beside")
         self.choice.layout.display = None if pages else "none"
         self.choice.observe(lambda _: self._turn(), "value")
-        self._shown = OneOf([own])
+        self._shown = OneInSight([own])
         self.box = w.VBox([self.choice, self._shown])
 
     def _turn(self) -> None:

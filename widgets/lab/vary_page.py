@@ -17,7 +17,7 @@ from widgets.editors.mistakes import refusal
 from widgets.editors.setting_history import LabSetting, jsonable
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.status_line import StatusLine
-from widgets.work.work import Message, Workplace
+from widgets.work.workplace import Message, Workplace
 from workbench.analysis.metrics import as_json, completions_of, gains, jct_s, summary
 from workbench.analysis.metrics.declared import MAIN, METRICS
 from workbench.base.arrays import FloatArray

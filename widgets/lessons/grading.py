@@ -26,7 +26,7 @@ from widgets.lessons import sandbox
 from widgets.lessons.exercise import Exercise, plain
 from widgets.parts import assets
 from widgets.work import process
-from widgets.work.work import Hear, Message
+from widgets.work.workplace import Hear, Message
 
 LONGEST = 10_000
 """Characters of an answer that is judged again."""

@@ -21,7 +21,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from widgets.parts.untold import untold
+from widgets.parts.lazy_widgets import lazy
 from workbench.base.errors import WorkbenchError
 from workbench.base.files import write_bytes
 
@@ -54,7 +54,7 @@ class Scripted(anywidget.AnyWidget):
 
 def program(path: Path, above: str = "") -> traitlets.Unicode[str, str | bytes]:
     """What a page runs for a widget: the file, whose widget is `heard(...)`, below what defines that."""
-    heard = (Path(__file__).parent / "heard.js").read_text(encoding="utf-8")
+    heard = (Path(__file__).parent / "slow_page.js").read_text(encoding="utf-8")
     return traitlets.Unicode(above + heard + path.read_text(encoding="utf-8")).tag(sync=True)
 
 
@@ -91,7 +91,7 @@ def carrier() -> VegaPrograms:
     referred to it could fail.
     """
     code = vega_bundle()
-    with untold(hold=False):
+    with lazy(hold=False):
         return VegaPrograms(code=code, digest=hashlib.sha256(code).hexdigest()[:16])
 
 

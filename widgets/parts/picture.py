@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 import traitlets
 
-from widgets.parts.untold import untold
+from widgets.parts.lazy_widgets import lazy
 from widgets.parts.vega_view import VegaView
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Picture(w.VBox):
         if self._overview is None:
             self._overview = VegaView(pick_fields=[], layout=w.Layout(width="100%"))
             self._overview.add_class("wb-overview")
-            with untold():
+            with lazy():
                 self._link = w.jslink((self.view, "window"), (self._overview, "window"))
             traitlets.dlink((self.view, "selected"), (self._overview, "selected"))
             self.children = [self.view, self._overview]

@@ -12,8 +12,8 @@ import pandas as pd
 
 from widgets.parts.html_table import html_table
 from widgets.parts.status_line import StatusLine
-from widgets.work.question import Question
-from widgets.work.work import Message
+from widgets.work.page_request import PageRequest
+from widgets.work.workplace import Message
 from workbench.analysis.whatif.marginal import MarginalValues
 from workbench.base.errors import WorkbenchError
 from workbench.scenario.scenario import Scenario
@@ -32,7 +32,7 @@ class BuyingPage:
     def __init__(self, scenario: Callable[[], Scenario]) -> None:
         self._scenario = scenario
         self.values: MarginalValues | None = None
-        self._question = Question(self._hear)
+        self._request = PageRequest(self._hear)
         options = [(found.title, found.name) for found in formulations() if found.values_gpus]
         self.formulation = w.Dropdown(options=options, description="For", style={"description_width": "2.5em"})
         self.formulation.add_class("wb-buy-for")
@@ -42,7 +42,7 @@ class BuyingPage:
         self.go.on_click(lambda _: self.work_out())
         self.stop = w.Button(description="Cancel", icon="stop", disabled=True, tooltip="Stop working it out")
         self.stop.add_class("wb-buy-cancel")
-        self.stop.on_click(lambda _: self._question.cancel())
+        self.stop.on_click(lambda _: self._request.cancel())
         self.said = StatusLine()
         self.said.add_class("wb-buy-said")
         self._table = w.HTML()
@@ -61,11 +61,11 @@ class BuyingPage:
         self._say("", "Solving ...")
         self.go.disabled, self.stop.disabled = True, False
         chosen = self.formulation.value  # None: the rooms of all cannot be used, and the answer says why
-        self._question.ask({"kind": "marginal", "formulation": chosen, "scenario": scenario.to_dict()})
+        self._request.ask({"kind": "marginal", "formulation": chosen, "scenario": scenario.to_dict()})
 
     def forget(self) -> None:
         """Another scenario: what was worked out is old."""
-        self._question.drop()
+        self._request.drop()
         self.values, self._table.value, self.go.disabled, self.stop.disabled = None, "", False, True
         self._say("note", "Work out says what one more GPU of each type is worth.")
 

@@ -12,8 +12,8 @@ import pandas as pd
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.html_table import html_table
 from widgets.parts.status_line import StatusLine
-from widgets.work.question import Question
-from widgets.work.work import Message
+from widgets.work.page_request import PageRequest
+from widgets.work.workplace import Message
 from workbench.analysis.calibration import Calibration
 from workbench.analysis.calibration_note import NOTE, calibration_of, is_recorded
 from workbench.analysis.whatif.site_changes import date_of
@@ -44,7 +44,7 @@ class CalibrationPage:
     ) -> None:
         self._scenario, self._today, self._calibrated = scenario, today, calibrated
         self.found: Calibration | None = None
-        self._question = Question(self._hear)
+        self._request = PageRequest(self._hear)
         self.go = w.Button(description="Calibrate", icon="balance-scale", layout=w.Layout(width="auto"))
         self.go.tooltip = "Run the log as it was, and hold the waits against the recorded ones"
         self.go.add_class("wb-calibrate")
@@ -52,7 +52,7 @@ class CalibrationPage:
         self.stop = w.Button(description="Cancel", icon="stop", disabled=True, tooltip="Stop calibrating")
         self.stop.layout = w.Layout(width="auto")
         self.stop.add_class("wb-calibrate-cancel")
-        self.stop.on_click(lambda _: self._question.cancel())
+        self.stop.on_click(lambda _: self._request.cancel())
         self.said = StatusLine()
         self.said.add_class("wb-calibrated")
         row = w.HBox([self.go, self.stop])
@@ -67,7 +67,7 @@ class CalibrationPage:
         """Another scenario: the button is there where the log says when jobs began."""
         self.box.layout.display = None if is_recorded(scenario) else "none"
         note = next((note for note in scenario.notes if note.startswith(NOTE)), "")
-        if not self._question.busy:
+        if not self._request.busy:
             holds = note and calibration_of(scenario, *(today := self._today()), find_scheduler(today[0]).code())
             self._say("note", holds or "Not calibrated: nobody knows how far waits are off.")
         if self.found is not None and note != self.found.note():
@@ -83,7 +83,7 @@ class CalibrationPage:
         scheduler, _ = self._today()
         self._say("", f"Running the log under {scheduler} ...")
         self.go.disabled, self.stop.disabled = True, False
-        self._question.ask({"kind": "calibrate", "scheduler": scheduler, "scenario": self._scenario().to_dict()})
+        self._request.ask({"kind": "calibrate", "scheduler": scheduler, "scenario": self._scenario().to_dict()})
 
     def _hear(self, answer: Message | WorkbenchError | None) -> None:
         self.go.disabled, self.stop.disabled = False, True

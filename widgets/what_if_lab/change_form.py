@@ -10,7 +10,7 @@ import ipywidgets as w
 from widgets.editors.knob_panel import Control
 from widgets.editors.scheduler_choice import short_titles
 from widgets.editors.setting_history import QuietControls
-from widgets.parts.one_of import OneOf
+from widgets.parts.one_in_sight import OneInSight
 from workbench.analysis.whatif import (
     Change,
     DensityTo,
@@ -62,7 +62,7 @@ class ChangeForm:
         self.scheduler = _field(w.Dropdown, "Scheduler", "Which takes the place of today's", options=short_titles())
         self.with_knobs = _field(w.Text, "With knobs", "Those that differ from its defaults: round_s=720", value="")
         self.knob_name = _field(w.Dropdown, "Knob", "Of today's scheduler", options=[""])
-        self.knob_box, self._no_knob = OneOf(), w.Box()
+        self.knob_box, self._no_knob = OneInSight(), w.Box()
         self._controls: dict[tuple[str, str], Control] = {}
         self.restart = _field(w.Text, "Restart costs", "Seconds, or as 2 min", value="1 min")
         self.load = _field(w.FloatText, "Times as fast", "Every arrival is divided by it", value=1.25, step=0.05)
@@ -86,7 +86,7 @@ class ChangeForm:
             DensityTo.kind: [self.density],
             FaultsTo.kind: [self.mtbf, self.mttr, self.outages],
         }
-        self._rows, self._boxes = OneOf(), {kind: w.VBox(parts) for kind, parts in parts_of.items()}
+        self._rows, self._boxes = OneInSight(), {kind: w.VBox(parts) for kind, parts in parts_of.items()}
         self.box = w.VBox([self.kind, self._rows])
         self.type.observe(lambda _: self._on_type(), "value")  # before what is set is told
         for parts in parts_of.values():

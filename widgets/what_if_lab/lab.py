@@ -19,8 +19,8 @@ from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, 
 from widgets.lab.vary_page import VaryPage
 from widgets.lab.words import about, noted
 from widgets.parts.files import Download
+from widgets.parts.lazy_widgets import lazy, unseen
 from widgets.parts.presenter import Panel
-from widgets.parts.untold import unseen, untold
 from widgets.what_if_lab.answer import AnswerPages
 from widgets.what_if_lab.buying import BuyingPage
 from widgets.what_if_lab.calibration import CalibrationPage
@@ -30,7 +30,7 @@ from widgets.work.kernel import is_small
 from widgets.work.many import ManyWork
 from widgets.work.process import process_work
 from widgets.work.thread import ThreadWork, aside
-from widgets.work.work import Workplace, when_idle
+from widgets.work.workplace import Workplace, when_idle
 from workbench.analysis.bootstrap import block_s
 from workbench.analysis.whatif import Change, Configuration, WhatIf, WhatIfQuestion, concluded, parse_change
 from workbench.base.errors import InputError, WorkbenchError, counted
@@ -83,7 +83,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
 
     EDITED = "Set, not run. Run compares today with the change."
 
-    @untold()
+    @lazy()
     def __init__(
         self, scenario: Scenario | str | Path = "start_here", scheduler: str | Scheduler | None = None
     ) -> None:

@@ -11,8 +11,8 @@ import ipywidgets as w
 
 from widgets.parts.files import LARGEST, MOST_BYTES, Upload
 from widgets.parts.status_line import StatusLine
-from widgets.work.question import Question
-from widgets.work.work import Message
+from widgets.work.page_request import PageRequest
+from widgets.work.workplace import Message
 from workbench.base.errors import NOTHING, InputError, Words, WorkbenchError, counted
 from workbench.base.files import write_bytes
 from workbench.scenario.scenario import Scenario
@@ -45,7 +45,7 @@ class TraceChoice:
         self._throughputs: tuple[str, bytes] | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._asked = ""
-        self._question = Question(self._hear)
+        self._reading = PageRequest(self._hear)
         self.format = w.Dropdown(options=sorted(formats()), value=FORMAT, description="A trace of", style=STYLE)
         self.format.layout = w.Layout(flex="1 1 0")
         self.format.tooltip = "Format of the file; Load above opens a scenario file of the workbench"
@@ -64,7 +64,7 @@ class TraceChoice:
         self.stop = w.Button(description="Cancel", icon="stop", tooltip="Stop reading the file")
         self.stop.layout = w.Layout(width="7em", flex="0 0 auto", display="none")
         self.stop.add_class("wb-trace-cancel")
-        self.stop.on_click(lambda _: self._question.cancel())
+        self.stop.on_click(lambda _: self._reading.cancel())
         self.said = StatusLine()
         self.said.add_class("wb-trace-said")
         rows = [w.HBox([self.format, self.upload]), w.HBox([self.sample, self.throughputs])]
@@ -89,7 +89,7 @@ class TraceChoice:
             return
         self.say(f"Reading {next(iter(given)) if len(given) == 1 else counted(len(given), 'file')} ...")
         self.stop.layout.display = None
-        self._question.ask(request)
+        self._reading.ask(request)
 
     def say(self, text: str, bad: bool = False) -> None:
         """Show a line."""
@@ -135,7 +135,7 @@ class TraceChoice:
             raise InputError("Cluster", NOTHING, "which GPUs the cluster has, as v100=8x4 (8 nodes of 4 V100)")
         cluster, sample = parse_cluster(types) if types else None, self._sample()
         if self._folder is not None:
-            self._question.drop()
+            self._reading.drop()
             self._folder.cleanup()
         self._folder, table = tempfile.TemporaryDirectory(), None
         paths = [Path(self._folder.name, name) for name in contents]
@@ -189,6 +189,7 @@ def _read(name: str, content: Any) -> bytes:
 
 
 def _kept(report: Mapping[str, Any]) -> str:
-    """How many rows became jobs, and why the others did not; report: as `workbench.scenario.traces.Report` tells it."""
+    """How many rows became jobs, and why the others did not; report: of a
+    `workbench.scenario.traces.ConversionSummary`."""
     said = f"{report['rows_kept']} of {counted(report['rows_read'], 'row')} kept"
     return ". ".join([said, *(f"{each['count']} left out: {each['reason']}" for each in report["dropped"])]) + "."

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable
 
-from widgets.work.work import Hear, Message, Workplace
+from widgets.work.workplace import Hear, Message, Workplace
 from workbench.scenario.scenario import Scenario
 from workbench.simulation.state import State
 from workbench.simulation.stop import RunCancelledError, Stop

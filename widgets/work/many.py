@@ -13,7 +13,7 @@ from widgets.editors.mistakes import refusal
 from widgets.editors.setting_history import jsonable
 from widgets.work.process import process_work
 from widgets.work.thread import ThreadWork
-from widgets.work.work import Message
+from widgets.work.workplace import Message
 from workbench.base.errors import WorkbenchError
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario

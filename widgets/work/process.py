@@ -19,7 +19,7 @@ from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import IO, Any
 
-from widgets.work.work import Deliver, Hear, Message, Queued, Workplace
+from widgets.work.workplace import Deliver, Hear, Message, Queued, Workplace
 from workbench.base.processes import how_ended
 
 COMMAND = (sys.executable, "-m", "workbench.cli.lab_process")

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Hashable
 from typing import TypeVar
 
-from widgets.work.work import Deliver, Hear, Message, Queued
-from workbench.base.blame import fault
+from widgets.work.workplace import Deliver, Hear, Message, Queued
+from workbench.base.error_origin import fault
 from workbench.base.errors import WorkbenchError, mistake
 from workbench.cli.lab_process import described, simulated, stop_of
 from workbench.simulation.stop import CancelFlag

@@ -27,7 +27,7 @@ import pandas as pd
 from workbench.base.arrays import FloatArray
 from workbench.baselines.mechanisms.slurm.free import FreeNow, Gpus, recorded_places
 from workbench.baselines.mechanisms.slurm.limits import Ledger
-from workbench.baselines.mechanisms.slurm.planning import kept_from, reserved
+from workbench.baselines.mechanisms.slurm.passes import kept_from, reserved
 from workbench.baselines.mechanisms.slurm.site import SlurmSite
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario

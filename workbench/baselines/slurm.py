@@ -33,7 +33,7 @@ from workbench.baselines.mechanisms.explain import by_signal
 from workbench.baselines.mechanisms.slurm.asks import JOB, Ask
 from workbench.baselines.mechanisms.slurm.free import FreeNow, RunningJob, bits
 from workbench.baselines.mechanisms.slurm.limits import Ledger
-from workbench.baselines.mechanisms.slurm.planning import (
+from workbench.baselines.mechanisms.slurm.passes import (
     IdleCycle,
     PassOutcome,
     SchedulingPass,
@@ -45,8 +45,8 @@ from workbench.baselines.mechanisms.slurm.priority import (
     User,
     decayed,
     fair_shares,
-    place,
     priorities,
+    queue_place,
     standing,
 )
 from workbench.baselines.mechanisms.slurm.site import ENTITY, NODE, SlurmSite, read_site
@@ -289,7 +289,7 @@ def _leave(memory: SlurmMemory, asks: Sequence[Ask]) -> None:
     memory.priority, memory.last_reasons = dict(memory.priority), dict(memory.last_reasons)
     _wait(memory, asks, -1)
     for ask in asks:
-        at = bisect_left(memory.places, place(memory.priority[ask.name], memory.stand[ask.name]))
+        at = bisect_left(memory.places, queue_place(memory.priority[ask.name], memory.stand[ask.name]))
         del memory.queue[at], memory.places[at]
         del memory.priority[ask.name]
         memory.last_reasons.pop(ask.name, None)
@@ -467,7 +467,7 @@ def _line_up(
     found = priorities(site, new, memory.fair, memory.calculated_s, memory.stand)
     memory.priority = priority = {**known, **found}
     stand = memory.stand
-    at_place = {place(priority[ask.name], stand[ask.name]): ask for ask in (new if calculated else came)}
+    at_place = {queue_place(priority[ask.name], stand[ask.name]): ask for ask in (new if calculated else came)}
     places = sorted(at_place)
     if calculated or not memory.queue:
         memory.places, memory.queue = places, [at_place[each] for each in places]

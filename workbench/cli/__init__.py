@@ -15,8 +15,8 @@ import traceback
 from collections.abc import Sequence
 from types import FrameType
 
-from workbench.base.blame import line_of
 from workbench.base.collector import seldom_collected
+from workbench.base.error_origin import line_of
 from workbench.base.errors import InputError, Words, WorkbenchError, why
 from workbench.base.text import on_one_line
 from workbench.cli import calibrate, describe, explain, lessons, make, new_paper, report, simulate, solve, sweep, verify

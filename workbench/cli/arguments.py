@@ -128,7 +128,7 @@ FOR_ALL = "the same for all; paper: each what its own paper says"
 
 def add_belief(parser: Parser, default: str, several: bool = False) -> None:
     """What tells schedulers speeds, one or a list of `several`; default: in words."""
-    known = "oracle (true, by GPU type), nodes (true, by node), noisy, low_rank, bootstrapped, pmi, layered"
+    known = "oracle (true, by GPU type), nodes (true, by node), noisy, low_rank, scaled, pmi, layered"
     help = f"what schedulers know of speeds: {known}; with knobs low_rank:profiled=0.5; default: {default}"
     more = "; given again, each scheduler runs with each" if several else ""
     parser.add_argument("--belief", metavar="NAME", action="append" if several else "store", help=help + more)

@@ -51,7 +51,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO, TypeVar
 
-from workbench.base.blame import fault
+from workbench.base.error_origin import fault
 from workbench.base.errors import WorkbenchError
 from workbench.base.processes import Processes
 from workbench.scenario.scenario import Scenario

@@ -224,7 +224,7 @@ def written(scenario: Scenario, target: str, *, force: bool, **more: Any) -> Ans
 
 def data(args: argparse.Namespace) -> Answer:
     """The path of one public file, or the list of all."""
-    from workbench.scenario.public_traces import ELSEWHERE, FILES, fetch
+    from workbench.scenario.traces.public import ELSEWHERE, FILES, fetch
 
     if args.name is None:
         known, others = ([asdict(entry) for entry in found.values()] for found in (FILES, ELSEWHERE))
@@ -236,7 +236,7 @@ def data(args: argparse.Namespace) -> Answer:
 
 
 def _overview() -> str:
-    from workbench.scenario.public_traces import ELSEWHERE, FILES
+    from workbench.scenario.traces.public import ELSEWHERE, FILES
 
     files = [(f.name, f.format, f.licence, f.what, f"{f.size / 1e6:.2f}") for f in FILES.values()]
     others = [(e.name, e.format, e.what, e.url) for e in ELSEWHERE.values()]

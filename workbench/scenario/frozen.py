@@ -98,7 +98,7 @@ def _attribute(value: Any) -> float | str:
 ATTRIBUTE_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_ -]{0,59}$"
 
 
-class Facts(dict[str, Any]):
+class AttributeMap(dict[str, Any]):
     """Attributes by name. One that is not there is told with the names that there are (UnknownNameError, a KeyError).
 
     As a scheduler sees them (`seen`), it may ask for those alone that it declares, whether they are there or not.
@@ -107,9 +107,9 @@ class Facts(dict[str, Any]):
     declared: frozenset[str] | None = None
     part = ""
 
-    def seen(self, part: str, declared: frozenset[str]) -> Facts:
+    def seen(self, part: str, declared: frozenset[str]) -> AttributeMap:
         """Those that are declared; part: `models.`, `nodes.`, or nothing for a job's."""
-        found = Facts({name: value for name, value in self.items() if name in declared})
+        found = AttributeMap({name: value for name, value in self.items() if name in declared})
         found.declared, found.part = declared, part
         return found
 
@@ -134,15 +134,15 @@ class Facts(dict[str, Any]):
             )
 
 
-_NO_FACTS = Facts()
+_NO_ATTRIBUTES = AttributeMap()
 """Of all records without attributes: of a hundred thousand jobs 9 MB."""
 
 
 def _named(attributes: dict[str, Any]) -> dict[str, Any]:
     if not attributes:
-        return _NO_FACTS
+        return _NO_ATTRIBUTES
     if all(re.fullmatch(ATTRIBUTE_NAME, name) for name in attributes):
-        return Facts(attributes)
+        return AttributeMap(attributes)
     raise ValueError("names of 1 to 60 letters, digits, _, - and spaces, no space and no - in front")
 
 

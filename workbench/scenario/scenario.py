@@ -310,7 +310,8 @@ class Scenario(Frozen):
         return tuple(f"{part}attributes.{name}" for part, name in dict.fromkeys(found))
 
     def seen_by(self, uses: Collection[str]) -> Self:
-        """The same scenario with the attributes alone that a scheduler declares; it may ask for no others (`Facts`)."""
+        """The same scenario with the attributes alone that a scheduler declares; it may ask for no others
+        (`AttributeMap`)."""
         if not self.attributes and not any(ATTRIBUTE in name for name in uses):
             return self
 

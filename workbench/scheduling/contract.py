@@ -76,7 +76,7 @@ Answer = Callable[[StatedProblem], Mapping[str, FloatArray]]
 
 @dataclass(frozen=True, repr=False)
 class Result(SolveReport):
-    """What a formulation found, in the words of the command line.
+    """What a formulation found: how the solve went, the objective, and the values by name, as plain data.
 
     objective: recomputed from the values, not the solver's word; values: `allocation {job: {type: share}}` and the
     like; iterations: what each pass of an iterating algorithm said; problem: what `workbench.solve` solved, for

@@ -125,7 +125,7 @@ def simulate(
     scenario's; until_s, window: end at that time, or when the jobs from number first to last (by arrival) have
     finished; belief: the speeds that the scheduler is told, default: what its paper says it knows (`oracle`: the true
     ones of types, most; `nodes`: of each single node too, Hops; `low_rank`: Gavel's estimator of pairs, with knobs
-    `low_rank:profiled=0.5`; `pmi`: HadarE's (10); `layered`: Hops's; `bootstrapped`: Sia's); detail: how many
+    `low_rank:profiled=0.5`; `pmi`: HadarE's (10); `layered`: Hops's; `scaled`: Sia's); detail: how many
     decisions are recorded with their shares and signals (None: all); charge_decisions: simulated seconds that each
     decision takes, or `measured`, the wall time it takes here (`workbench.session.deciding_time`); by default none, but
     what a scheduler's own knobs say.

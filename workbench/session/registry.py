@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import workbench.baselines
 import workbench.papers
-from workbench.base.blame import at_line, line_of
+from workbench.base.error_origin import at_line, line_of
 from workbench.base.errors import (
     MOST_OF_OURS,
     NOTHING,

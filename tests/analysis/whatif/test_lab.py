@@ -12,14 +12,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-import widgets.work.question
+import widgets.work.page_request
 import workbench
 from tests.analysis.test_calibration import log
 from widgets.parts.files import MOST_BYTES
 from widgets.what_if_lab import WhatIfLab, lab
 from widgets.what_if_lab.change_form import ChangeForm
 from widgets.work.many import BatchProgress
-from widgets.work.work import Message
+from widgets.work.workplace import Message
 from workbench.analysis.whatif import KnobTo, NodesBy, parse_change
 from workbench.analysis.whatif.marginal import MarginalValue, MarginalValues
 from workbench.base.errors import InputError, WorkbenchError
@@ -100,7 +100,7 @@ class Here:
 def panel(monkeypatch: pytest.MonkeyPatch) -> WhatIfLab:
     monkeypatch.setattr(lab, "ManyWork", Many)
     monkeypatch.setattr(lab, "aside", here)
-    monkeypatch.setattr(widgets.work.question, "process_work", Here)
+    monkeypatch.setattr(widgets.work.page_request, "process_work", Here)
     return WhatIfLab("preset:start_here", "las")
 
 
@@ -308,7 +308,7 @@ class Slow:
 @pytest.fixture
 def slow(panel: WhatIfLab, monkeypatch: pytest.MonkeyPatch) -> Slow:
     found = Slow()
-    monkeypatch.setattr(widgets.work.question, "process_work", lambda: found)
+    monkeypatch.setattr(widgets.work.page_request, "process_work", lambda: found)
     return found
 
 

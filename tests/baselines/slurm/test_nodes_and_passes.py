@@ -12,7 +12,7 @@ from tests.baselines.slurm.made_site import CONFIG, beside, job, site_of, starts
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.slurm.asks import Ask
 from workbench.baselines.mechanisms.slurm.free import rule_of
-from workbench.baselines.mechanisms.slurm.planning import IdleCycle, PassOutcome, SchedulingPass
+from workbench.baselines.mechanisms.slurm.passes import IdleCycle, PassOutcome, SchedulingPass
 from workbench.baselines.mechanisms.slurm.site import RULES, read_site
 from workbench.baselines.slurm import Slurm
 from workbench.scenario.scenario import Scenario

@@ -22,9 +22,9 @@ from workbench.papers.hare.algorithms.list_schedule import (
     claimed,
     fluid_start_s,
     kinds_of,
+    list_schedule,
     machine_s,
     middle_s,
-    place,
     safe_order,
     served,
 )
@@ -47,9 +47,9 @@ def test_no_task_precedes_one_that_it_waits_for() -> None:
     data = HareInstance.made([[1.0], [1.0]], rounds=[2, 1])
     assert safe_order(data, np.array([5.0, 1.0, 3.0])).tolist() == [2, 0, 1]
     with pytest.raises(ValueError, match="the round before"):
-        place(data, [1, 0, 2])
+        list_schedule(data, [1, 0, 2])
     with pytest.raises(ValueError, match="twice"):
-        place(data, [0, 1])
+        list_schedule(data, [0, 1])
 
 
 def test_equal_middle_times_go_by_job_round_and_number() -> None:
@@ -78,19 +78,19 @@ def test_earliest_finish_counts_synchronisation() -> None:
 def test_of_equal_finishes_the_shortest_gap_is_left() -> None:
     """J2 arrives at 4 s; the GPUs are free from 0 and 3 s on."""
     data = HareInstance.made([[1.0, 1.0]], arrival_s=4.0, free_s=[0.0, 3.0])
-    assert place(data, [0]).gpu.tolist() == [1]
+    assert list_schedule(data, [0]).gpu.tolist() == [1]
 
 
 def test_a_gap_before_a_task_that_is_placed_is_used_only_with_insertion() -> None:
     """J1 arrives at 5 s and is first in the order; J2, 3 s long, fits before it, J3, 6 s long, does not."""
     data = HareInstance.made([[2.0], [3.0], [6.0]], arrival_s=[5.0, 0.0, 0.0])
-    assert place(data, [0, 1, 2]).start_s.tolist() == [5.0, 7.0, 10.0]
-    assert place(data, [0, 1, 2], insertion=True).start_s.tolist() == [5.0, 0.0, 7.0]
+    assert list_schedule(data, [0, 1, 2]).start_s.tolist() == [5.0, 7.0, 10.0]
+    assert list_schedule(data, [0, 1, 2], insertion=True).start_s.tolist() == [5.0, 0.0, 7.0]
 
 
 def test_two_tasks_share_a_gap_and_one_that_fills_it_exactly_fits() -> None:
     data = HareInstance.made([[1.0], [1.0], [2.0], [1.0]], arrival_s=[4.0, 0.0, 0.0, 0.0])
-    found = place(data, [0, 1, 2, 3], insertion=True).check()
+    found = list_schedule(data, [0, 1, 2, 3], insertion=True).check()
     assert found.start_s.tolist() == [4.0, 0.0, 1.0, 3.0]
 
 
@@ -120,7 +120,7 @@ def test_without_insertion_it_is_what_lines_5_to_18_say_word_for_word(data: Hare
         starts[task] = max(ready, free[m])
         free[m] = starts[task] + data.task_train_s(task, m)
         ends[task] = free[m] + data.task_sync_s(task, m)
-    assert place(data, order, "earliest_available").start_s == approx(starts)
+    assert list_schedule(data, order, "earliest_available").start_s == approx(starts)
 
 
 @given(

@@ -17,7 +17,6 @@ from workbench.analysis.metrics.jobs import Speeds
 from workbench.base.errors import InputError
 from workbench.papers.hops.algorithms.aggregation import aggregate, count, lift, patterns
 from workbench.papers.hops.algorithms.configurations import Server
-from workbench.papers.hops.algorithms.planning import checked, make_plan
 from workbench.papers.hops.algorithms.queue import (
     MOST,
     adjusted_window,
@@ -32,6 +31,7 @@ from workbench.papers.hops.algorithms.queue import (
     service_window,
     waits_at,
 )
+from workbench.papers.hops.algorithms.round_plan import checked, make_plan
 from workbench.papers.hops.instance import HopsInstance, JobConfigurations, JobRequest, list_configurations, shape_of
 from workbench.papers.hops.knobs import Priority
 from workbench.scenario.scenario import Scenario

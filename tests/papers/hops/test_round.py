@@ -11,7 +11,7 @@ from tests.papers.hops.plan_support import SEEDS, best, best_ladder, best_pooled
 from workbench.base.errors import InputError
 from workbench.papers.hops.algorithms.aggregation import aggregate
 from workbench.papers.hops.algorithms.gains import gain_of
-from workbench.papers.hops.algorithms.planning import class_gains, form_of, make_plan
+from workbench.papers.hops.algorithms.round_plan import class_gains, form_of, make_plan
 from workbench.papers.hops.formulations import round_assembly
 from workbench.papers.hops.formulations.lexicographic import levels
 from workbench.papers.hops.formulations.round import HopsRound

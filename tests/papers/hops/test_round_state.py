@@ -13,9 +13,9 @@ from reproduction.hops.tables import queue_table
 from tests.papers.hops import plan_support
 from tests.papers.hops.plan_support import SEEDS, job, random_round, scenario
 from workbench.papers.hops import scheduler
-from workbench.papers.hops.algorithms import planning
+from workbench.papers.hops.algorithms import round_plan
 from workbench.papers.hops.algorithms.gains import best_by_size
-from workbench.papers.hops.algorithms.planning import fingerprint, make_plan, unbeatable
+from workbench.papers.hops.algorithms.round_plan import fingerprint, make_plan, unbeatable
 from workbench.papers.hops.formulations.round import HopsRound
 from workbench.papers.hops.instance import HopsInstance, JobConfigurations
 from workbench.scenario.presets import preset
@@ -187,7 +187,7 @@ def test_what_stays_is_an_optimum(seed):
 def test_no_solver_is_asked_then(power, monkeypatch):
     data = HopsInstance.of({"s": 2}, [JobConfigurations("a", 1.0, [({"s": 2}, 2.0), ({"s": 1}, 1.0)])])
     found = make_plan(data, {"lambda": power})
-    monkeypatch.setattr(planning, "serve", lambda *arguments: pytest.fail("a solver was asked"))
+    monkeypatch.setattr(round_plan, "serve", lambda *arguments: pytest.fail("a solver was asked"))
     again = make_plan(data, {"lambda": power}, previous={0: found.plan[0].layout})
     assert again.plan == found.plan and again.solved.status == "optimal"
     assert again.solved.objective == pytest.approx(found.solved.objective)

@@ -11,7 +11,7 @@ import pytest
 
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces import Report, convert, parse_cluster
+from workbench.scenario.traces import ConversionSummary, convert, parse_cluster
 from workbench.scenario.traces.chronus import MODELS
 from workbench.scenario.traces.deadlines import count_kinds, runtimes
 from workbench.scenario.traces.timed import models
@@ -38,7 +38,7 @@ def best(**cells: Any) -> str:
     return line(**{"expect_time_list": "60", "expect_value_list": "10", "job_type": "best", "best_effort": 1, **cells})
 
 
-def read(folder: Path, *lines: str, cluster: str = "v100=4x8", **options: Any) -> tuple[Scenario, Report]:
+def read(folder: Path, *lines: str, cluster: str = "v100=4x8", **options: Any) -> tuple[Scenario, ConversionSummary]:
     (folder / "t.csv").write_text("\n".join(lines) + "\n")
     options = {"throughputs": None, "cluster": parse_cluster(cluster), **options}
     return convert("chronus", folder / "t.csv", **options)

@@ -12,7 +12,7 @@ import pytest
 
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces import Report, convert, parse_cluster
+from workbench.scenario.traces import ConversionSummary, convert, parse_cluster
 from workbench.scenario.traces.deadlines import runtimes
 
 BEGIN = datetime(2024, 2, 28, 22, 0, 0)
@@ -56,7 +56,7 @@ def text_of(form: str, jobs: list[tuple[int, int, int, int]]) -> str:
     return "\n".join([header, *(row(*job) for job in jobs)]) + "\n"
 
 
-def read(folder: Path, form: str, content: str | bytes, **options: Any) -> tuple[Scenario, Report]:
+def read(folder: Path, form: str, content: str | bytes, **options: Any) -> tuple[Scenario, ConversionSummary]:
     data = content.encode() if isinstance(content, str) else content
     (folder / "trace").write_bytes(data)
     return convert(form, folder / "trace", **{"throughputs": None, "cluster": parse_cluster("v100=4x8"), **options})

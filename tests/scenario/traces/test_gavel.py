@@ -9,7 +9,7 @@ import pytest
 
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces import FORMATS, Report, convert, parse_cluster
+from workbench.scenario.traces import FORMATS, ConversionSummary, convert, parse_cluster
 
 A, B = "('alpha (batch size 8)', {})", "('beta', {})"
 SPEEDS: dict[str, Any] = {
@@ -41,7 +41,7 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "jobs.trace", throughputs
 
 
-def read(files: tuple[Path, Path], *lines: str, **options: Any) -> tuple[Scenario, Report]:
+def read(files: tuple[Path, Path], *lines: str, **options: Any) -> tuple[Scenario, ConversionSummary]:
     files[0].write_text("\n".join(lines) + "\n")
     cluster = parse_cluster(options.pop("cluster", "v100=2x2,k80=1x2"))
     return convert("gavel", files[0], throughputs=files[1], cluster=cluster, **options)

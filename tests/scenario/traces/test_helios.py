@@ -9,7 +9,7 @@ import pytest
 
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces import Report, convert, parse_cluster
+from workbench.scenario.traces import ConversionSummary, convert, parse_cluster
 from workbench.scenario.traces.deadlines import runtimes
 
 HEADER = "job_id,user,vc,gpu_num,cpu_num,node_num,state,submit_time,start_time,end_time,duration,queue"
@@ -32,7 +32,7 @@ def line(**cells: Any) -> str:
     return ",".join(str(cell) for cell in {**dict(zip(COLUMNS, ROWS[0].split(","), strict=True)), **cells}.values())
 
 
-def read(folder: Path, *lines: str, cluster: str = "v100=4x8", **options: Any) -> tuple[Scenario, Report]:
+def read(folder: Path, *lines: str, cluster: str = "v100=4x8", **options: Any) -> tuple[Scenario, ConversionSummary]:
     (folder / "log.csv").write_text("\n".join(lines) + "\n")
     options = {"throughputs": None, "cluster": parse_cluster(cluster), **options}
     return convert("helios", folder / "log.csv", **options)

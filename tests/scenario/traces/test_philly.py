@@ -13,7 +13,7 @@ import pytest
 
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces import Report, convert, parse_cluster
+from workbench.scenario.traces import ConversionSummary, convert, parse_cluster
 from workbench.scenario.traces.deadlines import runtimes
 
 DAY = "2017-10-09 "
@@ -43,7 +43,7 @@ def job(name: Any = "application_1", **changes: Any) -> dict[str, Any]:
     return {key: value for key, value in made.items() if value is not DROP}
 
 
-def read(folder: Path, *jobs: Any, cluster: str = "v100=4x8", **options: Any) -> tuple[Scenario, Report]:
+def read(folder: Path, *jobs: Any, cluster: str = "v100=4x8", **options: Any) -> tuple[Scenario, ConversionSummary]:
     (folder / "log").write_text(json.dumps(jobs))
     options = {"throughputs": None, "cluster": parse_cluster(cluster), **options}
     return convert("philly", folder / "log", **options)

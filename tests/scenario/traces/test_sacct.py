@@ -9,7 +9,7 @@ import pytest
 
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces import Report, convert, parse_cluster
+from workbench.scenario.traces import ConversionSummary, convert, parse_cluster
 from workbench.scenario.traces.deadlines import runtimes
 from workbench.scenario.traces.sacct import DATES
 from workbench.scenario.traces.slurm_text import gres, host_list, hosts, megabytes, resources, seconds, timestamp
@@ -37,7 +37,7 @@ def line(**cells: Any) -> str:
 
 def read(
     folder: Path, *lines: str, cluster: str | None = "v100=4x8,a100=1x1", **options: Any
-) -> tuple[Scenario, Report]:
+) -> tuple[Scenario, ConversionSummary]:
     (folder / "sacct.txt").write_text("\n".join(lines) + "\n")
     options = {"throughputs": None, "cluster": cluster and parse_cluster(cluster), **options}
     return convert("sacct", folder / "sacct.txt", **options)

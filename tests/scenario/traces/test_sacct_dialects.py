@@ -10,7 +10,7 @@ import pytest
 
 from workbench.base.errors import InputError
 from workbench.scenario.traces import convert, parse_cluster
-from workbench.scenario.traces.dropped_rows import Report
+from workbench.scenario.traces.dropped_rows import ConversionSummary
 
 HEADER = "JobID|Submit|Elapsed|State|AllocTRES|ReqTRES"
 PARTS = {
@@ -26,7 +26,7 @@ WHOLE = ("gres/gpu:a100=1", "gres/gpu:a100=2,gres/gpu=2,gres/shard=0", "gres/gpu
 
 def read(
     folder: Path, tres: list[str], header: str = HEADER, submit: str = "2024-03-01T08:00:00", cluster: Any = None
-) -> Report:
+) -> ConversionSummary:
     rows = [f"{i}|{submit}|01:00:00|COMPLETED|cpu=4,{each},mem=8G|" for i, each in enumerate(tres)]
     (folder / "log").write_text("\n".join([*([header] if header else []), *rows]))
     return convert("sacct", folder / "log", cluster=cluster or parse_cluster("a100=2x8"))[1]

@@ -10,7 +10,7 @@ import pytest
 
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces import Report, convert, parse_cluster
+from workbench.scenario.traces import ConversionSummary, convert, parse_cluster
 
 SPEEDS = {"v100": {"('beta', 1)": {"null": 2.0}, "('beta', 2)": {"null": 3.0}}}
 
@@ -20,7 +20,7 @@ def line(steps: Any = 100, gpus: Any = 1, mode: str = "static", slo: Any = -1, a
     return "\t".join(str(cell) for cell in cells)
 
 
-def read(folder: Path, *lines: str, form: str = "shockwave") -> tuple[Scenario, Report]:
+def read(folder: Path, *lines: str, form: str = "shockwave") -> tuple[Scenario, ConversionSummary]:
     (folder / "speeds.json").write_text(json.dumps(SPEEDS))
     (folder / "t.trace").write_text("\n".join(lines) + "\n")
     return convert(form, folder / "t.trace", throughputs=folder / "speeds.json", cluster=parse_cluster("v100=2x2"))

@@ -16,10 +16,10 @@ from workbench.analysis.calibration import _eligible
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.slurm.site import read_site
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces import Report, convert
+from workbench.scenario.traces import ConversionSummary, convert
 
 
-def read(folder: Path, text: str, *, nodes: str | None = NODES, **options: Any) -> tuple[Scenario, Report]:
+def read(folder: Path, text: str, *, nodes: str | None = NODES, **options: Any) -> tuple[Scenario, ConversionSummary]:
     (folder / "log").write_text(text)
     files = {name: options.pop(name) for name in ("limits", "shares", "config", "events", "ratios") if name in options}
     given: dict[str, Any] = {}

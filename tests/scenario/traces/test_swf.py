@@ -9,7 +9,7 @@ import pytest
 
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces import Report, convert, parse_cluster
+from workbench.scenario.traces import ConversionSummary, convert, parse_cluster
 from workbench.scenario.traces.deadlines import runtimes
 
 HEADER = ("; Version: 2.2", "; MaxNodes: 10 (of two kinds)", "; MaxProcs: 160", ";", "; Note: made by hand")
@@ -34,7 +34,7 @@ def line(**fields: Any) -> str:
     return " ".join(cells)
 
 
-def read(folder: Path, *lines: str, cluster: str = "v100=4x8", **options: Any) -> tuple[Scenario, Report]:
+def read(folder: Path, *lines: str, cluster: str = "v100=4x8", **options: Any) -> tuple[Scenario, ConversionSummary]:
     (folder / "log.swf").write_text("\n".join(lines) + "\n")
     options = {"throughputs": None, "cluster": parse_cluster(cluster), **options}
     return convert("swf", folder / "log.swf", **options)

@@ -262,7 +262,7 @@ def test_estimators_have_names(built_in: Scenario) -> None:
         "nodes",
         "noisy",
         "low_rank",
-        "bootstrapped",
+        "scaled",
         "pmi",
         "layered",
     ]

@@ -46,7 +46,7 @@ def test_every_knob_reads_back(estimator: Any) -> None:
 
 @pytest.mark.parametrize("text", [None, 3, "", ":", ["oracle"]])
 def test_what_is_no_name_is_refused(text: Any) -> None:
-    with pytest.raises(InputError, match="one of oracle, nodes, noisy, low_rank, bootstrapped, pmi, layered"):
+    with pytest.raises(InputError, match="one of oracle, nodes, noisy, low_rank, scaled, pmi, layered"):
         maker(text)
 
 

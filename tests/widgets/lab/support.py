@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.browser_support import PATIENCE_S
 from widgets import Lab
-from widgets.work.work import Message
+from widgets.work.workplace import Message
 from workbench.analysis.charts import Drawing
 from workbench.cli.lab_process import SimulatedRun, simulated
 from workbench.session import registry

@@ -19,7 +19,7 @@ from widgets.compare_lab.entries import changed_knobs
 from widgets.editors.core_panel import SHARING
 from widgets.editors.scheduler_choice import short_titles
 from widgets.work.pace import Paced
-from widgets.work.work import Message
+from widgets.work.workplace import Message
 from workbench.analysis.charts.theme import time_unit
 from workbench.analysis.explanation import explain
 from workbench.analysis.metrics.declared import MAIN

@@ -16,8 +16,8 @@ import widgets.lab.lab
 import widgets.lab.rows_panel
 import widgets.lab.shell
 import widgets.work.kernel
+import widgets.work.page_request
 import widgets.work.process
-import widgets.work.question
 import workbench
 from tests.widgets.lab.support import Waiter, run, until
 from widgets import GavelLab

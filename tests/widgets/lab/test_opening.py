@@ -13,7 +13,7 @@ import workbench
 from tests.widgets.lab.support import Waiter, jobs
 from widgets import CompareLab, GavelLab, HadarLab, HareLab, Lab, WhatIfLab
 from widgets.lab.results import PAGES
-from widgets.parts.untold import untold
+from widgets.parts.lazy_widgets import lazy
 from widgets.work.many import ManyWork
 from workbench.base.errors import InputError
 from workbench.scenario.presets import preset, presets, variants
@@ -92,11 +92,11 @@ def test_what_another_thread_makes_meanwhile_is_told(heard: None) -> None:
 
     def beside() -> None:
         made.append(IntText())
-        with untold():
+        with lazy():
             first.set()
             second.wait(60)
 
-    with untold():
+    with lazy():
         thread = threading.Thread(target=beside)
         thread.start()
         assert first.wait(60)

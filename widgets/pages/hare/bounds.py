@@ -13,7 +13,7 @@ from widgets.lab.side_page import Host, two_columns
 from widgets.pages.hare.schedules import ROUNDS, SLIDER, left_out_list
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.status_line import StatusLine
-from widgets.work.study import StudyQuestion
+from widgets.work.study_request import StudyRequest
 from workbench.base.errors import WorkbenchError
 from workbench.base.rounding import short_number
 from workbench.papers.hare.algorithms.studies import BOUNDS, OURS
@@ -27,9 +27,7 @@ class BoundsPage:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._said = StatusLine()
-        self._asked = StudyQuestion(
-            "hare.against_bounds", self._said, lambda _, found: self._show(found), self._summary
-        )
+        self._asked = StudyRequest("hare.against_bounds", self._said, lambda _, found: self._show(found), self._summary)
         self._shown: tuple[Any, ...] | None = None
         self._parts: list[Mapping[str, Any]] = []
         self.rounds = w.SelectionSlider(

@@ -15,7 +15,7 @@ from widgets.parts.chart_page import ChartPage
 from widgets.parts.edit_table import EditColumn, EditTable, Row
 from widgets.parts.playback import Playback
 from widgets.parts.status_line import StatusLine
-from widgets.work.study import StudyQuestion
+from widgets.work.study_request import StudyRequest
 from workbench.base.errors import WorkbenchError
 from workbench.base.rounding import short_number
 from workbench.scenario.presets import preset
@@ -109,7 +109,7 @@ class FigureOnePage:
         self._base = preset("hare_example")
         self._gpus = list(self._base.cluster.types)
         self._said = StatusLine()
-        self._asked = StudyQuestion("hare.figure_1", self._said, lambda _, found: self.gantts.add(found), self._summary)
+        self._asked = StudyRequest("hare.figure_1", self._said, lambda _, found: self.gantts.add(found), self._summary)
         self._shown: list[Row] | None = None
         columns = [EditColumn("job", "Job", width=4)]
         columns += [
@@ -185,7 +185,7 @@ class SynchronisationPage:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._said = StatusLine()
-        self._asked = StudyQuestion("hare.three_ways", self._said, lambda _, found: self._add(found), self._summary)
+        self._asked = StudyRequest("hare.three_ways", self._said, lambda _, found: self._add(found), self._summary)
         self._shown: tuple[Any, ...] | None = None
         self._missing = w.HTML()
         options = [("Fig. 4's (reconstructed)", "hare_synchronisation"), ("Fig. 1's", "hare_example")]

@@ -15,7 +15,7 @@ from widgets.pages.hare.schedules import SLIDER, tools_of
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.playback import Playback
 from widgets.parts.status_line import StatusLine
-from widgets.work.study import StudyQuestion
+from widgets.work.study_request import StudyRequest
 from workbench.base.rounding import short_number
 from workbench.papers.hare.algorithms.studies import HARE, QUICK, SCHEMES
 from workbench.papers.hare.algorithms.vary import at_bandwidth, at_batch
@@ -85,7 +85,7 @@ class WhatIfPage:
     def __init__(self, host: Host) -> None:
         self._host = host
         self._said = StatusLine()
-        self._asked = StudyQuestion("hare.weighted_jct", self._said, self._add, self._summary)
+        self._asked = StudyRequest("hare.weighted_jct", self._said, self._add, self._summary)
         self._shown: tuple[Any, ...] | None = None
         self._points: list[Any] = []
         self._values: dict[int, Mapping[str, float]] = {}

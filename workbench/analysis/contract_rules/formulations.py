@@ -19,6 +19,7 @@ import pandas as pd
 from pyomo.core.expr.visitor import identify_variables
 
 from workbench.analysis.contract_rules.problems import collecting, heard, once
+from workbench.analysis.contract_rules.proof import differences
 from workbench.base.errors import NOTHING, InputError, Problem, Words, raised
 from workbench.base.labels import listed
 from workbench.scenario.scenario import Scenario
@@ -26,7 +27,6 @@ from workbench.scheduling import notation
 from workbench.scheduling.contract import Formulation, Knobs, Result
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo
-from workbench.scheduling.proof import differences
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Programme, SolveError, Solver, SolverName, Sparse, solve_model
 from workbench.scheduling.solvers.compile import compile_model, load
@@ -231,7 +231,7 @@ def _wrong_tags(where: str, statement: Any, model: pyo.ConcreteModel) -> Iterato
 
 
 def _unproven(where: str, statement: Any, model: pyo.ConcreteModel, knobs: Knobs) -> Iterator[Problem]:
-    """What the docstring's lines say otherwise than the parts, see `scheduling.proof`."""
+    """What the docstring's lines say otherwise than the parts, see `contract_rules.proof`."""
     for each in differences(statement, model, knobs):
         yield Problem(f"{where}, {each.where}", Words(each.model), f"what the docstring says: {each.line}")
 

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
 
-from workbench.base.blame import at_line, line_of
+from workbench.base.error_origin import at_line, line_of
 from workbench.base.errors import Problem, ScenarioError, Words, WorkbenchError, raised
 from workbench.base.text import on_one_line
 

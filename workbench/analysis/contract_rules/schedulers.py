@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from workbench.analysis.contract_rules.problems import collecting, once
-from workbench.base.blame import at_line, is_users, line_of_code
+from workbench.base.error_origin import at_line, is_users, line_of_code
 from workbench.base.errors import InputError, Problem, Words, one_of
 from workbench.base.labels import listed
 from workbench.scenario.scenario import Scenario

@@ -3,7 +3,7 @@
 One clock: best-effort leases end at every multiple of `be_lease_s`, SLO leases at every multiple of `slo_lease_s`,
 which is a multiple of the other. A new job is profiled (`profiling`). In the next cycle the selector gives its verdict:
 a job whose deadline can be guaranteed beside those of the others waits for its leases, any other is best effort and is
-told so (`guarantees`). In every cycle of SLO leases a plan says whose lease it is (`planning`); only that first lease
+told so (`guarantees`). In every cycle of SLO leases a plan says whose lease it is (`slo_plan`); only that first lease
 is carried out, placed by `consolidation`. What is left is for the spot cluster (`spot`), in every cycle of best-effort
 leases; so is what a guaranteed job leaves that ends inside its lease.
 
@@ -40,7 +40,7 @@ from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError, counted
 from workbench.base.round_times import boundary_after, boundary_from
 from workbench.papers.chronus import knobs
-from workbench.papers.chronus.algorithms import planning, profiling
+from workbench.papers.chronus.algorithms import profiling, slo_plan
 from workbench.papers.chronus.algorithms.clusters import FreeByCluster, NodesUp, split
 from workbench.papers.chronus.algorithms.cycle import Cycle, CycleOutcome
 from workbench.papers.chronus.algorithms.guarantees import Promises
@@ -179,7 +179,7 @@ class Chronus(Scheduler):
         be_s = float(knobs["be_lease_s"])
         if boundary_from(snapshot.now_s, be_s) == snapshot.now_s:
             return _cycle(snapshot, memory, knobs, self.instead)
-        plan = planning.together([planning.kept(promises) for promises in memory.promises])
+        plan = slo_plan.together([slo_plan.kept(promises) for promises in memory.promises])
         if not memory.profiler.line:
             return Decision(solved=plan, next_s=_next_s(memory.profiler, snapshot.now_s, knobs)), memory
         nodes = NodesUp.of(snapshot)

@@ -32,7 +32,7 @@ from workbench.base.errors import InputError, Words, counted
 from workbench.baselines.mechanisms.coarsening import MOST_ROUNDS, STEPS_PER_ROUND
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.papers.hare import knobs
-from workbench.papers.hare.algorithms.list_schedule import Rule, fluid_start_s, middle_s, place, safe_order
+from workbench.papers.hare.algorithms.list_schedule import Rule, fluid_start_s, list_schedule, middle_s, safe_order
 from workbench.papers.hare.algorithms.schedule import TaskSchedule, in_order
 from workbench.papers.hare.algorithms.switching import Switches
 from workbench.papers.hare.algorithms.synchronisation import (
@@ -246,7 +246,7 @@ def _plan(instance: HareInstance, middle: FloatArray, knobs: Knobs) -> TaskSched
     if _together(knobs):
         return place_together(instance, order)
     rule: Rule = "earliest_available" if knobs["assignment"] == "earliest_available" else "earliest_finish"
-    return place(instance, order, rule, bool(knobs["insertion"]))
+    return list_schedule(instance, order, rule, bool(knobs["insertion"]))
 
 
 def _profiled(snapshot: Snapshot, memory: HareMemory, knobs: Knobs) -> HareMemory:

@@ -19,10 +19,10 @@ from workbench.base.errors import InputError
 from workbench.base.labels import listed
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.cluster_spec import parse_cluster
-from workbench.scenario.traces.dropped_rows import Dropped, Report
+from workbench.scenario.traces.dropped_rows import ConversionSummary, Dropped
 from workbench.scenario.traces.trace_file import TraceCut
 
-__all__ = ["Dropped", "Loader", "Report", "convert", "formats", "parse_cluster"]
+__all__ = ["ConversionSummary", "Dropped", "Loader", "convert", "formats", "parse_cluster"]
 
 
 class Loader(Protocol):
@@ -36,7 +36,7 @@ class Loader(Protocol):
 
     def __call__(
         self, source: str | Path, throughputs: str | Path | None, cut: TraceCut
-    ) -> tuple[Scenario, Report]: ...
+    ) -> tuple[Scenario, ConversionSummary]: ...
 
 
 @cache
@@ -66,15 +66,15 @@ def convert(
     seed: int = 0,
     pseudonyms: str | Path | None = None,
     **options: Any,
-) -> tuple[Scenario, Report]:
+) -> tuple[Scenario, ConversionSummary]:
     """Read `source` as `format`; arguments are the Loader's, options the format's. One that is empty is not given.
 
     workload: slo, mix1 or mix2, to give the jobs deadlines as in Chronus's Table 1 (`deadlines.with_deadlines`);
     density_percent: that many of the jobs kept, first removed or injected at random (`density.at_density`). Both draw
-    with `seed`, and the report's notes tell of them. keep: columns of the trace that jobs keep as `attributes`, for
+    with `seed`, and the summary's notes tell of them. keep: columns of the trace that jobs keep as `attributes`, for
     formats with named columns; pseudonyms: a key file, to replace names (`workbench.scenario.traces.pseudonyms`); what
     belongs to Slurm's log: `workbench.scenario.traces.sacct.convert`. The scenario
-    keeps the report (`Scenario.notes`).
+    keeps the summary (`Scenario.notes`).
     """
     from workbench.scenario.traces.deadlines import check_workload, count_kinds, with_deadlines
     from workbench.scenario.traces.density import at_density, check_density
@@ -94,8 +94,8 @@ def convert(
             have = f"{listed(able)} {'have' if able[1:] else 'has'}"
             raise InputError(option, got, f"nothing: {format} has no {what}; {have}")
     cut = TraceCut(cluster, from_s, to_s, sample, seed)
-    scenario, report = loader(source, throughputs, cut, **options)
-    notes, recorded = list(report.notes), scenario.recorded
+    scenario, summary = loader(source, throughputs, cut, **options)
+    notes, recorded = list(summary.notes), scenario.recorded
     if any(job.user is not None for job in scenario.jobs):
         notes.append(REAL if pseudonyms is None else REPLACED)
     if density_percent is not None:
@@ -106,10 +106,10 @@ def convert(
         scenario = with_deadlines(scenario, workload, seed)
         strict, soft, rest = count_kinds(scenario)
         notes.append(f"workload {workload}: {strict} strict, {soft} soft and {rest} best-effort jobs, drawn anew")
-    report = replace(report, notes=tuple(notes))
+    summary = replace(summary, notes=tuple(notes))
     if pseudonyms is not None:
-        scenario, report = pseudonymous(scenario, report, pseudonyms)
-    return scenario.model_copy(update={"notes": report.lines(), "recorded": recorded}), report
+        scenario, summary = pseudonymous(scenario, summary, pseudonyms)
+    return scenario.model_copy(update={"notes": summary.lines(), "recorded": recorded}), summary
 
 
 def _options(loader: Loader) -> list[str]:

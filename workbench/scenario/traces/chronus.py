@@ -20,7 +20,7 @@ from pathlib import Path
 from workbench.scenario.frozen import MOST_S
 from workbench.scenario.move_and_restart_cost import Restart
 from workbench.scenario.scenario import Core, Scenario
-from workbench.scenario.traces.dropped_rows import Drops, Report
+from workbench.scenario.traces.dropped_rows import ConversionSummary, Drops
 from workbench.scenario.traces.timed import TimedRow, assemble, gpu_count, models, name_problem, time_problem
 from workbench.scenario.traces.trace_file import TraceCut, number, read_table
 
@@ -57,7 +57,7 @@ Steps = tuple[tuple[float, float], ...]
 
 def convert(
     source: str | Path, throughputs: str | Path | None, cut: TraceCut, keep: Sequence[str] = ()
-) -> tuple[Scenario, Report]:
+) -> tuple[Scenario, ConversionSummary]:
     """A scenario from a trace and a cluster (see `workbench.scenario.traces.Loader`); there is no file of throughputs.
 
     Jobs are called `job-ID` and keep GPUs, user, run time and rewards; from_s and to_s are seconds.
@@ -71,8 +71,8 @@ def convert(
         read = [_times_ten(row) for row in read]
         notes.append(f"rewards are taken times {TENTHS:g}: the paper's largest is 100, the file's {largest:g}")
     notes.append(f"each restart costs {RESTART.restart_s:g} s x (1 + log2 GPUs), as in the authors' simulator")
-    scenario, report = assemble(source, FORMAT, read, drops, cut, notes)
-    return scenario.replace(core=Core(restart=RESTART)), report
+    scenario, summary = assemble(source, FORMAT, read, drops, cut, notes)
+    return scenario.replace(core=Core(restart=RESTART)), summary
 
 
 def read_trace(source: str | Path, drops: Drops) -> Iterable[TimedRow]:

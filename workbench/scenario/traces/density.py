@@ -11,7 +11,7 @@ from collections.abc import Container
 import numpy as np
 
 from workbench.base.errors import InputError
-from workbench.scenario.frozen import Facts
+from workbench.scenario.frozen import AttributeMap
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.trace_file import check_seed
@@ -64,7 +64,7 @@ def moved(job: Job, arrival_s: float, name: str | None = None) -> Job:
     """The job at another time, and by another name; what its log says of times moves with it."""
     later_s = arrival_s - job.arrival_s
     facts = {key: value + later_s for key, value in job.attributes.items() if key in TIMES and value is not None}
-    more = {"attributes": Facts({**job.attributes, **facts})} if facts else {}
+    more = {"attributes": AttributeMap({**job.attributes, **facts})} if facts else {}
     return job.model_copy(update={"name": name or job.name, "arrival_s": arrival_s, **more})
 
 

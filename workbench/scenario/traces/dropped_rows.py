@@ -32,7 +32,7 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ConversionSummary:
     """The account of one conversion. `notes` say what was read how, or left out beside whole rows; `assumed`, which
     comes first wherever it is told, what its user added to what was recorded."""
 
@@ -45,7 +45,7 @@ class Report:
     assumed: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        """The report as plain objects."""
+        """The summary as plain objects."""
         return {
             "assumed": list(self.assumed),
             "source": self.source,

@@ -23,7 +23,7 @@ from workbench.base.errors import InputError, Words, counted
 from workbench.scenario.frozen import LEAST_WEIGHT, MOST_GPUS, MOST_S, MOST_WEIGHT
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.cluster_spec import EXPECTED as CLUSTER_EXPECTED
-from workbench.scenario.traces.dropped_rows import Drops, Report
+from workbench.scenario.traces.dropped_rows import ConversionSummary, Drops
 from workbench.scenario.traces.trace_file import (
     STANDARD,
     TraceCut,
@@ -102,7 +102,7 @@ class TypeSpeeds(NamedTuple):
     pairs: dict[tuple[Kind, Kind], tuple[float, float]]
 
 
-def convert(source: str | Path, throughputs: str | Path | None, cut: TraceCut) -> tuple[Scenario, Report]:
+def convert(source: str | Path, throughputs: str | Path | None, cut: TraceCut) -> tuple[Scenario, ConversionSummary]:
     """A scenario from a trace, its throughputs and a cluster (see `workbench.scenario.traces.Loader`).
 
     Jobs keep the numbers of their rows; arrivals count from `from_s`, without it from the first one of the file. Speeds
@@ -114,7 +114,7 @@ def convert(source: str | Path, throughputs: str | Path | None, cut: TraceCut) -
 
 def convert_form(
     form: TraceLayout, source: str | Path, throughputs: str | Path | None, cut: TraceCut
-) -> tuple[Scenario, Report]:
+) -> tuple[Scenario, ConversionSummary]:
     """`convert` for a trace that is laid out in another way."""
     if throughputs is None:
         raise InputError("throughputs", None, THROUGHPUTS)
@@ -132,7 +132,7 @@ def convert_form(
     kept = in_window(read, from_s, to_s, drops)
     able = _runnable(kept, tables, cluster, drops)
     kept = sampled(able, sample, seed, drops)
-    report = account(called, form.format, kept, drops)
+    summary = account(called, form.format, kept, drops)
     notes += [*sample_notes(len(able), sample), *_slo_notes(kept), *_mode_notes(kept)]
     begin_s = min(row.arrival_s for row in read) if from_s is None else from_s
     if from_s is None and begin_s > 0:
@@ -149,7 +149,7 @@ def convert_form(
         "schedulers": [{"scheduler": name} for name in SCHEDULERS],
     }
     notes += _type_notes(tables, _types(cluster))
-    return Scenario.from_dict(data, called), replace(report, notes=tuple(notes))
+    return Scenario.from_dict(data, called), replace(summary, notes=tuple(notes))
 
 
 def read_trace(source: str | Path, drops: Drops, form: TraceLayout = FORM) -> Iterable[TraceRow]:

@@ -10,7 +10,7 @@ Any table with these three columns will do. With a trace in Chronus's or Tiresia
     raw = pandas.read_csv("trace.csv")
     jobs = raw[["num_gpu"]].rename(columns={"num_gpu": "gpus"})
     jobs = jobs.assign(arrival_s=60.0 * raw["submit_time"], duration_s=60.0 * raw["duration"])
-    scenario, report = workbench.scenario.traces.hadar.draw(jobs)
+    scenario, summary = workbench.scenario.traces.hadar.draw(jobs)
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError, Words
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.cluster_spec import parse_cluster
-from workbench.scenario.traces.dropped_rows import Drops, Report
+from workbench.scenario.traces.dropped_rows import ConversionSummary, Drops
 from workbench.scenario.traces.synthetic import Workload
 from workbench.scenario.traces.trace_file import TraceCut, draw_sample, sample_notes
 
@@ -80,11 +80,11 @@ def draw(
     hours: int = HOURS,
     seed: int = 0,
     name: str = "hadar_trace",
-) -> tuple[Scenario, Report]:
+) -> tuple[Scenario, ConversionSummary]:
     """A scenario of `count` jobs drawn evenly from those that arrive from `from_s` to `to_s`, all at the start.
 
     jobs: columns `arrival_s`, `duration_s`, `gpus`; without a window the busiest `hours` are taken. If fewer jobs have
-    a size all are kept. The report counts what was dropped, by row of the frame from 1. Gangs larger than any type are
+    a size all are kept. The summary counts what was dropped, by row of the frame from 1. Gangs larger than any type are
     halved until they fit. Raises InputError for missing columns, values that are no numbers, or nothing left to draw.
     """
     TraceCut(None, from_s, to_s, count, seed).check()
@@ -120,7 +120,7 @@ def draw(
         f"jobs of each size: {shares}",
         *sample_notes(len(able), count),
     )
-    return scenario, Report(name, "hadar", len(jobs), len(rows), drops.result(), notes)
+    return scenario, ConversionSummary(name, "hadar", len(jobs), len(rows), drops.result(), notes)
 
 
 def _column(jobs: pd.DataFrame, column: str) -> FloatArray:

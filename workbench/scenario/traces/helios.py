@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces.dropped_rows import Drops, Report
+from workbench.scenario.traces.dropped_rows import ConversionSummary, Drops
 from workbench.scenario.traces.slurm_site import texts
 from workbench.scenario.traces.timed import (
     TimedRow,
@@ -38,7 +38,7 @@ STATES = (*ENDED, "SUSPENDED")
 
 def convert(
     source: str | Path, throughputs: str | Path | None, cut: TraceCut, keep: Sequence[str] = ()
-) -> tuple[Scenario, Report]:
+) -> tuple[Scenario, ConversionSummary]:
     """A scenario from a trace and a cluster (see `workbench.scenario.traces.Loader`); there is no file of throughputs.
 
     Jobs are called `job-ID` and keep user, GPUs and run time. from_s and to_s are seconds after the first submission.

@@ -18,7 +18,7 @@ from typing import Any
 
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces.dropped_rows import Drops, Report
+from workbench.scenario.traces.dropped_rows import ConversionSummary, Drops
 from workbench.scenario.traces.slurm_site import texts
 from workbench.scenario.traces.timed import TimedRow, assemble, dated, name_problem, started, time_problem
 from workbench.scenario.traces.trace_file import TraceCut, read_json, read_time, source_name
@@ -31,7 +31,7 @@ KEYS = ("jobid", "user", "status", "submitted_time", "attempts")
 NO_TIME = (None, "", "None")
 
 
-def convert(source: str | Path, throughputs: str | Path | None, cut: TraceCut) -> tuple[Scenario, Report]:
+def convert(source: str | Path, throughputs: str | Path | None, cut: TraceCut) -> tuple[Scenario, ConversionSummary]:
     """A scenario from a log and a cluster (see `workbench.scenario.traces.Loader`); there is no file of throughputs.
 
     Jobs keep their id, user, GPUs and run time. from_s and to_s are seconds after the log's first submission. A job's

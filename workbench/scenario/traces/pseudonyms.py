@@ -23,7 +23,7 @@ from typing import Any
 from workbench.base.errors import InputError, Words, why
 from workbench.base.files import parse_json
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces.dropped_rows import Report
+from workbench.scenario.traces.dropped_rows import ConversionSummary
 from workbench.scenario.traces.slurm_site import NAMES, entity_name
 
 EXPECTED = 'a key file: {"key": 64 hexadecimal digits, "names": {...}} that only its owner may read (chmod 600)'
@@ -97,7 +97,9 @@ def write_keys(path: Path, keys: Pseudonyms) -> None:
         raise InputError(f"pseudonyms {path}", why(error), "a folder that can be written into") from None
 
 
-def pseudonymous(scenario: Scenario, report: Report, path: str | Path) -> tuple[Scenario, Report]:
+def pseudonymous(
+    scenario: Scenario, summary: ConversionSummary, path: str | Path
+) -> tuple[Scenario, ConversionSummary]:
     """Both without real names; the key file then has every pseudonym. The trace's file is called by its format alone.
 
     Raises InputError for a key file that is none.
@@ -123,12 +125,12 @@ def pseudonymous(scenario: Scenario, report: Report, path: str | Path) -> tuple[
             found["name"] = found[found["kind"]]
         title = entity_name(found) if "kind" in found else named("entity", entity.name)
         entities.append({**entity.model_dump(), "name": title, "attributes": found})
-    source = f"{report.format} log"
-    notes, assumed = (tuple(_without(note, renamed) for note in notes) for notes in (report.notes, report.assumed))
+    source = f"{summary.format} log"
+    notes, assumed = (tuple(_without(note, renamed) for note in notes) for notes in (summary.notes, summary.assumed))
     description = f"{len(scenario.jobs)} jobs of a {source}"
     changed = scenario.replace(jobs=jobs, entities=entities, name=source, description=description)
     write_keys(Path(path), keys)
-    return changed, replace(report, source=source, notes=notes, assumed=assumed)
+    return changed, replace(summary, source=source, notes=notes, assumed=assumed)
 
 
 def _replaced(facts: Mapping[str, Any], named: Callable[[str, str], str]) -> dict[str, Any]:

@@ -34,7 +34,7 @@ from workbench.base.files import parse_json
 from workbench.base.labels import listed
 from workbench.base.text import is_name
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces.dropped_rows import Drops, Report
+from workbench.scenario.traces.dropped_rows import ConversionSummary, Drops
 from workbench.scenario.traces.slurm_rows import as_entities, gaps, observed, on_cpus, with_types
 from workbench.scenario.traces.slurm_site import CPU, JobStart, Site
 from workbench.scenario.traces.slurm_text import (
@@ -148,7 +148,7 @@ def convert(
     config: Sequence[str | Path] = (),
     events: Sequence[str | Path] = (),
     ratios: str | Path | None = None,
-) -> tuple[Scenario, Report]:
+) -> tuple[Scenario, ConversionSummary]:
     """A scenario from accounting data (see `workbench.scenario.traces.Loader`); there is no file of throughputs.
 
     columns: those of a log without a header; nodes, limits, shares, config, events: files as
@@ -200,9 +200,9 @@ def convert(
         entities=lambda begin_s: [*site.entities(first + begin_s, starts), *as_entities(beside, first + begin_s)],
         outages=lambda begin_s, end_s, names: site.outages(first + begin_s, first + end_s, names),
     )
-    scenario, report = assemble(source, FORMAT, rows, log.drops, cut, [], ENDED[0], recording, zero)
-    notes = (*report.notes, *log.notes, *_notes_of(log, site, read, beside))
-    return scenario, replace(report, notes=notes)
+    scenario, summary = assemble(source, FORMAT, rows, log.drops, cut, [], ENDED[0], recording, zero)
+    notes = (*summary.notes, *log.notes, *_notes_of(log, site, read, beside))
+    return scenario, replace(summary, notes=notes)
 
 
 def log_and_site(paths: Sequence[Path]) -> tuple[Path, list[Path]]:

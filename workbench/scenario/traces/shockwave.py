@@ -10,7 +10,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces.dropped_rows import Report
+from workbench.scenario.traces.dropped_rows import ConversionSummary
 from workbench.scenario.traces.gavel import TraceLayout, convert_form
 from workbench.scenario.traces.trace_file import TraceCut
 
@@ -18,6 +18,6 @@ FORMAT = "shockwave"
 FORM = TraceLayout(FORMAT, "a Shockwave trace: one job a line, 12 columns between tabs", 12, (5, 6, 8, 9, 11), mode=7)
 
 
-def convert(source: str | Path, throughputs: str | Path | None, cut: TraceCut) -> tuple[Scenario, Report]:
+def convert(source: str | Path, throughputs: str | Path | None, cut: TraceCut) -> tuple[Scenario, ConversionSummary]:
     """A scenario from a trace, its throughputs and a cluster (see `workbench.scenario.traces.Loader`)."""
     return convert_form(FORM, source, throughputs, cut)

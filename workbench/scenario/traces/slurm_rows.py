@@ -14,7 +14,7 @@ from typing import Any
 from workbench.base.errors import InputError, Words, counted
 from workbench.base.text import is_name
 from workbench.scenario.traces.cluster_spec import EXPECTED as CLUSTER
-from workbench.scenario.traces.slurm_site import CPU, NodeFacts, Site
+from workbench.scenario.traces.slurm_site import CPU, SeenNode, Site
 from workbench.scenario.traces.timed import TimedRow
 from workbench.scenario.traces.trace_file import EPOCH, source_name
 
@@ -30,7 +30,7 @@ def observed(site: Site, rows: Sequence[TimedRow], given_nodes: bool, source: st
     changes: dict[str, list[tuple[float, int, str, float]]] = {}
     for row in rows:
         for host in row.hosts:
-            facts = site.nodes.setdefault(host, NodeFacts())
+            facts = site.nodes.setdefault(host, SeenNode())
             partition = str(row.facts.get("partition", ""))
             if partition and not any(facts.partitions) and not given_nodes:
                 facts.partitions = [partition]

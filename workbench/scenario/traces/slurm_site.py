@@ -203,7 +203,7 @@ class JobStart(NamedTuple):
 
 
 @dataclass(slots=True)
-class NodeFacts:
+class SeenNode:
     """One machine: GPUs by type, and what a scheduler may want to know of it; away: down or drained when printed."""
 
     gres: dict[str, int] = field(default_factory=dict)
@@ -235,7 +235,7 @@ class Site:
     nowhere: reservations of which a file does not say the nodes; ignored: settings that the scheduler slurm does not go
     by, and whose."""
 
-    nodes: dict[str, NodeFacts] = field(default_factory=dict)
+    nodes: dict[str, SeenNode] = field(default_factory=dict)
     entries: dict[tuple[str, ...], dict[str, Any]] = field(default_factory=dict)
     absences: list[tuple[str, float, float]] = field(default_factory=list)
     listed: list[tuple[float, float, tuple[str, ...]]] = field(default_factory=list)
@@ -280,7 +280,7 @@ class Site:
 
     def _node(self, name: str, cells: Mapping[str, str], partitions: Iterable[str]) -> None:
         """One node, as one of several tables has it (columns of `sinfo`, keys of `scontrol show nodes`)."""
-        facts = self.nodes.setdefault(name, NodeFacts())
+        facts = self.nodes.setdefault(name, SeenNode())
         facts.partitions += [each for each in partitions if each not in facts.partitions]
         facts.gres = gres(first_of(cells, "GRES", "gres") or "") or facts.gres
         facts.cpus = int(number(first_of(cells, "CPUS", "cputot", "cpus") or "0") or facts.cpus)
@@ -385,7 +385,7 @@ class Site:
                 self._partition(record)
             elif "nodes" in record and not record.get("switches"):
                 for name in hosts(record["nodes"]):
-                    self.nodes.setdefault(name, NodeFacts()).rack = record["switchname"]
+                    self.nodes.setdefault(name, SeenNode()).rack = record["switchname"]
         known = settings(text)
         if kept := _kept({key.upper(): value for key, value in known.items()}, CONFIG):
             if known.get("accountingstorageenforce", "").lower() == "none":  # said, not left open
@@ -421,7 +421,7 @@ class Site:
         self._entry("partition", name).update(_kept(cells, PARTITION))
         self._ignored("partition", name, cells)
         for node in hosts(given(record.get("nodes")) or ""):
-            facts = self.nodes.setdefault(node, NodeFacts())
+            facts = self.nodes.setdefault(node, SeenNode())
             facts.partitions += [] if name in facts.partitions else [name]
 
     # What becomes of it ----------------------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ from pathlib import Path
 from workbench.base.errors import InputError, Words, counted
 from workbench.base.text import is_name
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces.dropped_rows import Drops, Report
+from workbench.scenario.traces.dropped_rows import ConversionSummary, Drops
 from workbench.scenario.traces.timed import (
     TimedRow,
     assemble,
@@ -49,7 +49,7 @@ LAST_DATE_S = 4102444800
 """The year 2100, since 1970."""
 
 
-def convert(source: str | Path, throughputs: str | Path | None, cut: TraceCut) -> tuple[Scenario, Report]:
+def convert(source: str | Path, throughputs: str | Path | None, cut: TraceCut) -> tuple[Scenario, ConversionSummary]:
     """A scenario from a log and a cluster (see `workbench.scenario.traces.Loader`); there is no file of throughputs.
 
     Jobs are called `job-NUMBER`, users `user-NUMBER`; from_s and to_s are seconds as in the log.

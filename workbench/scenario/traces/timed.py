@@ -33,7 +33,7 @@ from workbench.scenario.job import RewardStep
 from workbench.scenario.scenario import Recorded, Scenario
 from workbench.scenario.throughput import Scaling, ThroughputRow, Throughputs
 from workbench.scenario.traces import builtin
-from workbench.scenario.traces.dropped_rows import Drops, Report
+from workbench.scenario.traces.dropped_rows import ConversionSummary, Drops
 from workbench.scenario.traces.hadar import GPU_HOURS, HOUR
 from workbench.scenario.traces.synthetic import SCHEDULERS as SCHEDULERS_OF_TYPES
 from workbench.scenario.traces.synthetic import Workload
@@ -251,8 +251,8 @@ def assemble(
     recorded: Recording | None = None,
     first: datetime | None = None,
     begins_with: str = "its first submission",
-) -> tuple[Scenario, Report]:
-    """The scenario and the report of the rows that could be read; those not kept go to `drops`.
+) -> tuple[Scenario, ConversionSummary]:
+    """The scenario and the summary of the rows that could be read; those not kept go to `drops`.
 
     well: the state of a job that ended well, where the trace tells states; first: the date of second 0, and begins_with
     what that is; recorded: jobs run as recorded whatever the cluster's types, with what else is known. Jobs stand in
@@ -274,7 +274,7 @@ def assemble(
     early = [row for row in rows if recorded is not None and row.goes_on(begin_s)]
     able = list(_fitting([*early, *_later(rows, early, begin_s, cut, drops)], work, drops))
     kept = sampled(able, cut.sample, cut.seed, drops)
-    report = account(called, format, kept, drops)
+    summary = account(called, format, kept, drops)
     name = Path(called)
     told_ends = all(row.end_s is not None for row in kept)
     speeds = "as recorded" if group is None else "built-in speeds"
@@ -294,13 +294,13 @@ def assemble(
         all_notes.append(f"arrivals count from the file's first one, which is at {begin_s:.15g} s there")
     if group is None:
         recorded = recorded or Recording()
-        report = replace(report, assumed=tuple(_ratio_notes(kept, recorded.ratios)))
+        summary = replace(summary, assumed=tuple(_ratio_notes(kept, recorded.ratios)))
         all_notes += [*_recorded_notes(kept), *_set_going(data, kept, cluster, begin_s, cut_off)]
         _add_site(data, recorded, cluster, begin_s, begin_s + _recorded_of(kept, begin_s).end_s)
     else:
         all_notes += [] if named else _drawn_notes(kept, group)
         all_notes += _speed_notes(kept, work)
-    return Scenario.from_dict(data, called), replace(report, notes=tuple(all_notes))
+    return Scenario.from_dict(data, called), replace(summary, notes=tuple(all_notes))
 
 
 def _begin(rows: Sequence[TimedRow], cut: TraceCut, recorded: bool, dated: bool) -> tuple[float, float | None]:

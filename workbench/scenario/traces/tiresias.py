@@ -12,7 +12,7 @@ from pathlib import Path
 
 from workbench.base.errors import InputError, Words
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces.dropped_rows import Drops, Report
+from workbench.scenario.traces.dropped_rows import ConversionSummary, Drops
 from workbench.scenario.traces.timed import TimedRow, assemble, gpu_count, models, name_problem, time_problem
 from workbench.scenario.traces.trace_file import TraceCut, number, read_table, source_name
 
@@ -31,7 +31,7 @@ MODELS = {
 
 def convert(
     source: str | Path, throughputs: str | Path | None, cut: TraceCut, keep: Sequence[str] = ()
-) -> tuple[Scenario, Report]:
+) -> tuple[Scenario, ConversionSummary]:
     """A scenario from a trace and a cluster (see `workbench.scenario.traces.Loader`); there is no file of throughputs.
 
     Jobs are called `job-ID` and keep GPUs and run time; from_s and to_s are seconds as in the file.

@@ -20,7 +20,7 @@ from workbench.base.errors import InputError, Words, counted, why
 from workbench.base.files import parse_json
 from workbench.base.text import is_name
 from workbench.scenario.traces.cluster_spec import EXPECTED as CLUSTER_EXPECTED
-from workbench.scenario.traces.dropped_rows import Drops, Report
+from workbench.scenario.traces.dropped_rows import ConversionSummary, Drops
 
 STANDARD = "-"
 """Stands for standard input."""
@@ -194,7 +194,7 @@ def _cells(lines: Sequence[tuple[int, str]], begin: int, separator: str, quoted:
 
 
 def source_name(path: str | Path) -> str:
-    """What messages and reports call a source."""
+    """What messages and summaries call a source."""
     return "standard input" if str(path) == STANDARD else str(path)
 
 
@@ -293,9 +293,9 @@ def sample_notes(count: int, sample: int | None) -> Iterator[str]:
         yield f"a sample of {counted(sample, 'job')} was asked for, there are {count}: all are kept"
 
 
-def account(source: str, format: str, kept: Sequence[Row], drops: Drops) -> Report:
-    """The report without notes; raises InputError, saying why each row was dropped, if none is kept."""
+def account(source: str, format: str, kept: Sequence[Row], drops: Drops) -> ConversionSummary:
+    """The summary without notes; raises InputError, saying why each row was dropped, if none is kept."""
     dropped = drops.result()
     if not kept:
         raise InputError(source, Words("; ".join(map(str, dropped)) or "no rows"), "at least one job that can be kept")
-    return Report(source, format, len(kept) + sum(reason.count for reason in dropped), len(kept), dropped)
+    return ConversionSummary(source, format, len(kept) + sum(reason.count for reason in dropped), len(kept), dropped)

@@ -10,12 +10,12 @@ from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.estimators import layered, low_rank_pairs
-from workbench.scheduling.estimators.bootstrapped_across_types import Bootstrapped
 from workbench.scheduling.estimators.layered import Layered
 from workbench.scheduling.estimators.low_rank_pairs import LowRank
 from workbench.scheduling.estimators.oracle import NOISE, NodeOracle, Noisy, Oracle
 from workbench.scheduling.estimators.pair_error import pair_errors
 from workbench.scheduling.estimators.pmi import Pmi
+from workbench.scheduling.estimators.scaled_across_types import ScaledAcrossTypes
 from workbench.scheduling.estimators.speed_error import ErrorLog, Errors, speed_errors
 from workbench.scheduling.knob import Knob, Value, settle
 from workbench.scheduling.snapshot import Belief
@@ -78,10 +78,10 @@ ESTIMATORS = (
         "speeds of pairs",
     ),
     Estimator(
-        "bootstrapped",
-        "Bootstrapped (Sia)",
+        "scaled",
+        "Scaled across types (Sia)",
         "Speeds of one GPU are known; gangs are taken to scale perfectly until one of the job has been measured.",
-        Bootstrapped,
+        ScaledAcrossTypes,
         learns="speeds",
     ),
     Estimator(

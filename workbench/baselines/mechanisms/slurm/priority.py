@@ -216,6 +216,6 @@ def priorities(
     return found
 
 
-def place(priority: float, stand: Standing) -> int:
+def queue_place(priority: float, stand: Standing) -> int:
     """What orders the queue: the smaller, the earlier."""
     return stand.turn - (int(priority) << PRIORITY)

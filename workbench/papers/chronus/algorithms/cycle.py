@@ -18,7 +18,7 @@ from workbench.base.arrays import FloatArray
 from workbench.base.errors import counted
 from workbench.base.round_times import boundary_after, boundary_from
 from workbench.baselines.mechanisms.per_job import PerJob
-from workbench.papers.chronus.algorithms import guarantees, planning, spot
+from workbench.papers.chronus.algorithms import guarantees, slo_plan, spot
 from workbench.papers.chronus.algorithms.admission import Admission, admit, feasible
 from workbench.papers.chronus.algorithms.clusters import FreeByCluster, Gpus, NodesUp, held_by
 from workbench.papers.chronus.algorithms.consolidation import place_guaranteed
@@ -83,7 +83,7 @@ class Cycle:
         self._promises = [own.at(self._start_s, self._slo_s) for own in promises]
         self._left = self._steps_ahead()
         self._left_on: dict[int, dict[str, float]] = {}  # seconds, by type
-        self._solver = planning.solver_of(knobs)
+        self._solver = slo_plan.solver_of(knobs)
         self._solutions: list[SolveReport] = []
         self._verdicts: dict[str, Verdict] = {}
         self._why: dict[str, Reason] = {}
@@ -331,7 +331,7 @@ class Cycle:
             self._take_over(found.leases, found.choices or {})
         return [found]
 
-    def _take_over(self, leases: Leases, choices: planning.Choices) -> None:
+    def _take_over(self, leases: Leases, choices: slo_plan.Choices) -> None:
         self._promises = guarantees.parted(self._pools, self._promises, leases, choices)
 
     def _planned_together(self) -> bool:
@@ -341,7 +341,7 @@ class Cycle:
         data = self._pooled()
         if not guarantees.small_enough(data):
             return False
-        leases, choices, solution = planning.plan(data, self._knobs)
+        leases, choices, solution = slo_plan.plan(data, self._knobs)
         self._take_over(leases, choices)
         # Objective and bound are those of all types; they are remembered with the first.
         objectives = [(solution.objective, solution.bound), *[(0.0, 0.0)] * (len(self._promises) - 1)]
@@ -358,9 +358,9 @@ class Cycle:
         """Plan the leases of a type where they are given out and something has changed."""
         promises = self._promises[kind]
         if not self._slo or not self._plans_anew(promises):
-            return planning.kept(promises)
+            return slo_plan.kept(promises)
         data = self._instance(list(promises.leases), kind, promises.gpus, promises.leases)
-        leases, _, solution = planning.plan(data, self._knobs, self._instead)
+        leases, _, solution = slo_plan.plan(data, self._knobs, self._instead)
         self._promises[kind] = replace(
             promises, leases=leases, objective=solution.objective, bound=solution.bound, changed=False
         )
@@ -538,7 +538,7 @@ class Cycle:
             self._verdicts,
             self._why,
             self._signals(profiler) if self._snapshot.in_detail else {},
-            planning.together(self._solutions),
+            slo_plan.together(self._solutions),
         )
 
     def _signals(self, profiler: Profiler) -> dict[str, Mapping[str, float]]:

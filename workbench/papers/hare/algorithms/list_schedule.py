@@ -205,7 +205,7 @@ def algorithm_1(
     instance: HareInstance, start_s: FloatArray, assignment: Rule = "earliest_finish", insertion: bool = False
 ) -> TaskSchedule:
     """The schedule of Algorithm 1 for the starts x^ (tasks,) of a relaxation."""
-    return place(instance, safe_order(instance, middle_s(instance, start_s)), assignment, insertion)
+    return list_schedule(instance, safe_order(instance, middle_s(instance, start_s)), assignment, insertion)
 
 
 def middle_s(instance: HareInstance, start_s: FloatArray) -> FloatArray:
@@ -227,7 +227,7 @@ def safe_order(instance: HareInstance, middle: FloatArray) -> IntArray:
     return np.lexsort((np.arange(instance.task_count), instance.task_round, safe))
 
 
-def place(
+def list_schedule(
     instance: HareInstance, order: npt.ArrayLike, assignment: Rule = "earliest_finish", insertion: bool = False
 ) -> TaskSchedule:
     """Lines 5 to 18: every task of `order` (tasks,) on a GPU, none before a task of an earlier round of its job."""

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.base.arrays import FloatArray, IntArray
-from workbench.papers.hare.algorithms.list_schedule import algorithm_1, fluid_start_s, place, safe_order
+from workbench.papers.hare.algorithms.list_schedule import algorithm_1, fluid_start_s, list_schedule, safe_order
 from workbench.papers.hare.algorithms.schedule import TaskSchedule, in_order
 from workbench.papers.hare.instance import HareInstance
 from workbench.scheduling.contract import Formulation, Knobs, Result
@@ -181,7 +181,7 @@ def known_schedule(instance: HareInstance) -> TaskSchedule:
 def _job_by_job(instance: HareInstance, jobs: list[int]) -> TaskSchedule:
     """Each job's tasks in turn, with insertion."""
     tasks = (range(int(instance.round_task[instance.job_round[job]]), _end(instance, job)) for job in jobs)
-    return place(instance, list(itertools.chain.from_iterable(tasks)), insertion=True)
+    return list_schedule(instance, list(itertools.chain.from_iterable(tasks)), insertion=True)
 
 
 def _end(instance: HareInstance, job: int) -> int:

@@ -12,8 +12,8 @@ import numpy as np
 from workbench.base.arrays import FloatArray, IntArray
 from workbench.papers.hops.algorithms.configurations import scaled
 from workbench.papers.hops.algorithms.gains import gain_signals
-from workbench.papers.hops.algorithms.planning import SolvedPlan, fingerprint, make_plan, plan_by
 from workbench.papers.hops.algorithms.queue import HopsQueue, adjusted_window, sensitivities, service_window
+from workbench.papers.hops.algorithms.round_plan import SolvedPlan, fingerprint, make_plan, plan_by
 from workbench.papers.hops.instance import HopsInstance, plan_data, previous_layouts, sizes_of
 from workbench.papers.hops.knobs import power_of
 from workbench.scheduling.contract import Formulation, Knobs

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from workbench.papers.hops.algorithms.aggregation import Aggregate, aggregate, lift
-from workbench.papers.hops.algorithms.planning import NAME, Form, form_of, nobody, result, stopping
+from workbench.papers.hops.algorithms.round_plan import NAME, Form, form_of, nobody, result, stopping
 from workbench.papers.hops.formulations import aggregated, lexicographic, lexicographic_aggregated
 from workbench.papers.hops.formulations.lexicographic import in_paper_units, levels, priority_classes
 from workbench.papers.hops.formulations.round_assembly import AggregatedAssembly, PrintedAssembly, assemble

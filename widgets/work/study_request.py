@@ -10,7 +10,7 @@ from typing import Any
 from widgets.editors.mistakes import refusal
 from widgets.parts.status_line import StatusLine
 from widgets.work.process import process_work
-from widgets.work.work import Message
+from widgets.work.workplace import Message
 from workbench.base.errors import WorkbenchError
 from workbench.scenario.scenario import Scenario
 
@@ -18,7 +18,7 @@ PATIENCE_S = 3.0
 """An older question is stopped for a newer one when it has taken longer than this."""
 
 
-class StudyQuestion:
+class StudyRequest:
     """One study of `workbench.session.registry.Room`, for one or several scenarios at a time.
 
     found: told each answer by its number as it comes; done: told when all are there, returns what to say. said: shows

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from tests.scheduling.random_models import FORMULATIONS, Model, each_way, models
+from tests.analysis.contract_rules.random_models import FORMULATIONS, Model, each_way, models
+from workbench.analysis.contract_rules.proof import differences
 from workbench.papers.hare.formulations.exact import add_makespan
 from workbench.scheduling.contract import Formulation
-from workbench.scheduling.proof import differences
 from workbench.session.registry import find_formulation
 
 

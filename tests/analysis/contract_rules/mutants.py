@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import pyomo.environ as pyo
 from pyomo.repn import generate_standard_repn
 
-from tests.scheduling.random_models import Model
+from tests.analysis.contract_rules.random_models import Model
+from workbench.analysis.contract_rules.proof import compared
+from workbench.analysis.contract_rules.symbol_meaning import Meaning
 from workbench.scheduling.notation import Equation, equations, tokens
-from workbench.scheduling.proof import compared
-from workbench.scheduling.symbol_meaning import Meaning
 
 
 class Mutant(NamedTuple):

@@ -1,4 +1,5 @@
-"""Sia's bootstrapped speeds of gangs (SOSP 2023, section 3.2), which Hops calls crude (section 1).
+"""Speeds of gangs, scaled as on another type: what Sia calls bootstrapped (SOSP 2023, section 3.2), and Hops crude
+(section 1).
 
 speed_B(n) = speed_B(n_0) / speed_A(n_0) x speed_A(n)                                     (Sia 3.2)
 
@@ -23,7 +24,7 @@ from workbench.scheduling.estimators.oracle import GangEstimator
 from workbench.scheduling.snapshot import Observation
 
 
-class Bootstrapped(GangEstimator):
+class ScaledAcrossTypes(GangEstimator):
     """The belief of Sia's estimator. It learns, so every run takes a new one."""
 
     def __init__(self, scenario: Scenario) -> None:

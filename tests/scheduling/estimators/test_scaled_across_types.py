@@ -8,8 +8,8 @@ from pytest import approx
 
 import workbench
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.estimators.bootstrapped_across_types import Bootstrapped
 from workbench.scheduling.estimators.registry import maker
+from workbench.scheduling.estimators.scaled_across_types import ScaledAcrossTypes
 from workbench.scheduling.snapshot import LearningBelief, Observation
 
 DATA: dict[str, Any] = {
@@ -40,7 +40,7 @@ J, K, BIG = SCENARIO.jobs
 
 
 def test_by_hand() -> None:
-    belief = Bootstrapped(SCENARIO)
+    belief = ScaledAcrossTypes(SCENARIO)
     assert isinstance(belief, LearningBelief)
     # One GPU is known, gangs scale perfectly; `two` needs two GPUs of a, four of b.
     assert [belief.steps_per_s(J, "a", n) for n in (1, 2, 4)] == [10.0, 20.0, 40.0]
@@ -61,7 +61,7 @@ def test_by_hand() -> None:
 
 
 def test_pairs_and_gangs_on_two_types_teach_nothing_of_one() -> None:
-    belief = Bootstrapped(SCENARIO)
+    belief = ScaledAcrossTypes(SCENARIO)
     belief.learn(
         [Observation("j", ("j", "k"), {"na-0": 2}, 1.0, 9.0), Observation("j", "j", {"na-0": 1, "nb-0": 1}, 1.0, 9)]
     )
@@ -70,9 +70,9 @@ def test_pairs_and_gangs_on_two_types_teach_nothing_of_one() -> None:
 
 def test_a_run_learns_what_it_measures() -> None:
     jobs = [job.model_copy(update={"steps": 100_000}) for job in SCENARIO.jobs]
-    log = maker("bootstrapped").log()
+    log = maker("scaled").log()
     assert log is not None
     run = workbench.simulate(SCENARIO.replace(jobs=jobs), "sia", belief=log, round_s=60.0)
-    assert run.belief == "bootstrapped" and run.jobs["finish_s"].notna().all()
+    assert run.belief == "scaled" and run.jobs["finish_s"].notna().all()
     errors = log.table()["error"]
     assert errors.iloc[0] > 0.1 and errors.iloc[-1] < errors.iloc[0] / 2

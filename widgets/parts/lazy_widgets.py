@@ -2,7 +2,7 @@
 
 A lab has some seven hundred widgets, layouts and styles among them, of which a third is in sight at first. ipywidgets
 (8.1) tells pages of each as it is made and of every change since, a message each, which costs the kernel, the server
-and the page alike. Those made within `untold` are told, as they are by then, when one that is told refers to them.
+and the page alike. Those made within `lazy` are told, as they are by then, when one that is told refers to them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _here = _Here()
 
 
 @contextlib.contextmanager
-def untold(hold: bool = True) -> Iterator[None]:
+def lazy(hold: bool = True) -> Iterator[None]:
     """No page is told of widgets that this thread makes in here before it needs them; hold: or at once."""
     before, _here.holding = _here.holding, hold
     try:
@@ -62,7 +62,7 @@ def _tell(widget: Any) -> None:
 def _named(widget: Any) -> str:
     """In the place of `Widget.model_id`, by which one that is told refers to others."""
     if widget in _untold:
-        with untold(hold=False):
+        with lazy(hold=False):
             widget.open()
     return str(_model_id.fget(widget))
 

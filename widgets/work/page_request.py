@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import partial
 
 from widgets.work.process import process_work
-from widgets.work.work import Message
+from widgets.work.workplace import Message
 from workbench.base.errors import WorkbenchError
 
 
-class Question:
+class PageRequest:
     """A newer question takes the place of the one before, whose answer is no longer told.
 
     hear: told the answer, why there is none, or None when it was cancelled.

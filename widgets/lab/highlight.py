@@ -11,7 +11,7 @@ About = str | tuple[str, str]
 """What is asked about: a job by its name, or a GPU, `("gpu", "node/slot")`."""
 
 
-class Lit(NamedTuple):
+class Highlight(NamedTuple):
     """jobs: None for those of the selected one; gpus: types and nodes; rounds_s: from and to; name: of what it is."""
 
     jobs: Sequence[str] | None = None

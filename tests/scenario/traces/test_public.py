@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 from workbench.base.errors import InputError, WorkbenchError
-from workbench.scenario import public_traces
-from workbench.scenario.traces import formats
+from workbench.scenario.traces import formats, public
 
 CONTENT = b"some trace\n"
 RIGHT = hashlib.sha256(CONTENT).hexdigest()
@@ -64,7 +63,7 @@ def server() -> Iterator[Server]:
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache folder of the test's own, and neither a folder of data nor a proxy."""
-    monkeypatch.delenv(public_traces.VARIABLE, raising=False)
+    monkeypatch.delenv(public.VARIABLE, raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setattr("pooch.os_cache", lambda project: tmp_path / "cache" / project)
     return tmp_path / "cache"
@@ -72,8 +71,8 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def offer(monkeypatch: pytest.MonkeyPatch, url: str, sha256: str = RIGHT) -> None:
     """Make `gavel_makespan` stand at an address."""
-    entry = dataclasses.replace(public_traces.FILES["gavel_makespan"], url=url, sha256=sha256)
-    monkeypatch.setitem(public_traces.FILES, "gavel_makespan", entry)
+    entry = dataclasses.replace(public.FILES["gavel_makespan"], url=url, sha256=sha256)
+    monkeypatch.setitem(public.FILES, "gavel_makespan", entry)
 
 
 def kept(folder: Path) -> list[Path]:
@@ -82,12 +81,12 @@ def kept(folder: Path) -> list[Path]:
 
 def test_a_file_is_downloaded_once_and_kept(server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, server.address("/t.trace"))
-    path = public_traces.fetch("gavel_makespan")
+    path = public.fetch("gavel_makespan")
     assert path.read_bytes() == CONTENT
     assert kept(cache) == [path]
-    assert (public_traces.fetch("gavel_makespan"), server.asked) == (path, 1)
+    assert (public.fetch("gavel_makespan"), server.asked) == (path, 1)
     path.write_bytes(b"changed")
-    assert public_traces.fetch("gavel_makespan").read_bytes() == CONTENT
+    assert public.fetch("gavel_makespan").read_bytes() == CONTENT
     assert server.asked == 2, "a file that was changed is fetched again"
 
 
@@ -96,7 +95,7 @@ def test_a_file_with_another_hash_is_refused_and_not_kept(
 ) -> None:
     offer(monkeypatch, server.address("/t.trace"), sha256="0" * 64)
     with pytest.raises(WorkbenchError, match=f"another SHA-256; it was not kept; expected SHA-256 {'0' * 64}"):
-        public_traces.fetch("gavel_makespan")
+        public.fetch("gavel_makespan")
     assert kept(cache) == []
 
 
@@ -106,7 +105,7 @@ def test_no_answer_is_one_error_with_address_and_way_out(cache: Path, monkeypatc
         url = f"http://127.0.0.1:{free.getsockname()[1]}/t.trace"
     offer(monkeypatch, url)
     with pytest.raises(WorkbenchError) as caught:
-        public_traces.fetch("gavel_makespan")
+        public.fetch("gavel_makespan")
     assert str(caught.value) == (
         f"{url}: got no answer (ConnectionError); expected a connection, or the file in a folder that "
         "WORKBENCH_DATA names"
@@ -120,11 +119,11 @@ def test_a_download_that_breaks_off_leaves_nothing_and_the_next_one_is_whole(
     offer(monkeypatch, server.address("/t.trace"))
     server.missing = 100
     with pytest.raises(WorkbenchError, match=r"got a download that broke off \(.*\); expected a connection") as caught:
-        public_traces.fetch("gavel_makespan")
+        public.fetch("gavel_makespan")
     assert caught.value.where == server.address("/t.trace")
     assert kept(cache) == []
     server.missing = 0
-    assert public_traces.fetch("gavel_makespan").read_bytes() == CONTENT
+    assert public.fetch("gavel_makespan").read_bytes() == CONTENT
 
 
 def test_what_a_download_that_was_killed_left_is_no_file_of_the_cache(
@@ -134,17 +133,17 @@ def test_what_a_download_that_was_killed_left_is_no_file_of_the_cache(
     offer(monkeypatch, server.address("/t.trace"))
     for half in (
         cache / "workbench" / "gavel" / "tmp1234",
-        cache / "workbench" / public_traces.FILES["gavel_makespan"].file,
+        cache / "workbench" / public.FILES["gavel_makespan"].file,
     ):
         half.parent.mkdir(parents=True, exist_ok=True)
         half.write_bytes(CONTENT[:4])
-        assert public_traces.fetch("gavel_makespan").read_bytes() == CONTENT
+        assert public.fetch("gavel_makespan").read_bytes() == CONTENT
 
 
 def test_a_file_that_is_gone_says_so(server: Server, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, server.address("/moved"))
     with pytest.raises(WorkbenchError, match=r"404 Client Error.*WORKBENCH_DATA"):
-        public_traces.fetch("gavel_makespan")
+        public.fetch("gavel_makespan")
     assert kept(cache) == []
 
 
@@ -152,7 +151,7 @@ def test_a_cache_that_cannot_be_written(server: Server, cache: Path, monkeypatch
     offer(monkeypatch, server.address("/t.trace"))
     cache.write_text("a file where the folder should be")
     with pytest.raises(WorkbenchError, match="a cache folder that can be written to"):
-        public_traces.fetch("gavel_makespan")
+        public.fetch("gavel_makespan")
 
 
 @pytest.mark.parametrize(
@@ -170,7 +169,7 @@ def test_a_cache_that_may_not_be_written_or_is_full_is_no_fault_of_the_network(
     (cache / "workbench").mkdir(parents=True)
     monkeypatch.setattr("tempfile.NamedTemporaryFile", refuse)
     with pytest.raises(WorkbenchError) as caught:
-        public_traces.fetch("gavel_makespan")
+        public.fetch("gavel_makespan")
     assert str(caught.value) == f"{cache / 'workbench'}: got {text}; expected a cache folder that can be written to"
 
 
@@ -179,40 +178,40 @@ def test_a_folder_of_ones_own_takes_the_place_of_the_network(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     offer(monkeypatch, "http://nowhere.invalid/t.trace")
-    monkeypatch.setenv(public_traces.VARIABLE, str(tmp_path / "own"))
+    monkeypatch.setenv(public.VARIABLE, str(tmp_path / "own"))
     with pytest.raises(WorkbenchError, match=r"no such file there; expected .*minimize_makespan.trace.*nowhere"):
-        public_traces.fetch("gavel_makespan")
+        public.fetch("gavel_makespan")
     path = tmp_path / "own" / place
     path.parent.mkdir(parents=True)
     path.write_bytes(CONTENT)
-    assert public_traces.fetch("gavel_makespan") == path
+    assert public.fetch("gavel_makespan") == path
     path.write_bytes(b"another")
     with pytest.raises(
         WorkbenchError, match=re.escape(f"{path}: got SHA-256 {hashlib.sha256(b'another').hexdigest()}")
     ):
-        public_traces.fetch("gavel_makespan")
+        public.fetch("gavel_makespan")
     assert path.read_bytes() == b"another", "what is the user's is not touched"
 
 
 def test_names_that_are_not_offered() -> None:
     with pytest.raises(InputError, match=r"'nope'; expected one of gavel_makespan"):
-        public_traces.fetch("nope")
+        public.fetch("nope")
     with pytest.raises(InputError, match=r"fetch it from https://github.com/msr-fiddle/philly-traces"):
-        public_traces.fetch("philly")
+        public.fetch("philly")
 
 
 def test_what_is_listed_can_be_converted() -> None:
     known = {*formats(), "speeds"}
-    for entry in public_traces.FILES.values():
+    for entry in public.FILES.values():
         assert re.fullmatch(r"[0-9a-f]{64}", entry.sha256) and entry.url.startswith("https://") and entry.size > 0
         assert entry.format in known and entry.licence
-    assert {entry.format for entry in public_traces.ELSEWHERE.values()} <= known
-    assert not public_traces.FILES.keys() & public_traces.ELSEWHERE.keys()
+    assert {entry.format for entry in public.ELSEWHERE.values()} <= known
+    assert not public.FILES.keys() & public.ELSEWHERE.keys()
 
 
-@pytest.mark.parametrize("name", public_traces.FILES)
+@pytest.mark.parametrize("name", public.FILES)
 def test_the_hashes_and_sizes_of_the_files_at_hand(shared: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setenv(public_traces.VARIABLE, str(shared / "data"))
-    if not (shared / "data" / public_traces.FILES[name].file).is_file():
+    monkeypatch.setenv(public.VARIABLE, str(shared / "data"))
+    if not (shared / "data" / public.FILES[name].file).is_file():
         pytest.skip("no public traces beside the project")
-    assert public_traces.fetch(name).stat().st_size == public_traces.FILES[name].size
+    assert public.fetch(name).stat().st_size == public.FILES[name].size

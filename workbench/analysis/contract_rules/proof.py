@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.scheduling import formula
-from workbench.scheduling.formula import Clause, Name, Number, TupleOrSet
+from workbench.analysis.contract_rules import formula
+from workbench.analysis.contract_rules.formula import Clause, Name, Number, TupleOrSet
+from workbench.analysis.contract_rules.symbol_meaning import Env, Meaning, Value, as_bound
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.notation import Equation, Unreadable, equations
-from workbench.scheduling.symbol_meaning import Env, Meaning, Value, as_bound
 
 TOLERANCE = 1e-9
 """Relative to the largest of the numbers that are compared (at least 1)."""

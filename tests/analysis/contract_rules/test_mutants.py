@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from tests.scheduling.mutants import Mutant, model_mutants, statement_mutants
-from tests.scheduling.random_models import FORMULATIONS, each_way
+from tests.analysis.contract_rules.mutants import Mutant, model_mutants, statement_mutants
+from tests.analysis.contract_rules.random_models import FORMULATIONS, each_way
 
 DRAWN = 60
 MOST_EXPLAINED = 0.03

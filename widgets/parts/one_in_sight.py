@@ -7,7 +7,7 @@ from typing import Any
 import ipywidgets as w
 
 
-class OneOf(w.VBox):
+class OneInSight(w.VBox):
     """What was shown once stays in the page, out of sight.
 
     To take a child out while the page still makes its view, or in the frame in which it was put in, is an error of

@@ -20,8 +20,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from pyomo.repn import generate_standard_repn
 
+from workbench.analysis.contract_rules.formula import (
+    Binding,
+    Name,
+    Number,
+    Operation,
+    Relation,
+    Sum,
+    Tree,
+    TupleOrSet,
+    objective,
+)
 from workbench.base.arrays import FloatArray
-from workbench.scheduling.formula import Binding, Name, Number, Operation, Relation, Sum, Tree, TupleOrSet, objective
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.notation import Unreadable, symbol_lines
 
