@@ -102,11 +102,13 @@ SIX_RIVALS = _baseline(
     },
 )
 """One cause, as the best of the six is one measure of them all; of the others each is of one baseline."""
-NODES_RIVALS = _rivals(("Gavel's policy for the makespan", Line("Gavel", "gavel.makespan")))
+PAYOFF: Fields = {"mechanism: HadarE's payoff balanced (ours)": {"payoff": "balanced"}}
+NODES_RIVALS: Fields = {**PAYOFF, **_rivals(("Gavel's policy for the makespan", Line("Gavel", "gavel.makespan")))}
 HARE_LEAST = "weighted JCT, best of the others / Hare, least*"
+STRONGER_HOMO = _baseline("Sched_Homo takes the fastest GPUs", {"stronger": ("Sched_Homo",)})
 STRONGER: Fields = {
     **_baseline("who fits passes in Gavel_FIFO", {"stronger": ("Gavel_FIFO",)}),
-    **_baseline("Sched_Homo takes the fastest GPUs", {"stronger": ("Sched_Homo",)}),
+    **STRONGER_HOMO,
 }
 SIA_RIVALS = _rivals(
     ("Sia's gains from a job's least size, as in its program", Line("Sia", "sia", {"from_least_size": True})),
@@ -120,13 +122,12 @@ def _load(rates: str, low: float, high: float, rivals: Fields | None = None) -> 
     return Causes("small", {rates: (low,)}, STEADY, fields, SEEDS)
 
 
-def _nodes(*measures: str, rivals: Fields | None = None) -> Causes:
-    """Of a figure of Hadar and HadarE on five nodes: what schedulers are told, how long jobs are, what a copy pays."""
+def _nodes(*measures: str, others: Fields | None = None) -> Causes:
+    """Of a figure of Hadar and HadarE on five nodes: what schedulers are told, how long jobs are, and the others."""
     fields: Fields = {
         "belief: speeds first estimated by (10)": {"belief": "pmi"},
         "setting: jobs twice as long": {"scale": 0.54},
-        "mechanism: HadarE's payoff balanced (ours)": {"payoff": "balanced"},
-        **(rivals or {}),
+        **(others or {}),
     }
     return Causes("full", {}, measures, fields)
 
@@ -151,9 +152,9 @@ def _rounds(*measures: str, others: Fields | None = None, **base: Any) -> Causes
     return Causes("full", {"seeds": range(2), "part": 0.25, **base}, measures, fields)
 
 
-def _testbed(*measures: str) -> Causes:
+def _testbed(stronger: Fields, *measures: str) -> Causes:
     """Of a figure of Hare on its testbed: into how many rounds jobs are cut, how many jobs there are, the others."""
-    fields: Fields = {**ROUNDS, "setting: twice as many jobs": {"testbed_jobs": 48}, **STRONGER}
+    fields: Fields = {**ROUNDS, "setting: twice as many jobs": {"testbed_jobs": 48}, **stronger}
     return Causes("full", {"seeds": range(10)}, measures, fields)
 
 
@@ -221,12 +222,6 @@ GAPS: Mapping[str, Causes] = {
             "setting: half as many jobs a day": {"cost_per_day": 4.0},
             "setting: shares with SLOs anew every half hour": {"often": 2.0},
             **WIDER,
-            **_rivals(
-                (
-                    "throughputs in multiples of each job's own",
-                    Line("throughput", "gavel.max_throughput", {"normalised": True}),
-                ),
-            ),
         },
         SEEDS,
     ),
@@ -307,10 +302,10 @@ GAPS: Mapping[str, Causes] = {
     ),
     "hadar.rounds": _trace("rounds that change an allocation, Hadar"),
     "hadar.length": _trace("*best round*"),
-    "hadar.fig8": _nodes("CRU, * mean over mixes", rivals=NODES_RIVALS),
-    "hadar.fig9": _nodes("TTD, *", rivals=NODES_RIVALS),
-    "hadar.fig10": _nodes("*JCT*", rivals=NODES_RIVALS),
-    "hadar.fig11": _nodes("best slot, *"),
+    "hadar.fig8": _nodes("CRU, * mean over mixes", others=NODES_RIVALS),
+    "hadar.fig9": _nodes("TTD, *", others=NODES_RIVALS),
+    "hadar.fig10": _nodes("*JCT*", others=NODES_RIVALS),
+    "hadar.fig11": _nodes("best slot, *", others=PAYOFF),
     "hadar.fig12": _nodes("best slot, *"),
     "hadar.tab4": Causes(
         "full",
@@ -328,8 +323,10 @@ GAPS: Mapping[str, Causes] = {
         ("switch / task, *, PipeSwitch", "switch / task, *, Default"),
         {"data: the time of a step by each column of Table 3": {"own_column": True}},
     ),
-    "hare.fig12": _testbed("weighted JCT, best of the others / Hare", "weighted JCT, worst of the others / Hare"),
-    "hare.fig13": _testbed("jobs done when * are under Hare, Sched_*"),
+    "hare.fig12": _testbed(
+        STRONGER, "weighted JCT, best of the others / Hare", "weighted JCT, worst of the others / Hare"
+    ),
+    "hare.fig13": _testbed(STRONGER_HOMO, "jobs done when * are under Hare, Sched_*"),
     "hare.fig14": _rounds("*Sched_Allox / Hare, mean*", "Gavel_FIFO*", HARE_LEAST, others=STRONGER, gpus=(160,)),
     "hare.fig15": Causes(
         "full",
@@ -386,6 +383,7 @@ ITSELF = "It compares a scheduler with itself: no baseline"
 ON_64 = "The same baselines as in hops.tab3, where they are varied"
 IN_TAB3 = "Its baselines are varied in gavel.tab3"
 NO_BASELINE: Mapping[str, str] = {
+    "gavel.cost": "In multiples of each job's own speeds its baseline decides alike: jobs find the types they want",
     "gavel.fig9": IN_TAB3,
     "gavel.fig11": "A static partition by weights has no second form",
     "gavel.fig14": ITSELF,

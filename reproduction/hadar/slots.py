@@ -9,8 +9,8 @@ import pandas as pd
 from reproduction.figure import Entry, PaperFigure, Plot
 from reproduction.hadar.settings import CLUSTERS, HadarSize, physical
 from reproduction.hadar.theorem3 import cru
+from reproduction.line import Line
 from workbench.analysis.charts.bar_charts import grouped_bars
-from workbench.session.api import simulate
 
 LARGE_AWS, LARGE_LAB = ("M-8", "M-10", "M-12"), ("M-5", "M-8", "M-10", "M-12")
 SMALL = ("M-1", "M-3", "M-4")
@@ -27,7 +27,8 @@ HADAR_BEST: Mapping[str, Mapping[str, float]] = {
 def figure_11(size: HadarSize) -> PaperFigure:
     """HadarE's utilisation under slots of several lengths."""
     why = "Here a round costs 10 s for each job with several copies, whatever the model and the network (not varied)."
-    return _sweep(size, "Fig. 11", "HadarE", "hadare", HADARE_BEST, why)
+    line = Line("HadarE", "hadare", {"payoff": size.payoff}, size.belief)
+    return _sweep(size, "Fig. 11", line, HADARE_BEST, why)
 
 
 def figure_12(size: HadarSize) -> PaperFigure:
@@ -35,14 +36,12 @@ def figure_12(size: HadarSize) -> PaperFigure:
     why = (
         "Here a slot costs nothing by itself, only a move costs 10 s; the lab's slow PCIe is not modelled (not varied)."
     )
-    return _sweep(size, "Fig. 12", "Hadar", "hadar", HADAR_BEST, why)
+    return _sweep(size, "Fig. 12", Line("Hadar", "hadar", belief=size.belief), HADAR_BEST, why)
 
 
-def _sweep(
-    size: HadarSize, name: str, words: str, scheduler: str, best: Mapping[str, Mapping[str, float]], why: str
-) -> PaperFigure:
+def _sweep(size: HadarSize, name: str, line: Line, best: Mapping[str, Mapping[str, float]], why: str) -> PaperFigure:
     found = [
-        (cluster, mix, slot_s, 100 * cru(simulate(given, scheduler, round_s=slot_s, belief=size.belief, detail=0)))
+        (cluster, mix, slot_s, 100 * cru(line.but(line.name, round_s=slot_s).run(given)))
         for cluster in CLUSTERS
         for mix in size.mixes
         for given in [physical(cluster, mix, size.scale)]
@@ -60,9 +59,9 @@ def _sweep(
         part = table[table["cluster"] == cluster]
         bars = pd.DataFrame({"group": part["mix"], "series": part["slot_s"].map("{:g} s".format), "value": part["cru"]})
         options = {
-            "title": f"{words} by length of a slot, {place}",
+            "title": f"{line.name} by length of a slot, {place}",
             "x_title": "Workload mix (number of jobs)",
             "y_title": "Node time computing (%)",
         }
         panels[letter] = Plot(bars, grouped_bars, options)
-    return PaperFigure(name, f"{words}: length of a slot", rows, panels)
+    return PaperFigure(name, f"{line.name}: length of a slot", rows, panels)

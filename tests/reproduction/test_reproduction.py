@@ -246,7 +246,7 @@ def test_one_exhibit_is_run_by_its_command_kept_and_shown(tmp_path: Path, capsys
     assert {row["verdict"] for row in rows} == {"not run", "not computable here"}  # tiny is no evidence
 
 
-OTHER_FORM = {"hare.fig12", "hops.fig12", "hops.fig13"}
+OTHER_FORM = {"hops.fig13"}
 """Gaps that were computed when they were declared otherwise, as their page says: minutes each."""
 
 
