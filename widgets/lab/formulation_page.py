@@ -407,5 +407,5 @@ def _value(signal: str, value: float) -> str:
     if signal.endswith("_s") and not math.isnan(value):
         return "now" if value == 0 and signal.startswith("next_") else format_duration(value, parts=2)
     if math.isnan(value):
-        return "\N{EN DASH}"  # recorded of other jobs only, as Hadar's utility of those that were chosen
+        return "\N{EN DASH}"  # recorded of other jobs only
     return ("\N{INFINITY}" if value > 0 else "-\N{INFINITY}") if math.isinf(value) else short_number(value)

@@ -176,6 +176,7 @@ def test_gpus_that_nobody_pays_for_are_filled_or_left_idle():
     knobs = {"reschedule": "waiting", "utility": "linear"}
     left = decide(scenario, snapshot, **knobs, idle_gpus="leave")
     assert gpus_of(left) == {} and left.why["j1"].code == "payoff_not_positive"
+    assert left.signals["utility"]["j1"] > 0 >= left.signals["payoff"]["j1"], "what it would be worth is recorded too"
     filled = decide(scenario, snapshot, **knobs)
     assert gpus_of(filled) == {"j1": {"a": 1}}
     assert filled.why["j1"].code == "left_over" and "would cost more" in filled.why["j1"].text

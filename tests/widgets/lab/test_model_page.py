@@ -39,7 +39,7 @@ def test_a_decision_of_an_algorithm_is_told_job_by_job_in_its_order() -> None:
     reasons = run.reasons[run.reasons["decision"] == 0]
     assert [row[0] for row in cells(page)] == reasons["job"].tolist() == ["J1", "J2", "J3"]
     assert [html.unescape(row[-1]) for row in cells(page)] == reasons["text"].tolist()
-    assert cells(page)[2][:3] == ["J3", "26", "\N{EN DASH}"], "its utility was not recorded, as it was not chosen"
+    assert cells(page)[2][:3] == ["J3", "26", "26"], "outbid, of a utility at the prices of the round's start"
     assert "Decided at 0 s" in page
     prices = re.sub(r"<[^>]*>", "", page)
     assert "Price of v100 14.5" in prices and "utility per GPU and round" in prices, "they are of no single job"

@@ -22,6 +22,8 @@ BINDING = {
     "positive_payoff": CHOSEN,
 }
 """What decided in the round's problem (`formulations.round`), by the code of the scheduler's reason."""
+GIVEN = ("left_over", "stays", "positive_payoff")
+"""Those of jobs that got GPUs."""
 
 
 NO_COPY = {
@@ -38,16 +40,15 @@ UNFORKED = "no node can run a copy of it: such jobs get GPUs for their whole gan
 def hadar(job_at: JobAtTime) -> Explained:
     """The job's payoff beside the others', and the prices of the types that it could use."""
     facts, payoff, utility, call = [], job_at.signals("payoff"), job_at.signals("utility"), job_at.call
-    if payoff is not None and job_at.job in payoff[1]:
-        worth = payoff[1][job_at.job]
+    said = job_at.said
+    if payoff is not None and utility is not None and job_at.job in payoff[1]:
+        worth, of = payoff[1][job_at.job], utility[1][job_at.job]
         when = f"at {format_duration(payoff[0], parts=2)}"
-        if utility is not None and utility[0] == payoff[0] and job_at.job in utility[1]:
-            of = utility[1][job_at.job]
-            cost = "price of its GPUs until it is done"
-            facts = [Fact("utility", of, f"{when}, when it was chosen"), Fact(cost, of - worth, when)]
-            facts.append(Fact("payoff", worth, f"{when}: the first less the second"))
-        else:
-            facts = [Fact("payoff", worth, f"{when}, at the prices of the round's start")]
+        chosen = said is not None and said.code in GIVEN
+        at = f"{when}, when it was chosen" if chosen else f"{when}, at the prices of the round's start"
+        cost = "price of its GPUs until it is done" if chosen else "price of the GPUs that it would have"
+        facts = [Fact("utility", of, at), Fact(cost, of - worth, when)]
+        facts.append(Fact("payoff", worth, f"{when}: the first less the second"))
     prices = {kind: job_at.of_cluster(PRICE_OF + kind) for kind in job_at.usable}
     known = {kind: price for kind, price in prices.items() if price is not None and job_at.up[kind]}
     after = "" if call is None else f", once all were chosen at {format_duration(call.time_s, parts=2)}"
@@ -62,7 +63,6 @@ def hadar(job_at: JobAtTime) -> Explained:
         gang = job_at.spec.gpus
         listed = ", ".join(f"{gang * price:.3g} on {kind}" for kind, price in known.items())
         sentences.append(f"At the prices after the last decision its gang of {gang} costs, in each round, {listed}.")
-    said = job_at.said
     binding = BINDING.get(said.code, "") if said is not None else _unasked(job_at)
     order = job_at.order("payoff", "payoff", "", "")
     instead = dict.fromkeys(job_at.usable, "the payoffs add up to most with it where it is (8)") if job_at.held else {}

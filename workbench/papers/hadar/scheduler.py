@@ -11,8 +11,8 @@ there.
 A job that is not worth the price of any GPUs waits (Algorithm 2). If GPUs are left over then, `idle_gpus=fill` (ours)
 gives them to waiting jobs at no price: Hadar leaves as few GPUs idle as YARN-CS does (Fig. 3).
 
-Recorded for every job of the queue: `utility` and `payoff` of what it got (payoff: of its best option at the prices of
-the round's start, if it got nothing and has one). `price of <type>` is what a GPU of the type costs per round once the
+Recorded for every job of the queue: `utility` and `payoff` of what it got (of its best option at the prices of the
+round's start, if it got nothing and has one). `price of <type>` is what a GPU of the type costs per round once the
 round is decided, the same for all jobs: recorded with the first one of the queue (`charts.prices`). `solution` is the
 sum of payoffs of the jobs that got real servers at a price and how far it may be from the best
 (`RoundAllocation.solution`). A round of too many states is decided by the linear programme at the prices of its start,
@@ -264,12 +264,12 @@ def _recorded(
     names = queue.view.names
     had = sorted(found.chosen)
     known = np.flatnonzero(np.isfinite(found.best) | np.isin(np.arange(len(queue)), had))
-    payoff, utility = found.best.copy(), np.zeros(len(queue))
+    payoff, utility = found.best.copy(), found.best_utility.copy()
     for row, chosen in found.chosen.items():
         payoff[row], utility[row] = chosen.payoff, chosen.utility
     signals: dict[str, Mapping[str, float]] = {
         "payoff": PerJob([names[row] for row in known], payoff[known]),
-        "utility": PerJob([names[row] for row in had], utility[had]),
+        "utility": PerJob([names[row] for row in known], utility[known]),
     }
     if queue.bounds is not None:
         for kind, price in zip(snapshot.types, queue.bounds.price(found.held).tolist(), strict=True):

@@ -66,12 +66,13 @@ class ChosenOption:
 @dataclass(frozen=True, eq=False)
 class RoundAllocation:
     """The round. chosen: by position in the queue; best: (jobs,) largest payoff at the prices of the round's start,
-    -inf without an option; held: (types,) GPUs held in the end; first: the first selection, before real servers;
+    -inf without an option; best_utility: (jobs,) the utility of that option, 0 without one; held: (types,) GPUs held in the end; first: the first selection, before real servers;
     iterations: selections of which anybody was placed, at least 1; other_prices: whether the linear programme decided,
     by the prices of the round's start, although those within the round were asked for."""
 
     chosen: Mapping[int, ChosenOption]
     best: FloatArray
+    best_utility: FloatArray
     held: IntArray
     first: Selection
     build_s: float
@@ -148,7 +149,7 @@ def allocate(
     choose: what selects in the place of `select`.
     """
     chosen: dict[int, ChosenOption] = {}
-    best = np.full(len(queue), -np.inf)
+    best, best_utility = np.full(len(queue), -np.inf), np.zeros(len(queue))
     first: Selection | None = None
     build_s = solve_s = 0.0
     passes = 0
@@ -160,7 +161,10 @@ def allocate(
         options = _open(find(snapshot, queue, servers, rules, held), chosen)
         now = queue.bounds.price(queue.bounds.capacity - servers.total)
         if passes == 1:
-            np.maximum.at(best, options.job, options.payoff(now))
+            payoff = options.payoff(now)
+            np.maximum.at(best, options.job, payoff)
+            top = np.flatnonzero(payoff == best[options.job])[::-1]  # of equal ones the first is written last
+            best_utility[options.job[top]] = options.utility[top]
         options = worth(options, now)
         if not len(options):
             break
@@ -177,7 +181,8 @@ def allocate(
     total = FreeServers.of(snapshot, free_gpus.free).total
     first = first or Selection(np.zeros(0, dtype=np.int64), np.zeros(0), "optimal", 0.0, 0.0, 0.0, "dp")
     other = prices == "within_round" and first.method == "lp"
-    return RoundAllocation(chosen, best, snapshot.capacity - total, first, build_s, solve_s, max(passes - 1, 1), other)
+    held_now, passes = snapshot.capacity - total, max(passes - 1, 1)
+    return RoundAllocation(chosen, best, best_utility, held_now, first, build_s, solve_s, passes, other)
 
 
 def _open(options: AllocationOptions, chosen: Mapping[int, ChosenOption]) -> AllocationOptions:
