@@ -66,9 +66,10 @@ class ChosenOption:
 @dataclass(frozen=True, eq=False)
 class RoundAllocation:
     """The round. chosen: by position in the queue; best: (jobs,) largest payoff at the prices of the round's start,
-    -inf without an option; best_utility: (jobs,) the utility of that option, 0 without one; held: (types,) GPUs held in the end; first: the first selection, before real servers;
-    iterations: selections of which anybody was placed, at least 1; other_prices: whether the linear programme decided,
-    by the prices of the round's start, although those within the round were asked for."""
+    -inf without an option; best_utility: (jobs,) the utility of that option, 0 without one; held: (types,) GPUs held in
+    the end; first: the first selection, before real servers; iterations: selections of which anybody was placed, at
+    least 1; other_prices: whether the linear programme decided, by the prices of the round's start, although those
+    within the round were asked for."""
 
     chosen: Mapping[int, ChosenOption]
     best: FloatArray
