@@ -3,9 +3,9 @@
 The rule, for the mean of a measure over seeds and its 95 % interval (Student's, of ratios above 0 on the logarithm of
 their mean; of a deterministic one the number itself), against a number p that the paper prints: it *holds* where the
 mean is within `NEAR` of p and no end of the interval further than that from the mean; else it has the *direction* where
-both are ratios and the whole interval lies on the paper's side of 1; else it is *open* where the interval comes within
-`NEAR` of p; else it *fails*. A claim without a number, as `> 1`, holds, fails or is open as the whole interval has it,
-none of it, or a part.
+the measure compares two things (`/`, `over`) and the whole interval lies on the paper's side of 1; else it is *open*
+where the interval comes within `NEAR` of p; else it *fails*. A claim without a number, as `> 1`, holds, fails or is
+open as the whole interval has it, none of it, or a part.
 
 Of an exhibit, which says all of its claims: *reproduced* where every claim holds; of the others *partly* where some
 claim holds or has the direction; *contradicted* where none does and some claim fails; *undecided* where all are open,
@@ -133,6 +133,7 @@ def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
         if claim is None or (claim.sign == "=" and math.isnan(paper)):
             continue
         made, told = rows.set_index("seed")["ours"], measure
+        ratio = unit == "1" and (" / " in measure or " over " in measure)
         for other, times in claim.taken.items():
             made = made - times * known[other].set_index("seed")["ours"]
             told += f" {'-' if times > 0 else '+'} {'' if abs(times) == 1 else f'{abs(times):g} x '}{other}"
@@ -141,15 +142,15 @@ def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
         ends = (mean - half, mean + half)
         if not exhibit.seeded:
             ends = (mean, mean)
-        elif unit == "1" and " / " in measure and not claim.less:
+        elif ratio and " / " in measure and not claim.less:
             ends = ratio_interval(ours)[1:] if ours else ends
-        outcome = judged(claim, paper, unit, mean, *ends)
+        outcome = judged(claim, paper, unit, mean, *ends, ratio)
         ends = claim.allowed() if exhibit.is_timed(measure) else ends
         found.append(Finding(told, unit, claim.text(paper), paper, mean, *ends, len(ours), outcome))
     return found
 
 
-def judged(claim: Claim, paper: float, unit: str, mean: float, low: float, high: float) -> Outcome:
+def judged(claim: Claim, paper: float, unit: str, mean: float, low: float, high: float, ratio: bool) -> Outcome:
     """By the rule above; what is known of one seed only, or of none, is open."""
     if math.isnan(mean) or math.isnan(high - low):
         return "open"
@@ -160,7 +161,7 @@ def judged(claim: Claim, paper: float, unit: str, mean: float, low: float, high:
     near = max(NEAR * abs(paper), 1.0 if unit in POINTS else 0.0)
     if abs(mean - paper) <= near and max(mean - low, high - mean) <= near:
         return "holds"
-    if unit == "1" and paper != 1 and all((end - 1) * (paper - 1) > 0 for end in ends):
+    if ratio and paper != 1 and all((end - 1) * (paper - 1) > 0 for end in ends):
         return "direction"
     return "open" if ends[0] - near <= paper <= ends[1] + near else "fails"
 

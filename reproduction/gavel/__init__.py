@@ -25,7 +25,7 @@ from reproduction.gavel.settings import (
 from reproduction.information import SEVERAL
 
 CURVE = Claim("mean JCT*, agnostic / Gavel, * jobs/h", ">", 1)
-LOAD = Claim("highest steady rate, Gavel / agnostic", ">=", 1)
+LOAD = Claim("highest steady rate, Gavel / agnostic", ">", 1)
 LOADS = (CURVE, LOAD, *PRINTED)
 """At each load ahead, more load sustained, and what the paper prints, at the highest load that both sustain."""
 
