@@ -61,7 +61,7 @@ def test_the_row_that_decides_where_a_job_runs_is_a_cause_of_its_chain() -> None
     verdicts = {row.row: row.verdict for row in found.rows}
     also, none, needed = others.split("; ")
     assert also == "epigraph[translation] would change it too" and verdicts["epigraph[translation]"] == "cause"
-    assert none == "epigraph[game] would change nothing (binding, not decisive)"
+    assert none == "epigraph[game] need change nothing (binding, not decisive)"
     unkept = needed.removeprefix("no run can do without ").removesuffix(" (binding, not decisive)")
     assert {*unkept.replace(" and ", ", ").split(", ")} == {"capacity[v100]", "job_time[game]", "job_time[translation]"}
     assert verdicts["epigraph[game]"] == verdicts["capacity[v100]"] == "binding, not decisive"
@@ -185,7 +185,7 @@ def test_a_row_that_changes_nothing_is_not_decisive() -> None:
     assert verdicts["epigraph[game]"] == "binding, not decisive"
     assert "epigraph[game]" not in found.causes and found.job == "game"
     text = next(link.text for link in found.links if link.step == "rows")
-    assert "epigraph[game] would change nothing (binding, not decisive)" in text
+    assert "epigraph[game] need change nothing (binding, not decisive)" in text
     two = workbench.load("preset:start_here").to_dict()
     next(node for node in two["cluster"]["nodes"] if node["name"] == "slow")["count"] = 2
     like_slow = workbench.simulate(workbench.Scenario.from_dict(two), FAIR)
@@ -201,6 +201,25 @@ def test_links_of_every_scheduler(scheduler: str) -> None:
         assert tuple(link.step for link in found.links) == LINKS[scheduler]
         assert all(link.text and link.facts for link in found.links if link.step not in ("promise", "lease"))
         json.dumps(found.as_json(), allow_nan=False)
+
+
+def test_numbers_of_a_link_say_of_what_and_of_when_they_are() -> None:
+    """Of four rounds that units had on v100 since 30 min game had one; Hops's plan of 5 min left vision out, which has
+    a GPU since a later one; Chronus last told what vision has left at 2 h 20 min."""
+    rank = workbench.chain(run_of(FAIR), "slow-0/0", 3231.0, again=False).links[1]
+    assert rank.text.startswith(
+        "Rank in the round of 48 min, larger first, share of time / its part of the time given out on the type so far: "
+        "1. game on v100: 2.67 (0.667 / 0.25); "
+    )
+    hops = workbench.chain(workbench.simulate("preset:hops_example", "hops"), "fast-0/1", 514.1, again=False)
+    assert hops.links[0].text == (
+        "(11) gain (0: not chosen) x weight W_i in the plan of 5 min: language 1 x 0.01; images 1 x 0.01; "
+        "vision 0 x 0.01."
+    )
+    assert "vision 1, 0 of 4 left" in hops.links[1].text
+    lease = workbench.chain(run_of("chronus"), "fast-0/0", 9175.9, again=False).links[1]
+    assert lease.text.startswith("Its leases: remaining run time at 2 h 20 min: 54 min. What decided: ")
+    assert [tuple(fact) for fact in lease.facts] == [("remaining run time at 2 h 20 min", pytest.approx(3240.0), "s")]
 
 
 def test_hares_chain_has_the_time_that_a_task_takes() -> None:

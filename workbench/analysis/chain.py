@@ -175,7 +175,8 @@ def chain(
 
 class DecisiveRow(NamedTuple):
     """row: the constraint by its name, empty where no single row decides; text: in words what was done to it and what
-    would be otherwise, and that the others change nothing; rows: all that are met."""
+    would be otherwise, and that the others need change nothing (an answer that is as good leaves all as it was); rows:
+    all that are met."""
 
     row: str
     text: str
@@ -233,7 +234,7 @@ def _first_of(rows: tuple[TriedRow, ...], made: str, still: str) -> DecisiveRow 
     found = [f"{first.row}{says}: {_how(first)} from {made} on, and the problem solved again, {first.becomes}"]
     also = [row.row for row in rows if row.verdict == "cause" and row is not first]
     others = [f"{listed(also)} would change it too"] if also else []
-    others += [f"{listed(tried)} would change nothing (binding, not decisive)"] if tried else []
+    others += [f"{listed(tried)} need change nothing (binding, not decisive)"] if tried else []
     others += [needed] if needed else []
     found += [f"Of the others, each tried alone, {'; '.join(others)}"] if others else []
     return DecisiveRow(first.row, ". ".join(found), rows)

@@ -223,7 +223,12 @@ class Formulation(ABC, Generic[Data]):
 
     def run(self, data: Data, knobs: Knobs, solver: Solver | None = None) -> Result:
         """Build and compile, or `assemble` (knob `model` = `assembly`), then solve and read; a formulation that
-        iterates has its own. Raises the errors of `workbench.scheduling.solvers`."""
+        iterates has its own. Raises the errors of `workbench.scheduling.solvers`.
+
+        knobs: settled ones, of those that it declares; others are not looked at. A scheduler hands on its own, which
+        are more (its rounds, `model`), and cannot know what an own formulation in its place declares; what a user
+        writes is refused before, by `settle`.
+        """
         from workbench.scheduling.solvers import Solver
 
         nothing = self.trivial(data, knobs)

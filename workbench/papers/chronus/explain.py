@@ -124,20 +124,25 @@ ON_SPOT = frozenset({"spot_waits", "refused", "refused_alone", "best_effort", "g
 """Reasons of jobs that get what SLO leases leave."""
 
 
+LEASES = (
+    ("remaining_s", "remaining run time at {}", "s"),
+    ("leases_planned", "leases planned at {}", "leases"),
+    ("next_lease_s", "next lease, from {} on", "s"),
+)
+"""What is recorded of a job's leases: the signal, what it is called with the time of its decision, its unit."""
+
+
 def explain(job_at: JobAtTime) -> Explained:
     """Verdict, deadlines, leases planned and to come, and remaining time."""
     facts, sentences = [], []
     for deadline_s, reward in job_at.spec.rewards or ():
-        left_s = job_at.row["arrival_s"] + deadline_s - job_at.at_s
+        left_s = float(job_at.row["arrival_s"]) + deadline_s - job_at.at_s
         facts.append(Fact(f"deadline worth {reward:g}, in", left_s, "s"))
-    for name, label, unit in (
-        ("remaining_s", "remaining run time", "s"),
-        ("leases_planned", "leases planned", "leases"),
-        ("next_lease_s", "next lease from the decision on", "s"),
-    ):
+    for name, label, unit in LEASES:
         found = job_at.signals(name)
         if found is not None and not math.isnan(found[1].get(job_at.job, math.nan)):  # not known before its profile
-            facts.append(Fact(label, found[1][job_at.job], unit))
+            facts.append(Fact(label.format(clock(found[0])), found[1][job_at.job], unit))
+    planned = tuple(facts[len(job_at.spec.rewards or ()) :])
     facts += _of_cluster(job_at)
     verdicts, said = job_at.events("verdict"), job_at.said
     for event in verdicts:
@@ -150,24 +155,23 @@ def explain(job_at: JobAtTime) -> Explained:
         binding = _new_guarantee(job_at, said.at_s)
     if job_at.state == "waiting" and (said is None or (said.code in ON_SPOT and _is_between(job_at, said.at_s))):
         binding = _unasked(job_at)
-    links = _links(job_at, tuple(facts), binding)
+    links = _links(job_at, tuple(facts), planned, binding)
     return Explained(tuple(sentences), tuple(facts), binding, _order(job_at), links=links)
 
 
-def _links(job_at: JobAtTime, facts: tuple[Fact, ...], binding: str) -> tuple[Link, ...]:
-    """The job's promise, its leases, and where it was placed."""
+def _links(job_at: JobAtTime, facts: tuple[Fact, ...], planned: tuple[Fact, ...], binding: str) -> tuple[Link, ...]:
+    """The job's promise, its leases (planned: what is known of them), and where it was placed."""
     verdicts = job_at.events("verdict")
     when = tuple(Fact("verdict given at", float(event["time_s"]), "s") for event in verdicts[-1:])
     given = f"at {clock(verdicts[-1]['time_s'])}: {verdicts[-1]['reason']}" if verdicts else "none yet"
-    planned = [fact for fact in facts if fact.name in LEASES]
-    listed = ", ".join(f"{fact.name} {_shown(fact)}" for fact in planned) or "none planned"
+    listed = "; ".join(f"{fact.name}: {_shown(fact)}" for fact in planned) or "none planned"
     return (
         Link(
             "promise",
             f"Verdict on {job_at.job}: {given}.",
             (*when, *(fact for fact in facts if fact.name.startswith("deadline"))),
         ),
-        Link("lease", f"Its leases: {listed}. What decided: {binding or 'nothing is recorded'}.", tuple(planned)),
+        Link("lease", f"Its leases: {listed}. What decided: {binding or 'nothing is recorded'}.", planned),
         job_at.placement(),
     )
 
@@ -175,10 +179,6 @@ def _links(job_at: JobAtTime, facts: tuple[Fact, ...], binding: str) -> tuple[Li
 def _shown(fact: Fact) -> str:
     value = float(fact.value)
     return clock(value) if fact.unit == "s" else short_number(value)
-
-
-LEASES = ("remaining run time", "leases planned", "next lease from the decision on")
-"""Names of facts about a job's leases."""
 
 
 def _new_guarantee(job_at: JobAtTime, said_s: float) -> str:

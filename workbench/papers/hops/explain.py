@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from workbench.base.labels import words_of
+from workbench.base.units import format_duration
 from workbench.simulation.job_at_time import HOLDS, Explained, Fact, JobAtTime, Link, Order
 
 CHOSEN = "it is part of the plan with the largest gain, weighted by priority (11)"
@@ -60,17 +61,25 @@ def explain(job_at: JobAtTime) -> Explained:
 
 
 def _links(job_at: JobAtTime, binding: str) -> tuple[Link, ...]:
-    """Gain and weight of each job in the latest plan, and what the plan gave out."""
-    found = {name: job_at.signals(name) for name in ("weight", "gain")}
-    weight, gain = (at[1] if (at := found[name]) is not None else {} for name in ("weight", "gain"))
+    """Gain and weight of each job in the latest plan that it was in, and what GPUs jobs have now."""
+    placed = job_at.placement()
+    plan = Link("plan", f"{placed.text} Of {job_at.job}: {binding or 'no plan is recorded'}.", placed.facts)
+    found = job_at.signals("weight") or job_at.signals("gain")
+    if found is None:
+        return (plan,)
+    told = job_at.run.signals
+    told = told[told["time_s"] == found[0]]
+    weight, gain = (
+        dict(zip(told["job"][told["signal"] == name], told["value"][told["signal"] == name], strict=True))
+        for name in ("weight", "gain")
+    )
     names = dict.fromkeys([*weight, *gain])
     listed = "; ".join(f"{name} {gain.get(name, 0.0):.3g} x {weight.get(name, math.nan):.3g}" for name in names)
     facts = [Fact(f"gain of {name} (11)", gain.get(name, 0.0)) for name in names]
     facts += [Fact(f"weight of {name} (11)", value) for name, value in weight.items()]
-    valued = Link("gain and weight", f"(11) gain (0: waits) x weight W_i in the latest plan: {listed}.", tuple(facts))
-    placed = job_at.placement()
-    plan = Link("plan", f"{placed.text} Of {job_at.job}: {binding or 'no plan is recorded'}.", placed.facts)
-    return (valued, plan) if names else (plan,)
+    when = f"the plan of {format_duration(found[0], parts=2)}"
+    text = f"(11) gain (0: not chosen) x weight W_i in {when}: {listed}."
+    return Link("gain and weight", text, tuple(facts)), plan
 
 
 def _last(job_at: JobAtTime, name: str) -> float | None:

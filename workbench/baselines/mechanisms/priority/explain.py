@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 FULL = 1e-6
 """A limit is met when less than this is left of it, relative."""
-RULE = "A round goes to the jobs furthest behind: priority = share of time / part of the time received so far."
+RULE = (
+    "A round goes to the jobs furthest behind: "
+    "priority = share of time / its part of the time given out on the type so far."
+)
 BY_ROUNDS = "A round goes to the jobs furthest behind: priority = share of time / rounds had on the type so far."
 
 
