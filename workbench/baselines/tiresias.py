@@ -66,7 +66,8 @@ RANK = Knob(
 PROMOTE = Knob(
     "promote_knob",
     None,
-    "A job goes back to the first queue once it has waited so many times as long as it has run (none: never)",
+    "A job goes back to the first queue once it has waited so many times as long as it has run (section 3.3; "
+    "none: never)",
     "1",
     source="paper",
     minimum=0.01,

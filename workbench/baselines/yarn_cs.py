@@ -48,7 +48,8 @@ QUEUES = Knob(
 SLO_SHARE = Knob(
     "slo_share",
     None,
-    "Share of the GPUs for jobs with deadlines when `queues` is slo (none: their share of the jobs)",
+    "Share of the GPUs for jobs with deadlines when `queues` is slo (Chronus, section 4.3; none: their share of "
+    "the jobs)",
     "1",
     source="paper",
     minimum=0.0,

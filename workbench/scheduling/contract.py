@@ -512,7 +512,8 @@ class Mechanism(ABC):
 
     @staticmethod
     def explainer() -> Callable[[Any], Any] | None:
-        """What explains a job at a time; None where the run's tables say all."""
+        """What explains a job at a time; None where the run's tables say all. (`Any` for `JobAtTime`
+        and `Explained`, of the core, a later room.)"""
         return None
 
 

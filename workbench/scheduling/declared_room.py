@@ -51,8 +51,9 @@ class Room:
     title: as people call it; citation: who wrote it, where, when; notebook: the first that is about it, by whose name
     papers are put in order.
     mechanisms: by name, classes that carry out own models, besides `shares`, `plan` and `leases`.
-    explanations: by scheduler, what says why a job had what it had at a time of a run; studies: by name, what pages of
-    its lab show besides a run; estimators: those of speeds that the paper brings.
+    explanations: by scheduler, what says why a job had what it had at a time of a run (from a `JobAtTime` an
+    `Explained`: `Any` here, as both are of the core, a later room); studies: by name, what pages of its lab show
+    besides a run; estimators: those of speeds that the paper brings.
     symbols: by idea (`workbench.analysis.symbols.IDEAS`, or one of its own), the letters of its formulations that stand
     for it, each as `formulation symbol`, the room left out of the name; several separated by semicolons.
     example: the built-in scenario on which its models are built to be read.

@@ -28,7 +28,8 @@ TAKEN = (
     *("scenario", "scheduler", "given", "seed", "until_s", "window", "observers", "belief", "detail"),
     *("charge_decisions", "knobs"),
 )
-"""Arguments of `simulate`, where knobs are given by name too: no scheduler or formulation has a knob of such a name."""
+"""Arguments of `simulate`, where knobs are given by name too: no scheduler or formulation has a knob of such a name.
+Written again, as `simulate` is of a later room, which this one may not import; a test holds the two together."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -46,6 +46,22 @@ class _Table:
 
     def __get__(self, run: Run, owner: type[Run]) -> pd.DataFrame:
         return run.table(self._name)
+
+
+class RunChart(Protocol):
+    """A chart with what it shows: a `Drawing` of `analysis.charts`, which this room may not import.
+
+    data: the tables that are drawn, by name; table: the numbers behind them; label: what it shows, in a sentence.
+    """
+
+    @property
+    def data(self) -> Mapping[str, pd.DataFrame]: ...
+
+    @property
+    def table(self) -> pd.DataFrame: ...
+
+    @property
+    def label(self) -> str: ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,10 +134,10 @@ class Run:
     def _repr_html_(self) -> str | None:
         return None if Run.page is None else Run.page(self)
 
-    draw: ClassVar[Callable[..., Any] | None] = None
-    """The chart of its schedule, a `Drawing` of `analysis.charts`: set there too."""
+    draw: ClassVar[Callable[..., RunChart] | None] = None
+    """The chart of its schedule: set there too."""
 
-    def gantt(self, **options: Any) -> Any:
+    def gantt(self, **options: Any) -> RunChart:
         """The schedule as a chart: who held which GPU when; `by="job"`: what each job got (`charts.run_gantt`)."""
         if Run.draw is None:
             raise WorkbenchError("gantt", Words("no charts"), "`import workbench.analysis.metrics` first")

@@ -26,7 +26,13 @@ BEST_EFFORT = Knob("best_effort", 10.0, "Worth of a best-effort job that is done
 KEEP = Knob("keep", 0.1, "How much more a best-effort job is worth where it runs already", "1", minimum=0.0)
 EARLY = Knob("early", 0.01, "How much less a start in the last slot is worth", "1", minimum=0.0, maximum=1.0)
 RUNTIME_CV = Knob(
-    "runtime_cv", 0.0, "Standard deviation of run times, over their mean", "1", "paper", minimum=0.0, maximum=0.5
+    "runtime_cv",
+    0.0,
+    "Standard deviation of run times, over their mean (of 3Sigma's distributions)",
+    "1",
+    "paper",
+    minimum=0.0,
+    maximum=0.5,
 )
 MOST_JOBS = Knob("most_jobs", 50, "Waiting jobs that are planned", "jobs", kind="int", minimum=1, maximum=100_000)
 PROBLEM = (SLOT_S, SLOTS, BEST_EFFORT, KEEP, EARLY, RUNTIME_CV, MOST_JOBS)

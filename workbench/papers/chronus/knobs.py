@@ -161,7 +161,7 @@ HEADROOM = Knob(
 UPDATE_S = Knob(
     "profile_update_s",
     3600,
-    "After so long the profiling cluster's GPUs are estimated again, at the next boundary of SLO leases",
+    "After so long the profiling cluster's GPUs are estimated again, at the next boundary of SLO leases (section 3.2)",
     unit="s",
     source="paper",
     kind="int",
@@ -221,7 +221,7 @@ LARGE = Knob(
 SEARCH = Knob(
     "search",
     100_000,
-    "Combinations of placements that local search looks at at most, |S|; 1: quasi-consolidation alone",
+    "Combinations of placements that local search looks at at most, |S| (section 3.4.2); 1: quasi-consolidation alone",
     source="paper",
     kind="int",
     minimum=1,

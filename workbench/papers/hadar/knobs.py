@@ -87,7 +87,9 @@ COMMUNICATION = Knob(
     minimum=0.0,
     maximum=100.0,
 )
-MIXED = Knob("mixed_types", True, "A gang may have GPUs of several types, at the slowest one's speed", "", "paper")
+MIXED = Knob(
+    "mixed_types", True, "A gang may have GPUs of several types, at the slowest one's speed (Algorithm 2)", "", "paper"
+)
 IDLE_GPUS = Knob(
     "idle_gpus",
     "fill",
@@ -166,7 +168,7 @@ FORKS = Knob(
 MAX_JOB_COUNT = Knob(
     "max_job_count",
     None,
-    "Most jobs that may be there at once, for the ids of copies (none: all jobs of the scenario)",
+    "Most jobs that may be there at once, for the ids of copies (section V; none: all jobs of the scenario)",
     source="paper",
     kind="int",
     minimum=1,
@@ -205,8 +207,8 @@ SPLIT = Knob(
 DISPATCH = Knob(
     "dispatch",
     "remaining",
-    "What is split in a round: all steps left (a copy does as many as the slot lets it), or no more than what a slot "
-    "is believed to suffice for, so that a copy ends with a whole step",
+    "What is split in a round (section V): all steps left (a copy does as many as the slot lets it), or no more "
+    "than what a slot is believed to suffice for, so that a copy ends with a whole step",
     source="paper",
     choices=("remaining", "slot"),
 )
@@ -214,7 +216,8 @@ DISPATCH = Knob(
 LAST_ROUND = Knob(
     "last_round",
     "fastest",
-    "In the last round a job runs on the fastest nodes of the round before with which it ends soonest, or on all nodes",
+    "In the last round (section V) a job runs on the fastest nodes of the round before with which it ends "
+    "soonest, or on all nodes",
     source="paper",
     choices=("fastest", "all"),
 )

@@ -59,13 +59,14 @@ SWITCH_S = Knob(
 SPECULATIVE_MEMORY = Knob(
     "speculative_memory",
     True,
-    "With switching=hare: models of the latest tasks stay on a GPU while the next task has room (hits)",
+    "With switching=hare: models of the latest tasks stay on a GPU while the next task has room (hits, section 4)",
     source="paper",
 )
 EARLY_CLEANING = Knob(
     "early_cleaning",
     True,
-    "With switching=hare: memory is freed during the backward pass, so that the next model is loaded sooner",
+    "With switching=hare: memory is freed during the backward pass, so that the next model is loaded sooner "
+    "(section 4)",
     source="paper",
 )
 SWITCHING_KNOBS = (SWITCHING, SWITCH_S, SPECULATIVE_MEMORY, EARLY_CLEANING)

@@ -70,8 +70,12 @@ START_S = Knob(
 )
 ROUND_S = Knob("round_s", 300.0, ROUND_HELP, "s", minimum=1.0, maximum=LONGEST_ROUND_S, main=True)
 REPLAN = Knob("replan", True, "Plan again within a round while GPUs are idle", source="paper")
-ADJUST = Knob("adjust", True, "Let less sensitive jobs into the window of later plans of a round", source="paper")
-OVERLAP = Knob("overlap", False, "A round carries out what was planned when the one before it began", source="paper")
+ADJUST = Knob(
+    "adjust", True, "Let less sensitive jobs into the window of later plans of a round (section 3.6)", source="paper"
+)
+OVERLAP = Knob(
+    "overlap", False, "A round carries out what was planned when the one before it began (section 4.7)", source="paper"
+)
 TIME_LIMIT_S = Knob(
     "time_limit_s",
     None,

@@ -50,7 +50,8 @@ NAME = "gavel.shortest_job_first"
 LITERAL = Knob(
     "literal",
     False,
-    "As printed: the best of M problems that each serve one job alone; the others get what the solver leaves",
+    "As printed (section 4.2): the best of M problems that each serve one job alone; the others get what the "
+    "solver leaves",
     source="paper",
 )
 

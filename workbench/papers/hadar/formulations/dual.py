@@ -143,7 +143,7 @@ class Dual(Formulation[ScheduleInstance]):
 
     def data(self, snapshot: Snapshot, knobs: Knobs) -> ScheduleInstance:
         """All jobs, also those to come, in slots, and their schedules."""
-        return enumerate_schedules(HadarInstance.from_snapshot(snapshot, knobs), int(knobs["most_schedules"]))
+        return enumerate_schedules(HadarInstance.from_snapshot(snapshot, knobs))
 
     def build(self, data: ScheduleInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""

@@ -44,14 +44,8 @@ SLOT_S = replace(
     source="ours",
     help=SLOT_S.help + "; longer than elsewhere, since the number of schedules grows with every slot",
 )
-MOST = Knob(
-    "most_schedules",
-    20_000,
-    "Schedules to list at most, of all jobs together; more are an error",
-    kind="int",
-    minimum=1,
-    maximum=200_000,
-)
+MOST_SCHEDULES = 20_000
+"""To list at most, of all jobs together; more are an error."""
 RELAXED = Knob(
     "relaxed",
     False,
@@ -59,7 +53,7 @@ RELAXED = Knob(
     source="paper",
     main=True,
 )
-KNOBS = (SLOT_S, SLOTS, UTILITY, MOST)
+KNOBS = (SLOT_S, SLOTS, UTILITY)
 
 
 class JobSchedule(NamedTuple):
@@ -104,7 +98,7 @@ class ScheduleInstance:
         return float(sum(np.dot(price[:, t], gpus) for t, gpus in zip(one.slots, one.gpus, strict=True)))
 
 
-def enumerate_schedules(data: HadarInstance, most: int = int(MOST.default or 0)) -> ScheduleInstance:
+def enumerate_schedules(data: HadarInstance, most: int = MOST_SCHEDULES) -> ScheduleInstance:
     """Every schedule of every job from which no slot can be left out.
 
     Raises InputError that names the job with which there are more than `most`.
@@ -113,7 +107,7 @@ def enumerate_schedules(data: HadarInstance, most: int = int(MOST.default or 0))
     for row in range(len(data.jobs)):
         for schedule in _of_job(data, row):
             if len(found) == most:
-                where = f"{NAME}, most_schedules"
+                where = f"{NAME}, schedules"
                 expected = f"at most {most} schedules: fewer jobs, types or slots, or longer slots"
                 raise InputError(where, f"more by job {data.jobs[row]}", expected)
             found.append(schedule)
@@ -251,7 +245,7 @@ class HadarSchedules(Formulation[ScheduleInstance]):
 
     def data(self, snapshot: Snapshot, knobs: Knobs) -> ScheduleInstance:
         """All jobs, also those to come, in slots, and their schedules."""
-        return enumerate_schedules(HadarInstance.from_snapshot(snapshot, knobs), int(knobs["most_schedules"]))
+        return enumerate_schedules(HadarInstance.from_snapshot(snapshot, knobs))
 
     def build(self, data: ScheduleInstance, knobs: Knobs) -> pyo.ConcreteModel:
         """The unsolved model."""
