@@ -417,7 +417,7 @@ UNKNOWN = "What is missing is unknown: a line never finishes a measured job at t
 
 
 def declared(name: str) -> str:
-    """Digest of what a gap is of and varies, its seeds aside, which it tells itself; of names that were changed since the
+    """Digest of what a gap is of and varies, its seeds aside, which it tells itself; of names that were changed the
     old ones, as another name makes no other gap."""
     of = GAPS[name]
     base = {field: value for field, value in of.base.items() if field != "seeds"}
