@@ -498,6 +498,7 @@ def test_how_many_jobs_of_a_partition_the_main_scheduler_tries() -> None:
     tasks = [job(f"job-9_{i}", 0, 100, 1, 100, array="9", array_most=1) for i in range(4)]
     for depth, name in (
         ("default_queue_depth=2,sched_interval=900", "z"),
+        ("partition_job_depth=2,bf_interval=900", "v"),
         ("bf_max_job_test=2,batch_sched_delay=900", "y"),
         ("bf_max_job_user=2,batch_sched_delay=900", "x"),
         ("bf_max_job_part=2,batch_sched_delay=900", "w"),

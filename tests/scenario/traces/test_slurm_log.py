@@ -133,6 +133,9 @@ def test_each_attempt_of_a_requeued_job_is_what_it_was(tmp_path: Path) -> None:
     assert scenario.jobs[2].attributes["restarts"] == 2
     assert [(each.reason, each.lines) for each in report.dropped] == [("job id of an earlier row", (5,))]
     assert any(note.startswith("2 earlier attempts") for note in report.notes)
+    late = (Ran("8", 0, 10, 100, state="REQUEUED"), Ran("8", 0, 300, 50))  # Submit and Eligible of the first
+    scenario, _ = read(tmp_path, dump(*late))
+    assert [(job.arrival_s, job.attributes["eligible_s"]) for job in scenario.jobs] == [(0, 0), (110, 110)]
 
 
 def test_jobs_that_run_or_wait_at_the_begin_are_in_mid_life(tmp_path: Path) -> None:
@@ -232,6 +235,11 @@ def test_other_types_are_ratios_that_every_answer_leads_with(tmp_path: Path) -> 
     assert other.model == "recorded on a100", "its partition has no v100"
     assert scenario.table.matrix([job.model], [1], types=["a100", "v100", "a100_1g.5gb"]).tolist() == [[1, 0.5, 0]]
     assert scenario.notes[0] == report.assumed[0] and str(report).startswith("assumed, not recorded: 1 job (user ada)")
+    two = dump(ran, ran._replace(name="3", tres="gres/gpu:v100=1,gres/gpu=1", host="v1"))
+    told = [each for each in read(tmp_path, two)[1].notes if each.startswith("2 jobs asked for no type")]
+    assert len(told) == 1 and not any(
+        "asked for no type" in each for each in read(tmp_path, two, ratios=ratios)[1].notes
+    )
     for bad in ("user,ada,a100,v100,2,3,4", "user,ada,a100,v100,2", "user,,a100,v100,2,1,3"):
         with pytest.raises(InputError, match=r"low <= ratio <= high"):
             read(tmp_path, dump(Ran("1", 0, 0, 600)), ratios=f"by,name,ran_on,to,ratio,low,high\n{bad}\n")

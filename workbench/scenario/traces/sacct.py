@@ -35,7 +35,7 @@ from workbench.base.labels import listed
 from workbench.base.text import is_name
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.dropped_rows import ConversionSummary, Drops
-from workbench.scenario.traces.slurm_rows import as_entities, gaps, observed, on_cpus, with_types
+from workbench.scenario.traces.slurm_rows import as_entities, gaps, held_to_a_type, observed, on_cpus, with_types
 from workbench.scenario.traces.slurm_site import CPU, JobStart, Site
 from workbench.scenario.traces.slurm_text import (
     ENDED,
@@ -201,6 +201,7 @@ def convert(
         outages=lambda begin_s, end_s, names: site.outages(first + begin_s, first + end_s, names),
     )
     scenario, summary = assemble(source, FORMAT, rows, log.drops, cut, [], ENDED[0], recording, zero)
+    log.odd["held to a type"] = 0 if known else held_to_a_type(read)
     notes = (*summary.notes, *log.notes, *_notes_of(log, site, read, beside))
     return scenario, replace(summary, notes=notes)
 
@@ -436,12 +437,13 @@ def _attempts(rows: Iterable[TimedRow], log: _Log) -> Iterator[TimedRow]:
 
     Rows of a job that started at one time are the same attempt, and still have one name. Of jobs that share an id, as a
     controller gives them out anew, the first counts. All tasks of an array come with the first that was eligible: where
-    a throttle tells Eligible of the others, they were in the queue before (squeue: JobArrayTaskLimit).
+    a throttle tells Eligible of the others, they were in the queue before (squeue: JobArrayTaskLimit). An attempt comes
+    no earlier than the one before it ended, where both still have the first one's Submit and Eligible.
     """
-    starts, comes = dict[str, set[float]](), dict[tuple[object, float], float]()
+    starts, comes = dict[str, dict[float, float]](), dict[tuple[object, float], float]()
     rows = list(_of_first_jobs(list(rows), log))
     for row in rows:
-        starts.setdefault(row.name, set()).add(row.times.get("start_s", 0.0))
+        starts.setdefault(row.name, {})[row.times.get("start_s", 0.0)] = _end_s(row)
         if (array := row.facts.get("array")) in log.throttles:
             at_s = comes.setdefault((array, row.times["submit_s"]), row.arrival_s)
             comes[array, row.times["submit_s"]] = min(at_s, row.arrival_s)
@@ -449,14 +451,16 @@ def _attempts(rows: Iterable[TimedRow], log: _Log) -> Iterator[TimedRow]:
     for row in rows:
         most = log.throttles.get(row.name.removeprefix("job-").partition("_")[0])
         name, more = row.name, {"array_most": float(most)} if most and "array" in row.facts else {}
-        number = order[name].index(row.times.get("start_s", 0.0)) + 1
+        number = order[name].index(start_s := row.times.get("start_s", 0.0)) + 1
         if number < len(order[name]):
             name, more = f"{name} (attempt {number})", {**more, "attempt": float(number)}
             log.odd["earlier attempts"] += 1
         elif number > 1:
             more = {**more, "restarts": number - 1.0}
-        arrival_s = comes.get((row.facts.get("array"), row.times["submit_s"]), row.arrival_s)
-        yield replace(row, name=name, arrival_s=arrival_s, facts={**row.facts, **more}) if more else row
+        arrival_s, times = comes.get((row.facts.get("array"), row.times["submit_s"]), row.arrival_s), row.times
+        if number > 1 and arrival_s < (ended_s := min(starts[row.name][order[row.name][number - 2]], start_s)):
+            arrival_s, times = ended_s, {**times, "eligible_s": ended_s}
+        yield replace(row, name=name, arrival_s=arrival_s, times=times, facts={**row.facts, **more}) if more else row
 
 
 def _waited(log: _Log) -> Iterator[TimedRow]:
@@ -551,6 +555,7 @@ def _notes_of(log: _Log, site: Site, rows: Sequence[TimedRow], beside: Sequence[
     counts = (
         (going, "job", "still ran: they hold their GPUs as long as the log saw them, how much longer is unknown"),
         (on_cpus, "job", f"without GPUs: on the type {CPU}, whose slots are CPUs; measures count them as GPUs"),
+        (log.odd["held to a type"], "job", "asked for no type, wait for the one where they ran: longer (--ratios)"),
         (waited, "job", "never started in the log: slurm has them in its queue as long as that had, and starts none"),
         (log.odd["tasks"], "task", f"of arrays that never started beyond the first {MOST_TASKS} of each: not in it"),
         (

@@ -104,3 +104,13 @@ def gaps(rows: Sequence[TimedRow]) -> Iterator[str]:
         if after_s - before_s > GAP_S:
             since, until = (f"{EPOCH + timedelta(seconds=at_s):%Y-%m-%d %H:%M}" for at_s in (before_s, after_s))
             yield f"no job was submitted or began from {since} to {until}: two logs, or a clock that jumped?"
+
+
+def held_to_a_type(rows: Sequence[TimedRow]) -> int:
+    """How many jobs asked for no type of GPU, in partitions whose jobs ran on several."""
+    ran_on = dict[object, set[tuple[str, ...]]]()
+    for row in rows:
+        ran_on.setdefault(row.facts.get("partition"), set()).add(row.ran_on)
+    mixed = {name for name, types in ran_on.items() if len(types - {(CPU,)}) > 1}
+    held = [row for row in rows if "asked" not in row.facts and row.ran_on not in ((CPU,), ())]
+    return sum(row.facts.get("partition") in mixed for row in held)

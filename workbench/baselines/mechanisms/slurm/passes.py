@@ -146,13 +146,7 @@ class SchedulingPass:
 
     def _first(self, depth: int) -> Sequence[Ask]:
         """So many jobs of the queue, of each partition at most partition_job_depth."""
-        if not (most := self.site.settings["partition_job_depth"]):
-            return _of_records(self.queue, depth)
-        tried, found = Counter[str](), list[Ask]()
-        for ask in self.queue:
-            tried[ask.partition] += 1
-            found += [ask] if tried[ask.partition] <= most else []
-        return _of_records(found, depth)
+        return _of_records(_of_each(self.queue, math.inf, self.site.settings["partition_job_depth"] or math.inf), depth)
 
     def _why_not(self, ask: Ask, barred: int) -> Reason:
         """Why a job that no limit holds back finds no nodes."""
@@ -318,19 +312,7 @@ class SchedulingPass:
         """The jobs that a cycle looks at."""
         settings = self.site.settings
         of_user, of_partition = settings["bf_max_job_user"] or math.inf, settings["bf_max_job_part"] or math.inf
-        if of_user == of_partition == math.inf:
-            return [*_of_records(self.queue, int(settings["bf_max_job_test"]))]
-        users, partitions = Counter[str](), Counter[str]()
-        found, records = list[Ask](), set[str]()
-        for ask in self.queue:
-            if ask.array in records:
-                found.append(ask)
-            elif users[ask.user] < of_user and partitions[ask.partition] < of_partition:
-                users[ask.user] += 1
-                partitions[ask.partition] += 1
-                found.append(ask)
-                records |= {ask.array} - {""}  # as in `_of_records`
-        return [*_of_records(found, int(settings["bf_max_job_test"]))]
+        return [*_of_records(_of_each(self.queue, of_user, of_partition), int(settings["bf_max_job_test"]))]
 
     def _could_start(self, tried: Iterable[Ask]) -> dict[str, Ask]:
         """Those for whom there is room now, and whom no limit holds back."""
@@ -380,6 +362,23 @@ class SchedulingPass:
                 window_s = window_s + linear_s if linear_s else 2.0 * window_s
                 until_s += window_s
         return FreeLater(times, lots, able, self.free_now, planned)
+
+
+def _of_each(queue: Sequence[Ask], of_user: float, of_partition: float) -> Sequence[Ask]:
+    """At most so many records of one user and in one partition; an array is one, as in `_of_records`."""
+    if of_user == of_partition == math.inf:
+        return queue
+    users, partitions = Counter[str](), Counter[str]()
+    found, records = list[Ask](), set[str]()
+    for ask in queue:
+        if ask.array in records:
+            found.append(ask)
+        elif users[ask.user] < of_user and partitions[ask.partition] < of_partition:
+            users[ask.user] += 1
+            partitions[ask.partition] += 1
+            found.append(ask)
+            records |= {ask.array} - {""}
+    return found
 
 
 def _of_records(queue: Sequence[Ask], most: int) -> Sequence[Ask]:
