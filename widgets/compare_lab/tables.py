@@ -35,7 +35,7 @@ FOR_ALL = "For all"
 """The tab with what the core does."""
 ALSO = ("jobs_refused",)
 """Shown beside the main measures where it is not 0 everywhere."""
-UNSURE = "≈"
+UNSURE, MAY_BE_CHANCE = "≈", "no difference shown: it may be chance"
 TITLE_LETTERS = 30
 """What stands on one line of a title beside the list of schedulers, on a screen 1024 px wide."""
 READINGS: Mapping[Reading, tuple[str, str]] = {
@@ -180,8 +180,8 @@ def _pairs(found: Comparison, against: str | None) -> dict[tuple[str, str], str]
         if math.isnan(ratio) or row["seeds"] == 1:
             continue
         ends = {f"{ratio:.2f}", f"{low:.2f}", f"{high:.2f}"}
-        span = "" if len(ends) == 1 or math.isnan(low) else f" ({low:.2f} to {high:.2f})"
-        unsure = f" {UNSURE}" if p >= 1 - LEVEL else ""
+        span = "" if len(ends) == 1 or math.isnan(low) else f" ({low:.2f}&nbsp;to&nbsp;{high:.2f})"
+        unsure = f"&nbsp;<abbr title='{MAY_BE_CHANCE}'>{UNSURE}</abbr>" if p >= 1 - LEVEL else ""
         lines[str(row["scheduler"]), str(row["measure"])] = f"&times;&nbsp;{ratio:.2f}{span}{unsure}"
     return lines
 
@@ -239,7 +239,8 @@ def _footnote(outcomes: Outcomes, found: Comparison | None, against: str | None)
     if found is None:
         return ""
     several = len({case.seed for case in found.cases}) > 1 and not _is_alike(found)
-    said = [f"{MARK} best in its row{', where the seeds show it' if several else ''}.", _known(found, outcomes.titled)]
+    none = f", none where that may be chance ({UNSURE})" if several else ""
+    said = [f"{MARK} best in its row{none}.", _known(found, outcomes.titled)]
     titled = outcomes.titled
     first = against or found.labels[0]
     if _is_alike(found):
@@ -250,7 +251,7 @@ def _footnote(outcomes: Outcomes, found: Comparison | None, against: str | None)
             f"Below a mean: \N{PLUS-MINUS SIGN} standard deviation over the seeds; its ratio to {titled(first)}, "
             f"the mean of the seeds' ratios (not the ratio of the means), with the {100 * LEVEL:g} % interval over "
             f"{chances}; "
-            f"{UNSURE} no difference shown, after Holm's correction for all schedulers."
+            f"{UNSURE} {MAY_BE_CHANCE}, after Holm's correction for all schedulers."
         )
     made = {label: sum(outcomes.cases[n].label == label for n in outcomes.runs) for label in found.labels}
     fewer = ", ".join(f"{titled(label)} ({count})" for label, count in made.items() if count < len(outcomes.seeds))

@@ -115,7 +115,9 @@ def test_means_and_intervals_by_hand_in_hours():
     assert found["a", 120.0] == pytest.approx((2, 2 - half, 2 + half, 3))
     spec = drawing.named()
     assert spec["title"]["text"] == "Mean JCT by round"
-    assert spec["title"]["subtitle"] == "means of 3 runs with their 95 % confidence interval"
+    assert spec["title"]["subtitle"] == "means of 3 runs with their 95 % confidence interval, \u2605 best of its line"
+    assert drawing.table["best"].tolist() == ["", "", "\u2605 2", ""], "of a level line none"
+    assert spec["layer"][1]["encoding"]["y"]["scale"]["zero"] is False
     line = spec["layer"][1]["encoding"]
     assert (line["x"]["title"], line["y"]["title"]) == ("round (min)", "Mean JCT (h)")
 
@@ -151,7 +153,7 @@ def test_a_point_with_a_failed_run_is_left_out_and_said():
 def test_one_seed_has_no_interval():
     drawing = charts.sweep(results(("a", 60.0, 0, 10.0), ("a", 90.0, 0, 20.0)), x="round_s")
     assert drawing.table["low"].isna().all() and drawing.table["y"].tolist() == [10, 20]
-    assert "subtitle" not in drawing.named()["title"]
+    assert drawing.named()["title"]["subtitle"] == "\u2605 best of its line"
 
 
 def test_texts_and_truths_are_dots_with_bars():

@@ -12,9 +12,10 @@ import pandas as pd
 from workbench.analysis.charts import theme
 from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer, unchecked
 from workbench.analysis.metrics.confidence import LEVEL, mean_interval
-from workbench.analysis.metrics.declared import METRICS, metric
+from workbench.analysis.metrics.declared import MARK, METRICS, metric
 from workbench.base.errors import InputError, counted
 from workbench.base.labels import value_text
+from workbench.base.rounding import short_number
 
 TRIANGLE_PX = 13.0
 """Height of a triangle: those of several lines at one load stand below each other."""
@@ -39,15 +40,20 @@ def curve(
     dots: bool = True,
     colours: Mapping[str, str] | None = None,
     height: float = 300,
+    zero: bool = True,
 ) -> Drawing:
     """Draw one line per name.
 
-    frame: columns line, x, y, and if there are any low, high (a band) and saturated (a triangle at the top instead of a
-    value: there the measure has no steady state). Titles carry the units. whole_x: x is a count,
+    frame: columns line, x, y, and if there are any low, high (a band), best (a text at a point, which is the best of
+    its line) and saturated (a triangle at the top instead of a value: there the measure has no steady state). zero: a
+    linear axis of y begins there. Titles carry the units. whole_x: x is a count,
     no ticks between whole numbers; subtitle: shown where nothing is saturated; colours: of the lines, by name.
     """
     table = frame.assign(
-        low=frame.get("low", frame["y"]), high=frame.get("high", frame["y"]), saturated=frame.get("saturated", False)
+        low=frame.get("low", frame["y"]),
+        high=frame.get("high", frame["y"]),
+        best=frame.get("best", ""),
+        saturated=frame.get("saturated", False),
     )
     names = list(dict.fromkeys(table["line"]))
     usual, dashes = theme.series_look(names)
@@ -73,7 +79,7 @@ def curve(
     y = alt.Y(
         "y:Q",
         title=y_title,
-        scale=alt.Scale(type="log" if log_y else "linear", zero=not log_y),
+        scale=alt.Scale(type="log" if log_y else "linear", zero=zero and not log_y),
         axis=alt.Axis(labelExpr=theme.NUMBER_EXPR, tickCount=6),
     )
     known = table[~table["saturated"] & table["y"].notna()]
@@ -100,13 +106,16 @@ def curve(
         .mark_point(shape="triangle-up", size=110, filled=True, opacity=1)
         .encode(x=x, y=alt.value(alt.ExprRef("datum.y_px")), color=colour)
     )
+    named = (
+        marks("points").transform_filter("datum.best").mark_text(dy=-12).encode(x=x, y=y, text="best:N", color=colour)
+    )
     full = table[table["saturated"]]
     below = {name: TRIANGLE_PX * (i + 0.5) for i, name in enumerate(names)}
-    layers = [band, line, *([top] if len(full) else []), message_layer()]
+    layers = [band, line, *([top] if len(full) else []), *([named] if known["best"].any() else []), message_layer()]
     return drawn(
         *layers,
         data={
-            "points": known[["line", "x", "y", "low", "high"]],
+            "points": known[["line", "x", "y", "low", "high", "best"]],
             "saturated": full[["line", "x"]].assign(y_px=full["line"].map(below)),
             "message": message("" if len(table) else "No values"),
         },
@@ -197,7 +206,9 @@ def sweep(
     most = "" if several and (points["runs"] == several).all() else "up to "
     said = f"means of {most}{several} runs with their {100 * level:g} % confidence interval" if several > 1 else ""
     missing = f"{counted(left_out, 'point')} without a value or with a failed run left out" if left_out else ""
-    subtitle = ", ".join(part for part in (said, missing) if part)
+    points = points.assign(best=_best(points, y))
+    starred = f"{MARK} best of its line" if points["best"].any() else ""
+    subtitle = ", ".join(part for part in (said, starred, missing) if part)
     by_x, name = 1.0, x
     numbers = [isinstance(value, (int, float)) and not isinstance(value, bool) for value in points["x"]]
     is_line = all(numbers) and bool(np.isfinite(points["x"].astype(float)).all())
@@ -216,7 +227,17 @@ def sweep(
         log_x=log_x,
         log_y=log_y,
         height=height,
+        zero=False,
     )
+
+
+def _best(points: pd.DataFrame, y: str) -> pd.Series[str]:
+    """At the best point of each line that is not level its value with a star, elsewhere nothing."""
+    sign = {"lower": 1.0, "higher": -1.0}.get("lower" if y == "wall_s" else metric(y).better, math.nan)
+    order = (sign * points["y"]).groupby(points["line"])
+    is_best = ((sign * points["y"]) == order.transform("min")) & (order.transform("nunique") > 1)
+    texts = [f"{MARK} {short_number(value)}" if best else "" for value, best in zip(points["y"], is_best, strict=True)]
+    return pd.Series(texts, points.index, dtype="str")
 
 
 def _bare(title: str) -> str:

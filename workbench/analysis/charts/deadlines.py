@@ -49,7 +49,7 @@ MOST_LEASES = 40
 PROFILING, GUARANTEED, SPOT, RUNS, RESTART = "profiling", "guaranteed", "spot", "runs", "restart"
 BARS = {
     GUARANTEED: theme.PALETTE[0],
-    SPOT: theme.PALETTE[4],
+    SPOT: theme.PALETTE[6],
     PROFILING: theme.PALETTE[5],
     RUNS: theme.tint(theme.PALETTE[0], 0.5),
     RESTART: theme.MUTED,
@@ -73,7 +73,7 @@ MARKS = {
     HIT: ("circle", theme.PALETTE[2]),
     MISSED: ("cross", theme.PALETTE[3]),
     LATER: ("square", theme.GRID),
-    OPEN: ("diamond", theme.PALETTE[6]),
+    OPEN: ("diamond", theme.PALETTE[4]),
     EARLIEST: ("triangle-up", theme.PALETTE[1]),
     VERDICT: ("triangle-down", theme.PAPER),
 }

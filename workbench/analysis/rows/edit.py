@@ -55,6 +55,11 @@ class Edit(ABC):
     def words(self) -> str:
         """What is done."""
 
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """The same for a cell, whose reader may write another number: it stands in its last line alone."""
+
     @abstractmethod
     def steps(self) -> list[str]:
         """The lines that do it to a model `m` that has it."""
@@ -78,7 +83,7 @@ class Edit(ABC):
     def code(self, name: str = "mine") -> str:
         """The cell that makes a formulation of it, `name`."""
         body = "\n".join(f"    {line}" for line in self.lines())
-        quoted = [json.dumps(text, ensure_ascii=False) for text in (name, self.base, self.words)]
+        quoted = [json.dumps(text, ensure_ascii=False) for text in (name, self.base, self.title)]
         head = f"@workbench.formulation({quoted[0]}, base={quoted[1]})\ndef {name}(m, data):\n    {quoted[2]}\n\n"
         return f"import workbench\n\n\n{head}{body}\n"
 
@@ -119,6 +124,10 @@ class RowEdit(Edit):
         if self.after is None:
             return f"Without {self.label} {sign} {short_number(self.before, 4)}"
         return f"{self.label} {sign} {short_number(self.after, 4)} in place of {short_number(self.before, 4)}"
+
+    @property
+    def title(self) -> str:
+        return self.words if self.after is None else f"Another right side of {self.label}"
 
     @property
     def _sides(self) -> list[str]:
@@ -186,6 +195,10 @@ class NumberEdit(Edit):
         how = "times" if self.before else "plus"
         here = f"here {short_number(self.after or 0.0, 4)} in place of {short_number(self.before, 4)}"
         return f"{self.label} {how} {short_number(self._by)} ({here})"
+
+    @property
+    def title(self) -> str:
+        return f"Another {self.label}"
 
     def steps(self) -> list[str]:
         at = f"m.{self.part}" if self.index is None else f"m.{self.part}[{self.index!r}]"
