@@ -24,6 +24,7 @@ from workbench.papers.hadar.formulations.round import HadarRound, RoundInstance
 from workbench.papers.hare.instance import HareInstance
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Formulation
+from workbench.scheduling.solvers import Solver
 from workbench.scheduling.solvers.compile import compile_model
 from workbench.testing import check
 
@@ -105,10 +106,33 @@ def test_it_is_in_the_lists() -> None:
     assert {"model", "partitions"}.isdisjoint(knob.name for knob in workbench.find_scheduler("mine").knobs)
 
 
-def test_without_a_change_it_decides_as_the_stated_model() -> None:
-    declare(lambda m, data: None)
-    mine, shipped = (workbench.simulate("preset:gavel_example", name) for name in ("mine", BASE))
+@pytest.mark.parametrize(
+    ("preset", "base"),
+    [
+        ("gavel_example", BASE),
+        ("gavel_example", "gavel.max_throughput"),  # many equal optima
+        ("compare_mixed", BASE),
+    ],
+)
+def test_without_a_change_it_decides_as_its_base(preset: str, base: str) -> None:
+    declare(lambda m, data: None, base=base)
+    mine, shipped = (workbench.simulate(f"preset:{preset}", name) for name in ("mine", base))
     assert mine.timeline.equals(shipped.timeline)
+
+
+def test_pairs_that_are_fixed_or_held_above_0_keep_what_they_are_given() -> None:
+    """The base leaves pairs out at first, whose share is 0 then."""
+
+    def held(m: Any, data: Any) -> None:
+        *_, low, fixed = m.share
+        m.share[low].setlb(0.1)
+        m.share[fixed].fix(0.05)
+
+    declare(held)
+    found = workbench.solve("preset:gavel_sharing", "mine", space_sharing=True)
+    assert list(found.values["allocation"].values())[-1] == pytest.approx({"v100": 0, "p100": 0.1, "k80": 0.05})
+    whole = workbench.solve("preset:gavel_sharing", "mine", solver=Solver(method="ipm"), space_sharing=True)
+    assert found.objective == pytest.approx(whole.objective, rel=1e-7)
 
 
 def test_run_again_the_cell_registers_anew_and_runs_keep_the_old() -> None:

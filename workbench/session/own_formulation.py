@@ -31,14 +31,12 @@ from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import (
     InfeasibleError,
-    Point,
     Programme,
     SolveError,
     Solver,
     SolverFailedError,
     UnboundedError,
     explained,
-    solve_matrix,
 )
 from workbench.scheduling.solvers.conflict import LIMIT_S
 from workbench.session.model_numbers import an_index_of, objective_terms, objectives
@@ -60,9 +58,6 @@ class OwnFormulation(Formulation[Data]):
 
     def assemble(self, data: Data, knobs: Knobs) -> Programme | None:
         return None
-
-    def solve(self, programme: Programme, data: Data, knobs: Knobs, solver: Solver) -> Point:
-        return solve_matrix(programme, solver)
 
     def read(self, model: pyo.ConcreteModel, data: Data, knobs: Knobs) -> Result:
         """As the base reads it, but for the objective: that is the model's at the solution, as rows that define a

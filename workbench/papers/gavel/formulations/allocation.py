@@ -31,6 +31,7 @@ from workbench.scheduling.solvers import (
     UnkeptError,
     answer,
     looked_at,
+    solve_matrix,
 )
 
 NOTHING_MORE: Mapping[str, FloatArray] = MappingProxyType({})
@@ -478,9 +479,14 @@ class ShareFormulation(Formulation[Data]):
     def solve(
         self, programme: Programme, data: Data, knobs: Knobs, solver: Solver, sequel: Sequel | None = None
     ) -> Point:
-        """By the method for its size, and with most pairs left out at first, see `large_programmes`."""
+        """By the method for its size, and with most pairs left out at first, see `large_programmes`; one with integers,
+        which an own formulation may have, by the solver's own."""
+        if programme.integer is not None and programme.integer.any():
+            return solve_matrix(programme, solver)
         late = np.zeros(len(programme.cost), dtype=bool)
-        late[programme.columns["share"][len(data.jobs) * len(data.types) :]] = True
+        pairs = programme.columns["share"][len(data.jobs) * len(data.types) :]
+        late[pairs[pairs >= 0]] = True  # those that an own formulation fixes have no column
+        late &= programme.lower == 0
         return solve(programme, len(data.jobs), late, solver, sequel)
 
     def trivial(self, data: Data, knobs: Knobs) -> Result | None:
