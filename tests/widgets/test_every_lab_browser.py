@@ -16,6 +16,7 @@ from tests.browser_support import (
     SCREEN,
     SETTLED,
     STATUS,
+    WHOLE_ROWS,
     Problems,
     Server,
     answered,
@@ -41,6 +42,8 @@ LABS = {
 }
 BEGIN = {"Compare": "lab.set(seeds=2)\nlab.compare()", "What if": "lab.run()"}
 HIGH = 720
+LEAST_ROWS = {"Gavel": 3, "Hops": 2}
+"""Rows of the problem in sight on the page Model, all columns, beside the whole picture; those of Hops are long."""
 ALONE = """lab => {
     const others = [...document.querySelectorAll(".jp-OutputArea-output")].filter(output => !output.contains(lab));
     const places = others.map(() => document.createComment(""));
@@ -106,6 +109,8 @@ def test_every_page_of_every_lab_and_the_saved_notebook_without_a_kernel(
                 shot(page, f"every-{theme}-{name}-{title}")
                 heights.add(tuple(lab.evaluate("e => [e.scrollHeight, e.offsetHeight, e.scrollWidth > e.clientWidth]")))
                 comes_true(page, f"lab => ({CUT_PICTURE})(lab).length === 0", lab.element_handle(), f"{name}, {title}")
+                if title == "Model" and name in LEAST_ROWS:
+                    comes_true(page, f"lab => ({WHOLE_ROWS})(lab) >= {LEAST_ROWS[name]}", lab.element_handle(), name)
                 for _ in range(2):  # a control may come between: what is said of it then is not said again
                     comes_true(page, NAMED, lab.element_handle(), f"{name}, {title}: names of all controls")
                     wrong = [("cut", text) for text in lab.evaluate(CLIPPED)]

@@ -68,7 +68,7 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     open_page(page, "Model")
     row = page.locator(".wb-row-list tr", has_text="capacity[v100]")
     row.wait_for()
-    stood = page.locator(".wb-contents").evaluate(HOW_FAR_DOWN)
+    high = page.locator(".wb-picture").bounding_box()["height"]  # type: ignore[index]
     of_k80 = page.locator(".wb-row-list tr", has_text="capacity[k80]")
     of_k80.click()
     in_it = set(re.findall(r"share\[(\w+),k80\]", of_k80.inner_text()))
@@ -81,6 +81,8 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     row.click()
     scene(page, "one-thing-row", GANTT)
     expect(page.locator(".wb-row-tray")).to_contain_text("no more GPUs of a type than there are")
+    assert page.locator(".wb-picture").bounding_box()["height"] == high, "what is said of a row takes none of it"  # type: ignore[index]
+    stood = page.locator(".wb-contents").evaluate(HOW_FAR_DOWN)
     handle = page.locator(".wb-row-right:visible .noUi-handle")
     x, y = grab(page, handle)
     page.mouse.move(x - 40, y, steps=4)

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser_support import (
     SETTLED,
+    WHOLE_ROWS,
     Problems,
     Server,
     answered,
@@ -84,6 +85,8 @@ def test_a_lab_is_presented_and_put_back(page: Page, lab_server: Server, problem
         answered(page, SETTLED)
         shot(page, f"present-{number:02}-{title.replace(' ', '-')}")
         soon(page, partial(all_is_seen, page, title))
+        if title == "Model":
+            comes_true(page, f"({WHOLE_ROWS})(document.querySelector('.wb-lab')) >= 3", why="rows beside the picture")
         page.keyboard.press("ArrowRight" if number else "PageDown")
 
     page.locator(".wb-present-back").focus()

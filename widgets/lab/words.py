@@ -130,11 +130,19 @@ def _tags_of(formulation: Formulation[Any]) -> frozenset[str]:
     return frozenset(tag for equation in equations(formulation) for tag in equation.tag.split(", "))
 
 
+SHORT = 160
+"""Characters that take two lines beside the file browser."""
+
+
 def decisive_html(text: str, about: str = "", scheduler: str = "") -> str:
-    """What is decisive, with what that means on hover and for a screen reader. about: of what, from a blank on;
-    scheduler: as for `hinted`."""
+    """What is decisive, with what that means on hover and for a screen reader; a long text is folded after its first
+    sentence. about: of what, from a blank on; scheduler: as for `hinted`."""
     said = f"<b><span title='{html.escape(DECISIVE, quote=True)}' tabindex='0'>Decisive</span>"
-    return f"<p class='wb-decisive'>{said}{html.escape(about)}:</b> {hinted(text, scheduler)}.</p>"
+    first, stop, more = text.partition(". ")
+    begin = f"{said}{html.escape(about)}:</b> {hinted(first, scheduler)}."
+    if not stop or len(text) < SHORT:
+        return f"<p class='wb-decisive'>{begin}{' ' + hinted(more, scheduler) + '.' if stop else ''}</p>"
+    return f"<details class='wb-decisive'><summary>{begin}</summary> {hinted(more, scheduler)}.</details>"
 
 
 def ignored_note(scheduler: Scheduler, scenario: Scenario, belief: str, left_out: str) -> str:

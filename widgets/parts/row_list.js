@@ -26,7 +26,11 @@ function render({ model, el }) {
     const head = document.createElement("thead");
     head.insertRow().append(...model.get("heads").map((text, column) => cell("th", text, column)));
     const body = document.createElement("tbody");
-    for (const texts of model.get("rows")) body.insertRow().append(...texts.map((text, column) => cell("td", text, column)));
+    for (const texts of model.get("rows")) {
+      const row = body.insertRow();
+      row.title = texts[1]; // in words: that column is not seen where it is narrow
+      row.append(...texts.map((text, column) => cell("td", text, column)));
+    }
     const at = table.contains(document.activeElement) ? numberOf(document.activeElement) : -1;
     table.replaceChildren(head, body);
     mark();

@@ -12,7 +12,7 @@ const FLAT_PX = 8;
 // In a lab the picture takes this share of the height above LOW_PX, which a window of 720 leaves, but its rows are at most
 // so many times as high for that. Where the page below needs the room they are lower, by this much at most; a picture
 // that is higher than TALL_PX scrolls.
-const [SHARE, LOW_PX, HIGHEST, LOWEST, TALL_PX] = [0.55, 494, 2.5, 0.35, 200];
+const [SHARE, LOW_PX, HIGHEST, LOWEST, TALL_PX] = [0.55, 494, 2.5, 0.45, 200];
 const HEAD_PX = 62; // above the picture, as in lab.css
 const NO_ROWS = /^Infinite extent for field/;
 
@@ -162,8 +162,12 @@ class ChartBox {
         if (signal.name === "width") delete signal.on; // `update` follows: Vega would take the 0 of a hidden page
         if (signal.name in settings && !("update" in signal)) signal.value = settings[signal.name];
       }
-      // Which picture it is stands on the buttons above it.
-      if (magnify === 1 && this.beside().length && !vega.title?.subtitle) delete vega.title;
+      // Which picture it is stands on the buttons above it: what else is said of it takes its place.
+      if (this.beside().length) {
+        const said = vega.title?.subtitle;
+        if (said) Object.assign(vega.title, { text: said, fontSize: 12, fontWeight: "normal", subtitle: undefined });
+        else delete vega.title;
+      }
       return vega;
     };
     // The former chart stays in sight until this one is ready.
@@ -308,15 +312,16 @@ class ChartBox {
   fit() {
     const [staged, ...others] = this.beside();
     const { spec, magnify } = this.drawn;
-    if (!staged || magnify !== 1 || typeof spec.height !== "number" || this.root.matches(".wb-overview")) return false;
+    if (!staged || typeof spec.height !== "number" || this.root.matches(".wb-overview")) return false;
     const { view } = this.result;
     const stage = this.root.closest(".wb-stage");
     const charts = [...stage.querySelectorAll(".wb-picture .wb-chart")];
     const high = (all) => all.reduce((sum, each) => sum + each.offsetHeight, 0);
-    const fixed = high(charts) - view.height(); // key, title, axis, overview
+    const fixed = high(charts) - view.height() * magnify; // key, title, axis, overview
+    const head = magnify === 1 ? HEAD_PX : 0; // in a lecture names of pages and status are not seen
     const least = parseFloat(getComputedStyle(staged).getPropertyValue("--wb-least")) || 0;
-    const room = staged.clientHeight - HEAD_PX - least - high(others) - fixed;
-    const more = Math.max(0, SHARE * (staged.clientHeight - LOW_PX));
+    const room = (staged.clientHeight - head - least - high(others) - fixed) / magnify;
+    const more = Math.max(0, SHARE * (staged.clientHeight - LOW_PX)) / magnify;
     const lowest = spec.height > TALL_PX ? spec.height : LOWEST * spec.height;
     const height = Math.round(Math.max(lowest, Math.min(room, spec.height + more, HIGHEST * spec.height)));
     if (Math.abs(height - view.height()) < 1) return false;
