@@ -58,9 +58,11 @@ class Srtf(line_decision.InLine):
 
 def reference_speed(snapshot: Snapshot, rows: IntArray, aware: bool) -> FloatArray:
     """(rows,) steps/s of some jobs on their fastest type, or the mean over the types weighted by their GPUs."""
-    speed = snapshot.belief.speeds(job_orders.take(snapshot.jobs, rows))
+    jobs = snapshot.jobs
+    few = 2 * len(rows) < len(jobs)
+    speed = snapshot.belief.speeds(job_orders.take(jobs, rows)) if few else snapshot.speeds()[rows]
     share = equal_share([*snapshot.cluster.capacity.values()]) if not aware else None
-    reference: FloatArray = speed.max(axis=1, initial=0.0) if share is None else speed @ share
+    reference: FloatArray = np.maximum.reduce(speed, axis=1, initial=0.0) if share is None else speed @ share
     return reference
 
 

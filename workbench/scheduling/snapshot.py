@@ -41,9 +41,9 @@ class Lazy:
     def later(cls, read: Callable[[str], Any], known: dict[str, Any]) -> Self:
         """One with some fields `known`, a mapping that it keeps; `read(field)` answers for the others, and raises once
         it cannot any more."""
-        view = object.__new__(cls)
+        view = _new(cls)
         known["_read"] = read
-        object.__setattr__(view, "__dict__", known)
+        _fill(view, known)
         return view
 
     def _unknown(self, name: str) -> str:
@@ -67,6 +67,7 @@ class Lazy:
             return value
 
 
+_new, _fill = object.__new__, vars(Lazy)["__dict__"].__set__
 ByFree = dict[int, dict[int, int]]
 """`{type: {free GPUs: its nodes}}`, at least one GPU; of the nodes a bit each, the lowest the first of the cluster."""
 

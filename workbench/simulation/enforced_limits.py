@@ -91,7 +91,7 @@ class Checker:
         """What `decide` returned: a decision and the scheduler's memory."""
         if not isinstance(answer, tuple) or len(answer) != 2 or not isinstance(answer[0], Decision):
             self.fail(now_s, None, answer, "a pair (Decision, memory)")
-        return answer[0], answer[1]
+        return answer
 
     def _tasks(self, sequences: Mapping[Slot, tuple[Task, ...]], now_s: float) -> None:
         """Every part of sequences is of its declared type."""
@@ -223,7 +223,7 @@ class Checker:
             self.fail(now_s, None, f"next_s {next_s!r}", "a time after now, or None")
         if (type(quiet_s) is not float and not _is_number(quiet_s)) or not quiet_s < math.inf:
             self.fail(now_s, None, f"quiet_s {quiet_s!r}", "a time, not infinity")
-        for name, verdict in decision.verdicts.items() if decision.verdicts else ():
+        for name, verdict in decision.verdicts.items():
             if not isinstance(name, str):
                 self.fail(now_s, None, name, "a job's name")
             if not isinstance(verdict, str) or verdict not in VERDICTS:
@@ -235,31 +235,27 @@ class Checker:
 
     def new(self, a: Assignment, now_s: float, jobs: Sequence[Job]) -> None:
         """What a new assignment asks for, but for free GPUs (`free_gpus`) and speed (`runs`)."""
-        for node in a.gpus:
+        unit, gpus, _, kind, _, _ = a
+        for node in gpus:
             if node not in self._sizes:
-                self.fail(now_s, a.unit, node, "the name of a node")
-        plain = (
-            a.steps is None and a.tail_s == 0.0 and type(a.unit) is str and isinstance(a.kind, str) and a.kind == "run"
-        )
-        if plain and sum(a.gpus.values()) in jobs[0].sizes:
-            return  # as nearly always
-        if not a.gpus:
-            self.fail(now_s, a.unit, {}, "at least one GPU")
-        if not isinstance(a.kind, str) or a.kind not in KINDS:
-            self.fail(now_s, a.unit, a.kind, "kind run or profile")
+                self.fail(now_s, unit, node, "the name of a node")
+        if not gpus:
+            self.fail(now_s, unit, {}, "at least one GPU")
+        if not isinstance(kind, str) or kind not in KINDS:
+            self.fail(now_s, unit, kind, "kind run or profile")
         self.limits(a, now_s)
-        self._gang(a, now_s, jobs)
+        if type(unit) is not str or kind != "run" or sum(gpus.values()) not in jobs[0].sizes:  # as nearly never
+            self._gang(a, now_s, jobs)
 
     def free_gpus(self, a: Assignment, now_s: float, nodes: Nodes, left: dict[str, int]) -> None:
         """The nodes of a new assignment are up and have its GPUs free.
 
         left: what is free of nodes that others of the decision leave or take; this one is taken off.
         """
-        down, free_on = not nodes.all_up, nodes.slots.free
         for node, gpus in a.gpus.items():
-            if down and not nodes.up[nodes.at[node]]:
+            if not nodes.all_up and not nodes.up[nodes.at[node]]:
                 self.fail(now_s, a.unit, node, "a node that is up")
-            free = left[node] if node in left else free_on(node)
+            free = left[node] if node in left else nodes.slots.free(node)
             if gpus > free:
                 asked = Words(f"{counted(int(gpus), 'GPU')} on {node}")
                 self.fail(now_s, a.unit, asked, f"at most the {free} that are free")
@@ -273,7 +269,7 @@ class Checker:
     def limits(self, a: Assignment, now_s: float) -> None:
         """The steps and the tail of an assignment, new or renewed."""
         if a.steps is None and a.tail_s == 0.0 and type(a.unit) is str:
-            return
+            return  # as nearly always
         if a.steps is None and is_copy(a.unit):
             self.fail(now_s, a.unit, None, "a copy's number of steps")
         if a.steps is not None and not 0 <= a.steps < math.inf:

@@ -114,30 +114,33 @@ class Leasing:
         free: bool = False,
     ) -> None:
         """Give units their slots; rates: of each, see `rates`; free: without paying for a restart."""
-        former, begun = self.former.get, () if free else self._jobs.begun
-        leases, book, rank_of = self.leases, self._jobs, self._jobs.rank.__getitem__
-        slots = self._nodes.take([(a.gpus, former(_former_key(a.unit), ())) for a in wanted])
-        started: list[tuple[Lease, bool]] = []
+        former, leases, book = self.former, self.leases, self._jobs
+        begun, rank_of = () if free else book.begun, book.rank
+        slots = self._nodes.take([(a.gpus, former.get(_former_key(a.unit), ()) if former else ()) for a in wanted])
+        started: list[Lease] = []  # whose end is to be foreseen
         for a, speeds, chosen in zip(wanted, rates, slots, strict=True):
             unit, gpus, until_s, kind, steps, tail_s = a
-            names = (unit,) if isinstance(unit, str) else members(unit)
-            ranks = tuple(map(rank_of, names))
-            old = begun.intersection(ranks) if begun else ()
+            if isinstance(unit, str):
+                names, ranks = (unit,), (rank_of[unit],)
+                old, none = ranks if ranks[0] in begun else (), [0.0]
+            else:
+                names = members(unit)
+                ranks = tuple([rank_of[name] for name in names])
+                old, none = begun.intersection(ranks) if begun else (), [0.0] * len(ranks)
             ready_s = now_s + self.restart_s(len(chosen)) if old else now_s
             own = tuple.__new__(Assignment, (unit, {**gpus}, until_s, kind, steps, tail_s))  # as the class itself does
-            none = [0.0] * len(ranks)
             lease = Lease(own, names, ranks, chosen, speeds, none, none[:], until_s, now_s, ready_s, ready_s)
             leases[unit] = lease
             if until_s < math.inf:
                 self._end_at(until_s)
             self._count_start(lease, now_s, why, old)
-            started.append((lease, self._run(lease)))
-        for lease, foreseen in started:
-            for rank in lease.jobs:
-                if rank not in book.begun:
-                    self._begin(rank, lease.assignment, now_s)
-            if not foreseen:
-                self.foresee(lease.jobs, now_s)
+            if self._run(lease):
+                self._begin(ranks, own, now_s)
+            else:
+                started.append(lease)
+        for lease in started:
+            self._begin(lease.jobs, lease.assignment, now_s)
+            self.foresee(lease.jobs, now_s)
 
     def go_on_alone(self, unit: Unit, gone: int, now_s: float, reason: str) -> None:
         """One half of a pair (rank `gone`) has finished; the other keeps the GPUs: the same run, at its own speed.
@@ -167,12 +170,15 @@ class Leasing:
             return (self._table.on_nodes(jobs[0].model, a.gpus),)
         return self._table.pair_on_nodes(jobs[0].model, jobs[1].model, a.gpus) or (0.0, 0.0)
 
-    def _begin(self, rank: int, a: Assignment, now_s: float) -> None:
-        """Note the first start of a job, and whether it is for its steps."""
-        if not self._jobs.has_run(rank):
-            self._jobs.one.first_start_s[rank] = now_s
-        if a.steps != 0.0 or a.kind != "profile":
-            self._jobs.begun.add(rank)
+    def _begin(self, ranks: Sequence[int], a: Assignment, now_s: float) -> None:
+        """Note the first start of jobs, and whether it is for their steps."""
+        begun, first_start_s = self._jobs.begun, self._jobs.one.first_start_s
+        for rank in ranks:
+            if rank not in begun:
+                if first_start_s[rank] != first_start_s[rank]:  # none
+                    first_start_s[rank] = now_s
+                if a.steps != 0.0 or a.kind != "profile":
+                    begun.add(rank)
 
     def _count_start(self, lease: Lease, now_s: float, why: Mapping[str, Reason], may_move: Collection[int]) -> None:
         """may_move: those of its jobs that have begun before, and do not just go on.
@@ -202,15 +208,15 @@ class Leasing:
 
     def _run(self, lease: Lease) -> bool:
         """Set the jobs of a lease going from ready_s; returns whether their completion is foreseen."""
-        ready_s = lease.ready_s
-        if lease.plain and isinstance(lease.assignment.unit, str) and lease.rates[0] > 0:  # as nearly always
+        ready_s, a, rate = lease.ready_s, lease.assignment, lease.rates[0]
+        if a.steps is None and a.tail_s == 0.0 and isinstance(a.unit, str) and rate > 0:  # as nearly always
             lease.tail_from_s = math.inf
-            rank, rate = lease.jobs[0], lease.rates[0]
-            cap = max(self._jobs.one.left[rank], 0.0)
+            rank, book = lease.jobs[0], self._jobs
+            cap = max(book.one.left[rank], 0.0)
             stop_s = ready_s + cap / rate
             lease.going, lease.caps, lease.stops, lease.stop_s = True, (cap,), (stop_s,), stop_s
-            self._jobs.run(rank, rate, ready_s, stop_s, cap)
-            self._jobs.completes(rank, stop_s)
+            book.run(rank, rate, ready_s, stop_s, cap)
+            book.completes(rank, stop_s)
             return True
         limit_s = self._tail_from(lease)
         most = math.inf if lease.assignment.steps is None else float(lease.assignment.steps)
@@ -382,9 +388,9 @@ class Leasing:
         """Book the steps that a lease's jobs have done, and record its phases up to now."""
         if self._checkpoint_s is not None:
             self._save(lease, now_s, self._checkpoint_s)
-        a, book, slots, done = lease.assignment, self._jobs, lease.slots, (0.0, 0.0)
+        a, book, slots, jobs, done = lease.assignment, self._jobs, lease.slots, lease.jobs, (0.0, 0.0)
         one, interval = book.one, self._recorder.interval
-        for spot, rank in enumerate(lease.jobs):
+        for spot, rank in enumerate(jobs):
             steps = lease.steps(spot, now_s)
             if steps > 0:
                 one.left[rank] -= steps
@@ -394,8 +400,9 @@ class Leasing:
         for kind, start_s, end_s in lease.phases(now_s):
             if kind == a.kind:
                 lease.row = interval(lease.row, slots, a.unit, lease.names, kind, start_s, end_s, done)
-                for rank in lease.jobs:
-                    one.run_s[rank] += (end_s - start_s) * len(slots)
+                run_s = (end_s - start_s) * len(slots)
+                for rank in jobs:
+                    one.run_s[rank] += run_s
             else:
                 lease.row = interval(lease.row, slots, a.unit, lease.names, kind, start_s, end_s)
         lease.mark_s = now_s

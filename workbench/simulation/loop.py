@@ -229,9 +229,13 @@ class Clock:
             if not book.present:
                 return self._wait_for_arrival(state)
             next_s = book.next_arrival_s if self._arrivals else math.inf
-            if self._completions and (done_s := state.next_completion_s()) < next_s:
-                next_s = done_s
-            next_s = min(ask_s, max(next_s, decision.quiet_s))
+            if self._completions:
+                done_s = state.next_completion_s() if state.sequences.used else book.next_done_s
+                next_s = done_s if done_s < next_s else next_s
+            if next_s < decision.quiet_s:
+                next_s = decision.quiet_s
+            if ask_s < next_s:
+                next_s = ask_s
             if self._lease_ends and leasing.next_end_s < next_s:
                 next_s = leasing.next_end_s
             if self._faults and state.faults.next_s < next_s:
@@ -264,7 +268,7 @@ class Clock:
 
     def _cause(self, state: State, happened: Set[Cause], ask_s: float) -> Cause | None:
         """The first in ORDER of what has happened and the scheduler is asked at."""
-        if self._round_s is not None and self._at_boundary(state.now_s):
+        if self._at_boundary(state.now_s):
             return "round"
         for cause in self._causes:
             if cause in happened:

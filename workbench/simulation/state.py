@@ -9,6 +9,8 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
+
 from workbench.base.arrays import FloatArray
 from workbench.base.round_times import TIE, is_tie
 from workbench.scenario.cluster import Cluster
@@ -84,7 +86,7 @@ class State:
 
     def steps_left(self) -> FloatArray:
         """Steps left now of the active jobs."""
-        return (self.book.left[self.book.active()] - self.leasing.done(self.now_s)).clip(min=0.0)
+        return np.maximum(self.book.left[self.book.active()] - self.leasing.done(self.now_s), 0.0)
 
     def snapshot(self, cause: Cause, *, future: bool = False) -> Snapshot:
         """What the scheduler may see now."""
@@ -220,19 +222,19 @@ class State:
 
     def _finish(self, rank: int) -> None:
         """Complete a job: all its units give back their GPUs; the other half of a pair goes on alone."""
-        name, leasing = self.book.jobs[rank].name, self.leasing
+        name, leasing, now_s = self.book.jobs[rank].name, self.leasing, self.now_s
         for unit in tuple(leasing.holder.get(rank, ())):
             if isinstance(unit, str) or is_copy(unit):
-                leasing.close(unit, self.now_s, leaving=True)
+                leasing.close(unit, now_s, leaving=True)
             else:
-                leasing.go_on_alone(unit, rank, self.now_s, f"{name} finished: goes on alone")
+                leasing.go_on_alone(unit, rank, now_s, f"{name} finished: goes on alone")
             leasing.former.pop(unit, None)
         leasing.holder.pop(rank, None)
         leasing.former.pop(name, None)
-        self.book.leave(rank, self.now_s, finished=True)
-        self._new_finished[name] = self.now_s
+        self.book.leave(rank, now_s, finished=True)
+        self._new_finished[name] = now_s
         self._happened.add("completion")
-        self.recorder.event(self.now_s, "finish", name)
+        self.recorder.event(now_s, "finish", name)
 
     def _take_faults(self) -> set[int]:
         """Change the nodes that go down or come back now; returns those that are drained."""
@@ -278,16 +280,15 @@ class State:
     def apply(self, decision: Decision, cause: Cause) -> None:
         """Carry out a decision; raises InvalidDecision if it breaks a limit, before anything has changed."""
         self.checker.shape(decision, self.now_s, in_detail=self.recorder.in_detail)
-        d, changed = decision, False
-        if d.assign or d.preempt or d.verdicts or d.sequences is not None or self.leasing.ended:
-            changed = self._carry_out(decision)
-        self.go_on(decision, cause, changed=changed)
+        d = decision
+        does = d.assign or d.preempt or d.verdicts or d.sequences is not None or self.leasing.ended
+        self.go_on(decision, cause, changed=bool(does) and self._carry_out(decision))
 
     def go_on(self, decision: Decision, cause: Cause, *, changed: bool = False) -> None:
         """Record a decision that is carried out."""
         self._happened.clear()
-        present, nodes = self.book.present, self.nodes
-        row = (self.now_s, cause, present, present - self.book.holding, nodes.held, nodes.gpus_up(), changed)
+        book, nodes = self.book, self.nodes
+        row = (self.now_s, cause, book.present, book.present - book.holding, nodes.held, nodes.gpus_up(), changed)
         self.recorder.decision(row, decision)
 
     def _carry_out(self, decision: Decision) -> bool:

@@ -63,16 +63,16 @@ def fill(
 
     most: GPUs that they may get together; draw: who is not aware of types takes one of those with room, at random.
     """
-    kinds, jobs = Preferences(trial, rows, rule.aware), trial.jobs
+    kinds, jobs, left = Preferences(trial, rows, rule.aware), trial.jobs, trial.left
     chosen: list[tuple[int, int]] = []
     for spot, row in enumerate(rows):
-        if not any(trial.left):
+        if not any(left):
             trial.blocked = draw is None
             break
         preferred = kinds.of(spot) if draw is None else draw.permutation(kinds.of(spot)).tolist()
         gang = jobs[row].gpus
         for kind in preferred if gang <= most else ():
-            if trial.take(row, kind):
+            if gang <= left[kind] and trial.take(row, kind):
                 most -= gang
                 chosen.append((row, kind))
                 break

@@ -43,7 +43,7 @@ class Oracle:
     def speeds(self, jobs: JobView, placement: Placement = "consolidated") -> FloatArray:
         """(jobs x types) steps/s of each job's gang on one type."""
         known = self._numbers.setdefault(placement, {})
-        keys = [*zip(map(MODEL, jobs.jobs), jobs.gpus.tolist(), strict=True)]
+        keys = [*zip(map(MODEL, jobs.now), jobs.gpus.tolist(), strict=True)]
         try:
             numbers = [*map(known.__getitem__, keys)]
         except KeyError:
