@@ -149,7 +149,7 @@ def _started(
     """The same where nobody can lose anything: those who wait get what is free."""
     trial = Trial(snapshot, FreeGpus(snapshot.nodes))
     chosen = choose(in_line(waiting, keys), rule, trial)
-    placed, _ = _together(snapshot, chosen, trial, {}, anew=False)
+    placed = trial.placed if len(chosen) < 2 else _together(snapshot, chosen, trial, {}, anew=False)[0]
     next_s = math.inf if rule.steady or len(placed) == len(waiting) else None
     if not placed:
         if signals or next_s is None:
@@ -167,7 +167,7 @@ def _together(
 ) -> tuple[dict[Unit, Gpus], FreeGpus]:
     """GPUs of those who were chosen, and the GPUs free beside them: placed anew together, large gangs first, if they
     did not come so (or `anew`), unless they find less than in the trial; had: GPUs of the victims."""
-    gangs_of = [trial.jobs[row].gpus for row, _ in chosen] if len(chosen) > 1 else ()
+    gangs_of = [trial.jobs[row].gpus for row, _ in chosen]
     if trial.refused or not (anew or not (trial.final or all(map(ge, gangs_of, gangs_of[1:])))):
         return trial.placed, trial.free_gpus
     free_gpus = kept(snapshot)[1]

@@ -54,12 +54,13 @@ class Columns:
         place = column * rows + row
         order = np.argsort(place, kind="stable")
         place, data = place[order], np.asarray(value, dtype=float)[order]
-        fresh = np.append(True, place[1:] != place[:-1])[: len(place)]
-        if not fresh.all():
-            place, data = place[fresh], np.bincount(np.cumsum(fresh) - 1, data).astype(float)
-        found, indices = np.divmod(place, max(rows, 1))
-        indptr = np.searchsorted(found, np.arange(columns + 1))
-        return cls(shape, indptr.astype(np.int32), indices.astype(np.int32), data)
+        again = place[1:] == place[:-1]
+        if again.any():
+            fresh = np.append(True, ~again)
+            order, data = order[fresh], np.bincount(np.cumsum(fresh) - 1, data).astype(float)
+        indptr = np.zeros(columns + 1, dtype=np.int32)
+        np.cumsum(np.bincount(column[order], minlength=columns), out=indptr[1:])
+        return cls(shape, indptr, row[order].astype(np.int32), data)
 
     @classmethod
     def by_rows(cls, sizes: IntArray, column: IntArray, value: FloatArray, columns: int) -> Columns:
