@@ -127,10 +127,6 @@ class JobBook:
             self.present += rank - before
         return range(before, rank)
 
-    def has_run(self, rank: int) -> bool:
-        """Whether a job has had GPUs before."""
-        return not math.isnan(self.one.first_start_s[rank])
-
     def is_active(self, name: str) -> bool:
         """Whether a job of that name has arrived and not finished."""
         rank = self.rank.get(name)

@@ -51,11 +51,6 @@ class Lease:
     tail_from_s: float = float("inf")
     row: int = Nothing
 
-    @property
-    def plain(self) -> bool:
-        """Whether it simply runs to its end: such a lease is renewed by moving its end."""
-        return self.assignment.steps is None and self.assignment.tail_s == 0.0
-
     def steps(self, spot: int, now_s: float) -> float:
         """Steps that one of the unit's jobs has done by now since it was last set going."""
         if now_s >= self.stops[spot] * (1 - TIE):
@@ -120,13 +115,9 @@ class Leasing:
         started: list[Lease] = []  # whose end is to be foreseen
         for a, speeds, chosen in zip(wanted, rates, slots, strict=True):
             unit, gpus, until_s, kind, steps, tail_s = a
-            if isinstance(unit, str):
-                names, ranks = (unit,), (rank_of[unit],)
-                old, none = ranks if ranks[0] in begun else (), [0.0]
-            else:
-                names = members(unit)
-                ranks = tuple([rank_of[name] for name in names])
-                old, none = begun.intersection(ranks) if begun else (), [0.0] * len(ranks)
+            names = (unit,) if isinstance(unit, str) else members(unit)
+            ranks = tuple([rank_of[name] for name in names])
+            old, none = [rank for rank in ranks if rank in begun], [0.0] * len(ranks)
             ready_s = now_s + self.restart_s(len(chosen)) if old else now_s
             own = tuple.__new__(Assignment, (unit, {**gpus}, until_s, kind, steps, tail_s))  # as the class itself does
             lease = Lease(own, names, ranks, chosen, speeds, none, none[:], until_s, now_s, ready_s, ready_s)
@@ -175,7 +166,7 @@ class Leasing:
         begun, first_start_s = self._jobs.begun, self._jobs.one.first_start_s
         for rank in ranks:
             if rank not in begun:
-                if first_start_s[rank] != first_start_s[rank]:  # none
+                if math.isnan(first_start_s[rank]):  # none
                     first_start_s[rank] = now_s
                 if a.steps != 0.0 or a.kind != "profile":
                     begun.add(rank)
@@ -290,7 +281,8 @@ class Leasing:
                 self._no_end_at(lease.until_s)
             if a.until_s < math.inf:
                 self._end_at(a.until_s)
-            if not lease.plain or a.steps is not None or a.tail_s > 0.0:
+            was = lease.assignment
+            if not (was.steps is a.steps is None and was.tail_s == a.tail_s == 0.0):  # else its end moves, no more
                 self.measured.append(tuple(self.measure(lease, self.measured_from_s, now_s)))
                 self._record(lease, now_s)
                 lease.going = False
@@ -298,8 +290,7 @@ class Leasing:
                     lease.saved = list(lease.done)
                 lease.ready_s = max(lease.ready_s, now_s)
                 fresh.append(lease)
-            gpus = lease.assignment.gpus
-            lease.until_s, lease.assignment = a.until_s, a if a.gpus is gpus else a._replace(gpus=gpus)
+            lease.until_s, lease.assignment = a.until_s, a if a.gpus is was.gpus else a._replace(gpus=was.gpus)
         for lease in [lease for lease in fresh if not self._run(lease)]:
             self.foresee(lease.jobs, now_s)
         for rank in chain.from_iterable(lease.jobs for lease in again):
@@ -367,14 +358,6 @@ class Leasing:
                 del self.holder[rank]
                 book.completes(rank, math.inf)
         return lease
-
-    def end(self) -> None:
-        """Nobody will ask for measurements any more.
-
-        Those not worked out refer to this object, in a circle that would keep all records of a run until Python next
-        looks for such circles.
-        """
-        self.measured.clear()
 
     def lose(self, lease: Lease, now_s: float) -> list[float]:
         """A closed lease's node has failed: take back each job's steps since the last checkpoint; returns them."""

@@ -371,7 +371,7 @@ class Sequences:
         self._number += 1
         heapq.heappush(self._ends, (found.end_s, self._number, slot, found))
         book.settle(rounds.rank, now_s, 1)
-        if not book.has_run(rounds.rank):
+        if math.isnan(book.one.first_start_s[rounds.rank]):  # none
             book.first_start_s[rounds.rank] = now_s
             book.begun.add(rounds.rank)
             reason = self._why[task.job].text if task.job in self._why else ""
