@@ -10,7 +10,8 @@ import pytest
 from tests.simulation.support import Scripted, give, make
 from workbench.base.errors import ScenarioError
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.decision import Decision
+from workbench.scheduling.decision import Assignment, Decision
+from workbench.scheduling.snapshot import Snapshot
 from workbench.session.registry import find_scheduler
 from workbench.simulation.loop import MOST_IDLE_ROUNDS, MOST_LOSSES, Stalled, simulate
 from workbench.simulation.run import Run
@@ -100,6 +101,23 @@ def test_restarts_that_never_end_are_named(scheduler: str) -> None:
     scenario = make([{"steps": 1e5}, {"steps": 1e5}], core={"restart": {"restart_s": 1e6}})
     with pytest.raises(Stalled, match="rounds without a step of j0, j1: a restart takes 1e\\+06 s"):
         run(scenario, scheduler)
+
+
+def test_profiles_are_no_steps_but_end() -> None:
+    """A job may be profiled for more decisions than there may be without a step; one profiled for ever is named."""
+
+    def answer(until_s: float) -> Scripted:
+        def decided(now: Snapshot) -> Decision:
+            ends_s = now.now_s + 1.0
+            measured = Assignment("j0", {"n-0": 1}, ends_s, kind="profile", steps=0.0)
+            return Decision((measured if now.now_s < until_s else Assignment("j0", {"n-0": 1}, ends_s),))
+
+        return Scripted(decided, round_s=1.0)
+
+    found = simulate(make([{"steps": 5.0}]), answer(MOST_IDLE_ROUNDS + 200.0))
+    assert found.jobs.finish_s[0] == pytest.approx(MOST_IDLE_ROUNDS + 205.0)
+    with pytest.raises(Stalled, match="rounds without a step of j0"):
+        simulate(make([{"steps": 5.0}]), answer(math.inf))
 
 
 def test_a_long_restart_that_goes_on_is_waited_for() -> None:

@@ -34,7 +34,8 @@ STEPS_SEEN = 50
 """Whether jobs do steps, and keep them, is looked at once in so many decisions."""
 
 MOST_IDLE_CHANGES = 10 * MOST_IDLE_ROUNDS
-"""It is stuck, too, after so many of them although nodes fail and come back all the time, if no job is to come."""
+"""It is stuck, too, after so many of them although nodes fail and come back all the time, if no job is to come, or
+without a step although jobs are profiled."""
 
 RESTARTS = 10
 """Rounds without a step count only once as many of the longest restarts could have ended (many may fall into one), or
@@ -312,7 +313,11 @@ class Clock:
             self._rounds, self._stepped_s, self._broken_off = 0, state.now_s, state.leasing.broken_off
         if self._rounds < MOST_IDLE_ROUNDS:
             return
-        restart_s = max((state.leasing.restart_s(len(each.slots)) for each in state.leasing.leases.values()), default=0)
+        leases = state.leasing.leases.values()
+        if self._rounds < MOST_IDLE_CHANGES and any(lease.assignment.kind == "profile" for lease in leases):
+            self._stepped_s, self._broken_off = state.now_s, state.leasing.broken_off  # profiles are no steps, and end
+            return
+        restart_s = max((state.leasing.restart_s(len(each.slots)) for each in leases), default=0)
         broken_off = state.leasing.broken_off - self._broken_off
         if broken_off >= MOST_IDLE_ROUNDS or state.now_s - self._stepped_s >= RESTARTS * restart_s:
             found = f"{self._rounds} rounds without a step of {_listed(state)}"
