@@ -410,7 +410,10 @@ NO_BASELINE: Mapping[str, str] = {
     "hops.fig15": ITSELF,
 }
 """Of each gap without a cause `baseline: ...` why."""
-ELSEWHERE = "Data and scale are not varied: chronus.first_days has the authors' days, on clusters of three sizes"
+ELSEWHERE = (
+    "Data and scale are not varied, as both change the clusters that the setting changes, and the authors have no file "
+    "of H: chronus.first_days has their days of P, on clusters of three sizes"
+)
 OTHER = "Of another declaration than today's: compute it anew in another folder (--out)"
 FEWER = "Of some measures it is of the seeds in which every line finishes with each of the causes"
 UNKNOWN = "What is missing is unknown: a line never finishes a measured job at that load, or none is of the kind"

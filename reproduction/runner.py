@@ -19,7 +19,8 @@ from workbench.base.processes import Processes
 FEWEST, MOST = 3, 30
 WIDTH = 0.05
 """ours: seeds are added until the interval of each claim reaches no further than this share of its mean, or `MOST`;
-where a claim is open at that width, all of `MOST`: who ended where it came out well would find what is not there."""
+where a claim is open at that width, all of `MOST`: who ended where it came out well would find what is not there. One
+that is the same in each of few seeds whose other measures differ has no width to go by yet."""
 
 DIGITS = 1e-5
 """Share of a number that `KeptResults` rounds away, twice over."""
@@ -70,9 +71,12 @@ def wanted(name: str, size: str, results: KeptResults, most: int = MOST) -> list
     if not left or left[0] < FEWEST:
         return [seed for seed in left if seed < FEWEST]
     kept = results.read(name).query("size == @size")
+    alike = kept.groupby("measure")["ours"].nunique(dropna=False).eq(1).all()
     for count in range(FEWEST, len(done) + 1):  # the fewest with narrow intervals, as if there were no more yet
         found = [each for each in findings(exhibit, kept[kept["seed"].isin(done[:count])]) if each.seeds]
-        if all(each.high - each.low <= 2 * WIDTH * abs(each.ours) for each in found):
+        if all(
+            (alike or each.low < each.high) and each.high - each.low <= 2 * WIDTH * abs(each.ours) for each in found
+        ):
             return left if any(each.outcome == "open" for each in found) else []
     return left[:1]
 

@@ -240,6 +240,15 @@ def test_an_open_claim_wants_all_seeds_however_narrow_its_interval(made: str, tm
     assert runner.wanted(made, "tiny", results) == list(range(12, runner.MOST))
 
 
+def test_what_is_the_same_in_few_seeds_of_unlike_ones_is_not_known_to_be_so_in_all(made: str, tmp_path: Path) -> None:
+    for other, left in ((0.0, []), (1.0, [3])):
+        results = KeptResults(tmp_path / str(other))
+        for seed in range(3):
+            rows = cells({"m": [1.0], "n": [other * seed]}).assign(size="tiny", seed=seed)
+            results.add(made, rows)
+        assert runner.wanted(made, "tiny", results) == left
+
+
 def test_one_exhibit_is_run_by_its_command_kept_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     argv = ["run", "gavel.fig1b", "--workers", "1", "--out", str(tmp_path)]
     assert main(argv) == 0
