@@ -507,6 +507,19 @@ def test_how_many_jobs_of_a_partition_the_main_scheduler_tries() -> None:
         assert starts(few)[name] <= 30, "of an array that waits one record is looked at"
 
 
+def test_where_slurm_takes_no_0_its_default_holds() -> None:
+    none = CONFIG | {
+        "PriorityCalcPeriod": "00:00:00",
+        "SchedulerParameters": "bf_interval=0,bf_resolution=0,bf_window=0",
+    }
+    scenario = with_config(site_of(job("x", 0, 60, 8, 60), job("y", 1, 60, 8, 60)), none)
+    told = read_site(scenario).settings
+    assert [told[name] for name in ("PriorityCalcPeriod", "bf_interval", "bf_resolution", "bf_window")] == [
+        *(300, 30, 60, 1440)
+    ]
+    assert starts(scenario)["y"] <= 90
+
+
 def test_shares_of_a_parent() -> None:
     """u with Fairshare=parent is first of a; with a's shares `parent`, u (1/12 over 6/8) and v (1/12 over 1/8) stand
     beside b (10/12 over 1/8). The older way: u has F of a. RawShares count where no file tells Share."""

@@ -52,6 +52,9 @@ def test_nodes_are_chosen_as_in_the_log(rule: str) -> None:
     run = workbench.simulate(kept, "slurm").timeline.groupby("job")["node"].first()
     where = {job.name: job.attributes["hosts"] for job in scenario.jobs}
     assert sum(run[name] == host for name, host in where.items()) > 190
+    del record["jobs"][0]["attributes"]["start_s"]  # nobody knows when it began
+    again = Scenario.from_dict(record | {"cluster": scenario.to_dict()["cluster"]})
+    assert rule_of(again, read_site(again))[0] == rule
     with pytest.raises(InputError, match="NodesChosen: got 'x'; expected one of the tightest fit"):
         workbench.simulate(with_config(scenario, CONFIG | {"NodesChosen": "x"}), "slurm")
 

@@ -221,7 +221,7 @@ def recorded_places(scenario: Scenario, site: SlurmSite) -> dict[str, Gpus]:
     for job in scenario.jobs:
         ask, facts = site.asks[job.name], job.attributes
         at = [names.get(host, -1) for host in hosts(str(facts.get("hosts", "")))]
-        if not at or -1 in at or "end_s" not in facts or job.gpus % len(at) or len(at) != ask.nodes:
+        if not at or -1 in at or not {"start_s", "end_s"} <= facts.keys() or job.gpus % len(at) or len(at) != ask.nodes:
             continue
         mine = [node for i in at for node in on[i] if ask.kind[0].lower() == f"recorded on {site.types[node]}"]
         if len(mine) == len(at):

@@ -190,6 +190,8 @@ DEFAULTS = {
     "partition_job_depth": 0.0,
 }
 DURATIONS = ("PriorityCalcPeriod", "PriorityDecayHalfLife", "PriorityMaxAge")
+ABOVE_0 = frozenset({"PriorityCalcPeriod", "bf_interval", "bf_resolution", "bf_window"})
+"""Of these 0 is what Slurm does not take: the default holds."""
 
 
 def read_site(scenario: Scenario) -> SlurmSite:
@@ -400,7 +402,7 @@ def _settings(config: Mapping[str, Any]) -> dict[str, float]:
         name, _, text = part.partition("=")
         if name in found and text.replace(".", "", 1).isdigit():
             found[name] = float(text)
-    return found
+    return {name: DEFAULTS[name] if name in ABOVE_0 and value <= 0 else value for name, value in found.items()}
 
 
 def _listed(record: Mapping[str, Any], name: str) -> list[str]:
