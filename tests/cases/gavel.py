@@ -184,8 +184,13 @@ def min_cost_slo(case: Case, header: Case) -> dict[str, Any]:
 
 def fifo(case: Case, header: Case) -> dict[str, Any]:
     """The baseline's greedy shares equal to the authors' to 1e-9; the optimum of the paper's programme to 1e-6, and
-    that it is no less than what those shares reach.
+    that it is no less than what those shares reach. The authors' agnostic shares, which nobody can have, give one type
+    all jobs, more than it has GPUs.
     """
+    agnostic = case.get("gavel_agnostic_seed0", {}).get("allocation", {})
+    given = {name for row in agnostic.values() for name, share in row.items() if share == 1.0}
+    if agnostic and not (len(given) == 1 and sum(_gangs(case)) > case["cluster_spec"][min(given)]):
+        return {"ok": False, "expected": "all jobs on one type", "got": sorted(given), "note": "agnostic shares"}
     shares = greedy(snapshot_at(_scenario(case), 0.0), GreedyFifo().settle({}), None, np.random.default_rng(0)).shares
     got = {job: dict(zip(shares.types, row, strict=True)) for job, row in zip(shares.units, shares.values, strict=True)}
     stated = case["gavel"]["allocation"]
