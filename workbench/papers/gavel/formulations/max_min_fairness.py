@@ -89,12 +89,13 @@ class MaxMinFairness(ShareFormulation[AllocationInstance]):
 
     def restate(self, model: pyo.ConcreteModel, data: AllocationInstance, knobs: Knobs) -> None:
         """For other jobs."""
-        from workbench.scheduling.solvers.restating import renewed
+        from workbench.scheduling.solvers.restating import at_least, renewed
 
         known = seen(data, knobs)
         renumber(model.weight, known.column(known.weight))
         renumber(model.equal, known.column(known.equal))
-        renewed(model.epigraph, same=unchanged(model, "weight", "equal"))
+        level, scale, stays = model.level, known.column(known.scale), unchanged(model, "weight", "equal")
+        renewed(model.epigraph, same=stays, by=lambda job: at_least(level, scale[job], model.throughput[job]))
 
     def assemble(self, data: AllocationInstance, knobs: Knobs) -> Programme:
         """The same programme as arrays."""
