@@ -174,7 +174,7 @@ HANDLED: Mapping[str, Finds] = {
     "jobs that share a GPU": _knob("space_sharing"),
     "a gang over several types": _knob("mixed_types"),
     "forked copies": _knob("forks"),
-    "where a gang lies": _knob("placement_sensitive", "topology", "communication_cost", "speed_classes"),
+    "where a gang lies": _knob("placement_sensitive", "round_up", "communication_cost", "speed_classes"),
     "time to switch jobs": _uses("models.model_gb", "models.load_s"),
     "profiling before running": _knob("profile", "profile_iterations", "profile_steps"),
     "speeds that are estimated": lambda room: bool(room.estimators),

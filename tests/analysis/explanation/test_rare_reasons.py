@@ -67,7 +67,7 @@ def test_chronus_a_lease_for_which_no_node_holds_the_gang_together_is_lost(arriv
     """Three gangs of two on two nodes of three GPUs: counted they fit, together on a node only two of them do."""
     rewards = [[9000.0, 100.0]]
     jobs = [{"name": n, "gpus": 2, "steps": 2400.0, "arrival_s": arrival_s, "rewards": rewards} for n in "abc"]
-    run = workbench.simulate(scenario(jobs, gpus=3, nodes=2), "chronus", profile=False, topology=True, round_up=False)
+    run = workbench.simulate(scenario(jobs, gpus=3, nodes=2), "chronus", profile=False, round_up=False)
     begin_s = 1200.0 if arrival_s else 0.0
     found = workbench.explain(run, "c", begin_s)
     assert code(run, "c", begin_s) == given_as and found.state == "waiting"

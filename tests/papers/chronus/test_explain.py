@@ -75,7 +75,6 @@ def test_gangs_count_rounded_up_as_in_the_run() -> None:
     """A gang of 3 takes 4 GPUs: a job of one GPU fits beside it only if gangs are counted as asked for."""
     slim = {**SCENARIO, "jobs": [SCENARIO["jobs"][0], {**SCENARIO["jobs"][1], "gpus": 1}]}
     assert not ask(slim)["guaranteed"] and ask(slim, {"round_up": False})["guaranteed"]
-    assert ask(slim, {"topology": False})["guaranteed"], "without topology nothing is rounded up"
 
 
 def test_what_cannot_be_explained_is_an_error() -> None:

@@ -113,15 +113,8 @@ def hostile():
     nodes = [{"name": "n", "accelerator": "v100", "gpus": 8, "count": 4}]
     cluster = {"accelerators": [{"name": "v100"}], "nodes": nodes}
     base = workbench.Scenario.from_dict({"cluster": cluster, "jobs": jobs, "throughputs": rows})
-    settings = ({}, {"round_up": False}, {"be_placement": "quasi"}, {"topology": False})
-    return base, [workbench.simulate(base, "chronus", {**PAPER, "profile_gpus": 2, **knobs}).jobs for knobs in settings]
-
-
-def mean_jct_s(base, jobs, *, best_effort):
-    """Mean completion time of the jobs without deadlines, or of those with."""
-    names = {job.name for job in base.jobs if (job.rewards is None) == best_effort}
-    chosen = jobs[jobs["job"].isin(names)]
-    return (chosen["finish_s"] - chosen["arrival_s"]).mean()
+    settings = ({}, {"round_up": False}, {"be_placement": "quasi"})
+    return [workbench.simulate(base, "chronus", {**PAPER, "profile_gpus": 2, **knobs}).jobs for knobs in settings]
 
 
 def changed(jobs, other):
@@ -132,14 +125,6 @@ def changed(jobs, other):
 
 def test_round_up_and_local_search_change_the_outcome(hostile):
     """Fig. 8: the run differs job by job, not only where gangs are; the means may go either way on 40 jobs."""
-    _, (usual, as_asked, quasi, anywhere) = hostile
-    assert changed(usual, as_asked) > 0.5 and changed(usual, anywhere) > 0.5
+    usual, as_asked, quasi = hostile
+    assert changed(usual, as_asked) > 0.5
     assert changed(usual, quasi) >= 0.05  # only gangs of part of a node are placed otherwise
-
-
-def test_gangs_on_the_first_free_gpus_are_later_than_with_the_allocator(hostile):
-    base, (usual, _, _, anywhere) = hostile
-    for best_effort in (True, False):
-        assert mean_jct_s(base, anywhere, best_effort=best_effort) > 1.05 * mean_jct_s(
-            base, usual, best_effort=best_effort
-        )

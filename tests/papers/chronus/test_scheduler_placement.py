@@ -13,7 +13,7 @@ from workbench.papers.chronus.algorithms.spot import SpotGpus, SpotRules, serve
 from workbench.papers.chronus.scheduler import Chronus
 from workbench.simulation.loop import simulate
 
-RULES = SpotRules("local_search", 100_000, 16, topology=True)
+RULES = SpotRules("local_search", 100_000, 16)
 
 
 def pool(free: dict[str, int], idle: dict[str, int] | None = None, outside: tuple[int, ...] = ()) -> SpotGpus:
@@ -63,7 +63,7 @@ def test_rounded_gangs_that_add_up_are_all_consolidated_also_beside_a_part_of_a_
         if round_up(gpus, 8) <= (room if round_up(gpus, 8) < 8 else room // 8 * 8):
             chosen[f"j{number}"] = gpus
             room -= round_up(gpus, 8)
-    placed = place_guaranteed(chosen, free, 8, {}, rounded=True, topology=True)
+    placed = place_guaranteed(chosen, free, 8, {}, rounded=True)
     assert placed.keys() == chosen.keys()
     for name, at in placed.items():
         assert sum(at.values()) == chosen[name] and len(at) == -(-chosen[name] // 8)
@@ -73,15 +73,14 @@ def test_rounded_gangs_that_add_up_are_all_consolidated_also_beside_a_part_of_a_
 
 def test_gangs_that_stay_keep_their_gpus_and_a_rounded_one_keeps_the_gpus_it_had():
     before = {"a": {"n1": 3}, "b": {"n0": 8}}
-    placed = place_guaranteed({"a": 3, "b": 8, "c": 4}, {"n0": 8, "n1": 8}, 8, before, rounded=True, topology=True)
+    placed = place_guaranteed({"a": 3, "b": 8, "c": 4}, {"n0": 8, "n1": 8}, 8, before, rounded=True)
     assert placed == {"a": {"n1": 3}, "b": {"n0": 8}, "c": {"n1": 4}}
 
 
 def test_a_gang_that_is_not_rounded_up_waits_if_it_cannot_be_consolidated():
     free = {"n0": 4, "n1": 4}
     gangs = {"a": 3, "b": 3, "c": 2}
-    assert place_guaranteed(gangs, free, 4, {}, rounded=False, topology=True).keys() == {"a", "b"}
-    assert place_guaranteed(gangs, free, 4, {}, rounded=False, topology=False).keys() == {"a", "b", "c"}
+    assert place_guaranteed(gangs, free, 4, {}, rounded=False).keys() == {"a", "b"}
 
 
 def test_best_effort_gangs_that_do_not_fit_are_passed():
@@ -113,7 +112,7 @@ def test_only_a_gang_too_large_for_the_spot_cluster_may_use_the_profiling_cluste
 
 @pytest.mark.parametrize(("placement", "expected"), [("consolidated", {"a"}), ("quasi", {"a", "b"})])
 def test_consolidation_alone_leaves_a_gang_waiting(placement, expected):
-    rules = SpotRules(placement, 100_000, 16, topology=True)
+    rules = SpotRules(placement, 100_000, 16)
     assert served({"a": 6, "b": 4}, pool({"n0": 8, "n1": 2}, outside=(8, 8)), rules=rules).keys() == expected
 
 

@@ -283,12 +283,11 @@ def plan(
     end_s: float | None = None,
     max_height: float = MOST_HEIGHT_PX,
     title: str = "Plan",
-    axis_s: float | None = None,
 ) -> Drawing:
     """Draw which job holds how many GPUs of each type when.
 
     rows: `plan` of a result, each with job, start_s, end_s, gpus (`{type: GPUs}`) and perhaps steps; jobs: all names in
-    the scenario's order, for their colours; end_s, max_height, axis_s: as in `gantt`. The plan does not say which GPU
+    the scenario's order, for their colours; end_s, max_height: as in `gantt`. The plan does not say which GPU
     of a type it is: one that the job had just before, else the first free ones. Raises InputError for more GPUs than
     there are.
     """
@@ -296,7 +295,7 @@ def plan(
     names = list(jobs)
     ends = timeline.groupby("job")["end_s"].max()
     known = pd.DataFrame({"job": names, "model": "", "arrival_s": 0.0, "finish_s": ends.reindex(names).to_numpy()})
-    return gantt(timeline, known, cluster=cluster, end_s=end_s, max_height=max_height, title=title, axis_s=axis_s)
+    return gantt(timeline, known, cluster=cluster, end_s=end_s, max_height=max_height, title=title)
 
 
 def plan_timeline(rows: Sequence[Mapping[str, Any]], cluster: Cluster) -> pd.DataFrame:

@@ -90,7 +90,7 @@ def _node_gpus(snapshot: Snapshot, knobs: Mapping[str, Any]) -> int | None:
         expected = "one accelerator type (Chronus, 3.1): on several each type has a plan of its own"
         raise InputError("admission explained", f"{len(snapshot.types)} types", expected)
     sizes = set(snapshot.nodes.gpus.tolist())
-    return sizes.pop() if knobs["round_up"] and knobs["topology"] and len(sizes) == 1 else None
+    return sizes.pop() if knobs["round_up"] and len(sizes) == 1 else None
 
 
 STUDIES = {STUDY: admission_again}

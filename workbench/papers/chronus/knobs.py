@@ -204,11 +204,6 @@ PROFILE_KNOBS = (
     KEEP_PROGRESS,
     NOISE,
 )
-TOPOLOGY = Knob(
-    "topology",
-    True,
-    "Look at nodes when GPUs are given out; off: the first free GPUs in the cluster's order, gangs as asked for",
-)
 LARGE = Knob(
     "large",
     16,

@@ -56,7 +56,6 @@ from workbench.papers.chronus.knobs import (
     ROUND_UP,
     SEARCH,
     SLO_LEASE_S,
-    TOPOLOGY,
     TYPES,
 )
 from workbench.scenario.scenario import Scenario
@@ -94,7 +93,6 @@ class Chronus(Scheduler):
         knobs.FIRST_LEASE,
         TYPES,
         ROUND_UP,
-        TOPOLOGY,
         knobs.BE_PLACEMENT,
         SEARCH,
         LARGE,

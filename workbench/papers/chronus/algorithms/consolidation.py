@@ -22,7 +22,7 @@ be consolidated where the nodes of a type have one size that is a power of two; 
 they are if that is still so. As in the paper they do not spare the nodes of best-effort jobs, who are placed anew where
 theirs are taken. Not rounded up, a gang that cannot be consolidated waits, as in the paper's comparison (Fig. 8a), and
 may miss. (ours): where nodes differ in size gangs are counted as asked for and go to the fewest nodes, where they may
-be slower than a guarantee reckons with. With `topology` off everybody takes the first free GPUs in the cluster's order.
+be slower than a guarantee reckons with.
 
 `place_best_effort` has large best-effort and unguaranteed gangs on whole nodes, small ones by local search (section
 3.4.2). Gangs of 16 GPUs or more that round up to whole nodes get nodes that are entirely free, in the order of the
@@ -192,14 +192,11 @@ def place_guaranteed(
     previous: Mapping[str, Gpus],
     *,
     rounded: bool,
-    topology: bool,
 ) -> dict[str, dict[str, int]]:
     """`{node: GPUs}` of the gangs that have room; who has none waits.
 
     node_gpus: of every node, None if they differ; previous: where gangs are now.
     """
-    if not topology:
-        return place_in_order(gangs, free, previous)
     if rounded and node_gpus is not None:
         found = _rounded(gangs, free, node_gpus, previous)
         if found is not None:
@@ -268,27 +265,6 @@ def place_consolidated(gangs: Mapping[str, int], free: Mapping[str, int], node_g
             few[name] = gpus
             state = after(state, way)
     return quasi_consolidate(few, free)
-
-
-def place_in_order(
-    gangs: Mapping[str, int], free: Mapping[str, int], previous: Mapping[str, Gpus]
-) -> dict[str, dict[str, int]]:
-    """Gangs stay where they are, the others take the first free GPUs in the cluster's order."""
-    placed, left = keep_places(gangs, free, previous)
-    free_gpus = sum(left.values())
-    for name, gpus in gangs.items():
-        if name in placed or gpus > free_gpus:
-            continue
-        free_gpus -= gpus
-        own: dict[str, int] = {}
-        for node, count in left.items():
-            if gpus and count:
-                own[node] = min(count, gpus)
-                gpus -= own[node]
-        for node, count in own.items():
-            left[node] -= count
-        placed[name] = own
-    return {name: placed[name] for name in gangs if name in placed}
 
 
 def place_best_effort(

@@ -111,7 +111,7 @@ class Cycle:
 
     def _node_gpus(self, kind: int) -> int | None:
         """The size of nodes for which gangs of a type are rounded up, None if they are not."""
-        return self.nodes.size(kind) if self._knobs["round_up"] and self._knobs["topology"] else None
+        return self.nodes.size(kind) if self._knobs["round_up"] else None
 
     def _left_s(self, names: Sequence[str], kind: int) -> tuple[float, ...]:
         """Seconds left on a type when the next SLO lease begins, as estimated."""
@@ -385,7 +385,6 @@ class Cycle:
                 self.nodes.size(kind),
                 self._previous(now, kind),
                 rounded=bool(self._knobs["round_up"]),
-                topology=bool(self._knobs["topology"]),
             )
             for name, at in placed.items():
                 if self._runs(name, at):
@@ -433,7 +432,6 @@ class Cycle:
                 str(self._knobs["be_placement"]),
                 int(self._knobs["search"]),
                 int(self._knobs["large"]),
-                bool(self._knobs["topology"]),
             ),
         )
         until_s = boundary_after(self._now_s, float(self._be_s))

@@ -21,7 +21,6 @@ from workbench.papers.chronus.algorithms.consolidation import (
     keep_places,
     place_best_effort,
     place_consolidated,
-    place_in_order,
     round_up,
 )
 from workbench.papers.chronus.algorithms.local_search import Shape, quasi_consolidate
@@ -41,7 +40,6 @@ class SpotRules:
     placement: str
     most: int
     large: int
-    topology: bool
 
 
 @dataclass(frozen=True)
@@ -149,8 +147,6 @@ def _beside(
         if gpus <= free_gpus:
             fitting[name] = gpus
             free_gpus -= gpus
-    if not rules.topology:
-        return place_in_order(fitting, free, previous)
     kept, left = keep_places(fitting, free, previous)
     rest = {name: gpus for name, gpus in fitting.items() if name not in kept}
     found = {**kept, **_anew(rest, left, pool, rules)}
