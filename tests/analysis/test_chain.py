@@ -18,6 +18,7 @@ from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.priority import PolicyAnswer
 from workbench.scheduling.decision import Shares
 from workbench.session.replay import replay
+from workbench.simulation.job_at_time import JobAtTime
 from workbench.simulation.run import Run
 from workbench.simulation.slot_at_time import SlotAtTime
 from workbench.simulation.stop import RunCancelledError
@@ -342,6 +343,9 @@ def test_who_has_it_is_who_the_timeline_says() -> None:
                 found = workbench.chain(run, gpu, float(time_s), again=False)
                 assert found.job == held.get(gpu, "")
                 assert found.summary.startswith(f"{gpu} ({found.accelerator}) {'has' if found.job else 'is idle'}")
+                if not found.job and found.asked:
+                    waits = JobAtTime(run, found.asked, float(time_s)).state == "waiting"
+                    assert waits == (f"no job waits that fits on {found.accelerator} alone; " not in found.summary)
 
 
 def test_a_run_made_again_is_the_run() -> None:
@@ -376,7 +380,7 @@ def test_a_gpu_of_a_node_that_is_down_and_one_that_nobody_can_use() -> None:
     run = workbench.simulate(workbench.Scenario.from_dict({**scenario.to_dict(), "core": core}), FAIR)
     assert workbench.chain(run, "slow-0/0", 900.0).summary == "slow-0/0 (k80) is down at 15 min."
     end = workbench.chain(run_of(FAIR), "slow-0/0", 100.0)
-    assert end.asked == "" and end.summary.endswith("no job that is there could use it.")
+    assert end.asked == "" and end.summary.endswith("alone.")
 
 
 def test_bad_questions_are_told() -> None:

@@ -303,12 +303,15 @@ def _summary(
         reason = f": {explained.binding}" if explained.binding else ""
         return f"{where} has {slot.unit} at {when}{reason}{decisive}."
     if not asked:
-        return f"{where} is idle at {when}: no job that is there could use it."
+        return f"{where} is idle at {when}: no job that is there fits on {slot.accelerator} alone."
     why, *others = (_why_not(slot, name) for name in slot.could[:3])
     if len({each.partition(": ")[2] or each for each in others}) < len(others):
         others[1] = f"{others[1].partition(': ')[0]} likewise"
     beside = f". Meanwhile {'; '.join(others)}" if others else ""
-    return f"{where} is idle at {when}: {why}{beside}{decisive}."
+    nobody = (
+        "" if slot.of(slot.could[0]).state == "waiting" else f"no job waits that fits on {slot.accelerator} alone; "
+    )
+    return f"{where} is idle at {when}: {nobody}{why}{beside}{decisive}."
 
 
 def _in_words(row: TriedRow) -> str:

@@ -539,8 +539,8 @@ def _why(data: SiaInstance, chosen: IntArray, placed: Mapping[str, Gpus], power:
 BINDING = {
     "not_chosen": "on the GPUs that there are the configurations of the others cost least in all (code)",
     "no_configuration": "none of its sizes runs on the GPUs that are up",
-    "restart": "its restart factor is 0: it has hardly run, and another configuration would cost it all of its gain",
-    "no_nodes": "placement: it has a configuration, but the GPUs left are on nodes where it cannot run together",
+    "restart": "its restart factor is 0, as it has hardly run, and another configuration would cost it all of its gain",
+    "no_nodes": "it has a configuration, but the GPUs left are on nodes where it cannot run together (placement)",
 }
 """What decided, by the code of the scheduler's reason."""
 

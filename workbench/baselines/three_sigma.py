@@ -460,12 +460,12 @@ def _waiting(
 NOT_PLANNED = "on the GPUs that there are the starts of others are worth more in all (3Sigma)"
 
 BINDING = {
-    "later": "in the plan it starts in a later slot: others have the GPUs before it (3Sigma)",
+    "later": "in the plan it starts in a later slot, as others have the GPUs before it (3Sigma)",
     "not_chosen": NOT_PLANNED,
     "made_room": NOT_PLANNED,
-    "no_nodes": "placement: it is planned to start now, but no nodes are left that hold its gang",
-    "no_option": "no start is offered for it: it does not fit on the GPUs that are up, or not in time",
-    "not_planned": "the plan is made for others: it is not among the most_jobs most urgent waiting jobs that can run",
+    "no_nodes": "it is planned to start now, but no nodes are left that hold its gang (placement)",
+    "no_option": "no start is offered for it, as it does not fit on the GPUs that are up, or not in time",
+    "not_planned": "the plan is made for others, as it is not among the most_jobs most urgent that can run",
 }
 """What decided, by the code of the scheduler's reason."""
 

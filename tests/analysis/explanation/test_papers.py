@@ -88,7 +88,8 @@ def test_hadar_the_shorter_job_outbids_the_longer_one_by_its_utility() -> None:
     best = float(facts(won)["utility"])
     price = (best - float(facts(won)["payoff"])) / 5
     assert "payoff" in facts(won) and facts(won)["price of its GPUs until it is done"] == pytest.approx(5 * price)
-    assert "utility" not in facts(lost), "that of an earlier decision"
+    assert facts(lost)["utility"] == pytest.approx(best - 15)
+    assert facts(lost)["price of the GPUs that it would have"] == pytest.approx(20 * price)
     assert float(facts(lost)["payoff"]) == pytest.approx(best - 15 - 20 * price)
     assert facts(lost)["price of v100"] == pytest.approx(best)
     assert lost.binding.startswith("on the GPUs that there are the payoffs add up to more without it (8)")
@@ -110,7 +111,7 @@ def test_hadar_a_gang_without_room_is_held_by_the_capacity() -> None:
 def test_hadare_copies_of_the_first_job_are_on_both_nodes() -> None:
     run = workbench.simulate(scenario(TWO, nodes=2), "hadare")
     found, other = workbench.explain(run, "two", 0.0), workbench.explain(run, "one", 0.0)
-    assert found.binding.startswith("the payoff of its copies: other jobs' copies are worth more")
+    assert found.binding.startswith("other jobs' copies are worth more")
     assert facts(found)["copies"] == 0 and facts(other)["copies"] == 2
     assert "copies 2, 4: 1800 steps on a-0, 1800 steps on a-1" in other.reason
 
@@ -176,7 +177,7 @@ def test_chronus_a_refusal_a_later_lease_and_what_is_left_for_best_effort(chronu
     assert waits.binding.startswith("the plan meets its deadline with later leases")
     assert facts(waits)["deadline worth 100, in"] == 7500.0
     spare = workbench.explain(chronus, "spare", 1500.0)
-    assert spare.binding.startswith("the GPUs that SLO leases leave")
+    assert spare.binding.startswith("the GPUs that SLO leases leave are too few")
     assert "By remaining time among best-effort jobs" in spare.reason and "number 2 of 2: 1 h" in spare.reason
     assert [one.job for one in spare.competitors if one.comes == "before"] == ["late"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -9,6 +10,10 @@ import pytest
 import workbench
 from tests.analysis.explanation.explain_support import scenario
 from tests.fuzz.worlds import world as any_world
+from workbench.baselines import sia, three_sigma
+from workbench.papers.chronus import explain as chronus
+from workbench.papers.hadar import explain as hadar
+from workbench.papers.hops import explain as hops
 from workbench.simulation.job_at_time import JobAtTime
 
 
@@ -55,7 +60,7 @@ def test_chronus_on_two_types_a_refusal_blames_others_only_where_they_stand_in_t
     assert verdicts == {"urgent": "guaranteed", "slow": "guaranteed", "late": "best_effort", "never": "best_effort"}
     late, never = (workbench.explain(run, job, 0.0) for job in ("late", "never"))
     assert code(run, "late", 0.0) == "refused" and late.binding.startswith("beside the jobs that are guaranteed")
-    assert code(run, "never", 0.0) == "refused_alone" and never.binding.startswith("its own deadlines")
+    assert code(run, "never", 0.0) == "refused_alone" and never.binding.startswith("even with no other job")
     assert "it needs 4 leases and has 2 before its last deadline, where it is fastest" in never.reason
     for job, verdict in (("late", "guaranteed"), ("never", "best_effort")):
         alone = given.replace(jobs=[each for each in given.jobs if each.name == job])
@@ -71,7 +76,7 @@ def test_chronus_a_lease_for_which_no_node_holds_the_gang_together_is_lost(arriv
     begin_s = 1200.0 if arrival_s else 0.0
     found = workbench.explain(run, "c", begin_s)
     assert code(run, "c", begin_s) == given_as and found.state == "waiting"
-    assert found.binding == "placement: no nodes hold its gang consolidated" and found.next_start_s == begin_s + 1200.0
+    assert found.binding == "no nodes hold its gang consolidated (placement)" and found.next_start_s == begin_s + 1200.0
     later = workbench.explain(run, "c", begin_s + 300.0)
     assert code(run, "c", begin_s + 300.0) == "lease_later" and later.binding.startswith("its SLO lease is lost")
 
@@ -102,7 +107,7 @@ def test_hadare_jobs_without_copies_come_first_and_who_waits_is_told_of_them() -
     assert [code(run, job, 0.0) for job in found] == ["whole_there", "unforked", "no_room"]
     assert found["wide"].binding.startswith("no node can run a copy of it")
     assert found["small"].binding.startswith("jobs of which no node can run a copy come first")
-    assert found["too"].binding.startswith("the number of free GPUs: no node can run a copy of it")
+    assert found["too"].binding.startswith("no node can run a copy of it, so that it waits")
     assert found["too"].next_start_s == 1080.0, "the first round after `wide`, 900 s"
 
 
@@ -134,7 +139,7 @@ def test_hadar_gangs_that_fit_by_number_but_on_no_server_are_told_so() -> None:
     rows.append({"model": "n", "accelerator": "v100", "gpus": 1, "steps_per_s": 1.0})
     run = workbench.simulate(scenario(jobs, gpus=3, nodes=2, throughputs=rows), "hadar")
     found = workbench.explain(run, "c", 0.0)
-    assert code(run, "c", 0.0) == "no_servers" and found.binding.startswith("placement: it was chosen on GPUs")
+    assert code(run, "c", 0.0) == "no_servers" and found.binding.startswith("it was chosen on GPUs")
     rows[1]["steps_per_s"] = 1.0
     spread = workbench.simulate(scenario(jobs, gpus=3, nodes=2, throughputs=rows), "hadar")
     assert workbench.explain(spread, "c", 0.0).state == "running"
@@ -184,3 +189,10 @@ def test_hops_who_comes_while_a_plan_is_charged_waits_for_the_next_round() -> No
     found = workbench.explain(never, "two", 45.0)
     assert code(never, "two", 45.0) == "no_plan" and found.binding == "no plan is made before the next round"
     assert found.state == "waiting" and workbench.explain(again, "two", 45.0).state == "running"
+
+
+@pytest.mark.parametrize("paper", [chronus, hadar, hops, sia, three_sigma])
+def test_a_reason_is_read_behind_a_colon_and_has_none_itself(paper: ModuleType) -> None:
+    tables = [table for name, table in vars(paper).items() if name in ("BINDING", "NO_COPY")]
+    texts = [text for table in tables for text in table.values()]
+    assert len(texts) > 3 and [text for text in texts if ": " in text] == []

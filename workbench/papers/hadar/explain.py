@@ -15,9 +15,9 @@ BINDING = {
     "no_room": "there were too few free GPUs on which its gang runs (8, s.t.)",
     "payoff_not_positive": "its payoff, utility less the price of its GPUs until it is done, is not above 0",
     "outbid": "on the GPUs that there are the payoffs add up to more without it (8)",
-    "worth_nothing": "it can earn nothing any more: such jobs get, at no price, what all others leave",
-    "no_servers": "placement: it was chosen on GPUs counted by type, but they lie on servers that do not hold its gang",
-    "left_over": "it has GPUs that nobody would pay for: the payoffs add up to no more for it (8)",
+    "worth_nothing": "it can earn nothing any more, and such jobs get, at no price, what all others leave",
+    "no_servers": "it was chosen on GPUs counted by type, but these lie on servers that do not hold it (placement)",
+    "left_over": "it has GPUs that nobody would pay for, as the payoffs add up to no more for it (8)",
     "stays": CHOSEN,
     "positive_payoff": CHOSEN,
 }
@@ -28,13 +28,13 @@ GIVEN = ("left_over", "stays", "positive_payoff")
 
 NO_COPY = {
     "nodes_down": "the nodes on which a copy of it runs are down",
-    "others_there": "the payoff of its copies: other jobs' copies are worth more on the nodes where one of it runs",
-    "whole_there": "jobs of which no node can run a copy come first: they run whole on the nodes where one of it runs",
+    "others_there": "other jobs' copies are worth more on the nodes where one of it runs",
+    "whole_there": "jobs of which no node can run a copy come first, and run whole on the nodes where one of it runs",
     "no_step": "its steps left are split among all of its nodes (knob Split), and those that are free get none",
-    "no_room": "the number of free GPUs: no node can run a copy of it, so that it waits for its whole gang",
+    "no_room": "no node can run a copy of it, so that it waits for free GPUs for its whole gang",
 }
 """What decided that a job has no copy, by the code of the scheduler's reason."""
-UNFORKED = "no node can run a copy of it: such jobs get GPUs for their whole gang, before the copies"
+UNFORKED = "no node can run a copy of it, and such jobs get GPUs for their whole gang, before the copies"
 
 
 def hadar(job_at: JobAtTime) -> Explained:

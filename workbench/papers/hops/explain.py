@@ -12,14 +12,14 @@ CHOSEN = "it is part of the plan with the largest gain, weighted by priority (11
 BINDING = {
     "no_room": "no idle GPUs on which it runs at one of its sizes (13, erratum)",
     "not_chosen": "the plan gains more by other jobs on the GPUs that there are (11)",
-    "outside": "the jobs before it in the queue ask for all GPUs already: it is outside the service window (§3.6)",
+    "outside": "jobs before it in the queue ask for all GPUs already, so that it is outside the service window (§3.6)",
     "no_idle": "no GPU is idle, and until the round ends nobody gives up any",
     "no_plan": "no plan is made before the next round",
     "coming": "a plan has GPUs for it, which is not carried out yet",
     "between_plans": "all goes on as before until the next plan is carried out",
     "profiled": "it is profiled before it enters the queue",
-    "incumbent": "the time limit: the best plan found until then counts",
-    "out_of_time": "the time limit: the plan of the round before goes on",
+    "incumbent": "the best plan found within the time limit counts",
+    "out_of_time": "the plan of the round before goes on, as the time limit was over",
 }
 """What decided, by the code of the scheduler's reason."""
 NUMBERS = {
