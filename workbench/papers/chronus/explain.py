@@ -95,7 +95,7 @@ def _node_gpus(snapshot: Snapshot, knobs: Mapping[str, Any]) -> int | None:
 
 STUDIES = {STUDY: admission_again}
 BINDING = {
-    "profile_waits": "every new job is profiled first, first come first served, and no GPU for that was free",
+    "profile_waits": "every new job is profiled first, on the profiling cluster, first come first served",
     "profiled": "every new job is profiled first",
     "held_back": "submission control limits what one user's jobs may take of the profiling cluster in an interval",
     "spot_waits": "the GPUs that SLO leases leave are too few for it, after any best-effort jobs before it",
