@@ -92,7 +92,7 @@ def test_an_operators_question_from_trace_to_report(
     shot(page, "what-if-jobs")
     open_tab(page, "Model")
     page.locator("button.wb-buy").click()
-    wait_for_text(page, ".wb-buy-said", "One more v100 helps gavel.max_min_fairness most")
+    wait_for_text(page, ".wb-buy-said", "One more in the row of v100 helps gavel.max_min_fairness most")
     shot(page, "what-if-buy")
     page.set_viewport_size({"width": 1024, "height": 768})
 

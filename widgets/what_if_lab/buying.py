@@ -1,4 +1,4 @@
-"""What to buy next: the value of one more GPU of each type, worked out when somebody asks."""
+"""What to buy next: what one more in the row of each type is worth, worked out when somebody asks."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from workbench.session.registry import formulations
 
 ABOUT = (
     "For all jobs of the trace at its last arrival, with all their steps to do, as if nothing had been scheduled yet. "
-    "<b>Dual</b>: slope of the best value in the number of GPUs; <b>one more</b>: what solving again with a whole GPU "
-    "more brings. Above 0 is better. An equal share, by which jobs may be measured, stays that of today's cluster."
+    "<b>Dual</b>: slope of the best value in the number of GPUs; <b>one more</b>: what solving again with one more in "
+    "the row brings. Above 0 is better. An equal share, by which jobs may be measured, stays that of today's cluster."
 )
 
 
@@ -67,7 +67,7 @@ class BuyingPage:
         """Another scenario: what was worked out is old."""
         self._request.drop()
         self.values, self._table.value, self.go.disabled, self.stop.disabled = None, "", False, True
-        self._say("note", "Work out says what one more GPU of each type is worth.")
+        self._say("note", "Work out says what one more in the row of each type is worth.")
 
     def _hear(self, answer: Message | WorkbenchError | None) -> None:
         self.go.disabled, self.stop.disabled = False, True
@@ -96,8 +96,8 @@ def _shown(found: MarginalValues) -> pd.DataFrame:
             "GPUs": value.gpus,
             "USD/h": value.price_per_hour,
             f"Dual{unit}": value.dual,
-            f"One more{unit}": value.one_more,
-            "One more per USD/h": value.one_more_per_usd,
+            f"One more in the row{unit}": value.one_more,
+            "Of it per USD/h": value.one_more_per_usd,
         }
         for value in found.values
     ]

@@ -164,7 +164,7 @@ def _exact(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _marginal(request: Mapping[str, Any]) -> dict[str, Any]:
-    """What one more GPU of each type is worth."""
+    """What one more in the row of each type is worth."""
     from workbench.analysis.whatif.marginal import marginal_values
 
     return {"values": marginal_values(Scenario.from_dict(request["scenario"], "lab"), request["formulation"]).as_json()}

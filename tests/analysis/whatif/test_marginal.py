@@ -1,4 +1,4 @@
-"""What one more GPU is worth: by hand, against solving again on random instances, and theory."""
+"""What one more in the row of a type is worth: by hand, against solving again on random instances, and theory."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_a_degenerate_dual_is_told_apart_from_a_kink() -> None:
     found = marginal_values("preset:start_here", "gavel.max_min_fairness", {"heterogeneity_aware": False})
     assert all(value.one_more == 0 for value in found.values)
     assert all("degenerate" in value.note for value in found.values if value.dual)
-    assert found.words.startswith("No single GPU")
+    assert found.words.startswith("One more in the row of no type")
     kink = of(marginal_values("preset:start_here"), "v100")
     assert kink.dual > kink.one_more > 0 and "step size" in kink.note
 

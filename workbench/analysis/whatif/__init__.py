@@ -1,4 +1,5 @@
-"""What if one thing were different: changes, paired runs with confidence intervals, and what one more GPU is worth."""
+"""What if one thing were different: changes, paired runs with confidence intervals, and what one more in a type's
+row is worth."""
 
 from workbench.analysis.bootstrap import drawn
 from workbench.analysis.metrics.paired import Paired, paired

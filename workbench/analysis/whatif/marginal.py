@@ -1,9 +1,10 @@
-"""What to buy next: what one more GPU of each type is worth to a formulation, from the duals of its linear programme.
+"""What one more in the row of each GPU type is worth to a formulation, from the duals of its linear programme.
 
 A dual is the slope of the objective in the number of GPUs; a whole GPU is a step. So each is checked by solving again
 with one more GPU, and where the two differ the reason is told: the slope holds for less than a whole GPU, or the
 programme has several duals (it is degenerate). What jobs are measured by (P_m of max-min fairness, the throughput under
-an equal share of today's cluster) stays as it is: otherwise a better cluster would also raise the yardstick.
+an equal share of today's cluster) stays as it is: otherwise a better cluster would also raise the yardstick. So it is
+a number of the row, not the worth of a GPU that is really there, for which `what_if` runs the cluster with it.
 """
 
 from __future__ import annotations
@@ -34,8 +35,11 @@ NOISE = 1e-6
 """Less than this part of the objective is the solver's rounding."""
 
 
+IN_THE_ROW = " What a GPU really added brings is another number: ask a run with it."
+
+
 class MarginalValue(NamedTuple):
-    """What one more GPU of a type is worth, as an improvement of the objective: above 0 is better.
+    """What one more in the row of a type is worth, as an improvement of the objective: above 0 is better.
 
     gpus: of the type today; price_per_hour: USD (NaN: not known); dual: slope of the objective, one_more: found by
     solving again, both per GPU and, `_per_usd`, per USD/h; note: why the two differ.
@@ -53,7 +57,7 @@ class MarginalValue(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MarginalValues:
-    """Values of one more GPU of each type. objective, sense, unit: of the formulation today; at_s, jobs: for whom."""
+    """Values of one more in each type's row. objective, sense, unit: of the formulation today; at_s, jobs: for whom."""
 
     formulation: str
     objective: float
@@ -88,20 +92,22 @@ class MarginalValues:
 
     @property
     def words(self) -> str:
-        """Which type to buy next, in a sentence."""
+        """The type whose row is worth most, in a sentence."""
         helping = [value for value in self.values if value.one_more > 0]
         if not helping:
-            return f"No single GPU of any type improves the objective of {self.formulation}."
+            return f"One more in the row of no type improves the objective of {self.formulation}."
         best = max(helping, key=lambda value: value.one_more)
-        text = f"One more {best.accelerator} helps {self.formulation} most: by {amount(best.one_more, self.unit)}"
+        worth = amount(best.one_more, self.unit)
+        text = f"One more in the row of {best.accelerator} helps {self.formulation} most: by {worth}"
         if self.unit == "1" and self.objective:  # a number without a unit says nothing by itself
             part = 100 * best.one_more / abs(self.objective)
             text += f", {part:.2g} % of its objective today, {amount(self.objective, self.unit)}"
         priced = [value for value in helping if not math.isnan(value.one_more_per_usd)]
         if not priced:
-            return f"{text}."
+            return f"{text}.{IN_THE_ROW}"
         cheap = max(priced, key=lambda value: value.one_more_per_usd)
-        return f"{text}; for the money {cheap.accelerator}: {amount(cheap.one_more_per_usd, self.unit)} per USD/h."
+        worth = amount(cheap.one_more_per_usd, self.unit)
+        return f"{text}; for the money {cheap.accelerator}: {worth} per USD/h.{IN_THE_ROW}"
 
     def _repr_html_(self) -> str:
         return self.table.to_html(index=False, border=0, float_format=lambda value: short_number(value, 4))
@@ -121,8 +127,8 @@ def marginal_values(
     at: float | None = None,
     solver: Solver | None = None,
 ) -> MarginalValues:
-    """Value of one more GPU of each type of the cluster to the jobs that have arrived by `at` (default as for `solve`),
-    as if nothing had been scheduled yet (`snapshot_at`).
+    """Value of one more in each type's row to the jobs that have arrived by `at` (default as for `solve`), as if
+    nothing had been scheduled yet (`snapshot_at`).
 
     formulation: by default the first that is declared with `values_gpus`; given: its knobs. What one more node of one
     GPU changes in a run says `what_if`.

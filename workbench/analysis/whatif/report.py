@@ -74,9 +74,9 @@ def wait_tables(found: WhatIf) -> str:
 
 
 def values_table(values: MarginalValues) -> str:
-    """What one more GPU of each type is worth."""
+    """What one more in the row of each type is worth."""
     unit = "" if values.unit == "1" else f" ({values.unit})"
-    columns = ["Type", "GPUs", "USD/h", f"Dual{unit}", f"One more GPU{unit}", "Per USD/h", "Note"]
+    columns = ["Type", "GPUs", "USD/h", f"Dual{unit}", f"One more in the row{unit}", "Per USD/h", "Note"]
     rows = [_valued(row) for row in values.values]
     return page.table(columns, rows, right=range(1, len(columns) - 1))
 
