@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from typing import TYPE_CHECKING
 
 import ipywidgets as w
@@ -78,10 +79,13 @@ class AnswerPages:
         change = found.question.changes[0]
         of_all = of_jobs(found, change)
         others = [each for each in others if each != html.escape(f"With {change.words}: {of_all}")]
-        first += f"</p><p>{html.escape(of_all)}"
+        counts, *rest = re.split(r"(?<=\.) ", html.escape(of_all))
+        who = f"<p>{counts}</p>"
+        if rest:  # names are a click away, so that the schedules are in sight
+            who = f"<details class='wb-decisive'><summary>{' '.join([counts, *rest[1:]])}</summary>{rest[0]}</details>"
         more = "".join(f"<li>{sentence}</li>" for sentence in others)
         folded = f"<details><summary>{counted(len(others), 'more sentence')}</summary><ul>{more}</ul></details>"
-        self._said.value = f"<div class='wb-conclusions'><p>{first}</p>{folded}</div>"
+        self._said.value = f"<div class='wb-conclusions'><p>{first}</p>{who}{folded}</div>"
         waits = waited(found, change)
         more = html_table(pd.DataFrame(waits, columns=[*WAIT_HEADS]), scrolls=False) if waits else ""
         self._table.value = html_table(paired_frame(found), scrolls=False) + more

@@ -51,6 +51,11 @@ class BuyingPage:
         self.forget()
         self.box = w.VBox([row, self.said, w.HTML(f"<p class='wb-note'>{ABOUT}</p>"), self._table])
 
+    def opened(self) -> None:
+        """The page is looked at: work out what it is about, unless somebody has asked already."""
+        if not self._asked:
+            self.work_out()
+
     def work_out(self) -> None:
         """Ask for the values; the table follows."""
         try:
@@ -58,6 +63,7 @@ class BuyingPage:
         except WorkbenchError as error:
             self._say("bad", str(error))
             return
+        self._asked = True
         self._say("", "Solving ...")
         self.go.disabled, self.stop.disabled = True, False
         chosen = self.formulation.value  # None: the rooms of all cannot be used, and the answer says why
@@ -66,6 +72,7 @@ class BuyingPage:
     def forget(self) -> None:
         """Another scenario: what was worked out is old."""
         self._request.drop()
+        self._asked = False
         self.values, self._table.value, self.go.disabled, self.stop.disabled = None, "", False, True
         self._say("note", "Work out says what one more in the row of each type is worth.")
 

@@ -26,7 +26,7 @@ from widgets.what_if_lab.buying import BuyingPage
 from widgets.what_if_lab.calibration import CalibrationPage
 from widgets.what_if_lab.change_form import ChangeForm
 from widgets.what_if_lab.trace import TraceChoice
-from widgets.work.kernel import is_small
+from widgets.work.kernel import KernelWork, is_small
 from widgets.work.many import ManyWork
 from widgets.work.process import process_work
 from widgets.work.thread import ThreadWork, aside
@@ -64,6 +64,8 @@ class WhatIfSetting(NamedTuple):
 
 OWN_CSS = (Path(__file__).parent / "what_if.css").read_text(encoding="utf-8")
 MOST_PAIRS = 30
+UNASKED_JOBS = 500
+"""Up to so many the pages Model and Vary begin when they are opened: a second or two, where a process does it."""
 DEFAULT = "las"
 """Today's scheduler where nobody says another."""
 DRAWN, TOO_SHORT = "days of the log, drawn anew", "the seed (too short a log to draw days of)"
@@ -275,8 +277,11 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         """Another page is open."""
         page, self._led = PAGES[self._page_tabs.selected_index or 0], False
         self._pages.draw(page)
+        quick = len(self._scenario.jobs) <= UNASKED_JOBS and not isinstance(process_work(), KernelWork)
         if page == "Vary":
-            self._vary.opened()
+            self._vary.opened(at_once=quick)
+        elif page == "Model" and quick:
+            self.buying.opened()
 
     def _to_vary(self) -> LabSetting | None:
         """What the page Vary makes runs of: today, with each of several values of a knob."""

@@ -323,6 +323,15 @@ def test_why_a_dual_and_one_gpu_more_differ_stands_below_the_table(panel: WhatIf
     assert panel.buying._table.value.endswith("<p class='wb-note'>v100: &lt;b&gt; step size.</p>")
 
 
+def test_the_pages_model_and_vary_begin_once_when_they_are_opened(
+    panel: WhatIfLab, slow: Slow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lab, "process_work", lambda: slow)
+    for page, kinds in (("Model", ["marginal"]), ("Vary", ["marginal", "measure"]), ("Model", ["marginal", "measure"])):
+        panel._page_tabs.selected_index = panel._page_tabs.titles.index(page)
+        assert [request["kind"] for request, _ in slow.asked] == kinds
+
+
 def test_working_out_what_to_buy_can_be_cancelled(panel: WhatIfLab, slow: Slow) -> None:
     panel.buying.work_out()
     assert panel.buying.go.disabled and not panel.buying.stop.disabled
