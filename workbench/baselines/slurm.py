@@ -594,6 +594,6 @@ RULE = (
     "nobody who is planned before."
 )
 HELD_BY = {"Dependency": "a dependency", "JobArrayTaskLimit": "its array's throttle", "Reservation": "a reservation"}
-LIMITS = ("QOSMax", "QOSGrp", "AssocMax", "AssocGrp", "MaxJobsPerAccount")
+LIMITS = ("QOSMax", "QOSGrp", "AssocMax", "AssocGrp", "PerAccount")
 
 ROOM = Room(name="slurm", title="Slurm", schedulers=(Slurm(),), explanations={"slurm": _explain})

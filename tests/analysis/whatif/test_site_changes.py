@@ -327,7 +327,7 @@ def test_several_changes_at_once_and_times_of_the_log_move_with_their_jobs() -> 
         ("set qos normal MaxTRESPU=gres/gppu=4", "resources that the scheduler"),
         ("set qos normal MaxJobsPU=few", "expected a number from 0, or none"),
         ("set qos normal MaxWall=soon", "minutes or "),
-        ("set config PriorityMaxAge=x", "seconds or "),
+        ("set config PriorityMaxAge=x", "minutes or "),
         ("set partition q MaxTime=soon", "minutes or "),
         ("without rack=r3", "rack may be r1 and r2"),
         ("without switch=s1", "no node says its switch"),

@@ -16,6 +16,7 @@ from tests.baselines.slurm.made_site import CONFIG, beside, job, site_of, starts
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.slurm.asks import Ask
 from workbench.baselines.mechanisms.slurm.free import RunningJob
+from workbench.baselines.mechanisms.slurm.limits import all_limits
 from workbench.baselines.mechanisms.slurm.priority import changing, decayed, fair_shares, priorities, standing
 from workbench.baselines.mechanisms.slurm.site import SlurmSite, read_site
 from workbench.baselines.slurm import SlurmMemory, _used_s
@@ -160,6 +161,29 @@ def test_3_a_limit_of_a_user_in_a_qos_binds() -> None:
     alone = site_of(job("a", 0, 100, 4, 100), job("b", 1, 100, 1, 100), entities=(qos,))
     assert why(alone, "b", 50) == f"QOSMaxGRESPerUser ({told}): a limit, not lack of GPUs"
     assert told in workbench.chain(workbench.simulate(alone, "slurm"), "n-0/7", 50.0).text()
+
+
+def test_reasons_are_those_of_squeue() -> None:
+    """The words of Slurm 22.05 (job_reason_string), which are irregular for CPUs, memory and nodes."""
+    each = "cpu=8,mem=8G,node=8,billing=8,gres/gpu=8"
+    names = ("GrpTRES", "GrpTRESRunMins", "MaxTRESPU", "MaxTRESPA", "MaxTRES", "MaxTRESPerNode")
+    qos: dict[str, Any] = {"kind": "qos", "name": "normal", **dict.fromkeys(names, each)}
+    user = {"kind": "user", "name": "ada", "user": "ada", "account": "bio"} | {n: each for n in names if "PU" not in n}
+    scenario = site_of(job("a", 0, 100, 1, 100), entities=(qos, user))
+    said = " ".join([limit.code for limit, _ in all_limits(read_site(scenario))["a"]])
+    assert said == (
+        "QOSGrpCpuLimit QOSGrpMemLimit QOSGrpNodeLimit QOSGrpBilling QOSGrpGRES QOSGrpCPURunMinutesLimit "
+        "QOSGrpMemoryRunMinutes QOSGrpNodeRunMinutes QOSGrpBillingRunMinutes QOSGrpGRESRunMinutes "
+        "QOSMaxCpuPerUserLimit QOSMaxMemoryPerUser QOSMaxNodePerUserLimit QOSMaxBillingPerUser QOSMaxGRESPerUser "
+        "MaxCpuPerAccount MaxMemoryPerAccount MaxNodePerAccount MaxBillingPerAccount MaxGRESPerAccount "
+        "QOSMaxCpuPerJobLimit QOSMaxMemoryPerJob QOSMaxNodePerJobLimit QOSMaxBillingPerJob QOSMaxGRESPerJob "
+        "QOSMaxCpuPerNode QOSMaxMemoryPerNode QOSMaxNodePerNode QOSMaxBillingPerNode QOSMaxGRESPerNode "
+        "AssocGrpCpuLimit AssocGrpMemLimit AssocGrpNodeLimit AssocGrpBilling AssocGrpGRES "
+        "AssocGrpCPURunMinutesLimit AssocGrpMemRunMinutes AssocGrpNodeRunMinutes AssocGrpBillingRunMinutes "
+        "AssocGrpGRESRunMinutes AssocMaxCpuPerJobLimit AssocMaxMemPerJob AssocMaxNodePerJobLimit "
+        "AssocMaxBillingPerJob AssocMaxGRESPerJob AssocMaxCpuPerNode AssocMaxMemPerNode AssocMaxNodePerNode "
+        "AssocMaxBillingPerNode AssocMaxGRESPerNode"
+    )
 
 
 def test_4_a_limit_of_an_account_counts_the_accounts_below() -> None:
@@ -517,6 +541,9 @@ def test_where_slurm_takes_no_0_its_default_holds() -> None:
     assert [told[name] for name in ("PriorityCalcPeriod", "bf_interval", "bf_resolution", "bf_window")] == [
         *(300, 30, 60, 1440)
     ]
+    ages = {"PriorityCalcPeriod": 1, "PriorityDecayHalfLife": "1-12", "PriorityMaxAge": 30}
+    told = read_site(with_config(scenario, CONFIG | ages)).settings
+    assert [told[name] for name in ages] == [60, 129600, 1800], "a number is of minutes, as in slurm.conf(5)"
     assert starts(scenario)["y"] <= 90
 
 

@@ -83,8 +83,9 @@ def test_a_site_of_several_kinds_of_nodes(tmp_path: Path) -> None:
 
 
 def test_what_a_row_says_is_in_its_job(tmp_path: Path) -> None:
-    line = "sbatch --array=0-9%3 -d afterok:7 -w a[1-2] --exclude=v1 --nice=50 -p big,small run|it.sh"
-    other = Ran("10", 5, 6, 7, submit_line="sbatch -d singleton run.sh")
+    line = "sbatch --array=0-9%3 -d afterok:7 -J x -w a[1-2] --exclusive -HN1 --exclude=v1 --nice=50 "
+    line += "-p big,small run|it.sh -d cifar10 -w 4 -x 3 --nice=5 --ntasks-per-node=4"  # the script's own
+    other = Ran("10", 5, 6, 7, submit_line="sbatch -d singleton run.sh -p a,b --nice")
     scenario, report = read(tmp_path, dump(Ran("9_4", 0, 130, 600, eligible_s=100, submit_line=line), other))
     assert [
         note

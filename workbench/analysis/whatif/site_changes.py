@@ -52,7 +52,7 @@ LONG = {
 """What sacctmgr takes too for some of them; it looks at no capitals."""
 RESOURCES = "resources that the scheduler slurm counts, as gres/gpu=16,cpu=64 (also mem, node, billing, gres/gpu:TYPE)"
 NUMBER, SPAN = "a number from 0", "[days-]hours:minutes:seconds"
-MINUTES, SECONDS = f"minutes or {SPAN}", f"seconds or {SPAN}"
+MINUTES = f"minutes or {SPAN}"
 COUNTED = ("cpu", "mem", "node", "billing", "gres/gpu")
 POLICY, NAME = f"one of {', '.join(POLICIES)}", "a name"
 VALUES: dict[str, Callable[[str], bool]] = {
@@ -63,7 +63,7 @@ VALUES: dict[str, Callable[[str], bool]] = {
         )
     ),
     NUMBER: lambda text: (value := number(text)) is not None and value >= 0,
-    **dict.fromkeys((MINUTES, SECONDS), lambda text: number(text) is not None or seconds(text) is not None),
+    MINUTES: lambda text: number(text) is not None or seconds(text) is not None,
     POLICY: lambda text: text in POLICIES,
     NAME: bool,
 }
@@ -78,7 +78,7 @@ def _expected(name: str) -> str:
         **dict.fromkeys(("MaxTime", "DefaultTime", "MaxWall"), MINUTES),
         "Policy": POLICY,
         "QoS": NAME,
-        **dict.fromkeys(DURATIONS, SECONDS),
+        **dict.fromkeys(DURATIONS, MINUTES),
     }
     return known.get(name, NUMBER)
 

@@ -53,6 +53,7 @@ from workbench.scenario.traces.slurm_text import (
     megabytes,
     one_bar_a_column,
     seconds,
+    submitted,
     timestamp,
 )
 from workbench.scenario.traces.slurm_text import resources as tres
@@ -353,11 +354,10 @@ def _facts(cells: Mapping[str, str], log: _Log, known: Mapping[str, float | None
     found["priority"] = log.read(cells, "Priority", count)
     found["reservation"], found["hosts"] = (first_of(cells, name) for name in ("Reservation", "NodeList"))
     found["started_by"] = _started_by(cells.get("Flags", ""))
-    asked = [kind for kind in _kinds(cells.get("ReqTRES", "")) if kind != "gpu"]
-    found["asked"] = ",".join(asked)
+    found["asked"] = ",".join(kind for kind in _kinds(cells.get("ReqTRES", "")) if kind != "gpu")
     found["billing"] = known.get("billing")
     log.unread["AllocTRES"] += any(known.get(name, 0.0) is None for name in ("cpu", "mem", "node", "billing"))
-    command = cells.get("SubmitLine", "").partition("--wrap")[0] or cells.get("Throttle", "")
+    command = submitted(cells.get("SubmitLine", "")) or cells.get("Throttle", "")
     if tasks := _TASKS.search(command):
         found["tasks_per_node"] = float(tasks[1])
     found |= {name: match[1] for name, option in _OPTIONS.items() if (match := option.search(command))}

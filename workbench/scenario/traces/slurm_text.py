@@ -25,6 +25,13 @@ GOING_ON = ("COMPLETING", "CONFIGURING", "RESIZING", "RUNNING", "STOPPED", "SUSP
 """States of jobs, as sacct(1) has them."""
 MOST_HOSTS = 100_000
 NONE = ("", "(null)", "N/A", "n/a", "None", "none", "Unknown", "None assigned", "NONE", "Partition_Limit")
+_FLAGS = re.compile(
+    "--(contiguous|exact|exclusive|get-user-env|hold|ignore-pbs|immediate|label|multi-prog|nice|no-kill|no-requeue|"
+    "overcommit|overlap|oversubscribe|parsable|preserve-env|propagate|pty|quiet|reboot|requeue|spread-job|test-only|"
+    "unbuffered|use-min-nodes|verbose|wait|x11)"
+)
+_SHORT_FLAGS = "EHIKOQVWXZhklsuv"
+"""Options of sbatch, salloc and srun that take no word after them."""
 _ELAPSED = re.compile(r"(?:(\d{1,6})-)?(?:(\d{1,4}):)?(\d{1,4}):(\d\d)(?:\.\d+)?", re.ASCII)
 _DAYS = re.compile(r"(\d{1,6})-(\d\d)(?::(\d\d))?", re.ASCII)
 _TIME = re.compile(r"((?:199|20\d)\d-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]\d\d:?\d\d)?", re.ASCII)
@@ -156,6 +163,17 @@ def seconds(text: str) -> float | None:
     if match := _DAYS.fullmatch(text):
         return float((int(match[1]) * 24 + int(match[2])) * 3600 + int(match[3] or 0) * 60)
     return None
+
+
+def submitted(line: str) -> str:
+    """Of a command what comes before the script: behind it are options of its own. A text with blanks, which sacct
+    prints without quotes, ends it too."""
+    words, at = line.partition("--wrap")[0].split(), 1
+    while at < len(words) and words[at].startswith("-"):
+        name, has_value, _ = words[at].partition("=")
+        flag = _FLAGS.fullmatch(name) if name.startswith("--") else len(name) > 2 or name[1:] in _SHORT_FLAGS
+        at += 1 if has_value or flag else 2
+    return " ".join(words[:at])
 
 
 def timestamp(text: str) -> float | None:

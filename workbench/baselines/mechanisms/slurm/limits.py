@@ -18,6 +18,7 @@ GRES").
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -31,6 +32,13 @@ from workbench.scheduling.decision import Reason
 
 NOUNS = {"cpu": "Cpu", "mem": "Memory", "node": "Node", "billing": "Billing"}
 """What reasons call resources; others are GRES."""
+IRREGULAR = (
+    (r"(Grp|QOSMax|AssocMax)(Cpu|Node)(|PerUser|PerJob)$", r"\1\2\3Limit"),
+    (r"GrpMemory$", "GrpMemLimit"),
+    (r"CpuRunMinutes$", "CPURunMinutesLimit"),
+    (r"^(Assoc.*)Memory", r"\1Mem"),
+)
+"""Reasons of what had limits before there was GRES (slurm_protocol_defs.c, job_reason_string)."""
 UNITS = {"cpu": "CPUs", "mem": "MB of memory", "node": "nodes", "gres/gpu": "GPUs"}
 OF_A_JOB = ("MaxTRES", "MaxTRESPerNode", "MaxWall")
 THROTTLE = "ArrayTaskThrottle"
@@ -308,7 +316,7 @@ def _of_qos(limits: Caps, qos: str, ask: Ask) -> Iterator[Limit]:
         yield from _tres(limits, "MaxTRESPU", user, "QOSMax{}PerUser")
         yield from _jobs(limits, "MaxJobsPU", user, "QOSMaxJobsPerUserLimit")
     if ask.account:
-        yield from _tres(limits, "MaxTRESPA", account, "QOSMax{}PerAccount")
+        yield from _tres(limits, "MaxTRESPA", account, "Max{}PerAccount")
         yield from _jobs(limits, "MaxJobsPA", account, "MaxJobsPerAccount")
     yield from _of_a_job(limits, name, "QOS")
 
@@ -333,6 +341,8 @@ def _of_a_job(limits: Caps, whose: str, code: str) -> Iterator[Limit]:
 def _tres(limits: Caps, name: str, whose: str, code: str) -> Iterator[Limit]:
     for resource, most in limits.tres.get(name, {}).items():
         said = code.format(NOUNS.get(resource, "GRES"))
+        for form, instead in IRREGULAR:
+            said = re.sub(form, instead, said)
         yield Limit(f"{name} {resource} of {whose}", name, most, resource, whose, said, name in limits.as_set)
 
 

@@ -394,10 +394,11 @@ def _settings(config: Mapping[str, Any]) -> dict[str, float]:
     found = dict(DEFAULTS)
     for name in DEFAULTS:
         value = config.get(name) if name in SETTINGS else None
-        if isinstance(value, (int, float)):
+        if name in DURATIONS:
+            span = None if value is None else _span_s(value)
+            found[name] = DEFAULTS[name] if span is None else span
+        elif isinstance(value, (int, float)):
             found[name] = float(value)
-        elif isinstance(value, str) and name in DURATIONS and (span := seconds(value)) is not None:
-            found[name] = span
     for part in _listed(config, "SchedulerParameters"):
         name, _, text = part.partition("=")
         if name in found and text.replace(".", "", 1).isdigit():
