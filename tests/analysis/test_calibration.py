@@ -79,6 +79,7 @@ def test_the_noise_floor_stands_beside_an_error(known: Calibration) -> None:
     """Two runs of ours, 1000 and 1300 s everywhere, are (300 - 60) / 1000 apart, whatever the log has."""
     found = known
     assert found.pace_s == 60 and found.apart < 0.1 and found.reasons == []
+    assert "held back: error of partition medians, of which 1 min count as none, 0 % (standard" in found.note()
     waits = found.waits.assign(**{"run 1": 1000.0, "run 2": 1300.0})
     far = replace(found, waits=waits, held_back=replace(found.held_back, median_error=0.5))
     assert far.apart == pytest.approx(0.24)

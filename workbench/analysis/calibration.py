@@ -204,8 +204,8 @@ class Calibration:
         mean, real = (in_words(self.waits[name].mean()) for name in ("simulated_s", "recorded_s"))
         return (
             f"{NOTE}{self.verdict}{why}; under {self.scheduler} the mean wait is {mean}, recorded {real}; held back: "
-            f"error of partition medians {_error(fit)}, rank correlation over users "
-            f"{_number(fit.rank_correlation)}{out}."
+            f"error of partition medians, of which {in_words(self.pace_s)} count as none, {_error(fit)}, rank "
+            f"correlation over users {_number(fit.rank_correlation)}{out}."
         )
 
     def by(self, group: str) -> pd.DataFrame:
