@@ -15,7 +15,7 @@ from tests.simulation.support import make
 from workbench.analysis import chain as module
 from workbench.analysis.chain import Chain
 from workbench.base.errors import InputError
-from workbench.baselines.mechanisms.priority import PolicyAnswer
+from workbench.baselines.mechanisms.priority import PolicyAnswer, picking
 from workbench.scheduling.decision import Shares
 from workbench.session.replay import replay
 from workbench.simulation.job_at_time import JobAtTime
@@ -118,7 +118,9 @@ def test_the_v100_that_stands_idle_at_45_min() -> None:
     assert facts["priority of vision on v100"] == pytest.approx(1.0)
     assert (facts["v100 left"], facts["gang of vision, which waits"]) == (1.0, 2.0)
     assert found.solves <= 12
-    assert {*found.causes} == {"epigraph[vision]", "epigraph[game]", "epigraph[translation]"}
+    assert {*found.causes} == {"epigraph[vision]", "epigraph[translation]"}, "without game's two slots are swapped"
+    swapped = workbench.chain(run_of(FAIR), "fast-0/1", 4064.6)  # each row that is tried swaps two slots of fast-0
+    assert swapped.causes == () and swapped.summary.endswith("No single row is decisive.")
 
 
 def test_what_would_make_it_run_is_where_it_turns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,6 +223,43 @@ def test_numbers_of_a_link_say_of_what_and_of_when_they_are() -> None:
     lease = workbench.chain(run_of("chronus"), "fast-0/0", 9175.9, again=False).links[1]
     assert lease.text.startswith("Its leases: remaining run time at 2 h 20 min: 54 min. What decided: ")
     assert [tuple(fact) for fact in lease.facts] == [("remaining run time at 2 h 20 min", pytest.approx(3240.0), "s")]
+
+
+@pytest.mark.parametrize("knobs", [{}, {"pick": "by_type"}, {"priority_over": "rounds_of_job"}])
+def test_ranks_are_in_the_order_of_choice(knobs: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """That in which Algorithm 1 goes through them, ties included; what decided a tie is said."""
+    chosen, in_order = dict[int, list[str]](), picking._in_order
+
+    def noted(memory, priority, order, knobs):
+        found = in_order(memory, priority, order, knobs)
+        known = zip(*found, strict=True)
+        plan = memory.plan
+        queue = [f"{plan.units[unit]} on {plan.types[kind]}" for unit, kind in known if priority[unit, kind] > 0]
+        chosen[memory.rounds] = queue
+        return found
+
+    monkeypatch.setattr(picking, "_in_order", noted)
+    run, asked = workbench.simulate("preset:start_here", FAIR, **knobs), 0
+    for decision, at in run.decisions.set_index("decision")["time_s"].iloc[::2].items():
+        for link in workbench.chain(run, "fast-0/0", at + 1.0, again=False).links:
+            if link.step == "rank":
+                assert [fact.name.removeprefix("priority of ") for fact in link.facts] == chosen[decision]
+                asked += 1
+    assert asked >= 10
+    if not knobs:
+        text = workbench.chain(run, "fast-0/0", 3554.5, again=False).links[1].text
+        assert "1. game on v100: 2 (0.667 / 0.333); 2. vision on v100: 2 (0.333 / 0.167), behind the one bef" in text
+        assert "behind the one before as 1 min 12 s is owed it, not 6 min; 3. translation" in text
+
+
+def test_hadars_prices_and_payoffs_add_up() -> None:
+    """Both of the time when a job was chosen; prices once all were, which nobody paid, stand behind the choice."""
+    run = workbench.simulate("preset:hadar_example", "hadar")
+    price, payoff, choice = workbench.chain(run, "v100-0/1", 455.4, again=False).links
+    utility = {"J1": 28.0, "J2": 29.0, "J3": 26.0}
+    for (_, paid, _), (name, worth, _) in zip(price.facts, payoff.facts, strict=True):
+        assert paid + worth == pytest.approx(utility[name.removeprefix("payoff of ")])
+    assert "J1 28 - 0.0275 = 27.9725" in payoff.text and "once all were chosen" in choice.text
 
 
 def test_hares_chain_has_the_time_that_a_task_takes() -> None:

@@ -364,16 +364,14 @@ class _Question:
 
     def _differs(self, slot: SlotAtTime | None) -> bool:
         """Whether what is asked about is another, and more than a swap: as many GPUs of nodes that are equal but for
-        their names."""
+        their names, for the job in question, who had the GPU, or nobody."""
         if slot is None or self._seen(slot) == self._is:
             return False
-        nodes = slot.run.scenario.cluster.each_node
-        like = {node.name: repr(node.model_copy(update={"name": ""})) for node in nodes}
-        held = [
-            sorted((like[node], gpus) for node, gpus in each.of(self._about).held.items())
-            for each in (slot, self._slot)
-        ]
-        return not self._job or held[0] != held[1]
+        bar = {} if self._job else self._slot.now or {}
+        about = [str(bar[of]) for of in ("job", "with_job") if bar.get(of)] or ([self._job] if self._job else [])
+        if not about:
+            return slot.busy_alike() != self._slot.busy_alike()
+        return any(slot.held_alike(name) != self._slot.held_alike(name) for name in about)
 
     # Rows ------------------------------------------------------------------------------------------------------------
 

@@ -92,3 +92,19 @@ class SlotAtTime:
     def of(self, job: str) -> JobAtTime:
         """A job at that time."""
         return JobAtTime(self.run, job, self.at_s)
+
+    @cached_property
+    def _like(self) -> dict[str, str]:
+        """What a node is but for its name, by name."""
+        nodes = self.run.scenario.cluster.each_node
+        return {node.name: repr(node.model_copy(update={"name": ""})) for node in nodes}
+
+    def held_alike(self, job: str) -> list[tuple[str, int]]:
+        """What a node is but for its name, and how many of its GPUs a job has, of each node where it has any."""
+        return sorted((self._like[node], gpus) for node, gpus in self.of(job).held.items())
+
+    def busy_alike(self) -> int:
+        """How many GPUs of nodes like its own, but for their names, somebody has."""
+        mine, bars = self._like[self.gpu.rpartition("/")[0]], self.run.timeline
+        now = bars[(bars["start_s"] <= self.at_s) & (bars["end_s"] > self.at_s) & (bars["kind"] != "sync")]
+        return sum(self._like[node] == mine for node in now["node"])

@@ -72,25 +72,31 @@ def hadar(job_at: JobAtTime) -> Explained:
 
 
 def _links(job_at: JobAtTime, order: Order | None, binding: str) -> tuple[Link, ...]:
-    """Prices once the round was decided, payoffs at them, the choice."""
-    kinds = job_at.run.scenario.cluster.types
-    prices = {kind: price for kind in kinds if (price := job_at.of_cluster(PRICE_OF + kind)) is not None}
-    listed = ", ".join(f"{kind} {price:.3g}" for kind, price in prices.items())
-    first = Link(
+    """What its GPUs cost each until it is done, utility less that, the choice and the prices after it."""
+    payoffs, utility = {} if order is None else order.values, (job_at.signals("utility") or (0.0, {}))[1]
+    found = sorted(((utility[name], worth, name) for name, worth in payoffs.items()), key=lambda each: -each[1])
+    costs = [(name, of - worth) for of, worth, name in found]
+    sums = [f"{name} {short_number(of, 6)} - {of - worth:.3g} = {short_number(worth, 6)}" for of, worth, name in found]
+    price = Link(
         "price",
-        f"Prices once the round was decided, utility per GPU and round: {listed}.",
-        tuple(Fact(f"price of {kind}", value, "utility per GPU and round") for kind, value in prices.items()),
+        "Price of the GPUs until it is done, at the prices when a job was chosen, of others at those of the round's "
+        f"start: {', '.join(f'{name} {cost:.3g}' for name, cost in costs)}.",
+        tuple(Fact(f"price of the GPUs of {name}", cost, "utility") for name, cost in costs),
     )
-    values = {} if order is None else order.values
-    payoffs = dict(sorted(values.items(), key=lambda each: -each[1]))
     payoff = Link(
         "payoff",
-        f"Payoffs, utility less price: {', '.join(f'{name} {value:.3g}' for name, value in payoffs.items())}.",
-        tuple(Fact(f"payoff of {name}", value) for name, value in payoffs.items()),
+        f"Payoffs, utility less that price: {', '.join(sums)}.",
+        tuple(Fact(f"payoff of {name}", worth, "utility") for _, worth, name in found),
     )
-    placed = job_at.placement()
-    choice = Link("choice", f"{placed.text} Of {job_at.job}: {binding or 'no reason was given'}.", placed.facts)
-    return (*((first,) if prices else ()), *((payoff,) if payoffs else ()), choice)
+    kinds, placed, unit = job_at.run.scenario.cluster.types, job_at.placement(), "utility per GPU and round"
+    after = {kind: cost for kind in kinds if (cost := job_at.of_cluster(PRICE_OF + kind)) is not None}
+    then = f" Prices once all were chosen, {unit}: {', '.join(f'{kind} {cost:.3g}' for kind, cost in after.items())}."
+    choice = Link(
+        "choice",
+        f"{placed.text} Of {job_at.job}: {binding or 'no reason was given'}.{then if after else ''}",
+        (*placed.facts, *(Fact(f"price of {kind} once all were chosen", cost, unit) for kind, cost in after.items())),
+    )
+    return (price, payoff, choice) if found else (choice,)
 
 
 def _unasked(job_at: JobAtTime) -> str:

@@ -14,6 +14,7 @@ from workbench.base.errors import counted
 from workbench.base.labels import listed
 from workbench.base.units import format_duration
 from workbench.baselines.mechanisms.explain import verb
+from workbench.baselines.mechanisms.priority.picking import coarse
 from workbench.simulation.job_at_time import HOLDS, TIE, Explained, Explainer, Fact, JobAtTime, Link, Order
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def _links(job_at: JobAtTime, block: pd.DataFrame | None, known: ByType | None) 
     """Shares in force, ranks in the round, placement."""
     if block is None:
         return (job_at.placement(),)
-    rows = list(zip(block["unit"].astype(str), block["accelerator"].astype(str), block["share"].tolist(), strict=True))
+    rows = _shares_of(block)
     rows.sort(key=lambda row: job_at.job not in row[0].split(" + "))
     shares = Link(
         "share",
@@ -91,18 +92,51 @@ def _links(job_at: JobAtTime, block: pd.DataFrame | None, known: ByType | None) 
     call = job_at.call
     if known is None or call is None:
         return shares, job_at.placement()
-    ranks = [(value, name, kind) for kind, of in known.items() for name, value in of.items() if value > 0]
-    ranks.sort(key=lambda each: -each[0])
+    ranks = _order_of_choice(job_at, block)
     share_of = {(unit, kind): share for unit, kind, share in rows}
-    numbers = [_divided(value, share_of.get((name, kind))) for value, name, kind in ranks]
+    told = [
+        f"{n + 1}. {unit} on {kind}: {_divided(value, share_of[unit, kind])}{tie}"
+        for n, (value, unit, kind, tie) in enumerate(ranks)
+    ]
     rule = _rule(job_at).partition("priority = ")[2].rstrip(".")
+    by_type = job_at.run.knobs.get("pick") == "by_type"
+    first = f"{'on each type alone, ' if by_type else ''}larger first"
     rank = Link(
         "rank",
-        f"Rank in the round of {format_duration(call.time_s, parts=2)}, larger first, {rule}: "
-        + _few([f"{n + 1}. {name} on {kind}: {numbers[n]}" for n, (_, name, kind) in enumerate(ranks)]),
-        tuple(Fact(f"priority of {name} on {kind}", value) for value, name, kind in ranks),
-    )  # fmt: skip
+        f"Rank in the round of {format_duration(call.time_s, parts=2)}, {first}, {rule}: {_few(told)}",
+        tuple(Fact(f"priority of {unit} on {kind}", value) for value, unit, kind, _ in ranks),
+    )
     return shares, rank, job_at.placement()
+
+
+def _order_of_choice(job_at: JobAtTime, block: pd.DataFrame) -> list[tuple[float, str, str, str]]:
+    """Priority, unit and type of all that have a share, in the order of choice, and what put one behind the one before
+    it that has the same priority (as `picking` orders them, `SharePlan.ties`)."""
+    assert job_at.call is not None
+    names, kinds = list(dict.fromkeys(block["unit"])), list(job_at.run.scenario.cluster.types)
+    earlier = job_at.run.shares[job_at.run.shares["time_s"] <= job_at.call.time_s]
+    owed_s, share = _owed_s(job_at, earlier), {(unit, kind): each for unit, kind, each in _shares_of(block)}
+    value = {key: each for key, each in _priorities(job_at, block).items() if each > 0}
+    by_type = job_at.run.knobs.get("pick") == "by_type"
+
+    def rank(key: tuple[str, str]) -> tuple[float, ...]:
+        turn = float(kinds.index(key[1]))
+        owed, own = round(owed_s.get(key, 0.0), 6), round(share[key], 9)
+        return (turn if by_type else 0.0, -coarse(np.array(value[key])).item(), -owed, -own, names.index(key[0]), turn)
+
+    found: list[tuple[float, str, str, str]] = []
+    for key in sorted(value, key=rank):
+        last = found[-1][1:3] if found else key
+        same = last != key and rank(last)[:2] == rank(key)[:2]
+        found.append((value[key], *key, _behind(rank(last), rank(key)) if same else ""))
+    return found
+
+
+def _behind(first: tuple[float, ...], then: tuple[float, ...]) -> str:
+    """What put the second of two behind the first that has the same priority, by their ranks."""
+    if first[2] != then[2]:
+        return f", behind the one before as {_over(-then[2])} is owed it, not {_over(-first[2])}"
+    return ", behind the one before as its share is smaller" if first[3] != then[3] else ", listed after the one before"
 
 
 MOST_LISTED = 12
@@ -427,12 +461,11 @@ def _rank(priority: float) -> str:
     return UNSERVED if math.isinf(priority) else f"priority {_number(priority)}"
 
 
-def _divided(priority: float, share: float | None) -> str:
-    """A priority with the share and what it is divided by; share: None where it is not known."""
+def _divided(priority: float, share: float) -> str:
+    """A priority with the share and what it is divided by."""
     if math.isinf(priority):
         return UNSERVED
-    by = "" if share is None else f" ({share:.3g} / {share / priority:.3g})"
-    return f"{_number(priority)}{by}"
+    return f"{_number(priority)} ({share:.3g} / {share / priority:.3g})"
 
 
 def _number(priority: float) -> str:
@@ -453,19 +486,31 @@ def by_type(job_at: JobAtTime, block: pd.DataFrame, best: Mapping[str, float]) -
     kinds = set(job_at.run.scenario.cluster.types)
     if call is None or not set(block["accelerator"]) <= kinds:
         return None
-    time_s, total_s = _received_s(job_at, float(block["time_s"].iloc[0]), call.time_s), dict[str, float]()
-    for (_, kind), seconds in time_s.items():
-        total_s[kind] = total_s.get(kind, 0.0) + seconds
     found: dict[str, dict[str, float]] = {kind: {} for kind in kinds}
-    rows = zip(block["unit"], block["accelerator"], block["share"].tolist(), strict=True)
-    for unit, kind, share in rows:
-        got_s = time_s.get((unit, kind), 0.0)
-        unit_s = float(job_at.run.knobs["round_s"] if _by_rounds(job_at) else total_s.get(kind, 0.0))
-        value = (share * unit_s / got_s if got_s > 0 else math.inf) if share > 0 else 0.0
+    for (unit, kind), value in _priorities(job_at, block).items():
         for name in unit.split(" + "):
             found[kind][name] = max(found[kind].get(name, 0.0), value)
     largest = {name: max((one.get(name, 0.0) for one in found.values()), default=0.0) for name in best}
     return found if all(_close(largest[name], value) for name, value in best.items()) else None
+
+
+def _priorities(job_at: JobAtTime, block: pd.DataFrame) -> dict[tuple[str, str], float]:
+    """Priorities at the last decision by unit and type."""
+    assert job_at.call is not None
+    time_s, total_s = _received_s(job_at, float(block["time_s"].iloc[0]), job_at.call.time_s), dict[str, float]()
+    for (_, kind), seconds in time_s.items():
+        total_s[kind] = total_s.get(kind, 0.0) + seconds
+    found = {}
+    for unit, kind, share in _shares_of(block):
+        got_s = time_s.get((unit, kind), 0.0)
+        unit_s = float(job_at.run.knobs["round_s"] if _by_rounds(job_at) else total_s.get(kind, 0.0))
+        found[unit, kind] = (share * unit_s / got_s if got_s > 0 else math.inf) if share > 0 else 0.0
+    return found
+
+
+def _shares_of(block: pd.DataFrame) -> list[tuple[str, str, float]]:
+    """Unit, type and share of each row."""
+    return list(zip(block["unit"].astype(str), block["accelerator"].astype(str), block["share"].tolist(), strict=True))
 
 
 def _close(one: float, other: float) -> bool:

@@ -117,14 +117,14 @@ def _in_order(
     if knobs["leftovers"] == "none":
         allowed = value > 0
         unit, kind, value = unit[allowed], kind[allowed], value[allowed]
-    first = np.argsort(-_coarse(value), kind="stable")
+    first = np.argsort(-coarse(value), kind="stable")
     if knobs["pick"] == "by_type":
         turn = np.argsort(order)  # of each type
         first = first[np.argsort(turn[kind[first]], kind="stable")]
     return PickedUnits(unit[first].tolist(), kind[first].tolist())
 
 
-def _coarse(values: FloatArray) -> FloatArray:
+def coarse(values: FloatArray) -> FloatArray:
     """Values to 30 binary digits (1e-9 relative), so that rounding errors do not decide between equals."""
     fraction, exponent = np.frexp(values)
     return np.ldexp(np.rint(fraction * 2.0**30), exponent)
