@@ -87,6 +87,7 @@ def test_a_lab_is_presented_and_put_back(page: Page, lab_server: Server, problem
         soon(page, partial(all_is_seen, page, title))
         if title == "Model":
             comes_true(page, f"({WHOLE_ROWS})(document.querySelector('.wb-lab')) >= 3", why="rows beside the picture")
+        expect(page.locator(".wb-playback")).to_be_visible(visible=title not in ("Measures", "Vary"))
         page.keyboard.press("ArrowRight" if number else "PageDown")
 
     page.locator(".wb-present-back").focus()
