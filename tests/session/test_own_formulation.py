@@ -400,6 +400,12 @@ def test_hare_carries_the_order_out() -> None:
     assert shipped.run(data, shipped.settle({})).objective == pytest.approx(1 + 4)
     assert found.run(data, found.settle({})).objective == pytest.approx(3 + 4)
 
+    def all_late(m: Any, data: Any) -> None:
+        m.late = pyo.Constraint(m.TASKS, rule=lambda m, i: m.start[i] >= 3)
+
+    declare(all_late, base="hare.exact")
+    [told] = workbench.solve("preset:hare_example", "mine").warnings
+    assert "the model's answer is worth 17.5 s x weight" in told and "as it can: worth 8.5 s x weight; rows th" in told
     declare(lambda m, data: m.one_after_other.deactivate(), base="hare.exact")
     at_once: Any = workbench.find_formulation("mine")
     result = at_once.run(data, at_once.settle({}))

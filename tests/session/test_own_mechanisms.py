@@ -165,6 +165,13 @@ def without_a_part(snapshot: Any) -> Any:
     return m
 
 
+def below_0(snapshot: Any) -> Any:
+    m = shares(snapshot)
+    m.least.deactivate()
+    next(iter(m.share.values())).fix(-0.2)
+    return m
+
+
 def unnamed(snapshot: Any) -> Any:
     m = pyo.ConcreteModel()
     m.x = pyo.Var(bounds=(0, 1))
@@ -191,6 +198,7 @@ def of_jobs_alone(snapshot: Any) -> Any:
     ("mechanism", "model", "says"),
     [
         ("shares", without_a_part, "formulation mine, the GPUs of a type in use, of all of them: got 2.5; expected at"),
+        ("shares", below_0, "formulation mine, a share of job 0: got -0.2; expected at least 0"),
         ("shares", unnamed, "got a model without a variable share; expected `shares`: a variable `share"),
         ("shares", lambda snapshot: 3, "formulation mine: got 3; expected a pyomo ConcreteModel"),
         (

@@ -82,12 +82,12 @@ def _shares(name: str, snapshot: Snapshot, allocation: Mapping[str, Mapping[str,
     values = np.array(rows, dtype=float).reshape(len(allocation), len(snapshot.types))
     gang = np.array([snapshot.jobs.gpus[snapshot.jobs.at[job]] for job in allocation], dtype=float)
     used = gang @ values / np.maximum(snapshot.capacity, 1)
-    for what, most, limit in (
-        ("a share below 0", float((-values).max(initial=0.0)), 0.0),
-        ("a job's time", float(values.sum(axis=1).max(initial=0.0)), 1.0),
-        ("the GPUs of a type in use, of all of them", float(used.max(initial=0.0)), 1.0),
-    ):
-        _require(name, what, most, most <= limit + TOLERANCE, f"at most {limit:g}")
+    for job, row in zip(allocation, values, strict=True):
+        least, total = float(row.min(initial=0.0)), float(row.sum())
+        _require(name, f"a share of {job}", least, least >= -TOLERANCE, "at least 0")
+        _require(name, f"the time of {job}", total, total <= 1.0 + TOLERANCE, "at most 1")
+    most = float(used.max(initial=0.0))
+    _require(name, "the GPUs of a type in use, of all of them", most, most <= 1.0 + TOLERANCE, "at most 1")
     return Shares(tuple(allocation), snapshot.types, np.clip(values, 0.0, 1.0))
 
 

@@ -30,6 +30,7 @@ weights are solved in units that suit them (`Units`).
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -252,7 +253,14 @@ def _own_result(model: pyo.ConcreteModel, data: HareInstance) -> Result:
     found = carried_out(data, gpu, start_s, model.name)
     late = np.flatnonzero(found.start_s > start_s + 1e-5 * np.maximum(1.0, start_s))
     if not len(late):
-        return schedule_result(found)
+        stated = math.nan if model.has_own_objective else pyo.value(model.weighted_completion)
+        sooner = found.objective < stated - 1e-5 * max(1.0, abs(stated))
+        says = (
+            f"{model.name}: the model's answer is worth {short_number(stated)} {UNIT}. `tasks` is the schedule carried "
+            f"out, in which each task of its order starts as early as it can: worth {short_number(found.objective)} "
+            f"{UNIT}; rows that start tasks later than that are not kept by it."
+        )
+        return replace(schedule_result(found), warnings=(says,) if sooner else ())
     first = int(late[start_s[late].argmin()])
     row = found.rows()[first]
     which = f"task {row.task} of round {row.round} of {row.job}"
