@@ -26,10 +26,11 @@ from workbench.base.code_digest import digest
 from workbench.base.errors import InputError, Words, WorkbenchError, mistake, one_of
 from workbench.base.text import on_one_line
 from workbench.scheduling import notation
-from workbench.scheduling.contract import Data, Formulation, Knobs, Mechanism, Result
+from workbench.scheduling.contract import Data, Formulation, Knobs, Mechanism, Result, StatedProblem
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import (
+    ConflictError,
     InfeasibleError,
     Programme,
     SolveError,
@@ -81,7 +82,10 @@ class OwnFormulation(Formulation[Data]):
             return self._run(data, knobs, solver)
         except InfeasibleError as error:
             before = self._base_alone(data, knobs, solver)
-            raise explained(error, self.build(data, knobs), solver, before) from error
+            found = explained(error, self.build(data, knobs), solver, before)
+            if isinstance(found, ConflictError):
+                found.stated = StatedProblem(self, data, knobs, solver)
+            raise found from error
         except UnboundedError as error:
             way = "maximised" if objective_of(self.build(data, knobs), self.name).sense == pyo.maximize else "minimised"
             raise UnboundedError(self.name, f"; it is {way}") from error

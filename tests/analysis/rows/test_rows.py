@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyomo.environ as pyo
 import pytest
 
 import workbench
@@ -265,6 +266,14 @@ def test_names_are_text() -> None:
 
 def test_infeasible_problems_show_the_rows_in_conflict() -> None:
     jobs = [{"name": name, "steps": 1200.0, "rewards": [[1300.0, 100.0]]} for name in ("one", "two")]
+
+    @workbench.formulation("mine", base="gavel.max_min_fairness")
+    def mine(m: pyo.ConcreteModel, data: object) -> None:
+        m.most = pyo.Constraint(m.JOBS, rule=lambda m, job: m.share[job, "v100"] >= 0.9)
+
+    with pytest.raises(ConflictError) as in_run:
+        workbench.simulate("preset:start_here", "mine")
+    assert {"most", "capacity"} <= set(workbench.rows(in_run.value)["part"])
     with pytest.raises(ConflictError) as caught:
         workbench.solve(one_gpu(jobs), "chronus.leases", all_guaranteed=True)
     table = workbench.rows(caught.value)

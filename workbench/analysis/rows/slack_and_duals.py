@@ -34,7 +34,8 @@ def rows(found: Result | Run | ConflictError, at: float | None = None) -> pd.Dat
     """The rows of a solved problem with their numbers: constraints in the model's order, then the variables' bounds.
 
     found: a result of `workbench.solve`, or a run, whose decision in force at `at` seconds is stated and solved again
-    (the latest one that solved anything); or the error of an infeasible solve: then the rows in conflict, `left` NaN.
+    (the latest one that solved anything); or the error of an infeasible solve, or of a run by an infeasible own
+    formulation: then the rows in conflict, `left` NaN.
 
     Columns: part, tag and index of the row in the model; row: in numbers, a long sum cut in the middle; left, sense,
     right; slack: |left - right|; dual: change of the objective per unit of `right`; left_rate, right_rate: that change
@@ -168,7 +169,8 @@ def _about(statement: SolvedStatement, rates: Mapping[int, Rates], late: bool) -
 def _in_conflict(error: ConflictError) -> pd.DataFrame:
     """The rows of an infeasible problem that cannot hold together."""
     if error.stated is None:
-        raise InputError("error", Words("one without its problem"), "the error that workbench.solve raised")
+        expected = "the error itself that workbench.solve, or a run by an own formulation, raised in this process"
+        raise InputError("error", Words("one without its problem"), expected)
     statement = unsolved(error.stated)
     names = {row.name for row in error.conflict.rows}
     limits = statement.limits

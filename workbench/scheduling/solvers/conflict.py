@@ -62,7 +62,8 @@ class Conflict:
 class ConflictError(InfeasibleError):
     """No point satisfies all constraints, and these are the ones to blame.
 
-    stated: what was solved, where `workbench.solve` raised it, for `workbench.rows`; it does not leave the process.
+    stated: what was solved, by `workbench.solve` or in a run by an own model, for `workbench.rows`; it does not leave
+    the process.
     """
 
     stated: StatedProblem | None = None
