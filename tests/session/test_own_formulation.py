@@ -19,12 +19,13 @@ from workbench.analysis.contract_rules.formulations import difference, posed
 from workbench.analysis.metrics import summary
 from workbench.base.code_digest import digest
 from workbench.base.errors import InputError
+from workbench.papers.gavel.algorithms import large_programmes
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.papers.hadar.formulations.round import HadarRound, RoundInstance
 from workbench.papers.hare.instance import HareInstance
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Formulation
-from workbench.scheduling.solvers import Solver
+from workbench.scheduling.solvers import Method, Solver
 from workbench.scheduling.solvers.compile import compile_model
 from workbench.testing import check
 
@@ -133,6 +134,22 @@ def test_pairs_that_are_fixed_or_held_above_0_keep_what_they_are_given() -> None
     assert list(found.values["allocation"].values())[-1] == pytest.approx({"v100": 0, "p100": 0.1, "k80": 0.05})
     whole = workbench.solve("preset:gavel_sharing", "mine", solver=Solver(method="ipm"), space_sharing=True)
     assert found.objective == pytest.approx(whole.objective, rel=1e-7)
+
+
+def test_shares_that_are_fixed_have_no_part_in_where_a_large_programme_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above so many jobs the base begins from a part of them, by the columns of each."""
+    first = int(large_programmes.part_of(40)[0])
+
+    def fixed(m: Any, data: Any) -> None:
+        m.share[f"job-{first}", "v100"].fix(0)
+        m.more = pyo.Var(m.JOBS, bounds=(0, 1))
+        m.cap = pyo.Constraint(m.JOBS, rule=lambda m, job: m.share[job, "p100"] <= 0.3 + m.more[job])
+
+    declare(fixed)
+    monkeypatch.setattr(large_programmes, "SIMPLEX_UP_TO", 10)
+    methods: tuple[Method, ...] = ("auto", "ipm")
+    found, whole = (workbench.solve("preset:gavel_sharing", "mine", solver=Solver(method=each)) for each in methods)
+    assert found.objective == pytest.approx(whole.objective)
 
 
 def test_run_again_the_cell_registers_anew_and_runs_keep_the_old() -> None:

@@ -231,11 +231,16 @@ def sweep(
     )
 
 
+SAME = 1e-9
+"""Values that differ by less, relative to the best, are one."""
+
+
 def _best(points: pd.DataFrame, y: str) -> pd.Series[str]:
     """At the best point of each line that is not level its value with a star, elsewhere nothing."""
     sign = {"lower": 1.0, "higher": -1.0}.get("lower" if y == "wall_s" else metric(y).better, math.nan)
     order = (sign * points["y"]).groupby(points["line"])
-    is_best = ((sign * points["y"]) == order.transform("min")) & (order.transform("nunique") > 1)
+    least, most = order.transform("min"), order.transform("max")
+    is_best = ((sign * points["y"]) == least) & (most - least > SAME * least.abs())
     texts = [f"{MARK} {short_number(value)}" if best else "" for value, best in zip(points["y"], is_best, strict=True)]
     return pd.Series(texts, points.index, dtype="str")
 

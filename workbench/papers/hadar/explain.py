@@ -41,7 +41,7 @@ def hadar(job_at: JobAtTime) -> Explained:
     """The job's payoff beside the others', and the prices of the types that it could use."""
     facts, payoff, utility, call = [], job_at.signals("payoff"), job_at.signals("utility"), job_at.call
     said = job_at.said
-    if payoff is not None and utility is not None and job_at.job in payoff[1]:
+    if payoff is not None and utility is not None and job_at.job in utility[1]:
         worth, of = payoff[1][job_at.job], utility[1][job_at.job]
         when = f"at {format_duration(payoff[0], parts=2)}"
         chosen = said is not None and said.code in GIVEN

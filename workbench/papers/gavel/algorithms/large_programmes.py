@@ -213,7 +213,9 @@ def _most_like(numbers: FloatArray, chosen: IntArray) -> IntArray:
 
 
 def _by_job(programme: Programme, jobs: int) -> bool:
-    """Whether jobs differ in rows alone, and each has as many of these."""
+    """Whether jobs differ in rows alone, and each has as many of these, and all of its columns."""
+    if any((at < 0).any() for at in programme.columns.values()):  # what an own formulation fixes has none
+        return False
     rows = all(name == "capacity" or (len(at) == jobs and (at >= 0).all()) for name, at in programme.rows.items())
     return rows and not programme.cost[programme.columns["share"]].any()
 
