@@ -246,6 +246,40 @@ def test_an_objective_by_which_nothing_runs_is_told() -> None:
     assert told.startswith("mine: no job ever had a share")
 
 
+def test_a_change_that_changes_nothing_is_told() -> None:
+    """A value is no bound, and a misspelt name is about no job; real changes of every kind are not told."""
+    key = "job 0", "v100"
+
+    def value(m: Any, data: Any) -> None:
+        m.share[key] = 0.3
+
+    def nobody(m: Any, data: Any) -> None:
+        m.cap = pyo.Constraint(
+            m.JOBS, rule=lambda m, job: m.share[job, "v100"] <= 0.3 if job == "jbo 0" else pyo.Constraint.Skip
+        )
+
+    nothing = (
+        "mine changes nothing of gavel.max_min_fairness here: it adds no row, and no bound or objective is another."
+    )
+    for change, says in (
+        (lambda m, data: None, nothing),
+        (nobody, nothing),
+        (value, "mine: share[job 0,v100] was given the value 0.3, which holds it to nothing; .fix(0.3) would."),
+    ):
+        declare(change)
+        assert workbench.solve(five_equal_jobs(), "mine").warnings == (says,)
+    for real in (
+        lambda m, data: m.share[key].fix(0.3),
+        lambda m, data: m.share[key].setub(0.3),
+        lambda m, data: m.job_time["job 0"].deactivate(),
+        lambda m, data: m.capacity["v100"].set_value(sum(m.share.values()) <= 1),
+        lambda m, data: m.worst_job.set_value(2 * m.level),
+        lambda m, data: workbench.set_number(m.weight, "job 0", 2 * m.weight["job 0"]),
+    ):
+        declare(real)
+        assert workbench.solve(five_equal_jobs(), "mine").warnings == ()
+
+
 # --- What cannot be ---------------------------------------------------------------------------------------------------
 
 

@@ -189,7 +189,7 @@ def test_what_cannot_be_is_told_in_one_sentence(
 
 
 def test_parts_that_would_be_lost_are_told_when_they_are_declared() -> None:
-    """Pyomo says nothing of a decorator without brackets, and keeps the last of two parts of one name."""
+    """Pyomo says nothing of no brackets and of a bare relation, and keeps the last of two parts of one name."""
 
     def no_brackets(m: Any, data: Any) -> None:
         @m.Constraint
@@ -203,7 +203,12 @@ def test_parts_that_would_be_lost_are_told_when_they_are_declared() -> None:
         def most(m: Any) -> Any:
             return m.level <= 2
 
+    def bare(m: Any, data: Any) -> None:
+        for job in m.JOBS:
+            m.share[job, "v100"] <= 0.3  # noqa: B015
+
     for change, says in (
+        (bare, r"got m\.share\[job, 'v100'\] <= 0\.3, which is in no .*; expected m\.NAME = pyo\.Constraint\(expr=m"),
         (no_brackets, r"got @m\.Constraint over most; expected @m\.Constraint\(\) or"),
         (twice, r"got two parts called m\.most; expected another name"),
     ):

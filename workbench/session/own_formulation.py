@@ -45,7 +45,7 @@ from workbench.session.model_numbers import an_index_of, objective_terms, object
 Change = Callable[[Any, Any], object]
 """What changes a built model: (m, data), m the base's unsolved Pyomo model, data its instance."""
 
-_BUILT: ContextVar[list[str] | None] = ContextVar("models built in this solve", default=None)
+_BUILT: ContextVar[list[str] | None] = ContextVar("what is to be said of each model built in this solve", default=None)
 
 
 class OwnFormulation(Formulation[Data]):
@@ -123,7 +123,8 @@ class OwnFormulation(Formulation[Data]):
             raise InputError(f"formulation {self.name}", got, "another base: there an algorithm of the paper decides")
         shares = [share for own in found.values.get("allocation", {}).values() for share in own.values()]
         idle = f"{self.name}: no job has a share, the best by its objective ({found.sense}) is to run nothing."
-        return replace(found, warnings=(*found.warnings, idle)) if shares and not any(shares) else found
+        said = (*found.warnings, *filter(None, dict.fromkeys(built)), *([idle] if shares and not any(shares) else []))
+        return replace(found, warnings=said)
 
     def code(self) -> str:
         """A digest of its function or class and the values that it closes over or reads."""
@@ -162,7 +163,7 @@ def changed(name: str, base: Formulation[Any], change: Change) -> Formulation[An
         model = kind.build(self, data, knobs)
         model.stated_objective = objective_terms(model)
         before = list(model.component_objects((pyo.Var, pyo.Constraint, pyo.Objective), descend_into=False))
-        names = [part.local_name for part in before]
+        names, state, values = [part.local_name for part in before], _state(model), _values(model)
         _apply(name, change, model, data)
         for part, called in zip(before, names, strict=True):
             now = model.component(called)
@@ -176,7 +177,14 @@ def changed(name: str, base: Formulation[Any], change: Change) -> Formulation[An
         same = len(stated) == len(after) and all(
             a is b for one, two in zip(stated, after, strict=True) for a, b in zip(one, two, strict=True)
         )
-        return _checked(name, model, not same or getattr(model, "has_own_objective", False))
+        only = {key: value for key, value in _values(model).items() if value != values.get(key)}
+        said = ""
+        if only:
+            key, value = next(iter(only.items()))
+            said = f"{name}: {key} was given the value {value:g}, which holds it to nothing; .fix({value:g}) would."
+        elif _alike(state, _state(model)):
+            said = f"{name} changes nothing of {base.name} here: it adds no row, and no bound or objective is another."
+        return _checked(name, model, not same or getattr(model, "has_own_objective", False), said)
 
     title = title_of(change) or f"{name}, from {base.name}"
     members = {"name": name, "title": title, "build": build, "written": staticmethod(change)}
@@ -265,8 +273,8 @@ def _require_arguments(name: str, function: Any, expected: str, count: int) -> N
 
 
 def _require_own_names(name: str, change: Any) -> None:
-    """Raise InputError for a decorator of Pyomo's without brackets, which declares nothing, and for two parts of one
-    name, of which Pyomo keeps the last; where the source is kept."""
+    """Raise InputError for what declares nothing, a decorator of Pyomo's without brackets and a bare relation, and for
+    two parts of one name, of which Pyomo keeps the last; where the source is kept."""
     try:
         (function,) = ast.parse(textwrap.dedent(inspect.getsource(change))).body
     except (OSError, TypeError, SyntaxError, ValueError):
@@ -291,6 +299,18 @@ def _require_own_names(name: str, change: Any) -> None:
             got = Words(f"two parts called {', '.join(sorted(parts & found))}")
             raise InputError(f"formulation {name}", got, "another name for one of them")
         found |= parts
+    left: list[ast.AST] = list(function.body)
+    while left:
+        here = left.pop()
+        if isinstance(here, (ast.FunctionDef, ast.ClassDef, ast.Lambda)):
+            continue  # what a rule does not return, Pyomo tells
+        left += ast.iter_child_nodes(here)
+        relation = here.value if isinstance(here, ast.Expr) else None
+        if isinstance(relation, ast.Compare) and any(
+            isinstance(each, ast.Name) and each.id == model for each in ast.walk(relation)
+        ):
+            got = Words(f"{ast.unparse(relation)}, which is in no constraint")
+            raise InputError(f"formulation {name}", got, f"{model}.NAME = pyo.Constraint(expr={ast.unparse(relation)})")
 
 
 # --- The model as it was changed --------------------------------------------------------------------------------------
@@ -304,6 +324,35 @@ def _apply(name: str, change: Change, model: pyo.ConcreteModel, data: Any) -> No
     if found is not None and found is not model:
         got = Words(f"a function that returns {type(found).__name__}")
         raise InputError(f"formulation {name}", got, "one that changes the model m, and returns nothing")
+
+
+def _state(model: pyo.ConcreteModel) -> list[Any]:
+    """What a solve goes by: of variables domain, bounds and what they are fixed at; rows, objectives, expressions and
+    numbers that may change."""
+    found: list[Any] = []
+    for each in model.component_data_objects(pyo.Var):
+        found += [each, each.domain, *each.bounds, each.fixed and each.value]
+    for each in model.component_data_objects((pyo.Constraint, pyo.Objective), active=True):
+        found += [each, each.expr]
+    found += [each.sense for each in model.component_data_objects(pyo.Objective, active=True)]
+    found += [each.expr for each in model.component_data_objects(pyo.Expression)]
+    for part in model.component_objects(pyo.Param):
+        found += [pyo.value(part[index], exception=False) for index in part] if part.mutable else []
+    return found
+
+
+def _alike(one: list[Any], other: list[Any]) -> bool:
+    """Whether two states are the same: objects themselves, as Pyomo's `==` makes rows, and numbers by value."""
+    plain = (int, float)
+    return len(one) == len(other) and all(
+        a is b or (isinstance(a, plain) and isinstance(b, plain) and a == b) for a, b in zip(one, other, strict=True)
+    )
+
+
+def _values(model: pyo.ConcreteModel) -> dict[str, float]:
+    """Values of variables that are not fixed, by name."""
+    found = model.component_data_objects(pyo.Var)
+    return {each.name: each.value for each in found if not each.fixed and each.value is not None}
 
 
 @contextlib.contextmanager
@@ -372,10 +421,11 @@ def _expected(text: str, error: BaseException, model: pyo.ConcreteModel | None) 
     return next((expected for said, expected in EXPECTED if re.search(said, text)), otherwise)
 
 
-def _checked(name: str, model: Any, own_objective: bool) -> pyo.ConcreteModel:
+def _checked(name: str, model: Any, own_objective: bool, said: str = "") -> pyo.ConcreteModel:
     """The model, named as the formulation is, so that a solver's errors name it too.
 
-    own_objective: whether its objective may be another than the one that the base's reader computes anew.
+    own_objective: whether its objective may be another than the one that the base's reader computes anew; said: what
+    warns of it in the result.
     """
     if not isinstance(model, pyo.ConcreteModel):
         expected = "a pyomo ConcreteModel; `return m` ends the function" if model is None else "a pyomo ConcreteModel"
@@ -385,7 +435,7 @@ def _checked(name: str, model: Any, own_objective: bool) -> pyo.ConcreteModel:
     model.has_own_objective = own_objective
     built = _BUILT.get()
     if built is not None:
-        built.append(name)
+        built.append(said)
     return model
 
 
