@@ -253,6 +253,6 @@ def of_job(run: Run, name: str, here: str) -> str:
         took,
     ]
     facts += [f"without GPUs for {clock(row['waited_s'])}", f"lost its GPUs {counted(row['preemptions'], 'time')}"]
-    if row["moves"]:  # without a pause: a job may change its GPUs over a pause too
-        facts += [f"moved {counted(row['moves'], 'time')}"]
+    if row["moves"]:  # a job may change its GPUs over a pause too
+        facts += [f"moved {counted(row['moves'], 'time')} without a pause"]
     return ", ".join(facts)

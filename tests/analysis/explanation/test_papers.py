@@ -44,7 +44,7 @@ def test_gavel_between_equal_priorities_what_is_owed_decides_and_is_said() -> No
     """On the K80 game had 6 min without a share of it before 30 min; translation came then."""
     run = workbench.simulate("preset:start_here", "gavel.max_min_fairness")
     told = workbench.explain(run, "game", 2340.0).binding
-    assert told.endswith("was chosen, owed more time there (at 30 min: translation 0 s and game 6 min too much)")
+    assert told.endswith("(by 30 min translation had just its share and game had 6 min more than its share)")
 
 
 def test_gavel_the_shares_before_a_job_came_are_not_its_own() -> None:

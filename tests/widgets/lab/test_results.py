@@ -13,7 +13,7 @@ from tests.widgets.lab.support import Waiter, jobs, look_at
 from widgets import GavelLab, HadarLab
 from widgets.lab.drawings import signal_names, signals_alike
 from widgets.lab.results import CHARTS, PICTURE
-from widgets.lab.words import held
+from widgets.lab.words import held, of_job
 from workbench import simulate
 from workbench.analysis import metrics
 from workbench.base.rounding import short_number
@@ -279,6 +279,8 @@ def test_a_bar_is_told_with_its_restart_and_what_the_job_holds_there() -> None:
     told = "fast-0/1 (rtx3090), one of 2 GPUs, from 15 min (restart until 15 min 10 s) to 20 min 14 s"
     assert held(run, "fast-0/1", 1060.0) == told
     assert held(run, "slow-0/1", 500.0) == "slow-0/1 (rtx3090) from 5 min 25 s to 10 min"
+    run = workbench.simulate("preset:start_here", "gavel.max_min_fairness")
+    assert of_job(run, "game", "").endswith("moved 5 times without a pause"), "a sixth, at 42 min, is over a pause"
 
 
 # Which signals the tab Signals shows together at first: those that can be read on one axis

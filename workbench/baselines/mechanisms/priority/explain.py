@@ -135,7 +135,7 @@ def _order_of_choice(job_at: JobAtTime, block: pd.DataFrame) -> list[tuple[float
 def _behind(first: tuple[float, ...], then: tuple[float, ...]) -> str:
     """What put the second of two behind the first that has the same priority, by their ranks."""
     if first[2] != then[2]:
-        return f", behind the one before as {_over(-then[2])} is owed it, not {_over(-first[2])}"
+        return f", behind the one before as it {_over(-then[2])}, that one {_over(-first[2])}"
     return ", behind the one before as its share is smaller" if first[3] != then[3] else ", listed after the one before"
 
 
@@ -357,7 +357,7 @@ def _tie(job_at: JobAtTime, kind: str, equal: list[str]) -> str:
     at = format_duration(now_s, parts=2)
     if all(each > own_s + TICK_S for each in owed):
         told = (f"{name} {_over(each)}" for name, each in zip([*equal, job_at.job], [*owed, own_s], strict=True))
-        return f", owed more time there (at {at}: {listed(told)})"
+        return f", owed more time there (by {at} {listed(told)})"
     same = all(abs(each - own_s) <= TICK_S for each in owed)
     own = share.get(job_at.job, 0.0)
     if same and all(share.get(name, 0.0) > own and not _same(share[name], own) for name in equal):
@@ -376,10 +376,10 @@ TICK_S = 1e-6
 
 
 def _over(owed_s: float) -> str:
-    """What is owed, or was had beyond the share."""
+    """What was had, against the share."""
     if abs(owed_s) <= TICK_S:
-        return "0 s"
-    return f"{format_duration(abs(owed_s), parts=2)}{' too much' if owed_s < 0 else ''}"
+        return "had just its share"
+    return f"had {format_duration(abs(owed_s), parts=2)} {'more' if owed_s < 0 else 'less'} than its share"
 
 
 def _owed_s(job_at: JobAtTime, shares: pd.DataFrame) -> dict[tuple[str, str], float]:
