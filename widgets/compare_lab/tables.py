@@ -125,7 +125,9 @@ def best_line(outcomes: Outcomes, found: Comparison | None) -> str:
             way = "highest" if metric(name).better == "higher" else "lowest"
             parts.append(f"{html.escape(metric(name).label)} is {way} with <b>{titles}</b> ({value})")
     of = "" if len(outcomes.runs) == len(outcomes.cases) else f"Of {far}: "
-    if not of and len(outcomes.seeds) > 1 and not _is_alike(found):
+    if not of and len(outcomes.seeds) == 1:
+        of = "One run each: "
+    elif not of and not _is_alike(found):
         of = f"Means of {len(outcomes.seeds)} seeds, which may differ by chance: "
     return f"<p>{of}{'; '.join(parts)}. The page Measures has all.</p>" if parts else ""
 

@@ -558,11 +558,11 @@ class RowsPanel:
 
     def _show_code(self) -> None:
         edit = self._edit()
-        shown = self._as_code.value and edit is not None and self._found is not None
+        self._as_code.disabled = bool(self._refused)  # what no run keeps is no cell to take along
+        shown = self._as_code.value and not self._refused and edit is not None and self._found is not None
         self._code.layout.display = None if shown else "none"
         if shown and edit is not None and self._found is not None:
-            refused = f"# {self._refused}\n" if self._refused else ""
-            self._code.value = UNCHANGED if is_unchanged(edit) else refused + cell(edit, self._found.run)
+            self._code.value = UNCHANGED if is_unchanged(edit) else cell(edit, self._found.run)
 
 
 def _answer(found: FoundRows, edit: Edit, name: str) -> EditAnswer:

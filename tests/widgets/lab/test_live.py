@@ -128,10 +128,11 @@ def change_a_row(lab: GavelLab) -> None:
         "there are of v100; more of them are had under Set-up. The schedule stays as it was.</p>"
     ) in rows._said.value and results._run is before
     assert "Against the run before (capacity[v100] &lt;= 1 in place of 2):" in results.compared.said.value
-    assert rows._code.value.startswith("# No run can keep this change: at 10 min, with 2 jobs there, it would take 1.5")
+    assert rows._as_code.disabled and rows._code.layout.display == "none", "no cell for what no run keeps"
     rows._on.value = False
     rows._back.click()
     assert rows._said.value == HINT and results._run is before and results._note.value == ""
+    assert not rows._as_code.disabled and rows._code.layout.display is None
     assert lab.status.startswith("Done: ")
     results.select("game")
     assert results._gantt.view.selected == "game" and results._gantt.view.params["gpus"] is None
