@@ -231,6 +231,17 @@ def test_what_cannot_be_declared() -> None:
         workbench.formulation("mine", mechanism="plan")(lambda: None)
 
 
+def test_a_plan_by_which_nothing_runs_is_told() -> None:
+    @workbench.formulation("mine", mechanism="plan")
+    def mine(snapshot: Any) -> Any:
+        m = plan(snapshot)
+        m.count.sense = pyo.minimize
+        return m
+
+    [told] = workbench.solve(five_equal_jobs(), "mine").warnings
+    assert told == "mine: no job has GPUs, the best by its objective (min) is to run nothing."
+
+
 def test_a_class_with_a_mechanism() -> None:
     @workbench.formulation("mine", mechanism="plan")
     class Mine(workbench.Formulation[Any]):

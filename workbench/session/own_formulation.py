@@ -122,8 +122,10 @@ class OwnFormulation(Formulation[Data]):
             got = Words("a base that does not solve its model as it stands")
             raise InputError(f"formulation {self.name}", got, "another base: there an algorithm of the paper decides")
         shares = [share for own in found.values.get("allocation", {}).values() for share in own.values()]
-        idle = f"{self.name}: no job has a share, the best by its objective ({found.sense}) is to run nothing."
-        said = (*found.warnings, *filter(None, dict.fromkeys(built)), *([idle] if shares and not any(shares) else []))
+        nothing = (shares and not any(shares)) or found.values.get("plan") == {}
+        has = "a share" if shares else "GPUs"
+        idle = f"{self.name}: no job has {has}, the best by its objective ({found.sense}) is to run nothing."
+        said = (*found.warnings, *filter(None, dict.fromkeys(built)), *([idle] if nothing else []))
         return replace(found, warnings=said)
 
     def code(self) -> str:
