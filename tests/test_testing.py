@@ -416,6 +416,14 @@ class Crowds(Mine):
         return Decision(assign=tuple(Assignment(name, {first: g}, snapshot.now_s + 99) for name, g in gangs)), memory
 
 
+class Both(Moody):
+    """Another mistake in each scenario, no line of which raises."""
+
+    def decide(self, snapshot: Any, memory: Any, knobs: Any, rng: Any) -> Any:
+        answer = super().decide(snapshot, memory, knobs, rng)
+        return answer if "game" in snapshot.jobs.names or "vision" in snapshot.jobs.names else answer[0]
+
+
 class Loud(Mine):
     """Says what it does."""
 
@@ -522,6 +530,7 @@ ENDLESS = tuple(replace(knob, maximum=np.inf) if knob.name == "round_s" else kno
         (Asks(), [rf"attributes \({HERE}:\d+\) on three jobs .*: got 'rank'; .* uses = {{\"attributes.rank\"}}"]),
         (Requires(), [rf"attributes \({HERE}:\d+\): got 'rank'; .* uses = {{\"attributes.rank\"}}"]),
         (Crowds(), [rf"decision of mine at .* s, game \({HERE}:\d+\): got 1 GPU on fast-0; expected at most the 0"]),
+        (Both(), [r"on start_here .*: got two answers", r"answer on three jobs .*: got .*; expected a pair"]),
         (changed(stated=lambda *_: 3), [rf"mine, stated \({HERE}:\d+\): got 3; expected a StatedProblem, or None"]),
         (changed(exact=lambda *_: {}), [rf"mine, exact \({HERE}:\d+\): got {{}}; expected an ExactProblem"]),
         (Loud(), ["mine: got deciding; expected nothing printed, no warning$"]),

@@ -52,15 +52,15 @@ def heard(where: str, problems: list[Problem]) -> Iterator[None]:
 def once(problems: Mapping[Place, Sequence[Problem]], word: str) -> list[Problem]:
     """What was told of several runs, each kind of problem once; with the run's name, after a word, if not of all.
 
-    Of one kind are problems that are the same but for times, jobs and values, and those that one line of its author's
-    code met in different runs.
+    Of one kind are problems that are the same but for times, jobs and values; those that one line of its author's code
+    met in different runs; and limits that its decisions break.
     """
     found: dict[tuple[str, str], list[tuple[Place, Problem]]] = {}
     for run, of_run in problems.items():
-        at_lines = {_line(of_kind[0][1]): kind for kind, of_kind in found.items()}
+        origins = {_origin(of_kind[0][1]): kind for kind, of_kind in found.items()}
         for each in of_run:
-            kind = (re.sub(r" at \S+ s\b.*?(?= \(|$)", "", each.where), each.expected)
-            kind = kind if kind in found else at_lines.get(_line(each) or "none", kind)
+            kind = (re.sub(TIME, "", each.where), each.expected)
+            kind = kind if kind in found else origins.get(_origin(each) or "none", kind)
             found.setdefault(kind, []).append((run, each))
     runs = [(dict.fromkeys(run for run, _ in each), each[0][1]) for each in found.values()]
     return [
@@ -69,6 +69,14 @@ def once(problems: Mapping[Place, Sequence[Problem]], word: str) -> list[Problem
     ]
 
 
-def _line(problem: Problem) -> str:
-    """`(file:line)` at the end of where it is; empty without."""
-    return "".join(re.findall(r"\(\S+:\d+\)$", problem.where))
+TIME = r" at \S+ s\b.*?(?= \(|$)"
+
+
+def _origin(problem: Problem) -> str:
+    """What two problems of different runs have in common that are one mistake; empty where nothing says so."""
+    return line_in(problem) or (re.sub(TIME, "", problem.where) if ", decision of " in problem.where else "")
+
+
+def line_in(problem: Problem) -> str:
+    """`(file:line)` in where it is; empty without."""
+    return "".join(re.findall(r"\(\S+:\d+\)", problem.where))

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.analysis.contract_rules.problems import collecting, once
+from workbench.analysis.contract_rules.problems import collecting, line_in, once
 from workbench.base.error_origin import at_line, is_users, line_of_code
 from workbench.base.errors import InputError, Problem, Words, one_of
 from workbench.base.labels import listed
@@ -49,7 +49,13 @@ def wrong_scheduler(scheduler: Scheduler, worlds: Sequence[Scenario], formulatio
             problems = [Problem(where, named, f"the name of a formulation: {one_of(named, known)}")]
     if problems:
         return problems
-    return once({world.name or "the scenario": _wrong_in(scheduler, world) for world in worlds}, "on")
+    found = once({world.name or "the scenario": _wrong_in(scheduler, world) for world in worlds}, "on")
+    lines = {method: _line(scheduler, method) for method in ("start", "decide")}
+    return [each if line_in(each) else each._replace(where=at_line(each.where, lines[_method(each)])) for each in found]
+
+
+def _method(problem: Problem) -> str:
+    return "start" if ", start" in problem.where else "decide"
 
 
 def _wrong_told(scheduler: Scheduler, method: str, kind: type[Timing | Route], expected: str) -> list[Problem]:
@@ -88,9 +94,7 @@ def _wrong_in(scheduler: Scheduler, scenario: Scenario) -> list[Problem]:
             if len(left):
                 found = Words(f"{listed(left)} unfinished after {LATEST_S:g} s")
                 problems.append(Problem(f"{name}, decide", found, "every job finishes"))
-    method = "decide" if any(", decide" in each.where for each in problems) else "start"
-    line = _line(scheduler, method)
-    return [each if each.where.endswith(")") else each._replace(where=at_line(each.where, line)) for each in problems]
+    return problems
 
 
 def _wrong_route(scheduler: Scheduler, knobs: Knobs, made_by: Set[str]) -> Iterator[Problem]:
