@@ -14,6 +14,7 @@ from widgets.lab.results import drawings
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.html_table import html_table
 from widgets.parts.playback import Playback, rounds_of
+from workbench.analysis.calibration_note import assumed
 from workbench.analysis.metrics import job_differences
 from workbench.analysis.whatif import WhatIf
 from workbench.analysis.whatif.tables import rows_of
@@ -69,7 +70,9 @@ class AnswerPages:
             self._said.value = "<p class='wb-note'>Set what is to be different, and press Run.</p>"
             self._table.value = "<p class='wb-note'>No answer yet: press Run.</p>"
             return
-        first, *others = map(html.escape, found.conclusions)  # a warning, the calibration, or the answer itself
+        led = len(assumed(found.question.today.scenario))
+        # a warning, the calibration, or the answer itself, behind what is assumed
+        first, *others = map(html.escape, found.conclusions[led:])
         answer = next((sentence for sentence in others if sentence.startswith("With ")), "")
         if not first.startswith("With ") and answer:
             others.remove(answer)
@@ -83,9 +86,10 @@ class AnswerPages:
         who = f"<p>{counts}</p>"
         if rest:  # names are a click away, so that the schedules are in sight
             who = f"<details class='wb-decisive'><summary>{' '.join([counts, *rest[1:]])}</summary>{rest[0]}</details>"
+        lead = "".join(f"<p>{html.escape(text)}</p>" for text in found.conclusions[:led])
         more = "".join(f"<li>{sentence}</li>" for sentence in others)
         folded = f"<details><summary>{counted(len(others), 'more sentence')}</summary><ul>{more}</ul></details>"
-        self._said.value = f"<div class='wb-conclusions'><p>{first}</p>{who}{folded}</div>"
+        self._said.value = f"<div class='wb-conclusions'>{lead}<p>{first}</p>{who}{folded}</div>"
         waits = waited(found, change)
         more = html_table(pd.DataFrame(waits, columns=[*WAIT_HEADS]), scrolls=False) if waits else ""
         self._table.value = html_table(paired_frame(found), scrolls=False) + more

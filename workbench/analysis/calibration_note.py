@@ -9,6 +9,7 @@ from typing import Any
 
 from workbench.base.labels import listed
 from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces.timed import ASSUMED
 from workbench.session.registry import scheduler_named
 from workbench.simulation.run import Run
 
@@ -48,12 +49,16 @@ def trust(calibration: str) -> str:
 
 
 def notes_under(*runs: Run) -> tuple[str, ...]:
-    """The scenario's notes, beside runs of it: of calibration what holds of each, once."""
-    notes = runs[0].scenario.notes
-    if not any(text.startswith(NOTE) for text in notes):
-        return notes
-    found = dict.fromkeys(calibration_of(run.scenario, run.scheduler, run.knobs, run.code) for run in runs)
-    return (*found, *(text for text in notes if not text.startswith(NOTE)))
+    """The scenario's notes, beside runs of it: what is assumed, then of calibration what holds of each, once."""
+    notes, lead = runs[0].scenario.notes, assumed(runs[0].scenario)
+    if any(text.startswith(NOTE) for text in notes):
+        lead += dict.fromkeys(calibration_of(run.scenario, run.scheduler, run.knobs, run.code) for run in runs)
+    return (*lead, *(text for text in notes if not text.startswith((NOTE, ASSUMED))))
+
+
+def assumed(scenario: Scenario) -> list[str]:
+    """The notes on speeds that no log says: answers lead with them."""
+    return [text for text in scenario.notes if text.startswith(ASSUMED)]
 
 
 def is_recorded(scenario: Scenario) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.analysis import page
-from workbench.analysis.calibration_note import notes_under
+from workbench.analysis.calibration_note import assumed, notes_under
 from workbench.analysis.charts import Drawing, gantt, jct_cdf, utilisation
 from workbench.analysis.metrics import Summary, summary, table
 from workbench.base.errors import InputError, counted
@@ -62,6 +62,8 @@ def run_report(run: Run, found: Summary | None = None) -> str:
         *pictures,
         notes_of(notes_under(run)),
     ]
+    if lead := assumed(scenario):
+        body.insert(0, page.section("Assumed", page.points(lead)))
     if found.warnings:
         body.insert(0, page.section("Warning", page.points(found.warnings)))
     return page.whole(head, run.headline(), [*body, page.foot(f"run key {run.key()[:16]}")])

@@ -58,7 +58,7 @@ def percents(text: str) -> tuple[float, ...]:
 def report(args: argparse.Namespace) -> Answer:
     """Write the page, and say what it says."""
     from workbench.analysis import page
-    from workbench.analysis.calibration_note import notes_under
+    from workbench.analysis.calibration_note import assumed, notes_under
     from workbench.analysis.run_report import save_report
     from workbench.simulation.run import Run
 
@@ -85,7 +85,7 @@ def report(args: argparse.Namespace) -> Answer:
         raise InputError(f"--{next(iter(given))}", Words("no --change"), expected)
     else:
         data["warnings"] = save_report(run, args.output, force=args.force).warnings
-        said = [run.headline(), *(f"Warning: {text}" for text in data["warnings"])]
+        said = [*assumed(run.scenario), run.headline(), *(f"Warning: {text}" for text in data["warnings"])]
     data["notes"] = notes_under(run)
     size = Path(args.output).stat().st_size
     data["bytes"] = size

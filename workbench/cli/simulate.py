@@ -167,9 +167,11 @@ def _say_warnings(found: Mapping[str, Summary]) -> None:
 
 
 def _say_notes(scenario: Scenario, notes: Sequence[str], ran: Iterable[str], beliefs: Sequence[str | None]) -> None:
-    """What is set and used neither by schedulers nor by a belief; calibration, else the first note; a late clock."""
+    """What is set and used neither by schedulers nor by a belief; what is assumed, calibration, else the first
+    note; a late clock."""
     from workbench.analysis.calibration_note import NOTE
     from workbench.base.units import format_duration
+    from workbench.scenario.traces.timed import ASSUMED
     from workbench.session.read_and_ignored import ignored
 
     without: dict[str, list[str]] = {}
@@ -181,7 +183,7 @@ def _say_notes(scenario: Scenario, notes: Sequence[str], ran: Iterable[str], bel
         unused = [name for name, found in without.items() if tuple(found) == group]
         more = f" and {len(unused) - MOST_UNUSED} more" if len(unused) > MOST_UNUSED else ""
         say(f"note: not used by {', '.join(group)}: {', '.join(unused[:MOST_UNUSED])}{more}")
-    if said := [text for text in notes if text.startswith(NOTE)] or notes[:1]:
+    if said := [text for text in notes if text.startswith((ASSUMED, NOTE))] or notes[:1]:
         others = len(notes) - len(said)
         say(f"note: {' '.join(said)}" + (f" (the other {others} are in the scenario's `notes`)" if others else ""))
     arrivals = [job.arrival_s for job in scenario.jobs]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -24,6 +25,7 @@ from workbench.analysis.whatif import KnobTo, NodesBy, parse_change
 from workbench.analysis.whatif.marginal import MarginalValue, MarginalValues
 from workbench.base.errors import InputError, WorkbenchError
 from workbench.cli.lab_process import ManyRuns, serve
+from workbench.scenario.traces.timed import ASSUMED
 from workbench.session.many_runs import attempt
 
 TEXTS = (
@@ -128,6 +130,10 @@ def test_the_answer_is_that_of_the_library(panel: WhatIfLab) -> None:
     panel._page_tabs.selected_index = panel._page_tabs.titles.index("Vary")
     panel._vary._what.value = "scheduler"
     assert "las" in panel._vary._values.value
+    today_now = alone.question.today
+    told = replace(today_now, scenario=today_now.scenario.replace(notes=["read", f"{ASSUMED}: 1 job may run on v100"]))
+    panel._pages.show(replace(alone, question=replace(alone.question, today=told)))
+    assert f"<div class='wb-conclusions'><p>{ASSUMED}: 1 job may run on v100</p>" in panel._pages._said.value
 
 
 def test_what_it_opens_with_is_answered_at_once_unless_something_was_set(panel: WhatIfLab) -> None:

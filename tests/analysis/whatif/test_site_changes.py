@@ -186,10 +186,20 @@ def test_a_rack_that_goes_makes_others_wait_and_who_has_no_other_is_refused() ->
 
 
 def test_the_command_prints_waits_by_partition_and_user(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    workbench.simulate(site(), "slurm").save(tmp_path / "run")
+    ratio = "assumed, not recorded: 1 job (any) may also run on z, 0.6 times as fast"
+    assumed = site().replace(notes=["read", ratio])
+    workbench.simulate(assumed, "slurm").save(tmp_path / "run")
     asked = ["report", str(tmp_path / "run"), "--change", "without rack=r1", "--seeds", "0:2"]
     assert main([*asked, "-o", str(tmp_path / "a.html")]) == 0
-    head, *rows = capsys.readouterr().out.partition("Waits, with rack=r1 gone (not calibrated):\n")[2].splitlines()
+    out = capsys.readouterr().out
+    assert out.startswith(ratio) and (page := (tmp_path / "a.html").read_text()).index(ratio) < page.index("With rack")
+    assert main(["report", str(tmp_path / "run"), "-o", str(tmp_path / "b.html")]) == 0
+    assert capsys.readouterr().out.startswith(ratio)
+    assert (page := (tmp_path / "b.html").read_text()).index(ratio) < page.index("What was run")
+    assumed.save(tmp_path / "s.json")
+    assert main(["simulate", str(tmp_path / "s.json"), "--scheduler", "slurm"]) == 0
+    assert ratio in capsys.readouterr().err, "though another note comes first"
+    head, *rows = out.partition("Waits, with rack=r1 gone (not calibrated):\n")[2].splitlines()
     assert head.startswith("Wait of") and "Median today  Median changed  95th percentile today" in head
     assert [row.split("  ")[0] for row in rows[:5]] == [
         "all jobs",

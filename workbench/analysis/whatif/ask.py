@@ -18,7 +18,7 @@ import pandas as pd
 
 from workbench.analysis.bootstrap import SEED, block_s, check_bootstrap, drawn, varied
 from workbench.analysis.calibration import usual_phases
-from workbench.analysis.calibration_note import calibration_of
+from workbench.analysis.calibration_note import assumed, calibration_of
 from workbench.analysis.metrics import summary
 from workbench.analysis.metrics.confidence import LEVEL
 from workbench.analysis.metrics.paired import check_level
@@ -208,8 +208,13 @@ class WhatIf:
 
     @property
     def conclusions(self) -> list[str]:
-        """What follows, in sentences: warnings, each change in turn, then what varied and what could not be told."""
-        return [*(f"Warning: {text}" for text in self.warnings), *conclusions(self)]
+        """What follows, in sentences: what is assumed, warnings, each change in turn, then what varied and what could
+        not be told."""
+        return [
+            *assumed(self.question.today.scenario),
+            *(f"Warning: {text}" for text in self.warnings),
+            *conclusions(self),
+        ]
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:

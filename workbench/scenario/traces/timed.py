@@ -147,6 +147,8 @@ class Ratio:
         return self.name in ("*", str(value))
 
 
+ASSUMED = "assumed, not recorded"
+"""How notes of ratios begin."""
 RATIO_COLUMNS = tuple(each.name for each in fields(Ratio))
 RATIOS = f"CSV with the columns {', '.join(RATIO_COLUMNS)} and numbers 0 < low <= ratio <= high"
 
@@ -519,8 +521,8 @@ def _ratio_notes(kept: Sequence[TimedRow], ratios: Sequence[Ratio]) -> Iterator[
         some = counted(sum(ratio.holds(row) for row in kept), "job")
         who = "any" if ratio.name == "*" else f"{ratio.by} {ratio.name}"
         yield (
-            f"assumed, not recorded: {some} ({who}) may also run on {ratio.to}, {ratio.ratio:g} times as fast as on "
-            f"{ratio.ran_on} ({ratio.low:g} to {ratio.high:g})"
+            f"{ASSUMED}: {some} ({who}) may also run on {ratio.to}, {ratio.ratio:g} times as fast as on "
+            f"{ratio.ran_on} (surely {ratio.low:g} to {ratio.high:g}; runs are at {ratio.ratio:g})"
         )
 
 
