@@ -1,9 +1,10 @@
 """Whole runs of the authors' own program on the trace of their physical cluster's batch, and ours by `preset=authors`.
 
 What they give was written down from their code (stanford-futuredata/gavel, commit c4fa400, with two small repairs) on
-`minimize_makespan.trace`: GPUs one to a server, rounds of 6 minutes, seed 0. Its agnostic `fifo` gives all jobs to one
-type from the first round on, a bug, and is not here. What is left of differences: allocations are not unique, and their
-solver stops at another point of the face of optima; their bisection for the makespan begins with another interval.
+`minimize_makespan.trace`: GPUs one to a server, rounds of 6 minutes, seed 0. In the runs of its agnostic `fifo` that
+we have all jobs are on one type from the first round on; we take that for a bug (inferred), and it is not here. What
+is left of differences: allocations are not unique, and their solver stops at another point of the face of optima;
+their bisection for the makespan begins with another interval.
 """
 
 from __future__ import annotations
