@@ -124,7 +124,7 @@ def change_a_row(lab: GavelLab) -> None:
     results.compared._since_s -= 60.0  # it was looked at for a minute
     rows._right.value = 3.0
     assert (
-        "<p>No run can keep this change: at 10 min, with 2 jobs there, it would take 1.5 times the GPUs "
+        "<p>No run can keep this change: at 30 min, with 3 jobs there, it would take 1.32 times the GPUs "
         "there are of v100; more of them are had under Set-up. The schedule stays as it was.</p>"
     ) in rows._said.value and results._run is before
     assert "Against the run before (capacity[v100] &lt;= 1 in place of 2):" in results.compared.said.value
