@@ -113,7 +113,8 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
 
     page.locator(".wb-row-as-code").click()
     text = page.locator(".wb-row-code textarea")
-    expect(text).to_have_value(re.compile(r'def mine\(m, data\):\n    "capacity\[v100\] <= .*beside.widget', re.DOTALL))
+    wanted = r'def mine\(m, data\):\n    "Another right side of capacity\[v100\]".*beside.widget'
+    expect(text).to_have_value(re.compile(wanted, re.DOTALL))
     whole = "e => { const [one, page] = [e, e.closest('.wb-contents > *')].map(each => each.getBoundingClientRect());"
     assert text.evaluate(f"{whole} return one.bottom <= page.bottom && one.height >= 90; }}"), "six lines are in sight"
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
@@ -131,7 +132,7 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     page.locator(".wb-compare", has_text="mine").wait_for()
     page.locator(".wb-compare .wb-pages .lm-TabBar-tab").get_by_text("Measures", exact=True).click()
     mine = page.locator(".wb-compare .wb-measures tr", has_text="Mean JCT").first
-    found = re.search(r"\u00d7\s(\d\.\d\d) \((\d\.\d\d) to (\d\.\d\d)\)", mine.inner_text())
+    found = re.search(r"\u00d7\s(\d\.\d\d)\s\((\d\.\d\d)\sto\s(\d\.\d\d)\)", mine.inner_text())
     assert found and float(found[2]) < float(found[1]) < float(found[3]), "five seeds have jobs of their own"
     expect(page.locator(".wb-compare")).to_contain_text("interval over draws of such jobs")
     scene(page, "one-thing-compared", ".wb-compare")
