@@ -239,7 +239,7 @@ def held(run: Run, gpu: str, at_s: float) -> str:
 
 
 def of_job(run: Run, name: str, here: str) -> str:
-    """A job in one line; here: the bar of it that was clicked, empty: none."""
+    """A job in one line, without what did not happen to it; here: the bar of it that was clicked, empty: none."""
     row = next(iter(run.jobs[run.jobs["job"] == name].to_dict("records")))
     spec = next(job for job in run.scenario.jobs if job.name == name)
     most = max(spec.gpu_choices or (0,))
@@ -252,7 +252,10 @@ def of_job(run: Run, name: str, here: str) -> str:
         f"arrived at {clock(row['arrival_s'])}",
         took,
     ]
-    facts += [f"without GPUs for {clock(row['waited_s'])}", f"lost its GPUs {counted(row['preemptions'], 'time')}"]
-    if row["moves"]:  # a job may change its GPUs over a pause too
-        facts += [f"moved {counted(row['moves'], 'time')} without a pause"]
+    if row["waited_s"]:
+        facts += [f"without GPUs for {clock(row['waited_s'])}"]
+    if row["preemptions"]:
+        facts += [f"lost its GPUs {counted(row['preemptions'], 'time')}"]
+    if row["moves"]:  # who lost its GPUs may have come back on others, which is no move
+        facts += [f"moved {counted(row['moves'], 'time')}" + (" besides" if row["preemptions"] else "")]
     return ", ".join(facts)
