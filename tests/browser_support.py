@@ -54,13 +54,6 @@ PLAYWRIGHT = contextlib.ExitStack()
 SCREEN = (1280, 900)
 STATUS = ".wb-status"
 """Where a lab says how it stands."""
-WHOLE_ROWS = """lab => {
-    const page = [...lab.querySelectorAll('.wb-contents > *')].find(x => x.checkVisibility()).getBoundingClientRect();
-    return [...lab.querySelectorAll('.wb-row-list tbody tr')].map(row => row.getBoundingClientRect())
-        .filter(row => row.height && row.top >= page.top && row.bottom <= page.bottom && row.right <= page.right)
-        .length;
-}"""
-"""How many of the rows with numbers are seen whole on the page that is open."""
 TO_COME = ".voila-skeleton-container"
 """What Voila shows where a cell's output is to come."""
 IDLE = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.status === 'idle'"

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
+import workbench
 from tests.full_scenario import FULL
+from widgets.compare_lab.entries import changed_knobs
 from widgets.editors.core_panel import CorePanel
 from widgets.editors.scenario_tables import Editors, spoken
 from widgets.parts.files import MOST_BYTES, Upload
@@ -314,3 +316,12 @@ def test_a_file_that_was_not_sent_is_told_with_its_size_and_what_to_do(button: U
 def test_a_file_that_the_browser_cannot_read_is_told(button: Upload, received: list[Any]) -> None:
     button._handle_custom_msg({"kind": "unreadable", "names": ["gone.csv"], "why": "NotFoundError"}, [])
     assert received == [("gone.csv", "got NotFoundError; expected a file that the browser can read")]
+
+
+def test_knobs_are_told_from_the_preset_that_was_chosen() -> None:
+    found = workbench.find_scheduler("gavel.max_min_fairness")
+    authors = found.settle({"preset": "authors"})
+    assert changed_knobs(found, found.settle({})) == {}
+    assert changed_knobs(found, authors) == {"preset": "authors"}
+    other = {**authors, "round_s": 7.0}
+    assert found.settle(changed_knobs(found, other)) == other

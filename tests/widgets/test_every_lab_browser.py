@@ -16,7 +16,6 @@ from tests.browser_support import (
     SCREEN,
     SETTLED,
     STATUS,
-    WHOLE_ROWS,
     Problems,
     Server,
     answered,
@@ -26,6 +25,7 @@ from tests.browser_support import (
     shot,
     use_theme,
 )
+from tests.widgets.lab.support import WHOLE_ROWS
 from tests.widgets.test_lab_browser import CLIPPED, CUT_PICTURE
 from widgets.lab.results import PAGES
 

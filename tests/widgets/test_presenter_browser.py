@@ -11,7 +11,6 @@ from playwright.sync_api import Page, expect
 
 from tests.browser_support import (
     SETTLED,
-    WHOLE_ROWS,
     Problems,
     Server,
     answered,
@@ -25,6 +24,7 @@ from tests.browser_support import (
     use_theme,
     wait_for_text,
 )
+from tests.widgets.lab.support import WHOLE_ROWS
 
 CELL = 'from widgets import GavelLab\nlab = GavelLab("gavel_example")\nlab'
 SCENES = """

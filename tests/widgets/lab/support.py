@@ -18,6 +18,14 @@ from workbench.cli.lab_process import SimulatedRun, simulated
 from workbench.session import registry
 from workbench.simulation.stop import AllFinished
 
+WHOLE_ROWS = """lab => {
+    const page = [...lab.querySelectorAll('.wb-contents > *')].find(x => x.checkVisibility()).getBoundingClientRect();
+    return [...lab.querySelectorAll('.wb-row-list tbody tr')].map(row => row.getBoundingClientRect())
+        .filter(row => row.height && row.top >= page.top && row.bottom <= page.bottom && row.right <= page.right)
+        .length;
+}"""
+"""How many of the rows with numbers are seen whole on the page that is open."""
+
 
 class Waiter:
     """Stands in for the labs' process: keeps requests until a test answers them."""

@@ -15,7 +15,6 @@ import widgets.work.many
 import workbench
 from tests.widgets.lab.support import run, until
 from widgets import CompareLab
-from widgets.compare_lab.entries import changed_knobs
 from widgets.editors.core_panel import SHARING
 from widgets.editors.scheduler_choice import short_titles
 from widgets.work.pace import Paced
@@ -534,15 +533,6 @@ def test_a_wrong_cell_and_a_table_without_jobs_are_said_and_cannot_be_compared(w
     lab._on_change()
     assert lab.status == "Jobs: got nothing; expected at least one job in the table" and lab._bar.solve.disabled
     assert lab.scenario.jobs == (), "it can be saved as it is"
-
-
-def test_knobs_are_told_from_the_preset_that_was_chosen() -> None:
-    found = workbench.find_scheduler("gavel.max_min_fairness")
-    authors = found.settle({"preset": "authors"})
-    assert changed_knobs(found, found.settle({})) == {}
-    assert changed_knobs(found, authors) == {"preset": "authors"}
-    other = {**authors, "round_s": 7.0}
-    assert found.settle(changed_knobs(found, other)) == other
 
 
 def test_undo_and_redo_go_through_schedulers_jobs_and_runs_each(waiter: Waiter) -> None:
