@@ -150,7 +150,7 @@ def head(found: FoundRows, of_job: str, changed: bool) -> str:
     how to read and change them, and in which a weight stands. changed: it is of a run in which a row is another."""
     about, (made_s, until_s), at_s = found.table.attrs, found.in_force, found.at_s
     when, at, until = (format_duration(time_s, parts=2) for time_s in (made_s, at_s, until_s))
-    holds = f"still holds at {at}, until {until}" if made_s < at_s < until_s else f"in force until {until}"
+    holds = f"still hold at {at}, until {until}" if made_s < at_s < until_s else f"in force until {until}"
     weighed = f" A job's weight is a number in its row {found.weights}." if found.weights else ""
     objective = f"{short_number(float(about['objective']))} {about['unit'].removeprefix('1')}".strip()
     what = titled(f"{about['formulation']}, objective {objective}", about["formulation"])

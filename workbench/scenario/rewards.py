@@ -1,4 +1,4 @@
-"""What a completion by a deadline is worth, and how it is measured (Chronus, sections 3.3.1 and 4.1, equation (9))."""
+"""What a completion by a deadline is worth (Chronus, sections 3.3.1 and 4.1, equation (9))."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def test_the_row_that_decides_where_a_job_runs_says_so(monkeypatch: pytest.Monke
     monkeypatch.setattr(rows_panel, "aside", lambda work, hear: hear(work()))
     panel = RowsPanel(lambda lit: None, lambda row: None, lambda run, before, words: None, lambda statement: None)
     panel.show(workbench.simulate("preset:start_here", "gavel.max_min_fairness"), 2700.0)
-    assert "Rows with numbers, decided at 30 min, still holds at 45 min, until " in panel._head.value
+    assert "Rows with numbers, decided at 30 min, still hold at 45 min, until " in panel._head.value
     panel.mark("game")
     said = {row[0] for row in panel._list.rows if row[-1] == "yes, decisive"}
     assert said == {"(ours) epigraph[vision]", "(ours) epigraph[translation]"}

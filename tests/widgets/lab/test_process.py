@@ -162,7 +162,7 @@ def test_the_formulation_page_is_filled_when_looked_at() -> None:
         lab._results.open("Model")
         await until(lambda: lab._formulation.rows._head.value)
         told = lab._formulation.rows._head.value
-        assert "still holds at 6 min, until 3 h 36 min</b>" in told
+        assert "still hold at 6 min, until 3 h 36 min</b>" in told
         assert "\u201cGavel: max-min fairness\u201d, objective 0.727" in told
         assert [row[-2:] for row in lab._formulation.rows._list.rows[:2]] == [["0.145", "yes"], ["0.436", "yes"]]
         lab._results.playback.number = lab._results.playback.last - 1
