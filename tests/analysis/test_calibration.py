@@ -63,6 +63,26 @@ def test_a_log_whose_rules_are_known_is_calibrated(known: Calibration, tmp_path:
     assert set(found.waits["part"]) == {-1, 0, 1, 2, 3, 4} and len(found.unexplained()) == 0
 
 
+def test_a_verdict_is_of_jobs_where_they_ran_whatever_ratios_say(tmp_path: Path) -> None:
+    """Jobs may run on v1 by a table, four times as fast: so they do in answers, and in no run that is judged."""
+    nodes = NODES.replace("v100:4", "v100:8").replace("big Nodes=a[1-2]", "big Nodes=a[1-2],v1")
+    texts = {"log": dump(*limited(80)), "nodes": nodes, "limits": QOS}
+    texts["ratios"] = "by,name,ran_on,to,ratio,low,high\npartition,big,a100,v100,4,3,5\n"
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    site = {"nodes": [tmp_path / "nodes"], "limits": [tmp_path / "limits"]}
+    freed = convert("sacct", tmp_path / "log", **site, ratios=tmp_path / "ratios")[0]
+    held = workbench.calibrate(convert("sacct", tmp_path / "log", **site)[0], phases=1)
+    found = workbench.calibrate(freed, phases=1)
+    assert found.waits.equals(held.waits) and found.makespan == held.makespan and found.reasons == held.reasons
+    assert found.beside_room.equals(held.beside_room) and len(found.beside_room)
+    told = "; 80 jobs kept to the types of the log: assumed speeds are not judged"
+    assert found.note().removesuffix(".") == held.note().removesuffix(".") + told and "kept to" not in held.note()
+    kept = Calibration.from_json(json.loads(json.dumps(found.to_json()))).kept(freed)
+    assert kept.notes[0] == found.note() and kept.throughputs == freed.throughputs
+    assert (workbench.simulate(kept, "slurm").timeline["node"] == "v1").any()
+
+
 def test_the_phase_is_fitted_on_the_parts_before(known: Calibration) -> None:
     """Run 2 is nearest everywhere but on the first part, by which the second is told."""
     found = known

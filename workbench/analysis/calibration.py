@@ -56,6 +56,7 @@ from workbench.baselines.mechanisms.slurm.limits import Ledger
 from workbench.baselines.mechanisms.slurm.site import SlurmSite, read_site
 from workbench.scenario.faults import Outage
 from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces.timed import as_recorded
 from workbench.session.api import load
 from workbench.session.many_runs import Outcome, RunRequest, check_workers, run_all
 from workbench.session.registry import find_scheduler
@@ -104,7 +105,8 @@ class Calibration:
     users, with many jobs the most GPUs and jobs at once, recorded and simulated, for which part of the time it is
     more than recorded, and for which it is near the most, recorded and simulated; phases: of Slurm's clocks, of each
     run (`phase_s`); nodes: by which rule they were chosen in the log (empty: Slurm's), and the part of starts in
-    which it and Slurm's were right; code: `Scheduler.code`; makespan: of the log and of the runs."""
+    which it and Slurm's were right; code: `Scheduler.code`; makespan: of the log and of the runs; held: jobs that ran
+    here where they did in the log, though the scenario assumes speeds elsewhere (`--ratios`)."""
 
     scheduler: str
     waits: pd.DataFrame
@@ -121,6 +123,7 @@ class Calibration:
     beside_room: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=BESIDE_ROOM))
     code: str = ""
     makespan: LogMakespan = field(default_factory=lambda: LogMakespan())
+    held: int = 0
 
     @property
     def fitted(self) -> FittedPhase | None:
@@ -201,6 +204,8 @@ class Calibration:
         out += f"; {counted(len(self.refused), 'job')} that could never start left out" if self.refused else ""
         if self.beyond:
             out += f"; {counted(len(self.beyond), 'job')} ran beyond a limit of the files and not held to it"
+        if self.held:
+            out += f"; {counted(self.held, 'job')} kept to the types of the log: assumed speeds are not judged"
         mean, real = (in_words(self.waits[name].mean()) for name in ("simulated_s", "recorded_s"))
         return (
             f"{NOTE}{self.verdict}{why}; under {self.scheduler} the mean wait is {mean}, recorded {real}; held back: "
@@ -290,7 +295,7 @@ class Calibration:
         fits = {name: dict(zip(vars(fit), _plain(vars(fit).values()), strict=True)) for name, fit in named.items()}
         parts = {
             name: getattr(self, name)
-            for name in ("scheduler", "runs", "pace_s", "refused", "beyond", "phases", "nodes", "code")
+            for name in ("scheduler", "runs", "pace_s", "refused", "beyond", "phases", "nodes", "code", "held")
         }
         return {**parts, "tables": tables, "fits": fits, "makespan": _plain(self.makespan)}
 
@@ -307,7 +312,7 @@ class Calibration:
         waits, experiments, peaks = (tables[name] for name in ("waits", "experiments", "peaks"))
         told = held_back, of, refused, beyond, experiments, peaks, phases
         makespan = LogMakespan(*(math.nan if each is None else each for each in data["makespan"]))
-        more = tuple(data["nodes"]), tables["beside_room"], data["code"], makespan
+        more = tuple(data["nodes"]), tables["beside_room"], data["code"], makespan, data["held"]
         return Calibration(scheduler, waits, runs, data["pace_s"], *told, *more)
 
     def as_json(self) -> dict[str, Any]:
@@ -354,14 +359,17 @@ def usual_phases(jobs: int) -> int:
 def calibrate(
     scenario: Scenario | str | Path, scheduler: str = "slurm", *, phases: int | None = None, workers: int = 1
 ) -> Calibration:
-    """Run a scheduler on a log as it was, and hold the waits against the recorded ones.
+    """Run a scheduler on a log as it was, and hold the waits against the recorded ones. Jobs run where they did, on
+    other types by no ratio.
 
     phases: runs of `slurm`, each with its clocks at another part of their intervals; default 8, for more than 4,000
     jobs 4, than 15,000 jobs 1; workers: how many. Raises InputError for a scenario with fewer than 50 recorded waits,
     and what `simulate` raises.
     """
     check_workers(workers)
-    scenario = load(scenario)
+    given = load(scenario)
+    scenario = as_recorded(given)
+    held = sum(one.model != other.model for one, other in zip(given.jobs, scenario.jobs, strict=True))
     recorded = _recorded(scenario)
     site = read_site(scenario)
     rule, right = rule_of(scenario, site) if scheduler == "slurm" else ("", dict[str, float]())
@@ -396,7 +404,7 @@ def calibrate(
     found = scheduler, table, tuple(waits), pace_s, fit, rivals, refused, beyond, experiments, peaks
     nodes = rule, right.get(rule, 0.0), right.get("", 0.0)
     phases_s = tuple(each["phase_s"] for each in knobs if each)
-    return Calibration(*found, phases_s, nodes, beside_room, code, makespan_of(scenario, ended))
+    return Calibration(*found, phases_s, nodes, beside_room, code, makespan_of(scenario, ended), held)
 
 
 def _with_rule(scenario: Scenario, rule: str) -> Scenario:

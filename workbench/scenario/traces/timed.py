@@ -450,6 +450,22 @@ def _recorded(
     return found, Workload(dict(plain), list(speeds.values()), None, table, cluster.types[0], models, Scaling())
 
 
+def as_recorded(scenario: Scenario) -> Scenario:
+    """The scenario of a log without what `--ratios` assumed: jobs run on the types where they ran, as long as there."""
+    assumed = {job.model for job in scenario.jobs if job.model.startswith(f"{ANY} on ") and ", " in job.model}
+    if not assumed:
+        return scenario
+    data, rows = scenario.to_dict(), dict[tuple[Any, ...], dict[str, Any]]()
+    for row in data["throughputs"]:
+        model, *elsewhere = row["model"].split(", ") if row["model"] in assumed else [row["model"]]
+        if row["accelerator"] not in [each.rpartition(" x ")[0] for each in elsewhere]:
+            rows[model, row["gpus"], row["accelerator"]] = {**row, "model": model}
+    jobs = [
+        {**job, "model": job["model"].partition(", ")[0]} if job["model"] in assumed else job for job in data["jobs"]
+    ]
+    return Scenario.from_dict({**data, "throughputs": [*rows.values()], "jobs": jobs})
+
+
 def _with_models(read: Sequence[TimedRow], group: str, work: Workload, seed: int) -> list[TimedRow]:
     """The rows, each with a model. One is drawn for every row, so that what others name does not shift the draws."""
     class_of = {row["name"]: row["size_class"] for row in builtin.models(group, work.models)}
