@@ -86,6 +86,12 @@ def test_the_row_that_keeps_a_job_waiting_would_let_it_run() -> None:
     found = module.decisive_row(run, "vision", 972.0)
     assert found is not None and found.row == "epigraph[game]"
     assert "taken away from 12 min on, and the problem solved again, vision would run on 2 v100 of f" in found.text
+    own = module.decisive_row(workbench.simulate("preset:gavel_example", FAIR), "job 0", 360.0)
+    assert own is not None and own.row == "epigraph[job 0]", "the job's own promise, made weaker: why it runs then"
+    assert (
+        "job 0 would run on 1 v100 of v100-0, as its turn would come later: by then it would have had GPUs for 0 s, "
+        "not for 6 min. Of" in own.text
+    )
     none = module.decisive_row(workbench.simulate("preset:hops_example", "hops"), "language", 677.0)
     assert none is not None and none.row == ""
     assert none.text == (
@@ -138,6 +144,9 @@ def test_what_would_make_it_run_is_where_it_turns(monkeypatch: pytest.MonkeyPatc
         "vision would have both v100 then with a weight of 1.96 in place of 1, found by trying, from the decision of "
         "30 min on, all before as it was; in the whole run it may come out otherwise."
     )
+    lower = workbench.chain(run_of(FAIR), "slow-0/0", 2160.0, job="game").otherwise
+    assert "would have slow-0/0 then with a weight of 0.441 in place of 1" in lower
+    assert "as it was, as its shares of time would be 0.0414 on v100 and 0.959 on k80, not 0.667 on v1" in lower
     for weight, there in ((2.0, True), (1.9, False)):
 
         def see(number, snapshot, weight=weight):

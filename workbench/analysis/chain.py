@@ -26,6 +26,7 @@ from workbench.base.errors import InputError, counted, one_of
 from workbench.base.labels import listed
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
+from workbench.baselines.mechanisms.priority.explain import no_more_promised
 from workbench.scheduling.contract import Priced, Scheduler, StatedProblem
 from workbench.scheduling.decision import InvalidDecision
 from workbench.scheduling.solvers import InfeasibleError, SolverFailedError, UnboundedError, UnkeptError
@@ -349,6 +350,7 @@ class _Question:
         self.divides = decided is not None and decided.decision.shares is not None
         self.without_rows = ""
         self.weight: float | None = None
+        self._then: JobAtTime | None = None
 
     def _again(self, **changed: Any) -> Replay:
         if self._given_up():
@@ -446,7 +448,7 @@ class _Question:
         does = f"{'stay' if now == was else 'run'} on {now}" if now else "have no GPU"
         says = f"{self._about} would {'be done' if job_at.state == 'finished' else does}"
         if slot.has(self._about) or (self._job and not was):
-            return says
+            return says + no_more_promised(job_at, self._slot.of(self._about))
         return f"{says}, and {slot.unit or 'nobody'} would have {slot.gpu} ({slot.accelerator})"
 
     def _with(self, statement: SolvedStatement, row: str, by: float, near: bool = True) -> SlotAtTime | None:
@@ -498,7 +500,8 @@ class _Question:
             tried[name], factor = self._searched(job, name, MOST_SOLVES - sum(map(len, tried.values())))
             if factor is not None:
                 since = f" from the decision of {self.made} on, all before as it was"
-                since += "; in the whole run it may come out otherwise" if name == "weight" else ""
+                why = no_more_promised(self._then, self._slot.of(job)) if self._then else ""
+                since += f"{why}; in the whole run it may come out otherwise" if name == "weight" else ""
                 how = " in the whole run" if name in WHOLE else since
                 return f"{self._would(job, name, factor)}{how}.", sum(map(len, tried.values()))
         anew = ", which computes shares of time anew" if self.divides else ""
@@ -580,7 +583,9 @@ class _Question:
             )
         except InfeasibleError:
             return False  # there is no schedule at all then
-        return self._at(again).has(job)
+        if there := (slot := self._at(again)).has(job):
+            self._then = slot.of(job)
+        return there
 
     def _factor(self, job: str, name: str, factor: float) -> float:
         """A factor; a weight has three digits then, so that the one which is said is one that was tried."""

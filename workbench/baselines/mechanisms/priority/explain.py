@@ -231,6 +231,24 @@ def shares_now(job_at: JobAtTime) -> pd.DataFrame | None:
     return job_at.run.shares.iloc[job_at.cells.rows("shares", "decision")[last]]
 
 
+def no_more_promised(then: JobAtTime, now: JobAtTime) -> str:
+    """Why a job that waits has GPUs at the same time of another run, to which no more of its time was promised: its
+    turn comes later there, or its shares are of other types. Empty where more was promised, or no time is divided."""
+    blocks = [block for each in (then, now) if (block := shares_now(each)) is not None]
+    if len(blocks) < 2 or now.state in HOLDS or then.state not in HOLDS:
+        return ""
+    own = [[row for row in _shares_of(block) if now.job in row[0].split(" + ")] for block in blocks]
+    since_s, until_s = float(blocks[1]["time_s"].iloc[0]), min(then.at_s, now.at_s)
+    had_s = [sum(max(min(end, until_s) - max(start, since_s), 0.0) for start, end in at.spans) for at in (then, now)]
+    if sum(share for *_, share in own[0]) > sum(share for *_, share in own[1]) + FULL:
+        return ""
+    if had_s[0] < had_s[1] - TICK_S:
+        less, than = (format_duration(each, parts=2) for each in had_s)
+        return f", as its turn would come later: by then it would have had GPUs for {less}, not for {than}"
+    shares = [listed(f"{share:.3g} on {kind}" for _, kind, share in rows) or "0" for rows in own]
+    return f", as its shares of time would be {shares[0]}, not {shares[1]}" if shares[0] != shares[1] else ""
+
+
 def _shares_in_words(job_at: JobAtTime, shares: Mapping[str, float], block: pd.DataFrame) -> str:
     if shares:
         return f"Its shares: {' and '.join(f'{share:.3g} of its time on {kind}' for kind, share in shares.items())}."
