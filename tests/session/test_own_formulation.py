@@ -27,6 +27,8 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Formulation
 from workbench.scheduling.solvers import Method, Solver
 from workbench.scheduling.solvers.compile import compile_model
+from workbench.session import own_formulation
+from workbench.simulation.run import Run
 from workbench.testing import check
 
 BASE = "gavel.max_min_fairness"
@@ -246,12 +248,13 @@ def test_an_objective_by_which_nothing_runs_is_told() -> None:
     assert told.startswith("mine: no job ever had a share")
 
 
-def test_a_change_that_changes_nothing_is_told() -> None:
+def test_a_change_that_changes_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """A value is no bound, and a misspelt name is about no job; real changes of every kind are not told."""
     key = "job 0", "v100"
 
     def value(m: Any, data: Any) -> None:
-        m.share[key] = 0.3
+        if key in m.share:  # until the job has ended
+            m.share[key] = 0.3
 
     def nobody(m: Any, data: Any) -> None:
         m.cap = pyo.Constraint(
@@ -268,6 +271,8 @@ def test_a_change_that_changes_nothing_is_told() -> None:
     ):
         declare(change)
         assert workbench.solve(five_equal_jobs(), "mine").warnings == (says,)
+        run = workbench.simulate(five_equal_jobs(), "mine")
+        assert summary(Run.from_message(run.as_message())).warnings[:1] == (says,)
     for real in (
         lambda m, data: m.share[key].fix(0.3),
         lambda m, data: m.share[key].setub(0.3),
@@ -278,6 +283,12 @@ def test_a_change_that_changes_nothing_is_told() -> None:
     ):
         declare(real)
         assert workbench.solve(five_equal_jobs(), "mine").warnings == ()
+
+    compared: list[Any] = []
+    monkeypatch.setattr(own_formulation, "_slip", lambda *each: compared.append(each) or "")
+    declare(capped())
+    assert len(workbench.simulate(five_equal_jobs(), "mine", NOBODY_ELSE).decisions) > 2
+    assert len(compared) == 1, "once a model is another, none is compared"
 
 
 # --- What cannot be ---------------------------------------------------------------------------------------------------
@@ -476,4 +487,6 @@ def test_chronus_promises_by_another_formulation() -> None:
     run = workbench.simulate("preset:chronus_example", "mine", until_s=4000)
     verdicts = run.jobs["verdict"]
     assert "guaranteed" not in set(verdicts) and "best_effort" in set(verdicts)
+    asked, [told] = int((run.decisions["made_by"] == "model").sum()), summary(run).warnings
+    assert asked and told == f"mine was asked in {asked} decisions whom to guarantee, and had no plan with any job."
     assert workbench.simulate("preset:chronus_example", "chronus", until_s=4000).jobs["verdict"].eq("guaranteed").any()

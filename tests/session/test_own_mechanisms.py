@@ -12,6 +12,7 @@ import workbench
 from tests.session.test_own_formulation import five_equal_jobs
 from workbench.base.errors import InputError
 from workbench.session.registry import find_explainer, mechanisms
+from workbench.simulation.loop import Stalled
 from workbench.testing import check
 
 
@@ -187,6 +188,33 @@ def full(snapshot: Any) -> Any:
     return m
 
 
+def leased(*key: Any) -> Any:
+    def model(snapshot: Any) -> Any:
+        m = pyo.ConcreteModel()
+        m.lease = pyo.Var([key], domain=pyo.Binary)
+        m.goal = pyo.Objective(expr=sum(m.lease.values()), sense=pyo.maximize)
+        return m
+
+    return model
+
+
+def of_two_gpus_more(data: Any) -> Any:
+    m = order(data)
+    m.del_component(m.assign)
+    m.del_component(m.on)
+    m.assign = pyo.Var(range(data.task_count), [3], bounds=(1, 1))
+    return m
+
+
+def without_a_start(data: Any) -> Any:
+    m = order(data)
+    m.at.deactivate()
+    m.del_component(m.start)
+    m.start = pyo.Var(range(data.task_count - 1), bounds=(0, None))
+    m.total.set_value(sum(m.start.values()))
+    return m
+
+
 def of_jobs_alone(snapshot: Any) -> Any:
     m = pyo.ConcreteModel()
     m.gpus = pyo.Var(snapshot.jobs.names, domain=pyo.Binary)
@@ -212,11 +240,24 @@ def of_jobs_alone(snapshot: Any) -> Any:
             full,
             "formulation mine, a lease of job 2: got now, for 1 GPU; expected one for which GPUs are free",
         ),
+        (
+            "leases",
+            leased("job 0", 0, 0),
+            "formulation mine, length of a lease of job 0: got 0.0; expected seconds > 0",
+        ),
+        ("leases", leased("job 9", 50, 100), "formulation mine, lease: got 'job 9'; expected a job that is there"),
+        (
+            "leases",
+            leased("job 0", "now", 100),
+            "formulation mine, a lease of job 0: got ['now', 100]; expected two nu",
+        ),
+        ("order", of_two_gpus_more, "formulation mine, task 0: got 3; expected a task and a GPU that are there"),
+        ("order", without_a_start, "formulation mine: got Index '149' is not valid for indexed component 'start'; ex"),
     ],
 )
 def test_what_cannot_be_carried_out_is_one_sentence(mechanism: str, model: Any, says: str) -> None:
     workbench.formulation("mine", mechanism=mechanism)(model)
-    for act in (workbench.simulate, *([] if mechanism == "leases" else [workbench.solve])):
+    for act in (workbench.simulate, workbench.solve):
         with pytest.raises(InputError) as told:
             act(five_equal_jobs(), "mine")  # type: ignore[operator]
         assert says in str(told.value) and "\n" not in str(told.value)
@@ -231,15 +272,18 @@ def test_what_cannot_be_declared() -> None:
         workbench.formulation("mine", mechanism="plan")(lambda: None)
 
 
-def test_a_plan_by_which_nothing_runs_is_told() -> None:
-    @workbench.formulation("mine", mechanism="plan")
+@pytest.mark.parametrize(("mechanism", "model"), [("plan", plan), ("leases", full)])
+def test_what_runs_nothing_is_told_by_solve_and_by_the_run_that_stalls(mechanism: str, model: Any) -> None:
+    @workbench.formulation("mine", mechanism=mechanism)
     def mine(snapshot: Any) -> Any:
-        m = plan(snapshot)
-        m.count.sense = pyo.minimize
+        m = model(snapshot)
+        next(m.component_data_objects(pyo.Objective)).sense = pyo.minimize
         return m
 
     [told] = workbench.solve(five_equal_jobs(), "mine").warnings
     assert told == "mine: no job has GPUs, the best by its objective (min) is to run nothing."
+    with pytest.raises(Stalled, match=r", by mine \(optimal, min 0\): got 'job 0, job 1"):
+        workbench.simulate(five_equal_jobs(), "mine")
 
 
 def test_a_class_with_a_mechanism() -> None:

@@ -5,11 +5,13 @@ Papers and baselines implement it, mechanisms help them, `workbench.session.regi
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Protocol, Self, TypeVar, get_args, runtime_checkable
 
@@ -68,6 +70,23 @@ class ExactProblem:
     counted: str
     leaves_out: str
     relative: bool = True
+
+
+SLIPS: ContextVar[list[str] | None] = ContextVar(
+    "what is to be said of own formulations in a solve or a run", default=None
+)
+
+
+@contextlib.contextmanager
+def slips() -> Iterator[list[str]]:
+    """Within, an own formulation that changes nothing of its base is told in the list; once it did change something
+    the list holds an empty text alone, and no later model is compared any more."""
+    found: list[str] = []
+    token = SLIPS.set(found)
+    try:
+        yield found
+    finally:
+        SLIPS.reset(token)
 
 
 Answer = Callable[[StatedProblem], Mapping[str, FloatArray]]

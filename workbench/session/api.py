@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from workbench.base.errors import InputError, Problem, ScenarioError, WorkbenchError
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler, require_sharing
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import Formulation, Result, Route, Scheduler, StatedProblem
+from workbench.scheduling.contract import Formulation, Result, Route, Scheduler, StatedProblem, slips
 from workbench.scheduling.estimators import registry
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.estimators.speed_error import ErrorLog
@@ -214,7 +214,9 @@ def solve(
     snapshot = snapshot_at(scenario, _time(scenario, at, found.offline), offline=found.offline)
     problem = StatedProblem(found, found.data(snapshot, settled), settled, options)
     try:
-        return replace(found.run(problem.data, settled, options), problem=problem)
+        with slips() as said:
+            result = found.run(problem.data, settled, options)
+        return replace(result, problem=problem, warnings=(*result.warnings, *filter(None, said)))
     except InfeasibleError as error:
         raise _with_conflict(error, problem) from error
 

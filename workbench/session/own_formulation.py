@@ -26,7 +26,7 @@ from workbench.base.code_digest import digest
 from workbench.base.errors import InputError, Words, WorkbenchError, mistake, one_of
 from workbench.base.text import on_one_line
 from workbench.scheduling import notation
-from workbench.scheduling.contract import Data, Formulation, Knobs, Mechanism, Result, StatedProblem
+from workbench.scheduling.contract import SLIPS, Data, Formulation, Knobs, Mechanism, Result, StatedProblem
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import (
@@ -45,7 +45,7 @@ from workbench.session.model_numbers import an_index_of, objective_terms, object
 Change = Callable[[Any, Any], object]
 """What changes a built model: (m, data), m the base's unsolved Pyomo model, data its instance."""
 
-_BUILT: ContextVar[list[str] | None] = ContextVar("what is to be said of each model built in this solve", default=None)
+_BUILT: ContextVar[list[str] | None] = ContextVar("the models built in this solve, by name", default=None)
 
 
 class OwnFormulation(Formulation[Data]):
@@ -122,11 +122,10 @@ class OwnFormulation(Formulation[Data]):
             got = Words("a base that does not solve its model as it stands")
             raise InputError(f"formulation {self.name}", got, "another base: there an algorithm of the paper decides")
         shares = [share for own in found.values.get("allocation", {}).values() for share in own.values()]
-        nothing = (shares and not any(shares)) or found.values.get("plan") == {}
+        nothing = (shares and not any(shares)) or found.values.get("plan") == {} or found.values.get("leases") == []
         has = "a share" if shares else "GPUs"
         idle = f"{self.name}: no job has {has}, the best by its objective ({found.sense}) is to run nothing."
-        said = (*found.warnings, *filter(None, dict.fromkeys(built)), *([idle] if nothing else []))
-        return replace(found, warnings=said)
+        return replace(found, warnings=(*found.warnings, *([idle] if nothing else [])))
 
     def code(self) -> str:
         """A digest of its function or class and the values that it closes over or reads."""
@@ -165,7 +164,8 @@ def changed(name: str, base: Formulation[Any], change: Change) -> Formulation[An
         model = kind.build(self, data, knobs)
         model.stated_objective = objective_terms(model)
         before = list(model.component_objects((pyo.Var, pyo.Constraint, pyo.Objective), descend_into=False))
-        names, state, values = [part.local_name for part in before], _state(model), _values(model)
+        names, said = [part.local_name for part in before], SLIPS.get()
+        compared = None if said is None or said == [""] else (_state(model), _values(model))
         _apply(name, change, model, data)
         for part, called in zip(before, names, strict=True):
             now = model.component(called)
@@ -179,14 +179,10 @@ def changed(name: str, base: Formulation[Any], change: Change) -> Formulation[An
         same = len(stated) == len(after) and all(
             a is b for one, two in zip(stated, after, strict=True) for a, b in zip(one, two, strict=True)
         )
-        only = {key: value for key, value in _values(model).items() if value != values.get(key)}
-        said = ""
-        if only:
-            key, value = next(iter(only.items()))
-            said = f"{name}: {key} was given the value {value:g}, which holds it to nothing; .fix({value:g}) would."
-        elif _alike(state, _state(model)):
-            said = f"{name} changes nothing of {base.name} here: it adds no row, and no bound or objective is another."
-        return _checked(name, model, not same or getattr(model, "has_own_objective", False), said)
+        if said is not None and compared is not None:
+            found = _slip(name, base, compared, (_state(model), _values(model)))
+            said[:] = said if said and found else [found]
+        return _checked(name, model, not same or getattr(model, "has_own_objective", False))
 
     title = title_of(change) or f"{name}, from {base.name}"
     members = {"name": name, "title": title, "build": build, "written": staticmethod(change)}
@@ -218,7 +214,9 @@ class NewModel(OwnFormulation[Any]):
         return model
 
     def read(self, model: pyo.ConcreteModel, data: Any, knobs: Knobs) -> Result:
-        return self.judged(model, Result("feasible", None, "", "", self.mechanism.values(model, data, self.name)))
+        with mistakes(self.name, model):
+            values = self.mechanism.values(model, data, self.name)
+        return self.judged(model, Result("feasible", None, "", "", values))
 
 
 def new_model(name: str, written: Callable[[Any], Any], mechanism: type[Mechanism]) -> Formulation[Any]:
@@ -328,6 +326,10 @@ def _apply(name: str, change: Change, model: pyo.ConcreteModel, data: Any) -> No
         raise InputError(f"formulation {name}", got, "one that changes the model m, and returns nothing")
 
 
+_Compared = tuple[list[Any], dict[str, float]]
+"""`_state` and `_values` of a model."""
+
+
 def _state(model: pyo.ConcreteModel) -> list[Any]:
     """What a solve goes by: of variables domain, bounds and what they are fixed at; rows, objectives, expressions and
     numbers that may change."""
@@ -341,6 +343,15 @@ def _state(model: pyo.ConcreteModel) -> list[Any]:
     for part in model.component_objects(pyo.Param):
         found += [pyo.value(part[index], exception=False) for index in part] if part.mutable else []
     return found
+
+
+def _slip(name: str, base: Formulation[Any], before: _Compared, after: _Compared) -> str:
+    """What is said of a change that holds nothing to anything, or that changes nothing; empty for a real one."""
+    only = {key: value for key, value in after[1].items() if value != before[1].get(key)}
+    for key, value in only.items():
+        return f"{name}: {key} was given the value {value:g}, which holds it to nothing; .fix({value:g}) would."
+    nothing = f"{name} changes nothing of {base.name} here: it adds no row, and no bound or objective is another."
+    return nothing if _alike(before[0], after[0]) else ""
 
 
 def _alike(one: list[Any], other: list[Any]) -> bool:
@@ -423,11 +434,10 @@ def _expected(text: str, error: BaseException, model: pyo.ConcreteModel | None) 
     return next((expected for said, expected in EXPECTED if re.search(said, text)), otherwise)
 
 
-def _checked(name: str, model: Any, own_objective: bool, said: str = "") -> pyo.ConcreteModel:
+def _checked(name: str, model: Any, own_objective: bool) -> pyo.ConcreteModel:
     """The model, named as the formulation is, so that a solver's errors name it too.
 
-    own_objective: whether its objective may be another than the one that the base's reader computes anew; said: what
-    warns of it in the result.
+    own_objective: whether its objective may be another than the one that the base's reader computes anew.
     """
     if not isinstance(model, pyo.ConcreteModel):
         expected = "a pyomo ConcreteModel; `return m` ends the function" if model is None else "a pyomo ConcreteModel"
@@ -437,7 +447,7 @@ def _checked(name: str, model: Any, own_objective: bool, said: str = "") -> pyo.
     model.has_own_objective = own_objective
     built = _BUILT.get()
     if built is not None:
-        built.append(said)
+        built.append(name)
     return model
 
 

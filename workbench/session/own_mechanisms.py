@@ -14,7 +14,7 @@ refused, by the mechanism in one sentence or by the core (`InvalidDecision`).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -106,8 +106,10 @@ class PlanMechanism(Mechanism):
     def values(model: Any, data: Any, name: str) -> dict[str, Any]:
         found: dict[str, dict[str, int]] = {}
         for (job, node), variable in model.gpus.items():
-            count = round(variable.value)
-            _require(name, f"GPUs of {job}", variable.value, abs(count - variable.value) <= TOLERANCE, "a whole number")
+            count, there = round(variable.value), job in data.jobs.at and node in data.nodes.at
+            _require(name, f"GPUs of {job}", node, there, "a job and a node that are there")
+            whole = abs(count - variable.value) <= TOLERANCE and count >= 0
+            _require(name, f"GPUs of {job}", variable.value, whole, "a whole number from 0")
             if count:
                 found.setdefault(job, {})[node] = count
         for job, held in found.items():
@@ -139,11 +141,38 @@ class LeasesMechanism(Mechanism):
     @staticmethod
     def values(model: Any, data: Any, name: str) -> dict[str, Any]:
         chosen = [index for index, variable in model.lease.items() if variable.value > HALF]
-        return {"leases": [[job, float(start_s), float(length_s)] for job, start_s, length_s in chosen]}
+        for job, *times in chosen:
+            _require(
+                name, f"a lease of {job}", times, all(isinstance(s, (int, float)) for s in times), "two numbers, s"
+            )
+        leases = [[job, float(start_s), float(length_s)] for job, start_s, length_s in chosen]
+        _placed_now(name, data, leases)
+        return {"leases": leases}
 
     @staticmethod
     def scheduler(formulation: Formulation[Any]) -> Scheduler:
         return LeasesScheduler(formulation)
+
+
+def _placed_now(name: str, snapshot: Snapshot, leases: Sequence[Sequence[Any]]) -> tuple[Assignment, ...]:
+    """Where the leases [job, start_s, length_s] that start at once have their gangs, those in force aside; raises
+    InputError for one that cannot be carried out, now or later."""
+    free_gpus, speeds, found = FreeGpus(snapshot.nodes), snapshot.belief.speeds(snapshot.jobs), dict[str, Assignment]()
+    for job, start_s, length_s in leases:
+        _require(name, "lease", job, job in snapshot.jobs.at, "a job that is there")
+        _require(name, f"length of a lease of {job}", length_s, length_s > 0, "seconds > 0")
+        if start_s > 0 or job in snapshot.leases:
+            continue
+        _require(name, f"leases of {job} that start at once", 2, job not in found, "one")
+        row = snapshot.jobs.at[job]
+        count = int(snapshot.jobs.gpus[row])
+        kinds = [kind for kind in np.argsort(-speeds[row], kind="stable").tolist() if speeds[row, kind] > 0]
+        gpus = next(filter(None, (free_gpus.consolidate(kind, count) for kind in kinds)), None)
+        now = Words(f"now, for {counted(count, 'GPU')}")
+        if gpus is None:
+            raise InputError(f"formulation {name}, a lease of {job}", now, "one for which GPUs are free")
+        found[job] = Assignment(job, gpus, snapshot.now_s + length_s)
+    return tuple(found.values())
 
 
 MECHANISMS: Mapping[str, type[Mechanism]] = dict(
@@ -211,30 +240,15 @@ class LeasesScheduler(_ByRounds):
             return Decision(solved=KEPT), memory
         found = self.solved(snapshot, knobs)
         leases = [own for own in found.values["leases"] if own[0] not in snapshot.leases]
-        free_gpus, speeds = FreeGpus(snapshot.nodes), snapshot.belief.speeds(snapshot.jobs)
-        assign = [
-            Assignment(job, self._placed(snapshot, free_gpus, speeds, job), snapshot.now_s + length_s)
-            for job, start_s, length_s in leases
-            if start_s <= 0
-        ]
+        assign = _placed_now(self.name, snapshot, leases)
         later = [start_s for _, start_s, _ in leases if start_s > 0]
         next_s = snapshot.now_s + min(later) if later else None
         first = {job: start_s for job, start_s, _ in sorted(leases, key=lambda own: -own[1])}
         why = {job: self._waits(snapshot, first.get(job, math.inf)) for job in snapshot.jobs.names}
         why = {job: said for job, said in why.items() if first.get(job, math.inf) > 0 and job not in snapshot.leases}
-        return Decision(tuple(assign), solved=found, why=why, next_s=next_s), memory
+        return Decision(assign, solved=found, why=why, next_s=next_s), memory
 
     def _waits(self, snapshot: Snapshot, start_s: float) -> Reason:
         if start_s == math.inf:
             return Reason("no_lease", f"{self.name} has no lease for it")
         return Reason("later", f"its lease is to start at {snapshot.now_s + start_s:g} s")
-
-    def _placed(self, snapshot: Snapshot, free_gpus: FreeGpus, speeds: Any, job: str) -> dict[str, int]:
-        _require(self.name, "lease", job, job in snapshot.jobs.at, "a job that is there")
-        row = snapshot.jobs.at[job]
-        for kind in np.argsort(-speeds[row], kind="stable").tolist():
-            gpus = free_gpus.consolidate(kind, int(snapshot.jobs.gpus[row])) if speeds[row, kind] > 0 else None
-            if gpus is not None:
-                return gpus
-        got = Words(f"now, for {counted(int(snapshot.jobs.gpus[row]), 'GPU')}")
-        raise InputError(f"formulation {self.name}, a lease of {job}", got, "one for which GPUs are free")

@@ -75,7 +75,7 @@ class Checker:
     """Checks of the decisions of one scheduler on one scenario; jobs: their names."""
 
     def __init__(self, scenario: Scenario, scheduler: str, jobs: Set[str]) -> None:
-        self._scheduler = scheduler
+        self.scheduler = scheduler
         self._sharing = scenario.core.space_sharing
         self._sizes = {node.name: node.gpus for node in scenario.cluster.each_node}
         self._jobs = jobs
@@ -85,7 +85,7 @@ class Checker:
 
     def fail(self, now_s: float, unit: Unit | None, value: object, limit: str) -> NoReturn:
         """Raise InvalidDecision for this scheduler."""
-        raise InvalidDecision(self._scheduler, now_s, unit, value, limit)
+        raise InvalidDecision(self.scheduler, now_s, unit, value, limit)
 
     def answer(self, answer: Any, now_s: float) -> tuple[Decision, Any]:
         """What `decide` returned: a decision and the scheduler's memory."""

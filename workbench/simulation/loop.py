@@ -15,7 +15,7 @@ from workbench.base.errors import InputError, WorkbenchError, counted
 from workbench.base.round_times import boundary_after, boundary_from, is_tie
 from workbench.base.units import clock
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import Timing
+from workbench.scheduling.contract import Result, Timing, slips
 from workbench.scheduling.decision import BLOCKED, GOES_ON, Cause, Decision, InvalidDecision
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.knob import Settled
@@ -139,7 +139,8 @@ def simulate(
     seen = scenario.seen_by(scheduler.about(shown))
     state = State(seen, scheduler.name, belief or Oracle(scenario), seed, detail)
     try:
-        _play(state, Clock(timing, stop.latest_s()), scheduler, (seen, shown, rng), stop, belief, observers)
+        with slips() as said:
+            _play(state, Clock(timing, stop.latest_s()), scheduler, (seen, shown, rng), stop, belief, observers)
     except WorkbenchError as error:
         at = "" if isinstance(error, InvalidDecision) else f"at {clock(state.now_s)}, "  # which says when itself
         error.add_note(f"{at}with {counted(state.book.present, 'job')} there")
@@ -148,7 +149,7 @@ def simulate(
     head: dict[str, Any] = {"scheduler": scheduler.name, "knobs": settled, "seed": seed, "end_s": state.now_s}
     head["drew"] = state.faults.draws or rng.bit_generator.state != unused
     cells = Cells({"jobs": state.book.columns, **state.recorder.tables()})
-    return Run(scenario=scenario, **head, cells=cells, detail=detail)
+    return Run(scenario=scenario, **head, cells=cells, detail=detail, slips=tuple(filter(None, said)))
 
 
 def _play(
@@ -224,7 +225,7 @@ class Clock:
                 self._watch_steps(state)
                 if book.fruitless:
                     self._watch_losses(state)
-        elif self._has_idled(state):
+        elif self._has_idled(state, decision):
             wanted_s, ask_s = math.inf, math.inf if round_s is not None else state.next_change_s()
         while book.unfinished:
             if not book.present:
@@ -249,7 +250,7 @@ class Clock:
             if next_s == math.inf:
                 next_s = min(book.next_arrival_s, state.next_completion_s(), leasing.next_end_s)
                 if next_s == math.inf:
-                    self._stuck(state)
+                    self._stuck(state, decision)
             if next_s > self._latest_s:
                 state.advance(self._latest_s)
                 return None
@@ -293,7 +294,7 @@ class Clock:
     def _at_boundary(self, now_s: float) -> bool:
         return self._round_s is not None and boundary_from(now_s, self._round_s) == now_s
 
-    def _has_idled(self, state: State) -> bool:
+    def _has_idled(self, state: State, decision: Decision) -> bool:
         """Whether decisions without leases have left all idle so often that the next change may be waited for."""
         if state.sequences.busy or not state.book.present:
             self._idle_rounds = 0
@@ -304,7 +305,7 @@ class Clock:
         if state.book.next_arrival_s == math.inf:
             settled = state.nodes.up.all() or state.faults.next_s == math.inf
             if settled or self._idle_rounds >= MOST_IDLE_CHANGES:
-                self._stuck(state)
+                self._stuck(state, decision)
         return True
 
     def _watch_steps(self, state: State) -> None:
@@ -336,9 +337,10 @@ class Clock:
             expected = "faults further apart (mtbf_s), a shorter checkpoint_s, or a time to end at"
             raise Stalled(f"simulation at {state.now_s:g} s", found, expected)
 
-    def _stuck(self, state: State) -> None:
-        expected = "a scheduler that gives GPUs to the jobs that wait"
-        raise Stalled(f"simulation at {state.now_s:g} s", _listed(state), expected)
+    def _stuck(self, state: State, decision: Decision) -> None:
+        answer = f" ({decision.solved.headline()})" if isinstance(decision.solved, Result) else ""
+        where = f"simulation at {state.now_s:g} s, by {state.checker.scheduler}{answer}"
+        raise Stalled(where, _listed(state), "a scheduler that gives GPUs to the jobs that wait")
 
 
 def _listed(state: State) -> str:

@@ -73,7 +73,8 @@ class Run:
     where it was to end, as given to `workbench.simulate`; detail: how many decisions are recorded with their shares,
     signals and reasons (None: all); charge_decisions: seconds that each decision took, `measured`, or None; code: a
     digest of what the session wrote of the scheduler, empty for a shipped one; drew: whether random numbers were drawn
-    while it was made (if not, every seed gives it; not kept where it is saved).
+    while it was made (if not, every seed gives it); slips: what an own formulation most likely did not mean, in
+    sentences (neither is kept where it is saved).
     """
 
     scenario: Scenario
@@ -89,6 +90,7 @@ class Run:
     charge_decisions: float | str | None = None
     code: str = ""
     drew: bool = True
+    slips: tuple[str, ...] = ()
 
     timeline, jobs, decisions, shares = _Table(), _Table(), _Table(), _Table()
     signals, events, reasons = _Table(), _Table(), _Table()
@@ -182,7 +184,7 @@ class Run:
         """The run for JSON, as a process hands it to another; `from_message` reads it back exactly."""
         head = {k: v for k, v in self._head().items() if k != "scenario"} | {"knobs": knobs_as_json(self.knobs)}
         tables = {table.name: table.packed(self.table(table.name)) for table in TABLES}
-        return {"head": head, "scenario": self.scenario.to_dict(), "tables": tables}
+        return {"head": head, "slips": self.slips, "scenario": self.scenario.to_dict(), "tables": tables}
 
     @classmethod
     def from_message(cls, message: Mapping[str, Any]) -> Self:
@@ -191,7 +193,8 @@ class Run:
         fields = {**head, "knobs": knobs_from_json(head["knobs"])}
         fields["window"] = None if head["window"] is None else tuple(head["window"])
         cells = Cells({table.name: table.unpacked(message["tables"][table.name]) for table in TABLES})
-        return cls(scenario=Scenario.from_dict(message["scenario"], "run"), **fields, cells=cells)
+        scenario, said = Scenario.from_dict(message["scenario"], "run"), tuple(message["slips"])
+        return cls(scenario=scenario, **fields, cells=cells, slips=said)
 
     def _digests(self) -> dict[str, str]:
         return {f"{table.name}.csv": table.digest(self.table(table.name)) for table in TABLES}

@@ -79,11 +79,17 @@ def slips(run: Run) -> tuple[str, ...]:
     decided_by = definition_of(run) if run.code else None
     mine: Any = None if decided_by is None else decided_by.instead
     if mine is None:
-        return ()
+        return run.slips
     shares, decisions = run.cells.count("shares"), run.cells.count("decisions")
     none = isinstance(decided_by, ShareScheduler) and not shares and run.detail is None and decisions > 0
     idle = f"{mine.name}: no job ever had a share, the best by its objective is to run nothing; what ran was left over."
-    return (idle,) if none else ()
+    verdicts, asked = (
+        run.cells.column("jobs", "verdict"),
+        int((run.cells.column("decisions", "made_by") == "model").sum()),
+    )
+    promised = not (verdicts == "best_effort").any() or (verdicts == "guaranteed").any()
+    refused = f"{mine.name} was asked in {counted(asked, 'decision')} whom to guarantee, and had no plan with any job."
+    return (*run.slips, *([idle] if none else []), *([refused] if asked and not promised else []))
 
 
 ROUNDS = 2.0

@@ -20,6 +20,7 @@ without steps (the default) there is none.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -200,8 +201,13 @@ class OrderMechanism(Mechanism):
         on = np.full(data.task_count, -1)
         for (task, gpu), variable in model.assign.items():
             if variable.value > HALF:
+                where = f"formulation {name}, task {task}"
+                if task not in range(data.task_count) or gpu not in range(len(data.gpus)):
+                    raise InputError(where, gpu, "a task and a GPU that are there")
                 if on[task] >= 0:
-                    raise InputError(f"formulation {name}, task {task}", gpu, "one GPU")
+                    raise InputError(where, gpu, "one GPU")
+                if not math.isfinite(data.train_s[data.task_job[task], gpu]):
+                    raise InputError(where, gpu, "a GPU on which its job runs")
                 on[task] = gpu
         for task in np.flatnonzero(on < 0)[:1].tolist():
             raise InputError(f"formulation {name}, task {task}", Words("no GPU"), "one")

@@ -530,13 +530,15 @@ class Cycle:
         """What the cycle decides; profiler: after the profiles that begin now."""
         self._tell_guaranteed()
         self._tell_profiler(profiler)
+        told, found = [self._why[name].facts for name in self._verdicts], slo_plan.together(self._solutions)
+        asked = self._instead is not None and any(facts.get("how") == "model" for facts in told)
         return CycleOutcome(
             tuple(self._assign),
             tuple(self._promises),
             self._verdicts,
             self._why,
             self._signals(profiler) if self._snapshot.in_detail else {},
-            slo_plan.together(self._solutions),
+            replace(found, made_by="model") if asked else found,
         )
 
     def _signals(self, profiler: Profiler) -> dict[str, Mapping[str, float]]:
