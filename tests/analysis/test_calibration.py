@@ -246,14 +246,15 @@ def test_a_hidden_limit_of_a_user_with_few_jobs_is_seen_by_waits_beside_free_gpu
 
 
 def test_a_maximum_of_chance_or_waits_that_are_right_are_no_hidden_limit() -> None:
-    """The peak of a log that was near it shortly, where the run is so for longer; jobs beside free GPUs of somebody
-    whose waits are as recorded: seen in logs of a real controller with no file of shares."""
+    """The peak of a log that was near it shortly, where the run is so for longer, or at which nobody waited; jobs
+    beside free GPUs of somebody whose waits are about as recorded: seen in logs of real controllers."""
     peaks, room = (partial(pd.DataFrame, columns=names) for names in (PEAKS, BESIDE_ROOM))
-    chance = ("QOS normal", "ida", "GPUs", 19.0, 24.0, 0.054, 0.013, 0.056)
-    bound = ("QOS normal", "ada", "GPUs", 24.0, 61.0, 0.169, 0.247, 0.023)
-    right, held = ("QOS normal", "eva", 53, 23, 0.38, 0.11, 0.0), ("QOS normal", "eva", 53, 23, 0.38, 0.11, 0.4)
-    assert list(told_hidden(peaks([chance]), room([right]))) == []
-    told = list(told_hidden(peaks([chance, bound]), room([held])))
+    chance = ("QOS normal", "ida", "GPUs", 19.0, 24.0, 0.054, 0.013, 0.056, 4)
+    alone = ("QOS high", "", "GPUs", 26.0, 32.0, 0.023, 0.072, 0.023, 0)
+    bound = ("QOS normal", "ada", "GPUs", 24.0, 61.0, 0.169, 0.247, 0.023, 10)
+    right, held = ("QOS normal", "eva", 53, 23, 0.38, 0.11, 0.39), ("QOS normal", "eva", 53, 23, 0.38, 0.11, 0.5)
+    assert list(told_hidden(peaks([chance, alone]), room([right]))) == []
+    told = list(told_hidden(peaks([chance, alone, bound]), room([held])))
     assert [text.partition(" in QOS")[0].partition(" wait")[0] for text in told] == ["user ada", "jobs of user eva"]
 
 

@@ -399,7 +399,7 @@ def calibrate(
         Ledger.of_site(site).beyond,
     )
     ended = [run for run in made[:-1] if isinstance(run, Run)]
-    peaks = peaks_of(scenario, site, [run.jobs for run in ended])
+    peaks = peaks_of(scenario, site, [run.jobs for run in ended], pace_s)
     beside_room = beside_room_of(scenario, site, [run.timeline for run in ended], pace_s)
     found = scheduler, table, tuple(waits), pace_s, fit, rivals, refused, beyond, experiments, peaks
     nodes = rule, right.get(rule, 0.0), right.get("", 0.0)
