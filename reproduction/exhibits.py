@@ -7,6 +7,10 @@ the measure compares two things (`/`, `over`) and the whole interval lies on the
 where the interval comes within `NEAR` of p; else it *fails*. A claim without a number, as `> 1`, holds, fails or is
 open as the whole interval has it, none of it, or a part.
 
+What is unknown in a seed is not left out, as that would keep the seeds that went well: the claim is *open*, whatever
+the others say. Jobs that are unfinished at the end count until then. Left out is a seed whose workload has no job that
+the measure is of (`Claim.absent`), on which no scheduler has a say.
+
 Of an exhibit, which says all of its claims: *reproduced* where every claim holds; of the others *partly* where some
 claim holds or has the direction; *contradicted* where none does and some claim fails; *undecided* where all are open,
 their intervals too wide to tell. Nobody types a verdict.
@@ -37,13 +41,15 @@ Verdict = Literal["reproduced", "partly", "contradicted", "undecided", "not comp
 
 class Claim(NamedTuple):
     """What a paper says of a measure. measure: its name, `*` for any text; sign `=`: the number that the paper prints
-    beside it, otherwise one of `OPERATORS` with `value`; less: another measure to take off first, seed by seed, or how
-    many times which."""
+    beside it, or `value` where it says it in words, otherwise one of `OPERATORS` with `value`; less: another measure to
+    take off first, seed by seed, or how many times which; absent: it is of jobs of a kind that a workload may have none
+    of."""
 
     measure: str
     sign: str = "="
     value: float = math.nan
     less: str | Mapping[str, float] = ""
+    absent: bool = False
 
     @property
     def taken(self) -> Mapping[str, float]:
@@ -130,6 +136,8 @@ def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
     for measure, rows in known.items():
         claim = claim_of(exhibit.claims, measure)
         paper, unit = float(rows["paper"].iloc[0]), str(rows["unit"].iloc[0])
+        if claim and claim.sign == "=" and math.isnan(paper):
+            paper = claim.value
         if claim is None or (claim.sign == "=" and math.isnan(paper)):
             continue
         made, told = rows.set_index("seed")["ours"], measure
@@ -144,7 +152,8 @@ def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
             ends = (mean, mean)
         elif ratio and " / " in measure and not claim.less:
             ends = ratio_interval(ours)[1:] if ours else ends
-        outcome = judged(claim, paper, unit, mean, *ends, ratio)
+        dropped = len(ours) < len(made) and not claim.absent
+        outcome = "open" if dropped else judged(claim, paper, unit, mean, *ends, ratio)
         ends = claim.allowed() if exhibit.is_timed(measure) else ends
         found.append(Finding(told, unit, claim.text(paper), paper, mean, *ends, len(ours), outcome))
     return found

@@ -27,7 +27,7 @@ def section_7_3_cost(size: GavelSize) -> PaperFigure:
         Line("cost with SLOs", "gavel.min_cost_slo", {"refresh_s": REFRESH_S / size.often}),
     )
     rows = [
-        (line.name, *_paid(line.run(_scenario(size, seed))))
+        (line.name, *_paid(line.run(jobs_with_deadlines(size, seed))))
         for seed in size.seeds
         for line in rivalled(lines, size.rivals)
     ]
@@ -49,7 +49,7 @@ def section_7_3_cost(size: GavelSize) -> PaperFigure:
     )  # fmt: skip
 
 
-def _scenario(size: GavelSize, seed: int) -> Scenario:
+def jobs_with_deadlines(size: GavelSize, seed: int) -> Scenario:
     """Jobs of one GPU, half of each model, with a deadline each."""
     models, lengths, factors, gaps = (np.random.default_rng(part) for part in np.random.SeedSequence(seed).spawn(4))
     count = size.cost_jobs

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pandas as pd
 
-from reproduction.figure import Entry, PaperFigure
+from reproduction.figure import Entry, PaperFigure, Plot
 from reproduction.gavel.settings import GavelSize
 from reproduction.gavel.sweep import (
     gain,
     gains,
+    highest,
     load_panel,
     multiple,
     points,
     share_panel,
     single,
-    sustained,
     sweep,
 )
 from reproduction.line import Line
@@ -52,23 +52,21 @@ def _gain_rows(
     ]  # fmt: skip
 
 
-def _load_row(table: pd.DataFrame, source: str) -> Entry:
-    ours = sustained(table, AWARE) / sustained(table, AGNOSTIC)
-    why = "The paper says higher, without a number; ours steps from one simulated rate to the next (not varied)."
-    return Entry(f"highest steady rate, {AWARE} / {AGNOSTIC}", "1", None, ours, why, source)
+def _jct_panels(jobs: pd.DataFrame, title: str) -> dict[str, Plot]:
+    return {
+        "a": load_panel(points(jobs, "jct_h"), title),
+        "b": share_panel(jobs, "jct_h", "Job completion times", JCT_X),
+    }
 
 
 def _las(name: str, title: str, jobs: pd.DataFrame, paper_gain: float, others: tuple[str, ...]) -> PaperFigure:
-    table = points(jobs, "jct_h")
     rows = [
         *_gain_rows(jobs, AGNOSTIC, AWARE, paper_gain, "7.3", f"Most at the edge of saturation, and {DATA}."),
         *_gain_rows(jobs, GANDIVA, SHARED, 2.2, "7.3", f"Random packing against packing by the policy; {PAIRS}."),
         *(row for other in others for row in _gain_rows(
             jobs, other, AWARE, 1.0, "7.3 (essentially matches)", "AlloX optimises the mean JCT itself.")),
-        _load_row(table, "7.3"),
     ]  # fmt: skip
-    panels = {"a": load_panel(table, title), "b": share_panel(jobs, "jct_h", "Job completion times", JCT_X)}
-    return PaperFigure(name, title, tuple(rows), panels)
+    return PaperFigure(name, title, tuple(rows), _jct_panels(jobs, title))
 
 
 def figure_8(size: GavelSize) -> PaperFigure:
@@ -86,16 +84,15 @@ def figure_9(size: GavelSize) -> PaperFigure:
 
 
 def _ftf(name: str, title: str, jobs: pd.DataFrame, jct: float | None, rho: float | None, source: str) -> PaperFigure:
-    table, fairness = points(jobs, "jct_h"), points(jobs, "rho")
+    fairness = points(jobs, "rho")
     measure = f"mean finish-time fairness, {AGNOSTIC} / {AWARE}, {EDGE}"
     why = f"As for the completion times: {DATA}."
     rows = (
         *_gain_rows(jobs, AGNOSTIC, AWARE, jct, source, f"Most at the edge of saturation, and {DATA}."),
         Entry(measure, "1", rho, gain(fairness, AGNOSTIC, AWARE), why, source),
-        _load_row(table, source),
     )
     panels = {
-        "a": load_panel(table, title),
+        "a": load_panel(points(jobs, "jct_h"), title),
         "b": share_panel(jobs, "rho", "Finish-time fairness of the jobs", "Finish-time fairness rho (1)"),
     }
     return PaperFigure(name, title, rows, panels)
@@ -114,7 +111,6 @@ def figure_17(size: GavelSize) -> PaperFigure:
 
 
 def _fifo(name: str, title: str, jobs: pd.DataFrame, paper: tuple[float | None, float | None, float]) -> PaperFigure:
-    table = points(jobs, "jct_h")
     rows = (
         *_gain_rows(
             jobs,
@@ -126,10 +122,8 @@ def _fifo(name: str, title: str, jobs: pd.DataFrame, paper: tuple[float | None, 
         ),
         *_gain_rows(jobs, AGNOSTIC, SHARED, paper[1], "7.3", f"Most at the edge of saturation, and {PAIRS}."),
         *_gain_rows(jobs, AWARE, SHARED, paper[2], "7.3", f"Pairs that gain over half share (not varied); {PAIRS}."),
-        _load_row(table, "7.3"),
     )
-    panels = {"a": load_panel(table, title), "b": share_panel(jobs, "jct_h", "Job completion times", JCT_X)}
-    return PaperFigure(name, title, rows, panels)
+    return PaperFigure(name, title, rows, _jct_panels(jobs, title))
 
 
 def figure_16(size: GavelSize) -> PaperFigure:
@@ -142,6 +136,24 @@ def figure_18(size: GavelSize) -> PaperFigure:
     """FIFO on continuous-multiple; of this trace the paper prints only what sharing adds."""
     jobs = sweep(multiple(size), _lines(FIFO, preset="authors"), size)
     return _fifo("Fig. 18", "First in, first out, jobs of 1 to 8 GPUs", jobs, (None, None, 1.1))
+
+
+def loads(size: GavelSize) -> PaperFigure:
+    """The load that each of three policies sustains with and without knowledge of speeds, on both traces."""
+    policies = {
+        "LAS": _lines(LAS, shared=False),
+        "FIFO": _lines(FIFO, shared=False, preset="authors"),
+        "finish-time fairness": _lines(FTF, shared=False),
+    }
+    traces = {"jobs of one GPU": single(size), "jobs of 1 to 8 GPUs": multiple(size)}
+    why = "The paper draws it higher; a rate is steady where all measured jobs end before the last one comes."
+    rows = []
+    for policy, lines in policies.items():
+        for jobs, load in traces.items():
+            rate = {line.name: highest(load, line, size) for line in lines}
+            measure = f"highest steady rate, {AWARE} / {AGNOSTIC}, {policy}, {jobs}"
+            rows.append(Entry(measure, "1", None, rate[AWARE] / rate[AGNOSTIC], why, "7.3, A.2"))
+    return PaperFigure("7.3 load", "How many jobs may come in an hour", tuple(rows))
 
 
 def figure_20(size: GavelSize) -> PaperFigure:

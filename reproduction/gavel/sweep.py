@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,8 @@ from workbench.analysis.metrics import per_job
 from workbench.scenario.scenario import Scenario
 from workbench.simulation.run import Run
 
+RATES = tuple(0.25 * 1.25**step for step in range(19))
+"""ours: jobs/h per 108 GPUs, among which a highest steady rate is looked for."""
 X_LOAD = "Input job rate (jobs/h per 108 GPUs)"
 Y_JCT = "Mean job completion time (h)"
 
@@ -123,9 +126,7 @@ def gain(table: pd.DataFrame, slow: str, fast: str) -> float:
 
     NaN if there is no such load.
     """
-    wide = table[~table["saturated"]].pivot(index="x", columns="line", values="y")
-    if slow not in wide or fast not in wide:
-        return math.nan
+    wide = table.pivot(index="x", columns="line", values="y")  # NaN where saturated
     both = (wide[slow] / wide[fast]).dropna()
     return float(both.loc[both.index.max()]) if len(both) else math.nan
 
@@ -141,10 +142,15 @@ def gains(jobs: pd.DataFrame, slow: str, fast: str) -> pd.Series[float]:
     return found
 
 
-def sustained(table: pd.DataFrame, line: str) -> float:
-    """The highest rate that a line sustains, in jobs/h per 108 GPUs; NaN if none."""
-    steady = table[(table["line"] == line) & ~table["saturated"]]
-    return float(steady["x"].max())
+def highest(load: Load, line: Line, size: GavelSize) -> float:
+    """The highest of `RATES` that a line sustains at the first seed, as it does those below; NaN where none or all."""
+
+    def saturated(per_hour: float) -> bool:
+        run = windowed(line, load.scenario(size, per_hour, size.seeds[0]), size.window)
+        return bool(measured(run, size.window)["jct_h"].isna().any())
+
+    count = bisect_left(RATES, True, key=saturated)
+    return RATES[count - 1] if 0 < count < len(RATES) else math.nan
 
 
 def load_panel(table: pd.DataFrame, title: str, y_title: str = Y_JCT) -> Plot:

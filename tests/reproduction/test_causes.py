@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
+import reproduction
 from reproduction import Entry, PaperFigure, causes, gap, table
 from reproduction.exhibits import Claim, Exhibit
+from reproduction.gavel import cost
 from reproduction.line import Line, rivalled
 from reproduction.registry import Reproduction, reproductions, sizes_of
 from reproduction.registry import exhibits as known_exhibits
@@ -65,6 +70,44 @@ def test_every_gap_is_of_measures_that_there_are_and_of_fields_of_a_size(
             for pattern in parted.measures:
                 fits = any(fnmatchcase(measure, pattern) for measure in measures)
                 assert fits or pattern in above, (exhibit.name, pattern)
+
+
+def reads(paper: str) -> Callable[[str], set[str]]:
+    """A function from the name of one of a paper's to the fields of a size that it, or another that it names, reads."""
+    room = Path(reproduction.__path__[0])
+    fields, names = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (room / "line.py", *(room / paper).glob("*.py"))]
+    for top in (each for tree in trees for each in tree.body):
+        sizes = ("size", "self") if isinstance(top, ast.ClassDef) and top.name.endswith("Size") else ("size",)
+        for of in (each for each in ast.walk(top) if isinstance(each, ast.FunctionDef)):
+            for each in ast.walk(of):
+                if isinstance(each, ast.Attribute):
+                    names[of.name].add(each.attr)
+                    if isinstance(each.value, ast.Name) and each.value.id in sizes:
+                        fields[of.name].add(each.attr)
+                elif isinstance(each, ast.Name):
+                    names[of.name].add(each.id)
+
+    def found(start: str) -> set[str]:
+        seen, left = {start}, [start]
+        while left:
+            new = names[left.pop()] & names.keys() - seen
+            seen |= new
+            left += new
+        return set().union(*(fields[each] for each in seen))
+
+    return found
+
+
+def test_a_field_that_a_cause_changes_is_read_where_its_figure_is_computed() -> None:
+    """Also by what it calls. Of a scale that several figures of a paper share, at least one field is."""
+    of_paper = {paper.name: reads(paper.name) for paper in reproductions()}
+    for name, parted in causes.GAPS.items():
+        compute = known_exhibits()[name].compute
+        assert compute is not None
+        read = of_paper[name.split(".")[0]](compute.__name__)
+        for cause, fields in parted.fields.items():
+            assert (read & set(fields)) if cause.startswith("scale: ") else (set(fields) <= read), (name, cause)
 
 
 SHRUNK = {"part": 0.2, "rounds": 5, "steps": 300, "learning_rates": (0.3,), "seeds": range(2)}
@@ -143,6 +186,16 @@ def test_a_baseline_is_varied_or_a_sentence_says_why_not() -> None:
     lost = away.replace({1.5: math.nan, 1.25: math.nan})
     assert said("hops.tab3", lost).endswith("With all causes 1 unknown")
     assert said("hops.tab3", nearer.assign(seeds=3, known=3)) == MET.format(1)
+
+
+def test_the_baseline_of_the_cost_policies_has_no_second_form_where_jobs_find_the_types_they_want() -> None:
+    """The reason that `NO_BASELINE` gives; where they do not, it has."""
+    tiny = replace(sizes_of("gavel.cost")["tiny"], cost_jobs=14)  # on 12 GPUs
+    for per_day, alike in ((tiny.cost_per_day, True), (100 * tiny.cost_per_day, False)):
+        scenario = cost.jobs_with_deadlines(replace(tiny, cost_per_day=per_day), 0)
+        lines = (Line("throughput", "gavel.max_throughput", {"normalised": each}) for each in (False, True))
+        one, other = (line.run(scenario).timeline for line in lines)
+        assert one.equals(other) == alike
 
 
 def test_a_rival_takes_the_place_of_the_line_of_its_name() -> None:

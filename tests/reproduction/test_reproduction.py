@@ -64,7 +64,7 @@ def test_every_exhibit_has_claims_that_are_measured_or_a_reason(evaluated: Calla
                 for claim in exhibit.claims:
                     fits = [row for row in rows if fnmatchcase(row.measure, claim.measure)]
                     assert fits or claim.measure in above, (paper.name, exhibit.name, claim)
-                    assert claim.sign != "=" or any(row.paper is not None for row in fits), claim
+                    assert claim.sign != "=" or claim.value == 1 or any(row.paper is not None for row in fits), claim
                     assert not fits or set(claim.taken) <= {row.measure for row in rows}, claim
 
 
@@ -130,6 +130,16 @@ def test_only_what_compares_two_has_a_direction() -> None:
     assert [each.outcome for each in findings(exhibit, kept)] == ["direction", "direction", "fails"]
 
 
+def test_what_a_paper_says_does_not_change_must_neither_grow_nor_shrink() -> None:
+    kept = cells({"a / b": [0.95, 0.951], "c / b": [0.8, 0.801], "d / b": [1.2, 1.201]})
+    exhibit = Exhibit("x", "says", lambda size: PaperFigure("F", "t", ()), (Claim("*", value=1),))
+    assert [(each.claim, each.outcome) for each in findings(exhibit, kept)] == [
+        ("= 1", "holds"),
+        ("= 1", "fails"),
+        ("= 1", "fails"),
+    ]
+
+
 def test_a_trend_is_told_by_the_interval_of_the_difference() -> None:
     def at(size: str, ours: float, half: float, seeds: int = 3) -> dict[str, object]:
         claim = {"measure": "m", "ours": ours, "low": ours - half, "high": ours + half, "seeds": seeds}
@@ -174,6 +184,21 @@ def test_a_verdict_follows_from_the_claims_seed_by_seed() -> None:
     assert verdict(paired, [*found, opened]) == verdict(paired, [failed._replace(outcome="direction")]) == "partly"
     assert verdict(paired, [opened]) == "undecided" and verdict(paired, [opened, failed]) == "contradicted"
     assert verdict(paired, []) == "not run" and verdict(Exhibit("y", "says"), []) == "not computable here"
+
+
+def test_what_is_unknown_in_a_seed_leaves_a_claim_open_but_where_there_is_no_such_job() -> None:
+    """That a line that never ends is behind by no number is no reason to go by the other seeds."""
+    kept = cells({"a": [2.0, 2.1, 2.2, math.nan], "b": [1.0, 1.0, 1.0, 1.0]})
+    outcomes = []
+    for claim in (Claim("a", ">", 1), Claim("a", "<", 1), Claim("a", ">", 0, "b"), Claim("a", ">", 1, absent=True)):
+        (found,) = findings(Exhibit("x", "says", lambda size: PaperFigure("F", "t", ()), (claim,)), kept)
+        assert found.seeds == 3 and found.ours == pytest.approx(1.1 if claim.less else 2.1)
+        outcomes.append(found.outcome)
+    assert outcomes == ["open", "open", "open", "holds"]
+    for name in (name for name, exhibit in known().items() if any(claim.absent for claim in exhibit.claims)):
+        of = KeptResults().read(name).query("measure.str.startswith('JCT of best effort, ')")
+        points = of.assign(point=of["measure"].str.rpartition(", ")[0], unknown=of["ours"].isna())
+        assert (points.groupby(["size", "seed", "point"])["unknown"].nunique() == 1).all(), name  # whoever schedules
 
 
 def fake(cell: Cell) -> pd.DataFrame:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction.gavel import SIZES
+from reproduction.gavel import SIZES, sweep
 from reproduction.gavel.settings import continuous, gpus_of
-from reproduction.gavel.sweep import distribution, gain, gains, points, sustained
+from reproduction.gavel.sweep import distribution, gain, gains, highest, points, single
+from reproduction.line import Line
+from workbench.scenario.scenario import Scenario
 
 
 def jobs(line: str, per_hour: float, seed: int, *jct_h: float) -> pd.DataFrame:
@@ -49,8 +53,20 @@ def test_a_gain_is_at_the_highest_load_that_saturates_neither_and_its_curve_coun
     assert gain(table, "slow", "fast") == pytest.approx(5.0 / 2.0)
     assert gain(points(TWO.assign(jct_h=TWO["least_h"]), "jct_h"), "slow", "fast") == pytest.approx(25.0 / 4.0)
     assert gains(TWO, "slow", "fast").to_dict() == pytest.approx({1.0: 5.0 / 2.0, 2.0: 25.0 / 4.0})
-    assert (sustained(table, "slow"), sustained(table, "fast")) == (1.0, 2.0)
     assert math.isnan(gain(table[table["x"] == 2.0], "slow", "fast"))
+
+
+def test_a_highest_rate_is_unknown_where_all_or_none_is_sustained(monkeypatch: pytest.MonkeyPatch) -> None:
+    for most, found in ((2.0, sweep.RATES[9]), (0.1, math.nan), (99.0, math.nan)):
+
+        def run(line: Line, scenario: Scenario, window: object, most: float = most) -> float:
+            per_hour = 9.0 / np.diff([job.arrival_s / 3600 for job in scenario.jobs]).mean()  # 12 GPUs of 108
+            return math.nan if per_hour > 1.05 * most else 1.0
+
+        monkeypatch.setattr(sweep, "windowed", run)
+        monkeypatch.setattr(sweep, "measured", lambda run, window: pd.DataFrame({"jct_h": [1.0, run]}))
+        size = replace(SIZES["small"], trailing=2000)
+        assert highest(single(size), Line("any", "las"), size) == pytest.approx(found, nan_ok=True)
 
 
 def test_a_distribution_is_at_the_highest_load_that_nobody_saturates() -> None:
