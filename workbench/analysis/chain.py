@@ -150,11 +150,11 @@ def chain(
     """Why a GPU (`node/slot`, as `fast-0/1`) has the job that it has at `at` seconds, or is idle, link by link.
 
     Links: rows, share, rank, placement (policies that divide time), price, payoff, choice (Hadar), gain and weight,
-    plan (Hops), order, slot (Hare), promise, lease, placement (Chronus), order, choice (others). job: who else might be
-    there, for what would make it run; default: the first that waits and could, else the first that runs elsewhere.
-    again: try rows, and bisect a parameter of the job for what would make it run (the first that does of the price that
-    it pays, its weight, rewards and deadlines, as far as they are read, steps left and wait), in at most 12 decisions
-    anew: each simulates the run again up to then. belief: as for `one_more`.
+    plan (Hops), order, task, slot (Hare), work, copies, choice (HadarE), promise, lease, placement (Chronus), order,
+    choice (others). job: who else might be there, for what would make it run; default: the first that waits and could,
+    else the first that runs elsewhere. again: try rows, and bisect a parameter of the job for what would make it run
+    (of price, weight, rewards, deadlines, as far as they are read, steps left and wait the first that does), in at most
+    12 decisions anew: each simulates the run again up to then. belief: as for `one_more`.
 
     Raises InputError for a GPU, time or job that there is not, and what `simulate` raises.
     """
@@ -415,7 +415,8 @@ class _Question:
         """Relaxed, and if that changes nothing without the row."""
         named = _row(statement, number)
         by = RELAXED * max(1.0, abs(statement.limits.right.item(number)))
-        for change, what in ((by, f"relaxed by {short_number(by)}"), (math.inf, "without it")):
+        signs = ((by, "relaxed"),) if statement.limits.sense[number] else ((by, "raised"), (-by, "lowered"))
+        for change, what in (*((each, f"{said} by {by:.4g}") for each, said in signs), (math.inf, "without it")):
             try:
                 slot = self._with(statement, named.row, change)
             except (UnboundedError, InfeasibleError):

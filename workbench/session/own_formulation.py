@@ -74,7 +74,8 @@ class OwnFormulation(Formulation[Data]):
         if model.has_own_objective:
             unit = (objective.doc or "").partition("|")[2].strip() or "1"
         sense = "max" if objective.sense == pyo.maximize else "min"
-        return replace(found, objective=float(pyo.value(objective)), sense=sense, unit=unit)
+        value = float(pyo.value(objective)) * getattr(model, "scale", 1.0)
+        return replace(found, objective=value, sense=sense, unit=unit)
 
     def run(self, data: Data, knobs: Knobs, solver: Solver | None = None) -> Result:
         """As the base runs, by the changed model; raises InputError if the base never solves its model as it stands."""
@@ -445,6 +446,8 @@ def _checked(name: str, model: Any, own_objective: bool) -> pyo.ConcreteModel:
     objective_of(model, name)
     model.name = name
     model.has_own_objective = own_objective
+    if own_objective:
+        model.scale = 1.0
     built = _BUILT.get()
     if built is not None:
         built.append(name)

@@ -56,7 +56,7 @@ class SharesMechanism(Mechanism):
             _require(
                 name, f"share of {job}", kind, job in found and kind in data.types, "a job and a type that are there"
             )
-            found[job][kind] = float(variable.value)
+            found[job][kind] = float(variable.value) + 0.0  # no -0.0
         _shares(name, data, found)
         return {"allocation": found}
 

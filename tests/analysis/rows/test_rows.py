@@ -212,8 +212,7 @@ def test_rows_of_other_runs(scheduler: str, knobs: dict[str, str]) -> None:
         table = workbench.rows(run, float(time_s))
         assert table.attrs["at_s"] == time_s
         held(table, objective)
-        if scheduler != "hops":  # whose programme has its weights scaled
-            assert table.attrs["objective"] == pytest.approx(objective, rel=gap + 1e-6)
+        assert table.attrs["objective"] == pytest.approx(objective, rel=gap + 1e-6)
 
 
 def test_rows_of_another_answer_than_the_one_found_say_so() -> None:
@@ -300,7 +299,28 @@ def test_every_decision_has_its_rows_or_one_sentence(scheduler: str) -> None:
     table = workbench.rows(run)
     held(table, table.attrs["objective"])
     assert table["row"].ne("").all() and table["tag"].ne("").all()
-    assert ("scaled: " in "".join(table.attrs["notes"])) == (scheduler == "hops")
+
+
+def test_what_is_scaled_for_a_solver_is_told_in_the_result_s_units() -> None:
+    """Hops's weights are over the largest: rows, relaxed rows and one's own formulation speak of the paper's."""
+    workbench.formulation("mine", base="hops.round")(
+        lambda m, data: m.capacity["slow-0"].set_value(m.capacity["slow-0"].expr)
+    )
+    for name in ("hops.round", "mine"):
+        found = workbench.solve("preset:hops_example", name)
+        assert found.objective == pytest.approx(1.0824, rel=1e-4)
+        assert workbench.rows(found).attrs["objective"] == pytest.approx(found.objective)
+        assert not any("comes to" in note for note in workbench.rows(found).attrs["notes"])
+        more = workbench.relax(found, "capacity[slow-0]", 1)
+        assert more.before == pytest.approx(found.objective) and "goes from 1.082 to 1.301" in more.text()
+
+
+def test_of_two_grids_the_rows_and_the_schedule_have_their_own_worth() -> None:
+    found = workbench.solve("preset:hare_example", "hare.time_indexed", step_s=0.7)
+    table, up = workbench.rows(found), found.iterations[0]["on_grid"]
+    assert table.attrs["objective"] == pytest.approx(up)
+    assert up == pytest.approx(10.5) and "comes to 10.5, what is made of its answer to " in table.attrs["notes"][0]
+    assert "search ended" not in table.attrs["notes"][0]
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,7 @@ def solved_as(
     statement: SolvedStatement, compiled: Compiled, rows: tuple[str, ...], change: str
 ) -> tuple[RowChange, SolvedStatement | None]:
     """What another programme comes to, and solved; rows, change: as of `RowChange`."""
-    before, programme = statement.point.solved.value, compiled.programme
+    before, programme = statement.value, compiled.programme
     head: dict[str, Any] = {
         "formulation": statement.name,
         "rows": rows,
@@ -186,7 +186,7 @@ def solved_as(
     both = [MovedVariable(name, old, then[name]) for name, old in values if name in then]
     moved = [each for each in both if abs(each.after - each.before) > MOVES * max(1.0, abs(each.before))]
     moved.sort(key=lambda each: -abs(each.after - each.before))
-    return RowChange(**head, status=point.solved.status, after=point.solved.value, moved=tuple(moved)), found
+    return RowChange(**head, status=point.solved.status, after=found.value, moved=tuple(moved)), found
 
 
 def changed_programme(statement: SolvedStatement, numbers: Sequence[int], by: float) -> Programme:
@@ -297,10 +297,10 @@ def _in_words(statement: SolvedStatement, numbers: Sequence[int], row: str, by: 
     if math.isinf(by):
         return f"Without {names}"
     old, sense = limits.right.item(first), limits.sense.item(first)
-    new = old - by if sense < 0 else old + by
+    was, now = _apart(old, old - by if sense < 0 else old + by)
     if several:
         return f"With {names} each {'relaxed' if by >= 0 else 'tightened'} by {_number(abs(by))}"
-    return f"With {names} {SENSES[sense]} {_number(new)} in place of {_number(old)}"
+    return f"With {names} {SENSES[sense]} {now} in place of {was}"
 
 
 def _same(one: float, other: float) -> bool:

@@ -44,9 +44,9 @@ def rows(found: Result | Run | ConflictError, at: float | None = None) -> pd.Dat
     adds up to the objective; its constant is a row too.
     Of an integer problem dual and rates are NaN, and a column `price_of_relaxed` has the duals of the same problem
     with fractions allowed (NaN if its own time runs out). `attrs`: formulation, objective, its unit (`dual` is in that
-    per unit of `right`), sense, at_s of the decision, and notes. Where several programmes are solved in turn and none
-    has the answer as its objective (finish-time fairness, water filling, a makespan by bisection, lambda infinite), the
-    rows are the last one's, which decided.
+    per unit of `right`), sense, at_s of the decision, and notes. Where several programmes are solved in turn and the
+    first has not the answer (finish-time fairness, water filling, a makespan by bisection, lambda infinite), the rows
+    are the last one's, which decided.
 
     Raises InputError for what states no rows (`workbench.chain` then tells the algorithm's own steps) and for a time
     that the run does not have; a solver's errors.
@@ -61,7 +61,7 @@ def rows_of(statement: SolvedStatement, *, rated: bool = True) -> pd.DataFrame:
     limits = statement.limits
     rates = _rates(statement) if rated else {}
     numbers = range(len(limits.sense))
-    dual = np.full(len(limits.sense), math.nan) if limits.dual is None else limits.dual
+    dual = np.full(len(limits.sense), math.nan) if limits.dual is None else limits.dual * statement.scale
     named = _named(statement, limits)
     table = pd.DataFrame(
         {
@@ -106,7 +106,8 @@ def _rates(statement: SolvedStatement) -> dict[int, Rates]:
     found: dict[int, Rates] = {}
     most = min(MOST_RATED, RATED_ENTRIES // max(1, len(limits.matrix.data)))
     for number in np.flatnonzero(limits.tight).tolist()[:most]:
-        found[number] = limits.rates(number, statement.solver)
+        rates, scale = limits.rates(number, statement.solver), statement.scale
+        found[number] = rates._replace(left=rates.left * scale, right=rates.right * scale)
     for number in np.flatnonzero(~limits.tight).tolist():
         slack, sense = limits.slack.item(number), limits.sense.item(number)
         found[number] = Rates(0.0, 0.0, slack if sense > 0 else math.inf, slack if sense < 0 else math.inf)
@@ -124,12 +125,12 @@ def _relaxed(statement: SolvedStatement) -> np.ndarray[Any, Any]:
         dual = LimitRows.of(relaxed, solve_matrix(relaxed, replace(statement.solver, tolerance=None))).dual
     except TimeLimitError:
         dual = None
-    return np.full(len(statement.owners), math.nan) if dual is None else dual
+    return np.full(len(statement.owners), math.nan) if dual is None else dual * statement.scale
 
 
 def _constant(statement: SolvedStatement, table: pd.DataFrame) -> pd.DataFrame:
     """The number in the objective that no variable changes, as a row."""
-    constant = statement.compiled.programme.offset
+    constant = statement.compiled.programme.offset * statement.scale
     name = statement.objective
     row: dict[str, Any] = dict.fromkeys(table.columns, math.nan) | {
         "part": name, "tag": statement.tags.get(name, ""), "index": "constant", "row": f"{constant:g} = {constant:g}",
@@ -158,7 +159,7 @@ def _about(statement: SolvedStatement, rates: Mapping[int, Rates], late: bool) -
         notes.append(f"dual and rates are in {statement.unit} per unit of right")
     return {
         "formulation": statement.name,
-        "objective": statement.point.solved.value,
+        "objective": statement.value,
         "unit": statement.unit,
         "sense": "max" if programme.maximise else "min",
         "at_s": statement.at_s,

@@ -46,6 +46,7 @@ MOVES = 1e-6
 """A value that differs by less, likewise, has not moved, and one that is nearer to its bound is at it: rounding."""
 MOST_TERMS, AT_EACH_END = 8, 3
 """Terms of a sum that a row shows in full, and of a longer one at each end."""
+FIRST = "rows of the first of"
 _NAME = re.compile(r"\s*(.*?)(?:\s+(<=|>=|=))?\s*")
 """A row as it is asked for: its name, and its sense where it is given."""
 
@@ -93,6 +94,16 @@ class SolvedStatement:
         if problem is None:
             return solve_matrix(programme, self.solver)
         return problem.formulation.solve(programme, problem.data, problem.knobs, self.solver)
+
+    @property
+    def scale(self) -> float:
+        """A unit of the programme's objective in those of the result: models may be solved in what suits a solver."""
+        return float(getattr(self.model, "scale", 1.0))
+
+    @property
+    def value(self) -> float:
+        """What the programme comes to, in the result's units."""
+        return self.point.solved.value * self.scale
 
     @property
     def objective(self) -> str:
@@ -230,7 +241,7 @@ def solved(found: Result | Run, at: float | None = None) -> SolvedStatement:
     if problem is None:
         raise InputError("result", found, "one that workbench.solve gave: it carries what was solved")
     several = len(found.iterations)
-    note = f"rows of the first of {several} programmes that were solved in turn" if several > 1 else ""
+    note = f"{FIRST} {several} programmes that were solved in turn" if several > 1 else ""
     statement = _as_it_stands(problem, found.objective, found.gap, note=note, given=found.values)
     if statement is not None:
         return statement
@@ -286,13 +297,12 @@ def _instead(route: Route, run: Run, at_s: float) -> str:
 def last_of(name: str, models: Sequence[SolvedModel], objective: float | None, note: str = "") -> SolvedStatement:
     """The last of the models that were solved in turn; objective: what all of them came to."""
     model, compiled, point, solver = models[-1]
-    value = point.solved.value
+    made = SolvedStatement(name, None, model, compiled, point, solver)
     notes = [f"rows of the last of {len(models)} programmes that were solved in turn"] if len(models) > 1 else []
-    if objective is not None and value is not None and not _agree(value, objective, AGREES):
+    if objective is not None and not _agree(made.value, objective, AGREES):
         of_all = "all of them" if len(models) > 1 else "the answer"
-        notes.append(f"this programme comes to {short_number(value, 6)}, {of_all} to {short_number(objective, 6)}")
-    said = "; ".join([*notes, *([note] if note else [])])
-    return SolvedStatement(name, None, model, compiled, point, solver, note=said)
+        notes.append(f"this programme comes to {short_number(made.value, 6)}, {of_all} to {short_number(objective, 6)}")
+    return replace(made, note="; ".join([*notes, *([note] if note else [])]))
 
 
 def unsolved(problem: StatedProblem) -> SolvedStatement:
@@ -345,12 +355,14 @@ def _as_it_stands(
         return None
     load(model, compiled, point)
     answer = problem.formulation.read(model, problem.data, problem.knobs)
-    # whole numbers may be solved in units that suit the solver; there are no duals that must add up
-    value: float | None = answer.objective if compiled.programme.mixed else point.solved.value
-    if value is not None and point.solved.value is not None and not _agree(point.solved.value, value, AGREES):
-        scaled = f"{short_number(point.solved.value, 6)} in its own units stands for {short_number(value, 6)}"
-        note = "; ".join(filter(None, (note, f"the programme is scaled: {scaled}")))
-    early = point.solved.status == "time_limit" or max(gap or 0.0, point.solved.gap or 0.0) > AGREES
+    statement = replace(statement, point=point, at_s=at_s, unit=answer.unit)
+    # of whole numbers something better may be made; there are no duals that must add up
+    value: float | None = answer.objective if compiled.programme.mixed else statement.value
+    if value is not None and not _agree(statement.value, value, AGREES):
+        made = f"what is made of its answer to {short_number(value, 6)}"
+        note = "; ".join(filter(None, (note, f"the programme comes to {short_number(statement.value, 6)}, {made}")))
+    left = 0.0 if note.startswith(FIRST) else gap or 0.0  # by the others, it may be
+    early = point.solved.status == "time_limit" or max(left, point.solved.gap or 0.0) > AGREES
     why = "the search ended before the best was proven" if early else "there are several best answers"
     if given is not None and _apart(given, answer.values) > MOVES:
         note = "; ".join(filter(None, (note, f"{why}, and what was decided is another than these rows'")))
@@ -359,7 +371,7 @@ def _as_it_stands(
     within = AGREES + (gap or 0.0) + (point.solved.gap or 0.0)
     if objective is not None and (value is None or not _agree(value, objective, within)):
         return None
-    return replace(statement, point=point, at_s=at_s, note=note, unit=answer.unit)
+    return replace(statement, note=note)
 
 
 def _allocation(shares: Shares | None) -> Mapping[str, Any] | None:

@@ -24,13 +24,15 @@ def build(data: Aggregate, power: float) -> pyo.ConcreteModel:
     """Return the unsolved integer programme; power: lambda, finite."""
     m = lay_out(data)
     jobs = data.data.jobs
-    weight = dict(zip(jobs, data.data.weights(power).scaled.tolist(), strict=True))
+    weights = data.data.weights(power)
+    weight = dict(zip(jobs, weights.scaled.tolist(), strict=True))
     m.weight = parameter(m.JOBS, numbers=weight, doc="W_i | weight (prior_i + bias)^lambda, over the largest | 1")
 
     @m.Objective(sense=pyo.maximize, doc="(11) throughput gain, weighted by priority")
     def weighted_gain(m):
         return pyo.quicksum(m.weight[i] * m.gain[i, c] * m.choose[i, c] for i, c in m.CHOICES)
 
+    m.scale = weights.scale
     return m
 
 
