@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -25,7 +26,9 @@ from workbench.analysis.whatif import (
     SiteSettingTo,
     parse_change,
 )
+from workbench.analysis.whatif.site_changes import date_of
 from workbench.base.errors import InputError
+from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
 from workbench.session.registry import find_scheduler
 
@@ -59,6 +62,7 @@ class ChangeForm:
         self.type = _field(w.Dropdown, "GPU type", "Of which type", options=[""])
         self.count = _field(w.IntText, "Nodes (+ or -)", "More nodes (8), or fewer (-2)", value=1)
         self.gpus = _field(w.IntText, "GPUs of each", "Of a new node; at first those of the type's first one", value=0)
+        self.partitions = _field(w.Dropdown, "Partitions", "Of new nodes, or of those that go", options=[("", "")])
         self.scheduler = _field(w.Dropdown, "Scheduler", "Which takes the place of today's", options=short_titles())
         self.with_knobs = _field(w.Text, "With knobs", "Those that differ from its defaults: round_s=720", value="")
         self.knob_name = _field(w.Dropdown, "Knob", "Of today's scheduler", options=[""])
@@ -73,12 +77,12 @@ class ChangeForm:
             w.Text, "Listed outages", "Node and from:to in seconds, as a-0=0:3600, a-1=60:120", value=""
         )
         self._texts = {
-            kind.kind: _field(w.Text, label, f"As {kind.example}", value="", placeholder=kind.example)
+            kind.kind: _field(w.Text, label, f"As {kind.example}", value="", placeholder="")
             for kind, label in ((NodesWithout, "Gone"), (OutageOf, "Down"), (SiteSettingTo, "Set"))
         }
         parts_of: dict[str, list[w.Widget]] = {
             **{kind: [text] for kind, text in self._texts.items()},
-            NodesBy.kind: [self.type, self.count, self.gpus],
+            NodesBy.kind: [self.type, self.count, self.gpus, self.partitions],
             SchedulerTo.kind: [self.scheduler, self.with_knobs],
             KnobTo.kind: [self.knob_name, self.knob_box],
             RestartTo.kind: [self.restart],
@@ -103,10 +107,19 @@ class ChangeForm:
         """What there is to change: the cluster's types, and the scheduler's knobs."""
         with self._quiet():
             usual = self.gpus.value == self._first_gpus.get(str(self.type.value), 0)
-            self._first_gpus = {node.accelerator: node.gpus for node in reversed(scenario.cluster.each_node)}
+            nodes = scenario.cluster.each_node
+            self._first_gpus = {node.accelerator: node.gpus for node in reversed(nodes)}
+            said = ((node.accelerator, str(node.attributes.get("partitions", ""))) for node in nodes)
+            self._partitions_of = dict.fromkeys(said)
             _options(self.type, [a.name for a in scenario.cluster.accelerators])
+            self._on_partitions()
             if usual:
                 self._on_type()
+            for kind, text in _examples(scenario).items():
+                field = self._texts[kind]
+                if field.value == field.placeholder:
+                    field.value = text
+                field.placeholder = text
             found = find_scheduler(scheduler)
             if self._knob_of != scheduler:
                 self._knob_of = scheduler
@@ -116,6 +129,7 @@ class ChangeForm:
 
     _knob_of = ""
     _first_gpus: Mapping[str, int] = {}
+    _partitions_of: Mapping[tuple[str, str], None] = {}
 
     def change(self) -> Change:
         """The change as it is set; raises InputError saying what is expected."""
@@ -123,7 +137,8 @@ class ChangeForm:
         if kind == NodesBy.kind:
             count, gpus = int(self.count.value), int(self.gpus.value)
             usual = gpus in (0, self._first_gpus.get(str(self.type.value)))
-            return NodesBy(str(self.type.value), count, None if usual or count < 0 else gpus)
+            where = str(self.partitions.value or "")
+            return NodesBy(str(self.type.value), count, None if usual or count < 0 else gpus, where)
         if kind == SchedulerTo.kind:
             return parse_change(f"{kind} {self.scheduler.value}, {self.with_knobs.value}".rstrip(", "))
         if kind == KnobTo.kind:
@@ -150,6 +165,7 @@ class ChangeForm:
             if isinstance(change, NodesBy):
                 self.type.value, self.count.value = change.accelerator, change.count
                 self.gpus.value = change.gpus or self._first_gpus.get(change.accelerator, 0)
+                self._on_partitions(change.partitions)
             elif isinstance(change, SchedulerTo):
                 self.scheduler.value = change.scheduler
                 self.with_knobs.value = change.text.partition(",")[2].strip()
@@ -190,9 +206,21 @@ class ChangeForm:
         self.knob_box.show(self._no_knob if self._knob is None else self._knob.box)
 
     def _on_type(self) -> None:
-        """A new node has as many GPUs as the first one of the type."""
+        """A new node has as many GPUs as the first one of the type, and is in its partitions."""
         with self._quiet():
             self.gpus.value = self._first_gpus.get(str(self.type.value), 0)
+            self._on_partitions()
+
+    def _on_partitions(self, chosen: str = "") -> None:
+        """Those of the type's nodes to choose from, first as its first node has them; not in sight where none are."""
+        found = [name for kind, name in self._partitions_of if kind == self.type.value and name]
+        others = [name for name in dict.fromkeys([*found[1:], chosen]) if name]
+        self.partitions.options = [
+            (found[0].replace(",", ", ") if found else "", ""),
+            *((n.replace(",", ", "), n) for n in others),
+        ]
+        self.partitions.value = chosen
+        self.partitions.layout.display = None if found or chosen else "none"
 
     def _on_count(self) -> None:
         """Nodes that go have the GPUs they have."""
@@ -211,6 +239,18 @@ class ChangeForm:
     def _tell(self) -> None:
         if not self._quiet:
             self._changed()
+
+
+def _examples(scenario: Scenario) -> dict[str, str]:
+    """Of changes that are written as text, one of this scenario each, to begin with."""
+    nodes, recorded = scenario.cluster.each_node, scenario.recorded
+    ((usual, _),) = Counter(node.accelerator for node in nodes).most_common(1)
+    name = next(node.name for node in nodes if node.accelerator == usual)
+    last_s = recorded.end_s if recorded else max((job.arrival_s for job in scenario.jobs), default=0.0)
+    begin, end = (date_of(scenario, at_s) or format_duration(at_s) for at_s in (last_s / 4 // 60 * 60, last_s / 2 + 60))
+    of = next((each.name for each in scenario.entities if each.attributes.get("kind") == "qos"), "qos normal")
+    limit = f"{of} MaxTRESPU=gres/gpu=8"
+    return {NodesWithout.kind: name, OutageOf.kind: f"{name} from {begin} to {end}", SiteSettingTo.kind: limit}
 
 
 def _options(choice: Any, options: list[Any]) -> None:

@@ -33,6 +33,7 @@ from widgets.work.thread import ThreadWork, aside
 from widgets.work.workplace import Workplace, when_idle
 from workbench.analysis.bootstrap import block_s
 from workbench.analysis.whatif import Change, Configuration, WhatIf, WhatIfQuestion, concluded, parse_change
+from workbench.analysis.whatif.ask import SLURM, usual_seeds
 from workbench.base.errors import InputError, WorkbenchError, counted
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
@@ -63,12 +64,12 @@ class WhatIfSetting(NamedTuple):
 
 
 OWN_CSS = (Path(__file__).parent / "what_if.css").read_text(encoding="utf-8")
-MOST_PAIRS = 30
+PAIRS, MOST_PAIRS = 5, 30
 UNASKED_JOBS = 500
 """Up to so many the pages Model and Vary begin when they are opened: a second or two, where a process does it."""
 DEFAULT = "las"
 """Today's scheduler where nobody says another."""
-DRAWN, TOO_SHORT = "days of the log, drawn anew", "the seed (too short a log to draw days of)"
+DRAWN, TOO_SHORT = "days of the log, drawn anew", "(too short a log to draw days of)"
 Today = tuple[str, Mapping[str, Any]]
 """A scheduler with its knobs."""
 WIDE = {"width": "97%"}
@@ -104,10 +105,11 @@ class WhatIfLab(LabShell[WhatIfSetting]):
         self._today.observe(lambda _: self._on_scheduler(), "value")
         self._knobs = KnobPanel(self._on_knobs)
         self._form = ChangeForm(self._on_change, self._today_knobs)
-        self._pairs = w.IntSlider(5, 1, MOST_PAIRS, description="Pairs of runs", style=STYLE, layout=WIDE)
+        self._pairs = w.IntSlider(PAIRS, 1, MOST_PAIRS, description="Pairs of runs", style=STYLE, layout=WIDE)
         self._pairs.tooltip = "Each is one run of today and one with the change; more make the interval narrower"
         self._pairs.add_class("wb-pairs")
-        differ_in = _differ_in(self._scenario)
+        differ_in = _differ_in(self._scenario, DEFAULT)
+        self._usual = PAIRS
         self._bootstrap = w.Dropdown(options=differ_in, description="They differ in", style=STYLE, layout=WIDE)
         self._bootstrap.add_class("wb-differ-in")
         for control in (self._pairs, self._bootstrap):
@@ -186,6 +188,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
             self._today.value = found.name
             self._knobs.show(found, settled)
             self._form.offer(self._scenario, found.name)
+            self._offer_pairs(self._scenario, found.name)
             if told_of is not None:
                 self._form.show(told_of)
             if pairs is not None:
@@ -328,8 +331,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
             self._knobs.show(find_scheduler(name), knobs)
             self._form.offer(scenario, name)
             self._frame.offer_presets(scenario)
-            drawn_anew, self._bootstrap.options = self._bootstrap.value, _differ_in(scenario)
-            self._bootstrap.value = drawn_anew
+            self._offer_pairs(scenario, name)
         self.calibration.offer(scenario)
         cluster = ", ".join(f"{gpus} {kind}" for kind, gpus in scenario.cluster.capacity.items())
         jobs = f"<p class='wb-note'>{counted(len(scenario.jobs), 'job')} on {html.escape(cluster)}</p>"
@@ -363,7 +365,15 @@ class WhatIfLab(LabShell[WhatIfSetting]):
             with self._quiet():
                 self._knobs.show(find_scheduler(str(self._today.value)))
                 self._form.offer(self._scenario, str(self._today.value))
+                self._offer_pairs(self._scenario, str(self._today.value))
             self._on_knobs()
+
+    def _offer_pairs(self, scenario: Scenario, scheduler: str) -> None:
+        """As many pairs as the command line has, unless somebody set another number, and what they may differ in."""
+        usual = len(usual_seeds(scenario, scheduler, 0)) if scheduler == SLURM else PAIRS
+        self._pairs.value, self._usual = usual if self._pairs.value == self._usual else self._pairs.value, usual
+        drawn_anew, self._bootstrap.options = self._bootstrap.value, _differ_in(scenario, scheduler)
+        self._bootstrap.value = drawn_anew
 
     def _on_knobs(self) -> None:
         if not self._quiet:
@@ -462,9 +472,10 @@ def _named(scenario: Scenario, name: str | None = None) -> Today | None:
     return next(((entry.scheduler, entry.knobs) for entry in named), None)
 
 
-def _differ_in(scenario: Scenario) -> tuple[tuple[str, bool], ...]:
+def _differ_in(scenario: Scenario, scheduler: str) -> tuple[tuple[str, bool], ...]:
     """What pairs may differ in, and whether that is the bootstrap."""
-    return (DRAWN if block_s(scenario) else TOO_SHORT, True), ("the seed alone", False)
+    chance = "when Slurm's clocks run" if scheduler == SLURM else "the seed"
+    return (DRAWN if block_s(scenario) else f"{chance} {TOO_SHORT}", True), (f"{chance} alone", False)
 
 
 def _slot(name: str, step: str) -> Any:

@@ -521,10 +521,8 @@ def _never(snapshot: Snapshot, memory: SlurmMemory, came: Sequence[Ask]) -> dict
         elif reason := memory.ledger.never(ask):
             found[ask.name] = reason
         elif not ask.reservation and not memory.fitting[ask.shape]:
-            text = (
-                f"no nodes of partition {ask.partition} that are large enough for it" if ask.partition else "no nodes"
-            )
-            found[ask.name] = Reason("BadConstraints", f"{text}, of the types on which it can run")
+            where = f" of partition {ask.partition} that are large enough for it" if ask.partition else ""
+            found[ask.name] = Reason("BadConstraints", f"no nodes{where}, {ITS_TYPES}")
     if over := site.before.intersection(found):
         memory.ended |= over
     return found
@@ -593,6 +591,7 @@ RULE = (
     "Slurm starts jobs by partition tier and priority (in a partition with a Policy by that), others where they delay "
     "nobody who is planned before."
 )
+ITS_TYPES = "of the types on which it can run"
 HELD_BY = {"Dependency": "a dependency", "JobArrayTaskLimit": "its array's throttle", "Reservation": "a reservation"}
 LIMITS = ("QOSMax", "QOSGrp", "AssocMax", "AssocGrp", "PerAccount")
 

@@ -16,6 +16,7 @@ import pytest
 import widgets.work.page_request
 import workbench
 from tests.analysis.test_calibration import log
+from tests.analysis.whatif.test_site_changes import site
 from widgets.parts.files import MOST_BYTES
 from widgets.what_if_lab import WhatIfLab, lab
 from widgets.what_if_lab.change_form import ChangeForm
@@ -117,7 +118,7 @@ def test_the_answer_is_that_of_the_library(panel: WhatIfLab) -> None:
     assert "Mean cost per job" in panel._pages._table.value
     assert "95 % interval" not in panel._pages._table.value, "the pairs came out alike"
     assert "one answer, not 2, as the 2 pairs of runs are equal" in panel._pages._said.value
-    assert panel._bootstrap.label == lab.TOO_SHORT
+    assert panel._bootstrap.label == f"the seed {lab.TOO_SHORT}"
     assert alone.conclusions[0].split(":")[1].strip()[:20] in panel._pages._said.value
     today, changed = (page.drawing for page in panel._pages._gantts)
     assert today is not None and changed is not None and panel._pages._jobs.drawing is None, "what is in sight is drawn"
@@ -188,6 +189,31 @@ def test_a_new_node_has_as_many_gpus_as_the_first_of_its_type_and_says_so(panel:
     assert (panel._form.type.value, panel._form.gpus.value) == ("v100", 2) and panel.change == NodesBy("v100", 1)
     panel._form.type.value = "k80"
     assert panel._form.gpus.value == 1 and panel.change == NodesBy("k80", 1)
+    assert panel._form.partitions.layout.display == "none", "there are none"
+
+
+def test_of_a_slurm_site_it_offers_partitions_a_change_of_each_kind_that_can_run_and_a_pair_for_each_phase(
+    panel: WhatIfLab,
+) -> None:
+    panel.open(site(), "slurm")
+    form = panel._form
+    assert form.partitions.options == (("p", ""), ("p, q", "p,q")) and panel.change == NodesBy("x", 1)
+    form.partitions.value = "p,q"
+    assert panel.change == parse_change("nodes x=+1 in p,q") and panel.state == "edited"
+    panel.set(change="nodes x=-1 in q")
+    assert (form.partitions.value, panel.change.text, panel.state) == ("q", "nodes x=-1 in q", "edited")
+    assert (panel._pairs.value, panel._bootstrap.label) == (8, f"when Slurm's clocks run {lab.TOO_SHORT}")
+    for kind, text in (("without", "a-0"), ("outage", "a-0 from 2024-03-01 08:00 to 2024-03-01 08:01")):
+        form.kind.value = kind
+        assert (panel.change.text, panel.state) == (f"{kind} {text}", "edited")
+    form.kind.value = "set"
+    assert (panel.change.text, panel.state) == ("set qos normal MaxTRESPU=gres/gpu=8", "edited")
+    form._texts["without"].value = "b-0"
+    panel.set("las", "scheduler srtf")
+    assert (panel._pairs.value, panel._bootstrap.label) == (5, f"the seed {lab.TOO_SHORT}")
+    assert form._texts["without"].value == "b-0"
+    panel.set("slurm", pairs=3)
+    assert panel._pairs.value == 3
 
 
 def test_nodes_that_go_are_not_asked_for_their_gpus(panel: WhatIfLab) -> None:

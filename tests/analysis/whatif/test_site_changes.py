@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from workbench.analysis.whatif import Configuration, DensityTo, LoadTo, NodesBy,
 from workbench.analysis.whatif.ask import ask
 from workbench.analysis.whatif.report import wait_tables, what_if_report
 from workbench.analysis.whatif.site_changes import chosen, date_of
-from workbench.analysis.whatif.words import OF_CALIBRATION, waited
+from workbench.analysis.whatif.words import OF_CALIBRATION, amount, waited
 from workbench.base.errors import InputError, ScenarioError
 from workbench.baselines.mechanisms.slurm.site import read_site
 from workbench.cli import main
@@ -151,9 +152,89 @@ def test_a_scheduler_that_knows_no_partitions_or_limits_is_not_praised_for_it() 
     assert workbench.what_if(site(), "srtf", ["scheduler fifo", "scheduler slurm"]).warnings == ()
 
 
-def test_new_nodes_of_another_size_are_of_the_partitions_of_the_first() -> None:
+def test_new_nodes_are_of_the_partitions_of_the_first_or_of_those_that_are_named() -> None:
     added = after("nodes x=+1x8").cluster.each_node[-1]
     assert added.gpus == 8 and added.attributes["partitions"] == "p" and added.attributes["rack"] == "r1"
+    for text, partitions in (("x=+2 in q,p", "p,q"), ("x=+2 in q", "q"), ("x=+2x8 in p,q", "p,q")):
+        change = parse_change(f"nodes {text}")
+        there = Counter(str(node.attributes["partitions"]) for node in after(change.text).cluster.each_node)
+        assert parse_change(change.text) == change and there == Counter({"p": 2, "p,q": 1}) + Counter({partitions: 2})
+    assert [node.name for node in after("nodes x=-1 in q").cluster.each_node] == ["a-0", "a-1"]
+    found = workbench.what_if(site(), "slurm", ["nodes x=+1", "nodes x=+1 in q"], seeds=[0])
+    told = "new nodes are in partition p, as a-0 is; `nodes x=+1 in PARTITION,...` puts them elsewhere."
+    assert [text for text in found.conclusions if "new nodes" in text] == [f"With 1 more x node: {told}"]
+    assert any(text.startswith("With 1 more x node in q: mean wait") for text in found.conclusions)
+
+
+def test_what_changes_nothing_and_what_a_user_has_in_several_accounts_is_told() -> None:
+    """AccountingStorageEnforce=associations: no limit holds. Without weights priority depends on nothing."""
+    config = {**CONFIG, "AccountingStorageEnforce": "associations", "PriorityWeightQOS": 5.0}
+    users = [("ada", "bio"), ("ada", "chem"), ("bob", "bio")]
+    facts = [
+        ("config site", config),
+        ("qos normal", {"kind": "qos", "name": "normal"}),
+        *((f"user {u} of {a}", {"kind": "user", "name": u, "user": u, "account": a}) for u, a in users),
+    ]
+
+    def told(text: str, knobs: dict[str, Any] | None = None, **more: Any) -> list[str]:
+        named = [(name, {**each, **(more if name == "config site" else {})}) for name, each in facts]
+        scenario = site(entities=[{"name": name, "attributes": each} for name, each in named])
+        change = parse_change(text)
+        return change.remarks(change.applied(Configuration(scenario, "slurm", knobs or {})))
+
+    both = "in each of the accounts bio and chem, as Slurm has it; `user ada of ACCOUNT` is one."
+    none = "that changes nothing: by AccountingStorageEnforce (associations) no limit holds on this site."
+    assert told("set qos normal MaxTRESPU=gres/gpu=1") == [none]
+    assert told("set user ada GrpTRES=gres/gpu=4") == [both, none] and told("set user ada of bio MaxJobs=1") == [none]
+    held = {"AccountingStorageEnforce": "limits"}
+    assert told("set user ada GrpTRES=gres/gpu=4", **held) == [both] and told("set user bob MaxJobs=1", **held) == []
+    off = "that changes nothing: the knob limits is off."
+    assert told("set qos normal MaxTRESPU=gres/gpu=1", {"limits": False}, **held) == [off]
+    assert (
+        told("set qos normal Priority=7")
+        == []
+        == told("set config PriorityMaxAge=5 and set config PriorityWeightAge=1")
+    )
+    assert told("set config PriorityMaxAge=5") == ["that changes nothing: PriorityWeightAge is 0."]
+    assert told("set config bf_interval=20", SchedulerType="sched/builtin")[0].endswith(
+        "nothing: backfill does not run."
+    )
+    first = "that changes nothing: by PriorityType (priority/basic) who came first is first."
+    assert told("set config PriorityWeightQOS=9", PriorityType="priority/basic") == [first]
+    named = [{"name": name, "attributes": each} for name, each in facts]
+    said = workbench.what_if(site(entities=named), "slurm", "set qos normal MaxJobsPU=1", seeds=[0]).conclusions
+    assert f"With MaxJobsPU of qos normal = 1: {none}" in said
+
+
+def test_who_is_refused_for_the_type_on_which_it_ran_is_told_so() -> None:
+    """Without b-0, of type y, p0 and q0 that ran there start no more; partition p has x left, and p0 asked for none."""
+    data = site().to_dict()
+    data["cluster"]["accelerators"].append({"name": "y"})
+    data["cluster"]["nodes"][1]["accelerator"] = "y"
+    data["cluster"]["nodes"].append({"name": "c", "accelerator": "y", "gpus": 4, "attributes": {"partitions": "r"}})
+    data["throughputs"].append({**data["throughputs"][0], "model": "recorded on y", "accelerator": "y"})
+    for job in (data["jobs"][0], data["jobs"][1], data["jobs"][4]):
+        job["model"] = "recorded on y"
+    data["jobs"][1]["attributes"]["asked"] = "y"
+    said = workbench.what_if(Scenario.from_dict(data), "slurm", "without b-0", seeds=[0]).conclusions
+    assert [text for text in said if "asked for no type" in text] == [
+        "With b-0 gone: 1 of these asked for no type of GPU: Slurm may start them on x of partition p. Here a job runs "
+        "only on types where it ran in the log; `workbench convert --ratios` adds others."
+    ]
+
+
+def test_users_beyond_the_first_dozen_are_one_row() -> None:
+    base, jobs = site(), []
+    for number in range(15):
+        job = base.jobs[number % 4].model_dump()
+        jobs.append({**job, "name": f"j{number}", "user": f"u{number:02}", "arrival_s": float(number)})
+    found = workbench.what_if(site(jobs=jobs), "slurm", "without a-0", seeds=[0])
+    rows = waited(found, found.question.changes[0])
+    users = found.waits[found.waits["by"] == "user"]
+    shown = [row[0].removeprefix("user ") for row in rows if row[0].startswith("user ")]
+    rest = users[~users["name"].isin(shown)]
+    sums = [rest[f"{side}_total_s"].sum() for side in ("before", "after")]
+    assert len(shown) == 12 and rows[-1] == ("3 more users", "3", "", "", "", "", *(amount(s, "s") for s in sums))
 
 
 def test_a_rack_that_goes_makes_others_wait_and_who_has_no_other_is_refused() -> None:

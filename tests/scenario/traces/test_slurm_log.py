@@ -238,9 +238,10 @@ def test_other_types_are_ratios_that_every_answer_leads_with(tmp_path: Path) -> 
     assert scenario.notes[0] == report.assumed[0] and str(report).startswith("assumed, not recorded: 1 job (user ada)")
     two = dump(ran, ran._replace(name="3", tres="gres/gpu:v100=1,gres/gpu=1", host="v1"))
     told = [each for each in read(tmp_path, two)[1].notes if each.startswith("2 jobs asked for no type")]
-    assert len(told) == 1 and not any(
-        "asked for no type" in each for each in read(tmp_path, two, ratios=ratios)[1].notes
-    )
+    assert len(told) == 1
+    for who, left in (("user,ada", "1 job"), ("user,bob", "2 jobs")):
+        notes = read(tmp_path, two, ratios=ratios.replace("user,ada", who))[1].notes
+        assert [each.partition(" asked for no type")[0] for each in notes if "for no type" in each] == [left]
     for bad in ("user,ada,a100,v100,2,3,4", "user,ada,a100,v100,2", "user,,a100,v100,2,1,3"):
         with pytest.raises(InputError, match=r"low <= ratio <= high"):
             read(tmp_path, dump(Ran("1", 0, 0, 600)), ratios=f"by,name,ran_on,to,ratio,low,high\n{bad}\n")

@@ -25,6 +25,10 @@ class Change(ABC):
     def applied(self, before: Configuration) -> Configuration:
         """The configuration with the change."""
 
+    def remarks(self, after: Configuration) -> list[str]:
+        """What an operator could take otherwise than it is meant, or that changes nothing. after: with the change."""
+        return []
+
     @property
     def text(self) -> str:
         """The change as text that `parse_change` reads back to an equal one."""

@@ -1,6 +1,7 @@
 """The one thing that a what-if changes: a record that is applied to a configuration and can be written as text.
 
-    nodes v100=+8      8 more nodes like the type's first; `v100=+8x4`: of 4 GPUs each; `v100=-2`: the last two go
+    nodes v100=+8      8 more nodes like the type's first; `v100=+8x4`: of 4 GPUs each; `v100=-2`: the last two go;
+                       `v100=+8 in batch,long`: of these partitions
     scheduler srtf     another scheduler; with knobs: `scheduler gavel.max_min_fairness, round_s=720`
     knob round_s=720   another value of a knob of today's scheduler
     restart 2 min      what a restart costs, in seconds or as a duration
@@ -36,8 +37,9 @@ from workbench.analysis.whatif.change import (
     with_core,
     with_nodes,
 )
-from workbench.analysis.whatif.site_changes import NodesWithout, OutageOf, SiteSettingTo, together
+from workbench.analysis.whatif.site_changes import NodesWithout, OutageOf, SiteSettingTo, partitions_of, together
 from workbench.base.errors import InputError, counted
+from workbench.base.labels import listed
 from workbench.base.units import format_duration
 from workbench.scenario.cluster import Cluster, NodeGroup
 from workbench.scenario.traces.density import at_density, moved
@@ -53,15 +55,17 @@ class NodesBy(Change):
     """More (count > 0) or fewer (count < 0) nodes of an accelerator type.
 
     gpus: GPUs of each new node; None: as the type's first node has, with its speed. The last nodes of the type go.
+    partitions: those that new nodes are in, with commas between (else the first node's), or that nodes that go are in.
     """
 
     accelerator: str
     count: int
     gpus: int | None = None
+    partitions: str = ""
 
     kind: ClassVar[str] = "nodes"
-    example: ClassVar[str] = "v100=+8, v100=-2 or v100=+8x4 (8 nodes of 4 GPUs)"
-    _PATTERN: ClassVar[re.Pattern[str]] = re.compile(r"(.+?)\s*=\s*([+-]\d{1,6})(?:x(\d{1,4}))?")
+    example: ClassVar[str] = "v100=+8, v100=-2, v100=+8x4 (8 nodes of 4 GPUs) or v100=+8 in batch,long"
+    _PATTERN: ClassVar[re.Pattern[str]] = re.compile(r"(.+?)\s*=\s*([+-]\d{1,6})(?:x(\d{1,4}))?(?:\s+in\s+(\S+))?")
 
     def __post_init__(self) -> None:
         whole = isinstance(self.count, int) and not isinstance(self.count, bool)
@@ -82,41 +86,65 @@ class NodesBy(Change):
             raise InputError(
                 "nodes", self.accelerator, "an accelerator type of the cluster, one of: " + ", ".join(known)
             )
+        there = sorted(partitions_of(before.scenario))
+        if wrong := [name for name in self.partitions.split(",") if name not in there and self.partitions]:
+            raise InputError("nodes", ",".join(wrong), f"partitions of the cluster, of {listed(there, 8) or 'none'}")
         groups = self._added(cluster) if self.count > 0 else self._removed(cluster)
         return with_nodes(before, groups)
 
+    def remarks(self, after: Configuration) -> list[str]:
+        """Which partitions new nodes are in, where nobody said."""
+        first = next(iter(self._of_type(after.scenario.cluster)), None)
+        said = "" if first is None else str(first.attributes.get("partitions", ""))
+        if self.count < 0 or self.partitions or first is None or not said:
+            return []
+        where = f"{'partition' if ',' not in said else 'partitions'} {listed(said.split(','))}"
+        name = first.node_names()[0]
+        return [f"new nodes are in {where}, as {name} is; `{self.text} in PARTITION,...` puts them elsewhere."]
+
+    def _of_type(self, cluster: Cluster) -> list[NodeGroup]:
+        return [group for group in cluster.nodes if group.accelerator == self.accelerator]
+
     def _added(self, cluster: Cluster) -> tuple[NodeGroup, ...]:
         groups = list(cluster.nodes)
-        first = next((group for group in groups if group.accelerator == self.accelerator), None)
+        mine, names = self._of_type(cluster), {*self.partitions.split(",")}
+        alike = [group for group in mine if {*str(group.attributes.get("partitions", "")).split(",")} == names]
+        first = next(iter([*alike, *mine]), None)
         if first is None and self.gpus is None:
             raise InputError(
                 "nodes", self._rest(), f"GPUs of each node, as there is none of the type yet: {self.example}"
             )
         size = self.gpus or (first.gpus if first is not None else 0)
         speed = 1.0 if first is None else first.speed
+        facts = {} if first is None else dict(first.attributes)  # its partitions, rack, CPUs
+        facts |= {"partitions": self.partitions} if self.partitions and not alike else {}
         for place, group in enumerate(groups):
-            if (group.accelerator, group.gpus, group.speed) == (self.accelerator, size, speed):
+            same = (group.accelerator, group.gpus, group.speed, {**group.attributes})
+            if same == (self.accelerator, size, speed, facts):
                 groups[place] = _with_count(group, group.count + self.count)
                 return tuple(groups)
         taken = {group.name for group in groups}
         name = f"{self.accelerator}-more"
         while name in taken:
             name += "+"
-        facts = {} if first is None else dict(first.attributes)  # its partitions, rack, CPUs
         made = NodeGroup(
             name=name, accelerator=self.accelerator, gpus=size, count=self.count, speed=speed, attributes=facts
         )
         return (*groups, made)
 
     def _removed(self, cluster: Cluster) -> tuple[NodeGroup, ...]:
-        there = sum(group.count for group in cluster.nodes if group.accelerator == self.accelerator)
+        names = {*self.partitions.split(",")} - {""}
+        mine = [g for g in self._of_type(cluster) if names <= {*str(g.attributes.get("partitions", "")).split(",")}]
+        there = sum(group.count for group in mine)
         left, kept = -self.count, []
         if left > there or left == len(cluster.each_node):
             raise InputError(
-                "nodes", self._rest(), f"at most the {counted(there, 'node')} of the type, and one node left"
+                "nodes",
+                self._rest(),
+                f"at most the {counted(there, 'node')} of the type{self._where}, and one node left",
             )
         for group in reversed(cluster.nodes):
-            gone = min(left, group.count) if group.accelerator == self.accelerator else 0
+            gone = min(left, group.count) if group in mine else 0
             left -= gone
             if gone < group.count:
                 kept.append(_with_count(group, group.count - gone))
@@ -126,17 +154,22 @@ class NodesBy(Change):
     def words(self) -> str:
         size = "" if self.gpus is None else f" of {counted(self.gpus, 'GPU')}"
         kind = f"{'more' if self.count > 0 else 'fewer'} {self.accelerator} node"
-        return counted(abs(self.count), kind) + size
+        return counted(abs(self.count), kind) + size + self._where
+
+    @property
+    def _where(self) -> str:
+        return f" in {listed(self.partitions.split(','))}" if self.partitions else ""
 
     def _rest(self) -> str:
-        return f"{self.accelerator}={self.count:+d}" + ("" if self.gpus is None else f"x{self.gpus}")
+        size = "" if self.gpus is None else f"x{self.gpus}"
+        return f"{self.accelerator}={self.count:+d}{size}" + (f" in {self.partitions}" if self.partitions else "")
 
     @classmethod
     def parsed(cls, rest: str) -> Change:
         match = cls._PATTERN.fullmatch(rest)
         if match is None:
             raise InputError("nodes", rest, cls.example)
-        return cls(match[1], int(match[2]), None if match[3] is None else int(match[3]))
+        return cls(match[1], int(match[2]), None if match[3] is None else int(match[3]), match[4] or "")
 
 
 @dataclass(frozen=True)

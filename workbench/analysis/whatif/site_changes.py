@@ -18,7 +18,17 @@ from workbench.analysis.whatif.change import Change, Configuration, as_seconds, 
 from workbench.base.errors import InputError, counted
 from workbench.base.labels import listed
 from workbench.base.units import format_duration
-from workbench.baselines.mechanisms.slurm.site import AS_SET, COUNT_LIMITS, DEFAULTS, DURATIONS, POLICIES, TRES_LIMITS
+from workbench.baselines.mechanisms.slurm.site import (
+    AS_SET,
+    COUNT_LIMITS,
+    DEFAULTS,
+    DURATIONS,
+    POLICIES,
+    TRES_LIMITS,
+    config_of,
+    enforces,
+    read_settings,
+)
 from workbench.scenario.cluster import Node
 from workbench.scenario.faults import Outage
 from workbench.scenario.scenario import Entity, Scenario
@@ -40,6 +50,16 @@ SET = {
     "user": ("Share", *TRES_LIMITS, *COUNT_LIMITS, "MaxWall"),
 }
 """What can be set, by kind of entity; `workbench.baselines.mechanisms.slurm.site` reads it."""
+LIMITS = frozenset({*TRES_LIMITS, *COUNT_LIMITS, "MaxWall"})
+WEIGHED = {
+    **{
+        "Priority": "PriorityWeightQOS",
+        "PriorityJobFactor": "PriorityWeightPartition",
+        "PriorityMaxAge": "PriorityWeightAge",
+    },
+    **dict.fromkeys(("Share", "PriorityDecayHalfLife", "FairShareDampeningFactor"), "PriorityWeightFairShare"),
+}
+"""What counts in priority by a weight alone."""
 LONG = {
     "MaxTRESPerUser": "MaxTRESPU",
     "MaxTRESPerAccount": "MaxTRESPA",
@@ -107,7 +127,9 @@ class NodesWithout(Change):
             if alone := sum(job.model == f"{ANY} on {kind}" for job in before.scenario.jobs):
                 expected = f"{kind} nodes left, or an outage ({OutageOf.example}), in which they wait"
                 raise InputError("nodes", self.nodes, f"{expected}: {counted(alone, 'job')} ran on {kind} alone")
-        lost = sorted(_partitions(before.scenario) - _partitions(after.scenario))  # else their jobs would run anywhere
+        lost = sorted(
+            partitions_of(before.scenario) - partitions_of(after.scenario)
+        )  # else their jobs would run anywhere
         empty = [{"name": f"partition {name}", "attributes": {"kind": "partition", "name": name}} for name in lost]
         known = {each.name for each in after.scenario.entities}
         more = [Entity.model_validate(each) for each in empty if each["name"] not in known]
@@ -211,6 +233,39 @@ class SiteSettingTo(Change):
         entities = [self._with(each, key) if each.name in found else each for each in scenario.entities]
         return replace(before, scenario=scenario.replace(entities=entities, recorded=None))
 
+    def remarks(self, after: Configuration) -> list[str]:
+        """Of a user in several accounts, that each may have as much; why nothing depends on what is set."""
+        kind, _, name = self.of.partition(" ")
+        mine = [each.attributes for each in after.scenario.entities if _is(self.of.lower(), each.name.lower())]
+        said = []
+        if kind == "user" and len(mine) > 1 and self.name != "Share" and self.value != "none":
+            accounts = listed(str(each.get("account")) for each in mine)
+            said.append(f"in each of the accounts {accounts}, as Slurm has it; `user {name} of ACCOUNT` is one.")
+        why = self._no_limits(after) if self.name in LIMITS else self._no_weight(after)
+        return [*said, f"that changes nothing: {why}."] if why else said
+
+    def _no_limits(self, after: Configuration) -> str:
+        """Why no limit holds; empty where limits do."""
+        if not after.knobs.get("limits", True):
+            return "the knob limits is off"
+        config = config_of(after.scenario)
+        said = config.get("AccountingStorageEnforce")
+        return "" if enforces(config) else f"by AccountingStorageEnforce ({said}) no limit holds on this site"
+
+    def _no_weight(self, after: Configuration) -> str:
+        """Why priority or backfill does not depend on it; empty where it does."""
+        settings, config = read_settings(after.scenario), config_of(after.scenario)
+        if self.name.startswith("bf_") and (
+            "builtin" in str(config.get("SchedulerType")) or not after.knobs.get("backfill", True)
+        ):
+            return "backfill does not run"
+        if "basic" in str(config.get("PriorityType")) and (
+            self.name in WEIGHED or self.name.startswith("PriorityWeight")
+        ):
+            return f"by PriorityType ({config['PriorityType']}) who came first is first"
+        weight = WEIGHED.get(self.name, "")
+        return f"{weight} is 0" if weight and not settings[weight] else ""
+
     def _with(self, entity: Entity, key: str) -> Entity:
         attributes = dict(entity.attributes)
         others = [name for name in str(attributes.pop(AS_SET, "")).split(",") if name and name != key]
@@ -257,6 +312,9 @@ class SeveralChanges(Change):
         for change in self.changes:
             before = change.applied(before)
         return before
+
+    def remarks(self, after: Configuration) -> list[str]:
+        return [f"{change.words}: {text}" for change in self.changes for text in change.remarks(after)]
 
     @property
     def text(self) -> str:
@@ -305,7 +363,7 @@ def _is_one(node: Node, pattern: str) -> bool:
     return any(fnmatchcase(name, pattern) for name in {node.name, node.name.partition("/")[0]})
 
 
-def _partitions(scenario: Scenario) -> set[str]:
+def partitions_of(scenario: Scenario) -> set[str]:
     """Those that some node is in."""
     said = (str(group.attributes.get("partitions", "")) for group in scenario.cluster.nodes)
     return {name for text in said for name in text.split(",") if name}

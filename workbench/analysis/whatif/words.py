@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, get_args
 
 import pandas as pd
@@ -13,15 +14,17 @@ from workbench.analysis.calibration import Verdict
 from workbench.analysis.calibration_note import trust
 from workbench.analysis.metrics.summary import shown
 from workbench.analysis.metrics.two_runs import SAME_S, completions_of, gains
+from workbench.analysis.whatif.change import Configuration
 from workbench.analysis.whatif.site_changes import date_of
 from workbench.analysis.whatif.tables import Difference, Waits, rows_of, sooner_and_later
 from workbench.base.errors import counted
 from workbench.base.labels import listed, unit_beside, with_unit
 from workbench.baselines.mechanisms.slurm.site import COUNT_LIMITS, TRES_LIMITS
-from workbench.baselines.slurm import Slurm
-from workbench.scenario.cluster import Cluster
+from workbench.baselines.slurm import ITS_TYPES, Slurm
+from workbench.scenario.cluster import Cluster, Node
 from workbench.scenario.faults import Faults
 from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces.slurm_site import CPU
 from workbench.session.registry import find_scheduler
 from workbench.simulation.intervals import is_refused
 from workbench.simulation.run import Run
@@ -81,8 +84,8 @@ def change_of(value: float, unit: str) -> str:
 
 
 def interval(low: float, high: float, unit: str) -> str:
-    """An interval of differences; empty if there is none."""
-    return "" if math.isnan(low) else f"{change_of(low, unit)} to {change_of(high, unit)}"
+    """An interval of differences; empty if there is none, as of pairs that differ by the same."""
+    return "" if math.isnan(low) or low == high else f"{change_of(low, unit)} to {change_of(high, unit)}"
 
 
 def verdict(row: Difference) -> str:
@@ -112,8 +115,8 @@ def compared(row: Difference) -> tuple[str, ...]:
 
 
 def waited(found: WhatIf, change: Change) -> list[tuple[str, ...]]:
-    """Waits of all jobs, of each partition and of the users whose sum changes most, as people read them (`WAIT_HEADS`);
-    none where all jobs are one group."""
+    """Waits of all jobs, of each partition and of the users whose sum changes most, as people read them (`WAIT_HEADS`),
+    and what the other users wait together; none where all jobs are one group."""
     table = found.waits[found.waits["change"] == change.text]
     if len(table) == 1:
         return []
@@ -121,10 +124,16 @@ def waited(found: WhatIf, change: Change) -> list[tuple[str, ...]]:
     users = moved[table["by"] == "user"].nlargest(MOST_USERS).index
     shown = table[(table["by"] != "user") | table.index.isin(users)]
     rows = (Waits(*row) for row in shown.itertuples(index=False, name=None))
-    return [
+    said = [
         (f"{row.by} {row.name}" if row.by != "all" else row.name, _jobs(row), *(amount(s, "s") for s in row[6:]))
         for row in rows
     ]
+    if len(rest := table.drop(shown.index)):
+        counts = (int(rest[name].sum()) for name in ("jobs", "only_before", "only_after"))
+        both = (amount(float(rest[name].sum()), "s") for name in ("before_total_s", "after_total_s"))
+        jobs = _jobs(Waits(change.text, "user", "", *counts, *[math.nan] * 6))
+        said.append((counted(len(rest), "more user"), jobs, *[""] * 4, *both))
+    return said
 
 
 def _jobs(row: Waits) -> str:
@@ -202,7 +211,9 @@ def conclusions(found: WhatIf) -> list[str]:
     """The sentences of `WhatIf.conclusions`."""
     said = [found.calibration] if found.calibration else []
     for number, change in enumerate(found.question.changes):
-        said += [f"With {change.words}: {text}" for text in _refused(found.runs[0][0], found.runs[number + 1][0])]
+        run = found.runs[number + 1][0]
+        remarks = change.remarks(Configuration(run.scenario, run.scheduler, run.knobs))
+        said += [f"With {change.words}: {text}" for text in (*remarks, *_refused(found.runs[0][0], run))]
         rows = found.differences[found.differences["change"] == change.text]
         for row in rows_of(rows):
             if row.measure in SAID and not (row.measure in COUNTS and row.difference == 0):
@@ -230,6 +241,8 @@ def _sentence(row: Difference, found: WhatIf) -> str:
         if count > 1 and not found.question.of_draws:
             return f"{name} goes from {moved}: one answer, not {count}, as the {count} pairs of runs are equal."
         return f"{name} goes from {moved} in one pair of runs, which shows no interval."
+    if row.low == row.high:
+        return f"{name} goes from {moved}, {what}; in all {row.pairs} pairs by as much."
     span = f"{100 * found.question.level:g} % interval {interval(row.low, row.high, row.unit)} over {row.pairs} pairs"
     if what == "not shown":
         return f"no difference in {name} is shown: {moved}, {span}, which includes 0."
@@ -307,7 +320,27 @@ def _refused(today: Run, changed: Run) -> list[str]:
     why = [f"{counted(n, 'job')} can start no more: {why}." for why, n in reasons.items() if why != "refused"]
     left = len(why) - MOST_REASONS
     found += [*why[:MOST_REASONS], *([f"{counted(left, 'more reason')} for refusals."] if left > 0 else [])]
+    found += _held_to_types(changed.scenario, {*verdicts["job"][verdicts["reason"].str.endswith(ITS_TYPES)]} & lost)
     return [*found, f"{counted(len(more), 'job')} that today cannot run can; {whose}."] if more else found
+
+
+def _held_to_types(scenario: Scenario, lost: set[str]) -> Iterator[str]:
+    """Which refused jobs Slurm may start, as they asked for no type and their partition has another left."""
+    nodes, free = dict[str, list[Node]](), Counter[tuple[str, str]]()
+    for node in scenario.cluster.each_node:
+        for name in str(node.attributes.get("partitions", "")).split(","):
+            nodes.setdefault(name, []).append(node)
+    for job in (each for each in scenario.jobs if each.name in lost):
+        said, partition = job.attributes, str(job.attributes.get("partition"))
+        each = job.gpus / float(said.get("nodes", 1.0))
+        able = (n.accelerator for n in nodes.get(partition, ()) if n.gpus >= each and n.accelerator != CPU)
+        if (types := listed(dict.fromkeys(able))) and not said.keys() & {"asked", "features", "nodelist"}:
+            free[partition, types] += 1
+    for (partition, types), count in free.items():
+        yield (
+            f"{count} of these asked for no type of GPU: Slurm may start them on {types} of partition {partition}. "
+            "Here a job runs only on types where it ran in the log; `workbench convert --ratios` adds others."
+        )
 
 
 def _rent(before: Cluster, after: Cluster) -> list[str]:

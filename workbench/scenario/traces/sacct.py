@@ -202,7 +202,7 @@ def convert(
         outages=lambda begin_s, end_s, names: site.outages(first + begin_s, first + end_s, names),
     )
     scenario, summary = assemble(source, FORMAT, rows, log.drops, cut, [], ENDED[0], recording, zero)
-    log.odd["held to a type"] = 0 if known else held_to_a_type(read)
+    log.odd["held to a type"] = held_to_a_type(read, {job.name: job.model for job in scenario.jobs})
     notes = (*summary.notes, *log.notes, *_notes_of(log, site, read, beside))
     return scenario, replace(summary, notes=notes)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
@@ -106,11 +106,12 @@ def gaps(rows: Sequence[TimedRow]) -> Iterator[str]:
             yield f"no job was submitted or began from {since} to {until}: two logs, or a clock that jumped?"
 
 
-def held_to_a_type(rows: Sequence[TimedRow]) -> int:
-    """How many jobs asked for no type of GPU, in partitions whose jobs ran on several."""
+def held_to_a_type(rows: Sequence[TimedRow], models: Mapping[str, str]) -> int:
+    """How many jobs asked for no type of GPU, in partitions whose jobs ran on several. models: of the jobs that are
+    kept; those that run on other types too, by a ratio, name them (` x 1.8`)."""
     ran_on = dict[object, set[tuple[str, ...]]]()
     for row in rows:
         ran_on.setdefault(row.facts.get("partition"), set()).add(row.ran_on)
     mixed = {name for name, types in ran_on.items() if len(types - {(CPU,)}) > 1}
     held = [row for row in rows if "asked" not in row.facts and row.ran_on not in ((CPU,), ())]
-    return sum(row.facts.get("partition") in mixed for row in held)
+    return sum(row.facts.get("partition") in mixed and " x " not in models.get(row.name, " x ") for row in held)

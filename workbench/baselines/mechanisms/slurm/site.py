@@ -200,7 +200,7 @@ def read_site(scenario: Scenario) -> SlurmSite:
     for entity in scenario.entities:
         if kind := entity.attributes.get("kind"):
             entries.setdefault(str(kind), []).append(entity.attributes)
-    config = next(iter(entries.get("config", [])), {})
+    config = config_of(scenario)
     machines: dict[str, int] = {}
     where, cpus, memory, weight, gpus = [], [], [], [], Counter[tuple[str, int]]()
     inside: dict[str, set[int]] = {}
@@ -236,8 +236,7 @@ def read_site(scenario: Scenario) -> SlurmSite:
     accounts = {str(each["account"]): _account(each) for each in entries.get("account", [])}
     users = {(str(each["user"]), str(each["account"])): _account(each) for each in entries.get("user", [])}
     children, promised = _shares_of(accounts, users)
-    enforce = str(config.get("AccountingStorageEnforce", "limits"))
-    enforced = any(word in enforce for word in ("limits", "safe", "all"))
+    enforced = enforces(config)
     counted = str(config.get("SelectTypeParameters", "CR_CORE_MEMORY")).upper()
     if "MEMORY" not in counted:  # what jobs ask for is not taken from anybody
         memory = [math.inf] * len(memory)
@@ -386,8 +385,19 @@ def _with_features(words: list[str], features: Mapping[int, Set[str]]) -> Machin
 
 def read_settings(scenario: Scenario) -> dict[str, float]:
     """The `settings` of a scenario's site, without a look at its jobs."""
+    return _settings(config_of(scenario))
+
+
+def config_of(scenario: Scenario) -> Mapping[str, Any]:
+    """What `scontrol show config` says, where the scenario has it."""
     facts = (entity.attributes for entity in scenario.entities)
-    return _settings(next((each for each in facts if each.get("kind") == "config"), {}))
+    return next((each for each in facts if each.get("kind") == "config"), {})
+
+
+def enforces(config: Mapping[str, Any]) -> bool:
+    """Whether limits hold; they do where nobody says (ours)."""
+    enforce = str(config.get("AccountingStorageEnforce", "limits"))
+    return any(word in enforce for word in ("limits", "safe", "all"))
 
 
 def _settings(config: Mapping[str, Any]) -> dict[str, float]:
