@@ -63,7 +63,7 @@ def picture(state: State) -> Any:
     arrays = [v.copy() for v in vars(book).values() if isinstance(v, np.ndarray)]
     arrays += [state.nodes.idle.copy(), state.nodes.up.copy()]
     leases = {
-        unit: (lease.assignment, lease.until_s, lease.slots, lease.mark_s, lease.going)
+        unit: (lease.assignment, lease.until_s, lease.slots, lease.mark_s, lease.caps)
         for unit, lease in (*state.leasing.leases.items(), *state.leasing.ended.items())
     }
     free = copy.deepcopy(state.nodes.slots._free)

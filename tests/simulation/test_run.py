@@ -54,7 +54,7 @@ def same_cells(a: Run, b: Run) -> None:
 def test_records_that_become_columns_on_the_way_give_the_same_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = workbench.preset("start_here")
     at_the_end = workbench.simulate(scenario, "srtf")
-    monkeypatch.setattr("workbench.simulation.recorder.MANY", 1)
+    monkeypatch.setattr("workbench.simulation.recorder.FOLD", 1)
     same_cells(workbench.simulate(scenario, "srtf"), at_the_end)
 
 

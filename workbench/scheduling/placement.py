@@ -105,16 +105,16 @@ class FreeGpus:
 
         Returns None, and takes nothing, if the type has too few free GPUs.
         """
-        nodes = self._sorted(kind)
-        snug = gpus
-        while not nodes.get(snug) and snug < self._largest:
-            snug += 1
-        if nodes.get(snug):
-            i = _first(nodes[snug])
-            sort_anew(nodes, i, snug, snug - gpus)
-            left = self.free if "free" in self.__dict__ else self._taken
-            left[i] = snug - gpus
-            return {self.names[i]: gpus}
+        nodes = self._by_free[kind] if kind in self._by_free else self._sorted(kind)
+        for snug in range(gpus, self._largest + 1):
+            if snug in nodes and (those := nodes[snug]):
+                first, rest = those & -those, snug - gpus
+                nodes[snug] = those ^ first
+                if rest:
+                    nodes[rest] = nodes.get(rest, 0) | first
+                i = first.bit_length() - 1
+                (self.free if "free" in self.__dict__ else self._taken)[i] = rest
+                return {self.names[i]: gpus}
         if sum(size * those.bit_count() for size, those in nodes.items()) < gpus:
             return None
         chosen, missing = {}, gpus
@@ -246,7 +246,7 @@ def place(
         if not keep_first:
             _keep(sizes[size], free_gpus, placed)
         for request in sizes[size]:
-            if request.unit not in placed:
+            if keep_first or request.unit not in placed:
                 _find(request, free_gpus, style, accept, placed)
     return placed
 
@@ -271,10 +271,10 @@ def _find(
     if found is None:
         return
     accepted = len(found) == 1 or accept is None or accept(request.unit, found)
-    if not (accepted and request.suits(found)):
+    if accepted and request.suits(found):
+        placed[request.unit] = found
+    else:
         free_gpus.give_back(request.kind, found)
-        return
-    placed[request.unit] = found
 
 
 def runs_spread(snapshot: Snapshot) -> Callable[[Unit, Gpus], bool]:

@@ -159,12 +159,10 @@ class JobView(Lazy):
     arrival_s: FloatArray
     weight: FloatArray
 
-    @property
+    @derived
     def now(self) -> Sequence[Job]:
         """The jobs, for who decides now: a list that changes afterwards."""
-        read = self.__dict__.get("_read")
-        found: Sequence[Job] = self.jobs if read is None or "jobs" in self.__dict__ else read("jobs now")
-        return found
+        return self.jobs
 
     @derived
     def waiting(self) -> Sequence[int]:
@@ -330,7 +328,8 @@ class Snapshot(Lazy):
         for view in (self, self.nodes, self.jobs):
             for each in fields(view):
                 getattr(view, each.name)
-            view.__dict__.pop("_read", None)
+            for name in ("_read", "now"):
+                view.__dict__.pop(name, None)
         return self
 
     def headline(self) -> str:

@@ -6,7 +6,6 @@ import math
 import sys
 from collections.abc import Callable, Mapping, Sequence, Set
 from itertools import chain
-from operator import attrgetter
 from types import NoneType
 from typing import Any, NoReturn, get_args
 
@@ -61,14 +60,11 @@ PARTS: tuple[tuple[str, tuple[type, ...], str], ...] = (
     ("why", (dict, Mapping), "{job: Reason}"),
 )
 """Parts of a decision, and what each is."""
-parts_of = attrgetter(*(name for name, _, _ in PARTS))
 EXACT = 2**53
 """Up to here a float holds every whole number."""
-USUAL_PARTS = (frozenset, NoneType, NoneType, dict, NoneType, dict, NoneType, dict)
 USUAL_FIELDS = (str, dict, float, str, NoneType, float)
 USUAL_TASK = (str, int, int, int, bool, NoneType)
-"""What the parts of a decision, and the fields of an assignment and of a task, nearly always are: they need no closer
-look."""
+"""What the fields of an assignment and of a task nearly always are: they need no closer look."""
 
 
 class Checker:
@@ -77,7 +73,6 @@ class Checker:
     def __init__(self, scenario: Scenario, scheduler: str, jobs: Set[str]) -> None:
         self.scheduler = scheduler
         self._sharing = scenario.core.space_sharing
-        self._sizes = {node.name: node.gpus for node in scenario.cluster.each_node}
         self._jobs = jobs
         self._types = frozenset(scenario.cluster.types)
         self._shares: Shares | None = None  # the last that were found to be right, and
@@ -192,7 +187,7 @@ class Checker:
     def shape(self, decision: Decision, now_s: float, *, in_detail: bool) -> None:
         """Parts of the declared types, each unit once, ends in the future, and sensible numbers; signals are looked at
         where they are recorded (in_detail)."""
-        if tuple(map(type, parts_of(decision))) != USUAL_PARTS:
+        if not _is_usual(decision):
             for name, kinds, expected in PARTS:
                 if not isinstance(getattr(decision, name), kinds):
                     self.fail(now_s, None, f"{name}={getattr(decision, name)!r}", expected)
@@ -200,14 +195,15 @@ class Checker:
         for a in decision.assign:
             if type(a) is not Assignment or tuple(map(type, a)) != USUAL_FIELDS:
                 self._types_of(a, now_s)
-            for node, gpus in a.gpus.items():
-                if (type(gpus) is not int or gpus < 1) and not _is_count(gpus):
-                    self.fail(now_s, a.unit, f"{gpus!r} GPUs on {node!r}", "a whole number >= 1")
-            if a.unit in seen:
-                self.fail(now_s, a.unit, "two assignments", "each unit once")
-            seen.add(a.unit)
-            if not a.until_s > now_s:
-                self.fail(now_s, a.unit, f"until {a.until_s:g} s", "an end after now")
+            unit, gpus, until_s, *_ = a
+            for node, count in gpus.items():
+                if (type(count) is not int or count < 1) and not _is_count(count):
+                    self.fail(now_s, unit, f"{count!r} GPUs on {node!r}", "a whole number >= 1")
+            if unit in seen:
+                self.fail(now_s, unit, "two assignments", "each unit once")
+            seen.add(unit)
+            if not until_s > now_s:
+                self.fail(now_s, unit, f"until {until_s:g} s", "an end after now")
         if decision.preempt:
             for unit in decision.preempt:
                 if type(unit) is not str and not _is_unit(unit):
@@ -233,38 +229,33 @@ class Checker:
         if next_s is not None and not next_s > now_s:
             self.fail(now_s, None, f"next_s {next_s:g}", "a time after now, or None")
 
-    def new(self, a: Assignment, now_s: float, jobs: Sequence[Job]) -> None:
-        """What a new assignment asks for, but for free GPUs (`free_gpus`) and speed (`runs`)."""
-        unit, gpus, _, kind, _, _ = a
+    def new(self, a: Assignment, now_s: float, jobs: Sequence[Job], nodes: Nodes, left: dict[str, int]) -> None:
+        """What a new assignment asks for, but for speed.
+
+        left: what is free of nodes that others of the decision leave or take; this one is taken off.
+        """
+        unit, gpus, _, kind, steps, tail_s = a
         for node in gpus:
-            if node not in self._sizes:
+            if node not in nodes.at:
                 self.fail(now_s, unit, node, "the name of a node")
         if not gpus:
             self.fail(now_s, unit, {}, "at least one GPU")
         if not isinstance(kind, str) or kind not in KINDS:
             self.fail(now_s, unit, kind, "kind run or profile")
-        self.limits(a, now_s)
-        if type(unit) is not str or kind != "run" or sum(gpus.values()) not in jobs[0].sizes:  # as nearly never
+        plain = type(unit) is str and steps is None and tail_s == 0.0  # as nearly always
+        if not plain:
+            self.limits(a, now_s)
+        if not plain or kind != "run" or sum(gpus.values()) != jobs[0].gpus:
             self._gang(a, now_s, jobs)
-
-    def free_gpus(self, a: Assignment, now_s: float, nodes: Nodes, left: dict[str, int]) -> None:
-        """The nodes of a new assignment are up and have its GPUs free.
-
-        left: what is free of nodes that others of the decision leave or take; this one is taken off.
-        """
-        for node, gpus in a.gpus.items():
-            if not nodes.all_up and not nodes.up[nodes.at[node]]:
-                self.fail(now_s, a.unit, node, "a node that is up")
-            free = left[node] if node in left else nodes.slots.free(node)
-            if gpus > free:
-                asked = Words(f"{counted(int(gpus), 'GPU')} on {node}")
-                self.fail(now_s, a.unit, asked, f"at most the {free} that are free")
-            left[node] = free - gpus
-
-    def runs(self, a: Assignment, now_s: float, rates: Sequence[float]) -> None:
-        """Every job of a new assignment runs there, at steps/s above 0, unless no step is asked for."""
-        if min(rates) <= 0 and a.steps != 0:
-            self.fail(now_s, a.unit, dict(a.gpus), "nodes on which it has a throughput > 0")
+        for node, count in gpus.items():
+            i = nodes.at[node]
+            if not nodes.all_up and not nodes.up[i]:
+                self.fail(now_s, unit, node, "a node that is up")
+            free = left[node] if node in left else nodes.idle[i]
+            if count > free:
+                asked = Words(f"{counted(int(count), 'GPU')} on {node}")
+                self.fail(now_s, unit, asked, f"at most the {free} that are free")
+            left[node] = free - count
 
     def limits(self, a: Assignment, now_s: float) -> None:
         """The steps and the tail of an assignment, new or renewed."""
@@ -338,6 +329,14 @@ def is_switch(switch: object) -> bool:
         and 0 <= switch.switch_s < math.inf
         and is_seen(switch.reason)
     )
+
+
+def _is_usual(decision: Decision) -> bool:
+    """Whether the parts are what they nearly always are, dictionaries or nothing: they need no closer look."""
+    d = decision
+    unsolved = d.shares is None and d.solved is None and d.sequences is None and d.switching is None
+    plain = type(d.why) is dict and type(d.signals) is dict and type(d.verdicts) is dict
+    return unsolved and plain and type(d.preempt) is frozenset
 
 
 def _are_usual(tasks: Sequence[Any]) -> bool:

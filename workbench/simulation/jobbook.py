@@ -39,7 +39,8 @@ class JobBook:
     def __init__(self, scenario: Scenario) -> None:
         self.position: IntArray = np.array(scenario.order, dtype=np.int64)
         self.jobs = jobs = [scenario.jobs[i] for i in scenario.order]
-        self.rank = {job.name: rank for rank, job in enumerate(jobs)}
+        self.names = [job.name for job in jobs]
+        self.rank = dict(zip(self.names, range(len(jobs)), strict=True))
         count = len(jobs)
         self.arrival_s = np.array([job.arrival_s for job in jobs], dtype=float)
         self.gpus = np.array([job.gpus for job in jobs], dtype=np.int64)
@@ -64,7 +65,7 @@ class JobBook:
         self.verdict = [""] * count
         self._active: IntArray | None = None
         self._seen: tuple[IntArray | None, dict[str, Any]] = (None, {})
-        self._here: tuple[list[int], list[Job]] = ([], [])  # ranks of the active jobs, rising, and the jobs
+        self.here: tuple[list[int], list[Job]] = ([], [])  # ranks of the active jobs, rising, and the jobs
         self._waiting: list[int] = []  # ranks of those that hold nothing, rising
         self._arrivals: list[float] = [*self.arrival_s.tolist(), math.inf]
         self.next_arrival_s, self.next_done_s = self._arrivals[0], math.inf
@@ -106,25 +107,27 @@ class JobBook:
     def done_by(self, latest_s: float) -> list[int]:
         """Ranks of the jobs that will have completed by then, who `leave` next."""
         done: list[int] = []
-        while self.next_done_s <= latest_s:
-            done.append(heapq.heappop(self._ends)[1])
-            self.done_at_s[done[-1]] = math.inf
-            self._look_ahead()
+        ends, done_at_s = self._ends, self.done_at_s
+        while ends and ends[0][0] <= latest_s:
+            end_s, rank = heapq.heappop(ends)
+            if done_at_s[rank] == end_s:
+                done_at_s[rank] = math.inf
+                done.append(rank)
+        self._look_ahead()
         return sorted(done)
 
     def admit(self, now_s: float) -> range:
         """Let the jobs in that have arrived by now; returns their ranks."""
         before = rank = self.admitted
-        while self.next_arrival_s <= now_s:
+        here, jobs = self.here
+        while self._arrivals[rank] <= now_s:
             self.one.alive[rank] = True
-            self._here[0].append(rank)
-            self._here[1].append(self.jobs[rank])
+            here.append(rank)
+            jobs.append(self.jobs[rank])
             self._waiting.append(rank)
             rank += 1
-            self.next_arrival_s = self._arrivals[rank]
-        if rank > before:
-            self.admitted, self._active = rank, None
-            self.present += rank - before
+        self.admitted, self._active, self.next_arrival_s = rank, None, self._arrivals[rank]
+        self.present += rank - before
         return range(before, rank)
 
     def is_active(self, name: str) -> bool:
@@ -191,7 +194,7 @@ class JobBook:
             self.completes(rank, math.inf)
         one.alive[rank] = False
         self.begun.discard(rank)
-        here, jobs = self._here
+        here, jobs = self.here
         place = bisect_left(here, rank)
         del here[place], jobs[place]
         self._active = None
@@ -206,7 +209,7 @@ class JobBook:
 
     def waiting(self) -> Sequence[int]:
         """Rows, among the active jobs, of those that hold no GPUs."""
-        here, waiting = self._here[0], self._waiting
+        here, waiting = self.here[0], self._waiting
         if not waiting:
             return ()
         first = bisect_left(here, waiting[0])
@@ -218,8 +221,6 @@ class JobBook:
         """A column of the active jobs as schedulers see them; what never changes is the same while the jobs are."""
         if name == "waiting":
             return self.waiting()
-        if name == "jobs now":
-            return self._here[1]
         ranks = self.active()
         if self._seen[0] is not ranks:
             self._seen = ranks, {}
@@ -227,11 +228,11 @@ class JobBook:
         if name in known:
             return known[name]
         if name == "jobs":
-            known[name] = tuple(self._here[1])
+            known[name] = tuple(self.here[1])
         elif name == "names":
-            known[name] = tuple([job.name for job in self._here[1]])
+            known[name] = tuple(map(self.names.__getitem__, self.here[0]))
         elif name == "at":
-            known[name] = {job.name: row for row, job in enumerate(self._here[1])}
+            known[name] = {self.names[rank]: row for row, rank in enumerate(self.here[0])}
         elif name in ("position", "gpus", "arrival_s", "weight"):
             known[name] = fixed(getattr(self, name)[ranks])
         elif name in ("restarts", "held"):
@@ -254,7 +255,7 @@ class JobBook:
         place = np.argsort(self.position)
         jobs = [self.jobs[rank] for rank in place.tolist()]
         said = {
-            "job": [job.name for job in jobs],
+            "job": [self.names[rank] for rank in place.tolist()],
             "model": [job.model for job in jobs],
             "entity": [job.entity or "" for job in jobs],
             "size_class": [job.size_class or "" for job in jobs],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -19,7 +20,7 @@ from workbench.scheduling.decision import Assignment, Reason, Unit, is_copy, mem
 from workbench.scheduling.snapshot import Observation
 from workbench.simulation.jobbook import FINISHED, JobBook
 from workbench.simulation.nodes import Nodes, SlotSet
-from workbench.simulation.recorder import Nothing, Recorder
+from workbench.simulation.recorder import NONE, Nothing, Recorder
 
 
 @dataclass(slots=True, eq=False)
@@ -28,8 +29,8 @@ class Lease:
 
     names, jobs: of the unit's jobs, and their ranks; from mark_s on nothing is recorded yet: restart until ready_s,
     running until stop_s, holding until tail_from_s, consolidating from then on. For each job: rates, its true steps/s;
-    caps, the steps that it does from ready_s on while it is going, and stops, when it has done them; over the whole
-    time from began_s on: done, the steps that are booked, and saved, those of them that the last checkpoint holds.
+    caps, the steps that it does from ready_s on (none known until it is set going), and stops, when it has done them;
+    over the whole time from began_s on: done, the steps that are booked, and saved, those in the last checkpoint.
     row: its latest one in the recorder's `timeline`.
     """
 
@@ -44,7 +45,6 @@ class Lease:
     mark_s: float
     ready_s: float
     began_s: float
-    going: bool = False
     caps: Sequence[float] = ()
     stops: Sequence[float] = ()
     stop_s: float = 0.0
@@ -73,12 +73,16 @@ class Lease:
         return [phase for phase in cut if phase[2] > phase[1]]
 
 
+Ran = tuple[Lease, float, float]
+"""A lease, as it ran from one time to another."""
+
+
 class Leasing:
     """Who holds which GPUs.
 
     leases: in force; ended: their end is now, and the scheduler may renew them; holder: units of each job; former:
     the slots a job or copy had last; broken_off: how many restarts ended before their time, without a step; measured:
-    observations of what no longer runs as it did, since measured_from_s; restart_s: seconds of a restart by GPUs.
+    leases as they ran from measured_from_s on but no longer do, see `measure`; restart_s: seconds of a restart by GPUs.
     """
 
     def __init__(self, scenario: Scenario, book: JobBook, nodes: Nodes, recorder: Recorder) -> None:
@@ -94,7 +98,7 @@ class Leasing:
         self._end_times: list[float] = []
         self.next_end_s = math.inf  # the earliest
         self.broken_off = 0
-        self.measured: list[Iterable[Observation]] = []
+        self.measured: list[Ran] = []
         self.measured_from_s = 0.0
 
     # Begin -----------------------------------------------------------------------------------------------------------
@@ -110,14 +114,15 @@ class Leasing:
     ) -> None:
         """Give units their slots; rates: of each, see `rates`; free: without paying for a restart."""
         former, leases, book = self.former, self.leases, self._jobs
-        begun, rank_of = () if free else book.begun, book.rank
+        begun: set[int] = set() if free else book.begun
         slots = self._nodes.take([(a.gpus, former.get(_former_key(a.unit), ()) if former else ()) for a in wanted])
+        begin: list[int] = []
         started: list[Lease] = []  # whose end is to be foreseen
         for a, speeds, chosen in zip(wanted, rates, slots, strict=True):
             unit, gpus, until_s, kind, steps, tail_s = a
             names = (unit,) if isinstance(unit, str) else members(unit)
-            ranks = tuple([rank_of[name] for name in names])
-            old, none = [rank for rank in ranks if rank in begun], [0.0] * len(ranks)
+            ranks = (book.rank[unit],) if isinstance(unit, str) else tuple([book.rank[name] for name in names])
+            old, none = begun.intersection(ranks), [0.0] * len(ranks)
             ready_s = now_s + self.restart_s(len(chosen)) if old else now_s
             own = tuple.__new__(Assignment, (unit, {**gpus}, until_s, kind, steps, tail_s))  # as the class itself does
             lease = Lease(own, names, ranks, chosen, speeds, none, none[:], until_s, now_s, ready_s, ready_s)
@@ -125,12 +130,12 @@ class Leasing:
             if until_s < math.inf:
                 self._end_at(until_s)
             self._count_start(lease, now_s, why, old)
-            if self._run(lease):
-                self._begin(ranks, own, now_s)
-            else:
+            if steps != 0.0 or kind != "profile":
+                begin += ranks
+            if not self._run(lease):
                 started.append(lease)
+        book.begun.update(begin)  # not before, as several copies of a job may start
         for lease in started:
-            self._begin(lease.jobs, lease.assignment, now_s)
             self.foresee(lease.jobs, now_s)
 
     def go_on_alone(self, unit: Unit, gone: int, now_s: float, reason: str) -> None:
@@ -161,16 +166,6 @@ class Leasing:
             return (self._table.on_nodes(jobs[0].model, a.gpus),)
         return self._table.pair_on_nodes(jobs[0].model, jobs[1].model, a.gpus) or (0.0, 0.0)
 
-    def _begin(self, ranks: Sequence[int], a: Assignment, now_s: float) -> None:
-        """Note the first start of jobs, and whether it is for their steps."""
-        begun, first_start_s = self._jobs.begun, self._jobs.one.first_start_s
-        for rank in ranks:
-            if rank not in begun:
-                if math.isnan(first_start_s[rank]):  # none
-                    first_start_s[rank] = now_s
-                if a.steps != 0.0 or a.kind != "profile":
-                    begun.add(rank)
-
     def _count_start(self, lease: Lease, now_s: float, why: Mapping[str, Reason], may_move: Collection[int]) -> None:
         """may_move: those of its jobs that have begun before, and do not just go on.
 
@@ -178,14 +173,16 @@ class Leasing:
         pair or out of one, on what it had.
         """
         unit, book, gpus = lease.assignment.unit, self._jobs, len(lease.slots)
-        where = _in_words(tuple(lease.assignment.gpus.items()))
+        one, where = book.one, _in_words(tuple(lease.assignment.gpus.items()))
         told = unit if isinstance(unit, str) else unit_name(unit)
         for name, rank in zip(lease.names, lease.jobs, strict=True):
             event = "start"
-            goes_on = rank in may_move and book.one.held[rank] == 0 and book.one.since_s[rank] == now_s
+            goes_on = rank in may_move and one.held[rank] == 0 and one.since_s[rank] == now_s
             if goes_on and {*lease.slots} != {*self.former.get(unit if is_copy(unit) else name, ())}:
                 event = "move"
                 book.moves[rank] += 1
+            if math.isnan(one.first_start_s[rank]):
+                one.first_start_s[rank] = now_s
             book.settle(rank, now_s, gpus)
             if lease.ready_s > now_s:
                 book.restarts[rank] += 1
@@ -205,7 +202,7 @@ class Leasing:
             rank, book = lease.jobs[0], self._jobs
             cap = max(book.one.left[rank], 0.0)
             stop_s = ready_s + cap / rate
-            lease.going, lease.caps, lease.stops, lease.stop_s = True, (cap,), (stop_s,), stop_s
+            lease.caps, lease.stops, lease.stop_s = (cap,), (stop_s,), stop_s
             book.run(rank, rate, ready_s, stop_s, cap)
             book.completes(rank, stop_s)
             return True
@@ -219,7 +216,7 @@ class Leasing:
                 stop += cap / rate
             caps.append(cap)
             stops.append(stop)
-        lease.going, lease.caps, lease.stops, lease.stop_s = True, caps, stops, max(stops)
+        lease.caps, lease.stops, lease.stop_s = caps, stops, max(stops)
         lease.tail_from_s = limit_s
         if is_copy(lease.assignment.unit):
             self._copies[lease.assignment.unit] = lease
@@ -241,7 +238,7 @@ class Leasing:
         given = 0.0
         if len(self.holder[rank]) > 1:
             for lease in self._leases_of(rank):
-                if lease.going:
+                if lease.caps:
                     given += lease.caps[lease.jobs.index(rank)]
         return max(float(self._jobs.one.left[rank]) - given, 0.0)
 
@@ -283,9 +280,9 @@ class Leasing:
                 self._end_at(a.until_s)
             was = lease.assignment
             if not (was.steps is a.steps is None and was.tail_s == a.tail_s == 0.0):  # else its end moves, no more
-                self.measured.append(tuple(self.measure(lease, self.measured_from_s, now_s)))
+                self.measured.append((copy(lease), self.measured_from_s, now_s))
                 self._record(lease, now_s)
-                lease.going = False
+                lease.caps = ()
                 if is_copy(unit):  # its steps are in the job's parameters, which all copies start from
                     lease.saved = list(lease.done)
                 lease.ready_s = max(lease.ready_s, now_s)
@@ -333,17 +330,17 @@ class Leasing:
 
         leaving: its job has finished, and what it holds is booked when it leaves.
         """
-        lease = self.ended.pop(unit, None)
+        lease = self.leases.pop(unit, None)
         if lease is None:
-            lease = self.leases.pop(unit)
-            if lease.until_s < math.inf:
-                self._no_end_at(lease.until_s)
-        self.measured.append(self.measure(lease, self.measured_from_s, now_s))  # worked out if somebody asks
+            lease = self.ended.pop(unit)
+        elif lease.until_s < math.inf:
+            self._no_end_at(lease.until_s)
+        self.measured.append((lease, self.measured_from_s, now_s))
         self._record(lease, now_s)
-        lease.going = False
-        self.broken_off += now_s < lease.ready_s
+        if now_s < lease.ready_s:
+            self.broken_off += 1
         self._nodes.give_back(lease.assignment.gpus, lease.slots)
-        copied = self._copies.pop(unit, None) is not None
+        copied = bool(self._copies) and self._copies.pop(unit, None) is not None
         if leaving:
             return lease
         book, slots = self._jobs, lease.slots
@@ -371,23 +368,20 @@ class Leasing:
         """Book the steps that a lease's jobs have done, and record its phases up to now."""
         if self._checkpoint_s is not None:
             self._save(lease, now_s, self._checkpoint_s)
-        a, book, slots, jobs, done = lease.assignment, self._jobs, lease.slots, lease.jobs, (0.0, 0.0)
+        a, book, slots, done = lease.assignment, self._jobs, lease.slots, [0.0, 0.0]
         one, interval = book.one, self._recorder.interval
-        for spot, rank in enumerate(jobs):
+        for spot, rank in enumerate(lease.jobs):
             steps = lease.steps(spot, now_s)
             if steps > 0:
                 one.left[rank] -= steps
                 book.stepped = True
                 lease.done[spot] += steps
-                done = (done[0], steps) if spot else (steps, 0.0)
+                done[spot] = steps
         for kind, start_s, end_s in lease.phases(now_s):
-            if kind == a.kind:
-                lease.row = interval(lease.row, slots, a.unit, lease.names, kind, start_s, end_s, done)
-                run_s = (end_s - start_s) * len(slots)
-                for rank in jobs:
-                    one.run_s[rank] += run_s
-            else:
-                lease.row = interval(lease.row, slots, a.unit, lease.names, kind, start_s, end_s)
+            own = kind == a.kind
+            for rank in lease.jobs if own else ():
+                one.run_s[rank] += (end_s - start_s) * len(slots)
+            lease.row = interval(lease.row, slots, a.unit, lease.names, kind, start_s, end_s, done if own else NONE)
         lease.mark_s = now_s
 
     def _save(self, lease: Lease, now_s: float, every_s: float) -> None:

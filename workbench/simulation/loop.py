@@ -163,13 +163,13 @@ def _play(
 ) -> None:
     """Ask and carry out, until nothing is to be asked any more; given: the scenario as it is seen, knobs, rng."""
     seen, knobs, rng = given
-    memory = scheduler.start(seen, knobs)
+    memory, book, leasing = scheduler.start(seen, knobs), state.book, state.leasing
     cause = clock.begin(state)
     learner = belief if isinstance(belief, LearningBelief) else None  # asked once: the question is slow
     only_waiting, decision = clock.only_waiting and learner is None, GOES_ON
     while cause is not None and not stop(state):
-        behind = decision is BLOCKED and cause == "arrival" and not state.leasing.ended
-        if only_waiting and (behind or not state.anybody_waits()):
+        behind = decision is BLOCKED and cause == "arrival" and not leasing.ended
+        if only_waiting and (behind or not (book.present > book.holding or leasing.ended)):
             decision = BLOCKED if behind else GOES_ON
             state.go_on(decision, cause)
         else:
@@ -227,13 +227,12 @@ class Clock:
                     self._watch_losses(state)
         elif self._has_idled(state, decision):
             wanted_s, ask_s = math.inf, math.inf if round_s is not None else state.next_change_s()
-        while book.unfinished:
-            if not book.present:
-                return self._wait_for_arrival(state)
+        while book.present:
             next_s = book.next_arrival_s if self._arrivals else math.inf
             if self._completions:
                 done_s = state.next_completion_s() if state.sequences.used else book.next_done_s
-                next_s = done_s if done_s < next_s else next_s
+                if done_s < next_s:
+                    next_s = done_s
             if next_s < decision.quiet_s:
                 next_s = decision.quiet_s
             if ask_s < next_s:
@@ -258,7 +257,7 @@ class Clock:
             if cause is not None and book.present:
                 return cause
             state.release_ended()
-        return None
+        return self._wait_for_arrival(state) if book.unfinished else None
 
     def _next_boundary(self, state: State, ask_s: float | None, round_s: float) -> float:
         """The next round boundary, or with `ask_s` the first one by which something may have changed."""
@@ -270,9 +269,9 @@ class Clock:
 
     def _cause(self, state: State, happened: Set[Cause], ask_s: float) -> Cause | None:
         """The first in ORDER of what has happened and the scheduler is asked at."""
-        if self._at_boundary(state.now_s):
+        if self._round_s is not None and self._at_boundary(state.now_s):
             return "round"
-        for cause in self._causes:
+        for cause in self._causes if happened else ():
             if cause in happened:
                 return cause
         if self._idle and happened & {"completion", "lease_end", "repair"} and state.has_idle_and_waiting():
@@ -333,7 +332,7 @@ class Clock:
             return
         rank, times = max(state.book.fruitless.items(), key=lambda found: found[1])
         if times >= MOST_LOSSES:
-            found = f"{state.book.jobs[rank].name} lost all that it had done to faults {times} times in a row"
+            found = f"{state.book.names[rank]} lost all that it had done to faults {times} times in a row"
             expected = "faults further apart (mtbf_s), a shorter checkpoint_s, or a time to end at"
             raise Stalled(f"simulation at {state.now_s:g} s", found, expected)
 
@@ -345,5 +344,5 @@ class Clock:
 
 def _listed(state: State) -> str:
     """The jobs that are there, the first ones by name."""
-    names = [state.book.jobs[i].name for i in state.book.active().tolist()]
+    names = [state.book.names[i] for i in state.book.active().tolist()]
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

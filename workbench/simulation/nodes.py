@@ -6,6 +6,7 @@ import heapq
 import math
 from bisect import insort
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,20 +26,16 @@ class SlotTable:
     """Free slots per node. A unit gets the slots it had before where they are free, then the lowest free ones."""
 
     def __init__(self, sizes: Mapping[str, int]) -> None:
-        self._free = {node: list(range(gpus)) for node, gpus in sizes.items()}
-        self._slots = {node: [Slot(node, i) for i in range(gpus)] for node, gpus in sizes.items()}
-
-    def free(self, node: str) -> int:
-        """Number of free slots of a node."""
-        return len(self._free[node])
+        self._slots = {node: tuple([Slot(node, i) for i in range(gpus)]) for node, gpus in sizes.items()}
+        self._free = {node: [*slots] for node, slots in self._slots.items()}  # of each node in order
 
     def free_slots(self) -> set[Slot]:
         """Every free slot."""
-        return {self._slots[node][i] for node, numbers in self._free.items() for i in numbers}
+        return {*chain.from_iterable(self._free.values())}
 
     def slots(self, node: str, *, free: bool = False) -> SlotSet:
         """Every slot of a node, or the free ones."""
-        return tuple(self._slots[node][i] for i in self._free[node]) if free else tuple(self._slots[node])
+        return tuple(self._free[node]) if free else self._slots[node]
 
     def take(self, wanted: Sequence[tuple[Mapping[str, int], SlotSet]]) -> list[SlotSet]:
         """Slots for several units at once, each `({node: GPUs}, slots it had before)`; the nodes must have room.
@@ -49,12 +46,9 @@ class SlotTable:
         for (gpus, _), slots in zip(wanted, taken, strict=True):
             for node, number in gpus.items():
                 missing = number - sum(slot.node == node for slot in slots) if slots else number
-                free, all_slots = self._free[node], self._slots[node]
-                if missing == 1:
-                    slots.append(all_slots[free.pop(0)])
-                else:
-                    slots += map(all_slots.__getitem__, free[:missing])
-                    del free[:missing]
+                free = self._free[node]
+                slots += free[:missing]
+                del free[:missing]
         return list(map(tuple, taken))
 
     def _keep(self, gpus: Mapping[str, int], before: SlotSet) -> list[Slot]:
@@ -62,22 +56,22 @@ class SlotTable:
         kept: list[Slot] = []
         count: dict[str, int] = {}
         for slot in before:
-            node, number = slot
-            if node in gpus and count.get(node, 0) < gpus[node] and number in self._free[node]:
-                self._free[node].remove(number)
+            node = slot.node
+            if node in gpus and count.get(node, 0) < gpus[node] and slot in self._free[node]:
+                self._free[node].remove(slot)
                 count[node] = count.get(node, 0) + 1
                 kept.append(slot)
         return kept
 
     def give_back(self, slots: SlotSet) -> None:
         """Make slots free again."""
-        for node, number in slots:
-            insort(self._free[node], number)
+        for slot in slots:
+            insort(self._free[slot[0]], slot)
 
 
 class Nodes:
-    """Arrays over nodes in cluster order, and the table of their slots; held: GPUs that somebody holds;
-    all_up: whether no node is down."""
+    """Arrays over nodes in cluster order, and the table of their slots; held: GPUs that somebody holds; all_up: whether
+    no node is down; gpus_up: GPUs of the nodes that are up, and those that are held on drained ones."""
 
     def __init__(self, scenario: Scenario) -> None:
         nodes, types = scenario.cluster.each_node, scenario.cluster.types
@@ -97,7 +91,7 @@ class Nodes:
         self._by_free = by_free(self.kind, self.gpus)  # of the nodes that are up
         self._left = [int(self.gpus[those].sum()) for _, those in sorted(self.of_kind.items())]  # their GPUs, by type
         self.held = 0
-        self._gpus_up, self.all_up = int(self.gpus.sum()), True
+        self.gpus_up, self.all_up = int(self.gpus.sum()), True
         self.slots = SlotTable({node.name: node.gpus for node in nodes})
         self.down_since_s: dict[int, tuple[float, SlotSet]] = {}  # and its slots, of a drained one those then free
 
@@ -117,11 +111,13 @@ class Nodes:
             i, more = self.at[node], sign * count
             idle = self.idle[i]
             self.idle[i] = idle + more
+            self.held -= more
             if self.all_up or self.up[i]:
                 kind = self._kind_of[i]
                 self._left[kind] += more
                 sort_anew(self._by_free[kind], i, idle, idle + more)
-            self.held -= more
+            else:
+                self.gpus_up -= more
 
     def left(self) -> list[int]:
         """Free GPUs of each type where no lease ends now."""
@@ -157,15 +153,10 @@ class Nodes:
         if self.up[node] != up:
             before, after = (0, self.idle[node]) if up else (self.idle[node], 0)
             self._left[self._kind_of[node]] += after - before
+            self.gpus_up += after - before
             sort_anew(self._by_free[self._kind_of[node]], node, before, after)
         self.up[node] = up
-        self._gpus_up, self.all_up = int(self.gpus[self.up].sum()), bool(self.up.all())
-
-    def gpus_up(self) -> int:
-        """GPUs of the nodes that are up, and those that are held on drained ones."""
-        if self.all_up:
-            return self._gpus_up
-        return self._gpus_up + int((self.gpus - np.array(self.idle))[~self.up].sum())
+        self.all_up = bool(self.up.all())
 
 
 class NodeChange(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -17,17 +18,18 @@ from workbench.simulation.nodes import SlotSet
 from workbench.simulation.schema import DECISIONS, EVENTS, NUMBERS, Column, Columns
 
 Nothing = -1
+NONE = (0.0, 0.0)
 NOT_SOLVED: tuple[Any, ...] = ("", np.nan, np.nan, np.nan, np.nan, np.nan, "algorithm")
 
 GPUS_CHANGE = frozenset({"start", "move", "preempt"})
 """Events at which a job has other GPUs than before (or none); a profile ends without one, and its interval tells."""
-MANY = 20_000
-"""Cells that are kept as they came before they go into columns."""
+FOLD = 250
+"""What so many decisions record is kept as it comes before it goes into columns."""
 CODES = {"int": "q", "float": "d", "bool": "b"}
 
 
 class Rows:
-    """Rows of a table: `fresh`, cell after cell as they come; MANY go into columns, whose numbers take 8 bytes each."""
+    """Rows of a table: `fresh`, cell after cell as they come; folded into columns, whose numbers take 8 bytes each."""
 
     def __init__(self, columns: Sequence[Column]) -> None:
         self.fresh: list[Any] = []
@@ -85,7 +87,7 @@ class Recorder:
 
     def __init__(self, accelerator_of: Mapping[str, str], detail: int | None = None) -> None:
         self._accelerator_of = accelerator_of
-        self._detail = detail
+        self._detail = math.inf if detail is None else detail
         self.decisions = 0
         self._slots: list[SlotSet] = []
         self._texts: list[tuple[str, str, str, str]] = []  # unit, job, with_job, kind
@@ -106,7 +108,7 @@ class Recorder:
     @property
     def in_detail(self) -> bool:
         """Whether the next decision is still recorded in detail."""
-        return self._detail is None or self.decisions < self._detail
+        return self.decisions < self._detail
 
     def interval(
         self,
@@ -117,7 +119,7 @@ class Recorder:
         kind: str,
         start_s: float,
         end_s: float,
-        steps: tuple[float, float] = (0.0, 0.0),
+        steps: Sequence[float] = NONE,
     ) -> int:
         """Record that `slots` did `kind` for a unit; returns the number of the row of `timeline`, one for all of them.
 
@@ -131,9 +133,8 @@ class Recorder:
             return row
         self._changed.update(jobs)
         name = unit if isinstance(unit, str) else "" if unit is None else unit_name(unit)
-        first, second = (jobs[0], jobs[1]) if len(jobs) > 1 else (jobs[0] if jobs else "", "")
         self._slots.append(slots)
-        self._texts.append((name, first, second, kind))
+        self._texts.append((name, jobs[0] if jobs else "", jobs[1] if len(jobs) > 1 else "", kind))
         self._start_s.append(start_s)
         self._end_s.append(end_s)
         self._steps.append(steps[0])
@@ -157,17 +158,16 @@ class Recorder:
     def decision(self, row: tuple[Any, ...], decision: Decision) -> None:
         """Record a call of the scheduler: `row` holds the columns from time_s to changed."""
         number, found = self.decisions, decision.solved
+        self.decisions = number + 1
+        self._calls.fresh += row
+        if not number % FOLD:
+            self._calls.fold()
+            self._events.fold()
         if found is not None:
             numbers = (found.objective, found.bound, found.gap)
             said = (np.nan if v is None else v for v in numbers)
             self._solved[number] = (found.status, *said, found.build_s, found.solve_s, found.made_by)
-        fresh, most = self._calls.fresh, self._detail
-        fresh += row
-        if len(fresh) >= MANY or len(self._events.fresh) >= MANY:
-            self._calls.fold()
-            self._events.fold()
-        self.decisions = number + 1
-        if most is not None and number >= most:
+        if number >= self._detail:
             self._changed.clear()
             return
         time_s: float = row[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from functools import partial
 from itertools import chain
 from operator import attrgetter
@@ -14,12 +14,13 @@ import numpy as np
 from workbench.base.arrays import FloatArray
 from workbench.base.round_times import TIE, is_tie
 from workbench.scenario.cluster import Cluster
+from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Assignment, Cause, Decision, Reason, Unit, is_copy, members, unit_name
 from workbench.scheduling.snapshot import Belief, JobView, NodeView, Observation, Snapshot
 from workbench.simulation.enforced_limits import Checker
 from workbench.simulation.jobbook import JobBook
-from workbench.simulation.leasing import Lease, Leasing
+from workbench.simulation.leasing import Lease, Leasing, Ran
 from workbench.simulation.nodes import NodeChanges, Nodes
 from workbench.simulation.recorder import Nothing, Recorder
 from workbench.simulation.task_sequences import Sequences
@@ -49,9 +50,8 @@ class State:
             "models": scenario.models,
             "synchronisation_s": scenario.table.synchronisation_s,
         }
-        self._nodes = {
-            name: getattr(self.nodes, name) for name in ("names", "kind", "gpus", "at", "of_kind", "largest")
-        }
+        same = ("names", "kind", "gpus", "at", "of_kind", "largest")
+        self._nodes = {name: getattr(self.nodes, name) for name in same}
         nodes, leasing = self.nodes, self.leasing
         self._columns: dict[str, Callable[[], Any]] = {  # what else a snapshot and its views ask for is the book's
             **{name: partial(nodes.column, name, leasing) for name in ("free", "up", "by_free", "left")},
@@ -66,7 +66,7 @@ class State:
 
     def _start_running(self) -> None:
         """Put `running` jobs on their GPUs with an assignment that ends now: the first decision may renew it."""
-        self._admit()
+        self._admit(self.now_s)
         drained = self._take_faults()
         for held in self.scenario.running:
             down = [node for node in held.gpus if self.nodes.at[node] in self.nodes.down_since_s.keys() - drained]
@@ -91,26 +91,21 @@ class State:
     def snapshot(self, cause: Cause, *, future: bool = False) -> Snapshot:
         """What the scheduler may see now."""
         read = self._reader()
-        nodes = {**self._nodes}
-        if not self.leasing.ended:  # then they are kept up to date
-            nodes["left"], nodes["by_free"] = self.nodes.left(), self.nodes.by_free()
-        known = {
-            **self._known,
-            "now_s": self.now_s,
-            "cause": cause,
-            "jobs": JobView.later(read, {}),
-            "nodes": NodeView.later(read, nodes),
-            "finished": self._new_finished,
-            "observe": self._observer(),
-            "in_detail": self.recorder.in_detail,
-        }
-        self._new_finished = {}
+        leasing, nodes, known = self.leasing, self._nodes.copy(), self._known.copy()
+        if not leasing.ended:  # then they are kept up to date
+            nodes["left"], nodes["by_free"], known["ended"] = self.nodes.left(), self.nodes.by_free(), {}
+        known["now_s"], known["cause"], known["in_detail"] = self.now_s, cause, self.recorder.in_detail
+        known["jobs"] = JobView.later(read, {"now": self.book.here[1]})
+        known["nodes"] = NodeView.later(read, nodes)
+        known["finished"], self._new_finished = self._new_finished, {}
+        of_tasks: Callable[[], Iterable[Observation]] = tuple
         if self.sequences.used:
-            known["tasks"] = self.sequences.view()
-        if not self.leasing.ended:
-            known["ended"] = {}
+            known["tasks"], of_tasks = self.sequences.view(), self.sequences.measured()
         if future:
             known["future"] = tuple(self.book.jobs[self.book.admitted :])
+        before = self.recorder.decisions, leasing.measured, leasing.measured_from_s, of_tasks
+        known["observe"] = partial(self._observe, *before)
+        leasing.measured, leasing.measured_from_s = [], self.now_s
         return Snapshot.later(read, known)
 
     def _reader(self) -> Callable[[str], Any]:
@@ -125,25 +120,15 @@ class State:
 
         return read
 
-    def _observer(self) -> Callable[[], tuple[Observation, ...]]:
-        """Measurements since the last snapshot, worked out only if the scheduler asks for them while it decides."""
-        leasing, decisions = self.leasing, self.recorder.decisions
-        measured, leasing.measured = leasing.measured, []
-        from_s, leasing.measured_from_s = leasing.measured_from_s, self.now_s
-        of_tasks = self.sequences.measured() if self.sequences.used else tuple
-
-        def observe() -> tuple[Observation, ...]:
-            if self.recorder.decisions != decisions:
-                raise RuntimeError("observations can be read only while deciding")
-            running = (*leasing.leases.values(), *leasing.ended.values())
-            of_leases = (leasing.measure(lease, from_s, self.now_s) for lease in running)
-            return tuple(chain(*measured, *of_leases, of_tasks()))
-
-        return observe
-
-    def anybody_waits(self) -> bool:
-        """Whether a job holds no GPUs, or an assignment ends now."""
-        return self.book.present > self.book.holding or bool(self.leasing.ended)
+    def _observe(
+        self, decisions: int, measured: list[Ran], from_s: float, of_tasks: Callable[[], Iterable[Observation]]
+    ) -> tuple[Observation, ...]:
+        """Measurements since a snapshot before, worked out only if the scheduler asks for them while it decides."""
+        if self.recorder.decisions != decisions:
+            raise RuntimeError("observations can be read only while deciding")
+        running = chain(self.leasing.leases.values(), self.leasing.ended.values())
+        ran = chain(measured, ((lease, from_s, self.now_s) for lease in running))
+        return tuple(chain(*(self.leasing.measure(*each) for each in ran), of_tasks()))
 
     def has_stepped(self, from_s: float) -> bool:
         """Whether any job did a part of a step from a time on: since this was last found."""
@@ -179,56 +164,54 @@ class State:
         Returns what has happened since the last decision. Leases that end at `to_s` itself can still be renewed. When
         no job is left the simulation stays at the last completion.
         """
-        book, leasing, used = self.book, self.leasing, self.sequences.used
+        book, leasing, faults, used = self.book, self.leasing, self.faults, self.sequences.used
         while True:
-            next_s = self.next_completion_s() if used else book.next_done_s
-            if leasing.next_end_s < next_s and not is_tie(leasing.next_end_s, to_s):
-                next_s = leasing.next_end_s
-            if self.faults.next_s < next_s:
-                next_s = self.faults.next_s
-            if next_s >= to_s:
-                break
-            self.now_s = next_s
-            self._happen()
+            now_s = self.next_completion_s() if used else book.next_done_s
+            if leasing.next_end_s < now_s and not is_tie(leasing.next_end_s, to_s):
+                now_s = leasing.next_end_s
+            if faults.next_s < now_s:
+                now_s = faults.next_s
+            there = now_s >= to_s
+            if there:
+                now_s = to_s
+                if book.next_arrival_s <= to_s:
+                    self._admit(to_s)
+            self.now_s = now_s
+            # What happens at an instant, in a fixed order: completions, ends of leases, changes of nodes.
+            latest_s = now_s * (1 + TIE)
+            if book.next_done_s <= latest_s:
+                for rank in book.done_by(latest_s):
+                    self._finish(rank)
+            if used:
+                for rank in self.sequences.happen(now_s):
+                    self._finish(rank)
+            if leasing.next_end_s <= latest_s:
+                leasing.end_due(now_s)
+                self._happened.add("lease_end")
+            if faults.next_s <= now_s:
+                self._take_faults()
+            if there:
+                return self._happened
             if leasing.ended:
                 self.release_ended()
             if not book.unfinished:
                 return self._happened
-        self.now_s = to_s
-        if book.next_arrival_s <= to_s:
-            self._admit()
-        self._happen()
-        return self._happened
 
-    def _happen(self) -> None:
-        """What happens at this instant, in a fixed order: completions, ends of leases, node changes."""
-        latest_s = self.now_s * (1 + TIE)
-        if self.book.next_done_s <= latest_s:
-            for rank in self.book.done_by(latest_s):
-                self._finish(rank)
-        if self.sequences.used:
-            for rank in self.sequences.happen(self.now_s):
-                self._finish(rank)
-        if self.leasing.next_end_s <= latest_s:
-            self.leasing.end_due(self.now_s)
-            self._happened.add("lease_end")
-        if self.faults.next_s <= self.now_s:
-            self._take_faults()
-
-    def _admit(self) -> None:
-        for rank in self.book.admit(self.now_s):
+    def _admit(self, now_s: float) -> None:
+        for rank in self.book.admit(now_s):
             self._happened.add("arrival")
-            self.recorder.event(self.book.one.arrival_s[rank], "arrival", self.book.jobs[rank].name)
+            self.recorder.event(self.book.one.arrival_s[rank], "arrival", self.book.names[rank])
 
     def _finish(self, rank: int) -> None:
         """Complete a job: all its units give back their GPUs; the other half of a pair goes on alone."""
-        name, leasing, now_s = self.book.jobs[rank].name, self.leasing, self.now_s
-        for unit in tuple(leasing.holder.get(rank, ())):
+        name, leasing, now_s = self.book.names[rank], self.leasing, self.now_s
+        for unit in leasing.holder.get(rank, ()):
             if isinstance(unit, str) or is_copy(unit):
                 leasing.close(unit, now_s, leaving=True)
+                leasing.former.pop(unit, None)
             else:
                 leasing.go_on_alone(unit, rank, now_s, f"{name} finished: goes on alone")
-            leasing.former.pop(unit, None)
+                break  # it has no other
         leasing.holder.pop(rank, None)
         leasing.former.pop(name, None)
         self.book.leave(rank, now_s, finished=True)
@@ -268,7 +251,7 @@ class State:
         for rank, lost in zip(lease.jobs, self.leasing.lose(lease, self.now_s), strict=True):
             if lost > 0:
                 reason = f"{lost:g} steps lost"
-                self.recorder.event(self.now_s, "lost_steps", self.book.jobs[rank].name, unit_name(unit), reason=reason)
+                self.recorder.event(self.now_s, "lost_steps", self.book.names[rank], unit_name(unit), reason=reason)
 
     def _record_down(self, node: int) -> None:
         start_s, slots = self.nodes.down_since_s.pop(node, (self.now_s, ()))
@@ -286,9 +269,9 @@ class State:
 
     def go_on(self, decision: Decision, cause: Cause, *, changed: bool = False) -> None:
         """Record a decision that is carried out."""
-        self._happened.clear()
         book, nodes = self.book, self.nodes
-        row = (self.now_s, cause, book.present, book.present - book.holding, nodes.held, nodes.gpus_up(), changed)
+        self._happened.clear()
+        row = (self.now_s, cause, book.present, book.present - book.holding, nodes.held, nodes.gpus_up, changed)
         self.recorder.decision(row, decision)
 
     def _carry_out(self, decision: Decision) -> bool:
@@ -348,20 +331,19 @@ class State:
         """New assignments: gangs, arrivals, nodes that are up, free GPUs, each job in one unit; returns their rates."""
         if not fresh:
             return []
-        book, checker, rank_of = self.book, self.checker, self.book.rank
         left = self._free_after(dropped) if dropped else {}
         units: dict[str, Unit] = {}
         rates: list[tuple[float, ...]] = []
         for a in fresh:
-            names = (a.unit,) if isinstance(a.unit, str) else members(a.unit)
-            for name in names:
-                self._check_member(a, name, dropped, units.get(name))
+            jobs = []
+            for name in (a.unit,) if isinstance(a.unit, str) else members(a.unit):
+                jobs.append(self._member(a, name, dropped, units.get(name)))
                 units[name] = a.unit
-            jobs = [book.jobs[rank_of[name]] for name in names] if len(names) > 1 else [book.jobs[rank_of[names[0]]]]
-            checker.new(a, self.now_s, jobs)
-            checker.free_gpus(a, self.now_s, self.nodes, left)
-            rates.append(self.leasing.rates(a, jobs))
-            checker.runs(a, self.now_s, rates[-1])
+            self.checker.new(a, self.now_s, jobs, self.nodes, left)
+            speeds = self.leasing.rates(a, jobs)
+            if min(speeds) <= 0 and a.steps != 0:
+                self.checker.fail(self.now_s, a.unit, dict(a.gpus), "nodes on which it has a throughput > 0")
+            rates.append(speeds)
         return rates
 
     def _free_after(self, dropped: set[Unit]) -> dict[str, int]:
@@ -370,19 +352,20 @@ class State:
         for unit in dropped:
             lease = self.leasing.leases.get(unit) or self.leasing.ended[unit]
             for node, gpus in lease.assignment.gpus.items():
-                left[node] = left.get(node, self.nodes.slots.free(node)) + gpus
+                left[node] = left.get(node, self.nodes.idle[self.nodes.at[node]]) + gpus
         return left
 
-    def _check_member(self, a: Assignment, name: str, dropped: set[Unit], other: Unit | None) -> None:
+    def _member(self, a: Assignment, name: str, dropped: set[Unit], other: Unit | None) -> Job:
         rank = self.book.rank.get(name)
         if rank is None or not self.book.one.alive[rank]:
             self.checker.fail(self.now_s, a.unit, name, "a job that has arrived and not finished")
         if self.sequences.used and self.sequences.has(name):
             self.checker.fail(self.now_s, a.unit, name, "a job that does not run as tasks in sequences")
-        others = [unit for unit in self.leasing.holder.get(rank, ()) if unit not in dropped]
-        for unit in others if other is None else (*others, other):
-            if not (is_copy(a.unit) and is_copy(unit)):
+        for unit in (*self.leasing.holder.get(rank, ()), other):
+            holds = unit is not None and (unit is other or unit not in dropped)
+            if holds and not (is_copy(a.unit) and is_copy(unit)):
                 self.checker.fail(self.now_s, a.unit, unit_name(unit), f"{name} in one unit only")
+        return self.book.jobs[rank]
 
     def _suspend(
         self, unit: Unit, reason: str, why: Mapping[str, Reason] | None = None, again: set[str] | None = None

@@ -63,14 +63,14 @@ def fill(
 
     most: GPUs that they may get together; draw: who is not aware of types takes one of those with room, at random.
     """
-    kinds, jobs, left = Preferences(trial, rows, rule.aware), trial.jobs, trial.left
+    kinds, left = Preferences(trial, rows, rule.aware), trial.left
     chosen: list[tuple[int, int]] = []
     for spot, row in enumerate(rows):
         if not any(left):
             trial.blocked = draw is None
             break
         preferred = kinds.of(spot) if draw is None else draw.permutation(kinds.of(spot)).tolist()
-        gang = jobs[row].gpus
+        gang = trial.jobs[row].gpus
         for kind in preferred if gang <= most else ():
             if gang <= left[kind] and trial.take(row, kind):
                 most -= gang
@@ -91,23 +91,20 @@ def push(
     A victim may be chosen again, for the same or other GPUs, when its own turn comes. Who runs on a drained node is
     none: nobody could have its GPUs.
     """
-    snapshot, jobs, gangs = trial.snapshot, trial.jobs, trial.snapshot.jobs.gpus.tolist()
-    kind_of, down = trial.free_gpus.kind_of, snapshot.nodes.down
-    runs: dict[int, Gpus] = {}
-    for row in snapshot.jobs.held.nonzero()[0].tolist():
-        gpus = held.get(jobs[row].name)
-        if gpus is not None and (not down or down.isdisjoint(gpus)):
-            runs[row] = gpus
+    gangs, kind_of, down = trial.snapshot.jobs.gpus.tolist(), trial.free_gpus.kind_of, trial.snapshot.nodes.down
+    runs = {row: held[name] for row, name in enumerate(trial.snapshot.jobs.names) if name in held}
+    if down:
+        runs = {row: gpus for row, gpus in runs.items() if down.isdisjoint(gpus)}
     line = in_line(sorted([*waiting, *runs]), keys)
     turns: list[int] = []  # spots in the line of who is still to be served, rising
     at: list[list[int]] = [[] for _ in trial.left]  # spots of who runs on each type, but for the victims: the last ones
     for spot, row in enumerate(line):
-        if row in runs:
-            at[kind_of(runs[row]) if len(at) > 1 else 0].append(spot)
-        else:
+        if row not in runs:
             turns.append(spot)
-    behind = [[(line[spot], runs[line[spot]]) for spot in spots] for spots in at]
-    total = [[0, *accumulate(gangs[row] for row, _ in those)] for those in behind]  # GPUs of the first so many
+        else:
+            at[kind_of(runs[row]) if len(at) > 1 else 0].append(spot)
+    behind = [[line[spot] for spot in spots] for spots in at]
+    total = [[0, *accumulate(map(gangs.__getitem__, rows))] for rows in behind]  # GPUs of the first so many
     kinds = Preferences(trial, line, rule.aware)
     chosen: list[tuple[int, int]] = []
     victims: list[int] = []
@@ -126,10 +123,10 @@ def push(
         for kind in kinds.of(spot):
             if count[kind] == 0 or trial.left[kind] + count[kind] < gangs[row]:
                 continue
-            made_room = trial.push(row, kind, behind[kind][passed[kind] :], had)
+            made_room = trial.push(row, kind, [runs[each] for each in behind[kind][passed[kind] :]], had)
             if made_room:
                 for _ in range(made_room):
-                    victims.append(behind[kind].pop()[0])
+                    victims.append(behind[kind].pop())
                     heappush(turns, at[kind].pop())
                 chosen.append((row, kind))
                 break

@@ -117,15 +117,15 @@ def serve(
 
     choose: who of those that wait gets GPUs that are free, where they do not simply go down the line.
     """
-    waiting = snapshot.jobs.waiting
+    waiting, ended = snapshot.jobs.waiting, snapshot.ended
     moves = restarts is not None and len(snapshot.types) > 1
-    if not (waiting or snapshot.ended or moves):
+    if not (waiting or ended or moves):
         return Decision(signals=signals, next_s=math.inf) if signals else GOES_ON
-    if not (rule.preemptive or moves or snapshot.ended):
+    if not (rule.preemptive or moves or ended):
         return _started(snapshot, waiting, keys, rule, signals, choose)
     staying, free_gpus = kept(snapshot)
-    if snapshot.ended:
-        waiting = sorted({*waiting, *(snapshot.jobs.at[str(unit)] for unit in snapshot.ended)})
+    if ended:
+        waiting = sorted({*waiting, *(snapshot.jobs.at[str(unit)] for unit in ended)})
     plan = _Plan(snapshot, staying, free_gpus, waiting, rule.preemptive or moves)
     _admit(plan, keys, rule, choose)
     moved = restarts is not None and moves and _move(plan, keys, rule, restarts.by_gang)
@@ -167,17 +167,18 @@ def _together(
 ) -> tuple[dict[Unit, Gpus], FreeGpus]:
     """GPUs of those who were chosen, and the GPUs free beside them: placed anew together, large gangs first, if they
     did not come so (or `anew`), unless they find less than in the trial; had: GPUs of the victims."""
-    gangs_of = [trial.jobs[row].gpus for row, _ in chosen]
-    if trial.refused or not (anew or not (trial.final or all(map(ge, gangs_of, gangs_of[1:])))):
+    gangs = [trial.jobs[row].gpus for row, _ in chosen]
+    if trial.refused or not (anew or not (trial.final or all(map(ge, gangs, gangs[1:])))):
         return trial.placed, trial.free_gpus
     free_gpus = kept(snapshot)[1]
     for gpus in had.values():
         free_gpus.lend(gpus)
-    gangs = {trial.jobs[row].name: (trial.jobs[row], kind) for row, kind in chosen}
-    requests = [Request(name, kind, each.gpus, had.get(name)) for name, (each, kind) in gangs.items()]
+    jobs = {trial.jobs[row].name: trial.jobs[row] for row, _ in chosen}
+    kinds = [kind for _, kind in chosen]
+    requests = [*map(Request, jobs, kinds, gangs, map(had.get, jobs))]
 
     def runs(unit: Unit, gpus: Gpus) -> bool:
-        return snapshot.belief.on_nodes(gangs[str(unit)][0], gpus) > 0
+        return snapshot.belief.on_nodes(jobs[str(unit)], gpus) > 0
 
     placed = place(requests, free_gpus, keep_first=True, accept=runs)
     return (placed, free_gpus) if len(placed) == len(chosen) else (trial.placed, trial.free_gpus)
@@ -201,10 +202,12 @@ def _admit(plan: _Plan, keys: Keys, rule: Rule, choose: Choose) -> None:
     snapshot, waiting = plan.snapshot, plan.waiting()
     if not waiting:
         return
-    trial = Trial(snapshot, plan.free_gpus)
-    chosen = choose(in_line(waiting, keys), rule, trial)
-    if rule.preemptive and len(chosen) < len(waiting) and (plan.leases or plan.given):
-        trial, held, jobs = Trial(snapshot, kept(snapshot)[1]), plan.held(), trial.jobs
+    trial, jobs = Trial(snapshot, plan.free_gpus), snapshot.jobs.now
+    pushes = rule.preemptive and bool(plan.leases or plan.given)
+    short = pushes and sum(jobs[row].gpus for row in waiting) > sum(trial.left)  # not all will fit
+    chosen = [] if short else choose(in_line(waiting, keys), rule, trial)
+    if pushes and len(chosen) < len(waiting):
+        trial, held = Trial(snapshot, kept(snapshot)[1]), plan.held()
         chosen, rows = push(waiting, keys, rule, trial, held)
         plan.victims = {jobs[row].name: held[jobs[row].name] for row in rows}
         plan.given = {unit: gpus for unit, gpus in plan.given.items() if unit not in plan.victims}

@@ -27,21 +27,22 @@ class Trial:
     def take(self, row: int, kind: int, previous: Gpus | None = None) -> bool:
         """Give a job GPUs of a type, those it had where they are free; returns whether it fits."""
         job = self.jobs[row]
-        if self.left[kind] < job.gpus:
+        gang = job.gpus
+        if self.left[kind] < gang:
             return False
-        found = self._place(job, kind, self.free_gpus, previous)
+        found = self._place(job, gang, kind, self.free_gpus, previous)
         if found is None:
             self.refused = True
             return False
         self.placed[job.name] = found
-        self.left[kind] -= job.gpus
+        self.left[kind] -= gang
         return True
 
-    def _place(self, job: Job, kind: int, free_gpus: FreeGpus, previous: Gpus | None = None) -> Gpus | None:
+    def _place(self, job: Job, gang: int, kind: int, free_gpus: FreeGpus, previous: Gpus | None = None) -> Gpus | None:
         """GPUs as `workbench.scheduling.placement.place` finds them for one unit; None without any on which it runs."""
-        if previous is not None and free_gpus.keep(kind, job.gpus, previous):
+        if previous is not None and free_gpus.keep(kind, gang, previous):
             return previous
-        found = free_gpus.consolidate(kind, job.gpus)
+        found = free_gpus.consolidate(kind, gang)
         if found is not None and len(found) > 1 and not self.snapshot.belief.on_nodes(job, found) > 0:
             free_gpus.give_back(kind, found)
             return None
@@ -54,18 +55,18 @@ class Trial:
     def fits(self, row: int, kind: int, free_gpus: FreeGpus) -> bool:
         """Whether a job would find GPUs of a type among others that are free, which stay as they are."""
         job = self.jobs[row]
-        found = self._place(job, kind, free_gpus)
+        found = self._place(job, job.gpus, kind, free_gpus)
         if found is not None:
             free_gpus.lend(found)
         return found is not None
 
-    def push(self, row: int, kind: int, behind: Sequence[tuple[int, Gpus]], previous: Gpus | None) -> int:
+    def push(self, row: int, kind: int, behind: Sequence[Gpus], previous: Gpus | None) -> int:
         """Give a job GPUs of a type that those behind it hold; returns how many of them, the last first, make room.
 
         0, and nobody does, if it does not fit even then.
         """
         first = True
-        for count, (_, gpus) in enumerate(reversed(behind), 1):
+        for count, gpus in enumerate(reversed(behind), 1):
             self._lend(kind, gpus)
             if self.take(row, kind, previous):
                 return count
@@ -76,9 +77,9 @@ class Trial:
         self._take_back(kind, behind[len(behind) - count :])
         return 0
 
-    def _would_fit(self, row: int, kind: int, more: Sequence[tuple[int, Gpus]]) -> bool:
+    def _would_fit(self, row: int, kind: int, more: Sequence[Gpus]) -> bool:
         """Whether a job fits if more make room; spares trying one after the other in vain."""
-        for _, gpus in more:
+        for gpus in more:
             self._lend(kind, gpus)
         fits = self.take(row, kind)
         if fits:
@@ -89,8 +90,8 @@ class Trial:
     def _lend(self, kind: int, gpus: Gpus) -> None:
         self.left[kind] += self.free_gpus.lend(gpus)
 
-    def _take_back(self, kind: int, lent: Sequence[tuple[int, Gpus]]) -> None:
-        for _, gpus in lent:
+    def _take_back(self, kind: int, lent: Sequence[Gpus]) -> None:
+        for gpus in lent:
             count = sum(gpus.values())
             self.free_gpus.keep(kind, count, gpus)
             self.left[kind] -= count
