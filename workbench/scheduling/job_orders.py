@@ -49,7 +49,7 @@ def take(jobs: JobView, rows: npt.ArrayLike) -> JobView:
     chosen = np.asarray(rows, dtype=np.int64)
 
     def read(name: str) -> Any:
-        if name in ("jobs", "now"):
+        if name in ("jobs", "jobs now"):
             return tuple(map(jobs.now.__getitem__, chosen.tolist()))
         if name == "names":
             return tuple(map(jobs.names.__getitem__, chosen.tolist()))

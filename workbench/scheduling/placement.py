@@ -198,12 +198,9 @@ class FreeGpus:
         """The nodes of a type that have free GPUs, by their number (`ByFree`)."""
         nodes = self._by_free.get(kind)
         if nodes is None:
-            nodes = {}
-            if kind in self._changed:
-                for i in self._free_ones(kind):
-                    sort_anew(nodes, i, 0, self.free[i])
-            else:
-                nodes.update(self._nodes.by_free.get(kind, {}))
+            nodes = {} if kind in self._changed else {**self._nodes.by_free.get(kind, {})}
+            for i in self._free_ones(kind) if kind in self._changed else ():
+                sort_anew(nodes, i, 0, self.free[i])
             self._by_free[kind] = nodes
         return nodes
 

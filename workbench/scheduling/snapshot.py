@@ -159,10 +159,12 @@ class JobView(Lazy):
     arrival_s: FloatArray
     weight: FloatArray
 
-    @derived
+    @property
     def now(self) -> Sequence[Job]:
         """The jobs, for who decides now: a list that changes afterwards."""
-        return self.jobs
+        read = self.__dict__.get("_read")
+        found: Sequence[Job] = self.jobs if read is None or "jobs" in self.__dict__ else read("jobs now")
+        return found
 
     @derived
     def waiting(self) -> Sequence[int]:
@@ -328,8 +330,7 @@ class Snapshot(Lazy):
         for view in (self, self.nodes, self.jobs):
             for each in fields(view):
                 getattr(view, each.name)
-            for name in ("_read", "now"):
-                view.__dict__.pop(name, None)
+            view.__dict__.pop("_read", None)
         return self
 
     def headline(self) -> str:

@@ -187,7 +187,7 @@ class Checker:
     def shape(self, decision: Decision, now_s: float, *, in_detail: bool) -> None:
         """Parts of the declared types, each unit once, ends in the future, and sensible numbers; signals are looked at
         where they are recorded (in_detail)."""
-        if not _is_usual(decision):
+        if not is_usual(decision):
             for name, kinds, expected in PARTS:
                 if not isinstance(getattr(decision, name), kinds):
                     self.fail(now_s, None, f"{name}={getattr(decision, name)!r}", expected)
@@ -331,7 +331,7 @@ def is_switch(switch: object) -> bool:
     )
 
 
-def _is_usual(decision: Decision) -> bool:
+def is_usual(decision: Decision) -> bool:
     """Whether the parts are what they nearly always are, dictionaries or nothing: they need no closer look."""
     d = decision
     unsolved = d.shares is None and d.solved is None and d.sequences is None and d.switching is None

@@ -65,7 +65,7 @@ class JobBook:
         self.verdict = [""] * count
         self._active: IntArray | None = None
         self._seen: tuple[IntArray | None, dict[str, Any]] = (None, {})
-        self.here: tuple[list[int], list[Job]] = ([], [])  # ranks of the active jobs, rising, and the jobs
+        self._here: tuple[list[int], list[Job]] = ([], [])  # ranks of the active jobs, rising, and the jobs
         self._waiting: list[int] = []  # ranks of those that hold nothing, rising
         self._arrivals: list[float] = [*self.arrival_s.tolist(), math.inf]
         self.next_arrival_s, self.next_done_s = self._arrivals[0], math.inf
@@ -119,7 +119,7 @@ class JobBook:
     def admit(self, now_s: float) -> range:
         """Let the jobs in that have arrived by now; returns their ranks."""
         before = rank = self.admitted
-        here, jobs = self.here
+        here, jobs = self._here
         while self._arrivals[rank] <= now_s:
             self.one.alive[rank] = True
             here.append(rank)
@@ -194,7 +194,7 @@ class JobBook:
             self.completes(rank, math.inf)
         one.alive[rank] = False
         self.begun.discard(rank)
-        here, jobs = self.here
+        here, jobs = self._here
         place = bisect_left(here, rank)
         del here[place], jobs[place]
         self._active = None
@@ -209,7 +209,7 @@ class JobBook:
 
     def waiting(self) -> Sequence[int]:
         """Rows, among the active jobs, of those that hold no GPUs."""
-        here, waiting = self.here[0], self._waiting
+        here, waiting = self._here[0], self._waiting
         if not waiting:
             return ()
         first = bisect_left(here, waiting[0])
@@ -219,8 +219,8 @@ class JobBook:
 
     def column(self, name: str, now_s: float) -> Any:
         """A column of the active jobs as schedulers see them; what never changes is the same while the jobs are."""
-        if name == "waiting":
-            return self.waiting()
+        if name == "jobs now":
+            return self._here[1]
         ranks = self.active()
         if self._seen[0] is not ranks:
             self._seen = ranks, {}
@@ -228,11 +228,11 @@ class JobBook:
         if name in known:
             return known[name]
         if name == "jobs":
-            known[name] = tuple(self.here[1])
+            known[name] = tuple(self._here[1])
         elif name == "names":
-            known[name] = tuple(map(self.names.__getitem__, self.here[0]))
+            known[name] = tuple(map(self.names.__getitem__, self._here[0]))
         elif name == "at":
-            known[name] = {self.names[rank]: row for row, rank in enumerate(self.here[0])}
+            known[name] = {self.names[rank]: row for row, rank in enumerate(self._here[0])}
         elif name in ("position", "gpus", "arrival_s", "weight"):
             known[name] = fixed(getattr(self, name)[ranks])
         elif name in ("restarts", "held"):

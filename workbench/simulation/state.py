@@ -95,7 +95,7 @@ class State:
         if not leasing.ended:  # then they are kept up to date
             nodes["left"], nodes["by_free"], known["ended"] = self.nodes.left(), self.nodes.by_free(), {}
         known["now_s"], known["cause"], known["in_detail"] = self.now_s, cause, self.recorder.in_detail
-        known["jobs"] = JobView.later(read, {"now": self.book.here[1]})
+        known["jobs"] = JobView.later(read, {})
         known["nodes"] = NodeView.later(read, nodes)
         known["finished"], self._new_finished = self._new_finished, {}
         of_tasks: Callable[[], Iterable[Observation]] = tuple

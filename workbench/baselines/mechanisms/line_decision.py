@@ -203,7 +203,7 @@ def _admit(plan: _Plan, keys: Keys, rule: Rule, choose: Choose) -> None:
     if not waiting:
         return
     trial, jobs = Trial(snapshot, plan.free_gpus), snapshot.jobs.now
-    pushes = rule.preemptive and bool(plan.leases or plan.given)
+    pushes = rule.preemptive and len(waiting) < len(jobs)
     short = pushes and sum(jobs[row].gpus for row in waiting) > sum(trial.left)  # not all will fit
     chosen = [] if short else choose(in_line(waiting, keys), rule, trial)
     if pushes and len(chosen) < len(waiting):
