@@ -18,7 +18,9 @@ BLOCKS = re.findall(
 )
 
 
-def test_a_sixth_paper_from_nothing_to_a_lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sixth_paper_from_nothing_to_a_lab(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     site, script = tmp_path / "site", []
     site.mkdir()
@@ -40,6 +42,8 @@ def test_a_sixth_paper_from_nothing_to_a_lab(tmp_path: Path, monkeypatch: pytest
             script.append(text)
         else:
             carry_out(text, tmp_path, site)
+            told = [line.strip() for line in capsys.readouterr().out.partition("Next:\n")[2].splitlines()]
+            assert told == text.splitlines()[1:], "what new-paper prints is what stands here"
     said = python(site, "-c", "\n".join(script)).stdout
     assert "the job that is worst off is as well off as can be" in said
 
@@ -50,7 +54,7 @@ def carry_out(commands: str, folder: Path, site: Path) -> None:
         if program == "workbench":
             assert main(arguments) == 0
         elif program == "pip":
-            assert arguments == ["install", "--no-deps", "--no-build-isolation", "-e", "./sixth"]
+            assert arguments == ["install", "--no-deps", "--no-build-isolation", "-e", "sixth"]
             installed(site, wheel("sixth", folder / "sixth", folder))
         else:
             python(site, "-m", program, "-q", "-p", "no:cacheprovider", *(str(folder / each) for each in arguments))

@@ -301,7 +301,7 @@ rows_with = [workbench.relax(workbench.solve(three, fair), "capacity[k80]", more
 assert max(rows_with) - min(rows_with) < 1e-6  # by the rows further K80 bring nothing
 one = rows.xs("mean_jct_s", level="measure")
 assert (one["low"] > 0).all()
-from workbench.analysis.whatif import report
+from workbench.analysis.what_if import report
 assert "<script" not in report.what_if_report(found, values)
 assert fastest.guess(changes[1]) and losers.guess(63) and buys.guess("k80") and queue.guess(180)
 """,

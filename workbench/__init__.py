@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from workbench.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from workbench.analysis.calibration import Calibration as Calibration
-    from workbench.analysis.calibration import calibrate as calibrate
+    from workbench.analysis.calibration.calibrate import Calibration as Calibration
+    from workbench.analysis.calibration.calibrate import calibrate as calibrate
     from workbench.analysis.chain import Chain as Chain
     from workbench.analysis.chain import chain as chain
     from workbench.analysis.comparison import Comparison as Comparison
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from workbench.analysis.symbols import paper_map as paper_map
     from workbench.analysis.symbols import symbol_index as symbol_index
     from workbench.analysis.symbols import symbol_table as symbol_table
-    from workbench.analysis.whatif.ask import WhatIf as WhatIf
-    from workbench.analysis.whatif.ask import what_if as what_if
-    from workbench.analysis.whatif.marginal import MarginalValues as MarginalValues
-    from workbench.analysis.whatif.marginal import marginal_values as marginal_values
+    from workbench.analysis.what_if.ask import WhatIf as WhatIf
+    from workbench.analysis.what_if.ask import what_if as what_if
+    from workbench.analysis.what_if.marginal import MarginalValues as MarginalValues
+    from workbench.analysis.what_if.marginal import marginal_values as marginal_values
     from workbench.base.errors import InputError as InputError
     from workbench.base.errors import ScenarioError as ScenarioError
     from workbench.base.errors import WorkbenchError as WorkbenchError
@@ -121,18 +121,18 @@ _MODULES = {
         ("scenario.scenario", "Model Entity"),
         ("session.api", "schedulers formulations solve simulate ideal"),
         ("analysis.comparison", "compare"),
-        ("analysis.whatif.ask", "what_if"),
-        ("analysis.whatif.marginal", "marginal_values"),
+        ("analysis.what_if.ask", "what_if"),
+        ("analysis.what_if.marginal", "marginal_values"),
         ("analysis.sweeps", "sweep"),
         ("session.api", "Run"),
         ("analysis.metrics.summary", "summary"),
         ("analysis.explanation", "explain Explanation one_more"),
         ("analysis.exact", "exact ExactAnswer"),
-        ("analysis.calibration", "calibrate Calibration"),
+        ("analysis.calibration.calibrate", "calibrate Calibration"),
         ("analysis.chain", "chain Chain"),
         ("analysis.comparison", "Comparison"),
-        ("analysis.whatif.ask", "WhatIf"),
-        ("analysis.whatif.marginal", "MarginalValues"),
+        ("analysis.what_if.ask", "WhatIf"),
+        ("analysis.what_if.marginal", "MarginalValues"),
         ("scheduling.contract", "Result"),
         ("session.api", "allocation_table"),
         ("analysis.rows", "rows relax without RowChange"),

@@ -26,7 +26,7 @@ from workbench.scheduling.solvers import Programme
 from workbench.session.api import SCENARIO, load
 from workbench.session.registry import find_formulation, formulations, is_own, rooms
 from workbench.simulation.job_at_time import Explained, JobAtTime
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.stop import Until
 
 SMALL = "start_here"
@@ -159,7 +159,7 @@ def _wrong_symbols(room: Room, formulations: Sequence[Formulation[Any]]) -> Iter
 def _wrong_explanation(where: str, room: Room, scheduler: Scheduler) -> list[Problem]:
     problems: list[Problem] = []
     with collecting(where, "an Explained", problems):
-        run = simulate(load(f"preset:{SMALL}"), scheduler, stop=Until(LATEST_S))
+        run = run_loop(load(f"preset:{SMALL}"), scheduler, stop=Until(LATEST_S))
         for job, part in ((job, part) for job in run.jobs["job"] for part in (0.0, 0.3, 1.0)):
             found: Any = room.explanations[scheduler.name](JobAtTime(run, job, part * run.end_s))
             if not isinstance(found, Explained):

@@ -17,7 +17,7 @@ from reproduction.line import Line
 from workbench.analysis.metrics import summary
 from workbench.base.arrays import FloatArray
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.estimators.registry import maker
+from workbench.scheduling.estimators.by_name import maker
 from workbench.scheduling.estimators.speed_error import ErrorLog
 
 ON_TYPES = (Line(HADAR, "hadar"), Line(GAVEL, "gavel.max_min_fairness"))

@@ -10,12 +10,16 @@ import pandas as pd
 from reproduction.figure import Entry, PaperFigure, Plot
 from reproduction.hare.settings import HareSize
 from workbench.analysis.charts.bar_charts import grouped_bars
-from workbench.papers.hare.algorithms.switching import TABLE_3, SwitchCost, task_table
+from workbench.papers.hare.algorithms.switching import (
+    TABLE_3,
+    SwitchCost,
+)
 from workbench.scenario.presets.hare import CLASSES
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import builtin
 from workbench.session.api import simulate
 from workbench.simulation.run import Run
+from workbench.simulation.task_sequences import task_table
 
 STEPS = 50
 TYPE = "v100"

@@ -32,7 +32,7 @@ from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
 from workbench.papers.hops.algorithms.configurations import SIGMA
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.estimators.registry import maker
+from workbench.scheduling.estimators.by_name import maker
 from workbench.scheduling.estimators.speed_error import ErrorLog, speed_errors
 from workbench.session.api import simulate
 from workbench.simulation.run import Run

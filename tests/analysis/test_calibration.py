@@ -18,9 +18,9 @@ import workbench
 from tests.baselines.slurm.as_recorded import faults
 from tests.scenario.traces.slurm_dumps import NODES, Ran, dump, limited, when
 from tests.scenario.traces.slurm_month import Rules, demand, schedule, written
-from workbench.analysis.calibration import Calibration, usual_phases
-from workbench.analysis.calibration_fit import LogMakespan, fit_of, makespan_of
-from workbench.analysis.calibration_note import notes_under
+from workbench.analysis.calibration.calibrate import Calibration, usual_phases
+from workbench.analysis.calibration.fit import LogMakespan, fit_of, makespan_of
+from workbench.analysis.calibration.note import notes_under
 from workbench.analysis.hidden_limits import BESIDE_ROOM, PEAKS, beside_room_of, told_hidden
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.slurm.site import read_site

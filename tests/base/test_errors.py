@@ -10,7 +10,7 @@ import pickle
 import pytest
 
 import workbench.scheduling.solvers.errors
-import workbench.simulation.loop
+import workbench.simulation.stop
 from workbench.base.errors import InputError, Problem, ScenarioError, WorkbenchError, shorten
 from workbench.scheduling.decision import InvalidDecision
 
@@ -20,7 +20,7 @@ ERRORS = [
     InputError("scheduler", "fiffo", "one of fifo, las"),
     ScenarioError(PROBLEMS),
     InvalidDecision("fifo", 60.0, "job-1", {"a-0": 5}, "at most 4 GPUs on a node"),
-    workbench.simulation.loop.Stalled("fifo", "3 jobs wait", "a decision"),
+    workbench.simulation.stop.Stalled("fifo", "3 jobs wait", "a decision"),
     workbench.scheduling.solvers.SolveError("model", "no answer", "one"),
     workbench.scheduling.solvers.SolverFailedError("model", "nonlinear", "linear"),
     workbench.scheduling.solvers.errors.UnkeptError("model", "1.32 times the GPUs", "at most all"),

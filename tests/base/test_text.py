@@ -24,7 +24,7 @@ from workbench.base.rounding import short_number
 from workbench.base.units import format_duration, parse_duration
 from workbench.cli import main
 from workbench.scenario.scenario import json_schema
-from workbench.scheduling.estimators.registry import ESTIMATORS
+from workbench.scheduling.estimators.by_name import ESTIMATORS
 from workbench.session.registry import formulations, schedulers
 from workbench.simulation.run import Run
 

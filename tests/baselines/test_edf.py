@@ -14,7 +14,7 @@ from workbench.baselines.fifo import Fifo
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.snapshot import Snapshot
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.run import Run
 
 
@@ -41,7 +41,7 @@ def with_rewards(scenario: Scenario, deadlines_s: list[float | None]) -> Scenari
 
 def test_the_earliest_deadline_counts_from_the_arrival_and_best_effort_comes_last() -> None:
     jobs = [{"steps": 100}, slo(900, steps=100), slo(300, steps=100, arrival_s=50), slo(500, steps=100, arrival_s=50)]
-    run = simulate(make({"n": ("t", 1)}, jobs), Edf(), {"round_s": 0.0})
+    run = run_loop(make({"n": ("t", 1)}, jobs), Edf(), {"round_s": 0.0})
     # j1 (due 900) runs from 0 and keeps its GPU; then j2 (due 350), j3 (due 550), j0
     assert finish(run) == {"j1": 100.0, "j2": 200.0, "j3": 300.0, "j0": 400.0}
 
@@ -82,14 +82,14 @@ def test_a_job_whose_deadline_is_over_keeps_its_place_or_goes_to_best_effort() -
 
 @with_random(scenarios())
 def test_without_deadlines_it_is_first_in_first_out(scenario: Scenario) -> None:
-    edf = simulate(scenario, Edf(), {"round_s": 60.0})
-    fifo = simulate(scenario, Fifo(), {"round_s": 60.0, "blocking": False})
+    edf = run_loop(scenario, Edf(), {"round_s": 60.0})
+    fifo = run_loop(scenario, Fifo(), {"round_s": 60.0, "blocking": False})
     assert edf.timeline.equals(fifo.timeline)
 
 
 @with_random(scenarios(), st.lists(st.sampled_from([None, 50.0, 300.0, 2000.0]), min_size=1, max_size=4))
 def test_jobs_with_deadlines_are_preempted_by_faults_only(scenario: Scenario, deadlines_s: list[float | None]) -> None:
-    run = simulate(with_rewards(scenario, deadlines_s), Edf())
+    run = run_loop(with_rewards(scenario, deadlines_s), Edf())
     assert run.jobs["finish_s"].notna().all()
     slo_jobs = {job.name for job in run.scenario.jobs if job.rewards}
     lost = run.events[(run.events["event"] == "preempt") & run.events["job"].isin(slo_jobs)]

@@ -17,7 +17,7 @@ from workbench.scenario.presets import preset
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.snapshot import Snapshot
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 
 
 def ask(snapshot: Snapshot) -> Decision:
@@ -62,7 +62,7 @@ def test_a_job_without_choices_has_one_size() -> None:
 
 def test_late_jobs_stand_with_best_effort_by_arrival() -> None:
     jobs = [{"steps": 100}, slo(50, steps=100, arrival_s=10), slo(5000, steps=100, arrival_s=20)]
-    run = simulate(make({"n": ("t", 1)}, [*jobs, {"steps": 100, "arrival_s": 5}]), Genie(), {"round_s": 30.0})
+    run = run_loop(make({"n": ("t", 1)}, [*jobs, {"steps": 100, "arrival_s": 5}]), Genie(), {"round_s": 30.0})
     # j0 from 0 as nobody else is there; at 120 j2 can be in time; then j3 (5 s), j1 (10 s)
     assert finish(run) == {"j0": 100.0, "j2": 220.0, "j3": 340.0, "j1": 460.0}
 
@@ -83,14 +83,14 @@ def test_a_job_that_holds_gpus_at_the_start_keeps_them(others: int) -> None:
     """Whether or not others wait, and though another node would do too."""
     jobs = [{"steps": 100}, *({"steps": 50} for _ in range(others))]
     scenario = make({"a": ("t", 1), "b": ("t", 1)}, jobs).replace(running=[{"job": "j0", "gpus": {"b-0": 1}}])
-    run = simulate(scenario, Genie())
+    run = run_loop(scenario, Genie())
     assert run.timeline.loc[run.timeline["job"] == "j0", "node"].tolist() == ["b-0"]
     assert run.jobs["finish_s"].tolist() == [100.0, 50.0][: 1 + others] and not run.jobs["preemptions"].any()
 
 
 def test_nobody_is_preempted_on_the_elastic_preset_and_jobs_with_time_take_fewer_gpus() -> None:
     scenario = preset("chronus_example_elastic")
-    run = simulate(scenario, Genie())
+    run = run_loop(scenario, Genie())
     assert run.jobs["preemptions"].sum() == 0 and run.jobs["finish_s"].notna().all()
     held = run.timeline.groupby("job")["gpus"].max()
     asked = {job.name: job.gpus for job in scenario.jobs}
@@ -101,12 +101,12 @@ def test_nobody_is_preempted_on_the_elastic_preset_and_jobs_with_time_take_fewer
 def test_without_deadlines_it_is_edf_without_deadlines(scenario: Scenario) -> None:
     """Both serve by arrival, pass those that do not fit and take the fastest type with room."""
     knobs = {"round_s": 60.0}
-    assert simulate(scenario, Genie(), knobs).timeline.equals(simulate(scenario, Edf(), knobs).timeline)
+    assert run_loop(scenario, Genie(), knobs).timeline.equals(run_loop(scenario, Edf(), knobs).timeline)
 
 
 @with_random(scenarios(), st.lists(st.sampled_from([None, 50.0, 300.0, 2000.0]), min_size=1, max_size=4))
 def test_everybody_finishes_and_only_faults_preempt(scenario: Scenario, deadlines_s: list[float | None]) -> None:
-    run = simulate(with_rewards(scenario, deadlines_s), Genie())
+    run = run_loop(with_rewards(scenario, deadlines_s), Genie())
     assert run.jobs["finish_s"].notna().all()
     lost = run.events[run.events["event"] == "preempt"]
     assert lost["reason"].str.contains("failed|is down").all()

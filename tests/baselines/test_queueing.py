@@ -19,7 +19,7 @@ from workbench.scheduling.contract import Knobs, Memory, Scheduler
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.snapshot import Snapshot
 from workbench.session.registry import find_scheduler
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.run import Run
 
 TYPES = {"a": ("slow", 2), "b": ("fast", 2)}
@@ -93,7 +93,7 @@ def test_srtf_victim_gets_what_is_left_elsewhere() -> None:
 
 def test_las_serves_the_least_attained() -> None:
     scenario = make({"a": ("t", 1)}, [{"steps": 1000}, {"steps": 1000}])
-    run = simulate(scenario, Las(), {"round_s": 100.0})
+    run = run_loop(scenario, Las(), {"round_s": 100.0})
     assert finish(run) == {"j0": 1900.0, "j1": 2000.0}
     assert run.jobs["preemptions"].tolist() == [9, 9]
     decision = ask(Las(), look(scenario, leases=[on("j0", a=1)], attained={"j0": 100.0}))
@@ -102,13 +102,13 @@ def test_las_serves_the_least_attained() -> None:
 
 def test_las_is_quiet_when_everybody_runs() -> None:
     scenario = make({"a": ("t", 2)}, [{"steps": 10_000}, {"steps": 20_000}])
-    assert len(simulate(scenario, Las()).decisions) == 2
+    assert len(run_loop(scenario, Las()).decisions) == 2
 
 
 def test_events_or_rounds() -> None:
     scenario = make({"a": ("t", 1)}, [{"steps": 50}, {"steps": 50, "arrival_s": 10}])
-    assert finish(simulate(scenario, Fifo(), {"round_s": 0})) == {"j0": 50.0, "j1": 100.0}
-    assert finish(simulate(scenario, Fifo(), {"round_s": 60})) == {"j0": 50.0, "j1": 110.0}
+    assert finish(run_loop(scenario, Fifo(), {"round_s": 0})) == {"j0": 50.0, "j1": 100.0}
+    assert finish(run_loop(scenario, Fifo(), {"round_s": 60})) == {"j0": 50.0, "j1": 110.0}
 
 
 @with_random(scenarios())
@@ -122,7 +122,7 @@ def test_skipped_rounds_change_nothing(scenario: Scenario) -> None:
             decision, memory = super().decide(snapshot, memory, knobs, rng)
             return Decision(decision.assign, decision.preempt), memory
 
-    lazy, eager = simulate(scenario, Srtf()), simulate(scenario, Eager())
+    lazy, eager = run_loop(scenario, Srtf()), run_loop(scenario, Eager())
     assert lazy.jobs.equals(eager.jobs)
     assert len(lazy.decisions) <= len(eager.decisions)
 
@@ -134,7 +134,7 @@ def test_srtf_is_no_worse_than_fifo_when_preemption_is_free(seed: int) -> None:
     arrivals = np.cumsum(rng.exponential(100.0, 40)).tolist()
     jobs = [{"steps": float(s), "arrival_s": a} for s, a in zip(rng.exponential(90.0, 40) + 1, arrivals, strict=True)]
     scenario = make({"a": ("t", 1)}, jobs)
-    srtf, fifo = simulate(scenario, Srtf(), {"round_s": 0}), simulate(scenario, Fifo(), {"round_s": 0})
+    srtf, fifo = run_loop(scenario, Srtf(), {"round_s": 0}), run_loop(scenario, Fifo(), {"round_s": 0})
     assert mean_jct(srtf) <= mean_jct(fifo) + 1e-6
     assert srtf.jobs["finish_s"].max() == pytest.approx(fifo.jobs["finish_s"].max())
 
@@ -197,7 +197,7 @@ def test_each_job_owns_its_part_of_each_type() -> None:
 
 def test_a_job_spends_its_time_as_divided() -> None:
     scenario = make({"a": ("fast", 1), "b": ("slow", 1)}, [{"steps": 36_000} for _ in range(2)], {"fast": 1, "slow": 1})
-    run = simulate(scenario, find_scheduler("isolated"))
+    run = run_loop(scenario, find_scheduler("isolated"))
     used = (
         run.timeline.assign(s=run.timeline["end_s"] - run.timeline["start_s"])
         .groupby(["job", "accelerator"])["s"]

@@ -11,7 +11,7 @@ from workbench.baselines.themis import Themis, ThemisMemory, finish_time_fairnes
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.snapshot import Snapshot
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 
 NOBODY = ThemisMemory()
 
@@ -66,7 +66,7 @@ def test_the_worst_treated_is_offered_gpus_of_others_and_who_is_not_among_them_k
 
 def test_gpus_change_hands_at_the_end_of_a_lease_only() -> None:
     scenario = make({"n": ("t", 1)}, [{"steps": 3000}, {"steps": 100, "arrival_s": 10}])
-    run = simulate(scenario, Themis(), {"round_s": 1000.0, "f": 0.0})
+    run = run_loop(scenario, Themis(), {"round_s": 1000.0, "f": 0.0})
     # j1 gets the GPU at 1000 and is done at 1100; the next lease begins at 2000
     assert run.jobs["finish_s"].tolist() == [4000.0, 1100.0]
 
@@ -76,6 +76,6 @@ def test_it_is_fairer_than_first_come_first_served() -> None:
     scenario = make({"n": ("t", 1)}, jobs)
     most = {}
     for f in (0.0, 1.0):
-        run = simulate(scenario, Themis(), {"f": f, "round_s": 100.0})
+        run = run_loop(scenario, Themis(), {"f": f, "round_s": 100.0})
         most[f] = summary(run)["max_finish_time_fairness"]
     assert most[0.0] < most[1.0] / 2  # with f = 1 nobody is ever preempted

@@ -26,7 +26,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Solver, compile, solve_model
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.testing import same_programme
 
 
@@ -201,7 +201,7 @@ def test_best_effort_that_is_not_chosen_stays_where_nobody_else_is() -> None:
 def test_it_waits_for_a_deadline_where_that_is_worth_more() -> None:
     """One GPU, two jobs that can both be in time only if the tight one goes first."""
     scenario = make({"n": ("t", 1)}, [slo(5000, steps=1000), slo(1300, steps=1000)])
-    run = simulate(scenario, ThreeSigmaScheduler(), {"slot_s": 250.0})
+    run = run_loop(scenario, ThreeSigmaScheduler(), {"slot_s": 250.0})
     assert run.jobs["finish_s"].tolist() == [2000.0, 1000.0]
 
 
@@ -222,7 +222,7 @@ def test_data_that_is_none() -> None:
 def test_everybody_finishes_and_deadlines_are_not_preempted(
     scenario: Scenario, deadlines_s: list[float | None]
 ) -> None:
-    run = simulate(with_rewards(scenario, deadlines_s), ThreeSigmaScheduler())
+    run = run_loop(with_rewards(scenario, deadlines_s), ThreeSigmaScheduler())
     assert run.jobs["finish_s"].notna().all()
     slo_jobs = {job.name for job in run.scenario.jobs if job.rewards}
     lost = run.events[(run.events["event"] == "preempt") & run.events["job"].isin(slo_jobs)]
@@ -230,7 +230,7 @@ def test_everybody_finishes_and_deadlines_are_not_preempted(
 
 
 def test_every_plan_has_a_status() -> None:
-    first = simulate(preset("chronus_example"), ThreeSigmaScheduler())
+    first = run_loop(preset("chronus_example"), ThreeSigmaScheduler())
     solved = first.decisions[first.decisions["status"] != ""]
     assert len(solved) > 10 and set(solved["status"]) <= {"optimal", "feasible"}
     assert (solved["gap"].fillna(0.0) <= 0.01 + 1e-9).all()

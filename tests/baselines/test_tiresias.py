@@ -17,7 +17,7 @@ from workbench.baselines.tiresias import AttainedService, Tiresias, TiresiasMemo
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.snapshot import Snapshot
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.run import Run
 
 NOBODY = TiresiasMemory({}, np.zeros(0))
@@ -37,7 +37,7 @@ def one_gpu(*steps: float, **more: float) -> Scenario:
 
 def test_two_long_jobs_by_hand() -> None:
     """Each has its 200 GPU-seconds in the first queue; then the first to have started runs on, and the other."""
-    run = simulate(one_gpu(500, 500), Tiresias(), {"round_s": 100.0, "threshold_gpu_s": 200.0})
+    run = run_loop(one_gpu(500, 500), Tiresias(), {"round_s": 100.0, "threshold_gpu_s": 200.0})
     # j0 0-200, j1 200-400, j0 400-700 (done), j1 700-1000
     assert finish(run) == {"j0": 700.0, "j1": 1000.0}
     assert run.jobs["preemptions"].tolist() == [1, 1]
@@ -45,9 +45,9 @@ def test_two_long_jobs_by_hand() -> None:
 
 def test_a_new_job_goes_before_those_that_have_fallen() -> None:
     scenario = make({"a": ("t", 1)}, [{"steps": 1000}, {"steps": 150, "arrival_s": 300}])
-    run = simulate(scenario, Tiresias(), {"round_s": 100.0, "threshold_gpu_s": 200.0})
+    run = run_loop(scenario, Tiresias(), {"round_s": 100.0, "threshold_gpu_s": 200.0})
     assert finish(run) == {"j1": 450.0, "j0": 1200.0}  # j1 300-450; the GPU is given out again at 500
-    first = simulate(scenario, Tiresias(), {"round_s": 100.0, "threshold_gpu_s": math.inf})
+    first = run_loop(scenario, Tiresias(), {"round_s": 100.0, "threshold_gpu_s": math.inf})
     assert finish(first) == {"j0": 1000.0, "j1": 1150.0}  # one queue: first in, first out
 
 
@@ -95,10 +95,10 @@ def test_promotion_by_hand() -> None:
     scenario = one_gpu(300, 100, 100)
     knobs = {"round_s": 50.0, "threshold_gpu_s": 100.0}
     # off: j0 0-100, j1 100-200, j2 200-300, j0 300-500
-    assert finish(simulate(scenario, Tiresias(), knobs)) == {"j1": 200.0, "j2": 300.0, "j0": 500.0}
+    assert finish(run_loop(scenario, Tiresias(), knobs)) == {"j1": 200.0, "j2": 300.0, "j0": 500.0}
     # 0.5: by 150 s it has waited 50 = 0.5 x 100 and is first in the first queue, having started first;
     # it pre-empts j1, falls again at 250, and is back at 300: 300-400. j1 250-300 and j2 400-500.
-    promoted = simulate(scenario, Tiresias(), {**knobs, "promote_knob": 0.5})
+    promoted = run_loop(scenario, Tiresias(), {**knobs, "promote_knob": 0.5})
     assert finish(promoted) == {"j1": 300.0, "j0": 400.0, "j2": 500.0}
 
 
@@ -193,8 +193,8 @@ def test_gittins_ranks_the_queue_by_hand() -> None:
 def test_nobody_fallen_and_everybody_fallen_are_the_same(scenario: Scenario) -> None:
     """A threshold of 0 and none at all are one queue each: the same runs."""
     for rank in ("start", "arrival"):
-        all_behind = simulate(scenario, Tiresias(), {"threshold_gpu_s": 0.0, "rank": rank})
-        all_before = simulate(scenario, Tiresias(), {"threshold_gpu_s": math.inf, "rank": rank})
+        all_behind = run_loop(scenario, Tiresias(), {"threshold_gpu_s": 0.0, "rank": rank})
+        all_before = run_loop(scenario, Tiresias(), {"threshold_gpu_s": math.inf, "rank": rank})
         assert all_behind.jobs.equals(all_before.jobs)
 
 
@@ -218,7 +218,7 @@ class Ordered(OneType):
 
 @with_random(scenarios())
 def test_nobody_waits_in_the_first_queue_for_gpus_of_the_second(scenario: Scenario) -> None:
-    run = simulate(scenario, Ordered(Tiresias()), {"round_s": 60.0, "threshold_gpu_s": 300.0})
+    run = run_loop(scenario, Ordered(Tiresias()), {"round_s": 60.0, "threshold_gpu_s": 300.0})
     assert run.jobs["finish_s"].notna().all()
 
 
@@ -226,7 +226,7 @@ def test_fewer_preemptions_than_plain_las_and_short_jobs_sooner_than_first_in_fi
     rng = np.random.default_rng(1)
     steps = np.where(rng.random(40) < 0.5, 500.0, 20_000.0)
     scenario = make({"a": ("t", 4)}, [{"steps": float(s), "arrival_s": 400.0 * i} for i, s in enumerate(steps)])
-    las, tiresias, fifo = (simulate(scenario, scheduler) for scheduler in (Las(), Tiresias(), Fifo()))
+    las, tiresias, fifo = (run_loop(scenario, scheduler) for scheduler in (Las(), Tiresias(), Fifo()))
     assert tiresias.jobs["preemptions"].sum() < las.jobs["preemptions"].sum()
     jct = {run.scheduler: (run.jobs["finish_s"] - run.jobs["arrival_s"]).to_numpy() for run in (tiresias, fifo)}
     assert jct["tiresias"][steps == 500].mean() < jct["fifo"][steps == 500].mean() / 5

@@ -16,7 +16,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.snapshot import Snapshot
 from workbench.session.read_and_ignored import ignored, lacking
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.run import Run
 
 RNG = np.random.default_rng(0)
@@ -44,26 +44,26 @@ def test_one_queue_blocks_behind_its_head() -> None:
     scenario = make({"n": ("t", 2)}, jobs)
     knobs = {"round_s": 0.0}
     # j0 0-100 beside an idle GPU; j1 100-150; j2 150-200. Unblocked, j2 runs beside j0.
-    assert finish(simulate(scenario, YarnCs(), knobs)) == {"j0": 100.0, "j1": 150.0, "j2": 200.0}
-    passed = simulate(scenario, YarnCs(), {**knobs, "blocking": False})
+    assert finish(run_loop(scenario, YarnCs(), knobs)) == {"j0": 100.0, "j1": 150.0, "j2": 200.0}
+    passed = run_loop(scenario, YarnCs(), {**knobs, "blocking": False})
     assert finish(passed) == {"j0": 100.0, "j1": 150.0, "j2": 50.0}
 
 
 @with_random(scenarios(most_types=1))
 def test_one_queue_is_unaware_fifo_where_there_is_no_type_to_draw(scenario: Scenario) -> None:
     for blocking in (True, False):
-        yarn = simulate(scenario, YarnCs(), {"blocking": blocking})
-        fifo = simulate(scenario, Fifo(), {"blocking": blocking, "heterogeneity_aware": False})
+        yarn = run_loop(scenario, YarnCs(), {"blocking": blocking})
+        fifo = run_loop(scenario, Fifo(), {"blocking": blocking, "heterogeneity_aware": False})
         assert yarn.jobs.equals(fifo.jobs) and yarn.timeline.equals(fifo.timeline)
 
 
 def test_static_quotas_leave_gpus_idle_and_elastic_ones_lend_them() -> None:
     jobs = [{**A, "steps": 100}, {**A, "steps": 100}, {**A, "steps": 100}, {**B, "steps": 100, "arrival_s": 50}]
     scenario = make({"n": ("t", 3)}, jobs, **entities(2, 1))
-    static = simulate(scenario, YarnCs(), {"queues": "entities", "round_s": 0.0})
+    static = run_loop(scenario, YarnCs(), {"queues": "entities", "round_s": 0.0})
     assert finish(static) == {"j0": 100.0, "j1": 100.0, "j2": 200.0, "j3": 150.0}
     # j2 borrows b's GPU; b's own job waits until one comes back: nobody is pre-empted
-    elastic = simulate(scenario, YarnCs(), {"queues": "entities", "round_s": 0.0, "elastic": True})
+    elastic = run_loop(scenario, YarnCs(), {"queues": "entities", "round_s": 0.0, "elastic": True})
     assert finish(elastic) == {"j0": 100.0, "j1": 100.0, "j2": 100.0, "j3": 200.0}
     assert elastic.jobs["preemptions"].sum() == 0
 
@@ -113,36 +113,36 @@ def test_a_quota_of_slo_jobs_has_room_for_its_largest_gang() -> None:
     jobs = [{**SLO, "gpus": 2}, {**SLO, "gpus": 2}, SLO, {"gpus": 4}]
     scenario = make({"n": ("t", 8)}, jobs)
     assert quotas(scenario, queues="slo") == {"slo": 4, "best effort": 4}
-    assert simulate(scenario, YarnCs(), {"queues": "slo"}).jobs["finish_s"].notna().all()
+    assert run_loop(scenario, YarnCs(), {"queues": "slo"}).jobs["finish_s"].notna().all()
     with pytest.raises(InputError, match="gpus of job j3: got 4"):
-        simulate(scenario, YarnCs(), {"queues": "slo", "slo_share": 0.75})
+        run_loop(scenario, YarnCs(), {"queues": "slo", "slo_share": 0.75})
     few = make({"n": ("t", 8)}, [{**SLO, "gpus": 4}, {}, {}, {}])
     assert quotas(few, queues="slo") == {"slo": 4, "best effort": 4}
     both = make({"n": ("t", 4)}, [{**SLO, "gpus": 3}, {"gpus": 3}])
     assert quotas(both, queues="slo") == {"slo": 2, "best effort": 2}  # there is no room for both
     with pytest.raises(InputError, match="elastic"):
-        simulate(both, YarnCs(), {"queues": "slo"})
+        run_loop(both, YarnCs(), {"queues": "slo"})
 
 
 def test_slo_quota_by_hand() -> None:
     """Half of the jobs have deadlines, so one GPU of two is theirs, although best-effort jobs came first."""
     jobs = [{"steps": 100}, {"steps": 100}, {"steps": 100, **SLO}, {"steps": 100, **SLO}]
-    run = simulate(make({"n": ("t", 2)}, jobs), YarnCs(), {"queues": "slo", "round_s": 0.0})
+    run = run_loop(make({"n": ("t", 2)}, jobs), YarnCs(), {"queues": "slo", "round_s": 0.0})
     assert finish(run) == {"j0": 100.0, "j1": 200.0, "j2": 100.0, "j3": 200.0}
 
 
 def test_a_gang_larger_than_its_quota_is_refused_where_it_would_wait_for_ever() -> None:
     scenario = make({"n": ("t", 4)}, [{**A, "gpus": 3}, {**B}], **entities(2, 2))
     with pytest.raises(InputError, match=r"gpus of job j0: got 3; expected at most 2 GPUs.*elastic"):
-        simulate(scenario, YarnCs(), {"queues": "entities"})
-    elastic = simulate(scenario, YarnCs(), {"queues": "entities", "elastic": True})
+        run_loop(scenario, YarnCs(), {"queues": "entities"})
+    elastic = run_loop(scenario, YarnCs(), {"queues": "entities", "elastic": True})
     assert elastic.jobs["finish_s"].notna().all()
 
 
 def test_quotas_beyond_the_cluster_are_refused() -> None:
     scenario = make({"n": ("t", 4)}, [A, B], **entities(3, 2))
     with pytest.raises(InputError, match="quota_gpus in all: got 5; expected at most the cluster's 4 GPUs"):
-        simulate(scenario, YarnCs(), {"queues": "entities"})
+        run_loop(scenario, YarnCs(), {"queues": "entities"})
     for knobs in ({"queues": "two"}, {"slo_share": 1.5}, {"elastic": 2}):
         with pytest.raises(InputError):
             YarnCs().settle(knobs)
@@ -175,7 +175,7 @@ def test_nobody_exceeds_a_static_quota(scenario: Scenario) -> None:
     split = scenario.replace(
         jobs=jobs, entities=[{"name": name, "quota_gpus": gpus} for name, gpus in zip("ab", least, strict=True)]
     )
-    run = simulate(split, WithinQuotas(YarnCs()), {"queues": "entities"})
+    run = run_loop(split, WithinQuotas(YarnCs()), {"queues": "entities"})
     assert run.jobs["finish_s"].notna().all()
 
 

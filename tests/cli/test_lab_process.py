@@ -22,7 +22,7 @@ from workbench.cli.lab_process import ManyRuns, serve
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.scenario.presets import preset
 from workbench.scenario.traces import convert, parse_cluster
-from workbench.scheduling.estimators.registry import maker
+from workbench.scheduling.estimators.by_name import maker
 from workbench.scheduling.estimators.speed_error import ErrorLog
 from workbench.session.many_runs import RunRequest, do
 from workbench.simulation.loop import Observer

@@ -23,7 +23,7 @@ from workbench.analysis.metrics.summary import Summary, summary
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.knob import Knob
 from workbench.session.registry import find_scheduler
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.run import Run
 
 QUICK = 516
@@ -85,7 +85,7 @@ def test_worlds_have_all_that_a_scenario_may_have() -> None:
 def some_run() -> Run:
     """A run with faults under a scheduler that moves jobs."""
     number = next(n for n in range(100) if world(n).core.faults.mtbf_s and len(world(n).jobs) > 4)
-    return simulate(world(number), find_scheduler("srtf"))
+    return run_loop(world(number), find_scheduler("srtf"))
 
 
 def test_the_check_finds_a_run_that_breaks_a_rule() -> None:

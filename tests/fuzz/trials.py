@@ -23,14 +23,15 @@ from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.decision import in_sequences
-from workbench.scheduling.estimators.registry import maker
+from workbench.scheduling.estimators.by_name import maker
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.solvers import TimeLimitError
 from workbench.session.registry import find_scheduler, is_own, schedulers
 from workbench.simulation.conservation import check as conserved
-from workbench.simulation.loop import Stalled, simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.run import Run
 from workbench.simulation.state import State
+from workbench.simulation.stop import Stalled
 
 MOST_DECISIONS = 60
 """A run is cut after so many: what is there must keep the rules just as well."""
@@ -127,7 +128,7 @@ def _place(error: BaseException) -> str:
 
 def _run(scenario: Scenario, scheduler: Scheduler, knobs: Mapping[str, Any], belief: str) -> Run:
     made = maker(belief)(scenario) if belief else None
-    return simulate(scenario, scheduler, knobs, stop=Cut(), belief=made)
+    return run_loop(scenario, scheduler, knobs, stop=Cut(), belief=made)
 
 
 def check_run(run: Run) -> None:

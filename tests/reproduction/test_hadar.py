@@ -15,7 +15,7 @@ from reproduction.hadar import physical, settings, slots, trace
 from reproduction.hadar.information import FORKED, error_left
 from reproduction.line import Line
 from workbench.scenario.presets import HADARE_MIXES, hadare_mix, preset
-from workbench.scheduling.estimators.registry import maker
+from workbench.scheduling.estimators.by_name import maker
 from workbench.scheduling.estimators.speed_error import ErrorLog
 from workbench.simulation.run import Run
 

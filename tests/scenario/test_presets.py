@@ -16,20 +16,20 @@ from workbench.base.errors import InputError
 from workbench.scenario.job import median_size
 from workbench.scenario.presets import (
     HADARE_MIXES,
+    catalogue,
     hadar,
     hadare_mix,
     hare,
     is_preset,
     preset,
     presets,
-    registry,
     variants,
 )
 from workbench.scenario.scenario import Scenario, json_schema
 from workbench.scenario.traces import builtin
-from workbench.scheduling.estimators.registry import maker as estimator
+from workbench.scheduling.estimators.by_name import maker as estimator
 from workbench.session.registry import find_scheduler
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 
 ROOT = Path(__file__).parents[2]
 TABLES = ("accelerators.csv", "models.csv", "throughputs.csv", "colocated.csv")
@@ -100,7 +100,7 @@ def test_the_mixed_preset_has_every_kind_of_job() -> None:
 
 
 def test_what_it_takes_to_build_all_presets() -> None:
-    registry._built.cache_clear()
+    catalogue._built.cache_clear()
     builtin._table.cache_clear()
     with calls_at_most(800_000):
         for name in NAMES:
@@ -309,7 +309,7 @@ def test_chronuss_plan_compares_what_the_paper_compares_and_some_are_refused() -
     plan = [entry.scheduler for entry in scenario.schedulers]
     assert plan == ["chronus", "edf", "three_sigma", "genie", "tiresias", "themis", "yarn_cs"]
     assert [find_scheduler(each).name for each in plan] == plan
-    found = summary(simulate(scenario, find_scheduler("chronus")))
+    found = summary(run_loop(scenario, find_scheduler("chronus")))
     assert found["guaranteed"] > found["unguaranteed"] >= 2
 
 

@@ -12,7 +12,7 @@ from workbench.scenario.presets import preset
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.session.registry import find_formulation, formulations, rooms
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.stop import Until
 from workbench.testing import check
 
@@ -38,8 +38,8 @@ def test_limits_purity_and_determinism(scheduler: Scheduler, scenario: Scenario,
     """Whole runs with failing nodes and restarts; each question is asked twice, and nothing may be written into."""
     knobs = {"preset": data.draw(st.sampled_from(list(scheduler.presets)))} if scheduler.presets else {}
     watched = (OneType if scheduler.name in ON_ONE_TYPE else Watched)(scheduler)
-    run = simulate(scenario, watched, knobs, seed=1, stop=Until(20_000.0))
-    assert run == simulate(scenario, scheduler, knobs, seed=1, stop=Until(20_000.0))
+    run = run_loop(scenario, watched, knobs, seed=1, stop=Until(20_000.0))
+    assert run == run_loop(scenario, scheduler, knobs, seed=1, stop=Until(20_000.0))
 
 
 # Every formulation of the registry keeps its contract (`workbench.testing.check`) on its room's example

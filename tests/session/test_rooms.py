@@ -466,7 +466,7 @@ def test_folders_are_made_and_where_one_happens_to_be_does_not_count(
     monkeypatch.syspath_prepend("")  # as `python -m workbench` has it
     for name in ("tenth", "ninth"):
         assert main(["new-paper", name, "--to", str(there)]) == 0
-        assert f"--no-build-isolation -e {there / name}, then" in capsys.readouterr().out
+        assert f"--no-build-isolation -e {there / name}\n" in capsys.readouterr().out
     built = [sys.executable, "-m", "pip", "wheel", "-q", "--no-index", "--no-deps", "--no-build-isolation"]
     subprocess.run([*built, "-w", str(tmp_path), str(there / "tenth")], check=True)
     assert [each.name for each in tmp_path.glob("*.whl")] == ["dlsched_tenth-0.1.0-py3-none-any.whl"]

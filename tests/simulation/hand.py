@@ -7,7 +7,7 @@ from typing import Any
 from tests.simulation.support import check, make, rows, script
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Decision
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.run import Run
 
 A, B = {"a-0": 1}, {"b-0": 1}
@@ -21,7 +21,7 @@ def two_nodes(jobs: list[dict[str, Any]], **core: Any) -> Scenario:
 
 
 def played(scenario: Scenario, steps: dict[float, Decision], stop: Any = None, **timing: Any) -> Run:
-    run = simulate(scenario, script(steps, **timing), stop=stop)
+    run = run_loop(scenario, script(steps, **timing), stop=stop)
     check(run)
     return run
 

@@ -17,8 +17,8 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Timing
 from workbench.scheduling.decision import Assignment, Decision
 from workbench.scheduling.snapshot import Snapshot
-from workbench.simulation.loop import Stalled, simulate
-from workbench.simulation.stop import Until, WindowFinished
+from workbench.simulation.loop import run_loop
+from workbench.simulation.stop import Stalled, Until, WindowFinished
 
 # Time and boundaries -------------------------------------------------------------------------------------------------
 
@@ -32,7 +32,7 @@ def test_an_arrival_at_a_boundary_is_seen_there() -> None:
         found = zip(snapshot.jobs.names, (A, B), strict=False)
         return Decision(assign=tuple(Assignment(name, gpus, math.inf) for name, gpus in found))
 
-    run = simulate(scenario, Scripted(answer))
+    run = run_loop(scenario, Scripted(answer))
     assert seen == [(60, "round", ("j0",)), (120, "round", ("j1",))]
     assert row(run, "j0").waited_s == 0 and row(run, "j1").waited_s == approx(59.9)
 
@@ -80,7 +80,7 @@ def test_where_nobody_waits_a_scheduler_that_asks_only_for_those_who_wait_is_not
             asked[self.only_waiting].append(snapshot.now_s)
             return super().decide(snapshot, *rest)
 
-    runs = [simulate(Scenario.from_dict(data), Counted(only), {"round_s": 0.0, **knobs}) for only in (True, False)]
+    runs = [run_loop(Scenario.from_dict(data), Counted(only), {"round_s": 0.0, **knobs}) for only in (True, False)]
     for name in ("jobs", "timeline", "decisions", "events", "reasons"):
         pd.testing.assert_frame_equal(getattr(runs[0], name), getattr(runs[1], name))
     assert asked[False] == runs[0].decisions["time_s"].tolist()
@@ -97,7 +97,7 @@ def test_a_completion_at_a_boundary_needs_no_further_round(round_s: float) -> No
         asked.append(snapshot.now_s)
         return give("j0", A, snapshot.now_s + round_s) if next(number) in runs else EMPTY
 
-    run = simulate(two_nodes([{"steps": 7 * round_s}]), Scripted(answer, round_s))
+    run = run_loop(two_nodes([{"steps": 7 * round_s}]), Scripted(answer, round_s))
     check(run)
     assert len(asked) == 9
     assert row(run, "j0").finish_s == approx(9 * round_s) and row(run, "j0").renewals == 4
@@ -107,7 +107,7 @@ def test_a_completion_at_a_boundary_needs_no_further_round(round_s: float) -> No
 def test_now_plus_a_round_is_a_boundary(round_s: float) -> None:
     """A scheduler that adds up rounds is asked at each one once, and renews without a pause."""
     scheduler = Scripted(lambda s: give("j0", A, s.now_s + round_s), round_s, {"lease_end", "completion"})
-    run = simulate(two_nodes([{"steps": 500.5 * round_s}], **RESTART_10), scheduler)
+    run = run_loop(two_nodes([{"steps": 500.5 * round_s}], **RESTART_10), scheduler)
     assert len(scheduler.calls) == 501 and {cause for _, cause in scheduler.calls} == {"round"}
     assert len(run.timeline) == 1 and row(run, "j0").restarts == 0
 
@@ -121,7 +121,7 @@ def test_nothing_happens_until_next_s_unless_something_changes() -> None:
         return Decision(assign=assign, next_s=math.inf)
 
     scheduler = Scripted(answer)
-    run = simulate(scenario, scheduler)
+    run = run_loop(scenario, scheduler)
     # the arrival at 1000, the completion at 1020 + 30, the end at 3000
     assert scheduler.calls == [(0, "round"), (1020, "round"), (1080, "round")]
     assert row(run, "j0").finish_s == 3000 and run.end_s == 3000
@@ -139,7 +139,7 @@ def test_what_comes_and_ends_before_quiet_s_is_told_then() -> None:
         return Decision(assign=assign, quiet_s=50.0)
 
     scheduler = Scripted(answer, None, {"arrival", "completion"})
-    run = simulate(two_nodes(lasts), scheduler)
+    run = run_loop(two_nodes(lasts), scheduler)
     assert told == [(0, {}), (50, {"j1": 20}), (55, {"j2": 55}), (70, {}), (75, {"j3": 75})]
     assert run.jobs["finish_s"].tolist() == [100, 20, 55, 75]
 
@@ -182,40 +182,40 @@ def test_quiet_s_beside_all_else_that_asks(
         return Decision(assign=assign, quiet_s=50.0, next_s=given.get("next_s") if snapshot.now_s == 0 else None)
 
     scheduler = Scripted(answer, given.get("round_s"), {"arrival", "completion", "fault", "repair"})
-    run = simulate(two_nodes(lasts, faults={"list": outages}), scheduler, stop=given.get("stop"))
+    run = run_loop(two_nodes(lasts, faults={"list": outages}), scheduler, stop=given.get("stop"))
     assert found[: len(told)] == told
     assert run.end_s == end_s and row(run, "j1").finish_s == 20
 
 
 def test_next_s_between_rounds_is_a_timer() -> None:
     scheduler = Scripted(lambda s: Decision(assign=give("j0", A).assign if s.now_s == 0 else (), next_s=s.now_s + 25.0))
-    simulate(two_nodes([{"steps": 100.0}]), scheduler)
+    run_loop(two_nodes([{"steps": 100.0}]), scheduler)
     assert scheduler.calls == [(0, "round"), (25, "timer"), (50, "timer"), (75, "timer")]  # the round at 60 is skipped
 
 
 def test_next_s_beyond_the_next_boundary_skips_rounds() -> None:
     scheduler = Scripted(lambda s: Decision(assign=give("j0", A).assign if s.now_s == 0 else (), next_s=s.now_s + 200))
-    simulate(two_nodes([{"steps": 500.0}]), scheduler)
+    run_loop(two_nodes([{"steps": 500.0}]), scheduler)
     assert scheduler.calls == [(0, "round"), (200, "timer"), (400, "timer")]
 
 
 def test_an_idle_cluster_waits_for_the_boundary_after_the_next_arrival() -> None:
     scheduler = greedy(60.0, ())
     scenario = two_nodes([{"steps": 10.0}, {"steps": 10.0, "arrival_s": 10_000.0}])
-    run = simulate(scenario, scheduler)
+    run = run_loop(scenario, scheduler)
     assert scheduler.calls == [(0, "round"), (10_020, "round")]
     assert row(run, "j1").finish_s == 10_030 and row(run, "j1").waited_s == 20
 
 
 def test_an_idle_cluster_asks_at_the_arrival_if_arrivals_are_a_cause() -> None:
     scheduler = greedy(60.0, {"arrival"})
-    simulate(two_nodes([{"steps": 10.0, "arrival_s": 5.0}, {"steps": 10.0, "arrival_s": 130.0}]), scheduler)
+    run_loop(two_nodes([{"steps": 10.0, "arrival_s": 5.0}, {"steps": 10.0, "arrival_s": 130.0}]), scheduler)
     assert scheduler.calls == [(5, "arrival"), (130, "arrival")]
 
 
 def test_a_run_ends_with_its_last_completion() -> None:
-    assert simulate(two_nodes([{"steps": 70.0}]), greedy(60.0, ())).end_s == 70
-    assert simulate(two_nodes([]), greedy()).end_s == 0
+    assert run_loop(two_nodes([{"steps": 70.0}]), greedy(60.0, ())).end_s == 70
+    assert run_loop(two_nodes([]), greedy()).end_s == 0
 
 
 # Causes --------------------------------------------------------------------------------------------------------------
@@ -227,7 +227,7 @@ def test_each_cause_is_asked_at_its_time() -> None:
     steps = {0.0: give("j0", A), 20.0: give("j1", A, 33.0), 33.0: give("j1", A, math.inf), 7.0: Decision(next_s=10.5)}
     causes = {"arrival", "completion", "lease_end", "fault", "repair"}
     scheduler = script(steps, round_s=None, causes=causes)
-    simulate(scenario, scheduler)
+    run_loop(scenario, scheduler)
     assert scheduler.calls == [
         (0, "arrival"),
         (7, "arrival"),
@@ -251,7 +251,7 @@ def test_each_cause_is_asked_at_its_time() -> None:
 )
 def test_causes_come_on_top_of_rounds(causes: tuple[str, ...], expected: list[tuple[float, str]]) -> None:
     scheduler = greedy(60.0, causes)
-    simulate(make([{"steps": 20.0}, {"steps": 110.0, "arrival_s": 5.0}]), scheduler)
+    run_loop(make([{"steps": 20.0}, {"steps": 110.0, "arrival_s": 5.0}]), scheduler)
     cut = 180 if not causes or causes == ("lease_end",) else None
     calls = scheduler.calls
     assert [call for call in calls if call[0] <= 120] == expected
@@ -260,19 +260,19 @@ def test_causes_come_on_top_of_rounds(causes: tuple[str, ...], expected: list[tu
 
 def test_idle_is_not_asked_when_nobody_waits() -> None:
     scheduler = greedy(None, {"arrival", "idle"})
-    simulate(make([{"steps": 20.0}, {"steps": 10.0, "arrival_s": 5.0}], 2), scheduler)
+    run_loop(make([{"steps": 20.0}, {"steps": 10.0, "arrival_s": 5.0}], 2), scheduler)
     assert scheduler.calls == [(0, "arrival"), (5, "arrival")]
 
 
 def test_one_call_for_several_causes_names_the_first() -> None:
     scheduler = greedy(None, {"arrival", "completion"})
-    simulate(make([{"steps": 20.0}, {"steps": 10.0, "arrival_s": 20.0}]), scheduler)
+    run_loop(make([{"steps": 20.0}, {"steps": 10.0, "arrival_s": 20.0}]), scheduler)
     assert scheduler.calls == [(0, "arrival"), (20, "completion")]
 
 
 def test_running_jobs_finish_though_nobody_is_asked_any_more() -> None:
     scheduler = greedy(None, {"arrival"})
-    run = simulate(make([{"steps": 20.0}, {"steps": 30.0}], 2), scheduler)
+    run = run_loop(make([{"steps": 20.0}, {"steps": 30.0}], 2), scheduler)
     assert scheduler.calls == [(0, "arrival")] and run.jobs.finish_s.tolist() == [20, 30]
 
 
@@ -282,7 +282,7 @@ def test_who_never_gives_gpus_is_stalled(round_s: float | None, drawn: bool) -> 
     faults = {"mtbf_s": 1000.0, "mttr_s": 10.0} if drawn else {}
     lazy = Scripted(lambda s: EMPTY, round_s, {"fault", "repair"} if drawn else set())
     with pytest.raises(Stalled, match="j0"):
-        simulate(two_nodes([{"steps": 20.0}], faults=faults), lazy)
+        run_loop(two_nodes([{"steps": 20.0}], faults=faults), lazy)
 
 
 def test_restarts_longer_than_a_round_are_stalled() -> None:
@@ -291,7 +291,7 @@ def test_restarts_longer_than_a_round_are_stalled() -> None:
     with pytest.raises(
         Stalled, match="rounds without a step of j0, j1: a restart takes 400 s'; expected rounds longer"
     ):
-        simulate(scenario, turns)
+        run_loop(scenario, turns)
 
 
 def test_many_arrivals_during_a_restart_are_not_stalling() -> None:
@@ -301,12 +301,12 @@ def test_many_arrivals_during_a_restart_are_not_stalling() -> None:
     scheduler = Scripted(
         lambda s: give("j0", {"n-0": 1}) if s.now_s == 0 else steps.get(s.now_s, EMPTY), 1.0, {"arrival"}
     )
-    run = simulate(scenario, scheduler, stop=WindowFinished(0, 0))
+    run = run_loop(scenario, scheduler, stop=WindowFinished(0, 0))
     assert row(run, "j0").finish_s == 11 + 400 + 40
 
 
 def test_waiting_for_a_repair_is_not_stalling() -> None:
     faults = {"list": [{"node": node, "from_s": 0.0, "to_s": 100_000.0} for node in ("a-0", "b-0")]}
     lazy = Scripted(lambda s: give("j0", A) if s.nodes.up.any() else EMPTY)
-    run = simulate(two_nodes([{"steps": 20.0}], faults=faults), lazy)
+    run = run_loop(two_nodes([{"steps": 20.0}], faults=faults), lazy)
     assert row(run, "j0").finish_s == 100_020 + 20

@@ -17,7 +17,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Decision
 from workbench.scheduling.snapshot import Snapshot
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.run import Run
 
 
@@ -65,7 +65,7 @@ def run() -> Run:
             "core": {"space_sharing": True},
         }
     )
-    return simulate(s, Once())
+    return run_loop(s, Once())
 
 
 def row(run: Run, unit: str) -> int:

@@ -15,7 +15,7 @@ from workbench.scenario.job import median_size
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Assignment, Decision, InvalidDecision
 from workbench.scheduling.snapshot import Snapshot
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 
 RESTART_10 = {"core": {"restart": {"restart_s": 10.0}}}
 
@@ -116,7 +116,7 @@ def test_observations_tell_the_speed_of_each_size() -> None:
         gpus = {0.0: 1, 60.0: 4}.get(snapshot.now_s, 2)
         return give("j0", {"n-0": gpus}, snapshot.now_s + ROUND_S)
 
-    simulate(make([elastic(400.0, [1, 2, 4])], 4), Scripted(answer), {})
+    run_loop(make([elastic(400.0, [1, 2, 4])], 4), Scripted(answer), {})
     assert seen == [({"n-0": 1}, 1.0, 60.0), ({"n-0": 4}, 4.0, 60.0)]
 
 
@@ -143,7 +143,7 @@ def test_laws_hold_when_sizes_change_at_random(data: st.DataObject) -> None:
         return Decision(assign=tuple(assign))
 
     scenario = make(jobs, {"a": 3, "b": 2}, core={"restart": {"restart_s": restart_s}})
-    run = simulate(scenario, Scripted(answer), {})
+    run = run_loop(scenario, Scripted(answer), {})
     check(run)
     assert run.jobs.finish_s.notna().all() and run.jobs.steps_done.tolist() == run.jobs.steps.tolist()
 

@@ -12,7 +12,7 @@ from tests.simulation.support import check, events, greedy, make, row
 from workbench.analysis.metrics.summary import summary
 from workbench.scenario.scenario import Scenario
 from workbench.session.registry import find_scheduler
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.nodes import NodeChanges
 from workbench.simulation.run import Run
 
@@ -54,7 +54,7 @@ def test_times_between_failures_and_of_repair_are_exponential_with_the_means_giv
 def test_availability_is_mtbf_over_mtbf_and_mttr() -> None:
     """A run's share of time up, as measured from its timeline; the standard error here is about 0.005."""
     scenario = drawn(10).replace(jobs=[{"name": "j", "model": "m", "arrival_s": 400_000.0, "steps": 1.0}])
-    run = simulate(scenario, greedy())
+    run = run_loop(scenario, greedy())
     check(run)
     assert summary(run)["availability"] == pytest.approx(MTBF_S / (MTBF_S + MTTR_S), abs=0.02)
 
@@ -95,14 +95,14 @@ def test_a_failure_takes_the_steps_since_the_last_checkpoint(
     """100 steps at 1 step/s on the only GPU, which is away from 70 s to 110 s."""
     faults = {"list": [{"node": "n-0", "from_s": 70.0, "to_s": 110.0}]}
     scenario = make([{"steps": 100.0}], core={"faults": faults, "checkpoint_s": checkpoint_s})
-    run = simulate(scenario, greedy(causes=("arrival", "completion", "repair")))
+    run = run_loop(scenario, greedy(causes=("arrival", "completion", "repair")))
     check(run)
     found = row(run, "j0")
     assert (found.steps_lost, found.finish_s) == (lost, finish_s)
     measured = summary(run)
     assert measured["lost_work"] == pytest.approx(lost / (100.0 + lost))
     assert measured["availability"] == pytest.approx(1 - 40.0 / finish_s)
-    assert math.isnan(summary(simulate(make([{"steps": 1.0}]), greedy()))["availability"])
+    assert math.isnan(summary(run_loop(make([{"steps": 1.0}]), greedy()))["availability"])
 
 
 @pytest.mark.parametrize("name", ["fifo", "srtf", "las", "gavel.max_min_fairness", "tiresias"])
@@ -110,7 +110,7 @@ def test_a_scheduler_in_rounds_is_told_at_the_next_one_and_uses_no_node_that_is_
     """Node a fails at 100 s and is back at 500 s: the round at 120 s moves its job to b; nobody is on a till 500."""
     faults = {"list": [{"node": "a-0", "from_s": 100.0, "to_s": 500.0}]}
     scenario = make([{"steps": 1000.0}], {"a": 1, "b": 1}, core={"faults": faults, "checkpoint_s": 10.0})
-    run: Run = simulate(scenario, find_scheduler(name), {"round_s": 60.0})
+    run: Run = run_loop(scenario, find_scheduler(name), {"round_s": 60.0})
     check(run)
     held = run.timeline[run.timeline.kind == "run"]
     assert not ((held.node == "a-0") & (held.end_s > 100.0) & (held.start_s < 500.0)).any()

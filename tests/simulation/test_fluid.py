@@ -18,7 +18,7 @@ from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.decision import Shares, members
 from workbench.session.registry import find_scheduler
 from workbench.simulation.fluid import Fluid, flow
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 
 
 def gavel(scenario) -> Fluid:
@@ -98,7 +98,7 @@ def test_the_limit_of_short_rounds():
     scheduler: Scheduler = find_scheduler("gavel.max_min_fairness")
     apart = []
     for round_s in (360.0, 60.0, 6.0):
-        jobs = simulate(scenario, scheduler, {"round_s": round_s}).jobs
+        jobs = run_loop(scenario, scheduler, {"round_s": round_s}).jobs
         apart.append(float(np.abs(jobs["finish_s"] - ideal["finish_s"]).max()))
     assert apart[0] > apart[1] > apart[2]
     assert apart[2] <= 30

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.simulation.support import Chance, Habits, check, scenarios
 from workbench.scenario.scenario import Scenario
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.run import Run
 from workbench.simulation.schema import TABLES
 from workbench.simulation.stop import Until
@@ -37,7 +37,7 @@ def run_of(scenario: Scenario, asked: Any, until_s: float = 1500.0, habits: Habi
         habits.timer = 1.0  # else it may rest with nothing to come
     if round_s is not None and round_s < 1:
         until_s /= 10
-    return simulate(scenario, Chance(habits), stop=Until(until_s))
+    return run_loop(scenario, Chance(habits), stop=Until(until_s))
 
 
 @given(WORLDS, ASKED)

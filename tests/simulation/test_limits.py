@@ -29,7 +29,7 @@ from workbench.scheduling.decision import (
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.solvers.solve_report import SolveReport
 from workbench.simulation.enforced_limits import is_usual
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.run import Run
 from workbench.simulation.schema import TABLES
 from workbench.simulation.state import State
@@ -177,17 +177,17 @@ def test_pairs_have_equal_gangs_and_a_row_of_their_own() -> None:
         (one(("j0", "j1"), {"n-0": 1}, tail_s=1.0), "no consolidation of a pair"),
     ):
         with pytest.raises(InvalidDecision, match=limit):
-            simulate(Scenario.from_dict(scenario), Scripted(lambda s, answer=decision: answer))
+            run_loop(Scenario.from_dict(scenario), Scripted(lambda s, answer=decision: answer))
 
 
 def test_a_finished_job_gets_nothing() -> None:
     steps = iter([one("j0", {"n-0": 1}, 60.0), one("j0", {"n-0": 1}, 120.0)])
     with pytest.raises(InvalidDecision, match="arrived and not finished"):
-        simulate(make([{"steps": 5.0}, {"steps": 5.0}]), Scripted(lambda s: next(steps)))
+        run_loop(make([{"steps": 5.0}, {"steps": 5.0}]), Scripted(lambda s: next(steps)))
 
 
 def test_numpy_counts_are_counts() -> None:
-    run = simulate(make([{"steps": 5.0}]), Scripted(lambda s: one("j0", {"n-0": np.int64(1)})))
+    run = run_loop(make([{"steps": 5.0}]), Scripted(lambda s: one("j0", {"n-0": np.int64(1)})))
     assert run.jobs.finish_s[0] == 5.0
 
 
@@ -247,7 +247,7 @@ def test_an_answer_of_the_wrong_shape_is_refused(case: str) -> None:
             return answer
 
     with pytest.raises(InvalidDecision) as caught:
-        simulate(make([{"steps": 5.0}]), Odd(lambda s: Decision()))
+        run_loop(make([{"steps": 5.0}]), Odd(lambda s: Decision()))
     assert "scripted at 0 s" in caught.value.where and caught.value.__notes__ == ["with 1 job there"]
     assert expected in caught.value.expected
 
@@ -259,7 +259,7 @@ def test_a_scheduler_cannot_change_its_knobs() -> None:
                 knobs["x"] = 1
             return super().decide(snapshot, memory, knobs, rng)
 
-    assert simulate(make([{"steps": 5.0}]), Greedy(lambda s: one("j0", {"n-0": 1}))).knobs == {}
+    assert run_loop(make([{"steps": 5.0}]), Greedy(lambda s: one("j0", {"n-0": 1}))).knobs == {}
 
 
 def test_node_speeds_are_not_shown() -> None:

@@ -14,7 +14,7 @@ from pytest import approx
 from tests.simulation.support import Chance, Habits, row, scenarios
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Decision, Unit, members
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.stop import Until
 
 END_S = 1500
@@ -138,7 +138,7 @@ def test_the_core_does_what_the_obvious_simulator_does(
     if round_s is None:
         habits.causes, habits.timer = frozenset({"arrival", "completion", "lease_end"}), 1.0
     chance = Chance(habits)
-    run = simulate(scenario, chance, stop=Until(END_S))
+    run = run_loop(scenario, chance, stop=Until(END_S))
     reference = replay(scenario, chance.decisions, run.end_s)
     for job in scenario.jobs:
         mine, name = row(run, job.name), job.name

@@ -25,7 +25,7 @@ from workbench.base.units import format_duration
 from workbench.cli import main
 from workbench.scheduling.decision import Assignment, Decision, Reason, Shares
 from workbench.scheduling.solvers.solve_report import SolveReport
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.run import Run
 from workbench.simulation.schema import TABLES, Table
 
@@ -43,7 +43,7 @@ def a_run(reason: str = "", name: str = "j0") -> Run:
         )
 
     scenario = make([{"steps": 10 / 3, "name": name}])
-    return simulate(scenario, Scripted(answer, None, {"arrival"}))
+    return run_loop(scenario, Scripted(answer, None, {"arrival"}))
 
 
 def same_cells(a: Run, b: Run) -> None:
@@ -120,7 +120,7 @@ def test_names_that_look_like_something_else_are_kept_in_a_folder_and_in_a_messa
 
 
 def test_a_run_without_jobs(tmp_path: Path) -> None:
-    run = simulate(make([]), greedy())
+    run = run_loop(make([]), greedy())
     run.save(tmp_path / "r")
     back = Run.load(tmp_path / "r")
     assert back == run
@@ -140,11 +140,11 @@ def test_equality_looks_at_inputs_and_tables_but_not_at_wall_times() -> None:
 
 def test_the_key_depends_on_what_the_result_depends_on() -> None:
     scenario = make([{"steps": 10.0}])
-    runs = [simulate(s, greedy(), seed=seed) for s, seed in ((scenario, 0), (scenario, 1))]
+    runs = [run_loop(s, greedy(), seed=seed) for s, seed in ((scenario, 0), (scenario, 1))]
     assert runs[0].key() != runs[1].key()
-    renamed = simulate(scenario.replace(name="other", description="text"), greedy(), seed=0)
+    renamed = run_loop(scenario.replace(name="other", description="text"), greedy(), seed=0)
     assert renamed.key() == runs[0].key()
-    assert simulate(make([{"steps": 11.0}]), greedy()).key() != runs[0].key()
+    assert run_loop(make([{"steps": 11.0}]), greedy()).key() != runs[0].key()
 
 
 def test_saving_does_not_overwrite_unless_told_to(tmp_path: Path) -> None:
@@ -233,11 +233,11 @@ def test_the_same_run_in_another_process_with_another_hash_seed() -> None:
     code = (
         "import hashlib\n"
         "from tests.simulation.support import Chance, Habits, make\n"
-        "from workbench.simulation.loop import simulate\n"
+        "from workbench.simulation.loop import run_loop\n"
         "from workbench.simulation.stop import Until\n"
         "jobs = [{'steps': 90.0 + i, 'arrival_s': 10.0 * i} for i in range(12)]\n"
         "habits = Habits(preempt=0.5, copies=0.3, verdict=0.2, odd_end=0.5)\n"
-        "run = simulate(make(jobs, {'a': 3, 'b': 2}), Chance(habits), stop=Until(900.0))\n"
+        "run = run_loop(make(jobs, {'a': 3, 'b': 2}), Chance(habits), stop=Until(900.0))\n"
         "text = run.timeline.to_csv() + run.events.to_csv() + run.jobs.to_csv()\n"
         "print(hashlib.sha256(text.encode()).hexdigest())\n"
     )

@@ -17,7 +17,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Assignment, Decision, Reason, Shares
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers.solve_report import SolveReport
-from workbench.simulation.loop import ProgressReport, RunProgress, simulate
+from workbench.simulation.loop import ProgressReport, RunProgress, run_loop
 from workbench.simulation.stop import CancelFlag, RunCancelledError, Until, WindowFinished
 
 # What a scheduler sees -----------------------------------------------------------------------------------------------
@@ -31,7 +31,7 @@ def test_only_offline_schedulers_see_the_future() -> None:
         return give(snapshot.jobs.names[0], A)
 
     for offline in (False, True):
-        simulate(scenario, Scripted(answer, None, {"arrival", "completion"}, offline))
+        run_loop(scenario, Scripted(answer, None, {"arrival", "completion"}, offline))
     assert seen == [[], [], ["j0"], []]
 
 
@@ -43,7 +43,7 @@ def test_a_snapshot_shows_progress_and_waiting() -> None:
         seen.append(snapshot.keep())
         return {0.0: give("j0", A, 60.0), 60.0: give("j1", B)}.get(snapshot.now_s, EMPTY)
 
-    simulate(scenario, Scripted(answer), stop=Until(70.0))
+    run_loop(scenario, Scripted(answer), stop=Until(70.0))
     at_60 = seen[1]
     assert at_60.jobs.names == ("j0", "j2", "j1") and at_60.jobs.position.tolist() == [0, 2, 1]
     assert at_60.jobs.steps_left.tolist() == [40, 100, 100]
@@ -59,7 +59,7 @@ def test_finished_jobs_are_told_once() -> None:
         told.append(snapshot.finished)
         return give("j0", A) if snapshot.now_s == 0 else give("j1", A) if snapshot.now_s == 60 else EMPTY
 
-    simulate(two_nodes([{"steps": 10.0}, {"steps": 100.0}]), Scripted(answer))
+    run_loop(two_nodes([{"steps": 10.0}, {"steps": 100.0}]), Scripted(answer))
     assert told == [{}, {"j0": 10}, {}]
 
 
@@ -73,7 +73,7 @@ def test_observations_are_what_was_measured_since_the_last_call() -> None:
         until_s = 60.0 if snapshot.now_s == 0 else math.inf
         return Decision(assign=tuple(Assignment(n, g, until_s) for n, g in moves.get(snapshot.now_s, ())))
 
-    simulate(scenario, Scripted(answer))
+    run_loop(scenario, Scripted(answer))
     # at 60: both ran, j1 until 30 s; from 60 on j0 restarts for 10 s; then a round each
     assert [sorted(found) for found in seen[:4]] == [
         [],
@@ -91,7 +91,7 @@ def test_a_profile_measures_whatever_its_steps_count(steps: float | None) -> Non
         seen.append([(o.steps_per_s, o.seconds) for o in snapshot.observations])
         return give("j0", A, 60.0, kind="profile", steps=steps) if snapshot.now_s == 0 else EMPTY
 
-    simulate(make([{"steps": 100.0}], {"a": 1}, rate=0.5), Scripted(answer), stop=Until(61.0))
+    run_loop(make([{"steps": 100.0}], {"a": 1}, rate=0.5), Scripted(answer), stop=Until(61.0))
     assert seen[1] == [(0.5, 60.0)]
 
 
@@ -105,7 +105,7 @@ def test_observations_of_an_old_snapshot_are_not_to_be_read() -> None:
         kept.append(snapshot)
         return give("j0", A) if snapshot.now_s == 0 else EMPTY
 
-    simulate(two_nodes([{"steps": 70.0}]), Scripted(answer))
+    run_loop(two_nodes([{"steps": 70.0}]), Scripted(answer))
     assert len(kept) == 2
 
 
@@ -122,7 +122,7 @@ def kept_parts(turns: int) -> list[tuple[list[tuple[Snapshot, str]], dict[str, s
         kept.append((parts, {name: shown(snapshot, name) for _, name in parts[len(kept) % turns :: turns]}))
         return give(*[("j0", A), ("j1", B)][len(kept) % 2], snapshot.now_s + 60.0)
 
-    simulate(two_nodes([{"steps": 100.0}, {"steps": 100.0}]), Scripted(answer), stop=Until(240.0))
+    run_loop(two_nodes([{"steps": 100.0}, {"steps": 100.0}]), Scripted(answer), stop=Until(240.0))
     return kept
 
 
@@ -153,7 +153,7 @@ def test_true_speeds_of_nodes_stay_in_the_core() -> None:
         believed.append(snapshot.belief.on_nodes(snapshot.jobs.jobs[0], A))
         return give("j0", A, 300.0)
 
-    run = simulate(Scenario.from_dict(data), Scripted(answer))
+    run = run_loop(Scenario.from_dict(data), Scripted(answer))
     assert believed[0] == 1.0 and row(run, "j0").finish_s == 200
 
 
@@ -178,11 +178,11 @@ def test_a_refused_job_that_runs_gives_its_gpus_back() -> None:
 
 def test_a_window_ends_a_run() -> None:
     jobs = [{"steps": 10.0, "arrival_s": 10.0 * i} for i in range(6)]
-    run = simulate(make(jobs), greedy(), stop=WindowFinished(1, 2))
+    run = run_loop(make(jobs), greedy(), stop=WindowFinished(1, 2))
     assert run.jobs.finish_s.notna().tolist() == [True, True, True, False, False, False]
     refuse = Scripted(lambda s: Decision(verdicts=dict.fromkeys(s.jobs.names, "refused")), None, {"arrival"})
-    assert simulate(make(jobs), refuse, stop=WindowFinished(0, 1)).end_s == 20
-    assert simulate(make(jobs), greedy(), stop=WindowFinished(3, 99)).end_s == 60
+    assert run_loop(make(jobs), refuse, stop=WindowFinished(0, 1)).end_s == 20
+    assert run_loop(make(jobs), greedy(), stop=WindowFinished(3, 99)).end_s == 60
 
 
 def test_cancelling_ends_at_the_next_decision() -> None:
@@ -196,19 +196,19 @@ def test_cancelling_ends_at_the_next_decision() -> None:
         return give("j0", A) if snapshot.now_s == 0 else EMPTY
 
     with pytest.raises(RunCancelledError, match="180 s"):
-        simulate(two_nodes([{"steps": 5000.0}]), Scripted(answer), stop=flag)
+        run_loop(two_nodes([{"steps": 5000.0}]), Scripted(answer), stop=flag)
     assert len(calls) == 3
-    assert simulate(two_nodes([{"steps": 5000.0}]), greedy(), stop=CancelFlag(Until(70.0))).end_s == 70
+    assert run_loop(two_nodes([{"steps": 5000.0}]), greedy(), stop=CancelFlag(Until(70.0))).end_s == 70
 
 
 def test_observers_are_told_of_each_decision() -> None:
     told: list[RunProgress] = []
     scenario = two_nodes([{"steps": 10.0}, {"steps": 200.0}, {"steps": 200.0}])
-    simulate(scenario, greedy(60.0, ()), observers=[ProgressReport(told.append, every_s=0.0)])
+    run_loop(scenario, greedy(60.0, ()), observers=[ProgressReport(told.append, every_s=0.0)])
     assert told[0] == RunProgress(now_s=0, decisions=1, finished=0, jobs=3, running=2, waiting=1)
     assert told[1] == RunProgress(now_s=60, decisions=2, finished=1, jobs=3, running=2, waiting=0)
     few: list[RunProgress] = []
-    simulate(scenario, greedy(60.0, ()), observers=[ProgressReport(few.append, every_s=1000.0)])
+    run_loop(scenario, greedy(60.0, ()), observers=[ProgressReport(few.append, every_s=1000.0)])
     assert len(few) == 1
 
 
@@ -227,7 +227,7 @@ def test_detail_limits_what_is_recorded_and_nothing_else() -> None:
             solved=SolveReport("optimal", 1.0),
         )
 
-    whole, part, none = (simulate(two_nodes([{"steps": 300.0}]), Scripted(answer), detail=d) for d in (None, 2, 0))
+    whole, part, none = (run_loop(two_nodes([{"steps": 300.0}]), Scripted(answer), detail=d) for d in (None, 2, 0))
     assert (len(whole.signals), len(part.signals), len(none.signals)) == (5, 2, 0)
     assert asked == [0.0, 60.0, 120.0, 180.0, 240.0, 0.0, 60.0]  # signals that are not recorded are not worked out
     assert (len(whole.shares), len(part.shares), len(none.shares)) == (2, 2, 0)  # recorded when they change
@@ -245,6 +245,6 @@ def test_the_order_of_a_set_of_names_does_not_matter() -> None:
 
     jobs = [{"steps": 100.0}] * 2
     first = {0.0: Decision(assign=(Assignment("j0", A, math.inf), Assignment("j1", B, math.inf)))}
-    both = [simulate(two_nodes(jobs), script({**first, 60.0: Decision(preempt=kind({"j0", "j1"}))}), stop=Until(99.0))
+    both = [run_loop(two_nodes(jobs), script({**first, 60.0: Decision(preempt=kind({"j0", "j1"}))}), stop=Until(99.0))
             for kind in (frozenset, Backwards)]  # fmt: skip
     assert both[0] == both[1]

@@ -16,9 +16,9 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Decision, InvalidDecision, Slot, Switch, Task
 from workbench.scheduling.snapshot import TaskView
 from workbench.simulation.conservation import check as violations
-from workbench.simulation.loop import Stalled, simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.run import Run
-from workbench.simulation.stop import Until
+from workbench.simulation.stop import Stalled, Until
 
 FAST, SLOW = Slot("f-0", 0), Slot("s-0", 0)
 CAUSES = {"arrival", "fault", "repair"}
@@ -67,7 +67,7 @@ class Costs:
 
 def played(scenario: Scenario, sequences: dict[Slot, tuple[Task, ...]], costs: Any = None, stop: Any = None) -> Run:
     answer = Decision(sequences=sequences, switching=costs)
-    run = simulate(scenario, script({0.0: answer}, round_s=None, causes=CAUSES), stop=stop)
+    run = run_loop(scenario, script({0.0: answer}, round_s=None, causes=CAUSES), stop=stop)
     check(run, tasks=True)
     return run
 
@@ -159,14 +159,14 @@ def test_tasks_of_a_job_have_equally_many_steps() -> None:
     answers = script({time_s: Decision(sequences=tasks) for time_s, tasks in later.items()})
     slow = world([{"steps": 80.0}])
     with pytest.raises(InvalidDecision, match="2 steps as its tasks that have started"):
-        simulate(slow, answers)
+        run_loop(slow, answers)
 
 
 def test_what_has_not_started_may_be_planned_with_other_steps() -> None:
     jobs = [{"steps": 70.0}, {"steps": 4.0}]
     first = {FAST: (Task("j0", 0, 0, 70), *coarse("j1", 2, (0, 0), (1, 0)))}
     then = {FAST: coarse("j1", 4, (0, 0))}
-    run = simulate(world(jobs, 0.0), script({0.0: Decision(sequences=first), 60.0: Decision(sequences=then)}))
+    run = run_loop(world(jobs, 0.0), script({0.0: Decision(sequences=first), 60.0: Decision(sequences=then)}))
     assert [bar[1:] for bar in bars(run, "j1")] == [("run", 70, 74)]
 
 
@@ -175,7 +175,7 @@ def test_new_sequences_replace_what_has_not_started() -> None:
     first = Decision(sequences={FAST: tasks("j0", (0, 0), (1, 0), (2, 0))})
     then = Decision(sequences={FAST: (Task("j1", 0, 0),), SLOW: tasks("j0", (1, 0), (2, 0))})
     scheduler = script({0.0: first, 0.5: then}, round_s=None, causes=CAUSES)
-    run = simulate(scenario, scheduler)
+    run = run_loop(scenario, scheduler)
     check(run, tasks=True)
     assert bars(run, "j0") == [(FAST, "run", 0, 1), (SLOW, "run", 1, 3), (SLOW, "run", 3, 5)]
     assert bars(run, "j1") == [(FAST, "run", 1, 2)]
@@ -209,7 +209,7 @@ def test_a_switch_is_told_what_the_gpu_holds_and_how_long_a_step_takes() -> None
         4.0: Decision(sequences={FAST: (Task("j0", 2, 0),)}, switching=Costs(j0=0.0)),
     }
     scenario = world([{"steps": 3.0}, {"steps": 1.0}], 0.0, core={"faults": faults})
-    run = simulate(scenario, script(answers, round_s=None, causes=CAUSES | {"repair"}))
+    run = run_loop(scenario, script(answers, round_s=None, causes=CAUSES | {"repair"}))
     told = run.events[run.events.event == "switch"]
     assert told[["time_s", "job", "unit", "where", "reason"]].values.tolist() == [
         [0.0, "j0", "j0 #0.0", "f-0/0", ">j0: 1 s a step"],
@@ -233,7 +233,7 @@ def test_a_node_that_fails_during_a_switch_loses_no_steps() -> None:
         for time_s, (slot, costs) in steps.items()
     }
     scenario = world([{"steps": 1.0}], 0.0, core={"faults": faults})
-    run = simulate(scenario, script(answers, round_s=None, causes=CAUSES))
+    run = run_loop(scenario, script(answers, round_s=None, causes=CAUSES))
     assert [bar[1:] for bar in bars(run, "j0")] == [("switch", 0, 0.25), ("run", 0.25, 2.25)]
     assert row(run, "j0").steps_lost == 0 and violations(run) == []
 
@@ -278,7 +278,7 @@ def test_a_failed_node_loses_its_task_and_its_sequence() -> None:
     scenario = world([{"steps": 2.0}], 0.0, core={"faults": faults})
     again = Decision(sequences={SLOW: tasks("j0", (1, 0))})
     first = Decision(sequences={FAST: tasks("j0", (0, 0), (1, 0))})
-    run = simulate(scenario, script({0.0: first, 1.5: again}, round_s=None, causes=CAUSES))
+    run = run_loop(scenario, script({0.0: first, 1.5: again}, round_s=None, causes=CAUSES))
     check(run, tasks=True)
     assert row(run, "j0").steps_lost == 0.5 and row(run, "j0").finish_s == 3.5
 
@@ -307,7 +307,7 @@ def test_completions_of_tasks_are_a_cause_and_gpus_are_shown_as_taken() -> None:
         sequences = {FAST: tasks("j0", (0, 0)), SLOW: tasks("j1", (0, 0))}
         return Decision(sequences=sequences) if snapshot.now_s == 0 else Decision()
 
-    simulate(world([{"steps": 1.0}, {"steps": 1.0}]), Scripted(answer, None, {"completion"}))
+    run_loop(world([{"steps": 1.0}, {"steps": 1.0}]), Scripted(answer, None, {"completion"}))
     assert seen == [(0, "arrival", [2, 2], [1, 1]), (1.5, "completion", [2, 1], [1])]
 
 
@@ -332,7 +332,7 @@ def test_who_sees_only_the_snapshot_can_plan_anew_what_has_not_started() -> None
 
     faults = {"list": [{"node": "f-0", "from_s": 4.25, "to_s": 6.0}]}
     jobs = [{"steps": 9.0, "gpus": 2}, {"steps": 7.0, "gpus": 3, "arrival_s": 1.75}, {"steps": 2.0, "arrival_s": 3.5}]
-    run = simulate(world(jobs, core={"faults": faults}), Scripted(answer, None, CAUSES))
+    run = run_loop(world(jobs, core={"faults": faults}), Scripted(answer, None, CAUSES))
     check(run, tasks=True)
     assert run.jobs.finish_s.notna().all()
     first, then = seen[:2]
@@ -379,16 +379,16 @@ def test_limits(sequences: Any, limit: str) -> None:
         return first if snapshot.now_s == 0.25 else Decision(sequences=sequences)
 
     with pytest.raises(InvalidDecision, match=limit):
-        simulate(Scenario.from_dict(data), Scripted(answer, 0.5))
+        run_loop(Scenario.from_dict(data), Scripted(answer, 0.5))
 
 
 def test_assignments_and_sequences_are_not_mixed() -> None:
     both = Decision(assign=give("j0", {"f-0": 1}).assign, sequences={SLOW: tasks("j1", (0, 0))})
     with pytest.raises(InvalidDecision, match="one or the other"):
-        simulate(world([{"steps": 1.0}] * 2), Scripted(lambda s: both))
+        run_loop(world([{"steps": 1.0}] * 2), Scripted(lambda s: both))
     steps = {0.0: Decision(sequences={SLOW: tasks("j0", (0, 0))}), 1.0: give("j0", {"f-0": 1})}
     with pytest.raises(InvalidDecision, match="tasks in sequences"):
-        simulate(world([{"steps": 1.0}]), script(steps, round_s=1.0))
+        run_loop(world([{"steps": 1.0}]), script(steps, round_s=1.0))
 
 
 # A second opinion ----------------------------------------------------------------------------------------------------
@@ -451,5 +451,5 @@ def test_what_tasks_computed_is_measured_by_job_and_node() -> None:
             return Decision(sequences={FAST: tasks("j1", (0, 0))})
         return Decision(sequences={FAST: tasks("j0", (0, 0), (1, 0)), SLOW: tasks("j0", (2, 0), (3, 0))})
 
-    simulate(Scenario.from_dict(data), Scripted(answer, round_s=None, causes=CAUSES))
+    run_loop(Scenario.from_dict(data), Scripted(answer, round_s=None, causes=CAUSES))
     assert seen == [{}, {("j0", "f-0"): (2.0, 1.0), ("j0", "s-0"): (0.5, 2.0)}]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.simulation.support import Scripted, check, greedy, make
 from workbench.scheduling.decision import Assignment, Decision
 from workbench.scheduling.snapshot import Snapshot
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.run import Run
 
 SERVICE_S = 10.0
@@ -48,7 +48,7 @@ def one_gpu(load: float, count: int, seed: int, *, exponential: bool) -> Run:
     arrivals = np.cumsum(rng.exponential(SERVICE_S / load, count))
     steps = rng.exponential(SERVICE_S, count) if exponential else np.full(count, SERVICE_S)
     jobs = [{"arrival_s": a, "steps": s} for a, s in zip(arrivals.tolist(), steps.tolist(), strict=True)]
-    return simulate(make(jobs), greedy(None, EVENTS), detail=0)
+    return run_loop(make(jobs), greedy(None, EVENTS), detail=0)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ SMALL = st.lists(
 
 @given(SMALL)
 def test_srtf_is_no_worse_than_fifo_in_mean_jct_on_one_gpu(jobs: list[dict[str, float]]) -> None:
-    runs = [simulate(make(jobs), scheduler) for scheduler in (srtf(), greedy(None, EVENTS))]
+    runs = [run_loop(make(jobs), scheduler) for scheduler in (srtf(), greedy(None, EVENTS))]
     for run in runs:
         check(run)
     means = [(run.jobs.finish_s - run.jobs.arrival_s).mean() for run in runs]
@@ -98,7 +98,7 @@ def test_work_is_conserved(jobs: list[dict[str, float]]) -> None:
     """Whatever the order, one GPU that is never idle while jobs wait is busy at the same times."""
     busy = []
     for scheduler in (srtf(), greedy(None, EVENTS)):
-        run = simulate(make(jobs), scheduler)
+        run = run_loop(make(jobs), scheduler)
         t = run.timeline.sort_values("start_s")
         starts, ends = t.start_s.to_numpy(), t.end_s.to_numpy()
         gap = np.flatnonzero(starts[1:] - ends[:-1] > 1e-6)
@@ -109,5 +109,5 @@ def test_work_is_conserved(jobs: list[dict[str, float]]) -> None:
 
 @given(SMALL, st.integers(1, 3))
 def test_with_more_gpus_no_job_of_a_fifo_queue_starts_later(jobs: list[dict[str, float]], gpus: int) -> None:
-    few, more = (simulate(make(jobs, count), greedy(None, EVENTS)) for count in (gpus, gpus + 1))
+    few, more = (run_loop(make(jobs, count), greedy(None, EVENTS)) for count in (gpus, gpus + 1))
     assert (more.jobs.first_start_s <= few.jobs.first_start_s + 1e-9).all()

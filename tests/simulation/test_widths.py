@@ -11,7 +11,7 @@ from tests.simulation.support import Scripted, make, row, script
 from workbench.scheduling.decision import Decision, InvalidDecision, Slot, Task
 from workbench.scheduling.snapshot import Snapshot, TaskView
 from workbench.simulation.conservation import check
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.run import Run
 
 CAUSES = {"arrival", "fault", "repair"}
@@ -25,7 +25,7 @@ def wide(steps_each: int, *rounds: tuple[int, int, int]) -> tuple[Task, ...]:
 
 def played(jobs: list[dict[str, Any]], answers: dict[float, dict[Slot, tuple[Task, ...]]], **rest: Any) -> Run:
     decisions = {time_s: Decision(sequences=sequences) for time_s, sequences in answers.items()}
-    run = simulate(make(jobs, {"a": 2}, **rest), script(decisions, round_s=None, causes=CAUSES))
+    run = run_loop(make(jobs, {"a": 2}, **rest), script(decisions, round_s=None, causes=CAUSES))
     assert check(run) == []
     return run
 
@@ -82,7 +82,7 @@ def test_a_scheduler_sees_how_wide_the_round_is_and_how_many_tasks_are_done() ->
         seen.append(snapshot.tasks)
         return Decision(sequences={A: wide(1, (2, 0, 1)), B: (Task("j1", 0, 0),)})
 
-    run = simulate(scenario, Scripted(answer, None, CAUSES))
+    run = run_loop(scenario, Scripted(answer, None, CAUSES))
     assert check(run) == [] and row(run, "j0").finish_s == approx(3.0)
     assert seen[0].tasks_done == {"j0": 1} and seen[0].width == {"j0": 2} and seen[0].rounds_done == {"j0": 1}
 
@@ -97,6 +97,6 @@ def test_a_task_that_a_fault_takes_is_done_again_in_its_round() -> None:
     }
     decisions = {time_s: Decision(sequences=each) for time_s, each in sequences.items()}
     scenario = make([{"steps": 8.0, "gpus": 2}], {"a": 1, "b": 1}, core={"faults": faults})
-    run = simulate(scenario, script(decisions, round_s=None, causes=CAUSES))
+    run = run_loop(scenario, script(decisions, round_s=None, causes=CAUSES))
     assert check(run) == []
     assert row(run, "j0").steps_lost == 1.5 and row(run, "j0").finish_s == 8.0

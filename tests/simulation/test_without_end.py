@@ -13,16 +13,16 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Assignment, Decision
 from workbench.scheduling.snapshot import Snapshot
 from workbench.session.registry import find_scheduler
-from workbench.simulation.loop import MOST_IDLE_ROUNDS, MOST_LOSSES, Stalled, simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.run import Run
-from workbench.simulation.stop import Until
+from workbench.simulation.stop import MOST_IDLE_ROUNDS, MOST_LOSSES, Stalled, Until
 
 GAVEL = "gavel.max_min_fairness"
 FOREVER_S = 1e10
 
 
 def run(scenario: Scenario, scheduler: str, **knobs: Any) -> Run:
-    return simulate(scenario, find_scheduler(scheduler), knobs)
+    return run_loop(scenario, find_scheduler(scheduler), knobs)
 
 
 @pytest.mark.parametrize("scheduler", [GAVEL, "las", "fifo", "isolated"])
@@ -47,7 +47,7 @@ def test_a_restart_longer_than_the_time_between_faults_is_named_even_with_checkp
 
 def test_a_run_up_to_a_time_may_lose_as_often_as_it_likes() -> None:
     scenario = make([{"steps": 1e5}], core={"faults": {"mtbf_s": 10.0, "mttr_s": 1.0}})
-    found = simulate(scenario, find_scheduler("fifo"), stop=Until(20_000.0))
+    found = run_loop(scenario, find_scheduler("fifo"), stop=Until(20_000.0))
     assert found.end_s == 20_000 and (found.events.event == "fault").sum() > MOST_LOSSES
 
 
@@ -82,7 +82,7 @@ def test_idle_rounds_are_skipped_to_the_next_arrival_as_well() -> None:
     """Nobody gets anything before the second job is there, 3e7 rounds later."""
     lazy = Scripted(lambda s: Decision() if len(s.jobs) < 2 else give(s.jobs.names[0], {"n-0": 1}))
     jobs = [{"steps": 10.0}, {"steps": 10.0, "arrival_s": FOREVER_S}]
-    found = simulate(make(jobs), lazy, stop=Until(FOREVER_S + 600.0))
+    found = run_loop(make(jobs), lazy, stop=Until(FOREVER_S + 600.0))
     assert found.jobs.finish_s[0] == pytest.approx(FOREVER_S, abs=100)
     assert len(lazy.calls) <= MOST_IDLE_ROUNDS + 20
 
@@ -92,7 +92,7 @@ def test_a_scheduler_that_gives_nothing_is_stuck_although_nodes_fail_all_the_tim
         [{"steps": 10.0}], {f"n{i}": 1 for i in range(20)}, core={"faults": {"mtbf_s": 50.0, "mttr_s": 500.0}}
     )
     with pytest.raises(Stalled, match="got 'j0'"):
-        simulate(scenario, Scripted(lambda _: Decision()))
+        run_loop(scenario, Scripted(lambda _: Decision()))
 
 
 @pytest.mark.parametrize("scheduler", [GAVEL, "las"])
@@ -114,10 +114,10 @@ def test_profiles_are_no_steps_but_end() -> None:
 
         return Scripted(decided, round_s=1.0)
 
-    found = simulate(make([{"steps": 5.0}]), answer(MOST_IDLE_ROUNDS + 200.0))
+    found = run_loop(make([{"steps": 5.0}]), answer(MOST_IDLE_ROUNDS + 200.0))
     assert found.jobs.finish_s[0] == pytest.approx(MOST_IDLE_ROUNDS + 205.0)
     with pytest.raises(Stalled, match="rounds without a step of j0"):
-        simulate(make([{"steps": 5.0}]), answer(math.inf))
+        run_loop(make([{"steps": 5.0}]), answer(math.inf))
 
 
 def test_a_long_restart_that_goes_on_is_waited_for() -> None:

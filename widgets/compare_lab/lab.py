@@ -20,16 +20,16 @@ from widgets.lab.scenario_panel import ScenarioPanel
 from widgets.lab.shell import LabShell, SolveBar, kept_open, opened, panels_of, tabs_of, whole
 from widgets.parts.lazy_widgets import lazy
 from widgets.parts.presenter import Panel
+from widgets.work.drawing_pace import Paced
 from widgets.work.kernel import is_small
 from widgets.work.many import ManyWork
-from widgets.work.pace import Paced
 from widgets.work.workplace import when_idle
 from workbench.analysis.bootstrap import check_bootstrap, other_jobs_said
 from workbench.analysis.comparison import Comparison, Entry, list_cases
 from workbench.base.errors import InputError, Words, counted
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.estimators.registry import ESTIMATORS, PAPER, belief_of_all
+from workbench.scheduling.estimators.by_name import ESTIMATORS, PAPER, belief_of_all
 from workbench.session.api import with_usable_schedulers
 from workbench.session.many_runs import Outcome
 from workbench.session.registry import find_scheduler, paper_rooms

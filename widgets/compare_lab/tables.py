@@ -20,13 +20,13 @@ from workbench.analysis.metrics import metric, warned
 from workbench.analysis.metrics.confidence import LEVEL
 from workbench.analysis.metrics.declared import MAIN, MARK
 from workbench.analysis.metrics.summary import shown, with_known
-from workbench.analysis.whatif.words import amount
+from workbench.analysis.what_if.words import amount
 from workbench.base.errors import counted
 from workbench.base.labels import listed, unit_beside, with_unit
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.estimators.registry import maker
+from workbench.scheduling.estimators.by_name import maker
 from workbench.session.many_runs import RunRequest
 from workbench.session.read_and_ignored import Reading, properties_set, reading
 from workbench.session.registry import find_scheduler

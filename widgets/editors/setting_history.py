@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.estimators.registry import DEFAULT
+from workbench.scheduling.estimators.by_name import DEFAULT
 
 if TYPE_CHECKING:
     from workbench.analysis.rows.edit import Edit

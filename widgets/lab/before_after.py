@@ -17,7 +17,7 @@ from widgets.parts.html_table import html_table
 from workbench.analysis import metrics
 from workbench.analysis.metrics import Summary
 from workbench.analysis.metrics.declared import MARK, clearly_best, metric
-from workbench.analysis.whatif.words import amount, change_of
+from workbench.analysis.what_if.words import amount, change_of
 from workbench.base.labels import unit_beside
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration

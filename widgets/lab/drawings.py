@@ -20,7 +20,7 @@ from workbench.base.errors import counted
 from workbench.base.units import format_duration
 from workbench.scenario.rewards import LOWEST
 from workbench.scheduling.decision import in_sequences
-from workbench.scheduling.estimators.registry import DEFAULT, maker
+from workbench.scheduling.estimators.by_name import DEFAULT, maker
 from workbench.simulation.run import Run
 from workbench.simulation.task_sequences import switch_table
 

@@ -50,7 +50,7 @@ from workbench.analysis.metrics.rounds import who_decided
 from workbench.base.errors import InputError, WorkbenchError
 from workbench.scenario.scenario import Scenario, SchedulerEntry
 from workbench.scheduling.declared_room import Room
-from workbench.scheduling.estimators import registry
+from workbench.scheduling.estimators import by_name
 from workbench.session.api import with_usable_schedulers
 from workbench.session.registry import (
     find_scheduler,
@@ -177,7 +177,7 @@ class Lab(LabShell[LabSetting]):
         found = find_scheduler(scheduler or self.scheduler)
         if belief is None and not self._is_told_its_own():
             belief = self.belief
-        known = registry.belief_of(found, belief)
+        known = by_name.belief_of(found, belief)
         kept = {} if found.name != self.scheduler or "preset" in knobs else self._knobs.values(but=knobs)
         settled = found.settle({**kept, **knobs})
         with self._quiet():

@@ -25,10 +25,10 @@ from widgets.parts.lazy_widgets import unseen
 from widgets.parts.one_in_sight import OneInSight
 from widgets.parts.playback import Playback, rounds_of
 from widgets.parts.startup import quick_imports
-from widgets.work.pace import LaterSteps
+from widgets.work.drawing_pace import LaterSteps
 from widgets.work.workplace import Workplace, when_idle
 from workbench.analysis import metrics
-from workbench.scheduling.estimators.registry import DEFAULT
+from workbench.scheduling.estimators.by_name import DEFAULT
 from workbench.simulation.run import Run
 from workbench.simulation.slot_at_time import SlotAtTime
 

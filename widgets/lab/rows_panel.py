@@ -23,7 +23,7 @@ from widgets.lab.words import NO_ROW, TRYING, decisive_html
 from widgets.parts.copy_button import CopyButton
 from widgets.parts.one_in_sight import OneInSight
 from widgets.parts.row_list import RowList
-from widgets.work.pace import LaterSteps
+from widgets.work.drawing_pace import LaterSteps
 from widgets.work.thread import aside
 from workbench.analysis.chain import UNTRIED, DecisiveRow, TriedRow, decisive_row
 from workbench.analysis.rows.edit import Edit, NumberEdit, RowEdit, gpus_of, jobs_of, numbers_of

@@ -12,7 +12,7 @@ from widgets.lab.words import MEANT, titled
 from widgets.parts.chart_page import ROWS_SHOWN
 from workbench.analysis.rows.edit import Edit, RowEdit, beside, gpus_of, numbers_of
 from workbench.analysis.rows.relax_and_without import RowChange
-from workbench.analysis.rows.slack_and_duals import rows_of
+from workbench.analysis.rows.slack_and_duals import statement_rows
 from workbench.analysis.rows.stated import SolvedStatement, solved
 from workbench.base.errors import WorkbenchError
 from workbench.base.rounding import short_number
@@ -76,7 +76,7 @@ def found_at(run: Run, at_s: float, changed: bool = False) -> FoundRows:
     changed: a row is another in the run, whose problem is solved. Raises as `rows` and `beside` do."""
     by_algorithm = not changed and scheduler_of(run).route(run.knobs).kind == "algorithm"
     statement = beside(run, at_s) if by_algorithm else solved(run, at_s)
-    table = rows_of(statement)
+    table = statement_rows(statement)
     binding = table["binding"].to_numpy(bool)
     count = len(statement.names)
     order = [*(n for n in range(len(table)) if binding[n]), *(n for n in range(len(table)) if not binding[n])]

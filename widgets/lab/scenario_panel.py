@@ -16,7 +16,7 @@ from widgets.lab.highlight import Highlight
 from widgets.parts.edit_table import EditTable
 from workbench.base.errors import NOTHING, InputError
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.estimators.registry import DEFAULT, ESTIMATORS, Estimator, Maker, maker
+from workbench.scheduling.estimators.by_name import DEFAULT, ESTIMATORS, Estimator, Maker, maker
 
 BELIEF = "Speeds known by"
 """The label of the control for the estimator."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from workbench.base.labels import value_text
-from workbench.scheduling.estimators.registry import DEFAULT
+from workbench.scheduling.estimators.by_name import DEFAULT
 from workbench.simulation.run import Run
 
 

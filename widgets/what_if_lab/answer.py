@@ -14,11 +14,11 @@ from widgets.lab.results import drawings
 from widgets.parts.chart_page import ChartPage
 from widgets.parts.html_table import html_table
 from widgets.parts.playback import Playback, rounds_of
-from workbench.analysis.calibration_note import assumed
+from workbench.analysis.calibration.note import assumed
 from workbench.analysis.metrics import job_differences
-from workbench.analysis.whatif import WhatIf
-from workbench.analysis.whatif.tables import rows_of
-from workbench.analysis.whatif.words import WAIT_HEADS, compared, heads, of_jobs, waited
+from workbench.analysis.what_if import WhatIf
+from workbench.analysis.what_if.tables import each_difference
+from workbench.analysis.what_if.words import WAIT_HEADS, compared, heads, of_jobs, waited
 from workbench.base.errors import counted
 
 if TYPE_CHECKING:
@@ -131,12 +131,12 @@ class AnswerPages:
         self.playback.show(rounds_of(*runs))
 
     def _draw_measures(self, found: WhatIf) -> None:
-        from workbench.analysis.whatif import pictures
+        from workbench.analysis.what_if import pictures
 
         self._measures.show(pictures.measures(found), None)
 
     def _draw_jobs(self, found: WhatIf) -> None:
-        from workbench.analysis.whatif import pictures
+        from workbench.analysis.what_if import pictures
 
         before, after = (runs[0] for runs in found.runs[:2])
         alike = [*before.jobs["job"]] == [
@@ -149,6 +149,6 @@ class AnswerPages:
 
 def paired_frame(found: WhatIf) -> pd.DataFrame:
     """Every measure before and after as people read it; where there is no interval, without the columns about it."""
-    frame = pd.DataFrame(map(compared, rows_of(found.differences)), columns=heads(found.question.level))
+    frame = pd.DataFrame(map(compared, each_difference(found.differences)), columns=heads(found.question.level))
     *plain, interval, _ = frame.columns
     return frame[plain] if (frame[interval] == "").all() else frame

@@ -14,7 +14,7 @@ from widgets.parts.html_table import html_table
 from widgets.parts.status_line import StatusLine
 from widgets.work.page_request import PageRequest
 from widgets.work.workplace import Message
-from workbench.analysis.whatif.marginal import MarginalValues
+from workbench.analysis.what_if.marginal import MarginalValues
 from workbench.base.errors import WorkbenchError
 from workbench.scenario.scenario import Scenario
 from workbench.session.registry import formulations

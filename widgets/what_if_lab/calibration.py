@@ -14,9 +14,9 @@ from widgets.parts.html_table import html_table
 from widgets.parts.status_line import StatusLine
 from widgets.work.page_request import PageRequest
 from widgets.work.workplace import Message
-from workbench.analysis.calibration import Calibration
-from workbench.analysis.calibration_note import NOTE, calibration_of, is_recorded
-from workbench.analysis.whatif.site_changes import date_of
+from workbench.analysis.calibration.calibrate import Calibration
+from workbench.analysis.calibration.note import NOTE, calibration_of, is_recorded
+from workbench.analysis.what_if.site_changes import date_of
 from workbench.base.errors import WorkbenchError
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario

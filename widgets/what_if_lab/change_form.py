@@ -12,7 +12,7 @@ from widgets.editors.knob_panel import Control
 from widgets.editors.scheduler_choice import short_titles
 from widgets.editors.setting_history import QuietControls
 from widgets.parts.one_in_sight import OneInSight
-from workbench.analysis.whatif import (
+from workbench.analysis.what_if import (
     Change,
     DensityTo,
     FaultsTo,
@@ -26,7 +26,7 @@ from workbench.analysis.whatif import (
     SiteSettingTo,
     parse_change,
 )
-from workbench.analysis.whatif.site_changes import date_of
+from workbench.analysis.what_if.site_changes import date_of
 from workbench.base.errors import InputError
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario

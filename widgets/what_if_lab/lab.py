@@ -32,8 +32,8 @@ from widgets.work.process import process_work
 from widgets.work.thread import ThreadWork, aside
 from widgets.work.workplace import Workplace, when_idle
 from workbench.analysis.bootstrap import block_s
-from workbench.analysis.whatif import Change, Configuration, WhatIf, WhatIfQuestion, concluded, parse_change
-from workbench.analysis.whatif.ask import SLURM, usual_seeds
+from workbench.analysis.what_if import Change, Configuration, WhatIf, WhatIfQuestion, concluded, parse_change
+from workbench.analysis.what_if.ask import SLURM, usual_seeds
 from workbench.base.errors import InputError, WorkbenchError, counted
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
@@ -229,7 +229,7 @@ class WhatIfLab(LabShell[WhatIfSetting]):
 
     def report(self) -> None:
         """Give the browser the answer as one HTML page."""
-        from workbench.analysis.whatif.report import what_if_report
+        from workbench.analysis.what_if.report import what_if_report
 
         text = what_if_report(self.answer, self.buying.values)
         self._download.give("what-if.html", text.encode("utf-8"))

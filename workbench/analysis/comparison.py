@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.bootstrap import check_bootstrap, other_jobs
-from workbench.analysis.calibration_note import notes_under
+from workbench.analysis.calibration.note import notes_under
 from workbench.analysis.metrics import MAIN, Summary, comparison_page, metric, summary, with_known
 from workbench.analysis.metrics.confidence import LEVEL, chance, holm, ratio_interval
 from workbench.analysis.metrics.paired import SAME, paired
@@ -31,7 +31,7 @@ from workbench.base.files import new_folder
 from workbench.base.text import for_spreadsheet
 from workbench.scenario.scenario import Scenario, SchedulerEntry
 from workbench.scheduling.contract import Scheduler
-from workbench.scheduling.estimators.registry import belief_of_all
+from workbench.scheduling.estimators.by_name import belief_of_all
 from workbench.session.api import WITHOUT, Window, check_window, load, with_usable_schedulers
 from workbench.session.deciding_time import Charge, checked
 from workbench.session.many_runs import Outcome, RunRequest, check_workers, checked_seeds, run_all

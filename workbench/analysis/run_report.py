@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.analysis import page
-from workbench.analysis.calibration_note import assumed, notes_under
+from workbench.analysis.calibration.note import assumed, notes_under
 from workbench.analysis.charts import Drawing, gantt, jct_cdf, utilisation
 from workbench.analysis.metrics import Summary, summary, table
 from workbench.base.errors import InputError, counted
@@ -17,7 +17,7 @@ from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
 from workbench.scenario.cluster import Cluster
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.estimators.registry import maker
+from workbench.scheduling.estimators.by_name import maker
 from workbench.simulation.run import OWN, Run
 
 GANTT_PX = 300.0

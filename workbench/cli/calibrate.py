@@ -14,7 +14,7 @@ from workbench.cli.output import Answer, aligned, say
 if TYPE_CHECKING:
     import pandas as pd
 
-    from workbench.analysis.calibration import Calibration
+    from workbench.analysis.calibration.calibrate import Calibration
     from workbench.scenario.scenario import Scenario
 
 
@@ -38,8 +38,8 @@ def add_commands(commands: Commands[Parser]) -> None:
 
 def calibrate(args: argparse.Namespace) -> Answer:
     """Calibrate, and keep the verdict."""
-    from workbench.analysis.calibration import calibrate as calibrated
-    from workbench.analysis.calibration import usual_phases
+    from workbench.analysis.calibration.calibrate import calibrate as calibrated
+    from workbench.analysis.calibration.calibrate import usual_phases
     from workbench.cli.inputs import read_scenario
 
     scenario = read_scenario(args.scenario)
@@ -54,8 +54,8 @@ def calibrate(args: argparse.Namespace) -> Answer:
 
 
 def _text(found: Calibration, scenario: Scenario) -> str:
-    from workbench.analysis.calibration import GROUPS, TITLE
-    from workbench.analysis.whatif.site_changes import date_of
+    from workbench.analysis.calibration.calibrate import GROUPS, TITLE
+    from workbench.analysis.what_if.site_changes import date_of
 
     lines = [found.note(), ""]
     count = len(found.runs)
@@ -88,7 +88,7 @@ def _text(found: Calibration, scenario: Scenario) -> str:
 
 
 def _quantiles(found: Calibration) -> str:
-    from workbench.analysis.calibration import QUANTILES
+    from workbench.analysis.calibration.calibrate import QUANTILES
 
     rows = []
     for partition, its in found.quantiles().groupby("partition"):

@@ -55,10 +55,10 @@ from workbench.base.error_origin import fault
 from workbench.base.errors import WorkbenchError
 from workbench.base.processes import Processes
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.estimators.registry import belief_of, maker
+from workbench.scheduling.estimators.by_name import belief_of, maker
 from workbench.scheduling.solvers import warm_up
 from workbench.session.registry import find_formulation, find_scheduler, find_study, rooms
-from workbench.simulation.loop import ProgressReport, RunProgress, simulate
+from workbench.simulation.loop import ProgressReport, RunProgress, run_loop
 from workbench.simulation.run import Run
 from workbench.simulation.state import State
 from workbench.simulation.stop import AllFinished, RunCancelledError, Stop, stop_rule
@@ -165,14 +165,14 @@ def _exact(request: Mapping[str, Any]) -> dict[str, Any]:
 
 def _marginal(request: Mapping[str, Any]) -> dict[str, Any]:
     """What one more in the row of each type is worth."""
-    from workbench.analysis.whatif.marginal import marginal_values
+    from workbench.analysis.what_if.marginal import marginal_values
 
     return {"values": marginal_values(Scenario.from_dict(request["scenario"], "lab"), request["formulation"]).as_json()}
 
 
 def _calibrated(request: Mapping[str, Any]) -> dict[str, Any]:
     """A log held against a scheduler's run of it."""
-    from workbench.analysis.calibration import calibrate
+    from workbench.analysis.calibration.calibrate import calibrate
 
     return {"found": calibrate(Scenario.from_dict(request["scenario"], "lab"), request["scheduler"]).to_json()}
 
@@ -217,7 +217,7 @@ def simulated(request: Mapping[str, Any], stop: Stop, tell: Tell) -> SimulatedRu
     scheduler = find_scheduler(request["scheduler"])
     made = maker(belief_of(scheduler, request.get("belief")))
     log = made.log()
-    run = simulate(
+    run = run_loop(
         scenario,
         scheduler,
         request.get("knobs", {}),

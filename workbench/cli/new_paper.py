@@ -49,7 +49,7 @@ The room of a paper for the workbench of GPU-cluster scheduling (`dlsched-workbe
     pytest
 
 The first line needs hatchling and editables, which the workbench's own environment (`make lab`) has, and no network.
-Elsewhere leave `--no-build-isolation` away: pip then fetches them.
+Elsewhere `pip install hatchling editables` comes before it.
 """,
     "sixth/__init__.py": '''\
 """Sixth: what the paper is about (authors, venue, year)."""
@@ -365,11 +365,10 @@ def new_paper(args: argparse.Namespace) -> Answer:
         write_text(target, _named(text, name))
         written.append(str(target))
     found = {"folder": str(folder), "files": written}
-    built_here = all(importlib.util.find_spec(each) for each in ("hatchling", "editables"))
-    isolation = " --no-build-isolation" if built_here else ""  # else pip fetches them
-    tester = "" if importlib.util.find_spec("pytest") else "pip install pytest, "
-    next_steps = f"Next: pip install --no-deps{isolation} -e {folder}, {tester}then pytest {folder}"
-    return Answer(found, lambda: "\n".join([*written, next_steps]))
+    missing = [each for each in ("hatchling", "editables", "pytest") if importlib.util.find_spec(each) is None]
+    fetched = [f"pip install {' '.join(missing)}"] if missing else []
+    steps = [*fetched, f"pip install --no-deps --no-build-isolation -e {folder}", f"pytest {folder / 'tests'}"]
+    return Answer(found, lambda: "\n".join([*written, "Next:", *(f"    {step}" for step in steps)]))
 
 
 def _named(text: str, name: str) -> str:

@@ -13,7 +13,7 @@ from workbench.cli.inputs import WORKERS, a_scheduler, check_targets, number, pa
 from workbench.cli.output import Answer, aligned, say
 
 if TYPE_CHECKING:
-    from workbench.analysis.whatif import WhatIf
+    from workbench.analysis.what_if import WhatIf
     from workbench.simulation.run import Run
 
 CHANGE = "nodes v100=+8"
@@ -58,7 +58,7 @@ def percents(text: str) -> tuple[float, ...]:
 def report(args: argparse.Namespace) -> Answer:
     """Write the page, and say what it says."""
     from workbench.analysis import page
-    from workbench.analysis.calibration_note import assumed, notes_under
+    from workbench.analysis.calibration.note import assumed, notes_under
     from workbench.analysis.run_report import save_report
     from workbench.simulation.run import Run
 
@@ -94,7 +94,7 @@ def report(args: argparse.Namespace) -> Answer:
 
 def _waits(found: WhatIf) -> list[str]:
     """Waits by partition and user as a table for each change; nothing for one group of jobs alone."""
-    from workbench.analysis.whatif.words import WAIT_HEADS, trusted, waited
+    from workbench.analysis.what_if.words import WAIT_HEADS, trusted, waited
 
     return [
         f"\nWaits, with {change.words}{trusted(found, number)}:\n{aligned(WAIT_HEADS, rows)}\n"
@@ -115,8 +115,8 @@ def _tell_if_other(run: Run, found: WhatIf) -> None:
 
 def _changed(run: Run, changes: Sequence[str], given: Mapping[str, Any]) -> WhatIf:
     """The what-if about a saved run; given: the other arguments of `what_if`."""
-    from workbench.analysis.whatif import Configuration, parse_change, what_if
-    from workbench.analysis.whatif.ask import usual_seeds
+    from workbench.analysis.what_if import Configuration, parse_change, what_if
+    from workbench.analysis.what_if.ask import usual_seeds
     from workbench.simulation.run import OWN
 
     if run.belief == OWN:

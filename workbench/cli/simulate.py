@@ -108,7 +108,7 @@ def _charge(text: str) -> Charge:
 
 def simulate(args: argparse.Namespace) -> Answer:
     """One run."""
-    from workbench.analysis.calibration_note import notes_under
+    from workbench.analysis.calibration.note import notes_under
     from workbench.analysis.metrics import as_json, summary
     from workbench.session.api import simulate as run_one
     from workbench.session.read_and_ignored import ignored
@@ -169,7 +169,7 @@ def _say_warnings(found: Mapping[str, Summary]) -> None:
 def _say_notes(scenario: Scenario, notes: Sequence[str], ran: Iterable[str], beliefs: Sequence[str | None]) -> None:
     """What is set and used neither by schedulers nor by a belief; what is assumed, calibration, else the first
     note; a late clock."""
-    from workbench.analysis.calibration_note import NOTE
+    from workbench.analysis.calibration.note import NOTE
     from workbench.base.units import format_duration
     from workbench.scenario.traces.timed import ASSUMED
     from workbench.session.read_and_ignored import ignored
@@ -198,25 +198,25 @@ def _charged(args: argparse.Namespace) -> dict[str, Any]:
 
 def _belief(scenario: Scenario, runs: Sequence[Run]) -> dict[str, Any]:
     """What told schedulers speeds, if it is one for all, and how far what it estimates is from the true ones before."""
-    from workbench.scheduling.estimators import registry
+    from workbench.scheduling.estimators import by_name
 
     names = {run.belief for run in runs}
     if len(names) > 1:
         return {}
     name = names.pop()
-    made = registry.maker(name)
+    made = by_name.maker(name)
     if made.estimator.learns is None:
         return {"belief": name}
-    errors = registry.ERRORS[made.estimator.learns](scenario, made(scenario)) if scenario.jobs else ()
+    errors = by_name.ERRORS[made.estimator.learns](scenario, made(scenario)) if scenario.jobs else ()
     return {"belief": name, "belief_error": float(sum(errors) / len(errors)) if len(errors) else None}
 
 
 def _belief_text(belief: Mapping[str, Any]) -> str:
-    from workbench.scheduling.estimators import registry
+    from workbench.scheduling.estimators import by_name
 
     if not belief:
         return ""
-    estimator = registry.maker(belief["belief"]).estimator
+    estimator = by_name.maker(belief["belief"]).estimator
     said = f"\n\nSpeeds known: {belief['belief']} ({estimator.title})"
     if estimator.learns is None:
         return said
@@ -301,10 +301,10 @@ def _measures(
 
 def _column(found: Summary, beside: Mapping[str, str], names: Sequence[str]) -> dict[str, str]:
     """These measures by label, with their units and what stands behind each."""
-    from workbench.analysis.metrics import rows_of
+    from workbench.analysis.metrics import as_rows
     from workbench.base.labels import with_unit
 
-    rows = rows_of(found, names)
+    rows = as_rows(found, names)
     return {label: with_unit(value, unit) + beside.get(name, "") for name, label, value, unit in rows}
 
 

@@ -66,7 +66,7 @@ def add_commands(commands: Commands[Parser]) -> None:
 def sweep(args: argparse.Namespace) -> Answer:
     """Every run of a grid."""
     from workbench.analysis.sweeps import sweep as run_all
-    from workbench.scheduling.estimators.registry import belief_of_all
+    from workbench.scheduling.estimators.by_name import belief_of_all
     from workbench.session.registry import find_scheduler
 
     vary = _vary(args.vary)

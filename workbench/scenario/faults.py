@@ -1,4 +1,5 @@
-"""What goes wrong, for every scheduler alike: outages of nodes, listed or drawn."""
+"""What goes wrong, for every scheduler alike: outages of nodes, listed, or drawn as a run goes on
+(`NodeChanges` in `simulation/nodes.py`)."""
 
 from __future__ import annotations
 

@@ -264,13 +264,13 @@ class Formulation(ABC, Generic[Data]):
     def _as_stated(self, data: Data, knobs: Knobs, solver: Solver) -> Result:
         """By the stated model."""
         from workbench.scheduling.solvers import answer
-        from workbench.scheduling.solvers.compile import built, load
+        from workbench.scheduling.solvers.compile import built, load_point
 
         began = time.perf_counter()
         model, compiled = built(lambda: self.build(data, knobs), solver.start)
         build_s = time.perf_counter() - began
         point = answer(model, compiled, solver, lambda programme: self.solve(programme, data, knobs, solver))
-        load(model, compiled, point)
+        load_point(model, compiled, point)
         found: Any = self.read(model, data, knobs)
         if not isinstance(found, Result):
             raise InputError(f"{self.name}, read", found, "a workbench.Result")

@@ -15,7 +15,7 @@ from workbench.base.errors import NOTHING, InputError, Words, one_of, require_fi
 from workbench.scenario.frozen import ATTRIBUTE_NAME
 from workbench.scenario.job import Job
 from workbench.scheduling.contract import Formulation, Mechanism, Scheduler
-from workbench.scheduling.estimators.registry import maker
+from workbench.scheduling.estimators.by_name import maker
 from workbench.scheduling.knob import Knob, checked_knobs
 from workbench.scheduling.snapshot import Snapshot
 

@@ -12,7 +12,7 @@ from workbench.base.errors import InputError, Problem, ScenarioError, WorkbenchE
 from workbench.baselines.mechanisms.share_scheduler import ShareScheduler, require_sharing
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Formulation, Result, Route, Scheduler, StatedProblem, slips
-from workbench.scheduling.estimators import registry
+from workbench.scheduling.estimators import by_name
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.estimators.speed_error import ErrorLog
 from workbench.scheduling.snapshot import Belief, LearningBelief, Snapshot
@@ -37,8 +37,7 @@ from workbench.session.registry import (
     skipped_rooms,
 )
 from workbench.simulation.fluid import Fluid, flow
-from workbench.simulation.loop import Observer
-from workbench.simulation.loop import simulate as run_loop
+from workbench.simulation.loop import Observer, run_loop
 from workbench.simulation.run import OWN, Run
 from workbench.simulation.state import State
 from workbench.simulation.stop import Stop, stop_rule
@@ -152,7 +151,7 @@ def simulate(
     return replace(
         run,
         belief=named,
-        drew=run.drew or (named != OWN and registry.maker(named).draws),
+        drew=run.drew or (named != OWN and by_name.maker(named).draws),
         until_s=until_s,
         window=window,
         charge_decisions=None if charge_decisions is None else checked(charge_decisions),
@@ -378,15 +377,15 @@ def _observers(given: Any) -> tuple[Observer, ...]:
 def _named(scheduler: Scheduler, given: Beliefs | None) -> str:
     """How a run keeps its belief: an estimator (or its log) by name, another object as OWN."""
     made = given.maker if isinstance(given, ErrorLog) else given
-    name = made.text if isinstance(made, registry.Maker) else made
-    return registry.belief_of(scheduler, name) if name is None or isinstance(name, str) else OWN
+    name = made.text if isinstance(made, by_name.Maker) else made
+    return by_name.belief_of(scheduler, name) if name is None or isinstance(name, str) else OWN
 
 
 def _belief(scenario: Scenario, scheduler: Scheduler, given: Any, seed: int | None = None) -> Belief:
     """The belief as it is, or as its maker makes it for the scenario and the run's seed."""
     if given is None or isinstance(given, str):
-        given = registry.maker(registry.belief_of(scheduler, given))
-    if isinstance(given, registry.Maker):
+        given = by_name.maker(by_name.belief_of(scheduler, given))
+    if isinstance(given, by_name.Maker):
         made: Any = given(scenario, seed)
     else:
         made = given(scenario) if callable(given) and not _is_belief(given) else given

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.declared_room import READ_BY_SOME
-from workbench.scheduling.estimators import registry
+from workbench.scheduling.estimators import by_name
 from workbench.session.api import load
 from workbench.session.registry import find_scheduler, scheduler_named
 
@@ -27,7 +27,7 @@ def ignored(scenario: Scenario | str | Path, scheduler: str | Scheduler, belief:
     estimator by name that tells the scheduler speeds; what that reads is not ignored.
     """
     scenario, found = load(scenario), find_scheduler(scheduler)
-    uses = found.uses | registry.maker(registry.belief_of(found, belief)).estimator.reads
+    uses = found.uses | by_name.maker(by_name.belief_of(found, belief)).estimator.reads
     return tuple(name for name in properties_set(scenario) if name not in uses)
 
 

@@ -15,7 +15,7 @@ from workbench.base.errors import InputError, WorkbenchError, counted
 from workbench.base.round_times import boundary_after, boundary_from, is_tie
 from workbench.base.units import clock
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import Result, Timing, slips
+from workbench.scheduling.contract import Timing, slips
 from workbench.scheduling.decision import BLOCKED, GOES_ON, Cause, Decision, InvalidDecision
 from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.knob import Settled
@@ -23,26 +23,7 @@ from workbench.scheduling.snapshot import Belief, LearningBelief, Snapshot
 from workbench.simulation.run import Run
 from workbench.simulation.schema import Cells
 from workbench.simulation.state import State
-from workbench.simulation.stop import AllFinished, Stop
-
-MOST_IDLE_ROUNDS = 1000
-"""After so many decisions in a row that leave every GPU idle while jobs wait, rounds are skipped until a job comes or a
-node changes; if neither is to come, it is stuck. So it is after so many without a step of any job while somebody holds
-GPUs, up to STEPS_SEEN more."""
-
-STEPS_SEEN = 50
-"""Whether jobs do steps, and keep them, is looked at once in so many decisions."""
-
-MOST_IDLE_CHANGES = 10 * MOST_IDLE_ROUNDS
-"""It is stuck, too, after so many of them although nodes fail and come back all the time, if no job is to come, or
-without a step although jobs are profiled."""
-
-RESTARTS = 10
-"""Rounds without a step count only once as many of the longest restarts could have ended (many may fall into one), or
-MOST_IDLE_ROUNDS of them have been broken off."""
-
-MOST_LOSSES = 1000
-"""After so many faults in a row that throw a job back to the same step, while no other finishes, it never will."""
+from workbench.simulation.stop import AllFinished, StallWatch, Stop, stuck
 
 ORDER: tuple[Cause, ...] = ("round", "fault", "repair", "completion", "arrival", "lease_end", "idle", "timer")
 
@@ -99,14 +80,8 @@ class CoreScheduler(Protocol):
     def settle(self, given: Mapping[str, Any]) -> dict[str, Any]: ...
 
 
-class Stalled(WorkbenchError):
-    """Jobs wait, nothing runs, and nothing will happen that could change it."""
-
-    status = "stalled"
-
-
 @seldom_collected()
-def simulate(
+def run_loop(
     scenario: Scenario,
     scheduler: CoreScheduler,
     knobs: Mapping[str, Any] | None = None,
@@ -201,10 +176,7 @@ class Clock:
         self._faults = bool(timing.causes & {"fault", "repair", "idle"})
         self._causes = tuple([cause for cause in ORDER if cause in timing.causes])
         self._latest_s = latest_s
-        self._idle_rounds = 0
-        self._rounds = 0  # with GPUs held, since
-        self._stepped_s = 0.0  # when steps were last looked for, and found
-        self._broken_off = 0
+        self._stall = StallWatch(without_end=latest_s == math.inf)
 
     def begin(self, state: State) -> Cause | None:
         """Go to the first moment at which there is a job."""
@@ -219,13 +191,8 @@ class Clock:
         wanted_s, book, leasing, round_s = decision.next_s, state.book, state.leasing, self._round_s
         ask_s = math.inf if wanted_s is None else wanted_s
         if leasing.leases:
-            self._idle_rounds = 0
-            self._rounds += 1
-            if not self._rounds % STEPS_SEEN:
-                self._watch_steps(state)
-                if book.fruitless:
-                    self._watch_losses(state)
-        elif self._has_idled(state, decision):
+            self._stall.holding(state)
+        elif self._stall.has_idled(state, decision):
             wanted_s, ask_s = math.inf, math.inf if round_s is not None else state.next_change_s()
         while book.present:
             next_s = book.next_arrival_s if self._arrivals else math.inf
@@ -249,7 +216,7 @@ class Clock:
             if next_s == math.inf:
                 next_s = min(book.next_arrival_s, state.next_completion_s(), leasing.next_end_s)
                 if next_s == math.inf:
-                    self._stuck(state, decision)
+                    stuck(state, decision)
             if next_s > self._latest_s:
                 state.advance(self._latest_s)
                 return None
@@ -292,57 +259,3 @@ class Clock:
 
     def _at_boundary(self, now_s: float) -> bool:
         return self._round_s is not None and boundary_from(now_s, self._round_s) == now_s
-
-    def _has_idled(self, state: State, decision: Decision) -> bool:
-        """Whether decisions without leases have left all idle so often that the next change may be waited for."""
-        if state.sequences.busy or not state.book.present:
-            self._idle_rounds = 0
-            return False
-        self._idle_rounds += 1
-        if self._idle_rounds < MOST_IDLE_ROUNDS:
-            return False
-        if state.book.next_arrival_s == math.inf:
-            settled = state.nodes.up.all() or state.faults.next_s == math.inf
-            if settled or self._idle_rounds >= MOST_IDLE_CHANGES:
-                self._stuck(state, decision)
-        return True
-
-    def _watch_steps(self, state: State) -> None:
-        """Look for decisions between which nobody did a step although GPUs are held: restarts that never end."""
-        if state.has_stepped(self._stepped_s):
-            self._rounds, self._stepped_s, self._broken_off = 0, state.now_s, state.leasing.broken_off
-        if self._rounds < MOST_IDLE_ROUNDS:
-            return
-        leases = state.leasing.leases.values()
-        if self._rounds < MOST_IDLE_CHANGES and any(lease.assignment.kind == "profile" for lease in leases):
-            self._stepped_s, self._broken_off = state.now_s, state.leasing.broken_off  # profiles are no steps, and end
-            return
-        restart_s = max((state.leasing.restart_s(len(each.slots)) for each in leases), default=0)
-        broken_off = state.leasing.broken_off - self._broken_off
-        if broken_off >= MOST_IDLE_ROUNDS or state.now_s - self._stepped_s >= RESTARTS * restart_s:
-            found = f"{self._rounds} rounds without a step of {_listed(state)}"
-            if restart_s > 0:
-                found += f": a restart takes {restart_s:g} s"
-            expected = "rounds longer than a restart" if restart_s > 0 else "a scheduler that lets jobs run"
-            raise Stalled(f"simulation at {state.now_s:g} s", found, expected)
-
-    def _watch_losses(self, state: State) -> None:
-        """Look for a job that faults throw back again and again, unless the run ends at a time anyway."""
-        if self._latest_s < math.inf:
-            return
-        rank, times = max(state.book.fruitless.items(), key=lambda found: found[1])
-        if times >= MOST_LOSSES:
-            found = f"{state.book.names[rank]} lost all that it had done to faults {times} times in a row"
-            expected = "faults further apart (mtbf_s), a shorter checkpoint_s, or a time to end at"
-            raise Stalled(f"simulation at {state.now_s:g} s", found, expected)
-
-    def _stuck(self, state: State, decision: Decision) -> None:
-        answer = f" ({decision.solved.headline()})" if isinstance(decision.solved, Result) else ""
-        where = f"simulation at {state.now_s:g} s, by {state.checker.scheduler}{answer}"
-        raise Stalled(where, _listed(state), "a scheduler that gives GPUs to the jobs that wait")
-
-
-def _listed(state: State) -> str:
-    """The jobs that are there, the first ones by name."""
-    names = [state.book.names[i] for i in state.book.active().tolist()]
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -42,6 +42,8 @@ from workbench.simulation.recorder import Nothing, Recorder
 if TYPE_CHECKING:
     import pandas as pd
 
+    from workbench.simulation.run import Run
+
 NO_TASKS = TaskView()
 
 
@@ -501,3 +503,52 @@ def switch_table(events: pd.DataFrame) -> pd.DataFrame:
         sooner_s=found["sooner_s"].astype(float).fillna(0.0),
     )
     return table[list(SWITCHES)].reset_index(drop=True)
+
+
+def hit_rate(switches: pd.DataFrame) -> float:
+    """Hits among the switches of a table whose memory is known; nan without any."""
+    known = switches["load"].isin(["hit", "miss"])
+    return float((switches["load"][known] == "hit").mean()) if known.any() else math.nan
+
+
+def task_table(run: Run) -> pd.DataFrame:
+    """The tasks of a run, in order of start.
+
+    Columns job, round, task (from 0), node, slot, accelerator, switch_s (seconds), start_s, end_s (of computing),
+    synchronised_s, steps.
+
+    A task that a node's failure broke off has one row, of its last attempt, and none where its round was begun anew
+    with fewer tasks; one that the run's end broke off ends there, and one that had not begun to compute by then is left
+    out. Raises InputError for a run without tasks.
+    """
+    import pandas as pd
+
+    of_jobs = run.timeline[run.timeline["job"] != ""]
+    parts = task_parts(of_jobs["unit"])
+    if parts["job"].isna().any():
+        expected = "a run in task sequences, with units `job #round.task`"
+        raise InputError("timeline", str(of_jobs["unit"][parts["job"].isna()].iloc[0]), expected)
+    rows = of_jobs.assign(round=parts["round"].astype("int64"), task=parts["task"].astype("int64"))
+    key = ["job", "round", "task"]
+    rows = rows.sort_values("start_s", kind="stable")
+    ran = rows[rows["kind"] == "run"].drop_duplicates(key, keep="last")
+    ran = ran[[*key, "unit", "node", "slot", "accelerator", "start_s", "end_s", "steps"]]
+    lost = run.events.loc[run.events["event"] == "lost_steps", ["unit", "time_s"]]
+    broken = pd.MultiIndex.from_frame(ran[["unit", "end_s"]]).isin(pd.MultiIndex.from_frame(lost))
+    synchronised = rows[rows["kind"] == "sync"].drop_duplicates(key, keep="last")
+    of_round = ran.groupby(["job", "round"])
+    short = ran["steps"] < of_round["steps"].transform("max") * (1 - 1e-9)  # whole, if of fewer steps
+    ran = ran[~(broken & short) | (ran["end_s"] > of_round["start_s"].transform("max"))]
+    switched = rows[rows["kind"] == "switch"].rename(columns={"end_s": "computes_s", "start_s": "switches_s"})
+    switched = switched[[*key, "node", "slot", "computes_s", "switches_s"]]
+    synchronised = synchronised[[*key, "end_s"]].rename(columns={"end_s": "synchronised_s"})
+    found = ran.merge(
+        switched,
+        "left",
+        left_on=[*key, "node", "slot", "start_s"],
+        right_on=[*key, "node", "slot", "computes_s"],
+    ).merge(synchronised, "left", on=key)
+    found["switch_s"] = (found["start_s"] - found["switches_s"]).fillna(0.0)
+    found["synchronised_s"] = found["synchronised_s"].fillna(found["end_s"])
+    columns = [*key, "node", "slot", "accelerator", "switch_s", "start_s", "end_s", "synchronised_s", "steps"]
+    return found[columns].sort_values(["start_s", *key], kind="stable").reset_index(drop=True)

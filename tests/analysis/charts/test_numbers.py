@@ -13,7 +13,6 @@ from workbench.analysis.charts import (
     Drawing,
     allocation,
     cdf,
-    held_gpus,
     jct_cdf,
     over_time,
     queue,
@@ -23,7 +22,7 @@ from workbench.analysis.charts import (
     to_svg,
     utilisation,
 )
-from workbench.analysis.charts.series import MOST_POINTS, at_change
+from workbench.analysis.metrics.over_time import MOST_POINTS, at_change, held_gpus
 from workbench.simulation.schema import SHARES
 
 

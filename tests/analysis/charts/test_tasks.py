@@ -17,12 +17,11 @@ from workbench.analysis.charts.drawing import Drawing
 from workbench.analysis.charts.theme import job_colours
 from workbench.base.errors import InputError
 from workbench.papers.hare.algorithms.studies import dedicated
-from workbench.papers.hare.algorithms.switching import task_table
 from workbench.papers.hare.lessons.three_jobs import three_jobs
 from workbench.scenario.presets import preset
 from workbench.scheduling.decision import in_sequences
 from workbench.session.api import simulate
-from workbench.simulation.task_sequences import switch_table
+from workbench.simulation.task_sequences import switch_table, task_table
 
 GPUS = ["G1", "G2", "G3"]
 

@@ -40,7 +40,7 @@ from workbench.scheduling.contract import Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Cause, Decision
 from workbench.scheduling.snapshot import Snapshot
 from workbench.session.registry import find_scheduler
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.run import Run
 from workbench.simulation.stop import Stop, Until, WindowFinished
 
@@ -125,7 +125,7 @@ def assign(*wanted: tuple[Any, dict[str, int], float], **rest: Any) -> Decision:
 
 
 def run_of(s: Scenario, script: Mapping[float, Decision], stop: Stop | None = None, **rest: Any) -> Run:
-    run = simulate(s, Scripted(script, **rest), stop=stop)
+    run = run_loop(s, Scripted(script, **rest), stop=stop)
     assert check(run) == []
     return run
 
@@ -380,7 +380,7 @@ def test_first_arrival_later_than_zero() -> None:
 def test_rounds_left_out_count_as_rounds() -> None:
     """Gangs of 2 on 3 GPUs, 45 s each, rounds of 10 s: 0-45, 50-95, 100-145. Asking each time changes no measure."""
     s = scenario([job(f"j{i}", 900, 2) for i in range(3)], cluster={**CARDS, "nodes": [NODE | {"gpus": 3}]})
-    lazy, eager = (summary(simulate(s, Rounds(10.0, lazy=True, skip=skip))) for skip in (True, False))
+    lazy, eager = (summary(run_loop(s, Rounds(10.0, lazy=True, skip=skip))) for skip in (True, False))
     assert lazy["makespan_s"] == 145 and lazy["rounds"] == 15
     assert lazy["fragments_gpus"] == pytest.approx(10 / 15) and lazy["changed_rounds"] == pytest.approx(3 / 15)
     assert (lazy["decisions"], eager["decisions"]) == (3, 15)
@@ -389,7 +389,7 @@ def test_rounds_left_out_count_as_rounds() -> None:
 
 def test_an_empty_cluster_has_no_rounds() -> None:
     jobs = [job("j0", 200, 2), job("j1", 200, 2, arrival_s=1000)]
-    run = simulate(scenario(jobs, cluster={**CARDS, "nodes": [NODE]}), Rounds(4.0, lazy=True))
+    run = run_loop(scenario(jobs, cluster={**CARDS, "nodes": [NODE]}), Rounds(4.0, lazy=True))
     assert summary(run)["decisions"] == 2 and summary(run)["rounds"] == 6  # 0, 4, 8 and 1000, 1004, 1008
 
 
@@ -445,7 +445,7 @@ def runs(draw: st.DrawFn) -> Run:
         },
     )
     stop = Until(draw(st.integers(1, 400))) if draw(st.booleans()) else None
-    return simulate(s, Rounds(draw(st.sampled_from([10.0, 33.3]))), seed=draw(st.integers(0, 9)), stop=stop)
+    return run_loop(s, Rounds(draw(st.sampled_from([10.0, 33.3]))), seed=draw(st.integers(0, 9)), stop=stop)
 
 
 def integral(time_s: np.ndarray, value: np.ndarray) -> float:
@@ -491,7 +491,7 @@ def test_gavels_definitions(shared: Path, trace: str, cluster: str) -> None:
     spec = ",".join(f"{t}={n}x1" for t, n in zip(("v100", "p100", "k80"), cluster.split(":"), strict=True))
     folder = shared / "data" / "gavel"
     s, _ = convert("gavel", folder / f"{trace}.trace", folder / "simulation_throughputs.json", parse_cluster(spec))
-    run = simulate(s, find_scheduler("fifo"), {"preset": "authors", "heterogeneity_aware": True})
+    run = run_loop(s, find_scheduler("fifo"), {"preset": "authors", "heterogeneity_aware": True})
     assert check(run) == []
     found, names = summary(run), ("mean_jct_s", "median_jct_s", "p99_jct_s", "makespan_s", "utilisation")
     keys = ("avg_jct_s", "median_jct_s", "p99_jct_s", "end_time_s", "utilization")
@@ -514,15 +514,15 @@ def test_slo_violations_by_hand() -> None:
         job("best effort", 200, 2),
     ]
     cluster = {**CARDS, "nodes": [NODE]}
-    run = simulate(scenario(jobs, cluster=cluster), Rounds(4.0, lazy=True))
+    run = run_loop(scenario(jobs, cluster=cluster), Rounds(4.0, lazy=True))
     found = summary(run)
     assert (found["slo_violations"], found["slo_violation_rate"]) == (1, pytest.approx(1 / 3))
     assert {"slo_violations", "slo_violation_rate"} <= set(table(found)["metric"])
     assert math.isnan(summary(run, (3, 3))["slo_violations"])
     # Stopped while nobody is done: the one whose deadline is over, not those with time left.
-    cut = summary(simulate(scenario(jobs, cluster=cluster), Rounds(4.0, lazy=True), stop=Until(5.0)))
+    cut = summary(run_loop(scenario(jobs, cluster=cluster), Rounds(4.0, lazy=True), stop=Until(5.0)))
     assert cut["jobs_finished"] == 0 and cut["slo_violations"] == 1
-    none = summary(simulate(scenario(jobs[3:], cluster=cluster), Rounds(4.0, lazy=True)))
+    none = summary(run_loop(scenario(jobs[3:], cluster=cluster), Rounds(4.0, lazy=True)))
     assert math.isnan(none["slo_violation_rate"]) and "SLO violations" not in set(table(none)["label"])
 
 

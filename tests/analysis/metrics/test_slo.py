@@ -19,7 +19,7 @@ from workbench.scenario.presets import preset
 from workbench.scheduling.contract import Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Decision
 from workbench.session.registry import find_scheduler
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.run import Run
 from workbench.simulation.stop import Until
 
@@ -29,7 +29,7 @@ SOFT = [[100.0, 100.0], [110.0, 80.0], [120.0, 50.0], [150.0, 20.0]]
 def run_of(finish_s: list[float | None], rewards: list[Any], verdicts: list[list[str]] | None = None) -> Run:
     """A run in which jobs that all came at 0 finished at these times, with these verdicts one after the other."""
     jobs = [{"rewards": steps} for steps in rewards]
-    run = simulate(make({"n": ("t", len(jobs))}, jobs), find_scheduler("fifo"))
+    run = run_loop(make({"n": ("t", len(jobs))}, jobs), find_scheduler("fifo"))
     told = verdicts or [[] for _ in jobs]
     table_of_jobs = run.jobs.assign(
         finish_s=[math.nan if at is None else at for at in finish_s],
@@ -83,9 +83,9 @@ def test_rewards_of_another_range_count_from_what_a_miss_earns() -> None:
 
 def test_unfinished_jobs_may_still_be_in_time_and_refused_ones_not() -> None:
     scenario = make({"n": ("t", 2)}, [{"steps": 9000, "rewards": SOFT}] * 2)
-    early = simulate(scenario, find_scheduler("fifo"), stop=Until(105.0))
+    early = run_loop(scenario, find_scheduler("fifo"), stop=Until(105.0))
     assert summary(early)["reward_attained"] == approx(79 / 99) and summary(early)["slo_violations"] == 0
-    late = simulate(scenario, find_scheduler("fifo"), stop=Until(200.0))
+    late = run_loop(scenario, find_scheduler("fifo"), stop=Until(200.0))
     assert summary(late)["reward_attained"] == 0 and summary(late)["slo_violations"] == 2
     refused = summary(run_of([None, 50.0], [SOFT, SOFT], [["refused"], ["guaranteed"]]))
     assert refused["reward_attained"] == approx(0.5) and refused["unguaranteed"] == 1
@@ -136,7 +136,7 @@ class Leases(Scheduler):
 
 def test_leases_and_profiles_of_a_timetable() -> None:
     """Profile 50-100, whose end is no suspension; 200-300 renewed to 400, suspended; 450-550, renewed; done at 600."""
-    run = simulate(make({"n": ("t", 1)}, [{"steps": 400, "rewards": [[9000.0, 100.0]]}]), Leases())
+    run = run_loop(make({"n": ("t", 1)}, [{"steps": 400, "rewards": [[9000.0, 100.0]]}]), Leases())
     assert run.jobs["finish_s"].tolist() == [600.0]
     found = summary(run)
     assert (found["renewals"], found["suspensions"], found["preemptions"]) == (2, 1, 2)
@@ -145,7 +145,7 @@ def test_leases_and_profiles_of_a_timetable() -> None:
 
 def test_every_number_again_from_the_tables_of_a_run_of_chronus() -> None:
     scenario = preset("chronus_example")
-    run = simulate(scenario, find_scheduler("chronus"))
+    run = run_loop(scenario, find_scheduler("chronus"))
     found, rows = summary(run), {row.job: row for row in run.jobs.itertuples()}
     earned = []
     for job in scenario.jobs:
@@ -167,5 +167,5 @@ def test_every_number_again_from_the_tables_of_a_run_of_chronus() -> None:
 
 @pytest.mark.parametrize("name", ["edf", "genie", "themis", "three_sigma"])
 def test_baselines_have_misses_but_no_guarantees(name: str) -> None:
-    found = summary(simulate(preset("chronus_example"), find_scheduler(name)))
+    found = summary(run_loop(preset("chronus_example"), find_scheduler(name)))
     assert 0 < found["weighted_miss_rate"] < 1 and math.isnan(found["broken_guarantees"])

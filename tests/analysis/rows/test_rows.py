@@ -14,7 +14,7 @@ import pyomo.environ as pyo
 import pytest
 
 import workbench
-from tests.analysis.whatif.test_marginal import instance
+from tests.analysis.what_if.test_marginal import instance
 from tests.scheduling.solvers.test_conflict import one_gpu
 from workbench.analysis.rows.edit import beside
 from workbench.analysis.rows.stated import solved

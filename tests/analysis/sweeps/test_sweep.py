@@ -11,8 +11,8 @@ import pytest
 import workbench
 from tests.analysis.sweeps.support import SMALL, same
 from workbench.analysis.metrics import METRICS
-from workbench.analysis.sweeps import api
-from workbench.analysis.sweeps.api import SweepProgress, measure
+from workbench.analysis.sweeps import sweeping
+from workbench.analysis.sweeps.sweeping import SweepProgress, measure
 from workbench.base.errors import InputError, ScenarioError, WorkbenchError
 from workbench.scheduling.knob import Knob
 from workbench.session.many_runs import RunRequest
@@ -38,7 +38,7 @@ def made(monkeypatch):
         keys.append(run_key(*asked, belief=request.belief, until_s=request.until_s, window=request.window))
         return measure(request, **rest)
 
-    monkeypatch.setattr(api, "measure", noted)
+    monkeypatch.setattr(sweeping, "measure", noted)
     return keys
 
 
@@ -335,7 +335,7 @@ class Counting(Executor):
 
 def test_few_tasks_are_with_an_executor_at_a_time(monkeypatch):
     executor = Counting()
-    monkeypatch.setattr(api, "do", lambda request: workbench.simulate(SMALL, "fifo", until_s=0))
+    monkeypatch.setattr(sweeping, "do", lambda request: workbench.simulate(SMALL, "fifo", until_s=0))
     vary = {"round_s": range(60, 75)}
     workbench.sweep(SMALL, ["fifo"], vary=vary, executor=executor, workers=2)
     executor.threads.shutdown()
@@ -372,7 +372,7 @@ def test_an_executor_that_breaks_down_is_told_and_what_had_ended_is_kept(tmp_pat
 
 def test_workers_with_another_version_make_nothing(tmp_path, monkeypatch):
     """A cluster may have another version installed than where the sweep is started."""
-    monkeypatch.setattr(api, "measure", lambda request, folder, version: measure(request, folder, "0.0.1"))
+    monkeypatch.setattr(sweeping, "measure", lambda request, folder, version: measure(request, folder, "0.0.1"))
     with pytest.raises(WorkbenchError, match=r"workers: got workbench .*; expected workbench 0\.0\.1"):
         workbench.sweep(SMALL, "fifo", store=tmp_path / "s.db")
     monkeypatch.undo()

@@ -22,7 +22,7 @@ from workbench.scheduling.contract import Knobs, Memory, Scheduler
 from workbench.scheduling.decision import Decision, Unit
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread
 from workbench.scheduling.snapshot import Snapshot
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.run import Run
 
 TWO = {"v": ("v100", 1), "k": ("k80", 1)}
@@ -50,23 +50,23 @@ def ask(scheduler: Scheduler, scenario: Scenario, snapshot: Snapshot) -> Decisio
 
 def test_a_completion_frees_a_fast_type_and_the_next_one_moves_there() -> None:
     """j1 is on the V100 to 180 s; j0 has 3600 - 360 steps left at the next round, then 2 a second: 360 + 1620 s."""
-    run = simulate(make(TWO, LONG_AND_SHORT, SPEEDS), Srtf())
+    run = run_loop(make(TWO, LONG_AND_SHORT, SPEEDS), Srtf())
     assert finish(run) == {"j0": 1980.0, "j1": 180.0} and mean_jct(run) == 1080.0
     assert run.jobs["moves"].tolist() == [1, 0] and run.jobs["preemptions"].tolist() == [0, 0]
-    at_once = simulate(make(TWO, LONG_AND_SHORT, SPEEDS), Srtf(), {"round_s": 0})
+    at_once = run_loop(make(TWO, LONG_AND_SHORT, SPEEDS), Srtf(), {"round_s": 0})
     assert finish(at_once) == {"j0": 180.0 + (3600 - 180) / 2, "j1": 180.0}
 
 
 def test_las_moves_too() -> None:
-    run = simulate(make(TWO, LONG_AND_SHORT[::-1], SPEEDS), Las())
+    run = run_loop(make(TWO, LONG_AND_SHORT[::-1], SPEEDS), Las())
     assert finish(run) == {"j0": 180.0, "j1": 1980.0}
 
 
 def test_nobody_moves_under_fifo_or_unaware_of_types() -> None:
     first = make(TWO, LONG_AND_SHORT[::-1], SPEEDS)
-    assert finish(simulate(first, Fifo())) == {"j0": 180.0, "j1": 3600.0}
+    assert finish(run_loop(first, Fifo())) == {"j0": 180.0, "j1": 3600.0}
     for scheduler in (Srtf(), Las()):
-        assert finish(simulate(first, scheduler, {"heterogeneity_aware": False})) == {"j0": 180.0, "j1": 3600.0}
+        assert finish(run_loop(first, scheduler, {"heterogeneity_aware": False})) == {"j0": 180.0, "j1": 3600.0}
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_nobody_moves_under_fifo_or_unaware_of_types() -> None:
 def test_a_move_has_to_pay_for_its_restart(core: dict[str, Any], gpus: int, done_s: float) -> None:
     nodes = {"v": ("v100", gpus), "k": ("k80", gpus)}
     jobs = [{"steps": job["steps"] * gpus, "gpus": gpus} for job in LONG_AND_SHORT]
-    assert finish(simulate(make(nodes, jobs, SPEEDS, core=core), Srtf())) == {"j0": done_s, "j1": 180.0}
+    assert finish(run_loop(make(nodes, jobs, SPEEDS, core=core), Srtf())) == {"j0": done_s, "j1": 180.0}
 
 
 def only_on_v100(scenario: Scenario, gpus: int) -> Scenario:
@@ -96,7 +96,7 @@ def test_nobody_takes_a_fast_type_from_a_job_that_would_then_wait() -> None:
     jobs = [{"steps": 3600, "gpus": 2}, {"steps": 1200, "arrival_s": 10}]
     scenario = only_on_v100(make({"v": ("v100", 2), "k": ("k80", 1)}, jobs, SPEEDS), 2)
     for round_s in (0.0, 10.0):
-        srtf, fifo = (simulate(scenario, scheduler, {"round_s": round_s}) for scheduler in (Srtf(), Fifo()))
+        srtf, fifo = (run_loop(scenario, scheduler, {"round_s": round_s}) for scheduler in (Srtf(), Fifo()))
         assert finish(fifo) == {"j0": 900.0, "j1": 10.0 + 1200}
         assert finish(srtf) == {"j0": 900.0, "j1": 900.0 + (1200 - 890) / 2}  # a V100 is left over from 900 s on
         assert srtf.jobs["preemptions"].sum() == 0
@@ -181,8 +181,8 @@ def test_who_waits_comes_before_who_runs_on_a_slower_type() -> None:
 def test_a_repaired_node_is_moved_to() -> None:
     core = {"faults": {"list": [{"node": "v-0", "from_s": 0, "to_s": 100}]}}
     scenario = make(TWO, [{"steps": 1000}], SPEEDS, core=core)
-    assert finish(simulate(scenario, Srtf(), {"round_s": 0})) == {"j0": 100.0 + 900 / 2}
-    assert finish(simulate(scenario, Las(), {"round_s": 60})) == {"j0": 120.0 + 880 / 2}
+    assert finish(run_loop(scenario, Srtf(), {"round_s": 0})) == {"j0": 100.0 + 900 / 2}
+    assert finish(run_loop(scenario, Las(), {"round_s": 60})) == {"j0": 120.0 + 880 / 2}
 
 
 def shortest_on_fastest(steps: list[float], speeds: list[float]) -> float:
@@ -207,7 +207,7 @@ def test_srtf_is_optimal_where_nobody_waits_and_types_differ_in_speed_alone(
     nodes = {f"n{i}": (f"t{i}", 1) for i in range(len(speeds))}
     jobs = [{"steps": count} for count in steps]
     scenario = make(nodes, jobs, {f"t{i}": float(speed) for i, speed in enumerate(speeds)})
-    srtf, fifo = (simulate(scenario, scheduler, {"round_s": 0}) for scheduler in (Srtf(), Fifo()))
+    srtf, fifo = (run_loop(scenario, scheduler, {"round_s": 0}) for scheduler in (Srtf(), Fifo()))
     best_s = shortest_on_fastest([float(count) for count in steps], [float(speed) for speed in speeds])
     assert mean_jct(srtf) == pytest.approx(best_s, rel=1e-9)
     assert mean_jct(srtf) <= mean_jct(fifo) * (1 + 1e-9)
@@ -268,12 +268,12 @@ class Compared(Srtf):
 
 @with_random(scenarios(), st.sampled_from([0.0, 20.0, 60.0]))
 def test_moves_put_nobody_out_and_each_pays(scenario: Scenario, round_s: float) -> None:
-    simulate(scenario, Compared(), {"round_s": round_s})
+    run_loop(scenario, Compared(), {"round_s": round_s})
 
 
 def test_the_comparison_sees_the_move_of_the_case_by_hand() -> None:
     compared = Compared()
-    simulate(make(TWO, LONG_AND_SHORT, SPEEDS), compared)
+    run_loop(make(TWO, LONG_AND_SHORT, SPEEDS), compared)
     assert compared.moves == 1
 
 

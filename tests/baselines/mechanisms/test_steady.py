@@ -15,7 +15,7 @@ from workbench.baselines.mechanisms.priority import carrying_out
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.session.registry import find_scheduler
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.run import Run
 
 GAVEL = find_scheduler("gavel.max_min_fairness")
@@ -27,8 +27,8 @@ def both(scenario: Scenario, **knobs: Any) -> tuple[Run, Run]:
     """The run, and the one that asks in every round."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(carrying_out, "steady_until_s", lambda *_: None)
-        stepped = simulate(scenario, GAVEL, knobs)
-    return simulate(scenario, GAVEL, knobs), stepped
+        stepped = run_loop(scenario, GAVEL, knobs)
+    return run_loop(scenario, GAVEL, knobs), stepped
 
 
 def same(run: Run, stepped: Run) -> None:
@@ -50,7 +50,7 @@ def changes(run: Run) -> Any:
 
 
 def test_a_long_job_alone_takes_a_handful_of_decisions() -> None:
-    run = simulate(make(TYPES, [{"steps": 447 * DAY_S}], {"fast": 1.0, "slow": 0.5}), GAVEL)
+    run = run_loop(make(TYPES, [{"steps": 447 * DAY_S}], {"fast": 1.0, "slow": 0.5}), GAVEL)
     assert run.jobs["finish_s"].tolist() == [447 * DAY_S] and len(run.decisions) <= 3
 
 

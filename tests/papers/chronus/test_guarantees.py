@@ -14,7 +14,7 @@ from tests.baselines.mechanisms.support import make
 from tests.papers.chronus.test_scheduler import PAPER, check_promises, cluster, job
 from workbench.papers.chronus.scheduler import Chronus
 from workbench.scenario.scenario import Scenario
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 
 STEPS_PER_S = 3.644
 """1,500 s at this speed are a profile and one lease, but not in floating point numbers."""
@@ -28,7 +28,7 @@ def test_a_job_that_ends_just_with_its_lease_keeps_its_guarantee(arrival_s, next
         {"steps": 900 * STEPS_PER_S, "arrival_s": next_s, "rewards": [[9000, 100]]},
     ]
     scenario = make({"n": ("t", 4)}, jobs, {"t": STEPS_PER_S})
-    run = simulate(scenario, Chronus(), PAPER)
+    run = run_loop(scenario, Chronus(), PAPER)
     check_promises(scenario, run)
     assert run.jobs["verdict"].tolist() == ["guaranteed", "guaranteed"]
     assert run.jobs["finish_s"].iloc[0] == pytest.approx(2400.0)
@@ -53,14 +53,14 @@ def whole_leases(seed: int) -> Scenario:
 @pytest.mark.parametrize("seed", range(24))
 def test_at_exact_speeds_without_overhead_and_faults_no_guarantee_breaks(seed):
     scenario = whole_leases(seed)
-    check_promises(scenario, simulate(scenario, Chronus(), PAPER))
+    check_promises(scenario, run_loop(scenario, Chronus(), PAPER))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(24, 600))
 def test_at_exact_speeds_no_guarantee_breaks_of_many_more(seed):
     scenario = whole_leases(seed)
-    check_promises(scenario, simulate(scenario, Chronus(), PAPER))
+    check_promises(scenario, run_loop(scenario, Chronus(), PAPER))
 
 
 def test_a_job_that_takes_longer_than_thought_gets_more_leases_while_its_deadline_allows():
@@ -78,7 +78,7 @@ def test_a_job_that_takes_longer_than_thought_gets_more_leases_while_its_deadlin
     ]
     plain = make({f"n{i}": ("t", 2) for i in range(5)}, jobs).to_dict()
     scenario = Scenario.from_dict({**plain, "throughputs": sizes})
-    run = simulate(scenario, Chronus(), PAPER)
+    run = run_loop(scenario, Chronus(), PAPER)
     assert "guaranteed with 1 lease:" in run.events.loc[run.events["job"] == "j0", "reason"].str.cat()
     check_promises(scenario, run)
     assert run.jobs["finish_s"].iloc[0] == pytest.approx(2700.0)  # in its second lease
@@ -96,5 +96,5 @@ def test_jobs_in_their_last_lease_have_a_reason_too():
             return decision, after
 
     scenario = cluster(1, 4, [job(1, 1500, rewards=[[3000, 100]]), job(1, 300, 1900.0)])
-    simulate(scenario, Asked(), PAPER)
+    run_loop(scenario, Asked(), PAPER)
     assert any("its last SLO lease" in text for text in seen)

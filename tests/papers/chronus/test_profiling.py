@@ -20,7 +20,7 @@ from workbench.papers.chronus.algorithms.profiling import Profiler, RunningProfi
 from workbench.papers.chronus.scheduler import Chronus
 from workbench.scenario.presets import preset
 from workbench.scenario.scenario import Scenario
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.run import Run
 
 
@@ -123,14 +123,14 @@ def test_a_fixed_profiling_cluster_is_shared_by_the_types():
 def test_first_come_first_served_in_a_fixed_cluster():
     """Two GPUs for profiles: a and b together, then c, which needs both, then d, though it would fit before."""
     jobs = [job(1, 900), job(1, 900, 10.0), job(2, 900, 20.0), job(1, 900, 30.0)]
-    run = simulate(cluster(1, 8, jobs), Chronus(), {**PAPER, "profile_gpus": 2})
+    run = run_loop(cluster(1, 8, jobs), Chronus(), {**PAPER, "profile_gpus": 2})
     assert starts(run) == [0.0, 10.0, 310.0, 610.0]
 
 
 def test_short_jobs_end_in_the_profiler_and_make_room_at_once():
     jobs = [job(2, 100), job(2, 900, 10.0)]
     for progress in (True, False):
-        run = simulate(cluster(1, 8, jobs), Chronus(), {**PAPER, "profile_gpus": 2, "profile_progress": progress})
+        run = run_loop(cluster(1, 8, jobs), Chronus(), {**PAPER, "profile_gpus": 2, "profile_progress": progress})
         assert run.jobs["finish_s"].iloc[0] == 100.0 and run.jobs["verdict"].tolist() == ["", "best_effort"]
         assert starts(run) == [0.0, 100.0]
         done_s = run.jobs["finish_s"].iloc[1]
@@ -144,7 +144,7 @@ def test_the_profiling_cluster_grows_for_a_gang_in_line_where_promises_can_wait(
     It cannot be profiled until then, unless one of the others can do with later leases: then from the next boundary on.
     """
     jobs = [job(4, 3000, 0.0, [[deadline_s, 100.0]])] * 2 + [job(4, 900, 1300.0)]
-    run = simulate(cluster(2, 4, jobs), Chronus(), PAPER)
+    run = run_loop(cluster(2, 4, jobs), Chronus(), PAPER)
     assert run.jobs["verdict"].tolist() == ["guaranteed", "guaranteed", "best_effort"]
     assert starts(run) == [0.0, 0.0, expected]
     assert run.jobs["finish_s"].iloc[:2].max() <= deadline_s
@@ -154,7 +154,7 @@ def test_the_profiling_cluster_grows_for_a_gang_in_line_where_promises_can_wait(
 
 def test_gangs_do_not_wait_for_hours_where_the_estimate_is_smaller_than_they_are():
     """The preset asks for a few GPUs on average and has gangs of 8: nobody waits for longer than two SLO leases."""
-    run = simulate(preset("chronus_example"), Chronus(), {"plan_by": "feasibility"})
+    run = run_loop(preset("chronus_example"), Chronus(), {"plan_by": "feasibility"})
     jobs = run.jobs
     assert (jobs["first_start_s"] - jobs["arrival_s"]).max() <= 2400.0
 
@@ -167,14 +167,14 @@ def test_a_profiling_cluster_that_is_enough_has_the_gang_on_one_node_or_on_two()
 
 
 def test_large_gangs_are_profiled_on_two_nodes():
-    run = simulate(cluster(4, 2, [job(8, 900)]), Chronus(), {})
+    run = run_loop(cluster(4, 2, [job(8, 900)]), Chronus(), {})
     profile = run.timeline[run.timeline["kind"] == "profile"]
     assert len(profile) == 4 and profile["node"].nunique() == 2
 
 
 def test_a_profile_that_a_fault_cuts_off_is_made_again():
     core = {"faults": {"list": [{"node": "n0-0", "from_s": 100.0, "to_s": 150.0}]}}
-    run = simulate(cluster(1, 2, [job(2, 900), job(1, 900, 400.0)], core=core), Chronus(), PAPER)
+    run = run_loop(cluster(1, 2, [job(2, 900), job(1, 900, 400.0)], core=core), Chronus(), PAPER)
     first = run.timeline[(run.timeline["kind"] == "profile") & (run.timeline["job"] == "j0")]
     assert sorted(set(first["start_s"])) == [0.0, 300.0] and run.jobs["finish_s"].notna().all()
 
@@ -275,7 +275,7 @@ def test_an_estimate_of_a_few_gpus_is_a_whole_node_and_a_gang_of_8_does_not_wait
     """One GPU asked for every 200 s, 30 s each: 0.15 GPUs. Spot jobs hold all else when the gang of 8 comes."""
     long = [job(8, 20_000), job(8, 20_000), job(8, 20_000)]
     small = [job(1, 20, 200.0 * k) for k in range(1, 36)]
-    run = simulate(cluster(4, 8, [*long, *small, job(8, 900, 7201.0)]), Chronus(), {})
+    run = run_loop(cluster(4, 8, [*long, *small, job(8, 900, 7201.0)]), Chronus(), {})
     assert sizes(run)[3600.0] == 8 and starts(run)[-1] == 7201.0
 
 
@@ -283,7 +283,7 @@ def test_the_cluster_is_never_smaller_than_the_largest_gang_in_line_needs() -> N
     """A gang of 16 comes to a profiling cluster of one node: at the next SLO boundary there are two."""
     long = [job(8, 20_000), job(8, 20_000), job(8, 20_000)]
     small = [job(1, 20, 200.0 * k) for k in range(1, 36)]
-    run = simulate(cluster(4, 8, [*long, *small, job(16, 900, 7201.0)]), Chronus(), {"be_lease_s": 1200})
+    run = run_loop(cluster(4, 8, [*long, *small, job(16, 900, 7201.0)]), Chronus(), {"be_lease_s": 1200})
     told = sizes(run)
     assert told[7200.0] == 8 and told[8400.0] == 16 and starts(run)[-1] == 8400.0
 
@@ -292,7 +292,7 @@ def test_the_cluster_is_never_smaller_than_the_largest_gang_in_line_needs() -> N
 def test_a_profile_lasts_at_most_120_s_and_30_s_for_each_gpu(gpus: int, lasts_s: float) -> None:
     scenario = cluster(2, 8, [job(gpus, 900)])
     for knobs, expected in (({}, lasts_s), ({"profile_s": 300, "profile_gpu_s": None}, 300.0)):
-        run = simulate(scenario, Chronus(), knobs)
+        run = run_loop(scenario, Chronus(), knobs)
         first = run.timeline[run.timeline["kind"] == "profile"]
         assert set(first["start_s"]) == {0.0} and set(first["end_s"]) == {expected}
 
@@ -300,6 +300,6 @@ def test_a_profile_lasts_at_most_120_s_and_30_s_for_each_gpu(gpus: int, lasts_s:
 def test_profile_off_means_that_run_times_are_known() -> None:
     """Fifteen minutes that must be done after 20: a profile and its wait for a boundary would make it late."""
     scenario = cluster(1, 8, [job(8, 900, 0.0, [[1200.0, 100.0]])])
-    run = simulate(scenario, Chronus(), {"profile": "off"})
+    run = run_loop(scenario, Chronus(), {"profile": "off"})
     assert set(run.timeline["kind"]) == {"run"} and run.jobs["verdict"].tolist() == ["guaranteed"]
-    assert simulate(scenario, Chronus(), {"profile": "on"}).jobs["verdict"].tolist() == ["best_effort"]
+    assert run_loop(scenario, Chronus(), {"profile": "on"}).jobs["verdict"].tolist() == ["best_effort"]

@@ -23,7 +23,7 @@ from workbench.papers.chronus.instance import ChronusInstance
 from workbench.papers.chronus.scheduler import Chronus
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import convert, parse_cluster
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.run import Run
 from workbench.simulation.stop import Until
 
@@ -104,7 +104,7 @@ def check_promises(scenario: Scenario, run: Run) -> None:
 def test_without_overhead_noise_and_faults_who_is_guaranteed_hits_and_is_never_dropped(scenario, given_knobs):
     if given_knobs["profile_gpus"] is not None and scenario.cluster.gpus <= given_knobs["profile_gpus"]:
         given_knobs = {**given_knobs, "profile_gpus": None}
-    run = simulate(scenario, Chronus(), {**SHORT, **given_knobs})
+    run = run_loop(scenario, Chronus(), {**SHORT, **given_knobs})
     assert run.jobs["finish_s"].notna().all()
     check_promises(scenario, run)
 
@@ -121,7 +121,7 @@ def test_without_overhead_noise_and_faults_who_is_guaranteed_hits_and_is_never_d
 def test_a_late_first_lease_serves_best_effort_and_spare_gpus_the_guaranteed(first_lease, spare, sure_s, free_s):
     """One GPU; 40 s by 400 s, guaranteed, and 30 s without a deadline."""
     scenario = cluster(1, 1, [job(1, 40, rewards=[[400.0, 100.0]]), job(1, 30)])
-    run = simulate(scenario, Chronus(), {**SHORT, "profile": False, "first_lease": first_lease, "spare": spare})
+    run = run_loop(scenario, Chronus(), {**SHORT, "profile": False, "first_lease": first_lease, "spare": spare})
     assert run.jobs["finish_s"].tolist() == [sure_s, free_s]
     assert run.jobs["verdict"].tolist()[0] == "guaranteed"
 
@@ -136,12 +136,12 @@ def test_promises_hold_where_gangs_that_are_spread_run_at_half_speed(scenario, g
         if row.get("gpus", 1) > 1
     ]
     slower = Scenario.from_dict({**plain, "throughputs": [*plain["throughputs"], *spread]})
-    check_promises(slower, simulate(slower, Chronus(), {**SHORT, **given_knobs, "profile_gpus": None}))
+    check_promises(slower, run_loop(slower, Chronus(), {**SHORT, **given_knobs, "profile_gpus": None}))
 
 
 @given(scenario=with_deadlines(types=2), given_knobs=knobs)
 def test_promises_hold_on_several_types(scenario, given_knobs):
-    run = simulate(scenario, Watched(Chronus()), {**SHORT, **given_knobs, "profile_gpus": None})
+    run = run_loop(scenario, Watched(Chronus()), {**SHORT, **given_knobs, "profile_gpus": None})
     check_promises(scenario, run)
 
 
@@ -155,7 +155,7 @@ def test_with_overhead_noise_and_faults_broken_promises_are_told_and_the_others_
     core = {"restart": {"restart_s": data.draw(st.sampled_from([0.0, 5.0]))}, "faults": {"list": [fault]}}
     rough = Scenario.from_dict({**scenario.to_dict(), "core": core})
     noise = data.draw(st.sampled_from([0.0, 0.4]))
-    run = simulate(rough, Chronus(), {**SHORT, "runtime_noise": noise, "reserve_overhead": 5})
+    run = run_loop(rough, Chronus(), {**SHORT, "runtime_noise": noise, "reserve_overhead": 5})
     by = last_deadlines(rough)
     broken = set(run.signals.loc[run.signals["signal"] == "guarantee_broken", "job"])
     assert run.jobs["finish_s"].notna().all()
@@ -168,9 +168,9 @@ def test_with_overhead_noise_and_faults_broken_promises_are_told_and_the_others_
 
 def test_a_deadline_on_a_boundary_counts_and_one_second_before_it_does_not():
     """Three leases of 1200 s from 0 on end at 3600 s."""
-    hit = simulate(cluster(1, 1, [job(1, 3600, rewards=[[3600, 100]])]), Chronus(), {"profile": False})
+    hit = run_loop(cluster(1, 1, [job(1, 3600, rewards=[[3600, 100]])]), Chronus(), {"profile": False})
     assert hit.jobs["verdict"].tolist() == ["guaranteed"] and hit.jobs["finish_s"].tolist() == [3600.0]
-    late = simulate(cluster(1, 1, [job(1, 3600, rewards=[[3599, 100]])]), Chronus(), {"profile": False})
+    late = run_loop(cluster(1, 1, [job(1, 3600, rewards=[[3599, 100]])]), Chronus(), {"profile": False})
     assert late.jobs["verdict"].tolist() == ["best_effort"]
     assert "it needs 3 leases and has 2 before its last deadline" in verdicts(late)["reason"].iloc[0]
 
@@ -178,16 +178,16 @@ def test_a_deadline_on_a_boundary_counts_and_one_second_before_it_does_not():
 def test_guaranteed_jobs_come_first_and_leave_their_gpus_to_the_next_best_effort_cycle():
     """j0 is done at 1000 s, inside its lease: j1 starts at 1200 s with the default leases, at 1050 s with 50 s ones."""
     jobs = [job(4, 1000, rewards=[[1200, 100]]), job(4, 400)]
-    usual = simulate(cluster(1, 4, jobs), Chronus(), {"profile": False})
+    usual = run_loop(cluster(1, 4, jobs), Chronus(), {"profile": False})
     assert usual.jobs["finish_s"].tolist() == [1000.0, 1600.0]
-    short = simulate(cluster(1, 4, jobs), Chronus(), {"profile": False, "be_lease_s": 50})
+    short = run_loop(cluster(1, 4, jobs), Chronus(), {"profile": False, "be_lease_s": 50})
     assert short.jobs["finish_s"].tolist() == [1000.0, 1400.0]
 
 
 def test_leases_are_renewed_and_suspended_on_one_clock():
     """A best-effort job runs until the guaranteed one, which arrives late, takes its lease at 1200 s, and after it."""
     jobs = [job(2, 3000), job(2, 1200, 100.0, rewards=[[2400, 100]])]
-    run = simulate(cluster(1, 2, jobs), Chronus(), {"profile": False})
+    run = run_loop(cluster(1, 2, jobs), Chronus(), {"profile": False})
     told = run.events[run.events["event"].isin(["renew", "preempt", "start"])]
     first = told[told["job"] == "j0"]
     assert first["event"].tolist()[:5] == ["start", "renew", "renew", "renew", "preempt"]
@@ -201,7 +201,7 @@ def test_a_job_whose_gang_has_no_speed_anywhere_is_refused_and_holds_nobody_up()
     stuck = {**job(2, 60, rewards=[[1200, 100]]), "gpu_choices": [1, 2]}
     data = cluster(1, 2, [stuck, job(1, 60, rewards=[[1200, 100]])]).to_dict()
     data["throughputs"], data["scaling"] = [{"model": "m", "accelerator": "t", "steps_per_s": 1.0}], {"law": "none"}
-    run = simulate(Scenario.from_dict(data), Chronus(), {"profile": False}, stop=Until(3000.0))
+    run = run_loop(Scenario.from_dict(data), Chronus(), {"profile": False}, stop=Until(3000.0))
     assert run.jobs["verdict"].tolist() == ["best_effort", "guaranteed"]
     assert "its gang has no speed on any type" in verdicts(run)["reason"].iloc[0]
     assert run.jobs["finish_s"].notna().tolist() == [False, True]
@@ -209,7 +209,7 @@ def test_a_job_whose_gang_has_no_speed_anywhere_is_refused_and_holds_nobody_up()
 
 def test_a_refused_job_is_told_so_and_runs_as_best_effort():
     jobs = [job(2, 1200, rewards=[[1200, 100]]), job(2, 1200, rewards=[[1200, 100]])]
-    run = simulate(cluster(1, 2, jobs), Chronus(), {"profile": False})
+    run = run_loop(cluster(1, 2, jobs), Chronus(), {"profile": False})
     assert run.jobs["verdict"].tolist() == ["guaranteed", "best_effort"]
     assert "it is treated as best effort" in verdicts(run)["reason"].iloc[1]
     assert run.jobs["finish_s"].tolist() == [1200.0, 2400.0]
@@ -220,23 +220,23 @@ def test_soft_rewards_are_planned_for_and_feasibility_alone_does_not_look_at_the
     slow = [[1200, 30], [2400, 29]]
     fast = [[1200, 100], [2400, 20]]
     scenario = cluster(1, 2, [job(2, 1200, rewards=slow), job(2, 1200, rewards=fast)])
-    best = simulate(scenario, Chronus(), {"profile": False})
+    best = run_loop(scenario, Chronus(), {"profile": False})
     assert best.jobs["finish_s"].tolist() == [2400.0, 1200.0]
     assert best.decisions["objective"].iloc[0] == 129.0 and best.decisions["status"].iloc[0] == "optimal"
     for plan_by in ("feasibility", "greedy"):
-        other = simulate(scenario, Chronus(), {"profile": False, "plan_by": plan_by})
+        other = run_loop(scenario, Chronus(), {"profile": False, "plan_by": plan_by})
         assert other.jobs["finish_s"].tolist() == [1200.0, 2400.0]
         assert other.decisions["objective"].iloc[0] == 50.0
 
 
 def test_every_decision_states_its_status_and_only_a_change_makes_a_plan():
     jobs = [job(2, 5000, rewards=[[9000, 100]]), job(1, 2000, 2000.0, rewards=[[9000, 100]])]
-    run = simulate(cluster(1, 4, jobs), Chronus(), {"profile": False})
+    run = run_loop(cluster(1, 4, jobs), Chronus(), {"profile": False})
     planned = run.decisions.loc[run.decisions["status"] != "", "time_s"].tolist()
     assert planned == [0.0, 2400.0]
     assert set(run.decisions["status"]) == {"", "optimal"} and (run.decisions["gap"] == 0).all()
     assert (run.decisions["made_by"] == "kept").tolist() == (run.decisions["status"] == "").tolist()
-    profiled = simulate(cluster(1, 4, jobs), Chronus())
+    profiled = run_loop(cluster(1, 4, jobs), Chronus())
     asked = profiled.decisions[profiled.decisions["cause"] != "round"]
     assert len(asked) and set(asked["status"]) == {""}, "the profiler alone was asked"
 
@@ -248,9 +248,9 @@ def test_rounding_up_keeps_a_gang_of_three_on_one_node():
         job(3, 1200, rewards=[[1200, 100]]),
         job(2, 1200, rewards=[[1200, 100]]),
     ]
-    rounded = simulate(cluster(2, 4, jobs), Chronus(), {"profile": False})
+    rounded = run_loop(cluster(2, 4, jobs), Chronus(), {"profile": False})
     assert rounded.jobs["verdict"].tolist() == ["guaranteed", "guaranteed", "best_effort"]
-    loose = simulate(cluster(2, 4, jobs), Chronus(), {"profile": False, "round_up": False})
+    loose = run_loop(cluster(2, 4, jobs), Chronus(), {"profile": False, "round_up": False})
     assert loose.jobs["verdict"].tolist() == ["guaranteed", "guaranteed", "best_effort"]
     assert (loose.signals["signal"] == "guarantee_broken").sum() == 1  # it lost its lease for want of one node
 
@@ -265,12 +265,12 @@ def test_knobs_that_do_not_go_together_are_refused():
         ({"reserve_overhead": 1200}, "reserve_overhead"),
     ]:
         with pytest.raises(InputError, match=named):
-            simulate(scenario, Chronus(), chosen)
+            run_loop(scenario, Chronus(), chosen)
 
 
 def test_signals_of_the_clusters_add_up_to_the_gpus():
     jobs = [job(2, 5000, 0.0, rewards=[[9000, 100]]), *(job(1, 900, 400.0 * i) for i in range(12))]
-    run = simulate(cluster(2, 4, jobs), Chronus())
+    run = run_loop(cluster(2, 4, jobs), Chronus())
     wide = run.signals.pivot_table(index="time_s", columns="signal", values="value", aggfunc="first")
     total = wide["profiling_gpus"] + wide["guaranteed_gpus"] + wide["spot_gpus"]
     assert (total == 8).all() and wide["profiling_gpus"].max() >= 1
@@ -290,8 +290,8 @@ def test_every_job_has_a_reason_in_every_round():
             return decision, after
 
     jobs = [job(4, 3000, 100.0 * i, rewards=[[4500 + 2000 * i, 100]] if i % 2 else None) for i in range(8)]
-    whole = simulate(cluster(2, 4, jobs), Asked(), {"profile_gpus": 2})
-    brief = simulate(cluster(2, 4, jobs), Chronus(), {"profile_gpus": 2}, detail=0)
+    whole = run_loop(cluster(2, 4, jobs), Asked(), {"profile_gpus": 2})
+    brief = run_loop(cluster(2, 4, jobs), Chronus(), {"profile_gpus": 2}, detail=0)
     told, told_in_brief = ({*run.events.itertuples(index=False, name=None)} for run in (whole, brief))
     assert told_in_brief <= told
     expected = {"profiled", "profile_waits", "guaranteed", "later_lease", "slo_lease", "spot_lease", "spot_waits"}
@@ -325,7 +325,7 @@ def test_verdicts_and_the_total_reward_are_those_of_trying_every_plan_on_two_typ
             sure.append(row)
     best = brute_force(data.with_jobs(sure, guaranteed=True)) if sure else 0.0
     scenario = make({"a": ("fast", 2), "b": ("slow", 2)}, jobs, {"fast": 2.0, "slow": 1.0})
-    run = simulate(scenario, Chronus(), {**KNOBS, "slo_lease_s": LEASE_S, "be_lease_s": LEASE_S})
+    run = run_loop(scenario, Chronus(), {**KNOBS, "slo_lease_s": LEASE_S, "be_lease_s": LEASE_S})
     assert (run.jobs["verdict"] == "guaranteed").tolist() == [row in sure for row in range(len(jobs))]
     assert run.decisions["objective"].iloc[0] == pytest.approx(best)
     earned = 0.0
@@ -339,7 +339,7 @@ def test_a_job_gives_its_fast_type_to_one_that_could_not_do_without():
     """The first could meet its deadline on either type and begins on the fast one; the second only on the fast one."""
     jobs = [job(2, 80, rewards=[[240, 100]]), job(2, 80, rewards=[[40, 100]])]
     scenario = make({"a": ("fast", 2), "b": ("slow", 2)}, jobs, {"fast": 2.0, "slow": 1.0})
-    each, programme = (simulate(scenario, Chronus(), {**KNOBS, "types": types}) for types in ("each", "programme"))
+    each, programme = (run_loop(scenario, Chronus(), {**KNOBS, "types": types}) for types in ("each", "programme"))
     assert programme.jobs["verdict"].tolist() == ["guaranteed", "guaranteed"]
     assert programme.jobs["finish_s"].iloc[1] <= 40.0
     assert each.jobs["verdict"].tolist() == ["guaranteed", "guaranteed"]
@@ -349,7 +349,7 @@ def test_who_is_refused_on_each_type_is_guaranteed_where_another_can_change_its_
     """The second has a lease to spare on neither type beside the first on the fast one, on which both want all."""
     jobs = [job(2, 80, rewards=[[80, 100]]), job(2, 160, rewards=[[80, 100]])]
     scenario = make({"a": ("fast", 2), "b": ("slow", 2)}, jobs, {"fast": 2.0, "slow": 1.0})
-    each, programme = (simulate(scenario, Chronus(), {**KNOBS, "types": types}) for types in ("each", "programme"))
+    each, programme = (run_loop(scenario, Chronus(), {**KNOBS, "types": types}) for types in ("each", "programme"))
     assert each.jobs["verdict"].tolist() == ["guaranteed", "best_effort"]
     assert programme.jobs["verdict"].tolist() == ["guaranteed", "guaranteed"]
     assert programme.jobs["finish_s"].tolist() == [80.0, 80.0]
@@ -358,7 +358,7 @@ def test_who_is_refused_on_each_type_is_guaranteed_where_another_can_change_its_
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(scenario=with_deadlines())
 def test_on_one_type_the_knob_changes_nothing(scenario):
-    each, programme = (simulate(scenario, Chronus(), {**SHORT, "types": types}) for types in ("each", "programme"))
+    each, programme = (run_loop(scenario, Chronus(), {**SHORT, "types": types}) for types in ("each", "programme"))
     for name in ("timeline", "jobs", "events", "signals"):
         pd.testing.assert_frame_equal(getattr(each, name), getattr(programme, name))
     clock = ["build_s", "solve_s"]
@@ -367,7 +367,7 @@ def test_on_one_type_the_knob_changes_nothing(scenario):
 
 @given(scenario=with_deadlines(types=2), profile=st.booleans())
 def test_promises_hold_where_jobs_change_their_type(scenario, profile):
-    run = simulate(scenario, Chronus(), {**SHORT, "profile": profile})
+    run = run_loop(scenario, Chronus(), {**SHORT, "profile": profile})
     check_promises(scenario, run)
 
 

@@ -11,7 +11,7 @@ from tests.papers.chronus.test_scheduler import cluster, job
 from workbench.papers.chronus.algorithms.consolidation import place_guaranteed, round_up
 from workbench.papers.chronus.algorithms.spot import SpotGpus, SpotRules, serve
 from workbench.papers.chronus.scheduler import Chronus
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 
 RULES = SpotRules("local_search", 100_000, 16)
 
@@ -119,7 +119,7 @@ def test_consolidation_alone_leaves_a_gang_waiting(placement, expected):
 def test_on_several_types_a_job_is_guaranteed_on_its_fastest_and_where_that_is_full_on_the_next():
     jobs = [job(2, 2400, rewards=[[2400, 100]]), job(2, 2400, rewards=[[2400, 100]])]
     scenario = make({"slow": ("k80", 2), "fast": ("v100", 2)}, jobs, {"k80": 1.0, "v100": 2.0})
-    run = simulate(scenario, Chronus(), {"profile": False})
+    run = run_loop(scenario, Chronus(), {"profile": False})
     assert run.jobs["verdict"].tolist() == ["guaranteed", "guaranteed"]
     assert run.jobs["finish_s"].tolist() == [1200.0, 2400.0]
 
@@ -128,6 +128,6 @@ def test_a_short_fault_breaks_no_promise_that_can_still_be_kept():
     """One of two nodes is down at the boundary: one of two jobs waits a lease, and both have a lease to spare."""
     core = {"faults": {"list": [{"node": "n1-0", "from_s": 1100.0, "to_s": 1300.0}]}}
     jobs = [job(4, 2400, rewards=[[4800, 100]]), job(4, 2400, rewards=[[4800, 100]])]
-    run = simulate(cluster(2, 4, jobs, core=core), Chronus(), {"profile": False})
+    run = run_loop(cluster(2, 4, jobs, core=core), Chronus(), {"profile": False})
     assert not (run.signals["signal"] == "guarantee_broken").any()
     assert run.jobs["verdict"].tolist() == ["guaranteed", "guaranteed"] and (run.jobs["finish_s"] <= 4800).all()

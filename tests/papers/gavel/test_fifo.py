@@ -22,7 +22,7 @@ from workbench.baselines.fifo import greedy
 from workbench.papers.gavel.formulations.fifo import FirstInFirstOut, fastest, places
 from workbench.papers.gavel.instance import AllocationInstance
 from workbench.session.registry import find_scheduler
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 
 POLICY = FirstInFirstOut()
 allocate = by_assembly(POLICY)
@@ -108,5 +108,5 @@ def test_the_scheduler_serves_in_the_order_of_arrival():
     """One GPU, equal jobs: the earlier arrival has all of the time until it is done."""
     scenario = make({"n": ("t", 1)}, [{"steps": 3600, "arrival_s": 10}, {"steps": 3600}, {"steps": 3600}])
     for model in ("assembly", "pyomo"):
-        run = simulate(scenario, find_scheduler("gavel.fifo"), {"model": model, "leftovers": "none"})
+        run = run_loop(scenario, find_scheduler("gavel.fifo"), {"model": model, "leftovers": "none"})
         assert run.jobs.sort_values("finish_s")["job"].tolist() == ["j1", "j2", "j0"]

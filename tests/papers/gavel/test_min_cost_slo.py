@@ -34,7 +34,7 @@ from workbench.papers.gavel.formulations.min_cost_slo import (
 )
 from workbench.scheduling.solvers import InfeasibleError, SolverFailedError, solve_model
 from workbench.session.registry import find_scheduler
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 
 POLICY = MinCostSlo()
 allocate = by_assembly(POLICY)
@@ -264,7 +264,7 @@ def test_late_jobs_do_not_stop_a_simulation():
     jobs = [{"steps": 3600, "rewards": [[4000, 1]]}] * 2 + [{"steps": 360, "arrival_s": 5000}]
     scenario = with_prices(make({"n": ("t", 1)}, jobs))
     for model in ("assembly", "pyomo"):
-        run = simulate(scenario, find_scheduler(NAME), {"model": model})
+        run = run_loop(scenario, find_scheduler(NAME), {"model": model})
         assert run.jobs["finish_s"].notna().all()
         assert (run.jobs["finish_s"].head(2) <= 4000).sum() == 1
         dropped = run.signals[run.signals["signal"] == "slo_dropped"]
@@ -272,7 +272,7 @@ def test_late_jobs_do_not_stop_a_simulation():
         assert at_start["value"].sum() == 1
         assert dropped.loc[dropped["time_s"] > 5000, "value"].max() == 1
     with pytest.raises(InfeasibleError, match="SLOs of j0, j1: got deadlines that cannot all be met: j0 needs"):
-        simulate(scenario, find_scheduler(NAME), {"infeasible": "raise"})
+        run_loop(scenario, find_scheduler(NAME), {"infeasible": "raise"})
 
 
 def test_the_scheduler_meets_deadlines_that_min_cost_misses():
@@ -283,8 +283,8 @@ def test_the_scheduler_meets_deadlines_that_min_cost_misses():
     for accelerator in text["cluster"]["accelerators"]:
         accelerator["price_per_hour"] = {"fast": 6.0, "slow": 1.0}[accelerator["name"]]
     scenario = type(make({"n": ("t", 1)}, [{}])).from_dict(text)
-    cheap = simulate(scenario, find_scheduler("gavel.min_cost"), {"leftovers": "none"})
-    timely = simulate(scenario, find_scheduler(NAME), {"leftovers": "none", "refresh_s": 360})
+    cheap = run_loop(scenario, find_scheduler("gavel.min_cost"), {"leftovers": "none"})
+    timely = run_loop(scenario, find_scheduler(NAME), {"leftovers": "none", "refresh_s": 360})
     assert cheap.jobs["finish_s"].item() == pytest.approx(3600)
     assert timely.jobs["finish_s"].item() <= 1800
 

@@ -24,7 +24,7 @@ from workbench.scheduling.decision import PlacedType, Shares
 from workbench.scheduling.snapshot import Snapshot
 from workbench.session.registry import find_scheduler
 from workbench.simulation.fluid import flow
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 
 AWARE = {"placement_sensitive": True}
 TOGETHER, SPREAD = PlacedType("t", "consolidated"), PlacedType("t", "unconsolidated")
@@ -153,13 +153,13 @@ def test_the_core_runs_it_at_the_speed_of_its_placement() -> None:
     """Spread is faster here, so both run spread over both nodes: 3 steps/s, 900 steps in 300 s."""
     seen_jobs = scenario([{"gpus": 2, "steps": 900}] * 2, [2, 2], {("m", 2): (2.0, 3.0)})
     scheduler = find_scheduler("gavel.max_min_fairness")
-    run = simulate(seen_jobs, scheduler, AWARE)
+    run = run_loop(seen_jobs, scheduler, AWARE)
     assert run.jobs["finish_s"].tolist() == pytest.approx([300.0, 300.0])
     assert set(run.shares["accelerator"]) == {"t"} and set(run.shares["placement"]) == {"unconsolidated"}
     assert allocation(shares_at(run.shares)).data["heads"]["text"].tolist() == ["t spread"]
     told = received_table(run.shares, run.timeline, run.decisions)
     assert (told["target"] == told["received"]).all() and len(told)
-    assert simulate(seen_jobs, scheduler).jobs["finish_s"].tolist() == pytest.approx([450.0, 450.0])
+    assert run_loop(seen_jobs, scheduler).jobs["finish_s"].tolist() == pytest.approx([450.0, 450.0])
     assert flow(seen_jobs, scheduler.policy, scheduler.settle(AWARE)).end_s == pytest.approx(300.0)
 
 
@@ -181,7 +181,7 @@ def test_every_placement_is_booked_as_what_it_is(seed: int) -> None:
         assert fewest is not None
         assert (len(a.gpus) <= fewest) == (memory.plan.kinds[kind].placement == "consolidated")
         assert sum(a.gpus.values()) == snapshot.jobs.jobs[snapshot.jobs.at[str(a.unit)]].gpus
-    run = simulate(seen_jobs, find_scheduler("gavel.max_min_fairness"), AWARE)
+    run = run_loop(seen_jobs, find_scheduler("gavel.max_min_fairness"), AWARE)
     assert run.jobs["finish_s"].notna().all()
 
 

@@ -39,7 +39,7 @@ from workbench.scenario.presets import preset
 from workbench.scheduling.solvers import Solver
 from workbench.session.api import snapshot_at
 from workbench.session.registry import find_formulation, find_scheduler
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 
 Policy = Callable[[SloInstance, dict[str, Any]], DividedTime]
 AGNOSTIC = {"heterogeneity_aware": False}
@@ -172,7 +172,7 @@ def test_a_pair_on_a_fast_type_only_is_left_where_gpus_would_be_idle() -> None:
 def test_the_authors_reference_counts_as_none_on_a_cluster_without_it(name: str) -> None:
     scenario = make({"a": ("t", 1), "b": ("u", 1)}, [{"steps": 500}, {"steps": 900}, {"steps": 700}])
     runs = [
-        simulate(scenario, find_scheduler(name), {"preset": "authors", **AGNOSTIC, **more})
+        run_loop(scenario, find_scheduler(name), {"preset": "authors", **AGNOSTIC, **more})
         for more in ({}, {"reference": ""})
     ]
     assert runs[0].jobs["finish_s"].notna().all()
@@ -372,7 +372,7 @@ def test_pairs_within_a_part_keep_their_shares():
 def test_a_simulation_by_parts_finishes_all_jobs():
     scenario = preset("hadar_lab")
     for name in ("gavel.max_min_fairness", "gavel.makespan", "gavel.max_throughput"):
-        run = simulate(scenario, find_scheduler(name), {"partitions": 2})
+        run = run_loop(scenario, find_scheduler(name), {"partitions": 2})
         assert run.jobs["finish_s"].notna().all(), name
 
 

@@ -23,7 +23,7 @@ from workbench.scheduling.decision import Decision, Shares
 from workbench.scheduling.memory import as_text as text
 from workbench.scheduling.snapshot import Snapshot
 from workbench.session.registry import find_scheduler
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.run import Run
 
 TINY = "cases/gavel/sim_rounds_tiny_max_min_fairness_perf.json"
@@ -92,7 +92,7 @@ def test_the_tiny_simulation_round_by_round(log: dict[str, Any], tiny: Scenario)
     policy = Logged(log, numbers)
     scheduler = Kept("tiny", "From the log", policy)
     scheduler.calls = []
-    run = simulate(tiny, scheduler, {"preset": "authors", "shuffle_types": "never"})
+    run = run_loop(tiny, scheduler, {"preset": "authors", "shuffle_types": "never"})
     rounds = [row for row in log["rounds"] if row["assigned"]]
     assert len(rounds) == len(scheduler.calls) == len(log["rounds"]) - 2 and not policy.rows
     for row, (now_s, decision, memory) in zip(rounds, scheduler.calls, strict=True):
@@ -153,7 +153,7 @@ def test_jobs_that_can_run_nowhere_now_have_no_share() -> None:
 
 def test_shares_are_solved_once_for_the_same_jobs() -> None:
     scenario = make({"a": ("t", 1)}, [{"steps": 3600}, {"steps": 3600}])
-    run = simulate(scenario, find_scheduler("gavel.max_min_fairness"))
+    run = run_loop(scenario, find_scheduler("gavel.max_min_fairness"))
     assert (run.decisions["made_by"] == "assembly").sum() == 2
     assert len(run.decisions) >= 20
     assert sorted(run.signals["signal"].unique()) == ["priority"]
@@ -175,7 +175,7 @@ def test_a_single_programme_of_makespan_runs_as_the_bisection_does(shared: Path)
     cluster = spec({"v100": 8, "p100": 16, "k80": 24}, 1)
     scenario = convert("gavel", data / "minimize_makespan.trace", data / "simulation_throughputs.json", cluster)[0]
     ends = [
-        simulate(scenario, find_scheduler("gavel.makespan"), {"method": method}).jobs["finish_s"].max()
+        run_loop(scenario, find_scheduler("gavel.makespan"), {"method": method}).jobs["finish_s"].max()
         for method in ("single", "bisection")
     ]
     assert ends[0] == pytest.approx(ends[1], rel=0.02)

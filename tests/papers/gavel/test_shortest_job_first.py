@@ -9,7 +9,7 @@ from tests.papers.gavel.support import DATA, PAPER, by_assembly, dense, solve_al
 from workbench.papers.gavel.formulations.shortest_job_first import NAME, ShortestJobFirst, in_line, value
 from workbench.papers.gavel.instance import StepsInstance
 from workbench.session.registry import find_scheduler
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 
 POLICY = ShortestJobFirst()
 allocate = by_assembly(POLICY)
@@ -86,5 +86,5 @@ def test_steps_left_count_in_a_snapshot():
 def test_the_scheduler_serves_the_shortest_first(knobs):
     """One GPU, three jobs: the shortest is done first, and a shorter one that arrives later passes the longest."""
     jobs = [{"steps": 20_000}, {"steps": 2_000}, {"steps": 3_000, "arrival_s": 1000}]
-    run = simulate(make({"n": ("t", 1)}, jobs), find_scheduler(NAME), {**knobs, "leftovers": "none"})
+    run = run_loop(make({"n": ("t", 1)}, jobs), find_scheduler(NAME), {**knobs, "leftovers": "none"})
     assert run.jobs.sort_values("finish_s")["job"].tolist() == ["j1", "j2", "j0"]

@@ -28,7 +28,7 @@ from workbench.scheduling.decision import Shares, Unit
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import InfeasibleError, Solver
 from workbench.session.registry import find_scheduler
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.run import Run
 from workbench.simulation.stop import Until
 
@@ -263,10 +263,10 @@ def test_without_permission_or_speeds_the_knob_is_an_error() -> None:
     scheduler = find_scheduler("gavel.max_min_fairness")
     off = make({"n": ("t", 1)}, [{}, {}])
     with pytest.raises(InputError, match=r"core\.space_sharing"):
-        simulate(off, scheduler, SHARE)
+        run_loop(off, scheduler, SHARE)
     bare = make({"n": ("t", 1)}, [{}, {}], core={"space_sharing": True})
     with pytest.raises(InputError, match="colocated"):
-        simulate(bare, scheduler, SHARE)
+        run_loop(bare, scheduler, SHARE)
 
 
 FIG_6: dict[Unit, tuple[float, float, float]] = {
@@ -298,7 +298,7 @@ def test_rounds_as_in_figure_6() -> None:
     made = {"jobs": jobs, "throughputs": rows, "colocated": [pair], "core": {"space_sharing": True}}
     cluster = make({kind: (kind, 1) for kind in speeds}, [{}]).to_dict()
     scheduler = ShareScheduler("fig 6", "As in Fig. 6", Fixed())
-    run = simulate(Scenario.from_dict({**cluster, **made}), scheduler, {"leftovers": "none"}, stop=Until(3600.0))
+    run = run_loop(Scenario.from_dict({**cluster, **made}), scheduler, {"leftovers": "none"}, stop=Until(3600.0))
     rounds: dict[tuple[Unit, str], float] = defaultdict(float)
     for row in run.timeline.itertuples():
         unit = (row.job, row.with_job) if row.with_job else row.job
@@ -331,17 +331,17 @@ def test_two_jobs_share_a_slot_to_the_end() -> None:
     jobs = [{"name": "j0", "model": "a", "steps": 3200}, {"name": "j1", "model": "b", "steps": 2400}]
     scenario = two_models(3.2, 2.4, jobs=jobs)
     scheduler = find_scheduler("gavel.max_min_fairness")
-    run = simulate(scenario, scheduler, SHARE)
+    run = run_loop(scenario, scheduler, SHARE)
     assert run.jobs["finish_s"].tolist() == pytest.approx([1000.0, 1000.0])
     assert shared_by_time(run) == {("j0", "j1"): pytest.approx(1000.0)}
-    assert simulate(scenario, scheduler, {"round_s": 400.0}).jobs["finish_s"].max() == pytest.approx(800 + 800)
-    assert simulate(scenario, scheduler, SHARE) == run
+    assert run_loop(scenario, scheduler, {"round_s": 400.0}).jobs["finish_s"].max() == pytest.approx(800 + 800)
+    assert run_loop(scenario, scheduler, SHARE) == run
 
 
 def test_the_last_one_goes_on_alone() -> None:
     """j0 needs 500 s together; j1 has then 2400 - 1200 steps left, 400 s alone."""
     jobs = [{"name": "j0", "model": "a", "steps": 1600}, {"name": "j1", "model": "b", "steps": 2400}]
-    run = simulate(two_models(3.2, 2.4, jobs=jobs), find_scheduler("gavel.max_min_fairness"), SHARE)
+    run = run_loop(two_models(3.2, 2.4, jobs=jobs), find_scheduler("gavel.max_min_fairness"), SHARE)
     assert run.jobs["finish_s"].tolist() == pytest.approx([500.0, 900.0])
 
 
@@ -378,9 +378,9 @@ def test_runs_with_pairs_keep_the_rules(seed: int) -> None:
     scenario = Scenario.from_dict({**make({"a": ("x", 2), "b": ("y", 2)}, [{}]).to_dict(), **made})
     knobs = {**SHARE, "heterogeneity_aware": bool(rng.random() < 0.7)}
     scheduler = find_scheduler("gavel.max_min_fairness")
-    run = simulate(scenario, scheduler, knobs)
+    run = run_loop(scenario, scheduler, knobs)
     assert run.jobs["finish_s"].notna().all()
-    assert run == simulate(scenario, scheduler, knobs)
+    assert run == run_loop(scenario, scheduler, knobs)
     model_of = {job.name: job.model for job in scenario.jobs}
     listed = {frozenset((pair["model"], pair["with_model"])) for pair in pairs}
     slots = run.timeline.sort_values("start_s").groupby(["node", "slot"])

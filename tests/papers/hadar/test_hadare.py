@@ -26,7 +26,7 @@ from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.decision import Decision, is_copy
 from workbench.scheduling.snapshot import Snapshot
 from workbench.session.registry import find_scheduler
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.run import Run
 from workbench.simulation.stop import Until
 
@@ -60,7 +60,7 @@ def make(
 
 
 def played(scenario: Scenario, **knobs: Any) -> Run:
-    return simulate(scenario, HadarE(), {"round_s": SLOT_S, "overhead_s": 0.0, "payoff": "balanced", **knobs})
+    return run_loop(scenario, HadarE(), {"round_s": SLOT_S, "overhead_s": 0.0, "payoff": "balanced", **knobs})
 
 
 def spans(run: Run, *kinds: str) -> list[tuple[str, str, str, float, float]]:
@@ -242,13 +242,13 @@ KNOBS = st.fixed_dictionaries(
 @given(scenario=worlds(), knobs=KNOBS)
 def test_steps_are_conserved_and_every_decision_keeps_its_promises(scenario: Scenario, knobs: dict[str, Any]) -> None:
     knobs = {"round_s": SLOT_S, **knobs}
-    run = simulate(scenario, Checked(HadarE(), knobs["forks"]), knobs, stop=Until(200_000.0))
+    run = run_loop(scenario, Checked(HadarE(), knobs["forks"]), knobs, stop=Until(200_000.0))
     assert run.jobs.finish_s.notna().all()
     done = run.timeline.groupby("job").steps.sum()
     lost = dict(zip(run.jobs.job, run.jobs.steps_lost, strict=True))
     for job in scenario.jobs:
         assert done[job.name] - lost[job.name] == approx(job.steps, rel=1e-6)
-    assert run == simulate(scenario, HadarE(), knobs, stop=Until(200_000.0))
+    assert run == run_loop(scenario, HadarE(), knobs, stop=Until(200_000.0))
 
 
 @given(scenario=worlds(), payoff=st.sampled_from(PAYOFFS))
@@ -290,7 +290,7 @@ def test_theorem_3_of_nodes_that_are_assigned(rates: list[list[float]], steps: l
 @pytest.mark.parametrize("name", ["hadar_aws", "hadar_lab"])
 def test_theorem_3_on_the_papers_clusters(name: str) -> None:
     scenario = workbench.preset(name).replace(core={})
-    runs = {forks: simulate(scenario, HadarE(), {**OURS, "forks": forks, "overhead_s": 0.0}) for forks in range(1, 7)}
+    runs = {forks: run_loop(scenario, HadarE(), {**OURS, "forks": forks, "overhead_s": 0.0}) for forks in range(1, 7)}
     assert premise(runs[5])
     table = theorem3(runs)
     assert table.holds_assigned.all() and table.holds_busy.all()
@@ -304,7 +304,7 @@ def test_theorem_3_on_the_papers_clusters(name: str) -> None:
 def test_forking_shortens_the_whole_and_the_jobs(name: str) -> None:
     """As in Figs. 8 to 10, against HadarE without forks and Gavel. No bound on time is beaten."""
     scenario = workbench.preset(name)
-    forked, single = (simulate(scenario, HadarE(), {**OURS, "forks": forks}) for forks in (None, 1))
+    forked, single = (run_loop(scenario, HadarE(), {**OURS, "forks": forks}) for forks in (None, 1))
     gavel = workbench.simulate(scenario, "gavel.max_min_fairness")
     ours, other, theirs = (summary(run) for run in (forked, single, gavel))
     for measure in ("makespan_s", "mean_jct_s"):
@@ -322,7 +322,7 @@ def test_every_mix_is_sooner_done_than_under_hadar_and_gavel(cluster: str) -> No
     """Of `balanced` (ours), for both measures, at the presets' lengths; the paper's payoff is not on every mix."""
     for mix in HADARE_MIXES:
         scenario = hadare_mix(cluster, mix)
-        ours = summary(simulate(scenario, HadarE(), OURS))
+        ours = summary(run_loop(scenario, HadarE(), OURS))
         for name in ("hadar", "gavel.max_min_fairness"):
             theirs = summary(workbench.simulate(scenario, name))
             assert ours["makespan_s"] < theirs["makespan_s"] and ours["mean_jct_s"] < theirs["mean_jct_s"], mix
@@ -331,7 +331,7 @@ def test_every_mix_is_sooner_done_than_under_hadar_and_gavel(cluster: str) -> No
 def test_what_the_other_payoffs_give_up() -> None:
     scenario = hadare_mix("lab", "M-12")
     soon, work, between = (
-        summary(simulate(scenario, HadarE(), {"payoff": payoff})) for payoff in ("remaining", "work", "balanced")
+        summary(run_loop(scenario, HadarE(), {"payoff": payoff})) for payoff in ("remaining", "work", "balanced")
     )
     hadar = summary(workbench.simulate(scenario, "hadar"))
     assert soon["mean_jct_s"] < between["mean_jct_s"] < hadar["mean_jct_s"] < work["mean_jct_s"]
@@ -340,11 +340,11 @@ def test_what_the_other_payoffs_give_up() -> None:
 
 def test_consolidation_costs_time_and_long_slots_pay_for_it_less_often() -> None:
     scenario = workbench.preset("hadar_aws").replace(core={})
-    free, dear = (simulate(scenario, HadarE(), {**OURS, "overhead_s": overhead}) for overhead in (0.0, 30.0))
+    free, dear = (run_loop(scenario, HadarE(), {**OURS, "overhead_s": overhead}) for overhead in (0.0, 30.0))
     assert summary(free)["makespan_s"] < summary(dear)["makespan_s"]
     spent = {
         slot: (lambda t: float((t.end_s - t.start_s)[t.kind == "consolidate"].sum()))(
-            simulate(scenario, HadarE(), {**OURS, "round_s": slot, "overhead_s": 30.0}).timeline
+            run_loop(scenario, HadarE(), {**OURS, "round_s": slot, "overhead_s": 30.0}).timeline
         )
         for slot in (90.0, 180.0, 360.0, 540.0)
     }
@@ -379,7 +379,7 @@ def test_reasons_name_the_ids_of_copies() -> None:
 )
 def test_bad_knobs_are_refused(knobs: dict[str, Any], what: str) -> None:
     with pytest.raises(InputError, match=what):
-        simulate(workbench.preset("hadar_aws"), HadarE(), knobs)
+        run_loop(workbench.preset("hadar_aws"), HadarE(), knobs)
 
 
 @pytest.mark.parametrize("rewarded", [[0], [0, 1, 2, 3, 4]])
@@ -388,7 +388,7 @@ def test_jobs_whose_deadlines_have_passed_run_on_what_is_left(rewarded: list[int
     data = workbench.preset("hadar_aws").to_dict()
     for row in rewarded:
         data["jobs"][row]["rewards"] = [[4000, 5]]
-    run = simulate(Scenario.from_dict(data), Checked(HadarE()), {"payoff": "utility", "utility": "step"})
+    run = run_loop(Scenario.from_dict(data), Checked(HadarE()), {"payoff": "utility", "utility": "step"})
     assert run.jobs.finish_s.notna().all()
     assert run.jobs.finish_s.max() > 4000.0 > run.jobs.finish_s[0]
 

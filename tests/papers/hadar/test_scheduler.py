@@ -25,7 +25,7 @@ from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.memory import plain
 from workbench.scheduling.placement import FreeGpus
 from workbench.session.api import simulate, solve
-from workbench.simulation.loop import simulate as run_of
+from workbench.simulation.loop import run_loop as run_of
 
 HADAR = Hadar()
 

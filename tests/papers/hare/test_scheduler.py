@@ -21,16 +21,19 @@ from workbench import simulate, summary
 from workbench.analysis.contract_rules.schedulers import Watched
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.coarsening import steps_each
-from workbench.papers.hare.algorithms.switching import TABLE_3, cost_of, task_table
+from workbench.papers.hare.algorithms.switching import (
+    TABLE_3,
+    cost_of,
+)
 from workbench.papers.hare.scheduler import Hare, ProfileHistory
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import TaskRounds
-from workbench.scheduling.estimators.registry import maker
+from workbench.scheduling.estimators.by_name import maker
 from workbench.scheduling.memory import plain
 from workbench.simulation.conservation import check
-from workbench.simulation.loop import simulate as run_of
+from workbench.simulation.loop import run_loop as run_of
 from workbench.simulation.run import Run
-from workbench.simulation.task_sequences import switch_table
+from workbench.simulation.task_sequences import switch_table, task_table
 
 FREE: dict[str, Any] = {"switching": "free"}
 

@@ -27,16 +27,14 @@ from workbench.papers.hare.algorithms.switching import (
     comes,
     cost_of,
     hidden_s,
-    hit_rate,
-    task_table,
 )
 from workbench.papers.hare.scheduler import Hare
 from workbench.scenario.scenario import Scenario
 from workbench.simulation.conservation import check
-from workbench.simulation.loop import simulate as run_of
+from workbench.simulation.loop import run_loop as run_of
 from workbench.simulation.run import Run
 from workbench.simulation.stop import Until
-from workbench.simulation.task_sequences import switch_table
+from workbench.simulation.task_sequences import hit_rate, switch_table, task_table
 
 SIZES = {"a": Sizes(6.0, 2.0), "b": Sizes(5.0, 1.0), "c": Sizes(9.0, 4.0)}
 

@@ -20,7 +20,7 @@ from workbench.papers.hare.instance import HareInstance
 from workbench.papers.hare.scheduler import Hare
 from workbench.scenario.scenario import Scenario
 from workbench.simulation.conservation import check
-from workbench.simulation.loop import simulate as run_of
+from workbench.simulation.loop import run_loop as run_of
 
 
 def test_figure_4() -> None:

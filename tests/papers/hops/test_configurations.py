@@ -19,11 +19,11 @@ from workbench.papers.hops.algorithms.configurations import (
     checked_sizes,
     distributed,
     may_be_distributed,
-    scaled,
     speed_classes,
     split,
     thinned,
 )
+from workbench.papers.hops.algorithms.learning_rates import learning_rate
 from workbench.scenario.job import requirement_set
 from workbench.scenario.presets import preset
 from workbench.session.api import snapshot_at
@@ -201,13 +201,13 @@ def test_servers_without_idle_gpus_have_no_say():
 
 def test_linear_scaling_by_hand() -> None:
     """Goyal et al.: 0.1 for 256 images on 8 GPUs, so 3.2 for 8192 on 256."""
-    assert scaled(0.1, 8, 256) == approx(3.2)
+    assert learning_rate(0.1, 8, 256) == approx(3.2)
 
 
 def test_square_root_scaling_by_hand() -> None:
-    assert [scaled(0.02, 4, gpus, "square_root") for gpus in (1, 4, 16)] == approx([0.01, 0.02, 0.04])
+    assert [learning_rate(0.02, 4, gpus, "square_root") for gpus in (1, 4, 16)] == approx([0.01, 0.02, 0.04])
 
 
 @pytest.mark.parametrize("rule", ["linear", "square_root"])
 def test_scaling_there_and_back_changes_nothing(rule: Any) -> None:
-    assert scaled(scaled(0.1, 2, 16, rule), 16, 2, rule) == approx(0.1)
+    assert learning_rate(learning_rate(0.1, 2, 16, rule), 16, 2, rule) == approx(0.1)

@@ -15,7 +15,7 @@ from workbench.papers.hops.formulations.round import HopsRound
 from workbench.papers.hops.instance import HopsInstance, JobRequest, bias, list_configurations, shape_of, weights
 from workbench.scenario.presets import preset
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.estimators.registry import maker
+from workbench.scheduling.estimators.by_name import maker
 from workbench.session.api import snapshot_at, solve
 
 HOPS = HopsRound()

@@ -12,7 +12,7 @@ import pytest
 
 import workbench
 from tests.scenario.traces.slurm_dumps import HEADER, NODES, Ran, dump, queued, row, when
-from workbench.analysis.calibration import _eligible
+from workbench.analysis.calibration.calibrate import _eligible
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.slurm.site import read_site
 from workbench.scenario.scenario import Scenario

@@ -12,10 +12,10 @@ import workbench
 from workbench.base.errors import InputError, ScenarioError
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
+from workbench.scheduling.estimators.by_name import maker
 from workbench.scheduling.estimators.iteration import Formula, Modules, communication_s, iteration_s
 from workbench.scheduling.estimators.layered import Layered, LookUp
 from workbench.scheduling.estimators.loading import Loading
-from workbench.scheduling.estimators.registry import maker
 from workbench.scheduling.estimators.speed_error import COLUMNS, ErrorLog, configurations, speed_errors
 from workbench.scheduling.snapshot import LearningBelief, Observation
 

@@ -15,10 +15,10 @@ from workbench.analysis.metrics.summary import summary
 from workbench.base.errors import InputError
 from workbench.papers.hadar.scheduler import HadarE
 from workbench.scenario.scenario import Scenario
+from workbench.scheduling.estimators.by_name import maker
 from workbench.scheduling.estimators.pmi import SCALE, Pmi, estimate, performance_memory_index
-from workbench.scheduling.estimators.registry import maker
 from workbench.scheduling.snapshot import LearningBelief, Observation
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 
 DATA: dict[str, Any] = {
     "cluster": {
@@ -81,7 +81,7 @@ def test_speeds_are_those_of_single_types() -> None:
             seen.append(belief.speeds(snapshot.jobs) - np.array(one_by_one))
             return super().decide(snapshot, memory, knobs, rng)
 
-    simulate(SCENARIO, Look(), belief=Pmi(SCENARIO))
+    run_loop(SCENARIO, Look(), belief=Pmi(SCENARIO))
     assert seen and all((difference == 0).all() for difference in seen)
 
 

@@ -12,8 +12,8 @@ from reproduction.hops.lines import three
 from reproduction.hops.settings import SIZES
 from workbench.base.errors import InputError
 from workbench.scenario.presets import preset
+from workbench.scheduling.estimators.by_name import DEFAULT, ESTIMATORS, Maker, maker
 from workbench.scheduling.estimators.pair_error import pair_errors
-from workbench.scheduling.estimators.registry import DEFAULT, ESTIMATORS, Maker, maker
 from workbench.scheduling.estimators.speed_error import ErrorLog
 from workbench.scheduling.snapshot import LearningBelief
 

@@ -8,7 +8,7 @@ from pytest import approx
 
 import workbench
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.estimators.registry import maker
+from workbench.scheduling.estimators.by_name import maker
 from workbench.scheduling.estimators.scaled_across_types import ScaledAcrossTypes
 from workbench.scheduling.snapshot import LearningBelief, Observation
 

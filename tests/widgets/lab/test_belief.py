@@ -9,7 +9,7 @@ from tests.widgets.lab.support import Waiter, jobs, run, until
 from widgets import GavelLab, HopsLab, Lab
 from workbench.base.errors import InputError
 from workbench.scenario.presets import preset
-from workbench.scheduling.estimators.registry import maker
+from workbench.scheduling.estimators.by_name import maker
 
 
 def solved(lab: Lab, work: Waiter) -> Lab:

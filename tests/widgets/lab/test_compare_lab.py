@@ -17,12 +17,12 @@ from tests.widgets.lab.support import run, until
 from widgets import CompareLab
 from widgets.editors.core_panel import SHARING
 from widgets.editors.scheduler_choice import short_titles
-from widgets.work.pace import Paced
+from widgets.work.drawing_pace import Paced
 from widgets.work.workplace import Message
 from workbench.analysis.charts.theme import time_unit
 from workbench.analysis.explanation import explain
 from workbench.analysis.metrics.declared import MAIN
-from workbench.analysis.whatif.words import amount
+from workbench.analysis.what_if.words import amount
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
 from workbench.session.many_runs import RunRequest, attempt

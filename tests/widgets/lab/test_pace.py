@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from tests.widgets.lab.support import until
-from widgets.work.pace import LaterSteps, Paced
+from widgets.work.drawing_pace import LaterSteps, Paced
 
 DRAWING_S = 0.05
 
@@ -39,7 +39,7 @@ class Drawer:
 
 def test_many_answers_at_once_are_drawn_twice_and_the_last_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     drawer = Drawer()
-    monkeypatch.setattr("widgets.work.pace.time", drawer)
+    monkeypatch.setattr("widgets.work.drawing_pace.time", drawer)
 
     async def answers() -> None:
         paced = Paced(drawer)
@@ -70,7 +70,7 @@ def test_as_much_time_is_left_to_others_as_drawing_takes() -> None:
 
 def test_what_is_still_to_come_is_drawn_when_asked_for_and_not_again(monkeypatch: pytest.MonkeyPatch) -> None:
     drawer = Drawer()
-    monkeypatch.setattr("widgets.work.pace.time", drawer)
+    monkeypatch.setattr("widgets.work.drawing_pace.time", drawer)
 
     async def answers() -> None:
         paced = Paced(drawer)

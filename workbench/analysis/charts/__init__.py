@@ -37,7 +37,6 @@ from workbench.analysis.charts.rewards import reward_classes, reward_curves
 from workbench.analysis.charts.scatter import agreement, frontier, scatter
 from workbench.analysis.charts.series import (
     fragments_by_round,
-    held_gpus,
     idle_while_waiting,
     is_price,
     over_time,
@@ -70,7 +69,6 @@ __all__ = [
     "gantt",
     "gantt_slot",
     "grouped_bars",
-    "held_gpus",
     "idle_while_waiting",
     "is_gain",
     "is_price",

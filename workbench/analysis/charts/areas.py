@@ -13,7 +13,8 @@ from workbench.analysis.charts.bars_in_rows import present
 from workbench.analysis.charts.curves import TICKS
 from workbench.analysis.charts.deadlines import BARS, GUARANTEED, PROFILING, SPOT
 from workbench.analysis.charts.drawing import Drawing, Layer, drawn, marks, message, message_layer, unchecked
-from workbench.analysis.charts.series import MOST_POINTS, MOST_TIMES, at_change, bin_note, held_gpus, time_axis
+from workbench.analysis.charts.series import MOST_TIMES, bin_note, time_axis
+from workbench.analysis.metrics.over_time import MOST_POINTS, at_change, held_gpus
 from workbench.scenario.cluster import Cluster
 
 

@@ -29,7 +29,7 @@ from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import Programme, SolveError, Solver, SolverName, Sparse, solve_model
-from workbench.scheduling.solvers.compile import compile_model, load
+from workbench.scheduling.solvers.compile import compile_model, load_point
 from workbench.session.api import snapshot_at, time_of_solve
 
 LIMITED = Solver(time_limit_s=60, gap=0.05)
@@ -326,7 +326,7 @@ def _wrong_answer(formulation: Formulation[Any], data: Any, knobs: Knobs, solver
         model = formulation.build(data, knobs)
         compiled = compile_model(model)
         point = formulation.solve(compiled.programme, data, knobs, formulation.options(knobs, solver))
-        load(model, compiled, point)
+        load_point(model, compiled, point)
         solved = point.solved
         stated, found = pyo.value(_objective(model)), formulation.read(model, data, knobs)
         found = found.reported(solved) if isinstance(found, Result) else found

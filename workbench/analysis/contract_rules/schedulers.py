@@ -21,7 +21,7 @@ from workbench.scheduling.decision import Decision
 from workbench.scheduling.memory import as_text
 from workbench.scheduling.snapshot import Snapshot
 from workbench.session.api import snapshot_at
-from workbench.simulation.loop import simulate
+from workbench.simulation.loop import run_loop
 from workbench.simulation.stop import Until
 
 TIMING = "Timing(round_s=seconds > 0, or None)"
@@ -80,8 +80,8 @@ def _wrong_in(scheduler: Scheduler, scenario: Scenario) -> list[Problem]:
     if not problems:
         with collecting(f"{name}, decide", "a decision", problems):
             eye = Watched(scheduler)
-            watched = simulate(scenario, eye, seed=1, stop=Until(LATEST_S))
-            if watched != simulate(scenario, scheduler, seed=1, stop=Until(LATEST_S)):
+            watched = run_loop(scenario, eye, seed=1, stop=Until(LATEST_S))
+            if watched != run_loop(scenario, scheduler, seed=1, stop=Until(LATEST_S)):
                 problems.append(
                     Problem(f"{name}, decide", Words("two runs that differ"), "equal inputs give equal runs")
                 )

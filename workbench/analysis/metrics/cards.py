@@ -25,7 +25,7 @@ NO_BREAK = "\u00a0"
 
 def run_page(run: Run) -> str:
     """A run as HTML: one line, what to mind, and its main measures."""
-    from workbench.analysis.calibration_note import notes_under
+    from workbench.analysis.calibration.note import notes_under
 
     names = "timeline, jobs, decisions, shares, signals, events, reasons"
     known = "by an object of the session that made it" if run.belief == OWN else run.belief

@@ -83,7 +83,7 @@ class Summary(Mapping[str, float]):
 
     def main(self) -> list[list[str]]:
         """The main measures as people read them: label, value, unit."""
-        return [list(row[1:]) for row in rows_of(self)]
+        return [list(row[1:]) for row in as_rows(self)]
 
     def page(self, head: str, more: Iterable[str] = (), mind: Iterable[str] = ()) -> str:
         """The main measures as HTML, under a line, the warnings and what else to mind, and above others."""
@@ -164,13 +164,13 @@ def _is_weighted(found: Summary) -> bool:
 
 
 def table(found: Summary, names: Sequence[str] | None = None) -> pd.DataFrame:
-    """`rows_of` as a table."""
+    """`as_rows` as a table."""
     import pandas as pd
 
-    return pd.DataFrame(rows_of(found, names), columns=["metric", "label", "value", "unit"])
+    return pd.DataFrame(as_rows(found, names), columns=["metric", "label", "value", "unit"])
 
 
-def rows_of(found: Summary, names: Sequence[str] | None = None) -> list[tuple[str, str, str, str]]:
+def as_rows(found: Summary, names: Sequence[str] | None = None) -> list[tuple[str, str, str, str]]:
     """Metric, label, value (as people read it) and unit, empty where label or value say it (2 h 30 min).
 
     names: which metrics, default: `HEADLINE`, with those of weights and SLOs where there are any (`with_known`);

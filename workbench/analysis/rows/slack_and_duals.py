@@ -53,10 +53,10 @@ def rows(found: Result | Run | ConflictError, at: float | None = None) -> pd.Dat
     """
     if isinstance(found, ConflictError):
         return _in_conflict(found)
-    return rows_of(solved(found, at))
+    return statement_rows(solved(found, at))
 
 
-def rows_of(statement: SolvedStatement, *, rated: bool = True) -> pd.DataFrame:
+def statement_rows(statement: SolvedStatement, *, rated: bool = True) -> pd.DataFrame:
     """`rows` of a problem that has been solved; rated: with the rates, which take longest."""
     limits = statement.limits
     rates = _rates(statement) if rated else {}

@@ -340,7 +340,7 @@ def _as_it_stands(
     of the answer, as far as they are known, so that it is told if this is another one. Raises InputError where nothing
     is to decide.
     """
-    from workbench.scheduling.solvers.compile import load
+    from workbench.scheduling.solvers.compile import load_point
 
     name = problem.formulation.name
     if problem.formulation.trivial(problem.data, problem.knobs) is not None:
@@ -353,7 +353,7 @@ def _as_it_stands(
         point = statement.solve(compiled.programme)
     except (InfeasibleError, UnboundedError):
         return None
-    load(model, compiled, point)
+    load_point(model, compiled, point)
     answer = problem.formulation.read(model, problem.data, problem.knobs)
     statement = replace(statement, point=point, at_s=at_s, unit=answer.unit)
     # of whole numbers something better may be made; there are no duals that must add up

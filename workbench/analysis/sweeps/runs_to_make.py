@@ -13,7 +13,7 @@ from workbench.analysis.metrics import METRICS
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
-from workbench.scheduling.estimators.registry import belief_of, belief_of_all
+from workbench.scheduling.estimators.by_name import belief_of, belief_of_all
 from workbench.session.api import Window, check_window, load, with_usable_schedulers
 from workbench.session.registry import find_scheduler
 from workbench.simulation.run import run_key

@@ -433,67 +433,67 @@ class HadarE(Scheduler):
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
     ) -> tuple[Decision, Memory]:
-        view = CopyInstance.from_snapshot(snapshot, memory.hear(snapshot.observations), knobs)
-        whole = unforked(view)
-        free_gpus = view.snapshot.nodes.free.copy()
+        data = CopyInstance.from_snapshot(snapshot, memory.hear(snapshot.observations), knobs)
+        whole = unforked(data)
+        free_gpus = data.snapshot.nodes.free.copy()
         for gpus in whole.values():
             for node, count in gpus.items():
-                free_gpus[view.at[node]] -= count
-        plan = plan_copies(view, free_gpus, knobs)
-        assign, given = _assignments(view, plan)
-        names, done = snapshot.jobs.names, aggregate(view.tracker.reports)
+                free_gpus[data.at[node]] -= count
+        plan = plan_copies(data, free_gpus, knobs)
+        assign, given = _assignments(data, plan)
+        names, done = snapshot.jobs.names, aggregate(data.tracker.reports)
         decision = Decision(
-            assign=(*(Assignment(name, gpus, view.until_s) for name, gpus in whole.items()), *assign),
+            assign=(*(Assignment(name, gpus, data.until_s) for name, gpus in whole.items()), *assign),
             signals={
                 "copies": {name: float(len(plan.get(row, ()))) for row, name in enumerate(names)},
                 "last_round_steps": {job: steps for job, steps in done.items() if job in snapshot.jobs.at},
             },
-            why={**_without(view, free_gpus, given, whole), **_reasons(view, given, whole)},
+            why={**_without(data, free_gpus, given, whole), **_reasons(data, given, whole)},
         )
-        return decision, view.tracker.give(given, map(str, whole), names)
+        return decision, data.tracker.give(given, map(str, whole), names)
 
 
-def _assignments(view: CopyInstance, plan: CopyPlan) -> tuple[list[Assignment], list[CopyWork]]:
+def _assignments(data: CopyInstance, plan: CopyPlan) -> tuple[list[Assignment], list[CopyWork]]:
     """The copies with their numbers: the one that a copy had on that node before, else the lowest that is left."""
     before = {
-        (unit[0], next(iter(lease.gpus))): unit[1] for unit, lease in view.snapshot.ended.items() if is_copy(unit)
+        (unit[0], next(iter(lease.gpus))): unit[1] for unit, lease in data.snapshot.ended.items() if is_copy(unit)
     }
     assign, given = [], []
     for job, copies in plan.items():
-        name = view.snapshot.jobs.names[job]
-        nodes = [view.snapshot.nodes.names[node] for node, _ in copies]
+        name = data.snapshot.jobs.names[job]
+        nodes = [data.snapshot.nodes.names[node] for node, _ in copies]
         numbers = {node: int(before[name, node]) for node in nodes if (name, node) in before}
-        new = iter(sorted(set(range(1, view.forks + 1)) - set(numbers.values())))
-        tail_s = view.overhead_s if len(copies) > 1 else 0.0
+        new = iter(sorted(set(range(1, data.forks + 1)) - set(numbers.values())))
+        tail_s = data.overhead_s if len(copies) > 1 else 0.0
         for node, (at, steps) in zip(nodes, copies, strict=True):
             number = numbers[node] if node in numbers else next(new)
-            gpus = int(view.need[job, at])
-            assign.append(Assignment((name, number), {node: gpus}, view.until_s, steps=float(steps), tail_s=tail_s))
+            gpus = int(data.need[job, at])
+            assign.append(Assignment((name, number), {node: gpus}, data.until_s, steps=float(steps), tail_s=tail_s))
             given.append(CopyWork(name, number, node, gpus, steps))
     return assign, given
 
 
 def _without(
-    view: CopyInstance, free_gpus: IntArray, given: list[CopyWork], whole: Mapping[Unit, Gpus]
+    data: CopyInstance, free_gpus: IntArray, given: list[CopyWork], whole: Mapping[Unit, Gpus]
 ) -> dict[str, Reason]:
     """Why jobs have no copy; free_gpus: (nodes,) GPUs for copies."""
     left = free_gpus.copy()
     for order in given:
-        left[view.at[order.node]] -= order.gpus
+        left[data.at[order.node]] -= order.gpus
     why: dict[str, Reason] = {}
     served = {*(order.job for order in given), *map(str, whole)}
-    for row, name in enumerate(view.snapshot.jobs.names):
-        runs = view.speed[row] > 0
+    for row, name in enumerate(data.snapshot.jobs.names):
+        runs = data.speed[row] > 0
         if name in served:
             continue
-        if not view.forked[row]:
+        if not data.forked[row]:
             text = "no node can run a copy of it, and too few GPUs are free for it to run whole"
-            why[name] = Reason("no_room", text, {"gpus": float(view.snapshot.jobs.gpus[row])})
+            why[name] = Reason("no_room", text, {"gpus": float(data.snapshot.jobs.gpus[row])})
         elif not runs.any():
             why[name] = Reason("nodes_down", "the nodes on which a copy of it runs are down")
-        elif (runs & (view.need[row] <= left)).any():
+        elif (runs & (data.need[row] <= left)).any():
             why[name] = Reason("no_step", "a copy of it would do no whole step in this slot on the nodes that are free")
-        elif not (runs & (view.need[row] <= free_gpus)).any():
+        elif not (runs & (data.need[row] <= free_gpus)).any():
             text = "jobs of which no node can run a copy run whole, on the nodes where a copy of it runs"
             why[name] = Reason("whole_there", text)
         else:
@@ -502,7 +502,7 @@ def _without(
     return why
 
 
-def _reasons(view: CopyInstance, given: list[CopyWork], whole: Mapping[Unit, Gpus]) -> dict[str, Reason]:
+def _reasons(data: CopyInstance, given: list[CopyWork], whole: Mapping[Unit, Gpus]) -> dict[str, Reason]:
     """Why each job has what it has; the ids of its copies are as the tracker registers them."""
     why = {
         str(name): Reason(
@@ -514,8 +514,8 @@ def _reasons(view: CopyInstance, given: list[CopyWork], whole: Mapping[Unit, Gpu
     for order in given:
         by_job.setdefault(order.job, []).append(order)
     for name, those in by_job.items():
-        most = view.tracker.max_job_count
-        ids = copy_ids(view.tracker.ids[name], max(order.copy for order in those), most)
+        most = data.tracker.max_job_count
+        ids = copy_ids(data.tracker.ids[name], max(order.copy for order in those), most)
         parts = ", ".join(f"{order.steps} steps on {order.node}" for order in those)
         listed = ", ".join(str(ids[order.copy - 1]) for order in those)
         text = f"{'copy' if len(those) == 1 else 'copies'} {listed}: {parts}"

@@ -7,7 +7,8 @@ from typing import Literal, get_args
 
 from workbench.base.errors import InputError
 from workbench.base.round_times import LONGEST_ROUND_S, ROUND_HELP
-from workbench.papers.hops.algorithms.configurations import SIGMA, Rule
+from workbench.papers.hops.algorithms.configurations import SIGMA
+from workbench.papers.hops.algorithms.learning_rates import Rule
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.knob import Knob
 

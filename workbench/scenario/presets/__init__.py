@@ -14,7 +14,7 @@ from workbench.scenario.presets import chronus as chronus
 from workbench.scenario.presets import mixed as mixed
 # isort: on
 
+from workbench.scenario.presets.catalogue import is_preset, preset, presets, variants
 from workbench.scenario.presets.hadar import HADARE_MIXES, hadare_mix
-from workbench.scenario.presets.registry import is_preset, preset, presets, variants
 
 __all__ = ["HADARE_MIXES", "hadare_mix", "is_preset", "preset", "presets", "variants"]

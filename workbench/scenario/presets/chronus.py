@@ -12,8 +12,8 @@ from functools import partial
 import numpy as np
 
 from workbench.base.arrays import FloatArray
+from workbench.scenario.presets.catalogue import Data, Preset, add, register
 from workbench.scenario.presets.parts import HOUR, cluster_of, node_groups, streams
-from workbench.scenario.presets.registry import Data, Preset, add, register
 from workbench.scenario.throughput import Scaling
 from workbench.scenario.traces.deadlines import WORKLOADS, draw_rewards
 from workbench.scenario.traces.synthetic import Workload, draw_arrivals, draw_short

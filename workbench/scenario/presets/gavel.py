@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from workbench.scenario.presets.catalogue import Data, register
 from workbench.scenario.presets.parts import HOUR, cluster_of, entries_of, node_groups
-from workbench.scenario.presets.registry import Data, register
 from workbench.scenario.traces.cluster_spec import parse_cluster
 from workbench.scenario.traces.synthetic import Workload, generate
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from functools import partial
 
 from workbench.base.errors import InputError
+from workbench.scenario.presets.catalogue import Data, Preset, add, preset, register
 from workbench.scenario.presets.parts import HOUR, cluster_of, entries_of, node_groups, streams
-from workbench.scenario.presets.registry import Data, Preset, add, preset, register
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces import builtin
 from workbench.scenario.traces.cluster_spec import parse_cluster

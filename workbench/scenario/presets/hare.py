@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from workbench.base.errors import InputError
+from workbench.scenario.presets.catalogue import Data, Preset, add, register
 from workbench.scenario.presets.parts import cluster_of, entries_of, streams
-from workbench.scenario.presets.registry import Data, Preset, add, register
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.synthetic import Workload, draw_arrivals
 

@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 
 from workbench.scenario.job import median_size, requirement_set
+from workbench.scenario.presets.catalogue import Data, Preset, add, register
 from workbench.scenario.presets.parts import HOUR, cluster_of, node_groups, streams
-from workbench.scenario.presets.registry import Data, Preset, add, register
 from workbench.scenario.throughput import Scaling
 from workbench.scenario.traces import builtin
 from workbench.scenario.traces.synthetic import Workload

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from workbench.scenario.presets.catalogue import Data, register
 from workbench.scenario.presets.parts import HOUR, cluster_of, entries_of, node_groups, streams
-from workbench.scenario.presets.registry import Data, register
 from workbench.scenario.rewards import SOFT_STEPS
 from workbench.scenario.throughput import Scaling
 from workbench.scenario.traces.synthetic import Workload

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from workbench.scenario.presets.registry import Data
+from workbench.scenario.presets.catalogue import Data
 from workbench.scenario.traces import builtin
 
 HOUR = 3600.0

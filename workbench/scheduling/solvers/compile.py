@@ -297,7 +297,7 @@ def _are_rows(parts: Mapping[str, list[Any]], found: list[LinearRow]) -> BoolArr
     return np.fromiter((id(each) in rows for each in chain.from_iterable(parts.values())), dtype=bool, count=count)
 
 
-def load(model: pyo.ConcreteModel, compiled: Compiled, point: Point) -> None:
+def load_point(model: pyo.ConcreteModel, compiled: Compiled, point: Point) -> None:
     """Put a solution into the model's variables, and the duals into its suffix `dual` if it has one."""
     values, whole = point.values, compiled.programme.integer
     if whole is not None:

@@ -91,7 +91,7 @@ def conflict_rows(
     limit_s: after so many seconds whatever is still in doubt is kept, so that the rows are in conflict in any case.
     Raises TimeLimitError if not even the programme's being infeasible is found by then.
     """
-    asked = _Feasibility(programme, solver or Solver(), time.monotonic() + limit_s)
+    asked = _RowsTogether(programme, solver or Solver(), time.monotonic() + limit_s)
     every = list(range(len(programme.row_lower)))
     if not asked.excludes(every):
         if asked.unsure:
@@ -139,7 +139,7 @@ def _row(constraint: pyo.Constraint) -> Row:
     return Row(str(constraint.name), " ".join(str(doc or constraint.expr).split())[:200])
 
 
-class _Feasibility:
+class _RowsTogether:
     """Whether some rows of a programme can hold together. unsure: whether some question had no answer in time."""
 
     def __init__(self, programme: Programme, solver: Solver, end_s: float) -> None:
@@ -170,7 +170,7 @@ class _Feasibility:
         return False
 
 
-def _needed(asked: _Feasibility, kept: list[int], grown: bool, doubtful: list[int]) -> list[int]:
+def _needed(asked: _RowsTogether, kept: list[int], grown: bool, doubtful: list[int]) -> list[int]:
     """The doubtful rows that are needed beside the kept ones; all together are in conflict.
 
     grown: whether rows have been kept since they alone were last found to hold together.

@@ -89,14 +89,14 @@ def solve_model(model: pyo.ConcreteModel, solver: Solver | None = None) -> Solve
     objective mentions, and that have no value, get the allowed value nearest 0. Raises the errors of this room; the
     variables are then as they were.
     """
-    from workbench.scheduling.solvers.compile import compile_model, load
+    from workbench.scheduling.solvers.compile import compile_model, load_point
 
     solver = solver or Solver()
     began = time.perf_counter()
     compiled = compile_model(model, solver.start)
     build_s = time.perf_counter() - began
     point = answer(model, compiled, solver, partial(solve_matrix, solver=solver))
-    load(model, compiled, point)
+    load_point(model, compiled, point)
     return replace(point.solved, build_s=build_s)
 
 

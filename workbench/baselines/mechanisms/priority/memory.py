@@ -109,7 +109,7 @@ class SharePlan:
         return [members(unit) for unit in self.units]
 
     @cached_property
-    def rows_of(self) -> dict[str, list[int]]:
+    def rows_with(self) -> dict[str, list[int]]:
         """The units that each job is in."""
         found: dict[str, list[int]] = {}
         for row, names in enumerate(self.members):

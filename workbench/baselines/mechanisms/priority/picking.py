@@ -148,7 +148,7 @@ def _take(plan: SharePlan, queue: PickedUnits, find: Callable[[int, int], int | 
         if got is None:
             continue
         for name in plan.members[unit]:
-            taken.update(plan.rows_of[name])
+            taken.update(plan.rows_with[name])
         left[accelerator_of] -= gang
         picked.units.append(unit)
         picked.kinds.append(got)

@@ -291,25 +291,25 @@ CopyPlan = dict[int, list[tuple[int, int]]]
 """Copies of each job's row: (node, whole steps)."""
 
 
-def plan_copies(view: CopyInstance, free: IntArray, knobs: Knobs) -> CopyPlan:
+def plan_copies(data: CopyInstance, free: IntArray, knobs: Knobs) -> CopyPlan:
     """Which copies run, and their steps. What would be given no step is left out, and its node given out anew."""
-    runs = (view.speed > 0) & view.forked[:, None]
-    whole = np.array([whole_steps(left) for left in view.steps_left.tolist()], dtype=np.int64)
-    seconds = _useful_seconds(view, knobs)
+    runs = (data.speed > 0) & data.forked[:, None]
+    whole = np.array([whole_steps(left) for left in data.steps_left.tolist()], dtype=np.int64)
+    seconds = _useful_seconds(data, knobs)
     while True:
         round_ = NodeRound(
-            speed=view.speed,
+            speed=data.speed,
             seconds=seconds,
-            need=view.need,
+            need=data.need,
             runs=runs,
             free=free,
-            steps_left=view.steps_left,
-            most=np.minimum(view.forks, np.maximum(whole, 1)),
+            steps_left=data.steps_left,
+            most=np.minimum(data.forks, np.maximum(whole, 1)),
         )
-        copies = choose(round_, _payoff(view, round_, knobs))
-        fastest = knobs["last_round"] == "fastest" and _is_last(view, round_, copies)
+        copies = choose(round_, _payoff(data, round_, knobs))
+        fastest = knobs["last_round"] == "fastest" and _is_last(data, round_, copies)
         if fastest:
-            copies = _finish_up(view, copies)
+            copies = _finish_up(data, copies)
         waiting = knobs["split"] == "all_copies" and not fastest
         plan: CopyPlan = {}
         for job, node in copies:
@@ -317,9 +317,9 @@ def plan_copies(view: CopyInstance, free: IntArray, knobs: Knobs) -> CopyPlan:
         idle: list[Copy] = []
         for job, those in plan.items():
             nodes = [node for node, _ in those]
-            steps = _steps(view, job, nodes, max(int(whole[job]), 1), waiting)
+            steps = _steps(data, job, nodes, max(int(whole[job]), 1), waiting)
             if knobs["dispatch"] == "slot":
-                steps = _within_slot(view, job, nodes, steps)
+                steps = _within_slot(data, job, nodes, steps)
             plan[job] = list(zip(nodes, steps, strict=True))
             idle += [(job, node) for node, count in plan[job] if count == 0]
         if not idle:
@@ -329,27 +329,27 @@ def plan_copies(view: CopyInstance, free: IntArray, knobs: Knobs) -> CopyPlan:
             runs[job, node] = False
 
 
-def _useful_seconds(view: CopyInstance, knobs: Knobs) -> FloatArray:
+def _useful_seconds(data: CopyInstance, knobs: Knobs) -> FloatArray:
     """(jobs x nodes) how long a copy runs in the slot; one that has a fixed portion of the steps left, no longer."""
     if knobs["split"] != "all_copies":
-        return view.seconds
-    ordered = np.sort(view.speed, axis=1)[:, -view.forks :]
+        return data.seconds
+    ordered = np.sort(data.speed, axis=1)[:, -data.forks :]
     # Beside a node, the copies are on the fastest others.
-    together = ordered.sum(axis=1)[:, None] + np.minimum(view.speed - ordered[:, :1], 0.0)
+    together = ordered.sum(axis=1)[:, None] + np.minimum(data.speed - ordered[:, :1], 0.0)
     portion_s: FloatArray = np.divide(
-        view.steps_left[:, None], together, out=np.zeros(together.shape), where=together > 0
+        data.steps_left[:, None], together, out=np.zeros(together.shape), where=together > 0
     )
-    return np.minimum(view.seconds, portion_s)
+    return np.minimum(data.seconds, portion_s)
 
 
-def _payoff(view: CopyInstance, round_: NodeRound, knobs: Knobs) -> Payoff:
+def _payoff(data: CopyInstance, round_: NodeRound, knobs: Knobs) -> Payoff:
     if knobs["payoff"] != "utility":
         return Part(URGENCY[knobs["payoff"]])
-    snapshot, jobs = view.snapshot, view.snapshot.jobs
+    snapshot, jobs = data.snapshot, data.snapshot.jobs
     age_s = snapshot.now_s - jobs.arrival_s
     slowest = np.where(round_.runs, round_.speed, np.inf).min(axis=1)
     # The horizon T (ours): by then all would be done one after the other, each on its slowest node.
-    horizon_s = float((view.steps_left / slowest).sum() + age_s.max() + knobs["round_s"])
+    horizon_s = float((data.steps_left / slowest).sum() + age_s.max() + knobs["round_s"])
     facts = UtilityJobs(
         names=jobs.names,
         work=np.array([job.steps for job in jobs.jobs]),
@@ -362,61 +362,61 @@ def _payoff(view: CopyInstance, round_: NodeRound, knobs: Knobs) -> Payoff:
     return utility_payoff(round_, utility, facts, age_s, snapshot.nodes.kind, snapshot.capacity, knobs["round_s"])
 
 
-def _is_last(view: CopyInstance, round_: NodeRound, copies: list[Copy]) -> bool:
+def _is_last(data: CopyInstance, round_: NodeRound, copies: list[Copy]) -> bool:
     """Whether the copies are believed to do all steps left of all jobs in the slot."""
-    does = np.zeros(len(view.steps_left))
+    does = np.zeros(len(data.steps_left))
     for job, node in copies:
         does[job] += round_.speed[job, node] * round_.seconds[job, node]
-    return not (does < view.steps_left * (1 - DONE)).any()
+    return not (does < data.steps_left * (1 - DONE)).any()
 
 
-def _finish_up(view: CopyInstance, copies: list[Copy]) -> list[Copy]:
+def _finish_up(data: CopyInstance, copies: list[Copy]) -> list[Copy]:
     """For the last round, of each job's nodes the fastest."""
     chosen: list[Copy] = []
     for job in dict.fromkeys(job for job, _ in copies):
-        first = view.tracker.first_done(view.snapshot.jobs.names[job])
-        place = {view.at[node]: number for number, node in enumerate(first)}
+        first = data.tracker.first_done(data.snapshot.jobs.names[job])
+        place = {data.at[node]: number for number, node in enumerate(first)}
         candidates = [
-            Candidate(node, float(view.speed[job, node]), float(view.restart_s[job, node]), place.get(node))
+            Candidate(node, float(data.speed[job, node]), float(data.restart_s[job, node]), place.get(node))
             for row, node in copies
             if row == job
         ]
-        nodes = finishing(candidates, float(view.steps_left[job]), view.overhead_s)
+        nodes = finishing(candidates, float(data.steps_left[job]), data.overhead_s)
         chosen += [(job, node) for node in nodes]
     return chosen
 
 
-def _steps(view: CopyInstance, job: int, nodes: list[int], left: int, waiting: bool) -> list[int]:
+def _steps(data: CopyInstance, job: int, nodes: list[int], left: int, waiting: bool) -> list[int]:
     """Whole steps for the copies of a job on some nodes; waiting: the portions of copies that do not run are left."""
-    speed = view.speed[job]
+    speed = data.speed[job]
     weights = speed[nodes]
     if waiting:
         others = [node for node in np.argsort(-speed, kind="stable").tolist() if node not in nodes and speed[node] > 0]
-        weights = speed[[*nodes, *others[: view.forks - len(nodes)]]]
+        weights = speed[[*nodes, *others[: data.forks - len(nodes)]]]
     return [int(count) for count in split(left, weights)[: len(nodes)]]
 
 
-def _within_slot(view: CopyInstance, job: int, nodes: list[int], steps: list[int]) -> list[int]:
+def _within_slot(data: CopyInstance, job: int, nodes: list[int], steps: list[int]) -> list[int]:
     """No more steps than a copy is believed to do in the slot, but one at least of those that it has."""
-    most = np.maximum(np.floor(view.speed[job, nodes] * view.seconds[job, nodes] + WHOLE), 1.0)
+    most = np.maximum(np.floor(data.speed[job, nodes] * data.seconds[job, nodes] + WHOLE), 1.0)
     return [min(count, int(limit)) for count, limit in zip(steps, most.tolist(), strict=True)]
 
 
-def unforked(view: CopyInstance) -> dict[Unit, Gpus]:
+def unforked(data: CopyInstance) -> dict[Unit, Gpus]:
     """GPUs of the jobs that cannot be forked: those that run go on, then the others in line."""
-    snapshot, names = view.snapshot, view.snapshot.jobs.names
-    if view.forked.all():
+    snapshot, names = data.snapshot, data.snapshot.jobs.names
+    if data.forked.all():
         return {}
     free_gpus, kept = FreeGpus(snapshot.nodes), dict[Unit, Gpus]()
     for unit, lease in snapshot.ended.items():
         row = snapshot.jobs.at.get(str(unit)) if isinstance(unit, str) else None
-        if row is None or view.forked[row] or len({snapshot.nodes.kind[view.at[node]] for node in lease.gpus}) > 1:
+        if row is None or data.forked[row] or len({snapshot.nodes.kind[data.at[node]] for node in lease.gpus}) > 1:
             continue
         if free_gpus.keep(free_gpus.kind_of(lease.gpus), sum(lease.gpus.values()), lease.gpus):
             kept[unit] = lease.gpus
-    rows = [row for row in np.flatnonzero(~view.forked).tolist() if names[row] not in kept]
+    rows = [row for row in np.flatnonzero(~data.forked).tolist() if names[row] not in kept]
     fastest = snapshot.belief.speeds(snapshot.jobs).max(axis=1)
-    time_s = np.divide(view.steps_left, fastest, out=np.full(len(names), np.inf), where=fastest > 0)
+    time_s = np.divide(data.steps_left, fastest, out=np.full(len(names), np.inf), where=fastest > 0)
     rows.sort(key=lambda row: time_s[row])
     trial = Trial(snapshot, free_gpus)
     fill(rows, Rule(preemptive=False, blocking=False, aware=True, steady=False), trial)

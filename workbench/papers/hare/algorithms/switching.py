@@ -13,8 +13,8 @@ Models that the table does not name cost the mean of its column (ours).
 
 A run says of every switch that takes time what it cost and what it found: an event `switch` when it begins, whose
 reason reads `hit: 0.00277 s`, `miss: 0.00401 s` or, where early cleaning let the model be loaded beside the task
-before, `miss: 0.00301 s, loaded 0.001 s sooner`; `workbench.simulation.task_sequences.switch_table` has them as a
-table.
+before, `miss: 0.00301 s, loaded 0.001 s sooner`; `switch_table` of `workbench.simulation.task_sequences` has them as a
+table, beside that of tasks.
 
 Speculative memory management (section 4) is about what a GPU still holds when its next task comes. A GPU keeps the
 models of the tasks that computed on it last, the latest first, as long as they fit beside the next task, which has
@@ -27,29 +27,22 @@ the GPU's memory, is not known, neither is whether it is a hit.
 Early cleaning (section 4) deletes the intermediate data of each layer when its backward pass is done, so that the next
 model can be loaded beside what is left. (ours): the backward pass is the last two thirds of a step, and the memory
 falls evenly in it from the peak to the model.
-
-`task_table` has a run in task sequences as one row per task: where and when it switched, computed and synchronised.
-The Gantt chart of tasks, its barriers, the hits and misses of speculative memory and the switching times of Table 3 are
-drawn from it.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs
-from workbench.scheduling.decision import Slot, Switch, Task, task_parts
-from workbench.simulation.run import Run
+from workbench.scheduling.decision import Slot, Switch, Task
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 Load = Literal["same", "first", "hit", "miss", "unknown"]
 """What a task finds on its GPU: its job's own task was the last one, no task was before it, its model is kept, or not,
@@ -251,52 +244,3 @@ class Switches:
         hidden = hidden_s(held.step_s, self.sizes[kept.last], self.sizes[job], kept.kept_gb, capacity_gb)
         sooner_s = min(hidden, miss_s - hare_s)
         return PaidSwitch(miss_s - sooner_s, load, sooner_s)
-
-
-def task_table(run: Run) -> pd.DataFrame:
-    """The tasks of a run, in order of start.
-
-    Columns job, round, task (from 0), node, slot, accelerator, switch_s (seconds), start_s, end_s (of computing),
-    synchronised_s, steps.
-
-    A task that a node's failure broke off has one row, of its last attempt, and none where its round was begun anew
-    with fewer tasks; one that the run's end broke off ends there, and one that had not begun to compute by then is left
-    out. Raises InputError for a run without tasks.
-    """
-    import pandas as pd
-
-    of_jobs = run.timeline[run.timeline["job"] != ""]
-    parts = task_parts(of_jobs["unit"])
-    if parts["job"].isna().any():
-        expected = "a run in task sequences, with units `job #round.task`"
-        raise InputError("timeline", str(of_jobs["unit"][parts["job"].isna()].iloc[0]), expected)
-    rows = of_jobs.assign(round=parts["round"].astype("int64"), task=parts["task"].astype("int64"))
-    key = ["job", "round", "task"]
-    rows = rows.sort_values("start_s", kind="stable")
-    ran = rows[rows["kind"] == "run"].drop_duplicates(key, keep="last")
-    ran = ran[[*key, "unit", "node", "slot", "accelerator", "start_s", "end_s", "steps"]]
-    lost = run.events.loc[run.events["event"] == "lost_steps", ["unit", "time_s"]]
-    broken = pd.MultiIndex.from_frame(ran[["unit", "end_s"]]).isin(pd.MultiIndex.from_frame(lost))
-    synchronised = rows[rows["kind"] == "sync"].drop_duplicates(key, keep="last")
-    of_round = ran.groupby(["job", "round"])
-    short = ran["steps"] < of_round["steps"].transform("max") * (1 - 1e-9)  # whole, if of fewer steps
-    ran = ran[~(broken & short) | (ran["end_s"] > of_round["start_s"].transform("max"))]
-    switched = rows[rows["kind"] == "switch"].rename(columns={"end_s": "computes_s", "start_s": "switches_s"})
-    switched = switched[[*key, "node", "slot", "computes_s", "switches_s"]]
-    synchronised = synchronised[[*key, "end_s"]].rename(columns={"end_s": "synchronised_s"})
-    found = ran.merge(
-        switched,
-        "left",
-        left_on=[*key, "node", "slot", "start_s"],
-        right_on=[*key, "node", "slot", "computes_s"],
-    ).merge(synchronised, "left", on=key)
-    found["switch_s"] = (found["start_s"] - found["switches_s"]).fillna(0.0)
-    found["synchronised_s"] = found["synchronised_s"].fillna(found["end_s"])
-    columns = [*key, "node", "slot", "accelerator", "switch_s", "start_s", "end_s", "synchronised_s", "steps"]
-    return found[columns].sort_values(["start_s", *key], kind="stable").reset_index(drop=True)
-
-
-def hit_rate(switches: pd.DataFrame) -> float:
-    """Hits among the switches of a table whose memory is known; nan without any."""
-    known = switches["load"].isin(["hit", "miss"])
-    return float((switches["load"][known] == "hit").mean()) if known.any() else math.nan

@@ -7,18 +7,12 @@ server of the type; read *more*: such a job has no other way to run there.
 
 Servers of a type that are as good as equal by what is believed of single servers are a class of speed (ours,
 `speed_classes`).
-
-Learning rates of elastic jobs (Hops, section 2.2): a gang of another size trains on another global batch.
-
-The batch of a GPU stays as it is, so the global batch grows with the gang, and the learning rate with it: in proportion
-(Goyal et al., 2017) or with its square root (Krizhevsky, 2014). A user may also give a rate for every size.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -154,12 +148,3 @@ def _ratio(server: Server, job: Job, belief: Belief) -> float:
     there = belief.on_nodes(job, {server.name: size})
     usual = belief.steps_per_s(job, server.kind, size, "consolidated", 1)
     return there / usual if there > 0 and usual > 0 else 1.0
-
-
-Rule = Literal["linear", "square_root"]
-
-
-def scaled(rate: float, reference_gpus: int, gpus: int, rule: Rule = "linear") -> float:
-    """A rate that was chosen for one size of gang, for another one."""
-    ratio = gpus / reference_gpus
-    return rate * (ratio if rule == "linear" else math.sqrt(ratio))

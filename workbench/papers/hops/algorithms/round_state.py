@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.base.arrays import FloatArray, IntArray
-from workbench.papers.hops.algorithms.configurations import scaled
 from workbench.papers.hops.algorithms.gains import gain_signals
+from workbench.papers.hops.algorithms.learning_rates import learning_rate
 from workbench.papers.hops.algorithms.queue import HopsQueue, adjusted_window, sensitivities, service_window
 from workbench.papers.hops.algorithms.round_plan import SolvedPlan, fingerprint, make_plan, plan_by
 from workbench.papers.hops.instance import HopsInstance, plan_data, previous_layouts, sizes_of
@@ -271,7 +271,7 @@ class RoundState:
         for name, gpus in self.placed.items():
             sizes = self._snapshot.jobs.jobs[self._at[name]].sizes
             if len(sizes) > 1:
-                found[name] = scaled(1.0, sizes[0], sum(gpus.values()), rule)
+                found[name] = learning_rate(1.0, sizes[0], sum(gpus.values()), rule)
         return found
 
     def solution(self) -> SolveReport:

@@ -120,7 +120,7 @@ def difference_table(
     return pd.DataFrame(rows, columns=list(Difference._fields))
 
 
-def rows_of(table: pd.DataFrame) -> Iterator[Difference]:
+def each_difference(table: pd.DataFrame) -> Iterator[Difference]:
     """The rows of a table of differences."""
     return (Difference(*row) for row in table.itertuples(index=False, name=None))
 

@@ -57,7 +57,7 @@ def sweep(
     on_progress: Callable[[SweepProgress], None] | None = None,
 ) -> pd.DataFrame:
     """Make every run of a grid and measure it: a tidy table, one row a run (its columns:
-    `workbench.analysis.sweeps.api`).
+    `workbench.analysis.sweeps.sweeping`).
 
     scenario: one, or `{label: scenario}`, or pairs (label, scenario); schedulers: as for `workbench.compare`, or one;
     vary: `{knob: values}`, every combination, or a list of `{knob: value}`; a scheduler without a knob is not varied by

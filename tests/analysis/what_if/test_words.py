@@ -16,8 +16,8 @@ from widgets.what_if_lab.trace import TraceChoice
 from workbench.analysis.charts import before_after, job_changes
 from workbench.analysis.charts.export import to_svg
 from workbench.analysis.run_report import run_report
-from workbench.analysis.whatif import what_if
-from workbench.analysis.whatif.report import what_if_report
+from workbench.analysis.what_if import what_if
+from workbench.analysis.what_if.report import what_if_report
 from workbench.cli import main
 from workbench.scenario.traces import convert, parse_cluster
 

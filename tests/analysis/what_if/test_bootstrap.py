@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import workbench
-from workbench.analysis.whatif import WhatIf, what_if
+from workbench.analysis.what_if import WhatIf, what_if
 from workbench.scenario.scenario import Scenario
 
 DAY_S, DAYS = 86_400.0, 7

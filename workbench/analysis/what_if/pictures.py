@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workbench.analysis.charts import Drawing, before_after, job_changes
-from workbench.analysis.whatif.tables import rows_of
-from workbench.analysis.whatif.words import amount, change_of, interval
+from workbench.analysis.what_if.tables import each_difference
+from workbench.analysis.what_if.words import amount, change_of, interval
 
 if TYPE_CHECKING:
-    from workbench.analysis.whatif.ask import WhatIf
+    from workbench.analysis.what_if.ask import WhatIf
 
 DRAWN = ("mean_jct_s", "p99_jct_s", "makespan_s", "utilisation", "mean_cost_usd", "weighted_miss_rate")
 """Measures that are drawn; the table has all."""
@@ -18,11 +18,14 @@ DRAWN = ("mean_jct_s", "p99_jct_s", "makespan_s", "utilisation", "mean_cost_usd"
 def measures(found: WhatIf) -> Drawing:
     """Bars before and after, with the interval of the difference."""
     rows = found.differences[found.differences["measure"].isin(DRAWN)]
-    said = [(amount(r.after, r.unit), change_of(r.difference, r.unit), amount(r.before, r.unit)) for r in rows_of(rows)]
+    said = [
+        (amount(r.after, r.unit), change_of(r.difference, r.unit), amount(r.before, r.unit))
+        for r in each_difference(rows)
+    ]
     frame = rows.assign(
         text=[f"{after} ({apart})" for after, apart, _ in said], today_text=[today for *_, today in said]
     )
-    spans = [interval(row.low, row.high, row.unit) for row in rows_of(rows)]
+    spans = [interval(row.low, row.high, row.unit) for row in each_difference(rows)]
     names = {change.text: change.words for change in found.question.changes}
     return before_after(frame.assign(interval=spans), names=names)
 

@@ -3,9 +3,9 @@ row is worth."""
 
 from workbench.analysis.bootstrap import drawn
 from workbench.analysis.metrics.paired import Paired, paired
-from workbench.analysis.whatif.ask import WhatIf, WhatIfQuestion, ask, concluded, what_if
-from workbench.analysis.whatif.change import Change, Configuration
-from workbench.analysis.whatif.changes import (
+from workbench.analysis.what_if.ask import WhatIf, WhatIfQuestion, ask, concluded, what_if
+from workbench.analysis.what_if.change import Change, Configuration
+from workbench.analysis.what_if.changes import (
     KINDS,
     DensityTo,
     FaultsTo,
@@ -16,7 +16,7 @@ from workbench.analysis.whatif.changes import (
     SchedulerTo,
     parse_change,
 )
-from workbench.analysis.whatif.site_changes import NodesWithout, OutageOf, SeveralChanges, SiteSettingTo
+from workbench.analysis.what_if.site_changes import NodesWithout, OutageOf, SeveralChanges, SiteSettingTo
 
 __all__ = [
     "KINDS",

@@ -15,9 +15,9 @@ import pytest
 import workbench
 from workbench.analysis.metrics.confidence import LEVEL
 from workbench.analysis.run_report import run_report, save_report
-from workbench.analysis.whatif import what_if
-from workbench.analysis.whatif.marginal import marginal_values
-from workbench.analysis.whatif.report import what_if_report
+from workbench.analysis.what_if import what_if
+from workbench.analysis.what_if.marginal import marginal_values
+from workbench.analysis.what_if.report import what_if_report
 from workbench.base.errors import InputError
 from workbench.base.rounding import short_number
 from workbench.cli import main

@@ -17,24 +17,24 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.bootstrap import SEED, block_s, check_bootstrap, drawn, varied
-from workbench.analysis.calibration import usual_phases
-from workbench.analysis.calibration_note import assumed, calibration_of
+from workbench.analysis.calibration.calibrate import usual_phases
+from workbench.analysis.calibration.note import assumed, calibration_of
 from workbench.analysis.metrics import summary
 from workbench.analysis.metrics.confidence import LEVEL
 from workbench.analysis.metrics.paired import check_level
 from workbench.analysis.metrics.warnings import warnings_of
-from workbench.analysis.whatif.change import Change, Configuration
-from workbench.analysis.whatif.changes import DensityTo, parse_change
-from workbench.analysis.whatif.site_changes import SeveralChanges
-from workbench.analysis.whatif.tables import both_sides, difference_table, job_table, of_each, wait_table
-from workbench.analysis.whatif.words import conclusions, freer, surprising
+from workbench.analysis.what_if.change import Change, Configuration
+from workbench.analysis.what_if.changes import DensityTo, parse_change
+from workbench.analysis.what_if.site_changes import SeveralChanges
+from workbench.analysis.what_if.tables import both_sides, difference_table, job_table, of_each, wait_table
+from workbench.analysis.what_if.words import conclusions, freer, surprising
 from workbench.base.collector import seldom_collected
 from workbench.base.errors import NOTHING, InputError, ScenarioError, WorkbenchError, counted, told_of_arguments
 from workbench.baselines.mechanisms.slurm.site import read_settings
 from workbench.baselines.slurm import Slurm
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Scheduler
-from workbench.scheduling.estimators.registry import belief_of_all
+from workbench.scheduling.estimators.by_name import belief_of_all
 from workbench.session.api import load
 from workbench.session.many_runs import Outcome, RunRequest, check_workers, checked_seeds, run_all
 from workbench.session.registry import find_scheduler
@@ -171,7 +171,7 @@ class WhatIf:
     differences: one row per change and measure: change, measure, label, unit, better (lower | higher | empty), before,
     after, difference (after - before), low, high (the interval, NaN without one), pairs.
     jobs: one row per change and job that finished on both sides: change, job, pairs, before_s, after_s, difference_s
-    (mean JCT over the pairs). waits: by partition and user, a row as `workbench.analysis.whatif.tables.Waits`. With
+    (mean JCT over the pairs). waits: by partition and user, a row as `workbench.analysis.what_if.tables.Waits`. With
     draws of the log all tables show the log itself, and the draws make the intervals.
     """
 
@@ -244,7 +244,7 @@ class WhatIf:
     def report(self, path: str | Path, *, force: bool = False) -> None:
         """Write a self-contained HTML page of one sheet to mail; raises InputError if the file exists."""
         from workbench.analysis import page
-        from workbench.analysis.whatif.report import what_if_report
+        from workbench.analysis.what_if.report import what_if_report
 
         page.save(what_if_report(self), path, force=force)
 
@@ -253,7 +253,7 @@ class WhatIf:
         return f"<WhatIf: {changes}; {counted(len(self.question.seeds), 'pair')}>"
 
     def _repr_html_(self) -> str:
-        from workbench.analysis.whatif.report import what_if_fragment
+        from workbench.analysis.what_if.report import what_if_fragment
 
         return what_if_fragment(self)
 
@@ -277,7 +277,7 @@ def what_if(
 ) -> WhatIf:
     """Run a scenario as today and with one thing changed, and compare pair by pair.
 
-    change: a `Change` or its text (`nodes v100=+8`; `help(workbench.analysis.whatif.changes)` lists all), or several,
+    change: a `Change` or its text (`nodes v100=+8`; `help(workbench.analysis.what_if.changes)` lists all), or several,
     each of which is compared with today; knobs: of today's scheduler; seeds: one pair of runs for each, default the
     scenario's, under Slurm as many as `calibrate` has phases; bootstrap: draw the log anew, by days, for each pair but
     the first (`workbench.analysis.bootstrap`), else the seed alone differs between them. In each pair Slurm's clocks

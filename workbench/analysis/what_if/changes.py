@@ -26,7 +26,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
-from workbench.analysis.whatif.change import (
+from workbench.analysis.what_if.change import (
     Change,
     Configuration,
     as_float,
@@ -37,7 +37,7 @@ from workbench.analysis.whatif.change import (
     with_core,
     with_nodes,
 )
-from workbench.analysis.whatif.site_changes import NodesWithout, OutageOf, SiteSettingTo, partitions_of, together
+from workbench.analysis.what_if.site_changes import NodesWithout, OutageOf, SiteSettingTo, partitions_of, together
 from workbench.base.errors import InputError, counted
 from workbench.base.labels import listed
 from workbench.base.units import format_duration

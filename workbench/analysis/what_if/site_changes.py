@@ -1,5 +1,5 @@
 """Changes of a site by its operators' names: nodes, racks and partitions that go or are down for a time, limits and
-weights; and several changes at once. Texts as in `workbench.analysis.whatif.changes`.
+weights; and several changes at once. Texts as in `workbench.analysis.what_if.changes`.
 
 NODES are names, Slurm's lists of them, wildcards, or attributes: `gpu[01-04], h100-*, rack=r3, partition=long`.
 """
@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 from typing import ClassVar
 
-from workbench.analysis.whatif.change import Change, Configuration, as_seconds, pair, with_nodes
+from workbench.analysis.what_if.change import Change, Configuration, as_seconds, pair, with_nodes
 from workbench.base.errors import InputError, counted
 from workbench.base.labels import listed
 from workbench.base.units import format_duration

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import workbench
-from workbench.analysis.whatif.marginal import MarginalValue, MarginalValues, marginal_values
+from workbench.analysis.what_if.marginal import MarginalValue, MarginalValues, marginal_values
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.solvers import Solver

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import workbench
-from tests.analysis.whatif.logs import HOURS, of_hours
+from tests.analysis.what_if.logs import HOURS, of_hours
 from workbench.analysis.bootstrap import block_s, left_out, varied
-from workbench.analysis.whatif import (
+from workbench.analysis.what_if import (
     Change,
     Configuration,
     DensityTo,

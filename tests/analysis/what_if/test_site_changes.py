@@ -11,13 +11,13 @@ import pytest
 
 import workbench
 from workbench.analysis import metrics
-from workbench.analysis.calibration_note import notes_under
+from workbench.analysis.calibration.note import notes_under
 from workbench.analysis.run_report import run_report
-from workbench.analysis.whatif import Configuration, DensityTo, LoadTo, NodesBy, SeveralChanges, parse_change
-from workbench.analysis.whatif.ask import ask
-from workbench.analysis.whatif.report import wait_tables, what_if_report
-from workbench.analysis.whatif.site_changes import chosen, date_of
-from workbench.analysis.whatif.words import OF_CALIBRATION, amount, waited
+from workbench.analysis.what_if import Configuration, DensityTo, LoadTo, NodesBy, SeveralChanges, parse_change
+from workbench.analysis.what_if.ask import ask
+from workbench.analysis.what_if.report import wait_tables, what_if_report
+from workbench.analysis.what_if.site_changes import chosen, date_of
+from workbench.analysis.what_if.words import OF_CALIBRATION, amount, waited
 from workbench.base.errors import InputError, ScenarioError
 from workbench.baselines.mechanisms.slurm.site import read_site
 from workbench.cli import main
@@ -100,7 +100,7 @@ def test_six_pairs_of_one_log_are_two_runs_side_by_side_each_measured_once(monke
         return metrics.summary(run, **more)
 
     monkeypatch.setattr("workbench.session.many_runs.outcomes", made)
-    monkeypatch.setattr("workbench.analysis.whatif.tables.summary", counted)
+    monkeypatch.setattr("workbench.analysis.what_if.tables.summary", counted)
     found = workbench.what_if(site(), "fifo", "without rack=r1", seeds=range(6), workers=2)
     assert [pair for pair in asked if pair[0]] == [(2, 2)] and measured == [0, 0]
     assert len(found.runs[1]) == 6 and found.conclusions
@@ -136,7 +136,7 @@ def test_in_each_pair_slurms_clocks_run_at_another_time_the_same_on_both_sides(m
     assert any(
         "nothing random plays a part here, and Slurm's clocks run in one phase" in text for text in set_.conclusions
     )
-    monkeypatch.setattr("workbench.analysis.calibration.PHASES", {})
+    monkeypatch.setattr("workbench.analysis.calibration.calibrate.PHASES", {})
     assert phases() == [[0]] * 3 and phases(seeds=range(2)) == [[0, 0]] * 3, "of very many jobs, as calibrate has it"
     given = site().to_dict()
     days = [{**job, "arrival_s": 20_000.0 * i} for i, job in enumerate(given["jobs"])]

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workbench.analysis import page
-from workbench.analysis.calibration_note import notes_under
+from workbench.analysis.calibration.note import notes_under
 from workbench.analysis.run_report import cluster_table, notes_of, what_was_run
-from workbench.analysis.whatif import pictures
-from workbench.analysis.whatif.tables import rows_of
-from workbench.analysis.whatif.words import WAIT_HEADS, compared, heads, trusted, waited
+from workbench.analysis.what_if import pictures
+from workbench.analysis.what_if.tables import each_difference
+from workbench.analysis.what_if.words import WAIT_HEADS, compared, heads, trusted, waited
 from workbench.base.errors import counted
 from workbench.base.rounding import short_number
 
 if TYPE_CHECKING:
-    from workbench.analysis.whatif.ask import WhatIf
-    from workbench.analysis.whatif.marginal import MarginalValue, MarginalValues
+    from workbench.analysis.what_if.ask import WhatIf
+    from workbench.analysis.what_if.marginal import MarginalValue, MarginalValues
 
 
 def what_if_report(found: WhatIf, values: MarginalValues | None = None) -> str:
@@ -57,7 +57,7 @@ def paired_table(found: WhatIf) -> str:
     columns = heads(found.question.level)
     parts = []
     for number, change in enumerate(found.question.changes):
-        rows = rows_of(found.differences[found.differences["change"] == change.text])
+        rows = each_difference(found.differences[found.differences["change"] == change.text])
         title = f"With {change.words}: {counted(len(found.question.seeds), 'pair')} of runs{trusted(found, number)}"
         parts.append(page.section(title, page.table(columns, map(compared, rows), right=range(1, 5))))
     return "".join(parts)

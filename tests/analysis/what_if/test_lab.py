@@ -16,14 +16,14 @@ import pytest
 import widgets.work.page_request
 import workbench
 from tests.analysis.test_calibration import log
-from tests.analysis.whatif.test_site_changes import site
+from tests.analysis.what_if.test_site_changes import site
 from widgets.parts.files import MOST_BYTES
 from widgets.what_if_lab import WhatIfLab, lab
 from widgets.what_if_lab.change_form import ChangeForm
 from widgets.work.many import BatchProgress
 from widgets.work.workplace import Message
-from workbench.analysis.whatif import KnobTo, NodesBy, parse_change
-from workbench.analysis.whatif.marginal import MarginalValue, MarginalValues
+from workbench.analysis.what_if import KnobTo, NodesBy, parse_change
+from workbench.analysis.what_if.marginal import MarginalValue, MarginalValues
 from workbench.base.errors import InputError, WorkbenchError
 from workbench.cli.lab_process import ManyRuns, serve
 from workbench.scenario.traces.timed import ASSUMED

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.calibration_fit import (
+from workbench.analysis.calibration.fit import (
     LEAST_JOBS,
     CalibrationFit,
     LogMakespan,
@@ -44,7 +44,7 @@ from workbench.analysis.calibration_fit import (
     median_error,
     percent,
 )
-from workbench.analysis.calibration_note import LEAST_WAITS, NOTE
+from workbench.analysis.calibration.note import LEAST_WAITS, NOTE
 from workbench.analysis.hidden_limits import BESIDE_ROOM, LEAST_OF_GROUP, PEAKS, beside_room_of, peaks_of, told_hidden
 from workbench.base.card import card
 from workbench.base.collector import seldom_collected

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import workbench
-from tests.analysis.whatif.logs import of_hours
-from workbench.analysis.whatif import NodesBy, ask, concluded, what_if
-from workbench.analysis.whatif.tables import rows_of, sooner_and_later
-from workbench.analysis.whatif.words import change_of, usd_per_hour, verdict
+from tests.analysis.what_if.logs import of_hours
+from workbench.analysis.what_if import NodesBy, ask, concluded, what_if
+from workbench.analysis.what_if.tables import each_difference, sooner_and_later
+from workbench.analysis.what_if.words import change_of, usd_per_hour, verdict
 from workbench.base.errors import InputError, ScenarioError, Words, WorkbenchError
 from workbench.base.units import format_duration
 from workbench.session.many_runs import RunRequest, do
@@ -24,12 +24,12 @@ SMALL = "preset:start_here"
 
 
 def row(found: Any, measure: str, change: str | None = None) -> Any:
-    return next(r for r in rows_of(found.differences) if r.measure == measure and change in (None, r.change))
+    return next(r for r in each_difference(found.differences) if r.measure == measure and change in (None, r.change))
 
 
 def test_the_differences_are_those_of_the_runs_side_by_side() -> None:
     """Against `simulate` and `summary`, each draw made by hand."""
-    from workbench.analysis.whatif import drawn
+    from workbench.analysis.what_if import drawn
 
     scenario = of_hours()
     found = what_if(scenario, "las", "scheduler srtf", seeds=range(4), bootstrap=True)
@@ -212,7 +212,7 @@ def test_a_run_that_failed_is_named() -> None:
 
 def test_one_pair_tells_the_difference_and_judges_nothing() -> None:
     found = what_if(SMALL, "las", "nodes v100=+1")
-    assert {verdict(line) for line in rows_of(found.differences)} <= {"no interval", "equal"}
+    assert {verdict(line) for line in each_difference(found.differences)} <= {"no interval", "equal"}
     said = next(text for text in found.conclusions if "mean JCT" in text)
     assert said.endswith("in one pair of runs, which shows no interval.")
     assert "better" not in said and "worse" not in said

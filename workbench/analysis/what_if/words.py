@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, get_args
 import pandas as pd
 
 from workbench.analysis.bootstrap import left_out
-from workbench.analysis.calibration import Verdict
-from workbench.analysis.calibration_note import trust
+from workbench.analysis.calibration.calibrate import Verdict
+from workbench.analysis.calibration.note import trust
 from workbench.analysis.metrics.summary import shown
 from workbench.analysis.metrics.two_runs import SAME_S, completions_of, gains
-from workbench.analysis.whatif.change import Configuration
-from workbench.analysis.whatif.site_changes import date_of
-from workbench.analysis.whatif.tables import Difference, Waits, rows_of, sooner_and_later
+from workbench.analysis.what_if.change import Configuration
+from workbench.analysis.what_if.site_changes import date_of
+from workbench.analysis.what_if.tables import Difference, Waits, each_difference, sooner_and_later
 from workbench.base.errors import counted
 from workbench.base.labels import listed, unit_beside, with_unit
 from workbench.baselines.mechanisms.slurm.site import COUNT_LIMITS, TRES_LIMITS
@@ -30,8 +30,8 @@ from workbench.simulation.intervals import is_refused
 from workbench.simulation.run import Run
 
 if TYPE_CHECKING:
-    from workbench.analysis.whatif.ask import WhatIf
-    from workbench.analysis.whatif.change import Change
+    from workbench.analysis.what_if.ask import WhatIf
+    from workbench.analysis.what_if.change import Change
 
 SAID = (
     "mean_jct_s",
@@ -166,7 +166,9 @@ def surprising(found: WhatIf) -> list[str]:
         was, now = found.runs[0][0].scenario, found.runs[number][0].scenario
         if was.jobs != now.jobs or not _only_loses(was, now):
             continue
-        rows = {row.measure: row for row in rows_of(found.differences[found.differences["change"] == change.text])}
+        rows = {
+            row.measure: row for row in each_difference(found.differences[found.differences["change"] == change.text])
+        }
         for row in (rows[name] for name in ("makespan_s", "mean_jct_s", "mean_wait_s") if name in rows):
             if row.difference < -SHORTER * row.before and verdict(row) != "not shown":
                 said.append(
@@ -215,7 +217,7 @@ def conclusions(found: WhatIf) -> list[str]:
         remarks = change.remarks(Configuration(run.scenario, run.scheduler, run.knobs))
         said += [f"With {change.words}: {text}" for text in (*remarks, *_refused(found.runs[0][0], run))]
         rows = found.differences[found.differences["change"] == change.text]
-        for row in rows_of(rows):
+        for row in each_difference(rows):
             if row.measure in SAID and not (row.measure in COUNTS and row.difference == 0):
                 said.append(f"With {change.words}: {_sentence(row, found)}{_dates(found, row)}")
         said.append(f"With {change.words}: {of_jobs(found, change)}")
