@@ -18,6 +18,7 @@ from workbench.analysis import metrics
 from workbench.analysis.metrics import Summary
 from workbench.analysis.metrics.declared import MARK, clearly_best, metric
 from workbench.analysis.what_if.words import amount, change_of
+from workbench.base.errors import counted
 from workbench.base.labels import unit_beside
 from workbench.base.rounding import short_number
 from workbench.base.units import format_duration
@@ -168,6 +169,8 @@ class BeforeAfter:
         short = [name for name in SHORT if not math.isnan(now[name])]
         head = {BEFORE: "Pinned run" if self.pin.value else "Run before"}
         spelt = measures_table(was, now, short).replace({"Measure": SPELT}).rename(columns=head)
+        if now["moves"]:
+            spelt.loc[spelt["Measure"] == metric("preemptions").label, THIS] += f" ({counted(now['moves'], 'move')})"
         names = [
             *metrics.with_known(metrics.HEADLINE, [now]),
             *(name for name in MOVED if now[name] or (was or now)[name]),

@@ -24,18 +24,20 @@ from workbench.simulation.run import Run
 
 
 class Piece(NamedTuple):
-    """A stretch of a small picture. what: said on hover, and within it where there is room."""
+    """A stretch of a small picture. what: said on hover, and within it where there is room; besides: the colours of
+    what it is of too, along its lower edge."""
 
     start_s: float
     end_s: float
     what: str
     colour: str
+    besides: tuple[str, ...] = ()
 
 
 def page_of(explanation: Explanation, run: Run) -> str:
     """A job at a time."""
     parts = [
-        _said(explanation.summary, run, _missed(run, explanation.job)),
+        _said(explanation.summary, run, _missed(run, explanation)),
         _strip(*_of_job(run, explanation.job), explanation.at_s),
     ]
     more = "".join(f"<p>{hinted(sentence, run.scheduler)}</p>" for sentence in explanation.sentences)
@@ -66,17 +68,21 @@ def page_of_decision(decision: OneDecision, run: Run) -> str:
     return "".join([_said(decision.summary, run), *strips, _links(decision.links, run)])
 
 
-def _missed(run: Run, job: str) -> str:
-    """By how much a job of a run missed its first deadline, with its verdict; empty where it did not."""
+def _missed(run: Run, explanation: Explanation) -> str:
+    """By how much a job misses its first deadline, with its verdict; empty where it does not, and until it comes."""
+    job, at_s = explanation.job, explanation.at_s
     row = run.jobs[run.jobs["job"] == job].iloc[0]
     rewards = next(each.rewards for each in run.scenario.jobs if each.name == job)
-    if not rewards or run.end_s < (due_s := row["arrival_s"] + rewards[0][0]) or row["finish_s"] <= due_s:
+    if not rewards or at_s < row["arrival_s"]:
+        return ""
+    if run.end_s < (due_s := row["arrival_s"] + rewards[0][0]) or row["finish_s"] <= due_s:
         return ""
     late_s = row["finish_s"] - due_s
     due, ordinal = format_duration(due_s, parts=2), "first " if len(rewards) > 1 else ""
-    how = "was never done" if math.isnan(late_s) else f"was {format_duration(late_s, parts=2)} late"
+    how = "never done" if math.isnan(late_s) else f"{format_duration(late_s, parts=2)} late"
     promised = f", with the verdict {row['verdict'].replace('_', ' ')} (why: below)" if row["verdict"] else ""
-    return f"{job} missed its {ordinal}deadline of {due}: it {how}{promised}. "
+    missed, was = ("missed", "was") if at_s >= due_s else ("will miss", "will be")
+    return f"{job} {missed} its {ordinal}deadline of {due}: it {was} {how}{promised}. "
 
 
 def _said(summary: str, run: Run, lead: str = "") -> str:
@@ -135,7 +141,8 @@ def _of_job(run: Run, job: str) -> tuple[list[Piece], float, float]:
         has = {kind: count for kind, count in now.most_common() if count > 0}
         if has and stop - start > 1e-6:
             what = ", ".join(f"{kind} × {count}" for kind, count in has.items())
-            found.append(Piece(start, stop, what, by_type[next(iter(has))]))
+            first, *others = (by_type[kind] for kind in has)
+            found.append(Piece(start, stop, what, first, tuple(others)))
     return _joined(found), float(row["arrival_s"]), end_s
 
 
@@ -188,7 +195,8 @@ def _strip(
         width, fits = f"{100 * part:.3f}%", theme.text_px(piece.what) <= NARROW_PX * part
         text, title = html.escape(piece.what) if fits else "", html.escape(said, quote=True)
         place = f"left:{share(piece.start_s)};width:{width}"
-        look = f"background:{piece.colour};color:{theme.text_on(piece.colour)}"
+        edges = ",".join(f"inset 0 -{4 * n}px {colour}" for n, colour in enumerate(piece.besides, start=1))
+        look = f"background:{piece.colour};color:{theme.text_on(piece.colour)};box-shadow:{edges or 'none'}"
         return f"<span style='{place};{look}' title='{title}'>{text}</span>"
 
     covered_s = sum(min(piece.end_s, end_s) - max(piece.start_s, start_s) for piece in pieces)

@@ -257,5 +257,5 @@ def of_job(run: Run, name: str, here: str) -> str:
     if row["preemptions"]:
         facts += [f"lost its GPUs {counted(row['preemptions'], 'time')}"]
     if row["moves"]:  # who lost its GPUs may have come back on others, which is no move
-        facts += [f"moved {counted(row['moves'], 'time')}" + (" besides" if row["preemptions"] else "")]
+        facts += [f"moved at once {counted(row['moves'], 'time')}"]
     return ", ".join(facts)

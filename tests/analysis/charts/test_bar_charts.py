@@ -90,11 +90,10 @@ def test_numbers_are_written_with_their_units_and_what_is_missing_is_said() -> N
 def test_what_is_set_is_marked_and_named() -> None:
     drawing = variants(FRAME, title="t", x_title="x", now="20 min")
     assert drawing.data["bars"]["now"].tolist() == [False, True, False] * 2
-    assert "20 min" in drawing.named()["title"]["subtitle"]
-    assert (
-        variants(FRAME, title="t", x_title="x", now="7 min").named()["title"]["subtitle"]
-        == "★ best in its row, none where two are equal"
-    )
+    assert drawing.named()["title"]["subtitle"].startswith("coloured: 20 min, as it is set; ")
+    assert variants(FRAME, title="t", x_title="x", now="7 min").named()["title"]["subtitle"] == "★ best in its row"
+    fill = drawing.named()["layer"][1]["encoding"]["fill"]
+    assert {fill["value"], fill["condition"]["value"]} < {*theme.SERIES_PALETTE}, "of no job"
     tied = variants(FRAME.assign(mean_jct_s=[0.0, 1800.0, 0.0]), title="t", x_title="x")
     assert "★" not in "".join(tied.data["bars"]["text"]) and "subtitle" not in tied.named()["title"], "no clear best"
 

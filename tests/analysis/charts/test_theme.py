@@ -58,6 +58,8 @@ def test_series_differ_in_colour_and_in_pattern() -> None:
 
 def test_no_series_has_the_colour_of_a_job_or_a_type() -> None:
     series, _ = theme.series_look([f"scheduler {i}" for i in range(13)])
+    parts = [int(theme.LIT[i : i + 2], 16) for i in (1, 3, 5)]
+    assert max(parts) - min(parts) < 16, "rows that are pointed out are grey, as no job is, be it faded"
     others = {*theme.job_colours(map(str, range(21))).values(), *theme.TYPE_PALETTE}
     assert len(set(series)) == 13 and not others & set(series)
 

@@ -14,6 +14,7 @@ from widgets.lab import explain_page, reasons, why
 from widgets.lab.explain_page import ExplainPage
 from widgets.lab.reasons import ReasonsBeside
 from widgets.lab.words import hinted
+from workbench.analysis.charts import theme
 from workbench.analysis.explanation import explain, longest_wait_s, one_more
 from workbench.simulation.slot_at_time import SlotAtTime
 
@@ -263,6 +264,16 @@ def test_a_missed_deadline_is_said_first() -> None:
         part = workbench.simulate("preset:chronus_small", "chronus", until_s=until_s)
         said = why.page_of(explain(part, "rush", until_s), part)
         assert ("rush missed its deadline of 1 h 35 min: it was never done" in said) == is_over
+    assert "deadline" not in why.page_of(explain(run, "rush", 600.0), run).partition("</p>")[0], "before it comes"
+    assert "rush will miss its deadline of 1 h 35 min: it will be 49 " in why.page_of(explain(run, "rush", 4000.0), run)
+
+
+def test_a_strip_has_the_colour_of_each_type_that_a_job_has_at_once() -> None:
+    run = workbench.simulate("preset:hadar_example", "hadar")
+    mixed = why.page_of(explain(run, "J1", 300.0), run)
+    colours = theme.type_colours(run.scenario.cluster.types)
+    both = f"background:{colours['v100']};color:#ffffff;box-shadow:inset 0 -4px {colours['k80']}'"
+    assert f"{both} title='v100 × 2, k80 × 1, 0 s to 12 min'" in mixed
 
 
 def test_what_is_being_tried_has_its_place_from_the_start(work: Waiter, monkeypatch) -> None:

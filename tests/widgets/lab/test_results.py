@@ -280,7 +280,7 @@ def test_a_bar_is_told_with_its_restart_and_what_the_job_holds_there() -> None:
     assert held(run, "fast-0/1", 1060.0) == told
     assert held(run, "slow-0/1", 500.0) == "slow-0/1 (rtx3090) from 5 min 25 s to 10 min"
     run = workbench.simulate("preset:start_here", "gavel.max_min_fairness")
-    assert of_job(run, "game", "").endswith("lost its GPUs 2 times, moved 5 times besides"), "a sixth is after a loss"
+    assert of_job(run, "game", "").endswith("lost its GPUs 2 times, moved at once 5 times"), "a sixth is after a loss"
 
 
 # Which signals the tab Signals shows together at first: those that can be read on one axis

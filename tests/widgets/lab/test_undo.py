@@ -60,6 +60,8 @@ def test_undo_compares_with_what_was_before_and_lets_go(monkeypatch: pytest.Monk
     lab._frame.redo.click()
     assert compared.before is first
     assert re.search(r">Preemptions<.*?>9<.*?>6 ★<", compared.measures.value), "the better of both"
+    moves = lab.run.jobs["moves"].sum()
+    assert re.search(rf">Preemptions<.*?>9<.*?>6 \({moves} moves\)<", compared.short.value), "a change of GPUs is seen"
     lab._frame.redo.click()
     assert compared.before is not None and compared.before.knobs == second.knobs
     lab._frame.presenter.bar.drag, stood = 1, lab.run  # a slider is held, and rests on its way

@@ -162,7 +162,7 @@ def variants(
             x=x,
             y=alt.value(alt.ExprRef("datum.y0")),
             y2=alt.value(alt.ExprRef("datum.y1")),
-            fill=alt.condition("datum.now", alt.value(theme.PALETTE[1]), alt.value(theme.PALETTE[0])),
+            fill=alt.condition("datum.now", alt.value(theme.SERIES_PALETTE[0]), alt.value(theme.SERIES_PALETTE[6])),
             tooltip=[
                 alt.Tooltip("value:N", title=x_title),
                 alt.Tooltip("measure:N", title="Measure"),
@@ -203,8 +203,8 @@ def variants(
         title=title,
         subtitle="; ".join(
             [
-                *([f"in another colour: what is set, {now}"] if now in values else []),
-                *([f"{MARK} best in its row, none where two are equal"] if marked else []),
+                *([f"coloured: {now}, as it is set"] if now in values else []),
+                *([f"{MARK} best in its row"] if marked else []),
             ]
         ),
         height=max(1, len(measures)) * step,

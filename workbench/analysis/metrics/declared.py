@@ -203,9 +203,15 @@ _MEASURED = (
         "from arrival to the first GPUs, those of a profile too; mean over measured jobs that have had some and were "
         "not refused. What they wait later is not in it",
     ),
-    Metric("preemptions", "Preemptions", "preemptions", "lower", "sum over measured jobs"),
+    Metric(
+        "preemptions",
+        "Preemptions",
+        "preemptions",
+        "lower",
+        "times that jobs lost their GPUs; going on at once on other GPUs is a move. Sum over measured jobs",
+    ),
     Metric("restarts", "Restarts", "restarts", "lower", "sum over measured jobs"),
-    Metric("moves", "Moves", "moves", "lower", "sum over measured jobs"),
+    Metric("moves", "Moves", "moves", "lower", "times that jobs went on at once on other GPUs; sum over measured jobs"),
     Metric(
         "weighted_jct_s",
         "Total weighted JCT",
