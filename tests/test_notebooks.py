@@ -546,4 +546,5 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, warm: Path, monkeypatch: py
         for output in cell.get("outputs", []):
             assert output.output_type != "error"
             assert output.get("name") != "stderr", output.get("text")
+            assert "...</td>" not in output.get("data", {}).get("text/html", ""), "a table that is cut"
     assert sorted(p.name for p in tmp_path.iterdir() if p.is_file()) == [path.name], "a notebook leaves no files"

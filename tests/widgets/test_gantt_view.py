@@ -62,6 +62,8 @@ def test_a_plan_of_leases_plays_in_leases() -> None:
     assert shown.playback.label == "up to 4 leases"
     shown.playback.number = 0
     assert shown.views[0].params == {"until": 2.0} and shown.playback.label == "up to 2 leases"
+    whole = GanttView(charts.lease_gantt(charts.planned_leases({"a": [1]}, {"a": [1]}), in_leases=True))
+    assert [len(each.widget.children) for each in (shown, whole)] == [2, 1], "with nothing to play there is no player"
 
 
 def test_without_a_kernel_a_picture_of_the_whole_stays(runs: tuple[Run, Run], monkeypatch: pytest.MonkeyPatch) -> None:

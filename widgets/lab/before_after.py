@@ -169,8 +169,9 @@ class BeforeAfter:
         short = [name for name in SHORT if not math.isnan(now[name])]
         head = {BEFORE: "Pinned run" if self.pin.value else "Run before"}
         spelt = measures_table(was, now, short).replace({"Measure": SPELT}).rename(columns=head)
-        if now["moves"]:
-            spelt.loc[spelt["Measure"] == metric("preemptions").label, THIS] += f" ({counted(now['moves'], 'move')})"
+        if now["moves"] and "preemptions" in short:
+            moves = {metric("preemptions").label: f" ({counted(int(now['moves']), 'move')})"}
+            spelt[THIS] += spelt["Measure"].map(moves).fillna("")
         names = [
             *metrics.with_known(metrics.HEADLINE, [now]),
             *(name for name in MOVED if now[name] or (was or now)[name]),

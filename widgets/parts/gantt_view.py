@@ -49,7 +49,7 @@ class GanttView:
         own = [rounds_of(one) if isinstance(one, Run) else drawing.stops for one, drawing in drawn]
         stops_s = np.unique(np.concatenate(own))
         self.playback.show(stops_s.tolist(), self.drawings[0].clock)
-        self.widget = w.VBox([w.HBox([self.playback]), *pictures])
+        self.widget = w.VBox([*([w.HBox([self.playback])] if self.playback.last else []), *pictures])
         self.widget.add_class("wb-played")
 
     def select(self, job: str | None) -> None:
