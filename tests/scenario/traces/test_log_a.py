@@ -29,7 +29,7 @@ def test_a_real_log_in_every_dialect(real: Path) -> None:
     (-X alone) each as it ran last."""
     nodes = [real / "scontrol-show-nodes.txt", real / "scontrol-show-partitions.txt"]
     names = ("sacct-all-duplicates.txt", "sacct-all-steps-duplicates.txt", "sacct.json")
-    one, steps, other = (convert("sacct", real / name, nodes=nodes)[0] for name in names)
+    (one, _), (steps, _), (other, told) = (convert("sacct", real / name, nodes=nodes) for name in names)
     assert len(one.jobs) == len(steps.jobs) == len(other.jobs) == 730
     facts = [
         {job.name: (job.arrival_s, job.steps, job.gpus, job.model) for job in each.jobs} for each in (one, steps, other)
@@ -41,6 +41,7 @@ def test_a_real_log_in_every_dialect(real: Path) -> None:
         {job.attributes["reservation"] for job in each.jobs if "reservation" in job.attributes} for each in (one, other)
     ]
     assert reserved == [{"course"}, set()], "in JSON a number that means nothing"
+    assert "3 jobs of a reservation whose name sacct --json does not print: as if they named none" in told.notes
     waits = [job.attributes["start_s"] - job.attributes["eligible_s"] for job in one.jobs]
     assert abs(sum(waits) / len(waits) - 67.3) < 0.1
     text = (real / "sacct-all-duplicates.txt").read_text().splitlines()

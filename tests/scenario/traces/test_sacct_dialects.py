@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.scenario.traces.slurm_dumps import NODES, Ran, dump, row
 from workbench.base.errors import InputError
 from workbench.scenario.traces import convert, parse_cluster
 from workbench.scenario.traces.dropped_rows import ConversionSummary
@@ -116,3 +117,37 @@ def test_what_is_damaged_is_read_as_far_as_it_goes_and_told(tmp_path: Path) -> N
         path.write_bytes(data)
         report = convert("sacct", path, cluster=cluster)[1]
         assert [note for note in report.notes if "UTF-8" in note or "letters" in note] == told
+
+
+def test_what_is_told_of_rows_is_told_of_those_that_are_kept(tmp_path: Path) -> None:
+    """Of another job with an earlier one's id; of one beyond a window; of one that never ran."""
+    good = Ran("1", 100, 100, 60)
+    odd = Ran("2", 200, 150, 60, eligible_s=150, submit_line="sbatch -p big,small -d singleton x")
+    again = [row(odd._replace(name="1", user="bob")), row(odd._replace(name="9", submit_s=9000, start_s=8000))]
+    never = row(odd._replace(name="3", state="CANCELLED", run_s=0)).replace("04:00:00", "soon")
+    text = "\n".join([dump(good).rstrip("\n"), *again, never]) + "\n"
+    (tmp_path / "log").write_text(text)
+    (tmp_path / "nodes").write_text(NODES)
+    _, report = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"], to_s=5000)
+    assert report.rows_kept == 1 and len(report.dropped) == 3
+    words = ("clock jumped", "before they were eligible", "several partitions", "waited for others", "cannot be read")
+    assert [note for note in report.notes for word in words if word in note] == []
+    (tmp_path / "log").write_text(f"{dump(good)}{row(odd)}\n")
+    _, report = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"])
+    assert len([note for note in report.notes for word in words if word in note]) == 5
+
+
+def test_a_clock_that_was_set_back_is_told_and_one_requeued_job_is_none(tmp_path: Path) -> None:
+    (tmp_path / "nodes").write_text(NODES)
+
+    def told(*jobs: Ran) -> list[str]:
+        (tmp_path / "log").write_text(dump(*jobs))
+        notes = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"])[1].notes
+        return [note for note in notes if "ids rise" in note]
+
+    jobs = [Ran(str(100 + n), 60 * n, 60 * n, 30) for n in range(40)]
+    late = jobs[20]._replace(submit_s=9000, start_s=9000)
+    assert told(*jobs) == [] == told(*jobs[:20], late, *jobs[21:])
+    back = [each._replace(submit_s=each.submit_s - 3600, start_s=each.start_s - 3600) for each in jobs[30:]]
+    when = "from about job 130 on (2024-03-04 07:30) ids rise and Submit is 1 h earlier"
+    assert told(*jobs[:30], *back) == [f"{when}: a clock set back, or two logs?"]

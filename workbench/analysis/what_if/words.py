@@ -124,16 +124,18 @@ def waited(found: WhatIf, change: Change) -> list[tuple[str, ...]]:
     users = moved[table["by"] == "user"].nlargest(MOST_USERS).index
     shown = table[(table["by"] != "user") | table.index.isin(users)]
     rows = (Waits(*row) for row in shown.itertuples(index=False, name=None))
-    said = [
-        (f"{row.by} {row.name}" if row.by != "all" else row.name, _jobs(row), *(amount(s, "s") for s in row[6:]))
-        for row in rows
-    ]
+    said = [(_whose(row), _jobs(row), *(amount(s, "s") for s in row[6:])) for row in rows]
     if len(rest := table.drop(shown.index)):
         counts = (int(rest[name].sum()) for name in ("jobs", "only_before", "only_after"))
         both = (amount(float(rest[name].sum()), "s") for name in ("before_total_s", "after_total_s"))
         jobs = _jobs(Waits(change.text, "user", "", *counts, *[math.nan] * 6))
         said.append((counted(len(rest), "more user"), jobs, *[""] * 4, *both))
     return said
+
+
+def _whose(row: Waits) -> str:
+    """`partition q`, `user ada`; a pseudonym says what it is of itself (`user-4wlp`)."""
+    return row.name if row.by == "all" or row.name.startswith(f"{row.by}-") else f"{row.by} {row.name}"
 
 
 def _jobs(row: Waits) -> str:

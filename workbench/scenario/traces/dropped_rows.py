@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -87,6 +87,11 @@ class Drops:
         for line in lines:
             self.add(reason, line)
 
+    @property
+    def lines(self) -> set[int]:
+        """The numbers of all rows that were dropped."""
+        return {line for lines in self._lines.values() for line in lines}
+
     def sift(self, rows: Iterable[tuple[int, Raw]], read: Callable[[int, Raw], Kept | str]) -> Iterator[Kept]:
         """What `read(line, row)` makes of each row; one for which it gives a reason instead is dropped."""
         for line, row in rows:
@@ -106,3 +111,11 @@ class Drops:
         return tuple(
             Dropped(reason, len(lines), tuple(sorted(lines)[:FIRST_LINES])) for reason, lines in self._lines.items()
         )
+
+
+def without_lines(counts: Mapping[tuple[str, int], int], left_out: Set[int]) -> Counter[str]:
+    """How often each was counted, of what was counted by name and line, but in some lines."""
+    found = Counter[str]()
+    for (name, line), some in counts.items():
+        found[name] += some * (line not in left_out)
+    return found

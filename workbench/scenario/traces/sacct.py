@@ -34,18 +34,27 @@ from workbench.base.files import parse_json
 from workbench.base.labels import listed
 from workbench.base.text import is_name
 from workbench.scenario.scenario import Scenario
-from workbench.scenario.traces.dropped_rows import ConversionSummary, Drops
-from workbench.scenario.traces.slurm_rows import as_entities, gaps, held_to_a_type, observed, on_cpus, with_types
+from workbench.scenario.traces.dropped_rows import ConversionSummary, Drops, without_lines
+from workbench.scenario.traces.slurm_rows import (
+    as_entities,
+    gaps,
+    held_to_a_type,
+    observed,
+    on_cpus,
+    set_back,
+    with_types,
+)
 from workbench.scenario.traces.slurm_site import CPU, JobStart, Site
 from workbench.scenario.traces.slurm_text import (
     ENDED,
     GOING_ON,
     OR,
+    allotted,
     count,
     first_of,
     from_header,
     given,
-    gres,
+    gpus_by_type,
     hosts,
     is_zoned,
     jobs_before_cut,
@@ -56,7 +65,6 @@ from workbench.scenario.traces.slurm_text import (
     submitted,
     timestamp,
 )
-from workbench.scenario.traces.slurm_text import resources as tres
 from workbench.scenario.traces.timed import (
     Recording,
     TimedRow,
@@ -117,14 +125,15 @@ Found = TypeVar("Found")
 
 @dataclass(slots=True)
 class _Log:
-    """What is counted while rows are read."""
+    """What is counted while rows are read, odd and unread by line (0: of none): rows that are dropped count once."""
 
     drops: Drops
     throttles: dict[str, int] = field(default_factory=dict)
     zoned: set[bool] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
-    odd: Counter[str] = field(default_factory=Counter)
-    unread: Counter[str] = field(default_factory=Counter)
+    line: int = 0
+    odd: Counter[tuple[str, int]] = field(default_factory=Counter)
+    unread: Counter[tuple[str, int]] = field(default_factory=Counter)
     told: set[str] = field(default_factory=set)
     waited: list[tuple[int, Mapping[str, str]]] = field(default_factory=list)
 
@@ -132,8 +141,12 @@ class _Log:
         """What a cell says; nothing, which is counted by its column, where it says something that nobody can read."""
         text = cells.get(column, "")
         found = reader(text)
-        self.unread[column] += not found and found != 0 and given(text) is not None
+        self.unread[column, self.line] += not found and found != 0 and given(text) is not None
         return found
+
+    def tell(self, what: str, some: int = 1) -> None:
+        """Count something of the row that is read."""
+        self.odd[what, self.line] += some
 
 
 def convert(
@@ -202,8 +215,10 @@ def convert(
         outages=lambda begin_s, end_s, names: site.outages(first + begin_s, first + end_s, names),
     )
     scenario, summary = assemble(source, FORMAT, rows, log.drops, cut, [], ENDED[0], recording, zero)
-    log.odd["held to a type"] = held_to_a_type(read, {job.name: job.model for job in scenario.jobs})
-    notes = (*summary.notes, *log.notes, *_notes_of(log, site, read, beside))
+    log.odd["held to a type", 0] = held_to_a_type(read, {job.name: job.model for job in scenario.jobs})
+    dropped = log.drops.lines
+    kept = [row for row in read if row.line not in dropped]
+    notes = (*summary.notes, *log.notes, *_notes_of(log, site, kept, beside))
     return scenario, replace(summary, notes=notes)
 
 
@@ -277,7 +292,11 @@ def _json_rows(source: str | Path, text: str, log: _Log) -> Iterator[tuple[int, 
 
 def _row(log: _Log, line: int, cells: Mapping[str, str]) -> TimedRow | str:
     """The job of one line, or the reason why it is none."""
-    job, state = cells["JobID"], cells["State"].partition(" ")[0]  # what follows says by whom (CANCELLED by 1000)
+    log.line, job, state = (
+        line,
+        cells["JobID"],
+        cells["State"].partition(" ")[0],
+    )  # what follows says by whom (CANCELLED by 1000)
     match = _JOB.fullmatch(job)
     if match and match[4]:
         log.throttles[match[1]] = int(match[4])
@@ -288,7 +307,7 @@ def _row(log: _Log, line: int, cells: Mapping[str, str]) -> TimedRow | str:
         return f"not ended: {state}"
     if state not in (*ENDED, *GOING_ON):
         return "State is none that sacct knows"
-    found = _resources(cells)
+    found = allotted(cells)
     if isinstance(found, str):
         return found
     kinds, known = found
@@ -312,13 +331,14 @@ def _row(log: _Log, line: int, cells: Mapping[str, str]) -> TimedRow | str:
         return problem
     times = _times(log, cells, submitted_s, duration_s)
     arrival_s = min(times["eligible_s"], times.get("start_s", times["eligible_s"]))
-    log.odd["start before eligible"] += times["eligible_s"] > arrival_s
+    log.tell("start before eligible", times["eligible_s"] > arrival_s)
+    log.tell("reservation", bool(cells.get("NoName")))
     facts = _facts(cells, log, known)
     where = tuple(log.read(cells, "NodeList", lambda text: hosts(given(text) or "")) or ())
     if where and facts.get("nodes", len(where)) != len(where):
-        log.odd["nodes"] += 1
+        log.tell("nodes")
         facts["nodes"] = float(len(where))
-    log.odd["over limit"] += duration_s > float(facts.get("limit_s", duration_s)) + TICK_S
+    log.tell("over limit", duration_s > float(facts.get("limit_s", duration_s)) + TICK_S)
     ran_on = tuple(kind for kind in kinds if kind != "gpu")
     ended = ENDED[0] if state in GOING_ON else state
     told = ran_on, ended, times, where, facts
@@ -329,12 +349,13 @@ def _times(log: _Log, cells: Mapping[str, str], submitted_s: float, duration_s: 
     """When it was submitted and eligible, and when it ran."""
     eligible_s, start_s, end_s = (log.read(cells, name, timestamp) for name in ("Eligible", *SPAN))
     found = {"submit_s": submitted_s, "eligible_s": max(eligible_s or submitted_s, submitted_s)}
-    log.odd["eligible before submission"] += eligible_s is not None and eligible_s < submitted_s
-    log.odd.update(name for name, at_s in (("Eligible", eligible_s), ("Start", start_s)) if at_s is None)
+    log.tell("eligible before submission", eligible_s is not None and eligible_s < submitted_s)
+    for name, at_s in (("Eligible", eligible_s), ("Start", start_s)):
+        log.tell(name, at_s is None)
     if start_s is not None:
         found["start_s"] = start_s
         jumped = end_s is not None and end_s < max(start_s + duration_s - TICK_S, start_s)
-        log.odd["ends early"] += jumped
+        log.tell("ends early", jumped)
         end_s = start_s + duration_s if end_s is None or jumped else end_s
     return found if end_s is None else {**found, "end_s": end_s}
 
@@ -354,16 +375,16 @@ def _facts(cells: Mapping[str, str], log: _Log, known: Mapping[str, float | None
     found["priority"] = log.read(cells, "Priority", count)
     found["reservation"], found["hosts"] = (first_of(cells, name) for name in ("Reservation", "NodeList"))
     found["started_by"] = _started_by(cells.get("Flags", ""))
-    found["asked"] = ",".join(kind for kind in _kinds(cells.get("ReqTRES", "")) if kind != "gpu")
+    found["asked"] = ",".join(kind for kind in gpus_by_type(cells.get("ReqTRES", "")) if kind != "gpu")
     found["billing"] = known.get("billing")
-    log.unread["AllocTRES"] += any(known.get(name, 0.0) is None for name in ("cpu", "mem", "node", "billing"))
+    log.unread["AllocTRES", log.line] += any(known.get(name, 0.0) is None for name in ("cpu", "mem", "node", "billing"))
     command = submitted(cells.get("SubmitLine", "")) or cells.get("Throttle", "")
     if tasks := _TASKS.search(command):
         found["tasks_per_node"] = float(tasks[1])
     found |= {name: match[1] for name, option in _OPTIONS.items() if (match := option.search(command))}
     if nice := _NICE.search(command):
         found["nice"] = float(nice[1] or 100)
-    log.odd["partitions"] += bool(_PARTITIONS.search(command))
+    log.tell("partitions", bool(_PARTITIONS.search(command)))
     if match := _JOB.fullmatch(cells["JobID"]):
         found["array"] = match[1]
         if throttle := _THROTTLE.search(command):
@@ -379,36 +400,6 @@ def _memory_mb(each: float | None, cells: Mapping[str, str], facts: Mapping[str,
     """ReqMem: in all, or `4000Mc` for a CPU, `62.5Gn` for a node."""
     times = {"c": facts["cpus"], "n": facts["nodes"]}.get(cells.get("ReqMem", "")[-1:], 1.0)
     return None if each is None or not times else each * times
-
-
-def _kinds(text: str) -> dict[str, float | None]:
-    """GPUs by type of a list of resources; `gpu` where no type is named, None where a number cannot be read."""
-    found: dict[str, float | None] = {}
-    for name, number in tres(text).items():
-        kind, _, label = name.removeprefix("gres/").partition(":")
-        if name.startswith("gres/") and kind in ("gpu", "shard"):
-            found["shard" if kind == "shard" else label or kind] = number
-    if len(found) > 1 and "shard" not in found:
-        found.pop("gpu", None)  # the sum of the others
-    return (
-        {"shard": found["shard"]} if found.get("shard") else {k: v for k, v in found.items() if k != "shard" and v != 0}
-    )
-
-
-def _resources(cells: Mapping[str, str]) -> tuple[dict[str, int], dict[str, float | None]] | str:
-    """GPUs by type and all resources of the first column that has some, or why they cannot be read."""
-    alloc = tres(cells.get("AllocTRES", ""))
-    for name in ("AllocTRES", "ReqTRES"):
-        kinds = _kinds(cells.get(name, ""))
-        if any(number is None for number in kinds.values()):
-            return f"the number of GPUs in {name} cannot be read"
-        if kinds:
-            return {kind: int(number or 0) for kind, number in kinds.items()}, alloc or tres(cells[name])
-    nodes = int(count(cells.get("NNodes", "")) or 1)
-    for name, times in (("AllocGRES", 1), ("ReqGRES", nodes)):  # of the job, and of each of its nodes
-        if found := gres(cells.get(name, "")):
-            return {kind: number * times for kind, number in found.items()}, alloc
-    return {}, alloc or tres(cells.get("ReqTRES", ""))
 
 
 def _duration_s(cells: Mapping[str, str]) -> float | str:
@@ -454,7 +445,7 @@ def _attempts(rows: Iterable[TimedRow], log: _Log) -> Iterator[TimedRow]:
         number = order[name].index(start_s := row.times.get("start_s", 0.0)) + 1
         if number < len(order[name]):
             name, more = f"{name} (attempt {number})", {**more, "attempt": float(number)}
-            log.odd["earlier attempts"] += 1
+            log.odd["earlier attempts", row.line] += 1
         elif number > 1:
             more = {**more, "restarts": number - 1.0}
         arrival_s, times = comes.get((row.facts.get("array"), row.times["submit_s"]), row.arrival_s), row.times
@@ -467,7 +458,8 @@ def _waited(log: _Log) -> Iterator[TimedRow]:
     """The jobs that were eligible and never ran, each task of an array by itself; a held one (Priority 0), and one that
     was gone before it was eligible, was not in the queue."""
     for line, cells in log.waited:
-        found, since_s, job = _resources(cells), timestamp(cells.get("Eligible", "")), cells["JobID"].partition("%")[0]
+        log.line = line
+        found, since_s, job = allotted(cells), timestamp(cells.get("Eligible", "")), cells["JobID"].partition("%")[0]
         if isinstance(found, str) or since_s is None or cells.get("Priority") == "0":
             continue
         until_s = timestamp(cells.get("End", ""))
@@ -501,8 +493,8 @@ def _tasks(job: str, log: _Log) -> list[str]:
             more += len(numbers)
         else:
             odd.add("cut arrays" if part == "..." else "unread arrays")
-    log.odd.update(odd)
-    log.odd["tasks"] += more - len(found)
+    log.odd.update((what, 0) for what in odd)
+    log.odd["tasks", 0] += more - len(found)
     return found
 
 
@@ -540,6 +532,8 @@ def _start(row: TimedRow) -> JobStart:
 
 def _notes_of(log: _Log, site: Site, rows: Sequence[TimedRow], beside: Sequence[TimedRow]) -> Iterator[str]:
     """What an operator should know of the log."""
+    left_out = log.drops.lines - {row.line for row in beside if "start_s" in row.times}  # slurm knows these
+    odd, unread = (without_lines(each, left_out) for each in (log.odd, log.unread))
     going = sum(row.facts["state"] in GOING_ON for row in rows)
     elsewhere = sum("start_s" in row.times for row in beside)
     waited = len(beside) - elsewhere
@@ -555,31 +549,32 @@ def _notes_of(log: _Log, site: Site, rows: Sequence[TimedRow], beside: Sequence[
     counts = (
         (going, "job", "still ran: they hold their GPUs as long as the log saw them, how much longer is unknown"),
         (on_cpus, "job", f"without GPUs: on the type {CPU}, whose slots are CPUs; measures count them as GPUs"),
-        (log.odd["held to a type"], "job", "asked for no type, wait for the one where they ran: longer (--ratios)"),
+        (odd["held to a type"], "job", "asked for no type, wait for the one where they ran: longer (--ratios)"),
         (waited, "job", "never started in the log: slurm has them in its queue as long as that had, and starts none"),
-        (log.odd["tasks"], "task", f"of arrays that never started beyond the first {MOST_TASKS} of each: not in it"),
+        (odd["tasks"], "task", f"of arrays that never started beyond the first {MOST_TASKS} of each: not in it"),
         (
-            log.odd["cut arrays"],
+            odd["cut arrays"],
             "array",
             "never started whose list of tasks sacct cut (`...`): those it names are in it",
         ),
-        (log.odd["unread arrays"], "array", "never started with tasks that cannot be read: these are not in it"),
+        (odd["unread arrays"], "array", "never started with tasks that cannot be read: these are not in it"),
         (elsewhere, "job", "on nodes that are left out: slurm counts them in limits and fair share as they ran"),
-        (log.odd["partitions"], "job", "named several partitions: held to the one where they ran"),
+        (odd["partitions"], "job", "named several partitions: held to the one where they ran"),
         (sum(map(bool, kinds)), "job", f"waited {otherwise}"),
         (later, "job", "named themselves, or jobs of larger numbers, to wait for: they wait for none of these"),
-        (log.odd["earlier attempts"], "earlier attempt", "of requeued jobs, each a job of its own that ran as it did"),
-        (log.odd["eligible before submission"], "job", "eligible before submission (a clock jumped): since submission"),
-        (log.odd["start before eligible"], "job", "started before they were eligible (a clock jumped): waited 0 s"),
-        (log.odd["ends early"], "job", "ended sooner than the run time allows (a clock jumped): it counts, not End"),
-        (log.odd["Start"] * ("Start" in log.told), "job", "began nobody knows when: there is no wait to compare"),
-        (log.odd["Eligible"] * ("Eligible" in log.told), "job", "eligible nobody knows when: since submission"),
-        (log.odd["nodes"], "job", "with another number of nodes in NNodes than in NodeList, which counts"),
+        (odd["earlier attempts"], "earlier attempt", "of requeued jobs, each a job of its own that ran as it did"),
+        (odd["eligible before submission"], "job", "eligible before submission (a clock jumped): since submission"),
+        (odd["start before eligible"], "job", "started before they were eligible (a clock jumped): waited 0 s"),
+        (odd["ends early"], "job", "ended sooner than the run time allows (a clock jumped): it counts, not End"),
+        (odd["Start"] * ("Start" in log.told), "job", "began nobody knows when: there is no wait to compare"),
+        (odd["Eligible"] * ("Eligible" in log.told), "job", "eligible nobody knows when: since submission"),
+        (odd["nodes"], "job", "with another number of nodes in NNodes than in NodeList, which counts"),
         (sum(not row.user for row in rows), "job", "of nobody: no limit of a user holds them, and no share is theirs"),
-        (log.odd["over limit"], "job", "ran over a minute longer than the time limit, kept as they ran"),
+        (odd["reservation"], "job", "of a reservation whose name sacct --json does not print: as if they named none"),
+        (odd["over limit"], "job", "ran over a minute longer than the time limit, kept as they ran"),
     )
     yield from (f"{counted(some, noun)} {text}" for some, noun, text in counts if some)
-    yield from gaps(rows)
+    yield from (*gaps(rows), *set_back(rows))
     if lacking := [words for column, words in TOLD.items() if column not in log.told]:
         yield f"the log says nothing of {listed(lacking, len(lacking))}"
     if not site.has_rules:
@@ -587,8 +582,8 @@ def _notes_of(log: _Log, site: Site, rows: Sequence[TimedRow], beside: Sequence[
             "no file says what limits, priorities and backfill are (--limits, --config): under slurm no limit holds, "
             "and first come is first served"
         )
-    if unread := [f"{column} ({some})" for column, some in log.unread.items() if some]:
-        yield f"cells that cannot be read, as if they were empty: {listed(unread)}"
+    if cells := [f"{column} ({some})" for column, some in unread.items() if some]:
+        yield f"cells that cannot be read, as if they were empty: {listed(cells)}"
     if len(log.zoned) > 1:
         yield "times with and without a zone in one log: those without count as UTC"
     if site.zoned and log.zoned and site.zoned != log.zoned:

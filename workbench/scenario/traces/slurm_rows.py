@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -11,13 +12,19 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
 from workbench.base.errors import InputError, Words, counted
 from workbench.base.text import is_name
+from workbench.base.units import format_duration
 from workbench.scenario.traces.cluster_spec import EXPECTED as CLUSTER
 from workbench.scenario.traces.slurm_site import CPU, SeenNode, Site
 from workbench.scenario.traces.timed import TimedRow
 from workbench.scenario.traces.trace_file import EPOCH, source_name
 
+AROUND, BACK_S, MOST_TOLD = 5, 600.0, 3
+"""Jobs before and after a place where a clock may have been set back, by at least so much; places that are told."""
 GAP_S = 30 * 86400.0
 """From this on a time without submissions and starts is told."""
 
@@ -104,6 +111,30 @@ def gaps(rows: Sequence[TimedRow]) -> Iterator[str]:
         if after_s - before_s > GAP_S:
             since, until = (f"{EPOCH + timedelta(seconds=at_s):%Y-%m-%d %H:%M}" for at_s in (before_s, after_s))
             yield f"no job was submitted or began from {since} to {until}: two logs, or a clock that jumped?"
+
+
+def set_back(rows: Sequence[TimedRow]) -> Iterator[str]:
+    """Where a controller's ids rise and Submit falls, by the middle of five jobs before and of five after it: one job
+    alone may have been requeued, with a later Submit."""
+    first_s = dict[int, float]()
+    for row in rows:
+        if match := re.match(r"job-(\d+)", row.name, re.ASCII):
+            first_s[int(match[1])] = min(row.times["submit_s"], first_s.get(int(match[1]), math.inf))
+    ids = sorted(first_s)
+    times_s = np.array([first_s[each] for each in ids])
+    if len(ids) < 2 * AROUND:
+        return
+    middle_s, usual_s = np.median(sliding_window_view(times_s, AROUND), axis=1), np.median(np.diff(times_s))
+    falls_s = middle_s[:-AROUND] - middle_s[AROUND:] + AROUND * usual_s
+    most_s = np.array([falls_s[max(at - AROUND, 0) : at + AROUND + 1].max() for at in range(len(falls_s))])
+    places = np.flatnonzero((falls_s > BACK_S) & (falls_s == most_s)).tolist()
+    for at in places[:MOST_TOLD]:
+        job = ids[at + AROUND]
+        by, when = format_duration(float(falls_s[at]), parts=2), EPOCH + timedelta(seconds=first_s[job])
+        told = f"from about job {job} on ({when:%Y-%m-%d %H:%M}) ids rise and Submit is {by} earlier"
+        yield f"{told}: a clock set back, or two logs?"
+    if len(places) > MOST_TOLD:
+        yield f"ids rise and Submit falls {counted(len(places) - MOST_TOLD, 'more time')}"
 
 
 def held_to_a_type(rows: Sequence[TimedRow], models: Mapping[str, str]) -> int:

@@ -152,6 +152,36 @@ def gres(text: str) -> dict[str, int]:
     return found
 
 
+def gpus_by_type(text: str) -> dict[str, float | None]:
+    """GPUs by type of a list of resources; `gpu` where no type is named, None where a number cannot be read."""
+    found: dict[str, float | None] = {}
+    for name, number in resources(text).items():
+        kind, _, label = name.removeprefix("gres/").partition(":")
+        if name.startswith("gres/") and kind in ("gpu", "shard"):
+            found["shard" if kind == "shard" else label or kind] = number
+    if len(found) > 1 and "shard" not in found:
+        found.pop("gpu", None)  # the sum of the others
+    return (
+        {"shard": found["shard"]} if found.get("shard") else {k: v for k, v in found.items() if k != "shard" and v != 0}
+    )
+
+
+def allotted(cells: Mapping[str, str]) -> tuple[dict[str, int], dict[str, float | None]] | str:
+    """GPUs by type and all resources of the first column that has some, or why they cannot be read."""
+    alloc = resources(cells.get("AllocTRES", ""))
+    for name in ("AllocTRES", "ReqTRES"):
+        kinds = gpus_by_type(cells.get(name, ""))
+        if any(number is None for number in kinds.values()):
+            return f"the number of GPUs in {name} cannot be read"
+        if kinds:
+            return {kind: int(number or 0) for kind, number in kinds.items()}, alloc or resources(cells[name])
+    nodes = int(count(cells.get("NNodes", "")) or 1)
+    for name, times in (("AllocGRES", 1), ("ReqGRES", nodes)):  # of the job, and of each of its nodes
+        if found := gres(cells.get(name, "")):
+            return {kind: number * times for kind, number in found.items()}, alloc
+    return {}, alloc or resources(cells.get("ReqTRES", ""))
+
+
 def seconds(text: str) -> float | None:
     """`[D-]HH:MM:SS`, `MM:SS` or `D-HH[:MM]`; infinity for UNLIMITED; None for anything else."""
     text = text.strip()
@@ -334,6 +364,7 @@ def json_cells(job: Any) -> dict[str, str]:
         pairs = (("/".join(filter(None, (each["type"], each["name"]))), each["count"]) for each in found or ())
         return ",".join(f"{name}={value}" for name, value in pairs if value is not None)
 
+    held: Mapping[str, Any] = job.get("reservation") or {}
     times, array, nodes = job["time"], job.get("array") or {}, number(job.get("allocation_nodes"))
     task, most = number(array.get("task_id")), number(array["limits"]["max"]["running"]["tasks"]) if array else ""
     of = number(array["job_id"]) if task else ""
@@ -352,7 +383,8 @@ def json_cells(job: Any) -> dict[str, str]:
         "NNodes": nodes,
         "NodeList": str(job.get("nodes") or ""),
         "Priority": number(job.get("priority")),
-        "Reservation": str(held) if isinstance(held := (job.get("reservation") or {}).get("name"), str) else "",
+        "Reservation": str(held.get("name")) if isinstance(held.get("name"), str) else "",
+        "NoName": str(held.get("id") or "") if isinstance(held.get("name"), int) and held["name"] else "",
         "Flags": "SchedBackfill" if "BACKFILL" in flags else "SchedMain" if "STARTED_ON_SCHED" in flags else "",
         "AllocTRES": resources(job["tres"].get("allocated")),
         "ReqTRES": resources(job["tres"].get("requested")),
