@@ -19,7 +19,7 @@ from tests.baselines.slurm.as_recorded import faults
 from tests.scenario.traces.slurm_dumps import NODES, Ran, dump, limited, when
 from tests.scenario.traces.slurm_month import Rules, demand, schedule, written
 from workbench.analysis.calibration.calibrate import Calibration, usual_phases
-from workbench.analysis.calibration.fit import LogMakespan, fit_of, makespan_of
+from workbench.analysis.calibration.fit import LogMakespan, fit_of, in_parts, makespan_of
 from workbench.analysis.calibration.note import notes_under
 from workbench.analysis.hidden_limits import BESIDE_ROOM, PEAKS, beside_room_of, told_hidden
 from workbench.base.errors import InputError
@@ -99,7 +99,8 @@ def test_the_noise_floor_stands_beside_an_error(known: Calibration) -> None:
     """Two runs of ours, 1000 and 1300 s everywhere, are (300 - 60) / 1000 apart, whatever the log has."""
     found = known
     assert found.pace_s == 60 and found.apart < 0.1 and found.reasons == []
-    assert "held back: error of partition medians, of which 1 min count as none, 0 % (standard" in found.note()
+    parts = "; held back, 2024-03-04 15:22 to 2024-03-05 11:10 in 4 parts (0 %, 0 %, 0 % and 0 %): error of partition "
+    assert f"{parts}medians, of which 1 min count as none, 0 % (standard" in found.note()
     waits = found.waits.assign(**{"run 1": 1000.0, "run 2": 1300.0})
     far = replace(found, waits=waits, held_back=replace(found.held_back, median_error=0.5))
     assert far.apart == pytest.approx(0.24)
@@ -107,6 +108,25 @@ def test_the_noise_floor_stands_beside_an_error(known: Calibration) -> None:
         "points), above 30 % (24 % between two runs of ours that differ in their phase alone)"
     )
     assert [usual_phases(count) for count in (4000, 4001, 15_000, 15_001)] == [8, 4, 4, 1]
+
+
+def test_parts_held_back_are_of_whole_days_where_the_log_is_long_enough() -> None:
+    """1000 jobs from 08:00 on: in 20 days the ends of parts are midnights, in 4 each has as many jobs. The error is
+    the median over partitions and parts: one partition of three wrong: 0; all in two of four parts too: 394 %."""
+    for days, whole in ((20, True), (4, False)):
+        table = pd.DataFrame({"eligible_s": [days * 86.4 * i for i in range(1000)]})
+        table = in_parts(table, 8 * 3600)
+        day = (table["eligible_s"] + 8 * 3600) // 86400
+        ends = [{*day[table["part"] == part]} for part in range(5)]
+        assert (len(set().union(*ends)) == sum(map(len, ends))) == whole
+        assert whole or table["part"].value_counts().tolist() == [180] * 5 + [100]
+        assert table["part"].iloc[0] == table["part"].iloc[-1] == -1
+        assert table["part"][table["part"] >= 0].is_monotonic_increasing
+    rows = table.assign(partition=[f"p{i % 3}" for i in range(1000)], user="", recorded_s=1000.0, run=1000.0)
+    rows.loc[rows["partition"] == "p0", "run"] = 5000.0
+    assert fit_of(rows, ["run"], 60.0).median_error == 0, "4 of 12"
+    rows.loc[rows["part"].isin([1, 2]), "run"] = 5000.0
+    assert fit_of(rows, ["run"], 60.0).median_error == pytest.approx(3.94)
 
 
 def test_a_run_far_off_moves_an_error_little_however_many_runs(known: Calibration) -> None:
@@ -158,7 +178,8 @@ def test_the_command_keeps_the_verdict(tmp_path: Path, capsys: pytest.CaptureFix
     for _ in range(2):
         assert main(["calibrate", str(path), "--phases", "1", "--json"]) == 0
         told = json.loads(capsys.readouterr().out)
-    assert list(told) == ["partitions", "all", "held_back", "rivals", "makespan", "verdict"]
+    assert list(told) == ["partitions", "all", "held_back", "folds", "rivals", "makespan", "verdict"]
+    assert [fold["jobs"] for fold in told["folds"]] == [14, 15, 14, 14] and told["folds"][0]["nodes"] == ""
     one = told["partitions"][0]  # all jobs are in one partition
     assert told["all"] == pytest.approx({name: one[name] for name in ("recorded_mean_s", "simulated_mean_s", "jobs")})
     columns = ["name", "recorded_median_s", "simulated_median_s", "recorded_mean_s", "simulated_mean_s", "jobs"]

@@ -74,6 +74,16 @@ def _text(found: Calibration, scenario: Scenario) -> str:
         "On the parts held back (error of partition medians, rank correlation over users, error of the mean):",
     ]
     lines += [aligned(["", "median error", "rank", "mean error"], rows)]
+    folds = [
+        [
+            row["from"],
+            row["to"],
+            str(row["jobs"]),
+            *(f"{row[name]:.2f}" for name in ("median_error", "rank_correlation")),
+        ]
+        for row in found.folds.to_dict("records")
+    ]
+    lines += ["", aligned(["part held back, from", "to", "jobs", "median error", "rank"], folds)]
     for told in filter(None, (found.makespan.text(), found.told_fit())):
         lines += ["", told]
     for said in found.told_experiments(lambda at_s: date_of(scenario, at_s) or format_duration(at_s)):

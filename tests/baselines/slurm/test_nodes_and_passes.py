@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from typing import Any
 
@@ -11,7 +12,7 @@ import workbench
 from tests.baselines.slurm.made_site import CONFIG, beside, job, site_of, starts, with_config
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.slurm.asks import Ask
-from workbench.baselines.mechanisms.slurm.free import rule_of
+from workbench.baselines.mechanisms.slurm.free import rules_of
 from workbench.baselines.mechanisms.slurm.passes import IdleCycle, PassOutcome, SchedulingPass
 from workbench.baselines.mechanisms.slurm.site import RULES, read_site
 from workbench.baselines.slurm import Slurm
@@ -44,9 +45,11 @@ def test_nodes_are_chosen_as_in_the_log(rule: str) -> None:
         for each in record["jobs"]:
             each["attributes"]["hosts"] = chosen[each["name"]]
         scenario = Scenario.from_dict(record | {"cluster": {**record["cluster"], "nodes": [heavy, light]}})
-    found, right = rule_of(scenario, read_site(scenario))
+    (early, seldom), (found, right) = rules_of(scenario, read_site(scenario), [60.0 * 20, math.inf])
     assert found == rule and right[rule] > 0.95, right
+    assert early == "" and seldom != right, "too few choices tell nothing"
     calibrated = workbench.calibrate(scenario, phases=1)
+    assert calibrated.folds["nodes"].tolist() == ["", *[rule] * 3], "the first part is judged by the 50 starts before"
     assert (f"Nodes are chosen by {rule}, as in" in calibrated.told_fit()) == bool(rule)
     kept = calibrated.kept(calibrated.kept(scenario))
     run = workbench.simulate(kept, "slurm").timeline.groupby("job")["node"].first()
@@ -54,7 +57,7 @@ def test_nodes_are_chosen_as_in_the_log(rule: str) -> None:
     assert sum(run[name] == host for name, host in where.items()) > 190
     del record["jobs"][0]["attributes"]["start_s"]  # nobody knows when it began
     again = Scenario.from_dict(record | {"cluster": scenario.to_dict()["cluster"]})
-    assert rule_of(again, read_site(again))[0] == rule
+    assert rules_of(again, read_site(again))[0][0] == rule
     with pytest.raises(InputError, match="NodesChosen: got 'x'; expected one of the tightest fit"):
         workbench.simulate(with_config(scenario, CONFIG | {"NodesChosen": "x"}), "slurm")
 

@@ -1,15 +1,15 @@
 """`workbench.calibrate`: whether a scheduler, run on a log as it was, makes jobs wait as they did.
 
 Waits are start minus eligible; from submission to eligible (holds, begin times, dependencies) is told apart. What the
-configuration says is taken and not fitted. What it does not say is one number, when within their intervals Slurm's
-clocks run (backfill, priorities): the verdict is of the waits of runs in several phases, all together, and beside it
-stands what is won by fitting the phase on the parts before (`Calibration.fitted`). Together, as medians are of two
-minds where half of the jobs start at once: a mean of the runs' medians moved with the number of phases (ours).
+configuration says is taken and not fitted. Of two things that it does not say one is fitted: by which rule nodes were
+chosen. The other is averaged over: when within their intervals Slurm's clocks run (backfill, priorities). The verdict
+is of the waits of runs in several phases, all together, as medians are of two minds where half of the jobs start at
+once; beside it stands what would be won by fitting the phase too (`Calibration.fitted`).
 
-Judged on rolling origins: the jobs by eligible time, the first and last twentieth left out, in five equal parts; each
-of the last four is held against what was simulated, and against three rivals, of which two know the parts before it:
-the median wait of the day before by partition and size, the mean wait; and plain first come, first served. Medians
-are of a partition's jobs in all of the four: in one of them they are noise on a site of a thousand jobs (ours).
+Judged on rolling origins: the jobs by eligible time, the first and last twentieth left out, in five equal parts, of
+whole days where the log is long enough. Each of the last four is held against runs with the rule that the starts before
+it tell, and against three rivals, of which two know the parts before it: the median wait of the day before by partition
+and size, the mean wait; and plain first come, first served. What is judged is the median over partitions and parts.
 
 Only an answer that is nearer than each rival is called calibrated: held-back error of partition medians at most 30 %,
 rank correlation over users' mean waits at least .6, no rival that is as good in both, and (ours) no account with many
@@ -23,7 +23,7 @@ simulated.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -35,14 +35,17 @@ import numpy as np
 import pandas as pd
 
 from workbench.analysis.calibration.fit import (
+    FOLDS,
     LEAST_JOBS,
     CalibrationFit,
     LogMakespan,
     fit_of,
+    in_parts,
     in_words,
     makespan_of,
     median_error,
     percent,
+    with_rivals,
 )
 from workbench.analysis.calibration.note import LEAST_WAITS, NOTE
 from workbench.analysis.hidden_limits import BESIDE_ROOM, LEAST_OF_GROUP, PEAKS, beside_room_of, peaks_of, told_hidden
@@ -51,7 +54,7 @@ from workbench.base.collector import seldom_collected
 from workbench.base.errors import InputError, Words, WorkbenchError, counted, told_of_arguments
 from workbench.base.labels import listed
 from workbench.base.units import format_duration
-from workbench.baselines.mechanisms.slurm.free import rule_of
+from workbench.baselines.mechanisms.slurm.free import rules_of
 from workbench.baselines.mechanisms.slurm.limits import Ledger
 from workbench.baselines.mechanisms.slurm.site import SlurmSite, read_site
 from workbench.scenario.faults import Outage
@@ -67,13 +70,10 @@ if TYPE_CHECKING:
 
     from workbench.analysis.charts import Drawing
 
-FOLDS = 4
 MOST_ERROR, LEAST_RANK, MOST_FACTOR = 0.3, 0.6, 2.0
 MOST_REFUSED = 0.5
 MOST_FAR = 3
 """Partitions that are named as far off."""
-EDGE = 0.05
-DAY_S = 86400.0
 PHASES = {4000: 8, 15_000: 4}
 """Up to so many jobs so many phases of Slurm's clocks are simulated; of more one, which takes half a minute."""
 SAME_S = 3600.0
@@ -81,6 +81,7 @@ SAME_S = 3600.0
 MOST_EXPERIMENTS, MOST_POINTS = 5, 1500
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 TITLE = {"yesterday": "yesterday's median", "fifo": "first come, first served", "mean": "recorded mean"}
+FOLD = ["part", "from", "to", "jobs", "median_error", "rank_correlation", "nodes"]
 GROUPS = ("partition", "account", "user", "size", "hour")
 
 Verdict = Literal["calibrated", "indicative"]
@@ -106,7 +107,9 @@ class Calibration:
     more than recorded, and for which it is near the most, recorded and simulated; phases: of Slurm's clocks, of each
     run (`phase_s`); nodes: by which rule they were chosen in the log (empty: Slurm's), and the part of starts in
     which it and Slurm's were right; code: `Scheduler.code`; makespan: of the log and of the runs; held: jobs that ran
-    here where they did in the log, though the scenario assumes speeds elsewhere (`--ratios`)."""
+    here where they did in the log, though the scenario assumes speeds elsewhere (`--ratios`); folds: of each part held
+    back (`FOLD`) when its first and last job were eligible, how many there are, the two numbers that are judged, and by
+    which rule nodes were chosen (`nodes`)."""
 
     scheduler: str
     waits: pd.DataFrame
@@ -124,6 +127,7 @@ class Calibration:
     code: str = ""
     makespan: LogMakespan = field(default_factory=lambda: LogMakespan())
     held: int = 0
+    folds: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=FOLD))
 
     @property
     def fitted(self) -> FittedPhase | None:
@@ -208,10 +212,18 @@ class Calibration:
             out += f"; {counted(self.held, 'job')} kept to the types of the log: assumed speeds are not judged"
         mean, real = (in_words(self.waits[name].mean()) for name in ("simulated_s", "recorded_s"))
         return (
-            f"{NOTE}{self.verdict}{why}; under {self.scheduler} the mean wait is {mean}, recorded {real}; held back: "
-            f"error of partition medians, of which {in_words(self.pace_s)} count as none, {_error(fit)}, rank "
-            f"correlation over users {_number(fit.rank_correlation)}{out}."
+            f"{NOTE}{self.verdict}{why}; under {self.scheduler} the mean wait is {mean}, recorded {real}; held back, "
+            f"{self._told_folds()}: error of partition medians, of which {in_words(self.pace_s)} count as none, "
+            f"{_error(fit)}, rank correlation over users {_number(fit.rank_correlation)}{out}."
         )
+
+    def _told_folds(self) -> str:
+        """When the parts held back were, what each was judged by, and how near each was."""
+        folds = self.folds
+        errors = listed([percent(error) for error in folds["median_error"]])
+        rules = [rule or "Slurm's" for rule in dict.fromkeys(folds["nodes"])]
+        chosen = f", nodes chosen by what came before ({listed(rules)})" if rules != ["Slurm's"] else ""
+        return f"{folds['from'].iloc[0]} to {folds['to'].iloc[-1]} in {len(folds)} parts ({errors}){chosen}"
 
     def by(self, group: str) -> pd.DataFrame:
         """Per partition, account, user, size (GPUs) or hour of the day: jobs, quantiles and means of waits, of
@@ -289,7 +301,7 @@ class Calibration:
 
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON has it, for `from_json`."""
-        frames = {name: getattr(self, name) for name in ("waits", "experiments", "peaks", "beside_room")}
+        frames = {name: getattr(self, name) for name in ("waits", "experiments", "peaks", "beside_room", "folds")}
         tables = {name: {column: _plain(frame[column]) for column in frame} for name, frame in frames.items()}
         named = {"held_back": self.held_back, **self.rivals}
         fits = {name: dict(zip(vars(fit), _plain(vars(fit).values()), strict=True)) for name, fit in named.items()}
@@ -312,7 +324,7 @@ class Calibration:
         waits, experiments, peaks = (tables[name] for name in ("waits", "experiments", "peaks"))
         told = held_back, of, refused, beyond, experiments, peaks, phases
         makespan = LogMakespan(*(math.nan if each is None else each for each in data["makespan"]))
-        more = tuple(data["nodes"]), tables["beside_room"], data["code"], makespan, data["held"]
+        more = tuple(data["nodes"]), tables["beside_room"], data["code"], makespan, data["held"], tables["folds"]
         return Calibration(scheduler, waits, runs, data["pace_s"], *told, *more)
 
     def as_json(self) -> dict[str, Any]:
@@ -331,6 +343,7 @@ class Calibration:
                 "jobs": len(self.waits),
             },
             "held_back": plain(self.held_back),
+            "folds": [dict(zip(row, _plain(row.values()), strict=True)) for row in self.folds.to_dict("records")],
             "rivals": {name: plain(fit) for name, fit in self.rivals.items()},
             "makespan": dict(zip(LogMakespan._fields, _plain(self.makespan), strict=True)),
             "verdict": self.verdict,
@@ -372,18 +385,26 @@ def calibrate(
     held = sum(one.model != other.model for one, other in zip(given.jobs, scenario.jobs, strict=True))
     recorded = _recorded(scenario)
     site = read_site(scenario)
-    rule, right = rule_of(scenario, site) if scheduler == "slurm" else ("", dict[str, float]())
-    scenario, interval_s = _with_rule(scenario, rule), site.settings["bf_interval"]
+    recorded = in_parts(recorded, _since_s(scenario))
+    origins_s = [recorded.loc[recorded["part"] == part, "eligible_s"].min() for part in range(1, FOLDS + 1)]
+    told = [("", dict[str, float]())] * (FOLDS + 1)
+    told = rules_of(scenario, site, [*origins_s, math.inf]) if scheduler == "slurm" else told
+    (*rules, rule), right, interval_s = [each for each, _ in told], told[-1][1], site.settings["bf_interval"]
     pace_s = max(interval_s, site.settings["sched_interval"])
     count = usual_phases(len(scenario.jobs)) if phases is None else phases
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 100:
         raise InputError("phases", phases, "a whole number from 1 to 100")
     knobs = [{"phase_s": interval_s * part / count} for part in range(count)] if scheduler == "slurm" else [{}]
-    asked = [*((scheduler, each) for each in knobs), ("fifo", {"round_s": 0.0})]
-    requests = [RunRequest(scenario, name, each, scenario.seed, detail=0) for name, each in asked]
+    sites = {each: _with_rule(scenario, each) for each in dict.fromkeys([rule, *rules])}
+    asked = [(each, scheduler, phase) for each in sites.values() for phase in knobs]
+    asked.append((scenario, "fifo", {"round_s": 0.0}))
+    requests = [RunRequest(each, name, phase, scenario.seed, detail=0) for each, name, phase in asked]
     code, made = find_scheduler(scheduler).code(), run_all(requests, workers)
-    *runs, fifo = [_simulated(outcome, site, recorded) for outcome in made]
-    waits = {f"run {i}": found for i, found in enumerate(runs, start=1)}
+    *found_s, fifo = [np.array(_simulated(outcome, site, recorded)) for outcome in made]
+    of_rule = {each: found_s[i * len(knobs) :][: len(knobs)] for i, each in enumerate(sites)}
+    judged = np.array([rules[part - 1] if part > 0 else rule for part in recorded["part"]])
+    runs = [np.select([judged == each for each in sites], waits_s) for waits_s in zip(*of_rule.values(), strict=True)]
+    scenario, waits = sites[rule], {f"run {i}": found for i, found in enumerate(runs, start=1)}
     table = recorded.assign(simulated_s=np.mean(runs, axis=0), fifo_s=fifo, **waits)
     never = table["simulated_s"].isna()
     if never.mean() > MOST_REFUSED:
@@ -391,20 +412,36 @@ def calibrate(
             "scenario", Words(f"{never.sum()} of {len(table)} jobs never start"), f"jobs {scheduler} starts"
         )
     refused, table = tuple(table.loc[never, "job"]), table[~never].reset_index(drop=True)
-    table = _with_rivals(_in_parts(table))
+    table = with_rivals(table)
     rivals = {name: fit_of(table, [f"{name}_s"], pace_s) for name in TITLE}
     fit, experiments, beyond = (
         fit_of(table, [*waits], pace_s),
         experiments_of(scenario, table),
         Ledger.of_site(site).beyond,
     )
-    ended = [run for run in made[:-1] if isinstance(run, Run)]
+    ended = [run for run in made[: len(knobs)] if isinstance(run, Run)]
+    folds = _folds(scenario, table, [*waits], pace_s, rules)
     peaks = peaks_of(scenario, site, [run.jobs for run in ended], pace_s)
     beside_room = beside_room_of(scenario, site, [run.timeline for run in ended], pace_s)
     found = scheduler, table, tuple(waits), pace_s, fit, rivals, refused, beyond, experiments, peaks
     nodes = rule, right.get(rule, 0.0), right.get("", 0.0)
     phases_s = tuple(each["phase_s"] for each in knobs if each)
-    return Calibration(*found, phases_s, nodes, beside_room, code, makespan_of(scenario, ended), held)
+    return Calibration(*found, phases_s, nodes, beside_room, code, makespan_of(scenario, ended), held, folds)
+
+
+def _folds(
+    scenario: Scenario, table: pd.DataFrame, runs: list[str], pace_s: float, rules: Sequence[str]
+) -> pd.DataFrame:
+    """The parts held back, one by one (`Calibration.folds`)."""
+    from workbench.analysis.what_if.site_changes import date_of  # what-if asks for `usual_phases`
+
+    rows = []
+    for part, rule in enumerate(rules, start=1):
+        mine = table[table["part"] == part]
+        fit, times_s = fit_of(mine, runs, pace_s), (mine["eligible_s"].min(), mine["eligible_s"].max())
+        at = (date_of(scenario, at_s) or in_words(at_s) for at_s in times_s)
+        rows.append((part, *at, len(mine), fit.median_error, fit.rank_correlation, rule))
+    return pd.DataFrame(rows, columns=FOLD)
 
 
 def _with_rule(scenario: Scenario, rule: str) -> Scenario:
@@ -423,11 +460,16 @@ def _with_rule(scenario: Scenario, rule: str) -> Scenario:
     return Scenario.from_dict({**data, "entities": entities})
 
 
+def _since_s(scenario: Scenario) -> int:
+    """Which second of its day a log begins with; 0 where it does not say when that was."""
+    begins = datetime.fromisoformat(scenario.begins) if scenario.begins else datetime.min
+    return begins.hour * 3600 + begins.minute * 60 + begins.second
+
+
 def _recorded(scenario: Scenario) -> pd.DataFrame:
     """The jobs whose wait the log has; those that ran at the begin had none in it."""
     found = []
-    begins = datetime.fromisoformat(scenario.begins) if scenario.begins else datetime.min
-    since_s = begins.hour * 3600 + begins.minute * 60 + begins.second
+    since_s = _since_s(scenario)
     for job in scenario.jobs:
         facts = job.attributes
         start_s, eligible_s = (facts.get(name) for name in ("start_s", "eligible_s"))
@@ -515,37 +557,6 @@ def experiments_of(scenario: Scenario, waits: pd.DataFrame) -> pd.DataFrame:
 def _is_one(first: Outage, other: Outage) -> bool:
     """Whether two outages are one change."""
     return abs(first.from_s - other.from_s) <= SAME_S and abs(first.to_s - other.to_s) <= SAME_S
-
-
-def _in_parts(table: pd.DataFrame) -> pd.DataFrame:
-    """With the column `part`: 1 to 4 of those held back, 0 of the first, -1 of warm-up and tail."""
-    count = len(table)
-    edge = int(count * EDGE)
-    inside = np.arange(count) - edge
-    part = np.where((inside >= 0) & (inside < count - 2 * edge), inside * (FOLDS + 1) // (count - 2 * edge), -1)
-    return table.assign(part=part)
-
-
-def _with_rivals(table: pd.DataFrame) -> pd.DataFrame:
-    """What those say who know the parts before: the day before's median by partition and size, and the mean."""
-    yesterday, mean = np.full(len(table), np.nan), np.full(len(table), np.nan)
-    for part in range(1, FOLDS + 1):
-        known, asked = table[table["part"].between(0, part - 1)], table[table["part"] == part]
-        recent = known[known["eligible_s"] >= asked["eligible_s"].min() - DAY_S]
-        by = [
-            those.groupby(keys)["recorded_s"].median().to_dict()
-            for those, keys in (
-                (recent, ["partition", "size"]),
-                (known, ["partition", "size"]),
-                (known, ["partition"]),
-            )
-        ]
-        rest, mean_s = known["recorded_s"].median(), known["recorded_s"].mean()
-        for row, partition, size in asked[["partition", "size"]].itertuples():
-            keys = ((partition, size), (partition, size), (partition,))
-            said = (found[key] for found, key in zip(by, keys, strict=True) if key in found)
-            yesterday[row], mean[row] = next(said, rest), mean_s
-    return table.assign(yesterday_s=yesterday, mean_s=mean)
 
 
 def _plain(values: Iterable[Any]) -> list[Any]:

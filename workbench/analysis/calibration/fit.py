@@ -16,18 +16,21 @@ from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.slurm_text import GOING_ON
 from workbench.simulation.run import Run
 
+FOLDS = 4
+EDGE = 0.05
+DAY_S = 86400.0
 LEAST_JOBS = 5
-"""Of a partition or user in all parts that are held back; fewer say nothing of its median or mean."""
+"""Of a partition in one of the parts held back, of a user in all; fewer say nothing of its median or mean."""
 DRAWS = 100
 """Of the runs, for a standard error."""
 
 
 @dataclass(frozen=True)
 class CalibrationFit:
-    """How near waits are on the parts held back: median over partitions of |median of all runs / recorded median -
-    1|, where a difference within `pace_s` is none, and a recorded median counts as at least that; Spearman's
-    correlation of users' mean waits (nan with fewer than three users); |mean wait / recorded mean - 1| over all; the
-    standard error of the first, by draws of the runs (bootstrap; nan with one)."""
+    """How near waits are on the parts held back: median, over partitions in each part, of |median of all runs /
+    recorded median - 1|, where a difference within `pace_s` is none, and a recorded median counts as at least that;
+    Spearman's correlation of users' mean waits (nan with fewer than three users); |mean wait / recorded mean - 1| over
+    all; the standard error of the first, by draws of the runs (bootstrap; nan with one)."""
 
     median_error: float
     rank_correlation: float
@@ -78,10 +81,49 @@ def makespan_of(scenario: Scenario, runs: Sequence[Run]) -> LogMakespan:
     return LogMakespan(max(map(ends.__getitem__, known)), float(np.mean(last)), float(np.mean(done)))
 
 
+def in_parts(table: pd.DataFrame, since_s: float) -> pd.DataFrame:
+    """Waits by eligible time with the column `part`: 1 to 4 of those held back, 0 of the first, -1 of warm-up and tail;
+    of equal numbers of jobs, their ends at the nearest midnight where that leaves each a day. since_s: of the day at
+    the log's begin."""
+    count = len(table)
+    edge = int(count * EDGE)
+    inside = np.arange(count) - edge
+    part = np.where((inside >= 0) & (inside < count - 2 * edge), inside * (FOLDS + 1) // (count - 2 * edge), -1)
+    days = (table["eligible_s"].to_numpy(float) + since_s) / DAY_S
+    first, *cuts = days[np.searchsorted(np.maximum.accumulate(part), range(FOLDS + 1))]
+    midnights = [math.ceil(first), *np.round(cuts), math.floor(days[count - edge - 1])]
+    if np.diff(midnights).min() >= 1:
+        part = np.searchsorted(midnights, days, side="right") - 1
+        part[part > FOLDS] = -1
+    return table.assign(part=part)
+
+
+def with_rivals(table: pd.DataFrame) -> pd.DataFrame:
+    """What those say who know the parts before: the day before's median by partition and size, and the mean."""
+    yesterday, mean = np.full(len(table), np.nan), np.full(len(table), np.nan)
+    for part in range(1, FOLDS + 1):
+        known, asked = table[table["part"].between(0, part - 1)], table[table["part"] == part]
+        recent = known[known["eligible_s"] >= asked["eligible_s"].min() - DAY_S]
+        by = [
+            those.groupby(keys)["recorded_s"].median().to_dict()
+            for those, keys in (
+                (recent, ["partition", "size"]),
+                (known, ["partition", "size"]),
+                (known, ["partition"]),
+            )
+        ]
+        rest, mean_s = known["recorded_s"].median(), known["recorded_s"].mean()
+        for row, partition, size in asked[["partition", "size"]].itertuples():
+            keys = ((partition, size), (partition, size), (partition,))
+            said = (found[key] for found, key in zip(by, keys, strict=True) if key in found)
+            yesterday[row], mean[row] = next(said, rest), mean_s
+    return table.assign(yesterday_s=yesterday, mean_s=mean)
+
+
 def fit_of(table: pd.DataFrame, columns: list[str], pace_s: float) -> CalibrationFit:
     """How near some columns' waits are to the recorded ones, on the parts held back."""
     held = table[table["part"] > 0]
-    groups = [rows for _, rows in held.groupby("partition") if len(rows) >= LEAST_JOBS]
+    groups = [rows for _, rows in held.groupby(["part", "partition"]) if len(rows) >= LEAST_JOBS]
     cells = [(float(rows["recorded_s"].median()), rows[columns].to_numpy()) for rows in groups]
     error = median_error(cells, pace_s)
     draws = DRAWS if len(columns) > 1 else 0

@@ -17,8 +17,8 @@ JOB = (
     *("array_most", "dependency", "reservation", "eligible_s", "submit_s", "tasks_per_node", "start_s"),
     *("nodelist", "exclude", "nice", "hosts", "end_s", "state"),
 )
-"""Attributes of jobs that are read; of start_s only whether it is there, but for `rule_of`; of state only whether it is
-one of FAILED."""
+"""Attributes of jobs that are read; of start_s only whether it is there, but for `rules_of`; of state only whether it
+is one of FAILED."""
 FAILED = frozenset(ENDED) - {"COMPLETED"}
 """States (sacct(1)) of a job that afterok will not let another follow; of one that still ran nothing is known."""
 UNLIMITED_S = 365 * 86400.0

@@ -7,7 +7,7 @@ the node with the fewest, or the first ones. Where `--ntasks-per-node` is given 
 job asks of it, and so the shortest run is taken. A job that names no number of nodes has the first node with room, else
 the first ones.
 
-Where a log's own choices are another rule's (`rule_of`: the tightest fit, the emptiest node, the first one), as with
+Where a log's own choices are another rule's (`rules_of`: the tightest fit, the emptiest node, the first one), as with
 CR_LLN or of a scheduler that is not Slurm, calibration sets that rule (ours).
 """
 
@@ -229,17 +229,22 @@ def recorded_places(scenario: Scenario, site: SlurmSite) -> dict[str, Gpus]:
     return found
 
 
-def rule_of(scenario: Scenario, site: SlurmSite) -> tuple[str, dict[str, float]]:
-    """By which rule a log's jobs got their nodes: one of RULES where it is clearly oftener right than Slurm's own
-    (empty), and how often each was, of the starts that had a choice."""
+def rules_of(
+    scenario: Scenario, site: SlurmSite, upto_s: Sequence[float] = (math.inf,)
+) -> list[tuple[str, dict[str, float]]]:
+    """By which rule a log's jobs got their nodes, by what it shows before each of some times (rising): one of RULES
+    where it is clearly oftener right than Slurm's own (empty), and how often each was, of the starts that had a choice.
+    """
     free = FreeNow.of_site(site).with_gpus(np.array([node.gpus for node in scenario.cluster.each_node]))
     events = list[tuple[float, int, tuple[float, int, int], str, Gpus]]()
     jobs = {job.name: job for job in scenario.jobs}
     for name, gpus in recorded_places(scenario, site).items():
         for sign, key in ((1, "start_s"), (-1, "end_s")):
             events.append((float(jobs[name].attributes[key]), sign, site.asks[name].number, name, gpus))
-    counted, right = 0, dict.fromkeys(("", *RULES), 0)
-    for _, sign, _, name, gpus in sorted(events, key=lambda event: event[:3]):
+    counted, right, found = 0, dict.fromkeys(("", *RULES), 0), list[tuple[str, dict[str, float]]]()
+    for at_s, sign, _, name, gpus in sorted(events, key=lambda event: event[:3]):
+        while at_s >= upto_s[len(found)]:
+            found.append(_clear(counted, right))
         ask = site.asks[name]
         able = free.able(ask, site) if sign > 0 else 0
         fits = free.fits(ask) & able if sign > 0 else 0
@@ -251,6 +256,11 @@ def rule_of(scenario: Scenario, site: SlurmSite) -> tuple[str, dict[str, float]]
         free.change(ask, gpus.items(), -sign)
         if counted == MOST_CHOICES:
             break
+    return found + [_clear(counted, right)] * (len(upto_s) - len(found))
+
+
+def _clear(counted: int, right: Mapping[str, int]) -> tuple[str, dict[str, float]]:
+    """The rule that was clearly oftener right than Slurm's own (empty), and how often each was."""
     parts = {rule: number / max(counted, 1) for rule, number in right.items()}
     best = max(parts, key=parts.__getitem__)
     is_other = counted >= FEW_CHOICES and parts[best] >= max(MOSTLY, parts[""] + CLEARLY)
