@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -100,6 +101,7 @@ def row_of(
         or cost["peak_mb"] > case.peak_mb
         or bool(over and times / smaller[0]["x_lean"] > case.most_growth)
         or (case.most_lean is not None and size == max(case.budgets) and times > case.most_lean)
+        or cost["cpu_s"] < case.busy * (os.cpu_count() or 1) * cost["wall_s"]
     )
     peer = case.peers.get(size)
     told = {"peer": peer.who, "peer_s": [peer.least_s, peer.most_s], "peer_origin": peer.origin} if peer else {}
@@ -110,6 +112,7 @@ def row_of(
         **cost,
         "budget_s": budget_s,
         "budget_mb": case.peak_mb,
+        "busy": case.busy,
         "growth": growth,
         "x_lean": times,
         **{"peer": "", "peer_s": None, "peer_origin": "", "peer_shown": shown, **told},
@@ -124,6 +127,7 @@ def _show(row: dict[str, Any]) -> None:
     numbers += ["" if row["growth"] is None else f"{row['growth']:.2f}", f"{row['x_lean']:.3g}", row["peer_shown"]]
     said = (
         (("bound shown " if row["bounded"] else "MISSED ") if row["missed"] else "")
+        + f"{row['cpu_s'] / row['wall_s'] / (os.cpu_count() or 1):.0%} busy" * bool(row["busy"])
         + row["note"]
         + (f"; {row['peer']}" if row["peer"] else "")
     )

@@ -41,8 +41,9 @@ class Case:
     it adds to both (elsewhere: by the clock, as other processes work for it); peers: by size; lean: what runs
     beside it, by size; most_lean: how many times that the largest size may need; most_growth: how many times the CPU
     time of the smallest size, both in lean loops, the largest may need; bounded: whether docs/speed.md shows by a
-    profile and a bound why a budget is not met; peak_mb: what the process may take; needs: files below the folder that
-    `WORKBENCH_DATA` names, without which it cannot be measured.
+    profile and a bound why a budget is not met; peak_mb: what the process may take; busy: what part of the time all
+    cores must be busy, on a machine that is idle but for it; needs: files below the folder that `WORKBENCH_DATA` names,
+    without which it cannot be measured.
     """
 
     name: str
@@ -57,6 +58,7 @@ class Case:
     most_growth: float | None = None
     bounded: bool = False
     peak_mb: float = 2000.0
+    busy: float = 0.0
     elsewhere: bool = False
 
     def missing(self) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -214,6 +215,28 @@ def las(scenario: Scenario) -> Work:
         return f"{len(run.decisions)} decisions, {int((run.decisions['status'] != '').sum())} solves"
 
     return work
+
+
+def short_runs(*, dask: bool) -> Callable[[int], Work]:
+    """A sweep of runs of some 20 ms, with a process for each core, or on a Dask cluster of as many that is there."""
+
+    def prepare(runs: int) -> Work:
+        import workbench
+
+        place: dict[str, Any] = {"workers": os.cpu_count()}
+        if dask:
+            from distributed import LocalCluster
+
+            cluster = LocalCluster(threads_per_worker=1, host="127.0.0.1", dashboard_address=None)
+            place = {"dask": cluster.scheduler_address}
+        vary = {"round_s": [360.0 + i for i in range(runs)]}
+
+        def work() -> None:
+            workbench.sweep("preset:gavel_example", "gavel.max_min_fairness", vary=vary, **place)
+
+        return work
+
+    return prepare
 
 
 def knob_to_chart(jobs: int) -> Work:
@@ -450,6 +473,8 @@ CASES = (
         lean=fresh("import numpy, pandas"),
         most_lean=1.5,
     ),
+    Case("a sweep of short runs, processes", {100: None}, short_runs(dask=False), repeats=2, busy=0.85),
+    Case("a sweep of short runs, a local Dask cluster", {100: None}, short_runs(dask=True), repeats=2, busy=0.85),
     Case("long run, 512 GPUs, fifo", {25_000: None, 100_000: 6.0}, long_run("fifo"), repeats=1, warm=0),
     Case("long run, 512 GPUs, las", {25_000: None, 100_000: 6.0}, long_run("las"), repeats=1, warm=0, bounded=True),
     Case("long run, 512 GPUs, srtf", {25_000: None, 100_000: 6.0}, long_run("srtf"), repeats=1, warm=0, bounded=True),

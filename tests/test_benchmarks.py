@@ -1,5 +1,6 @@
 """`python -m benchmarks`: which benchmarks its words choose."""
 
+import os
 from dataclasses import replace
 
 import pytest
@@ -35,7 +36,7 @@ ALLOCATIONS = [
     case
     for case in CASES
     if not case.name.startswith(
-        ("knob to chart", "first result", "long run", "replay", "fifo event", "a month", "Chronus over")
+        ("knob to chart", "first result", "a sweep", "long run", "replay", "fifo event", "a month", "Chronus over")
     )
     and case.name != "a Slurm month to six pairs, by seed"  # the same with fewer runs
 ]
@@ -61,6 +62,8 @@ def test_a_row_has_what_it_may_cost_what_it_grows_by_and_what_a_peer_needs():
     assert row_of(case, 64, 1.0, {**cost, "wall_s": 1.1, "cpu_s": 1.2}, [])["missed"]
     assert row_of(replace(case, elsewhere=True), 64, 1.0, {**cost, "wall_s": 1.1}, [])["missed"]
     assert row_of(case, 64, 1.0, {**cost, "peak_mb": 2001.0}, [])["missed"]
+    for busy, missed in ((0.9 / os.cpu_count(), True), (0.1 / os.cpu_count(), False)):  # 0.2 of one core
+        assert row_of(replace(case, busy=busy), 64, 1.0, cost, [])["missed"] == missed
     lean = replace(case, most_lean=1.9)
     assert row_of(lean, 512, 1.0, cost, [])["missed"] and not row_of(lean, 64, 1.0, cost, [])["missed"]
 
