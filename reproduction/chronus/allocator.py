@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from reproduction.chronus.lines import CHRONUS, HOUR, bars, drawn, mean, said, sweep, values
+from reproduction.chronus.lines import CHRONUS, HOUR, bars, drawn, mean, row, said, sweep, values
 from reproduction.chronus.missed import SAME, Gap
 from reproduction.chronus.settings import NODE_GPUS, ChronusSize, WorkloadSetting, at, origin
 from reproduction.figure import Entry, PaperFigure, Plot
@@ -48,20 +48,11 @@ def _panels(found: pd.DataFrame, every: Points, what: str) -> Mapping[str, Plot]
 
 def _rows(found: pd.DataFrame, every: Points, why: Callable[[str, float], str]) -> list[Entry]:
     """why: of a line's name and a share."""
-    rows = []
-    for name, share in every:
-        misses = values(found, (name, share), "weighted_miss_rate")
-        rows.append(
-            Entry(
-                f"{MISSES}, {100 * share:g} % hostile, {name}",
-                "1",
-                None,
-                sum(misses) / len(misses),
-                f"{said(misses)} {why(name, share)}",
-                SECTION,
-            )
-        )
-    return rows
+    return [
+        row(found, (name, share), "weighted_miss_rate", f"{MISSES}, {100 * share:g} % hostile, {name}",
+            why(name, share), SECTION)
+        for name, share in every
+    ]  # fmt: skip
 
 
 def _jct_ratio(found: pd.DataFrame, above: tuple[str, float], below: tuple[str, float]) -> list[float]:

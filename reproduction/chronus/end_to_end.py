@@ -21,6 +21,7 @@ from reproduction.chronus.lines import (
     drawn,
     mean,
     points,
+    row,
     said,
     sweep,
     values,
@@ -75,20 +76,11 @@ def _mean(numbers: list[float]) -> float:
 
 
 def _misses(found: pd.DataFrame, every: Points, why: Mapping[str, str]) -> list[Entry]:
-    rows = []
-    for (name, x), (setting, _) in every.items():
-        numbers = values(found, (name, x), "weighted_miss_rate")
-        rows.append(
-            Entry(
-                f"{MISSES}, {x}, {name}",
-                "1",
-                None,
-                _mean(numbers),
-                f"{said(numbers)} {why[x]} {CHARGED.get(name, 'Run times known')}. {origin(setting)}.",
-                SECTION,
-            )
-        )
-    return rows
+    return [
+        row(found, (name, x), "weighted_miss_rate", f"{MISSES}, {x}, {name}",
+            f"{why[x]} {CHARGED.get(name, 'Run times known')}. {origin(setting)}.", SECTION)
+        for (name, x), (setting, _) in every.items()
+    ]  # fmt: skip
 
 
 def _jct(found: pd.DataFrame, xs: list[str]) -> list[Entry]:
@@ -243,7 +235,6 @@ def reasons(size: ChronusSize) -> PaperFigure:
     found = sweep(every, size.seeds)
     rows = []
     for (name, of), (setting, _) in every.items():
-        numbers = values(found, (name, of), "weighted_miss_rate")
         facts = {
             measure: mean(found, (name, of), measure)
             for measure in ("mean_profiling_delay_s", "unguaranteed", "broken_guarantees")
@@ -255,6 +246,6 @@ def reasons(size: ChronusSize) -> PaperFigure:
             )
             if not math.isnan(value)
         ]
-        why = f"{said(numbers)} {origin(setting)}{': ' if told else ''}{', '.join(told)}."
-        rows.append(Entry(f"{MISSES}, {of}_MIX2, {name}", "1", None, _mean(numbers), why, "ours"))
+        why = f"{origin(setting)}{': ' if told else ''}{', '.join(told)}."
+        rows.append(row(found, (name, of), "weighted_miss_rate", f"{MISSES}, {of}_MIX2, {name}", why, "ours"))
     return PaperFigure("5.4 reasons", "What the misses depend on", tuple(rows))

@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from reproduction.chronus.lines import CHARGED, CHRONUS, EDF, GENIE, KNOWN, THEMIS
+from reproduction.chronus.lines import CHARGED, CHRONUS, EDF, GENIE, KNOWN, PAPERS_THEMIS, THEMIS
 from reproduction.chronus.settings import DAY, NODE_GPUS, ChronusSize
 from reproduction.figure import Entry, PaperFigure, Plot
+from reproduction.line import Line
 from workbench.analysis.charts.bar_charts import grouped_bars
 from workbench.analysis.charts.curves import curve
 from workbench.analysis.metrics import summary
@@ -31,7 +33,7 @@ from workbench.scenario.traces.public import fetch
 
 WORKLOADS = ("P_MIX2", "P_SLO")
 FILES = ("chronus_philly_mix2", "chronus_philly_slo")
-LINES = (CHRONUS, KNOWN, THEMIS, GENIE, EDF)
+LINES = (CHRONUS, KNOWN, PAPERS_THEMIS, THEMIS, GENIE, EDF)
 DAYS, NODES = 5, 10
 SPANS: tuple[tuple[float | None, int], ...] = ((None, 127), (4.5, 115), (9.0, 103))
 """ours: of the seeds, one after the other, the day from which five are taken (None: the file's first job) and the jobs
@@ -56,10 +58,12 @@ def scenario(path: Path, nodes: int = NODES, seed: int = 0) -> Scenario:
     return traces.convert("chronus", path, cluster=cluster, **cut)[0]
 
 
-def measured(workload: str, path: Path, nodes: int = NODES, seed: int = 0) -> pd.DataFrame:
-    """A row for each of `LINES`: `COLUMNS`, NaN where there are no such jobs."""
+def measured(
+    workload: str, path: Path, nodes: int = NODES, seed: int = 0, lines: Iterable[Line] = LINES
+) -> pd.DataFrame:
+    """A row for each line: `COLUMNS`, NaN where there are no such jobs."""
     given, rows = scenario(path, nodes, seed), []
-    for line in LINES:
+    for line in lines:
         found = summary(line.run(given))
         rows.append((workload, line.name, *(round(float(found[name]), 4) for name in MEASURES)))
     return pd.DataFrame(rows, columns=list(COLUMNS))

@@ -11,7 +11,7 @@ import pandas as pd
 
 from reproduction.chronus.missed import missed
 from reproduction.chronus.settings import WorkloadSetting, is_short
-from reproduction.figure import Plot
+from reproduction.figure import Entry, Plot
 from reproduction.line import Line
 from workbench.analysis.metrics import per_job, summary
 from workbench.base.errors import counted
@@ -35,6 +35,8 @@ EDF, GENIE = Line("EDF", "edf"), Line("GENIE", "genie")
 # A cycle of 60 s, as in the paper; the gap and the nodes of the search are ours, to keep within minutes.
 THREE_SIGMA = Line("3Sigma", "three_sigma", {"gap": 0.05, "node_limit": 20, "most_jobs": 20})
 TIRESIAS, THEMIS = Line("Tiresias", "tiresias"), Line("Themis", "themis")
+PAPERS_THEMIS = Line("Themis as in Gavel", "gavel.finish_time_fairness", {"heterogeneity_aware": False})
+"""Section 4.3: "the same implementation in [38]", which is Gavel's; `THEMIS` is Themis's own, with leases."""
 YARN = Line("YARN-CS", "yarn_cs", {"queues": "slo"})
 DEADLINES, LEARNING = (EDF, THREE_SIGMA, GENIE), (TIRESIAS, THEMIS)
 OTHERS = (YARN, *DEADLINES, *LEARNING)
@@ -115,6 +117,22 @@ def said(numbers: Iterable[float]) -> str:
     if not known:
         return f"{seeds}, unknown."
     return f"{seeds}: {min(known):.4g} to {max(known):.4g}." if len(every) > 1 else f"{seeds}."
+
+
+def row(
+    found: pd.DataFrame,
+    x: Hashable,
+    measure: str,
+    label: str,
+    why: str,
+    section: str,
+    unit: str = "1",
+    paper: float | None = None,
+    scale: float = 1.0,
+) -> Entry:
+    """A measure of one point, `scale` times: its mean, and before the why how far the seeds are apart."""
+    told = said(scale * value for value in values(found, x, measure))
+    return Entry(label, unit, paper, scale * mean(found, x, measure), f"{told} {why}", section)
 
 
 def points(found: pd.DataFrame, measure: str, names: Mapping[Any, tuple[str, Any]], scale: float = 1.0) -> pd.DataFrame:

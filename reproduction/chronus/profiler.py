@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import pandas as pd
 
-from reproduction.chronus.lines import CHRONUS, bars, mean, points, said, sweep, values
+from reproduction.chronus.lines import CHRONUS, bars, mean, points, row, said, sweep, values
 from reproduction.chronus.settings import NODE_GPUS, ChronusSize, WorkloadSetting, at, origin
 from reproduction.figure import Entry, PaperFigure, Plot
 from reproduction.line import Line
@@ -62,17 +62,8 @@ def figure_6a(size: ChronusSize) -> PaperFigure:
             ("profiling delay, mean", "s", "mean_profiling_delay_s", paper[0]),
             (MISSES, "1", "weighted_miss_rate", paper[1]),
         ):
-            rows.append(
-                Entry(
-                    f"{label}, {name}",
-                    unit,
-                    printed,
-                    mean(found, name, measure),
-                    f"{said(values(found, name, measure))} "
-                    f"{_why(name, mean(found, name, measure), mean(found, ROOMY, measure))}",
-                    SECTION,
-                )
-            )
+            why = _why(name, mean(found, name, measure), mean(found, ROOMY, measure))
+            rows.append(row(found, name, measure, f"{label}, {name}", why, SECTION, unit, printed))
     rows.append(
         Entry(
             f"{MISSES}, {DYNAMIC} / best fixed size",
@@ -125,18 +116,9 @@ def figure_6b(size: ChronusSize) -> PaperFigure:
     found = sweep(every, size.seeds)
     rows = []
     for name, paper in ((FREE, LONGEST_FREE_S), (CONTROLLED, LONGEST_CONTROLLED_S)):
-        longest = values(found, name, "max_profiling_delay_s")
         why = "From arrival on, with the time held back; the users and their batches are ours (not varied)."
-        rows.append(
-            Entry(
-                f"longest profiling delay, {name} submission control",
-                "s",
-                paper,
-                sum(longest) / len(longest),
-                f"{said(longest)} {why}",
-                SECTION,
-            )
-        )
+        label = f"longest profiling delay, {name} submission control"
+        rows.append(row(found, name, "max_profiling_delay_s", label, why, SECTION, "s", paper))
         rows.append(
             Entry(
                 f"profiling delay, mean, {name} submission control",
@@ -186,17 +168,10 @@ def figure_6c(size: ChronusSize) -> PaperFigure:
     every = {**_sizes(size), SHORTEST: (_mixed(size), Line(SHORTEST, "srtf"))}
     found = sweep(every, size.seeds)
     rows = [
-        Entry(
-            f"JCT of short jobs, {name}",
-            "s",
-            None,
-            mean(found, name, "short_jct_s"),
-            f"{said(values(found, name, 'short_jct_s'))} The paper draws it: falls with more GPUs; dynamic is slightly "
-            "above SRTF.",
-            SECTION,
-        )
+        row(found, name, "short_jct_s", f"JCT of short jobs, {name}",
+            "The paper draws it: falls with more GPUs; dynamic is slightly above SRTF.", SECTION, "s")
         for name in every
-    ]
+    ]  # fmt: skip
     ratio, with_more = (mean(found, x, "short_jct_s") / mean(found, SHORTEST, "short_jct_s") for x in (DYNAMIC, ROOMY))
     rows.append(
         Entry(
@@ -226,19 +201,12 @@ def figure_6d(size: ChronusSize) -> PaperFigure:
     }
     found = sweep(every, size.seeds)
     rows = []
-    for workload, noise in every:
-        numbers = values(found, (workload, noise), "weighted_miss_rate")
-        broken = mean(found, (workload, noise), "broken_guarantees")
-        rows.append(
-            Entry(
-                f"{MISSES}, {size.traces[0]}_{workload.upper()}, noise {100 * noise:g} %",
-                "1",
-                None,
-                sum(numbers) / len(numbers),
-                f"{said(numbers)} {broken:.1f} guarantees broken; the paper draws it: robust below 40 %.",
-                SECTION,
-            )
-        )
+    for at_point in every:
+        workload, noise = at_point
+        broken = mean(found, at_point, "broken_guarantees")
+        label = f"{MISSES}, {size.traces[0]}_{workload.upper()}, noise {100 * noise:g} %"
+        why = f"{broken:.1f} guarantees broken; the paper draws it: robust below 40 %."
+        rows.append(row(found, at_point, "weighted_miss_rate", label, why, SECTION))
     names = {key: (f"{size.traces[0]}_{key[0].upper()}", 100 * key[1]) for key in every}
     panel = Plot(
         points(found, "weighted_miss_rate", names),

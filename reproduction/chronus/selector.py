@@ -6,7 +6,7 @@ import math
 
 import pandas as pd
 
-from reproduction.chronus.lines import CHRONUS, CODED, HOUR, bars, mean, points, said, sweep, values
+from reproduction.chronus.lines import CHRONUS, CODED, HOUR, bars, mean, points, row, sweep
 from reproduction.chronus.missed import PARTS, SAME, Gap
 from reproduction.chronus.settings import ChronusSize, WorkloadSetting, at, origin, times
 from reproduction.figure import Entry, PaperFigure, Plot
@@ -35,28 +35,11 @@ def figure_7a(size: ChronusSize) -> PaperFigure:
     found = sweep(every, size.seeds)
     rows = []
     for minutes in every:
-        misses, jct = (values(found, minutes, measure) for measure in ("weighted_miss_rate", "best_effort_jct_s"))
-        restarts = mean(found, minutes, "restarts")
-        rows.append(
-            Entry(
-                f"{MISSES}, leases of {minutes} min",
-                "1",
-                None,
-                sum(misses) / len(misses),
-                f"{said(misses)} {restarts:.0f} restarts; in the paper lowest between 15 and 30 min.",
-                SECTION,
-            )
-        )
-        rows.append(
-            Entry(
-                f"JCT of best effort, leases of {minutes} min",
-                "h",
-                None,
-                mean(found, minutes, "best_effort_jct_s") / HOUR,
-                f"{said(each / HOUR for each in jct)} In the paper the length does not matter above 15 min.",
-                SECTION,
-            )
-        )
+        leases, restarts = f"leases of {minutes} min", mean(found, minutes, "restarts")
+        why = f"{restarts:.0f} restarts; in the paper lowest between 15 and 30 min."
+        rows.append(row(found, minutes, "weighted_miss_rate", f"{MISSES}, {leases}", why, SECTION))
+        why, label = "In the paper the length does not matter above 15 min.", f"JCT of best effort, {leases}"
+        rows.append(row(found, minutes, "best_effort_jct_s", label, why, SECTION, "h", scale=1 / HOUR))
     best = min(every, key=lambda minutes: mean(found, minutes, "weighted_miss_rate"))
     rows.append(
         Entry(
@@ -102,14 +85,7 @@ def figure_7b(size: ChronusSize) -> PaperFigure:
     found = sweep(every, size.seeds)
     kinds = {"weighted_miss_rate": MISSES, "strict_miss_rate": f"{MISSES}, strict", "soft_miss_rate": f"{MISSES}, soft"}
     rows = [
-        Entry(
-            f"{label}, {name}",
-            "1",
-            None,
-            mean(found, name, measure),
-            f"{said(values(found, name, measure))} {_why_objective(found, name, measure)}",
-            SECTION,
-        )
+        row(found, name, measure, f"{label}, {name}", _why_objective(found, name, measure), SECTION)
         for measure, label in kinds.items()
         for name in every
     ]
@@ -157,18 +133,9 @@ def figure_7c(size: ChronusSize) -> PaperFigure:
     found = sweep(every, size.seeds)
     rows = []
     for name, (setting, _) in every.items():
-        numbers = values(found, name, "unguaranteed_miss_rate")
-        count = mean(found, name, "unguaranteed")
-        rows.append(
-            Entry(
-                f"{MISSES} of the unguaranteed, {name}",
-                "1",
-                None,
-                mean(found, name, "unguaranteed_miss_rate"),
-                f"{said(numbers)} {count:.0f} jobs; the paper: very high, no number. {origin(setting)}.",
-                SECTION,
-            )
-        )
+        why = f"{mean(found, name, 'unguaranteed'):.0f} jobs; the paper: very high, no number. {origin(setting)}."
+        label = f"{MISSES} of the unguaranteed, {name}"
+        rows.append(row(found, name, "unguaranteed_miss_rate", label, why, SECTION))
     frame = bars(found, "unguaranteed_miss_rate", {name: ("unguaranteed", name) for name in every})
     panel = Plot(frame, grouped_bars, {"title": "Jobs without a guarantee", "x_title": "Workload", "y_title": MISSES})
     return PaperFigure("Fig. 7c", "Jobs without a guarantee", tuple(rows), {"a": panel})
@@ -178,18 +145,12 @@ def figure_7d(size: ChronusSize) -> PaperFigure:
     """Seconds of the longest plan, the cluster and the jobs growing together."""
     every = {scale: (times(at(size), scale), CHRONUS) for scale in size.scales}
     found = sweep(every, size.seeds[:1])
-    rows = []
-    for scale, (setting, _) in every.items():
-        rows.append(
-            Entry(
-                f"longest plan, {setting.nodes} nodes, {setting.jobs} jobs",
-                "s",
-                None,
-                mean(found, scale, "plan_s"),
-                "One seed, wall time; the paper: below 10 s (Gurobi, 96 nodes and more).",
-                SECTION,
-            )
-        )
+    why = "One seed, wall time; the paper: below 10 s (Gurobi, 96 nodes and more)."
+    rows = [
+        Entry(f"longest plan, {setting.nodes} nodes, {setting.jobs} jobs", "s", None, mean(found, scale, "plan_s"),
+            why, SECTION)
+        for scale, (setting, _) in every.items()
+    ]  # fmt: skip
     slowest = max(every, key=lambda scale: mean(found, scale, "plan_s"))
     rows.append(
         Entry(

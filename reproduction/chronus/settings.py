@@ -91,8 +91,8 @@ class ChronusSize:
     noise: tuple[float, ...]
     lease_min: tuple[int, ...]
     hostile: tuple[float, ...]
-    scales: tuple[int, ...]
-    public: bool
+    scales: tuple[int, ...] = (1, 2, 4)
+    public: bool = False
     coded: bool = False
     rivals: tuple[Line, ...] = ()
     days_nodes: int = 10
@@ -108,7 +108,7 @@ SIZES = {
     size.name: size
     for size in (
         ChronusSize(
-            "tiny", range(1), (("H", 4, 16, 8.0),), (100, 120), (0.1, 0.4), (0.0, 1.0), (20, 60), (0.6,), (1, 2), False
+            "tiny", range(1), (("H", 4, 16, 8.0),), (100, 120), (0.1, 0.4), (0.0, 1.0), (20, 60), (0.6,), (1, 2)
         ),
         ChronusSize(
             "small",
@@ -120,7 +120,6 @@ SIZES = {
             (5, 20, 60),
             (0.0, 0.6),
             (1, 2),
-            False,
         ),
         ChronusSize(
             "middle",
@@ -131,8 +130,6 @@ SIZES = {
             (0.0, 0.4, 1.0),
             (5, 20, 60),
             (0.0, 0.6),
-            (1, 2, 4),
-            False,
         ),
         ChronusSize(
             "full",
@@ -143,8 +140,6 @@ SIZES = {
             (0.0, 0.2, 0.4, 1.0),
             (5, 10, 20, 30, 60, 120),
             (0.0, 0.3, 0.6),
-            (1, 2, 4),
-            False,
         ),
     )
 }

@@ -45,24 +45,24 @@ class GavelSize:
 
     name: str
     cluster: str
-    physical: str
-    small: str
-    durations: Durations
     seeds: range
     warm: int
     measured: int
     trailing: int
     single: tuple[float, ...]
     multiple: tuple[float, ...]
-    physical_jobs: int
-    physical_measured: int
     batches: tuple[int, ...]
     shared_batches: tuple[int, ...]
     cost_jobs: int
     jobs: tuple[int, ...]
     shared_jobs: tuple[int, ...]
     rounds_s: tuple[float, ...]
-    entity_jobs: int
+    entity_jobs: int = 6
+    physical: str = "v100=2x4,p100=4x4,k80=6x4"
+    physical_jobs: int = 100
+    physical_measured: int = 25
+    small: str = "v100=1x4,p100=1x4,k80=1x4"
+    durations: Durations = "gandiva"
     measured_speeds: bool = False
     cost_per_day: float = 8.0
     rivals: tuple[Line, ...] = ()
@@ -81,7 +81,6 @@ SIZES = {
             name="tiny",
             cluster="v100=1x4,p100=1x4,k80=1x4",
             physical="v100=1x2,p100=1x4,k80=1x6",
-            small="v100=1x4,p100=1x4,k80=1x4",
             durations="short",
             seeds=range(1),
             warm=2,
@@ -102,68 +101,50 @@ SIZES = {
         GavelSize(
             name="small",
             cluster="v100=1x4,p100=1x4,k80=1x4",
-            physical="v100=2x4,p100=4x4,k80=6x4",
-            small="v100=1x4,p100=1x4,k80=1x4",
-            durations="gandiva",
             seeds=range(3),
             warm=15,
             measured=30,
             trailing=115,
             single=(2.0, 4.0),
             multiple=(1.0, 2.0),
-            physical_jobs=100,
-            physical_measured=25,
             batches=(20, 40),
             shared_batches=(20, 40),
             cost_jobs=50,
             jobs=(32, 128),
             shared_jobs=(32, 64),
             rounds_s=(360.0, 2880.0),
-            entity_jobs=6,
         ),
         GavelSize(
             name="middle",
             cluster="v100=2x4,p100=2x4,k80=2x4",
-            physical="v100=2x4,p100=4x4,k80=6x4",
-            small="v100=1x4,p100=1x4,k80=1x4",
-            durations="gandiva",
             seeds=range(2),
             warm=80,
             measured=100,
             trailing=400,
             single=(2.0, 3.0, 4.0),
             multiple=(1.0, 1.6, 2.2),
-            physical_jobs=100,
-            physical_measured=25,
             batches=(50, 100),
             shared_batches=(50, 100),
             cost_jobs=150,
             jobs=(32, 128, 512),
             shared_jobs=(32, 64, 128),
             rounds_s=(360.0, 1440.0, 2880.0),
-            entity_jobs=6,
         ),
         GavelSize(
             name="full",
             cluster="v100=3x4,p100=3x4,k80=3x4",
-            physical="v100=2x4,p100=4x4,k80=6x4",
-            small="v100=1x4,p100=1x4,k80=1x4",
-            durations="gandiva",
             seeds=range(3),
             warm=250,
             measured=250,
             trailing=900,
             single=(2.5, 3.3, 4.1),
             multiple=(1.2, 1.7, 2.2),
-            physical_jobs=100,
-            physical_measured=25,
             batches=(100, 200, 300),
             shared_batches=(100, 200),
             cost_jobs=500,
             jobs=(32, 128, 512, 2048),
             shared_jobs=(32, 128, 512),
             rounds_s=(360.0, 720.0, 1440.0, 2880.0),
-            entity_jobs=6,
         ),
     )
 }

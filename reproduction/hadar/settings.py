@@ -46,13 +46,13 @@ class HadarSize:
     nodes: int
     round_jobs: int
     round_nodes: int
-    rounds_s: tuple[float, ...]
     decided: tuple[int, ...]
-    mixes: tuple[str, ...]
-    slots_s: tuple[float, ...]
     steps: int
-    learning_rates: tuple[float, ...]
     seeds: range
+    rounds_s: tuple[float, ...] = (720.0, 360.0, 180.0, 90.0, 45.0)
+    mixes: tuple[str, ...] = tuple(HADARE_MIXES)
+    slots_s: tuple[float, ...] = (90.0, 180.0, 360.0, 540.0)
+    learning_rates: tuple[float, ...] = (0.1, 0.3, 1.0)
     seed: int = 0
     scale: float = SCALE
     belief: str | None = None
@@ -84,12 +84,8 @@ SIZES = {
             nodes=2,
             round_jobs=80,
             round_nodes=1,
-            rounds_s=(720.0, 360.0, 180.0, 90.0, 45.0),
             decided=(32, 128, 512),
-            mixes=tuple(HADARE_MIXES),
-            slots_s=(90.0, 180.0, 360.0, 540.0),
             steps=900,
-            learning_rates=(0.1, 0.3, 1.0),
             seeds=range(3),
         ),
         HadarSize(
@@ -98,12 +94,8 @@ SIZES = {
             nodes=5,
             round_jobs=160,
             round_nodes=2,
-            rounds_s=(720.0, 360.0, 180.0, 90.0, 45.0),
             decided=(32, 128, 512, 2048),
-            mixes=tuple(HADARE_MIXES),
-            slots_s=(90.0, 180.0, 360.0, 540.0),
             steps=TrainingSetting().steps,
-            learning_rates=(0.1, 0.3, 1.0),
             seeds=range(5),
         ),
     )

@@ -38,9 +38,6 @@ class HopsSize:
     """
 
     name: str
-    seed: int
-    length: float
-    physical: int
     shrink: int
     simulated: int
     sweep_shrink: int
@@ -51,6 +48,9 @@ class HopsSize:
     waiting: tuple[int, ...]
     gpus: tuple[int, ...]
     limit_s: float
+    seed: int = 0
+    length: float = 1.0
+    physical: int = 25
     hops_belief: str | None = None
     sia_belief: str | None = None
     split: bool = False
@@ -65,7 +65,6 @@ SIZES = {
     for size in (
         HopsSize(
             name="tiny",
-            seed=0,
             length=0.4,
             physical=8,
             shrink=8,
@@ -81,9 +80,6 @@ SIZES = {
         ),
         HopsSize(
             name="small",
-            seed=0,
-            length=1.0,
-            physical=25,
             shrink=8,
             simulated=62,
             sweep_shrink=16,
@@ -97,9 +93,6 @@ SIZES = {
         ),
         HopsSize(
             name="middle",
-            seed=0,
-            length=1.0,
-            physical=25,
             shrink=4,
             simulated=125,
             sweep_shrink=8,
@@ -113,9 +106,6 @@ SIZES = {
         ),
         HopsSize(
             name="full",
-            seed=0,
-            length=1.0,
-            physical=25,
             shrink=1,
             simulated=500,
             sweep_shrink=4,
