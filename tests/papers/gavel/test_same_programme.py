@@ -12,12 +12,12 @@ import workbench
 from tests.papers.gavel.support import DATA, TWO, finish_data, merged, plain, priced, random_data, stepped  # noqa: F401
 from tests.simulation.support import equal_runs
 from workbench.analysis.contract_rules.formulations import difference
-from workbench.papers.gavel.formulations import allocation, makespan
+from workbench.papers.gavel.formulations import makespan
 from workbench.papers.gavel.formulations.bottleneck import LevelInstance
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness, assemble
 from workbench.papers.gavel.instance import Merged
 from workbench.scenario.presets import presets
-from workbench.scheduling.solvers import watched
+from workbench.scheduling.solvers import restating, watched
 from workbench.session.api import snapshot_at
 from workbench.testing import ContractError, same_programme
 
@@ -93,7 +93,7 @@ def test_a_model_after_jobs_ended_and_came_keeps_the_parts_of_those_that_stay(na
         (told.with_numbers(merged=twice), True),
         (slower.with_numbers(merged=twice), True),
     ]
-    vars(allocation._mine).pop("last", None)
+    vars(restating._mine).pop("last", None)
     share = None
     for turn, kept in turns:
         (model, _), programme = formulation.posed(turn, settled)

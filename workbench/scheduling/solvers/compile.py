@@ -96,7 +96,7 @@ def built(
         return model, compile_model(model, start, last)
 
 
-def again(change: Callable[[], None], model: pyo.ConcreteModel, compiled: Compiled) -> Compiled:
+def again(change: Callable[[], object], model: pyo.ConcreteModel, compiled: Compiled) -> Compiled:
     """What a model compiles to when `change` has given it other numbers: only rows that are new are looked through.
 
     A parameter that changes may stand in the limits of the rows that stay; those in whose sum it stands are to be made

@@ -11,29 +11,34 @@ from pyomo.core.expr.numeric_expr import LinearExpression, MonomialTermExpressio
 from pyomo.core.expr.relational_expr import InequalityExpression
 
 from workbench.scheduling.modelling import pyo
-from workbench.scheduling.solvers.compile import Compiled, built
+from workbench.scheduling.solvers.compile import Compiled, again, built
 from workbench.scheduling.solvers.solve import looked_at
 
 _mine = threading.local()  # last: key, model, and what it compiled to
 
 
 def restated(
-    key: Any, build: Callable[[], pyo.ConcreteModel], restate: Callable[[pyo.ConcreteModel], None], start: bool = False
+    key: Any,
+    build: Callable[[], pyo.ConcreteModel],
+    restate: Callable[[pyo.ConcreteModel], bool | None],
+    start: bool = False,
+    rows_alone: Callable[[pyo.ConcreteModel], bool] = lambda model: False,
 ) -> tuple[pyo.ConcreteModel, Compiled]:
     """As `built`, but unless somebody looks at the models, the last one takes on the numbers of this one if it was made
-    in the same thread with an equal key."""
+    in the same thread with an equal key.
+
+    restate: says False if it cannot, before it has changed anything; rows_alone: whether it changes no more than
+    `compile.again` looks at.
+    """
     if looked_at():
         return built(build, start)
     last = vars(_mine).pop("last", None)  # which is gone if `restate` is broken off
-    model, compiled = last[1:] if last and last[0] == key else (None, None)
-
-    def state() -> pyo.ConcreteModel:
-        if model is None:
-            return build()
-        restate(model)
-        return model
-
-    found = built(state, start, compiled)
+    before: Any = last[1:] if last and last[0] == key else (None, None)
+    model, compiled = before
+    if model is not None and rows_alone(model):
+        found = model, again(lambda: restate(model), model, compiled)
+    else:
+        found = built(lambda: build() if model is None or restate(model) is False else model, start, compiled)
     _mine.last = key, *found
     return found
 

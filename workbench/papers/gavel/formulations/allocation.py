@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from itertools import compress, product
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from workbench.base.arrays import FloatArray, IntArray
+from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError
 from workbench.base.rounding import short_number
 from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance
 from workbench.papers.gavel.algorithms.large_programmes import Sequel, solve
+from workbench.papers.gavel.formulations import kept_model
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scheduling.contract import Formulation, Knobs, Result, assembled
 from workbench.scheduling.decision import unit_name
-from workbench.scheduling.modelling import parameter, pyo, renumber
+from workbench.scheduling.modelling import parameter, pyo
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import (
     Point,
@@ -30,7 +29,6 @@ from workbench.scheduling.solvers import (
     SolveReport,
     UnkeptError,
     answer,
-    looked_at,
     solve_matrix,
 )
 
@@ -51,15 +49,8 @@ def lay_out(name: str, data: AllocationInstance, **scales: pyo.Var) -> pyo.Concr
     """A model with sets, parameters, `share`, the limits (2) and (3), and the expression `throughput` of each job.
 
     Section 3.1, with space sharing and placement; without them a combination is a job, a placed type an accelerator
-    type. scales: a variable that all of a job's time counts as, where shares are scaled by it. Where it can, the model
-    of the decision before serves again (`kept`).
+    type. scales: a variable that all of a job's time counts as, where shares are scaled by it.
     """
-    m = kept(name, data, tuple(scales))
-    if m is not None:
-        for part in [part for part in m.component_map() if part not in m.stays]:
-            m.del_component(part)
-        m.served += 1
-        return m
     m, whole = pyo.ConcreteModel(name), 1
     for part, whole in scales.items():
         m.add_component(part, whole)
@@ -68,7 +59,7 @@ def lay_out(name: str, data: AllocationInstance, **scales: pyo.Var) -> pyo.Concr
     m.TYPES = pyo.Set(initialize=data.types, doc="j | placed types")
     m.ACCELERATORS = pyo.Set(initialize=data.accelerators, doc=ACCELERATORS)
     m.most, m.count, m.inside, m.speeds, m.gangs, m.can_run, m.ways = {}, {}, {}, {}, {}, set(), []
-    add_numbers(m, data, np.arange(len(data.units)))
+    kept_model.add_numbers(m, data, np.arange(len(data.units)))
     m.speed = parameter(pyo.SetOf(m.ways), numbers=m.speeds, doc="T^m_kj | throughput of job m in k on j | steps/s")
     m.gang = parameter(m.COMBINATIONS, numbers=m.gangs, doc=GANG)
     gpus = dict(zip(data.accelerators, data.capacity.tolist(), strict=True))
@@ -95,136 +86,8 @@ def lay_out(name: str, data: AllocationInstance, **scales: pyo.Var) -> pyo.Concr
         used = pyo.quicksum(m.gang[unit] * m.share[unit, kind] for unit in m.COMBINATIONS for kind in m.kinds[name])
         return used <= m.gpus[name] * whole
 
-    m.data, m.scales, m.served, m.in_capacity = data, tuple(scales), 0, list(data.jobs)
-    m.before, m.unchanged = data, np.zeros((2, 0), dtype=np.int64)  # see `unchanged`
-    m.stays = {part.local_name for part in m.component_objects()}
+    kept_model.remember(m, data, tuple(scales))
     return m
-
-
-def add_numbers(m: pyo.ConcreteModel, data: AllocationInstance, new: IntArray) -> None:
-    """What the parameters are of, and the rules look up: who is in which combination, where it can run, how much of
-    its time.
-
-    new: positions of the combinations whose numbers the model does not have yet, or has others.
-    """
-    units = [unit_name(data.units[row]) for row in new.tolist()]
-    m.kinds = {name: [] for name in data.accelerators}
-    for kind, row in zip(data.types, data.accelerator_of.tolist(), strict=True):
-        m.kinds[data.accelerators[row]].append(kind)
-    m.most.update(zip(product(units, data.types), data.limit[new].ravel().tolist(), strict=True))
-    own = new[new < len(data.jobs)].tolist()
-    m.count.update((data.jobs[row], data.count.item(row)) for row in own)
-    m.inside.update((data.jobs[row], []) for row in own)
-    for unit, row in zip(units, new.tolist(), strict=True):
-        for member in data.members[row]:
-            m.inside[data.jobs[member]].append(unit)
-    e, is_new = data.entries, np.zeros(len(data.units), dtype=bool)
-    is_new[new] = True
-    named = dict(zip(new.tolist(), units, strict=True))
-    at = np.flatnonzero(is_new[e.combination[e.entry]])
-    places = (e.job[at], e.combination[e.entry[at]], e.kind[e.entry[at]], e.steps_per_s[at])
-    for job, row, kind, steps_per_s in zip(*(each.tolist() for each in places), strict=True):
-        m.speeds[data.jobs[job], named[row], data.types[kind]] = steps_per_s
-        m.can_run.add((named[row], data.types[kind]))
-    m.gangs.update(zip(units, data.unit_gang[new].tolist(), strict=True))
-    m.ways[:] = m.speeds
-
-
-MOST_SERVED = 50
-"""Decisions that a model serves in which parts are taken out: blocks of Pyomo 6.10 keep a trace of each."""
-
-
-def kept(name: str, data: AllocationInstance, scales: tuple[str, ...]) -> Any:
-    """The model before, in what `lay_out` states without jobs that ended and with those that came; None if it cannot.
-
-    Only without pairs, and where shares are scaled alike. A job whose numbers are others, but for its speeds, is taken
-    out and stated anew.
-    """
-    from pyomo.core.expr import LinearExpression
-
-    from workbench.scheduling.solvers.restating import linear, renewed
-
-    m: Any = vars(_mine).pop("before", None)
-    old = getattr(m, "data", None)
-    if old is None or m.scales != scales or m.served >= MOST_SERVED:
-        return None
-    if old.units != old.jobs or data.units != data.jobs:
-        return None
-    if (old.types, old.accelerators) != (data.types, data.accelerators):
-        return None
-    if not np.array_equal(old.accelerator_of, data.accelerator_of):
-        return None
-    place = {job: row for row, job in enumerate(data.jobs)}
-    at = np.array([place.get(job, -1) for job in old.jobs], dtype=np.int64)
-    stay = np.flatnonzero(at >= 0)
-    now = at[stay]
-    anew = np.zeros(len(stay), dtype=bool)
-    for each in ("limit", "count", "gang", "can_run"):
-        differs = getattr(old, each)[stay] != getattr(data, each)[now]
-        anew |= differs.any(axis=1) if differs.ndim > 1 else differs
-    at[stay[anew]] = -1
-    m.name, m.data, m.before = name, data, old
-    new = np.flatnonzero(np.bincount(at[at >= 0], minlength=len(data.jobs)) == 0)
-    out, came = list(compress(old.jobs, at < 0)), [data.jobs[row] for row in new.tolist()]
-    for job in out:
-        for kind in old.types:
-            del m.share[job, kind], m.most[job, kind]
-            m.speeds.pop((job, job, kind), None)
-            m.can_run.discard((job, kind))
-        del m.throughput[job], m.job_time[job], m.count[job], m.inside[job], m.gangs[job]
-    in_line = [*compress(old.jobs, at >= 0), *came] == [*data.jobs]  # who stays keeps its place
-    for part in (m.JOBS, m.COMBINATIONS):
-        for job in out if in_line else list(part):
-            part.remove(job)
-        part.update(came if in_line else data.jobs)
-    differs = (old.speed[stay] != data.speed[now]).any(axis=1) & ~anew
-    other = now[differs]
-    m.unchanged = np.array([stay, now])[:, ~(anew | differs)]
-    add_numbers(m, data, new)
-    each_s = data.speed / data.count[:, None]  # of each of so many equal jobs
-    rows = [(data.jobs[row], each_s[row].tolist(), data.can_run[row].tolist()) for row in other.tolist()]
-    ways_of = {job: dict(compress(zip(data.types, speed, strict=True), able)) for job, speed, able in rows}
-    m.speeds.update(((job, job, kind), each) for job, speed in ways_of.items() for kind, each in speed.items())
-    renumber(m.speed, m.speeds)
-    renumber(m.gang, m.gangs)
-    renumber(m.gpus, dict(zip(data.accelerators, data.capacity.tolist(), strict=True)))
-    for job, speed in ways_of.items():  # as the rule does
-        m.throughput[job].set_value(linear((each, m.share[job, kind]) for kind, each in speed.items()))
-    whole = m.component(scales[-1]) if scales else 1
-    for job in came:  # Pyomo makes a share that is missing; sums as the rules have them
-        time = {kind: m.share[job, kind] for kind in data.types}
-        ways = ((m.speeds[job, job, kind], each) for kind, each in time.items() if (job, kind) in m.can_run)
-        m.throughput.add(job, linear(ways))
-        m.job_time.add(job, LinearExpression(list(time.values())) <= m.count[job] * whole)
-    if len(old.jobs) < 2 or not np.array_equal(old.capacity, data.capacity):
-        renewed(m.capacity)
-        m.in_capacity = list(data.jobs)
-    elif out or came:
-        _refill(m, set(out), came)
-    return m
-
-
-def unchanged(m: Any, *names: str) -> set[str]:
-    """Jobs in which `kept` has changed nothing, and whose numbers of these names are the same as before: a row of these
-    alone, and of nothing else that changes, stays."""
-    was, now = m.unchanged
-    for name in names:
-        same = getattr(m.before, name)[was] == getattr(m.data, name)[now]
-        was, now = was[same], now[same]
-    return {m.data.jobs[row] for row in now.tolist()}
-
-
-def _refill(m: Any, out: set[str], came: Sequence[str]) -> None:
-    """Make `capacity` anew as its rule does, which need not be asked for the terms that stay."""
-    from workbench.scheduling.solvers.restating import linear
-    from workbench.scheduling.solvers.sums import Revised
-
-    gone = [row for row, job in enumerate(m.in_capacity) if job in out]
-    for name, row in m.capacity.items():
-        (used, most), kinds = row.expr.args, m.kinds[name]
-        more = linear((m.gangs[job], m.share[job, kind]) for job in came for kind in kinds).args
-        row.set_value(Revised(used, [place * len(kinds) for place in gone], len(kinds), more) <= most)
-    m.in_capacity = [*(job for job in m.in_capacity if job not in out), *came]
 
 
 TOLERANCE = 1e-6
@@ -293,35 +156,6 @@ class DividedTime:
 
 Data = TypeVar("Data", bound=AllocationInstance)
 
-_mine = threading.local()
-"""`last`: the last model that this thread stated; `before`: its model, while the next one is stated. Not an argument:
-it would stand in every formulation's `build`, which is there to be read."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Stated:
-    """A model that stated some data, and what it compiled to."""
-
-    formulation: ShareFormulation[Any]
-    data: AllocationInstance
-    knobs: Knobs
-    model: Any
-    compiled: Any
-
-    def like(self, formulation: ShareFormulation[Any], data: AllocationInstance, knobs: Knobs) -> bool:
-        """Whether it states these numbers but for those that the formulation varies."""
-        varies, own = formulation.varies, self.data
-        if not varies or formulation is not self.formulation or type(data) is not type(own) or knobs != self.knobs:
-            return False
-        names = (each.name for each in fields(data) if each.name not in varies)
-        return all(_equal(getattr(data, name), getattr(own, name)) for name in names)
-
-
-def _equal(one: Any, other: Any) -> bool:
-    if one is other or not isinstance(one, np.ndarray) or not isinstance(other, np.ndarray):
-        return one is other or (isinstance(one, tuple) and not hasattr(one, "_fields") and one == other)
-    return np.array_equal(one, other)
-
 
 class ShareFormulation(Formulation[Data]):
     """A formulation whose values are shares of time; what it reports of them is its own.
@@ -329,13 +163,12 @@ class ShareFormulation(Formulation[Data]):
     A programme is stated by the model or assembled (knob `model`); what happens to it is the same for both: which equal
     jobs are `merged` before, `solve`, and what repeats it (`optimum`). instance: the class of its numbers; whole: the
     variable by which `share` is scaled, in a programme that has it; varies: the fields of its numbers that differ from
-    one programme of a decision, or of one round, to the next (`restate`); restates_all: whether any may.
+    one programme of a decision, or of one round, to the next (`restate`).
     """
 
     instance: type[Data]
     whole: ClassVar[str] = ""
     varies: ClassVar[frozenset[str]] = frozenset()
-    restates_all: ClassVar[bool] = False
 
     @property
     def repeats(self) -> bool:
@@ -369,48 +202,21 @@ class ShareFormulation(Formulation[Data]):
     def posed(self, data: Data, knobs: Knobs) -> tuple[tuple[Any, Any] | None, Programme]:
         """The model and what it compiles to, None if it is assembled; the programme.
 
-        Unless somebody looks at the models, that of the programme before takes on these numbers, if no others differ
-        than those that `restate` knows (`varies`); or the parts that it shares with this one are carried over.
+        Unless somebody looks at the models, the last one takes on these numbers if it can (`kept_model`).
         """
         found = self.assemble(data, knobs) if assembled(knobs) else None
         if found is not None:
             return None, found
-        from workbench.scheduling.solvers.compile import again, built
-
-        last: _Stated | None = vars(_mine).pop("last", None)
-        if looked_at():
-            model, compiled = built(lambda: self.build(data, knobs))
-        else:
-            if last is None:
-                model, compiled = built(lambda: self.build(data, knobs))
-            elif last.like(self, data, knobs):
-                model = last.model
-                compiled = again(lambda: self.restate(model, data, knobs), model, last.compiled)
-            else:
-                _mine.before = last.model
-                same = self.restates_all and last.formulation is self and last.knobs == knobs
-                state = self._stated_anew if same else self.build
-                model, compiled = built(lambda: state(data, knobs), last=last.compiled)
-                vars(_mine).pop("before", None)
-            _mine.last = _Stated(self, data, knobs, model, compiled)
+        model, compiled = kept_model.stated(self, data, knobs)
         return (model, compiled), compiled.programme
-
-    def _stated_anew(self, data: Data, knobs: Knobs) -> pyo.ConcreteModel:
-        """The model of the decision before, if it can be kept, with these numbers in all of its parts."""
-        before = _mine.before
-        model = kept(before.name, self.laid_out(data, knobs), before.scales)
-        if model is None:
-            return self.build(data, knobs)
-        self.restate(model, data, knobs)
-        return model
 
     def laid_out(self, data: Data, knobs: Knobs) -> AllocationInstance:
         """The numbers that `build` lays out."""
         return seen(data, knobs)
 
     def restate(self, model: pyo.ConcreteModel, data: Data, knobs: Knobs) -> None:
-        """Let the model of other numbers of the fields that it `varies` state these, see `compile.again`; of jobs that
-        `kept` has replaced too, if it `restates_all`."""
+        """Let the model of other numbers state these, `lay_out`'s aside; unless it `has_other_jobs`, none
+        but those that it `varies` are others, see `compile.again`."""
         raise NotImplementedError(f"{type(self).__name__}: restate")
 
     def optimum(self, data: Data, knobs: Knobs, solver: Solver) -> DividedTime:

@@ -65,7 +65,7 @@ def build(data: AllocationInstance, value: FloatArray) -> pyo.ConcreteModel:
 
 
 def restate(m: pyo.ConcreteModel, data: AllocationInstance, value: FloatArray) -> None:
-    """Let the model of other jobs, which `kept` has replaced, state these."""
+    """Let the model of other jobs, which `kept_model` has replaced, state these."""
     from workbench.scheduling.solvers.compile import members
     from workbench.scheduling.solvers.restating import weighted
 
@@ -87,7 +87,6 @@ class FirstInFirstOut(ShareFormulation[AllocationInstance]):
 
     name = NAME
     instance = AllocationInstance
-    restates_all = True
     title = "Gavel: first in, first out (Gavel's, shares of time)"
     reading = (
         "The objective is the sum over the jobs of place x steps/s / those on the job's fastest type alone; place is "

@@ -377,7 +377,6 @@ class FinishTimeFairness(ShareFormulation[FinishTimeInstance]):
     name = NAME
     instance = FinishTimeInstance
     varies = frozenset({"largest"})
-    restates_all = True
     title = "Gavel: finish-time fairness (Themis)"
     reading = (
         "The objective is the largest rho: (time since arrival + steps left / steps/s) over the time that the job "

@@ -36,10 +36,10 @@ from workbench.papers.gavel.formulations.allocation import (
     ShareFormulation,
     feasible,
     lay_out,
-    unchanged,
     values,
 )
 from workbench.papers.gavel.formulations.allocation_assembly import Assembly, Variable
+from workbench.papers.gavel.formulations.kept_model import unchanged
 from workbench.papers.gavel.instance import (
     StepsInstance,
     fastest_throughput,
@@ -255,7 +255,6 @@ class Makespan(ShareFormulation[StepsInstance]):
     instance = StepsInstance
     whole = "makespan"
     varies = frozenset({"makespan_s"})
-    restates_all = True
     title = "Gavel: minimum makespan"
     values_gpus = True
     reading = (

@@ -22,8 +22,9 @@ import numpy as np
 from workbench.base.arrays import FloatArray
 from workbench.papers.gavel import knobs as gavel
 from workbench.papers.gavel.algorithms.equal_jobs import MergedInstance, merge
-from workbench.papers.gavel.formulations.allocation import ShareFormulation, lay_out, unchanged
+from workbench.papers.gavel.formulations.allocation import ShareFormulation, lay_out
 from workbench.papers.gavel.formulations.allocation_assembly import Assembly, Variable
+from workbench.papers.gavel.formulations.kept_model import unchanged
 from workbench.papers.gavel.instance import AllocationInstance, seen
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.modelling import parameter, pyo, renumber
@@ -64,7 +65,6 @@ class MaxMinFairness(ShareFormulation[AllocationInstance]):
 
     name = NAME
     instance = AllocationInstance
-    restates_all = True
     title = "Gavel: max-min fairness"
     values_gpus = True
     knobs = (gavel.AWARE, *gavel.EXTENSIONS, gavel.OPTIMUM)

@@ -67,7 +67,7 @@ def build(data: AllocationInstance, value: FloatArray) -> pyo.ConcreteModel:
 
 
 def restate(m: pyo.ConcreteModel, data: AllocationInstance, value: FloatArray) -> None:
-    """Let the model of other jobs, which `kept` has replaced, state these."""
+    """Let the model of other jobs, which `kept_model` has replaced, state these."""
     from workbench.scheduling.solvers.restating import renewed
 
     renumber(m.value, data.column(value))
@@ -85,7 +85,6 @@ class MaxThroughput(ShareFormulation[AllocationInstance]):
 
     name = NAME
     instance = AllocationInstance
-    restates_all = True
     title = "Gavel: maximum total throughput"
     values_gpus = True
     reading = (

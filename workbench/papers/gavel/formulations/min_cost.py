@@ -133,7 +133,7 @@ def build(data: PricedInstance, value: FloatArray) -> pyo.ConcreteModel:
 
 
 def restate(m: pyo.ConcreteModel, data: PricedInstance, value: FloatArray) -> None:
-    """Let the model of other jobs, of the sum or of the ratio, which `kept` has replaced, state these."""
+    """Let the model of other jobs, of the sum or of the ratio, which `kept_model` has replaced, state these."""
     from workbench.scheduling.solvers.restating import linear, renewed
 
     worths, prices = data.column(value), dict(zip(data.types, data.type_price.tolist(), strict=True))
@@ -304,7 +304,6 @@ class MinCost(CostFormulation[PricedInstance]):
 
     name = NAME
     instance = PricedInstance
-    restates_all = True
     title = "Gavel: minimum cost"
     reading = (
         "The objective is the sum over jobs and types of share x steps/s / the price of one GPU of the type per hour; "

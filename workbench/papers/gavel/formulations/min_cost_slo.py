@@ -145,10 +145,12 @@ class MinCostSlo(min_cost.CostFormulation[SloInstance]):
         return by(known, value(known, knobs), known.floor)
 
     def restate(self, model: pyo.ConcreteModel, data: SloInstance, knobs: Knobs) -> None:
-        """With what is left of the jobs and until their deadlines now, or without some of the SLOs."""
+        """With what is left of the jobs and until their deadlines now, without some of the SLOs, or for other jobs."""
         from workbench.scheduling.solvers.restating import renewed
 
         known = seen(data.without(data.missed), knobs)
+        if model.has_other_jobs:
+            min_cost.restate(model, known, value(known, knobs))
         floor = min_cost.floors(known, known.floor)
         for part in (model.slo, model.floor, model.WITH_SLO):
             part.clear()

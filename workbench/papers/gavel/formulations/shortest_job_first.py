@@ -94,7 +94,6 @@ class ShortestJobFirst(ShareFormulation[StepsInstance]):
 
     name = NAME
     instance = StepsInstance
-    restates_all = True
     title = "Gavel: shortest job first"
     reading = (
         "The objective is the sum over the jobs of place x steps/s / those on the job's fastest type alone; place is "

@@ -346,7 +346,6 @@ class IteratedFilling(ShareFormulation[Data]):
 
     model: ClassVar[str]
     varies = frozenset({"level", "active"})
-    restates_all = True
     last_decides = True
 
     @abstractmethod
