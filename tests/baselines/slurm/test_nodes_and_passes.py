@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import workbench
 from tests.baselines.slurm.made_site import CONFIG, beside, job, site_of, starts, with_config
+from tests.scenario.traces.slurm_dumps import NODES, Ran, dump
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.slurm.asks import Ask
 from workbench.baselines.mechanisms.slurm.free import rules_of
@@ -17,6 +19,7 @@ from workbench.baselines.mechanisms.slurm.passes import IdleCycle, PassOutcome, 
 from workbench.baselines.mechanisms.slurm.site import RULES, read_site
 from workbench.baselines.slurm import Slurm
 from workbench.scenario.scenario import Scenario
+from workbench.scenario.traces import convert
 
 
 @pytest.mark.parametrize("rule", ["", *RULES])
@@ -60,6 +63,20 @@ def test_nodes_are_chosen_as_in_the_log(rule: str) -> None:
     assert rules_of(again, read_site(again))[0][0] == rule
     with pytest.raises(InputError, match="NodesChosen: got 'x'; expected one of the tightest fit"):
         workbench.simulate(with_config(scenario, CONFIG | {"NodesChosen": "x"}), "slurm")
+
+
+def test_a_job_that_asked_for_no_type_waits_for_the_one_where_it_ran(tmp_path: Path) -> None:
+    """Of two such jobs the log has one after the other on the one a100; four v100 are free in the run, and the second
+    takes one only where a table says how fast it is there."""
+    (tmp_path / "nodes").write_text(NODES)
+    (tmp_path / "ratios").write_text("by,name,ran_on,to,ratio,low,high\npartition,small,a100,v100,1,1,1\n")
+    first = Ran("1", 0, 0, 600, "gres/gpu:a100=1,gres/gpu=1", "m1", "small")
+    (tmp_path / "log").write_text(dump(first, first._replace(name="2", submit_s=60, start_s=600)))
+    files = {"nodes": [tmp_path / "nodes"]}
+    held, freed = (
+        convert("sacct", tmp_path / "log", **files, **more)[0] for more in ({}, {"ratios": tmp_path / "ratios"})
+    )
+    assert 600 <= starts(held)["job-2"] <= 660 and 60 <= starts(freed)["job-2"] <= 120
 
 
 def test_a_job_that_names_no_nodes_gets_one_with_room_for_all() -> None:
