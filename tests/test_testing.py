@@ -20,9 +20,11 @@ import workbench
 from tests.package_support import skeleton
 from workbench.baselines.las import Las
 from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
+from workbench.scheduling.contract import Formulation
 from workbench.testing import ContractError, check, same_programme
 
 SMALL = "preset:start_here"
+LINE = re.compile(r" \(\S+:\d+\)")
 FORMULATION, INSTANCE, KNOBS = "formulations/max_min_share.py", "instance.py", "knobs.py"
 
 
@@ -41,7 +43,11 @@ def told(offered: Any, *expected: str, more: bool = False) -> None:
     assert not shown.getvalue() and "\\n" not in str(caught.value)
     problems = [str(problem) for problem in caught.value.problems]
     for each in expected:
-        assert any(re.search(each, problem) for problem in problems), problems
+        assert any(re.search(each, text) for told in problems for text in (told, LINE.sub("", told))), problems
+    if isinstance(offered, Formulation):
+        assert all(LINE.search(told) or "declaration" in told or "nothing printed" in told for told in problems), (
+            problems
+        )
     assert more or len(problems) == len(expected), problems
 
 

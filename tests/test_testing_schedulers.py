@@ -241,6 +241,10 @@ ENDLESS = tuple(replace(knob, maximum=np.inf) if knob.name == "round_s" else kno
         (Both(), [r"on start_here .*: got two answers", r"answer on three jobs .*: got .*; expected a pair"]),
         (changed(stated=lambda *_: 3), [rf"mine, stated \({HERE}:\d+\): got 3; expected a StatedProblem, or None"]),
         (changed(exact=lambda *_: {}), [rf"mine, exact \({HERE}:\d+\): got {{}}; expected an ExactProblem"]),
+        (
+            changed(exact=lambda _, snapshot, *rest: [job.attributes["rank"] for job in snapshot.jobs.jobs]),
+            [rf"mine, exact.*attributes \({HERE}:\d+\): got 'rank'; .* uses = {{\"attributes.rank\"}}"],
+        ),
         (Loud(), ["mine: got deciding; expected nothing printed, no warning$"]),
         (
             Falls(),

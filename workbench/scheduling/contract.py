@@ -299,6 +299,8 @@ class Formulation(ABC, Generic[Data]):
         return settle(self.knobs, given, self.name, self.presets)
 
 
+NO_EXACT = "exact problem of {}"
+"""Where a scheduler says that none is stated for a whole run; any other error of `exact` is a mistake."""
 MODEL = Knob(
     "model",
     "assembly",
@@ -448,12 +450,13 @@ class Scheduler(ABC):
     def exact(self, snapshot: Snapshot, knobs: Knobs, end_s: float) -> ExactProblem:
         """The problem that its algorithm is for, of all jobs, those to come included (`workbench.exact`).
 
-        snapshot: at 0 s, offline; end_s: when the run ended. Raises InputError where none is stated for a whole run.
+        snapshot: at 0 s, offline; end_s: when the run ended. Raises InputError at NO_EXACT where none is stated for a
+        whole run.
         """
         route, expected = self.route(knobs), "a scheduler whose paper states the problem of a whole run"
         if route.formulation:
             expected += f"; of the jobs at one time `workbench.solve(scenario, {route.formulation!r}, at=...)`"
-        raise InputError(f"exact problem of {self.name}", Words(route.sentence), expected)
+        raise InputError(NO_EXACT.format(self.name), Words(route.sentence), expected)
 
     def answered_by(self, answer: Answer) -> Scheduler | None:
         """The same scheduler with another answer to its problems, which may break a limit: what would a row change?

@@ -4,6 +4,7 @@ arrays is the one that its model compiles to."""
 from __future__ import annotations
 
 import builtins
+import contextlib
 import dataclasses
 import dis
 import inspect
@@ -18,8 +19,9 @@ import numpy as np
 import pandas as pd
 from pyomo.core.expr.visitor import identify_variables
 
-from workbench.analysis.contract_rules.problems import collecting, heard, once
+from workbench.analysis.contract_rules.problems import collecting, heard, line_in, once
 from workbench.analysis.contract_rules.proof import differences
+from workbench.base.error_origin import at_line, line_of_code
 from workbench.base.errors import NOTHING, InputError, Problem, Words, raised
 from workbench.base.labels import listed
 from workbench.scenario.scenario import Scenario
@@ -58,7 +60,31 @@ def _snapshot(formulation: Formulation[Any], scenario: Scenario) -> Snapshot:
 
 
 def wrong_formulation(formulation: Formulation[Any], scenario: Scenario) -> list[Problem]:
-    """All that is wrong with a formulation, solved on a scenario; not what only follows from something that is told."""
+    """All that is wrong with a formulation, solved on a scenario; not what only follows from something that is told.
+
+    Each with `file:line` of its code: where it was raised, or where the part that is named is made, or of the method.
+    """
+    found = _wrong(formulation, scenario)
+    lines = ["" if formulation.own or line_in(each) else _line(formulation, each.where) for each in found]
+    return [each._replace(where=at_line(each.where, line)) for each, line in zip(found, lines, strict=True)]
+
+
+def _line(formulation: Formulation[Any], where: str) -> str:
+    named = where.removeprefix(formulation.name)
+    kind: Any = type(formulation)
+    methods = {", data": kind.data, ", answer": kind.read}
+    method = inspect.unwrap(next((each for start, each in methods.items() if named.startswith(start)), kind.build))
+    first = line_of_code(method)
+    with contextlib.suppress(OSError):  # what is typed at a prompt has no text
+        for word in re.findall(r"[^\W\d]\w*", named):
+            for number, text in enumerate(inspect.getsourcelines(method)[0]):
+                if re.search(rf"\bdef {word}\(|\.{word} = ", text) and number:
+                    file, _, line = first.rpartition(":")
+                    return f"{file}:{int(line) + number}"
+    return first
+
+
+def _wrong(formulation: Formulation[Any], scenario: Scenario) -> list[Problem]:
     name, problems, model, unlike = formulation.name, list[Problem](), None, False
     answers: dict[SolverName, list[Problem]] = {solver: [] for solver in get_args(SolverName)}
     if not formulation.own:  # whose statement is its base's, and what it changes

@@ -83,7 +83,8 @@ PAYOFF = Knob(
 COMMUNICATION = Knob(
     "communication_cost",
     0.1,
-    "What each server beyond the fewest that could hold the gang adds to its cost, as a part of the price of its GPUs",
+    "What each server beyond the fewest that could hold the gang adds to its cost, as a part of the price of its GPUs "
+    "(Algorithm 2, line 27; how much is ours)",
     minimum=0.0,
     maximum=100.0,
 )

@@ -80,7 +80,7 @@ from workbench.papers.hadar.knobs import (
     HadarRules,
 )
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import ExactProblem, Formulation, Knobs, Memory, Route, Scheduler, Timing
+from workbench.scheduling.contract import NO_EXACT, ExactProblem, Formulation, Knobs, Memory, Route, Scheduler, Timing
 from workbench.scheduling.decision import Assignment, Decision, Reason, Unit, is_copy
 from workbench.scheduling.knob import Value
 from workbench.scheduling.placement import FreeGpus, Gpus
@@ -402,7 +402,7 @@ class HadarE(Scheduler):
             "hadar, whose problem holds a job to its own gang, so that copies may do better than its optimum; for the "
             "bound that stands instead see Theorem 3: each node has a copy as long as there are jobs with steps left"
         )
-        raise InputError("exact problem of hadare", got, expected)
+        raise InputError(NO_EXACT.format(self.name), got, expected)
 
     def about(self, knobs: Knobs) -> frozenset[str]:
         """Weights and rewards only where the payoff is by a utility that reads them."""

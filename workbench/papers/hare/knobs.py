@@ -39,7 +39,8 @@ SYNCHRONISATION = Knob(
 PROFILE_STEPS = Knob(
     "profile_steps",
     0,
-    "Steps that a new job is profiled for on each type, before its tasks are scheduled; not where its model was before",
+    "Steps that a new job is profiled for on each type, before its tasks are scheduled; not where its model was before "
+    "(section 3, which says no number)",
     "steps",
     kind="int",
     minimum=0,

@@ -62,7 +62,8 @@ REQUIRE_ALL = Knob(
 CUTS = Knob(
     "cuts",
     True,
-    "Add the rows that tighten the linear relaxation: no job completes in fewer slots than it needs alone",
+    "Add the rows that tighten the linear relaxation: no job completes in fewer slots than it needs alone; "
+    "off: as printed",
 )
 JOBS = """j | jobs that can complete within the slots
 R | jobs that have to: all or none | | required"""
