@@ -21,7 +21,7 @@ from tests.scenario.traces.slurm_month import Rules, demand, schedule, written
 from workbench.analysis.calibration.calibrate import Calibration, usual_phases
 from workbench.analysis.calibration.fit import LogMakespan, fit_of, in_parts, makespan_of
 from workbench.analysis.calibration.note import notes_under
-from workbench.analysis.hidden_limits import BESIDE_ROOM, PEAKS, beside_room_of, told_hidden
+from workbench.analysis.hidden_limits import BESIDE_ROOM, PEAKS, beside_room_of, peaks_of, told_hidden
 from workbench.base.errors import InputError
 from workbench.baselines.mechanisms.slurm.site import read_site
 from workbench.cli import main
@@ -277,6 +277,31 @@ def test_a_maximum_of_chance_or_waits_that_are_right_are_no_hidden_limit() -> No
     assert list(told_hidden(peaks([chance, alone]), room([right]))) == []
     told = list(told_hidden(peaks([chance, alone, bound]), room([held])))
     assert [text.partition(" in QOS")[0].partition(" wait")[0] for text in told] == ["user ada", "jobs of user eva"]
+
+
+def test_who_waits_at_a_known_limit_tells_nothing_of_another_one(tmp_path: Path) -> None:
+    """A user may have 8 GPUs: in the log ten times 4 and four times 1, then twice 4; in the run the small ones at once,
+    so eight jobs at once where the log has five. All waited for GPUs."""
+    pairs = [(600 * i, gpus) for i in range(10) for gpus in (4, 1, 1, 1, 1)] + [
+        (6000 + 600 * (i // 2), 4) for i in range(40)
+    ]
+    rows = [
+        Ran(str(i), 0, start_s, 600, f"gres/gpu:a100={gpus},gres/gpu={gpus}") for i, (start_s, gpus) in enumerate(pairs)
+    ]
+    (tmp_path / "log").write_text(dump(*rows))
+    (tmp_path / "nodes").write_text(NODES)
+    scenario = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"])[0]
+    small, large = ([row.name for row in rows if (row.tres.endswith("=1")) == one] for one in (True, False))
+    at_s = {name: 600.0 * (i // 8) for i, name in enumerate(small)} | {
+        name: 3000 + 600.0 * (i // 2) for i, name in enumerate(large)
+    }
+    run = pd.DataFrame(
+        [(f"job-{name}", at, at + 600) for name, at in at_s.items()], columns=["job", "first_start_s", "finish_s"]
+    )
+    peaks = peaks_of(scenario, read_site(scenario), [run], 60.0)
+    of = peaks[peaks["what"] == "jobs"].iloc[-1]
+    assert (of["recorded"], of["simulated"]) == (5, 8) and of["near"] > of["beyond"] > 0.05, peaks
+    assert list(told_hidden(peaks, pd.DataFrame(columns=BESIDE_ROOM))) == []
 
 
 def test_a_partition_far_off_and_a_rival_that_is_nearer_to_medians_are_told(tmp_path: Path) -> None:

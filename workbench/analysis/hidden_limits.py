@@ -7,8 +7,9 @@ one of its users, is beyond for a twentieth of the time, where the log was near 
 run near its own: a ceiling that binds does that, a maximum of chance not (ours). A fiftieth is enough where the log was
 near its peak for long, and three times as long as the run near its own (ours). And at a ceiling that binds jobs wait:
 three at least must have spent half of their wait while with them there would have been more at once than ever in the
-log (ours), or one run more or less would turn the answer. Accounts of a tree that share one are looked at together,
-where a file tells the tree.
+log (ours), or one run more or less would turn the answer; who waited so at a user's ceiling that holds in the run too,
+as a limit of the files does, tells nothing of another one (ours). Accounts of a tree that share one are looked at
+together, where a file tells the tree.
 
 What holds jobs is seen in their waits too, of however few: a job that waits beside GPUs which it could have, held by no
 limit of the files, waits for a place in a plan (a job before it in the queue is kept its nodes), and so do jobs of a
@@ -27,7 +28,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from workbench.base.arrays import FloatArray
+from workbench.base.arrays import BoolArray, FloatArray
 from workbench.baselines.mechanisms.slurm.asks import Ask
 from workbench.baselines.mechanisms.slurm.free import FreeNow, Gpus, recorded_places
 from workbench.baselines.mechanisms.slurm.limits import Ledger
@@ -86,7 +87,8 @@ def peaks_of(scenario: Scenario, site: SlurmSite, runs: list[pd.DataFrame], pace
     """By account (and those above it) and QOS, and their users in it, with many jobs: the most GPUs and jobs at once,
     recorded and simulated; for which part of the time it is more than recorded, and for which near the most, recorded
     and simulated; and how many of its jobs waited in the log, over two paces of the schedulers, half of that time or
-    more while with them it would have had more at once than ever. runs: the tables `jobs` of some."""
+    more while with them it would have had more at once than ever, and not at a user's ceiling that runs keep too.
+    runs: the tables `jobs` of some."""
     jobs = [job for job in scenario.jobs if not site.asks[job.name].on_cpus]
     facts = {job.name: job.attributes for job in jobs if {"start_s", "end_s"} <= {*job.attributes}}
     left_s = {name: at_s for at_s, left, name in site.turns if left and not name.endswith("(elsewhere)")}
@@ -107,9 +109,15 @@ def peaks_of(scenario: Scenario, site: SlurmSite, runs: list[pd.DataFrame], pace
             most, *peaks = (held.max(initial=0) for _, held in (log, *found))
             beyond = np.mean([_part(run, most) for run in found])
             near = np.mean([_part(run, NEAR * peak) for run, peak in zip(found, peaks, strict=True)])
-            waiting = _at_peak(log, waits[its], amount[its], 2 * pace_s)
-            rows.append((*group, what, most, max(peaks), beyond, _part(log, NEAR * most), near, waiting))
-    return pd.DataFrame(rows, columns=PEAKS)
+            waiting = np.array(its)[_at_peak(log, waits[its], amount[its], 2 * pace_s)]
+            rows.append((*group, what, most, max(peaks), beyond, _part(log, NEAR * most), near, {*waiting.tolist()}))
+    table = pd.DataFrame(rows, columns=PEAKS)
+    known = table[
+        (table["user"] != "") & (table["beyond"] == 0) & (table[["near", "simulated_near"]].min(axis=1) > LEAST_NEAR)
+    ]
+    explained = set[int]().union(*known["waiting"])
+    table["waiting"] = [len(waiting - explained) for waiting in table["waiting"]]
+    return table
 
 
 def beside_room_of(
@@ -221,15 +229,17 @@ def _at_once(times_s: FloatArray, amount: FloatArray) -> tuple[FloatArray, Float
     return at_s, held[:-1]
 
 
-def _at_peak(at_once: tuple[FloatArray, FloatArray], waits_s: FloatArray, amount: FloatArray, patience_s: float) -> int:
-    """How many jobs waited for longer than `patience_s`, and for half of that or more while there was no room for them
+def _at_peak(
+    at_once: tuple[FloatArray, FloatArray], waits_s: FloatArray, amount: FloatArray, patience_s: float
+) -> BoolArray:
+    """Which jobs waited for longer than `patience_s`, and for half of that or more while there was no room for them
     below the most that was held. waits_s: from and until (jobs, 2)."""
-    (at_s, held), found = at_once, 0
+    (at_s, held), found = at_once, np.zeros(len(amount), dtype=bool)
     for each in np.unique(amount) if len(held) else ():
-        mine = waits_s[(amount == each) & (waits_s[:, 1] - waits_s[:, 0] > patience_s)]
+        mine = np.flatnonzero((amount == each) & (waits_s[:, 1] - waits_s[:, 0] > patience_s))
         full_s = np.concatenate([[0.0], np.cumsum(np.diff(at_s) * (held + each > held.max()))])
-        within_s = np.diff(np.interp(mine, at_s, full_s), axis=1)
-        found += int(np.count_nonzero(within_s >= PATIENT * np.diff(mine, axis=1)))
+        within_s = np.diff(np.interp(waits_s[mine], at_s, full_s), axis=1)
+        found[mine] = (within_s >= PATIENT * np.diff(waits_s[mine], axis=1))[:, 0]
     return found
 
 
