@@ -479,6 +479,7 @@ COUNTEREXAMPLE = "A counterexample: the statement is false as printed, and no nu
 VARIED = "Its own measures vary one thing at a time: "
 NOT_PARTED: Mapping[str, str] = {
     "gavel.fig1a": VARIED + "two measurements of the authors, and those at their other batch sizes",
+    "gavel.load": VARIED + "three policies on two traces; speeds, cluster and baselines in the gaps of Figs. 8 to 18",
     "hadar.information": VARIED + "what is told; the worst mix stands beside the mean over mixes",
     "chronus.first_days": VARIED
     + "seeds are other days and jobs, sizes other clusters; chronus.best_effort has other leases",

@@ -5,6 +5,7 @@ from reproduction.chronus.best_effort import BOTH, best_effort
 from reproduction.chronus.end_to_end import figure_9ab, figure_9cf, reasons
 from reproduction.chronus.first_days import days_scale, figure_5, first_days, spans_scale, table_1
 from reproduction.chronus.guarantee import guarantee
+from reproduction.chronus.lines import PAPERS_THEMIS
 from reproduction.chronus.profiler import figure_6a, figure_6b, figure_6c, figure_6d
 from reproduction.chronus.selector import figure_7a, figure_7b, figure_7c, figure_7d
 from reproduction.chronus.settings import SIZES, ChronusSize, drawn_scale
@@ -155,9 +156,9 @@ EXHIBITS = (
             for claim in (
                 *(
                     Claim(f"wDMR, {file}, {name}", ">", 0, f"wDMR, {file}, Chronus")
-                    for name in ("Themis", "GENIE", "EDF")
+                    for name in (PAPERS_THEMIS.name, "GENIE", "EDF")
                 ),
-                Claim(f"wDMR, {file}, Chronus, run times known", "<", 0, f"wDMR, {file}, Themis"),
+                Claim(f"wDMR, {file}, Chronus, run times known", "<", 0, f"wDMR, {file}, {PAPERS_THEMIS.name}"),
             )
         ),
         sizes=("authors", "authors_half", "authors_twice"),

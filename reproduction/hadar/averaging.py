@@ -223,15 +223,11 @@ class AveragingOutcome:
     """What came out.
 
     course: a row for each seed, way and round (`seed, way, round, time_s, steps, accuracy`), from round 0, untrained;
-    ends: for each seed and comparison (`equal steps`, `equal time`) the `time_s`, `steps` and `accuracy` of each way;
-    summary: for each comparison and way mean, standard deviation (over seeds), smallest and largest accuracy, and the
-    means of time and steps; differences: the same of forked minus one node, seed by seed.
+    ends: for each seed and comparison (`equal steps`, `equal time`) the `time_s`, `steps` and `accuracy` of each way.
     """
 
     course: pd.DataFrame
     ends: pd.DataFrame
-    summary: pd.DataFrame
-    differences: pd.DataFrame
 
 
 def experiment(setting: TrainingSetting | None = None, seeds: Iterable[int] = SEEDS) -> AveragingOutcome:
@@ -248,7 +244,7 @@ def experiment(setting: TrainingSetting | None = None, seeds: Iterable[int] = SE
         rows = [row for seed in seeds for row in _both_ways(setting, seed)]
     course = pd.DataFrame(rows, columns=list(CourseRow._fields))
     ends = pd.concat([_ends(part) for _, part in course.groupby("seed", sort=False)], ignore_index=True)
-    return AveragingOutcome(course, ends, _summary(ends), _differences(ends))
+    return AveragingOutcome(course, ends)
 
 
 class CourseRow(NamedTuple):
@@ -292,33 +288,6 @@ def _ends(course: pd.DataFrame) -> pd.DataFrame:
             found.append(last.assign(comparison=comparison))
     columns = ["seed", "comparison", "way", "time_s", "steps", "accuracy"]
     return pd.concat(found, ignore_index=True)[columns]
-
-
-def _summary(ends: pd.DataFrame) -> pd.DataFrame:
-    grouped = ends.groupby(["comparison", "way"], sort=False)
-    return grouped.agg(
-        mean_accuracy=("accuracy", "mean"),
-        std_accuracy=("accuracy", "std"),
-        min_accuracy=("accuracy", "min"),
-        max_accuracy=("accuracy", "max"),
-        mean_time_s=("time_s", "mean"),
-        mean_steps=("steps", "mean"),
-    ).reset_index()
-
-
-def _differences(ends: pd.DataFrame) -> pd.DataFrame:
-    """Forked minus one node, seed by seed, and how many seeds forking wins."""
-    wide = ends.pivot(index=["comparison", "seed"], columns="way", values="accuracy")
-    gain = (wide[FORKED] - wide[ALONE]).rename("gain").reset_index()
-    grouped = gain.groupby("comparison", sort=False)["gain"]
-    return grouped.agg(
-        mean_gain="mean",
-        std_gain="std",
-        min_gain="min",
-        max_gain="max",
-        seeds_forked_better=lambda values: int((values > 0).sum()),
-        seeds="size",
-    ).reset_index()
 
 
 def _checked(seeds: Iterable[int]) -> list[int]:

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -26,6 +25,7 @@ from workbench.base.arrays import FloatArray, IntArray
 from workbench.base.errors import InputError
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
+from workbench.simulation.run import Run
 
 COMPUTES = ("run", "profile")
 NOT_HELD = ("sync", "down")
@@ -33,26 +33,7 @@ SAME = 1e-9
 """Parts of nodes and of time that differ by no more are equal."""
 
 
-class Finished(Protocol):
-    """What is read of a run (`workbench.simulation.run.Run`)."""
-
-    @property
-    def scenario(self) -> Scenario: ...
-
-    @property
-    def knobs(self) -> Mapping[str, object]: ...
-
-    @property
-    def end_s(self) -> float: ...
-
-    @property
-    def timeline(self) -> pd.DataFrame: ...
-
-    @property
-    def jobs(self) -> pd.DataFrame: ...
-
-
-def cru_by_round(run: Finished) -> pd.DataFrame:
+def cru_by_round(run: Run) -> pd.DataFrame:
     """One row for each round at whose start a job was there.
 
     Columns: round (from 0), start_s, jobs (there at its start), assigned (part of the nodes that hold a copy at its
@@ -81,14 +62,14 @@ def cru_by_round(run: Finished) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["round", "start_s", "jobs", "assigned", "busy"])
 
 
-def cru(run: Finished, *, last: bool = True) -> float:
+def cru(run: Run, *, last: bool = True) -> float:
     """Cluster resource utilisation, the mean of CRU(r) over the rounds; last: with the last one. NaN without any."""
     table = cru_by_round(run)
     table = table if last else table.iloc[:-1]
     return float(table["busy"].mean()) if len(table) else math.nan
 
 
-def premise(run: Finished) -> bool:
+def premise(run: Run) -> bool:
     """Whether a slot is shorter than the shortest job's training alone on its fastest node, and overheads are 0.
 
     Raises InputError naming a job that no node can run a copy of: the theorem is about forked jobs.
@@ -98,7 +79,7 @@ def premise(run: Finished) -> bool:
     return free and _slot_s(run) < shortest_s
 
 
-def theorem3(runs: Mapping[int, Finished]) -> pd.DataFrame:
+def theorem3(runs: Mapping[int, Run]) -> pd.DataFrame:
     """Utilisation against the number of copies: `runs` are of one scenario, by their fork count.
 
     Columns: forks, rounds, assigned and busy (means over all rounds but the last), cru (with the last), most (forks are
@@ -137,7 +118,7 @@ def _alone_s(scenario: Scenario, job: Job) -> float:
     return (job.steps - job.steps_done) / max(speeds)
 
 
-def _slot_s(run: Finished) -> float:
+def _slot_s(run: Run) -> float:
     slot_s = run.knobs.get("round_s")
     if not isinstance(slot_s, (int, float)) or slot_s <= 0:
         raise InputError("knob round_s of the run", slot_s, "a number of seconds > 0: the checks are by rounds")

@@ -202,21 +202,6 @@ def test_the_comparisons_are_fair(outcome: Any) -> None:
     assert ends.loc[("equal time", FORKED), "steps"].tolist() == [300] * 3
 
 
-def test_summary_and_differences_are_those_of_the_seeds(outcome: Any) -> None:
-    ends = outcome.ends
-    for row in outcome.summary.itertuples():
-        values = ends[(ends["comparison"] == row.comparison) & (ends["way"] == row.way)]["accuracy"].to_numpy()
-        assert row.mean_accuracy == pytest.approx(values.mean()) and row.std_accuracy == pytest.approx(
-            values.std(ddof=1)
-        )
-        assert (row.min_accuracy, row.max_accuracy) == (values.min(), values.max())
-    for row in outcome.differences.itertuples():
-        part = ends[ends["comparison"] == row.comparison].set_index(["way", "seed"])["accuracy"]
-        gains = part[FORKED] - part[ALONE]
-        assert row.mean_gain == pytest.approx(gains.mean()) and row.std_gain == pytest.approx(gains.std())
-        assert (row.seeds_forked_better, row.seeds) == (int((gains > 0).sum()), 3)
-
-
 @pytest.mark.parametrize(
     ("given", "where"),
     [
