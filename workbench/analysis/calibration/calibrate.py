@@ -9,7 +9,9 @@ once; beside it stands what would be won by fitting the phase too (`Calibration.
 Judged on rolling origins: the jobs by eligible time, the first and last twentieth left out, in five equal parts, of
 whole days where the log is long enough. Each of the last four is held against runs with the rule that the starts before
 it tell, and against three rivals, of which two know the parts before it: the median wait of the day before by partition
-and size, the mean wait; and plain first come, first served. What is judged is the median over partitions and parts.
+and size, the mean wait; and plain first come, first served. Judged are a partition's waits in all four together: in
+one of them its median is that of a few waves of jobs, and of two runs of ours far apart (ours). The median over
+partitions counts each as often as it has jobs (ours): one of few jobs, half of which start at once, would turn it.
 
 Only an answer that is nearer than each rival is called calibrated: held-back error of partition medians at most 30 %,
 rank correlation over users' mean waits at least .6, no rival that is as good in both, and (ours) no account with many
@@ -223,7 +225,7 @@ class Calibration:
         errors = listed([percent(error) for error in folds["median_error"]])
         rules = [rule or "Slurm's" for rule in dict.fromkeys(folds["nodes"])]
         chosen = f", nodes chosen by what came before ({listed(rules)})" if rules != ["Slurm's"] else ""
-        return f"{folds['from'].iloc[0]} to {folds['to'].iloc[-1]} in {len(folds)} parts ({errors}){chosen}"
+        return f"{folds['from'].iloc[0]} to {folds['to'].iloc[-1]} ({len(folds)} parts, alone {errors}){chosen}"
 
     def by(self, group: str) -> pd.DataFrame:
         """Per partition, account, user, size (GPUs) or hour of the day: jobs, quantiles and means of waits, of

@@ -20,17 +20,17 @@ FOLDS = 4
 EDGE = 0.05
 DAY_S = 86400.0
 LEAST_JOBS = 5
-"""Of a partition in one of the parts held back, of a user in all; fewer say nothing of its median or mean."""
+"""Of a partition or user in the parts held back; fewer say nothing of its median or mean."""
 DRAWS = 100
 """Of the runs, for a standard error."""
 
 
 @dataclass(frozen=True)
 class CalibrationFit:
-    """How near waits are on the parts held back: median, over partitions in each part, of |median of all runs /
-    recorded median - 1|, where a difference within `pace_s` is none, and a recorded median counts as at least that;
-    Spearman's correlation of users' mean waits (nan with fewer than three users); |mean wait / recorded mean - 1| over
-    all; the standard error of the first, by draws of the runs (bootstrap; nan with one)."""
+    """How near waits are on the parts held back: median over partitions, each as often as it has jobs, of |median of
+    all runs / recorded median - 1|, where a difference within `pace_s` is none, and a recorded median counts as at
+    least that; Spearman's correlation of users' mean waits (nan with fewer than three users); |mean wait / recorded
+    mean - 1| over all; the standard error of the first, by draws of the runs (bootstrap; nan with one)."""
 
     median_error: float
     rank_correlation: float
@@ -123,7 +123,7 @@ def with_rivals(table: pd.DataFrame) -> pd.DataFrame:
 def fit_of(table: pd.DataFrame, columns: list[str], pace_s: float) -> CalibrationFit:
     """How near some columns' waits are to the recorded ones, on the parts held back."""
     held = table[table["part"] > 0]
-    groups = [rows for _, rows in held.groupby(["part", "partition"]) if len(rows) >= LEAST_JOBS]
+    groups = [rows for _, rows in held.groupby("partition") if len(rows) >= LEAST_JOBS]
     cells = [(float(rows["recorded_s"].median()), rows[columns].to_numpy()) for rows in groups]
     error = median_error(cells, pace_s)
     draws = DRAWS if len(columns) > 1 else 0
@@ -142,8 +142,14 @@ def fit_of(table: pd.DataFrame, columns: list[str], pace_s: float) -> Calibratio
 
 def median_error(cells: Iterable[tuple[float, FloatArray]], pace_s: float) -> float:
     """`CalibrationFit.median_error` of recorded medians and simulated waits (jobs x runs)."""
-    errors = [max(abs(float(np.nanmedian(waits)) - real) - pace_s, 0.0) / max(real, pace_s) for real, waits in cells]
-    return float(np.median(errors)) if errors else math.nan
+    found = [
+        (max(abs(float(np.nanmedian(waits)) - real) - pace_s, 0.0) / max(real, pace_s), len(waits))
+        for real, waits in cells
+    ]
+    errors, jobs = np.array(sorted(found)).reshape(-1, 2).T
+    upto = jobs.cumsum()
+    middle = [int(np.searchsorted(upto, jobs.sum() / 2, side)) for side in ("left", "right")]
+    return float(errors[middle].mean()) if found else math.nan
 
 
 def in_words(seconds: float) -> str:
