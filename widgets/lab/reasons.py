@@ -21,7 +21,7 @@ from workbench.analysis.chain import Chain, DecisiveRow, chain, decisive_row
 from workbench.analysis.explanation import explain, longest_wait_s
 from workbench.analysis.one_decision import one_decision
 from workbench.base.errors import WorkbenchError
-from workbench.base.units import format_duration
+from workbench.base.units import clock
 from workbench.session.registry import scheduler_of
 from workbench.simulation.job_at_time import HOLDS, JobAtTime
 from workbench.simulation.run import Run
@@ -159,15 +159,15 @@ class ReasonsBeside:
             return
         times = {}
         if job in self._apart_s:
-            times[f"{_clock(self._apart_s[job])}, when it first has other GPUs"] = self._apart_s[job]
+            times[f"{clock(self._apart_s[job])}, when it first has other GPUs"] = self._apart_s[job]
         for run, name in zip(runs, self._names, strict=True):
             at_s = longest_wait_s(run, job)
             if JobAtTime(run, job, at_s).state == "waiting" and at_s not in times.values():
-                times[f"{_clock(at_s)}, when its longest wait begins: {name}"] = at_s
+                times[f"{clock(at_s)}, when its longest wait begins: {name}"] = at_s
         if not times:
             at_s = longest_wait_s(runs[0], job)
             begun = JobAtTime(runs[0], job, at_s).state in HOLDS
-            times[f"{_clock(at_s)}, when it begins" if begun else _clock(at_s)] = at_s
+            times[f"{clock(at_s)}, when it begins" if begun else clock(at_s)] = at_s
         self._quiet = True
         self._at.options = [*times.items()]
         self._at.value = next(iter(times.values()))
@@ -180,7 +180,7 @@ class ReasonsBeside:
         self._say_bad("")
         for run, name, head, one in zip(self._runs, self._names, self._heads, self._reasons, strict=True):
             at_s = min(float(self._at.value), run.end_s)
-            ended = f", at its end, {_clock(at_s)}" if at_s < self._at.value else ""
+            ended = f", at its end, {clock(at_s)}" if at_s < self._at.value else ""
             head.value = f"<h4>{html.escape(name)}{ended}</h4>"
             one.show(run, str(self._job.value), at_s)
 
@@ -193,10 +193,6 @@ def has_rows(run: Run) -> bool:
 def _with_decisive(page: str, words: str, scheduler: str = "") -> str:
     """A page with what is decisive after its first sentence."""
     return page.replace("</p>", f"</p>{decisive_html(words, scheduler=scheduler)}", 1)
-
-
-def _clock(at_s: float) -> str:
-    return format_duration(at_s, parts=2)
 
 
 def _pages() -> ModuleType:

@@ -18,14 +18,13 @@ from workbench.analysis.charts import theme
 from workbench.analysis.explanation import Explanation
 from workbench.analysis.one_decision import OneDecision
 from workbench.base.rounding import short_number
-from workbench.base.units import format_duration
+from workbench.base.units import clock
 from workbench.simulation.job_at_time import Link
 from workbench.simulation.run import Run
 
 
 class Piece(NamedTuple):
-    """A stretch of a small picture. what: said on hover, and within it where there is room; besides: the colours of
-    what it is of too, along its lower edge."""
+    """A stretch of a small picture. what: said on hover, and in it if it fits; besides: more colours, at its foot."""
 
     start_s: float
     end_s: float
@@ -51,8 +50,8 @@ def page_of(explanation: Explanation, run: Run) -> str:
 
 def page_of_gpu(chain: Chain, run: Run, rows: str = "") -> str:
     """A GPU at a time, link by link. rows: said in the place of the link `rows`, which comes first, if it has none."""
-    named = [link.step for link in chain.links]
-    links = [Link("rows", rows), *chain.links] if rows and "rows" not in named else chain.links
+    tried = rows and all(link.step != "rows" for link in chain.links)
+    links = [Link("rows", rows), *chain.links] if tried else chain.links
     parts = [_said(chain.summary, run), _strip(*_of_gpu(run, chain.gpu), chain.at_s, bare="idle"), _links(links, run)]
     page = "".join([*parts, f"<p>{html.escape(chain.otherwise)}</p>" if chain.otherwise else ""])
     return f"<div class='wb-tried'>{page}</div>" if rows else page
@@ -72,14 +71,13 @@ def _missed(run: Run, explanation: Explanation) -> str:
     """By how much a job misses its first deadline, with its verdict; empty where it does not, and until it comes."""
     job, at_s = explanation.job, explanation.at_s
     row = run.jobs[run.jobs["job"] == job].iloc[0]
-    rewards = next(each.rewards for each in run.scenario.jobs if each.name == job)
-    if not rewards or at_s < row["arrival_s"]:
-        return ""
-    if run.end_s < (due_s := row["arrival_s"] + rewards[0][0]) or row["finish_s"] <= due_s:
+    rewards = next(each.rewards for each in run.scenario.jobs if each.name == job) or ()
+    due_s = row["arrival_s"] + (rewards[0][0] if rewards else math.inf)
+    if at_s < row["arrival_s"] or run.end_s < due_s or row["finish_s"] <= due_s:
         return ""
     late_s = row["finish_s"] - due_s
-    due, ordinal = format_duration(due_s, parts=2), "first " if len(rewards) > 1 else ""
-    how = "never done" if math.isnan(late_s) else f"{format_duration(late_s, parts=2)} late"
+    due, ordinal = clock(due_s), "first " if len(rewards) > 1 else ""
+    how = "never done" if math.isnan(late_s) else f"{clock(late_s)} late"
     promised = f", with the verdict {row['verdict'].replace('_', ' ')} (why: below)" if row["verdict"] else ""
     missed, was = ("missed", "was") if at_s >= due_s else ("will miss", "will be")
     return f"{job} {missed} its {ordinal}deadline of {due}: it {was} {how}{promised}. "
@@ -190,7 +188,7 @@ def _strip(
         return f"{100 * min(max((time_s - start_s) / (end_s - start_s), 0.0), 1.0):.3f}%"
 
     def drawn(piece: Piece) -> str:
-        said = f"{piece.what}, {format_duration(piece.start_s, parts=2)} to {format_duration(piece.end_s, parts=2)}"
+        said = f"{piece.what}, {clock(piece.start_s)} to {clock(piece.end_s)}"
         part = (min(piece.end_s, end_s) - max(piece.start_s, start_s)) / (end_s - start_s)
         width, fits = f"{100 * part:.3f}%", theme.text_px(piece.what) <= NARROW_PX * part
         text, title = html.escape(piece.what) if fits else "", html.escape(said, quote=True)
@@ -201,10 +199,9 @@ def _strip(
 
     covered_s = sum(min(piece.end_s, end_s) - max(piece.start_s, start_s) for piece in pieces)
     rest = f"<small>hatched: {bare}</small>" if covered_s < end_s - start_s - 1e-6 else ""
-    ends = f"<small>{format_duration(start_s, parts=2)}</small>{rest}<small>{format_duration(end_s, parts=2)}</small>"
-    now = f"<i style='left:{share(at_s)}' title='{html.escape(format_duration(at_s, parts=2))}'></i>"
-    words = "; ".join(f"{piece.what} from {format_duration(piece.start_s, parts=2)}" for piece in pieces[:8])
+    now = f"<i style='left:{share(at_s)}' title='{html.escape(clock(at_s))}'></i>"
+    words = "; ".join(f"{piece.what} from {clock(piece.start_s)}" for piece in pieces[:8])
     label = html.escape(words or "nobody had it", quote=True)
     strip = f"<div class='wb-strip' role='img' aria-label='{label}'>{''.join(map(drawn, pieces))}{now}</div>"
-    ends = f"<small>{html.escape(name)}</small>" if name else ends
-    return f"{strip}<div class='wb-strip-ends'>{ends}</div>"
+    ends = html.escape(name) if name else f"{clock(start_s)}</small>{rest}<small>{clock(end_s)}"
+    return f"{strip}<div class='wb-strip-ends'><small>{ends}</small></div>"

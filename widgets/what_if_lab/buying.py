@@ -108,7 +108,7 @@ def _shown(found: MarginalValues) -> pd.DataFrame:
         }
         for value in found.values
     ]
-    frame = pd.DataFrame(rows)
+    frame = pd.DataFrame(rows).map(lambda value: float(f"{value:.3g}") if isinstance(value, float) else value)
     return frame.drop(columns=[name for name in frame if _is_empty(frame[name])])
 
 

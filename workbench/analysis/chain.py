@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from workbench.analysis.explanation.compose import explained
-from workbench.analysis.explanation.course import DOES, held_in_words
+from workbench.analysis.explanation.course import DOES, held_in_words, undecided
 from workbench.analysis.rows.relax_and_without import answer_with, changed, near_shares, stand_in
 from workbench.analysis.rows.stated import SolvedStatement, of_decision
 from workbench.base.arrays import FloatArray
@@ -289,7 +289,7 @@ def _summary(
     slot: SlotAtTime, asked: str, explained: Explained, rows: tuple[TriedRow, ...], question: _Question | None
 ) -> str:
     """What the GPU has, in a sentence, and after it the rest of why."""
-    when, where = format_duration(slot.at_s, parts=2), f"{slot.gpu} ({slot.accelerator})"
+    when, where = format_duration(slot.at_s, parts=3), f"{slot.gpu} ({slot.accelerator})"
     if slot.is_down:
         return f"{where} is down at {when}."
     first = next(iter(_decisive(rows)), None)
@@ -309,9 +309,9 @@ def _summary(
     if len({each.partition(": ")[2] or each for each in others}) < len(others):
         others[1] = f"{others[1].partition(': ')[0]} likewise"
     beside = f". Meanwhile {'; '.join(others)}" if others else ""
-    nobody = (
-        "" if slot.of(slot.could[0]).state == "waiting" else f"no job waits that fits on {slot.accelerator} alone; "
-    )
+    first_of = slot.of(slot.could[0])
+    fits = f" that fits on {slot.accelerator} alone" if first_of.waiting else ""
+    nobody = "" if first_of.state == "waiting" else f"no job waits{fits}; "
     return f"{where} is idle at {when}: {nobody}{why}{beside}{decisive}."
 
 
@@ -331,7 +331,7 @@ def _why_not(slot: SlotAtTime, name: str) -> str:
         return f"{runs}, as {instead}" if instead else runs
     if need > free:
         return f"{name} needs {counted(need, 'GPU')} of {kind} at once, and {free} {'is' if free == 1 else 'are'} left"
-    return f"{name} waits: {explained(job_at).binding}"
+    return f"{name} waits: {undecided(job_at) or explained(job_at).binding}"
 
 
 class _Question:

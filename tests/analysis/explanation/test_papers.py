@@ -113,7 +113,7 @@ def test_hadare_copies_of_the_first_job_are_on_both_nodes() -> None:
     found, other = workbench.explain(run, "two", 0.0), workbench.explain(run, "one", 0.0)
     assert found.binding.startswith("other jobs' copies are worth more")
     assert facts(found)["copies"] == 0 and facts(other)["copies"] == 2
-    assert "copies 2, 4: 1800 steps on a-0, 1800 steps on a-1" in other.reason
+    assert "2 copies (ids 2, 4): 1800 steps on a-0, 1800 steps on a-1" in other.reason
 
 
 def test_hops_one_gpu_makes_a_service_window_of_one_job() -> None:
@@ -147,7 +147,7 @@ def test_hare_between_two_rounds_a_job_waits_for_its_own_tasks() -> None:
     found = workbench.explain(run, "one", 12.0)
     assert found.state == "synchronising" and found.binding.startswith("tasks of a round start only")
     assert facts(found)["tasks computed"] == 2
-    assert workbench.explain(run, "one", 16.0).binding.startswith("its task was next")
+    assert workbench.explain(run, "one", 16.0).binding.startswith("its tasks were next")
 
 
 SLO = [
@@ -177,7 +177,7 @@ def test_chronus_a_refusal_a_later_lease_and_what_is_left_for_best_effort(chronu
     assert waits.binding.startswith("the plan meets its deadline with later leases")
     assert facts(waits)["deadline worth 100, in"] == 7500.0
     spare = workbench.explain(chronus, "spare", 1500.0)
-    assert spare.binding.startswith("the GPUs that SLO leases leave are too few")
+    assert spare.binding.startswith("the GPUs that guaranteed leases leave are too few")
     assert "By remaining time among best-effort jobs" in spare.reason and "number 2 of 2: 1 h" in spare.reason
     assert [one.job for one in spare.competitors if one.comes == "before"] == ["late"]
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from workbench.base.errors import counted
 from workbench.base.labels import listed
-from workbench.base.units import clock
+from workbench.base.units import clock, format_duration
 from workbench.simulation.job_at_time import HOLDS, Fact, JobAtTime, State
 
 DOES: Mapping[State, str] = {
@@ -23,7 +23,7 @@ DOES: Mapping[State, str] = {
 
 def headline(job_at: JobAtTime) -> str:
     """What the job does, in one sentence."""
-    at, job, row = clock(job_at.at_s), job_at.job, job_at.row
+    at, job, row = format_duration(job_at.at_s, parts=3), job_at.job, job_at.row
     match job_at.state:
         case "not_arrived":
             return f"At {at} {job} has not arrived: it comes at {clock(row['arrival_s'])}."
@@ -44,14 +44,14 @@ def headline(job_at: JobAtTime) -> str:
 
 def in_short(job_at: JobAtTime, binding: str) -> str:
     """What the job does, and what decided that, in one sentence."""
-    at = clock(job_at.at_s)
+    at = format_duration(job_at.at_s, parts=3)
     if job_at.state == "waiting":
         does = "waits for its next task" if job_at.tasks and job_at.spans else "waits"
     elif job_at.state in HOLDS:
         does = f"{DOES[job_at.state]} on {held_in_words(job_at)}"
     else:
         return headline(job_at)
-    how_long = "" if clock(job_at.since_s) == at else f", {_since(job_at, 'since')}"
+    how_long = "" if format_duration(job_at.since_s, parts=3) == at else f", {_since(job_at, 'since')}"
     return f"At {at} {job_at.job} {does}{how_long}{f': {binding}' if binding else ''}."
 
 

@@ -28,8 +28,8 @@ GIVEN = ("left_over", "stays", "positive_payoff")
 
 NO_COPY = {
     "nodes_down": "the nodes on which a copy of it runs are down",
-    "others_there": "other jobs' copies are worth more on the nodes where one of it runs",
-    "whole_there": "jobs of which no node can run a copy come first, and run whole on the nodes where one of it runs",
+    "others_there": "other jobs' copies are worth more on the nodes where a copy of it could run",
+    "whole_there": "jobs of which no node can run a copy come first, and run whole where a copy of it could run",
     "no_step": "its steps left are split among all of its nodes (knob Split), and those that are free get none",
     "no_room": "no node can run a copy of it, so that it waits for free GPUs for its whole gang",
 }

@@ -325,7 +325,7 @@ def _of_chosen(snapshot: Snapshot, chosen: ChosenOption, *, priced_at_start: boo
     numbers = {"payoff": chosen.payoff, "utility": chosen.utility, "cost": chosen.cost, "rounds": chosen.rounds}
     text = (
         f"payoff {chosen.payoff:.3g}: utility {chosen.utility:.3g} less {chosen.cost:.3g} for {where} on {servers} "
-        f"over {chosen.rounds:g} rounds"
+        f"over {chosen.rounds:g} round{'' if chosen.rounds == 1 else 's'}"
     )
     if priced_at_start:
         text += ", at the prices of the round's start (linear programme)"
@@ -494,10 +494,12 @@ def _without(
         elif (runs & (data.need[row] <= left)).any():
             why[name] = Reason("no_step", "a copy of it would do no whole step in this slot on the nodes that are free")
         elif not (runs & (data.need[row] <= free_gpus)).any():
-            text = "jobs of which no node can run a copy run whole, on the nodes where a copy of it runs"
+            text = "jobs of which no node can run a copy run whole, on the nodes where a copy of it could run"
             why[name] = Reason("whole_there", text)
         else:
-            text = "copies of other jobs are worth more on the nodes where one of it runs (equal ones: first come)"
+            text = (
+                "copies of other jobs are worth more on the nodes where a copy of it could run (equal ones: first come)"
+            )
             why[name] = Reason("others_there", text)
     return why
 
@@ -518,6 +520,6 @@ def _reasons(data: CopyInstance, given: list[CopyWork], whole: Mapping[Unit, Gpu
         ids = copy_ids(data.tracker.ids[name], max(order.copy for order in those), most)
         parts = ", ".join(f"{order.steps} steps on {order.node}" for order in those)
         listed = ", ".join(str(ids[order.copy - 1]) for order in those)
-        text = f"{'copy' if len(those) == 1 else 'copies'} {listed}: {parts}"
+        text = f"{'1 copy (id' if len(those) == 1 else f'{len(those)} copies (ids'} {listed}): {parts}"
         why[name] = Reason("forked", text, {"copies": float(len(those)), "ids": listed})
     return why

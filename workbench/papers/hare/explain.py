@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 BARRIER = "tasks of a round start only when all of the round before have synchronised (7)"
 ONE_TASK = "a GPU runs one task at a time, in the plan's order (8)"
 NEXT = "its task was next in the plan's order on this GPU (8)"
+NEXT_OF_SEVERAL = "its tasks were next in the plan's order on these GPUs (8)"
 DOWN = "the nodes on which it runs are down"
 ARRIVAL = "its first task comes after those that the plan has before it (4)"
 
@@ -50,7 +51,7 @@ def explain(job_at: JobAtTime) -> Explained:
     elif job_at.state == "synchronising":
         binding = BARRIER
     elif job_at.state in HOLDS:
-        binding = NEXT
+        binding = NEXT if sum(job_at.held.values()) < 2 else NEXT_OF_SEVERAL
     order = job_at.order("first_middle_s", "middle completion time of the first task to come", "s", "lowest")
     links = _links(job_at, order, binding, by_model)
     return Explained(tuple(sentences), tuple(facts), binding, order, links=links, not_on=_not_on(job_at, tasks))
