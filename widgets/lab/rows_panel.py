@@ -228,7 +228,7 @@ class RowsPanel:
         self._seen, self._marked, self._quiet = found, None, True
         self._notes.value = notes(found.table)
         self._list.meanings = {**variables(found.statement), **MEANINGS}
-        at = self._names.index(self._row) if self._row in self._names else -1
+        at = self._names.index(self._row) if self._row and self._row in self._names else -1
         self._list.show(heads, self._rows, numbers=3, picked=at)
         self._quiet = False
         anew = not changed and self._asked is None and found is not base

@@ -350,6 +350,7 @@ def test_rows_beside_an_algorithm_move_the_schedule_or_say_why_there_are_none(mo
     panel.show(run, 1300.0, "rush")
     assert panel._decisive.value == f"<p class='wb-note'>{rows_panel.BESIDE}</p>"
     assert "; rush is in none of them<" in panel._head.value and not panel._list.marked, "it is still to be profiled"
+    assert panel._list.picked == -1, "nor is the row that keeps a sum, which has no name, picked"
     panel.mark("retrain")
     assert "; marked: the rows of retrain<" in panel._head.value and panel._list.marked
     panel._list.picked = [row[0] for row in panel._list.rows].index("(3, 6, erratum) capacity[1,1]")
