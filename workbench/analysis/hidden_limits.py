@@ -7,8 +7,8 @@ one of its users, is beyond for a twentieth of the time, where the log was near 
 run near its own: a ceiling that binds does that, a maximum of chance not (ours). A fiftieth is enough where the log was
 near its peak for long, and three times as long as the run near its own (ours). And at a ceiling that binds jobs wait:
 three at least must have spent half of their wait while with them there would have been more at once than ever in the
-log (ours), or one run more or less would turn the answer; who waited so at a user's ceiling that holds in the run too,
-as a limit of the files does, tells nothing of another one (ours). Accounts of a tree that share one are looked at
+log (ours), or one run more or less would turn the answer; who waited so at a ceiling that holds in the run too, as
+a limit of the files does, tells nothing of another one (ours). Accounts of a tree that share one are looked at
 together, where a file tells the tree.
 
 What holds jobs is seen in their waits too, of however few: a job that waits beside GPUs which it could have, held by no
@@ -87,7 +87,7 @@ def peaks_of(scenario: Scenario, site: SlurmSite, runs: list[pd.DataFrame], pace
     """By account (and those above it) and QOS, and their users in it, with many jobs: the most GPUs and jobs at once,
     recorded and simulated; for which part of the time it is more than recorded, and for which near the most, recorded
     and simulated; and how many of its jobs waited in the log, over two paces of the schedulers, half of that time or
-    more while with them it would have had more at once than ever, and not at a user's ceiling that runs keep too.
+    more while with them it would have had more at once than ever, and not at a ceiling that the runs keep too.
     runs: the tables `jobs` of some."""
     jobs = [job for job in scenario.jobs if not site.asks[job.name].on_cpus]
     facts = {job.name: job.attributes for job in jobs if {"start_s", "end_s"} <= {*job.attributes}}
@@ -112,9 +112,7 @@ def peaks_of(scenario: Scenario, site: SlurmSite, runs: list[pd.DataFrame], pace
             waiting = np.array(its)[_at_peak(log, waits[its], amount[its], 2 * pace_s)]
             rows.append((*group, what, most, max(peaks), beyond, _part(log, NEAR * most), near, {*waiting.tolist()}))
     table = pd.DataFrame(rows, columns=PEAKS)
-    known = table[
-        (table["user"] != "") & (table["beyond"] == 0) & (table[["near", "simulated_near"]].min(axis=1) > LEAST_NEAR)
-    ]
+    known = table[(table["beyond"] == 0) & (table[["near", "simulated_near"]].min(axis=1) > LEAST_NEAR)]
     explained = set[int]().union(*known["waiting"])
     table["waiting"] = [len(waiting - explained) for waiting in table["waiting"]]
     return table

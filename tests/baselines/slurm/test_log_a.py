@@ -140,7 +140,7 @@ def test_jobs_run_where_and_as_long_as_they_did(log: Path, scenario: Scenario) -
     peaks = peaks_of(scenario, site, [run.jobs], site.settings["bf_interval"]).set_index(["group", "user", "what"])
     assert peaks.loc[("QOS high", "", "GPUs")][["recorded", "simulated", "waiting"]].tolist() == [26, 32, 0]
     waiting = {of: peaks.loc[(*of, "GPUs"), "waiting"] for of in (("QOS long", ""), ("QOS normal", "ada"))}
-    assert waiting == {("QOS long", ""): 7, ("QOS normal", "ada"): 0}, "16 GPUs of all; a user's 24 bind in the run too"
+    assert waiting == {("QOS long", ""): 0, ("QOS normal", "ada"): 0}, "limits that the run keeps too"
 
 
 def test_waits_are_as_they_were(scenario: Scenario) -> None:
