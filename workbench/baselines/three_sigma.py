@@ -153,7 +153,8 @@ def restate(m: pyo.ConcreteModel, data: ThreeSigmaInstance) -> None:
         part.update(members)
     for part, numbers in ((m.value, m.worths), (m.gpus, m.gangs), (m.hold, m.chances), (m.free_gpus, m.left)):
         renumber(part, numbers)
-    terms = ((worth, m.start[key]) for key, worth in m.worths.items())  # Pyomo makes a member that is missing
+    held, made = m.start._data, m.start._getitem_when_not_present  # Pyomo's own way looks at each index first
+    terms = ((worth, held[key] if key in held else made(key)) for key, worth in m.worths.items())
     m.expected_value.set_value(linear(terms))  # as the rule does
     renewed(m.one_start, same={job for job in data.jobs if m.of_job.get(job) == had.get(job)})
     place, keys, last = {key: at for at, key in enumerate(before)}, list(m.worths), m.data
@@ -179,7 +180,7 @@ def _refill(m: Any, stay: set[Key], holding: Mapping[Slot, list[Key]], left: Map
         terms = [
             known[key]
             if key in stay and key in known
-            else MonomialTermExpression((m.gangs[key] * m.chances[*key, at[1]], m.start[key]))
+            else MonomialTermExpression((m.gangs[key] * m.chances[*key, at[1]], m.start._data[key]))
             for key in keys
         ]
         if at in holding and left[at] == m.left[at] and list(map(id, terms)) == list(map(id, before)):

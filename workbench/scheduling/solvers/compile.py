@@ -244,7 +244,8 @@ _Listed = Mapping[Any, list[Any]]
 def _listed(model: pyo.ConcreteModel) -> _Listed:
     """By one walk in the place of one for each kind. Raises SolverFailedError for what is no part of a programme."""
     found: dict[Any, list[Any]] = {}
-    for block in model.block_data_objects(sort=ORDER):
+    flat = pyo.Block not in model._ctypes  # which most are; the walk takes longer than all else here
+    for block in (model,) if flat else model.block_data_objects(sort=ORDER):
         for part in block.component_map().values():
             found.setdefault(part.ctype, []).append(part)
     if not found.keys() <= KNOWN:

@@ -87,7 +87,7 @@ class Revised(LinearExpression):  # type: ignore[misc]
     __slots__ = ("before", "came", "gone")
 
     def __init__(self, before: LinearExpression, places: list[int], size: int, came: list[Any]) -> None:
-        parts, self.before, self.came, self.gone = before.args, before, came, []
+        parts, self.before, self.came, self.gone = before.args, before, came, []  # a list of its own
         for place in reversed(places):
             self.gone += parts[place : place + size]
             del parts[place : place + size]
@@ -226,14 +226,15 @@ def _weighted(parts: Any, reader: Reader) -> dict[int, float] | None:
     terms: dict[int, float] = {}
     count, before, met = 0, reader.before, reader.named
     for part in parts:
-        number, named = part.args
-        known = before.get(id(named))
-        if known is None or known[1] is not named.args[0]:
+        number, named = part._args_  # of which `args` makes another tuple
+        key = id(named)
+        known = before.get(key)
+        if known is None or known[1] is not named._args_[0]:
             known = _named(named, reader) if named.__class__ in NAMED else None
             if known is None:
                 return None
         else:
-            met[id(named)] = known
+            met[key] = known
         factor, found, constant = known[2]
         if constant or number.__class__ not in NUMBERS or not number:
             return None
