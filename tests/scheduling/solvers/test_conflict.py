@@ -159,7 +159,7 @@ def test_out_of_time_the_rows_are_still_in_conflict_and_it_says_so(monkeypatch: 
         self.unsure = self.unsure or answer is None
         return bool(answer)
 
-    monkeypatch.setattr(conflict._Feasibility, "excludes", excludes)
+    monkeypatch.setattr(conflict._RowsTogether, "excludes", excludes)
     rows, minimal = conflict_rows(whole)
     assert not minimal and not has_a_point(whole, rows)
     assert "fewer of them may be enough" in conflict.Conflict((conflict.Row("a", "b"),), minimal).sentence()
