@@ -18,7 +18,7 @@ from workbench.analysis.calibration.note import assumed
 from workbench.analysis.metrics import job_differences
 from workbench.analysis.what_if import WhatIf
 from workbench.analysis.what_if.tables import each_difference
-from workbench.analysis.what_if.words import WAIT_HEADS, compared, heads, of_jobs, waited
+from workbench.analysis.what_if.words import WAIT_HEADS, cautions, compared, heads, of_jobs, waited
 from workbench.base.errors import counted
 
 if TYPE_CHECKING:
@@ -72,13 +72,15 @@ class AnswerPages:
             return
         led = len(assumed(found.question.today.scenario))
         # a warning, the calibration, or the answer itself, behind what is assumed
-        first, *others = map(html.escape, found.conclusions[led:])
+        known = cautions(found, 0)
+        first, *others = (html.escape(text) for text in found.conclusions[led:] if text not in known)
         answer = next((sentence for sentence in others if sentence.startswith("With ")), "")
+        before = "".join(f"{html.escape(text)}</p><p>" for text in known)
         if not first.startswith("With ") and answer:
             others.remove(answer)
-            first = f"{first}</p><p><b>{answer}</b>"
+            first = f"{first}</p><p>{before}<b>{answer}</b>"
         else:
-            first = f"<b>{first}</b>"
+            first = f"{before}<b>{first}</b>"
         change = found.question.changes[0]
         of_all = of_jobs(found, change)
         others = [each for each in others if each != html.escape(f"With {change.words}: {of_all}")]

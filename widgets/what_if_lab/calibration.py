@@ -22,11 +22,7 @@ from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
 from workbench.session.registry import find_scheduler
 
-HEADS = {
-    **{"partition": "Partition", "jobs": "Jobs", "recorded_median_s": "Median wait", "simulated_median_s": "simulated"},
-    **{"recorded_mean_s": "Mean wait", "simulated_mean_s": "simulated ", "recorded_p95_s": "95th percentile"},
-    "simulated_p95_s": "simulated  ",
-}
+WAITS = {"median_s": "Median", "mean_s": "Mean", "p95_s": "95th percentile"}
 
 
 class CalibrationPage:
@@ -105,10 +101,7 @@ class CalibrationPage:
             )
             self._rest.value = ""
             return
-        table = found.by("partition")[[*HEADS]].rename(columns=HEADS)
-        for name in [head for head in HEADS.values() if head not in ("Partition", "Jobs")]:
-            table[name] = table[name].round().map(lambda value: format_duration(value, parts=2))
-        self._told.value = f"<p>{html.escape(found.note())}</p>" + html_table(table, scrolls=False)
+        self._told.value = f"<p>{html.escape(found.note())}</p>" + html_table(_waits(found), scrolls=False)
         self._chart.show(found.drawing(), None)
         fit = f"<p>{html.escape(told)}</p>" if (told := found.told_fit()) else ""
         self._rest.value = fit + _changes(found, self._scenario()) + _unexplained(found)
@@ -116,6 +109,21 @@ class CalibrationPage:
     def _say(self, tone: str, text: str) -> None:
         with self.said.hold_sync():
             self.said.tone, self.said.text = tone, text
+
+
+def _waits(found: Calibration) -> pd.DataFrame:
+    """A row each of the recorded and the simulated waits of a partition: side by side they are wider than the page."""
+    rows = [
+        {
+            "Partition": row["partition"] if side == "recorded" else "",
+            "Jobs": str(row["jobs"]) if side == "recorded" else "",
+            "Waits": side,
+            **{head: format_duration(round(row[f"{side}_{name}"]), parts=2) for name, head in WAITS.items()},
+        }
+        for row in found.by("partition").to_dict("records")
+        for side in ("recorded", "simulated")
+    ]
+    return pd.DataFrame(rows)
 
 
 def _changes(found: Calibration, scenario: Scenario) -> str:

@@ -77,7 +77,7 @@ class ChangeForm:
             w.Text, "Listed outages", "Node and from:to in seconds, as a-0=0:3600, a-1=60:120", value=""
         )
         self._texts = {
-            kind.kind: _field(w.Text, label, f"As {kind.example}", value="", placeholder="")
+            kind.kind: _field(w.Textarea, label, f"As {kind.example}", value="", placeholder="", rows=2)
             for kind, label in ((NodesWithout, "Gone"), (OutageOf, "Down"), (SiteSettingTo, "Set"))
         }
         parts_of: dict[str, list[w.Widget]] = {
@@ -152,7 +152,7 @@ class ChangeForm:
         if kind == DensityTo.kind:
             return DensityTo(float(self.density.value))
         if kind in self._texts:
-            return parse_change(f"{kind} {str(self._texts[kind].value).strip() or '?'}")
+            return parse_change(f"{kind} {' '.join(str(self._texts[kind].value).split()) or '?'}")
         mtbf, mttr = str(self.mtbf.value).strip(), str(self.mttr.value).strip()
         means = f"mtbf_s={mtbf}, mttr_s={mttr}" if mtbf else ""
         return parse_change(f"{kind} {', '.join(filter(None, [means, str(self.outages.value).strip()])) or 'none'}")

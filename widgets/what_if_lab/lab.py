@@ -69,7 +69,7 @@ UNASKED_JOBS = 500
 """Up to so many the pages Model and Vary begin when they are opened: a second or two, where a process does it."""
 DEFAULT = "las"
 """Today's scheduler where nobody says another."""
-DRAWN, TOO_SHORT = "days of the log, drawn anew", "(too short a log to draw days of)"
+DRAWN, TOO_SHORT = "days of the log, drawn anew", "(too short a log)"
 Today = tuple[str, Mapping[str, Any]]
 """A scheduler with its knobs."""
 WIDE = {"width": "97%"}
@@ -474,7 +474,7 @@ def _named(scenario: Scenario, name: str | None = None) -> Today | None:
 
 def _differ_in(scenario: Scenario, scheduler: str) -> tuple[tuple[str, bool], ...]:
     """What pairs may differ in, and whether that is the bootstrap."""
-    chance = "when Slurm's clocks run" if scheduler == SLURM else "the seed"
+    chance = "Slurm's clocks" if scheduler == SLURM else "the seed"
     return (DRAWN if block_s(scenario) else f"{chance} {TOO_SHORT}", True), (f"{chance} alone", False)
 
 

@@ -202,7 +202,7 @@ def test_of_a_slurm_site_it_offers_partitions_a_change_of_each_kind_that_can_run
     assert panel.change == parse_change("nodes x=+1 in p,q") and panel.state == "edited"
     panel.set(change="nodes x=-1 in q")
     assert (form.partitions.value, panel.change.text, panel.state) == ("q", "nodes x=-1 in q", "edited")
-    assert (panel._pairs.value, panel._bootstrap.label) == (8, f"when Slurm's clocks run {lab.TOO_SHORT}")
+    assert (panel._pairs.value, panel._bootstrap.label) == (8, f"Slurm's clocks {lab.TOO_SHORT}")
     for kind, text in (("without", "a-0"), ("outage", "a-0 from 2024-03-01 08:00 to 2024-03-01 08:01")):
         form.kind.value = kind
         assert (panel.change.text, panel.state) == (f"{kind} {text}", "edited")
@@ -212,8 +212,16 @@ def test_of_a_slurm_site_it_offers_partitions_a_change_of_each_kind_that_can_run
     panel.set("las", "scheduler srtf")
     assert (panel._pairs.value, panel._bootstrap.label) == (5, f"the seed {lab.TOO_SHORT}")
     assert form._texts["without"].value == "b-0"
-    panel.set("slurm", pairs=3)
-    assert panel._pairs.value == 3
+    panel.set("slurm", "nodes x=+1", pairs=3)
+    panel.run()
+    panel._many.answer()
+    told = re.findall("<p>(<b>)?(.*?)[:;]", panel._pages._said.value)
+    assert panel._pairs.value == 3 and [(bold, text) for bold, text in told][:3] == [
+        ("", "Calibration"),
+        ("", "With 1 more x node"),
+        ("<b>", "With 1 more x node"),
+    ]
+    assert panel._pages._said.value.count("new nodes are in partition p") == 1
 
 
 def test_nodes_that_go_are_not_asked_for_their_gpus(panel: WhatIfLab) -> None:
@@ -567,6 +575,9 @@ def test_a_log_is_calibrated_beside_todays_scheduler(panel: WhatIfLab, tmp_path:
     pd.testing.assert_frame_equal(page.found.by("user"), direct.by("user"), rtol=1e-12)
     drawing = page._chart.drawing
     assert drawing is not None and set(drawing.table["partition"]) == {"big"} and len(drawing.table) == 6
+    assert page._told.value.count("<th ") + page._told.value.count("<th>") == 6 and drawing.label.startswith(
+        "Waits: "
+    ), "as narrow as a small page"
     assert "big" in page._told.value and panel._page_tabs.titles[panel._page_tabs.selected_index] == "Why"
     assert html.escape(page.found.note()) not in panel._about.value, "it stands beside the button already"
     verdict = page.found.note()

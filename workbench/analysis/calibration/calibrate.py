@@ -270,8 +270,7 @@ class Calibration:
         step = -(-len(self.waits) // MOST_POINTS)
         some = f", one job in {step}" if step > 1 else ""
         jobs = self.waits[["job", "partition", "recorded_s", "simulated_s"]].iloc[::step]
-        title = f"Waits, recorded and simulated: {self.verdict}"
-        return agreement(jobs, self.quantiles(), title=title, said=f"lines: quantiles of a partition{some}")
+        return agreement(jobs, self.quantiles(), title=f"Waits: {self.verdict}", said=f"lines: quantiles{some}")
 
     def told_experiments(self, date: Callable[[float], str] = lambda at_s: format_duration(at_s, parts=2)) -> list[str]:
         """The changes of the real cluster, a sentence each; date: how a time of the scenario is written."""

@@ -211,13 +211,18 @@ def trusted(found: WhatIf, number: int) -> str:
     return f" ({word}{f' today, {then} is not' if other else ''})" if word else ""
 
 
+def cautions(found: WhatIf, number: int) -> list[str]:
+    """What to know of a change (by its place) before its answer: what it is, and which jobs can run no longer."""
+    change, run = found.question.changes[number], found.runs[number + 1][0]
+    remarks = change.remarks(Configuration(run.scenario, run.scheduler, run.knobs))
+    return [f"With {change.words}: {text}" for text in (*remarks, *_refused(found.runs[0][0], run))]
+
+
 def conclusions(found: WhatIf) -> list[str]:
     """The sentences of `WhatIf.conclusions`."""
     said = [found.calibration] if found.calibration else []
     for number, change in enumerate(found.question.changes):
-        run = found.runs[number + 1][0]
-        remarks = change.remarks(Configuration(run.scenario, run.scheduler, run.knobs))
-        said += [f"With {change.words}: {text}" for text in (*remarks, *_refused(found.runs[0][0], run))]
+        said += cautions(found, number)
         rows = found.differences[found.differences["change"] == change.text]
         for row in each_difference(rows):
             if row.measure in SAID and not (row.measure in COUNTS and row.difference == 0):
