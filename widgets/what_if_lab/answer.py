@@ -93,7 +93,14 @@ class AnswerPages:
         folded = f"<details><summary>{counted(len(others), 'more sentence')}</summary><ul>{more}</ul></details>"
         self._said.value = f"<div class='wb-conclusions'>{lead}<p>{first}</p>{who}{folded}</div>"
         waits = waited(found, change)
-        more = html_table(pd.DataFrame(waits, columns=[*WAIT_HEADS]), scrolls=False) if waits else ""
+        more = (
+            html_table(
+                pd.DataFrame(waits, columns=[head.replace("95th percentile", "95 % up to") for head in WAIT_HEADS]),
+                scrolls=False,
+            )
+            if waits
+            else ""
+        )
         self._table.value = html_table(paired_frame(found), scrolls=False) + more
         self.draw("Measures")  # it stands for the answer in a saved notebook
 

@@ -122,7 +122,7 @@ def test_what_is_damaged_is_read_as_far_as_it_goes_and_told(tmp_path: Path) -> N
 def test_what_is_told_of_rows_is_told_of_those_that_are_kept(tmp_path: Path) -> None:
     """Of another job with an earlier one's id; of one beyond a window; of one that never ran."""
     good = Ran("1", 100, 100, 60)
-    odd = Ran("2", 200, 150, 60, eligible_s=150, submit_line="sbatch -p big,small -d singleton x")
+    odd = Ran("2+0", 200, 150, 60, eligible_s=150, submit_line="sbatch -p big,small -d singleton x")
     again = [row(odd._replace(name="1", user="bob")), row(odd._replace(name="9", submit_s=9000, start_s=8000))]
     never = row(odd._replace(name="3", state="CANCELLED", run_s=0)).replace("04:00:00", "soon")
     text = "\n".join([dump(good).rstrip("\n"), *again, never]) + "\n"
@@ -130,11 +130,18 @@ def test_what_is_told_of_rows_is_told_of_those_that_are_kept(tmp_path: Path) -> 
     (tmp_path / "nodes").write_text(NODES)
     _, report = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"], to_s=5000)
     assert report.rows_kept == 1 and len(report.dropped) == 3
-    words = ("clock jumped", "before they were eligible", "several partitions", "waited for others", "cannot be read")
+    words = (
+        "clock jumped",
+        "before they were eligible",
+        "several partitions",
+        "waited for others",
+        "cannot be read",
+        "heterogeneous",
+    )
     assert [note for note in report.notes for word in words if word in note] == []
     (tmp_path / "log").write_text(f"{dump(good)}{row(odd)}\n")
     _, report = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"])
-    assert len([note for note in report.notes for word in words if word in note]) == 5
+    assert len([note for note in report.notes for word in words if word in note]) == 6
 
 
 def test_a_clock_that_was_set_back_is_told_and_one_requeued_job_is_none(tmp_path: Path) -> None:

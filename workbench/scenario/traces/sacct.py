@@ -215,9 +215,9 @@ def convert(
         outages=lambda begin_s, end_s, names: site.outages(first + begin_s, first + end_s, names),
     )
     scenario, summary = assemble(source, FORMAT, rows, log.drops, cut, [], ENDED[0], recording, zero)
-    log.odd["held to a type", 0] = held_to_a_type(read, {job.name: job.model for job in scenario.jobs})
     dropped = log.drops.lines
     kept = [row for row in read if row.line not in dropped]
+    log.odd["held to a type", 0] = held_to_a_type(kept, {job.name: job.model for job in scenario.jobs})
     notes = (*summary.notes, *log.notes, *_notes_of(log, site, kept, beside))
     return scenario, replace(summary, notes=notes)
 
@@ -333,6 +333,7 @@ def _row(log: _Log, line: int, cells: Mapping[str, str]) -> TimedRow | str:
     arrival_s = min(times["eligible_s"], times.get("start_s", times["eligible_s"]))
     log.tell("start before eligible", times["eligible_s"] > arrival_s)
     log.tell("reservation", bool(cells.get("NoName")))
+    log.tell("het", "+" in job)
     facts = _facts(cells, log, known)
     where = tuple(log.read(cells, "NodeList", lambda text: hosts(given(text) or "")) or ())
     if where and facts.get("nodes", len(where)) != len(where):
@@ -570,6 +571,7 @@ def _notes_of(log: _Log, site: Site, rows: Sequence[TimedRow], beside: Sequence[
         (odd["Eligible"] * ("Eligible" in log.told), "job", "eligible nobody knows when: since submission"),
         (odd["nodes"], "job", "with another number of nodes in NNodes than in NodeList, which counts"),
         (sum(not row.user for row in rows), "job", "of nobody: no limit of a user holds them, and no share is theirs"),
+        (odd["het"], "part", "of heterogeneous jobs (12+0): each a job of its own; Slurm starts them together"),
         (odd["reservation"], "job", "of a reservation whose name sacct --json does not print: as if they named none"),
         (odd["over limit"], "job", "ran over a minute longer than the time limit, kept as they ran"),
     )
