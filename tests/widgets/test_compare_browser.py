@@ -68,13 +68,16 @@ def compare(page: Page) -> None:
     def one_time_axis() -> None:
         boxes = [charts.nth(number).bounding_box() for number in range(3)]
         assert all(box is not None for box in boxes)
-        assert len({(round(box["x"]), round(box["width"])) for box in boxes if box is not None}) == 1
+        (first, second, third) = [tuple(map(round, box.values())) for box in boxes if box is not None]
+        assert first[0] == third[0] and first[2] == second[2] == third[2], "one axis in each column"
+        assert first[0] + first[2] <= second[0] and third[1] < 720, "two beside each other, all seen with Set-up folded"
 
     soon(page, one_time_axis)
 
 
 def follow_a_job(page: Page) -> None:
     """A row of the jobs is followed: marked in all schedules, with its JCT under each scheduler."""
+    page.locator(".wb-set-up").click()
     draws = [page.locator(GANTTS).nth(n).get_attribute("data-draws") for n in range(3)]
     page.locator(".wb-left .lm-TabBar-tab").filter(has_text="Jobs").click()
     page.locator(".wb-left .wb-table:visible").first.locator("tbody tr").first.locator("th").click()

@@ -70,6 +70,12 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     row.wait_for()
     high = page.locator(".wb-picture").bounding_box()["height"]  # type: ignore[index]
     of_k80 = page.locator(".wb-row-list tr", has_text="capacity[k80]")
+    wait_for_text(page, ".wb-rows .wb-decisive", "Decisive for .*: (?!each row)")
+    first = page.locator(".wb-row-list tbody tr").first
+    place = first.bounding_box()
+    first.click()
+    expect(page.locator(".wb-row-tray")).to_contain_text("in force")
+    assert first.bounding_box() == place, "a click on a row leaves it where it is, with its columns"
     of_k80.click()
     in_it = set(re.findall(r"share\[(\w+),k80\]", of_k80.inner_text()))
     soon(page, lambda: assert_equal(pointed_out(page), in_it))
@@ -119,7 +125,7 @@ def test_from_a_bar_to_its_equation_and_back(page: Page, lab_server: Server, pro
     assert text.evaluate(f"{whole} return one.bottom <= page.bottom && one.height >= 90; }}"), "six lines are in sight"
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.locator(".wb-copy").click()
-    expect(page.locator(".wb-copy")).to_have_text("Copied")
+    expect(page.locator(".wb-copy")).to_have_text("Copied: paste it into a new cell")
     code = text.input_value()
     assert answered(page, "navigator.clipboard.readText()") == code
     cap = "    if ('game', 'v100') in m.share:\n        m.share['game', 'v100'].setub(0.3)\n"

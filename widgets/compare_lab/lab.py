@@ -173,7 +173,7 @@ class CompareLab(LabShell[CompareSetting]):
     # Layout ----------------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        body = self._frame.sides([self._drawer()], w.VBox([self._bar.box, self._results.box]), open=True)
+        body = self._frame.sides([self._drawer()], w.VBox([self._results.box, self._bar.box]), open=False)
         self._whole = whole(self._frame.top, body, css=OWN_CSS, name="wb-compare")
 
     def _drawer(self) -> w.Tab:

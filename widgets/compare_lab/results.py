@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import ipywidgets as w
@@ -27,8 +28,8 @@ from workbench.simulation.run import Run
 if TYPE_CHECKING:
     from workbench.analysis.charts import Drawing
 
-GANTT_PX = 240.0
-"""Most height of one Gantt: several are to be seen at once."""
+GANTT_PX = 240.0, 96.0
+"""Most height of one Gantt, of one or two and of more: several are to be seen at once."""
 NOTHING = "Nothing is compared yet. Press Compare: each scheduler of the list runs, and what they do stands here."
 VARY = (
     "Runs each (in Set-up) says how many runs every scheduler makes, and what they differ in; a point is their mean, "
@@ -99,7 +100,7 @@ class CompareResults:
         self._charts = w.VBox([self._jct.box, self._latency.box])
         seeds = w.HTML(f"<p class='wb-note'>{html.escape(VARY)}</p>")
         boxes = (
-            w.VBox([self._about, self._played]),
+            w.VBox([self._played, self._about]),
             w.VBox([self._decides, self._reads]),
             self._difference.box,
             w.VBox([self._against, self._measures, self._charts]),
@@ -207,14 +208,17 @@ class CompareResults:
                 page.view.on_job(self.select)
             self._gantts[label].box.layout.order = str(place)
         self._stack.children = [page.box for page in self._gantts.values()]
+        self._stack.layout.grid_auto_rows = f"minmax({GANTT_PX[len(outcomes.labels) > 2] + 60:g}px, auto)"
 
     def _follow(self) -> None:
         """A Gantt for each run with the seed that is shown, and playback over the rounds of all."""
-        runs = self._runs()
+        runs, outcomes = self._runs(), self._outcomes
+        coming = outcomes.labels if outcomes and outcomes.waits else ()  # each has its place, so that none moves
         self._show_tools()
         for label, page in self._gantts.items():
-            page.box.layout.display = None if label in runs else "none"
-        before, self._followed = self._followed, (self._outcomes, int(self._seed.value)) if self._outcomes else None
+            page.box.layout.visibility = None if label in runs else "hidden"
+            page.box.layout.display = None if label in runs or label in coming else "none"
+        before, self._followed = self._followed, (outcomes, int(self._seed.value)) if outcomes else None
         self.playback.show(rounds_of(*runs.values()) if runs else [], keep=before == self._followed)
         self.playback.follow(*(self._gantts[label].view for label in runs))
 
@@ -259,13 +263,13 @@ class CompareResults:
                 by=self._by.value,
                 cluster=run.scenario.cluster,
                 end_s=end_s,
-                max_height=GANTT_PX,
+                max_height=GANTT_PX[len(outcomes.labels) > 2],
                 title=in_lines(outcomes.titled(label)),
                 keyed=before,
             )
             self._keys[label] = frozenset(drawing.data["key"]["text"])
             keyed |= self._keys[label]
-            self._gantts[label].show(drawing, self._selected)
+            self._gantts[label].show(replace(drawing, overview=None), self._selected)
             self._drawn_gantts[label] = wanted
         self._show_job()
 

@@ -36,7 +36,7 @@ FOR_ALL = "For all"
 ALSO = ("jobs_refused",)
 """Shown beside the main measures where it is not 0 everywhere."""
 UNSURE, MAY_BE_CHANCE = "≈", "no difference shown: it may be chance"
-TITLE_LETTERS = 30
+TITLE_LETTERS = 24
 """What stands on one line of a title beside the list of schedulers, on a screen 1024 px wide."""
 READINGS: Mapping[Reading, tuple[str, str]] = {
     "reads": ("wb-reads", "✓ reads"),

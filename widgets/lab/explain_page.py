@@ -158,6 +158,7 @@ class ExplainPage:
         self._job.value = job
         self._quiet = False
         self._keep_time(job)
+        self.stay()
 
     def played(self, until_s: float | None, moved: bool = True) -> None:
         """Playback shows the run up to a time, None: all of it; explained is the round that it shows last.
@@ -275,6 +276,7 @@ class ExplainPage:
             return
         if isinstance(about, str):
             self._keep_time(about)
+            self.stay()
             self._picked(about)
         self.opened()
 
@@ -462,7 +464,9 @@ class OtherwiseRow:
             self._say("bad", refusal(found))
             return
         self._say("", "")
-        self._tell(begun, found.otherwise, IN_ALL if not found.brings and of_rows else "")
+        moved = (row for row in found.rows if row.becomes.startswith(f"{found.asked} would run "))
+        rows = [f"With {row.row} {row.done}, {row.becomes}." for row in moved][:1] or [IN_ALL]
+        self._tell(begun, found.otherwise, rows[0] if not found.brings and of_rows else "")
         if found.weight is not None:
             self._weight = found.asked, found.weight
             self._try_it.description = f"Try it: weight {found.weight:g} for {found.asked} in the whole run"

@@ -182,7 +182,7 @@ class Results:
         self._colour = w.Dropdown(options=COLOURS, layout=w.Layout(width="8.5em"), tooltip="What bars are coloured by")
         self._colour.add_class("wb-colour")
         self._colour.observe(lambda _: self._draw_picture(), "value")
-        self._hits = w.HTML()
+        self._hits, self._key = w.HTML(), w.HTML()
         self._many = w.HBox([self._find, self._hits, self._colour], layout=w.Layout(display="none"))
         about = self.explained.choice  # of the page Model, which has no room for it
         self._tools = w.HBox([self._by, about, self.playback, self._many])
@@ -192,7 +192,6 @@ class Results:
         self._shaded = w.Button(icon="times", tooltip="Let it go", layout={"width": "auto", "display": "none"})
         self._shaded.add_class("wb-shaded")
         self._shaded.on_click(lambda _: self._let_go())
-        self._key = w.HTML()
         self._key.add_class("wb-key")
         said = w.HBox([self.compared.pin, self.compared.said, self._shaded, self._note, self._key, self._job])
         said.add_class("wb-said")
@@ -521,6 +520,7 @@ class Results:
         self._setting_up = True  # playback does not set the time in turn
         self.playback.reach(self.explained.at_s)
         self._setting_up = False
+        self._show_job()  # no more of the bar that was clicked, at another time
         self._draw_page()
 
     def _on_page(self) -> None:

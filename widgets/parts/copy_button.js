@@ -7,7 +7,7 @@ function render({ model, el }) {
   const button = document.createElement("button");
   button.className = "jupyter-button wb-copy";
   button.type = "button";
-  button.title = "Copy the code, to be put into a cell";
+  button.title = "Then click a cell, press B for one below it, and paste";
   const says = (icon, text) => {
     const sign = document.createElement("i");
     sign.className = `fa fa-${icon}`;
@@ -17,11 +17,11 @@ function render({ model, el }) {
   let back = 0;
   button.addEventListener("click", async () => {
     const copied = await copy(model.get("text"));
-    says(copied ? "check" : "times", copied ? "Copied" : "Not copied: Ctrl+C does it");
+    says(copied ? "check" : "times", copied ? "Copied: paste it into a new cell" : "Not copied: Ctrl+C does it");
     clearTimeout(back);
-    back = setTimeout(says, SAYS_MS, "copy", "Copy");
+    back = setTimeout(says, SAYS_MS, "copy", "Copy for a new cell");
   });
-  says("copy", "Copy");
+  says("copy", "Copy for a new cell");
   el.append(button);
   return () => clearTimeout(back);
 }

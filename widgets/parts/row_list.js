@@ -37,15 +37,15 @@ function render({ model, el }) {
     body.rows[at]?.focus({ preventScroll: true }); // whoever goes by keyboard stays where they were
   }
 
-  // What stays in sight above the list does not cover the row that is picked, and is no higher than the page.
-  const above = new ResizeObserver(([{ target }]) => {
+  // What stays in sight over the end of the list does not cover the row that is picked, and is no higher than the page.
+  const tray = new ResizeObserver(([{ target }]) => {
     target.style.setProperty("--wb-page", `${el.closest(".wb-contents > *")?.clientHeight ?? innerHeight}px`);
-    el.style.setProperty("--wb-above", `${target.offsetHeight}px`);
+    el.style.setProperty("--wb-tray", `${target.offsetHeight}px`);
     table.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
   });
 
   function mark() {
-    if (el.previousElementSibling) above.observe(el.previousElementSibling);
+    if (el.previousElementSibling) tray.observe(el.previousElementSibling);
     const [picked, marked] = [model.get("picked"), new Set(model.get("marked"))];
     table.setAttribute("aria-label", model.get("label"));
     [...table.tBodies[0].rows].forEach((row, number) => {
@@ -80,7 +80,7 @@ function render({ model, el }) {
   model.on("change:picked change:marked change:label", mark);
   fill();
   return () => {
-    above.disconnect();
+    tray.disconnect();
     model.off(null, null);
   };
 }

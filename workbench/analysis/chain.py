@@ -75,6 +75,11 @@ class TriedRow(NamedTuple):
     then: str = ""
     becomes: str = ""
 
+    @property
+    def done(self) -> str:
+        """What was done to it, in words."""
+        return "taken away" if self.what == "without it" else self.what.replace("relaxed", "loosened")
+
 
 @dataclass(frozen=True)
 class Chain:
@@ -232,18 +237,13 @@ def _first_of(rows: tuple[TriedRow, ...], made: str, still: str) -> DecisiveRow 
         text = ". ".join(filter(None, [f"no row alone{among}", done if tried else "", why]))
         return DecisiveRow("", text, rows) if count else None
     says = f" ({first.says})" if first.says else ""
-    found = [f"{first.row}{says}: {_how(first)} from {made} on, and the problem solved again, {first.becomes}"]
+    found = [f"{first.row}{says}: {first.done} from {made} on, and the problem solved again, {first.becomes}"]
     also = [row.row for row in rows if row.verdict == "cause" and row is not first]
     others = [f"{listed(also)} would change it too"] if also else []
     others += [f"{listed(tried)} need change nothing (binding, not decisive)"] if tried else []
     others += [needed] if needed else []
     found += [f"Of the others, each tried alone, {'; '.join(others)}"] if others else []
     return DecisiveRow(first.row, ". ".join(found), rows)
-
-
-def _how(row: TriedRow) -> str:
-    """What was done to a row."""
-    return "taken away" if row.what == "without it" else row.what.replace("relaxed", "loosened")
 
 
 def _still(slot: SlotAtTime) -> str:
@@ -296,7 +296,7 @@ def _summary(
     decisive = ""
     if first and question is not None:
         what, again = ("shares of time", "computed") if question.divides else ("problem", "solved")
-        tried = f"with that row {_how(first)} and the {what} of {question.made} {again} again"
+        tried = f"with that row {first.done} and the {what} of {question.made} {again} again"
         decisive = f". Decisive: {_in_words(first)}: {tried}, {first.then or 'nobody'} would have the GPU"
     if rows and not first and not any(row.what == UNTRIED for row in rows):
         decisive = ". No single row is decisive"

@@ -20,11 +20,11 @@ from workbench.simulation.stop import AllFinished
 
 WHOLE_ROWS = """lab => {
     const page = [...lab.querySelectorAll('.wb-contents > *')].find(x => x.checkVisibility()).getBoundingClientRect();
-    return [...lab.querySelectorAll('.wb-row-list tbody tr')].map(row => row.getBoundingClientRect())
+    return [...lab.querySelectorAll(':is(.wb-row-list, .wb-decided) tbody tr')].map(row => row.getBoundingClientRect())
         .filter(row => row.height && row.top >= page.top && row.bottom <= page.bottom && row.right <= page.right)
         .length;
 }"""
-"""How many of the rows with numbers are seen whole on the page that is open."""
+"""How many of the rows with numbers, or of an algorithm's steps, are seen whole on the page that is open."""
 
 
 class Waiter:

@@ -80,7 +80,7 @@ def opened(lab: CompareLab) -> str:
 
 
 def in_sight(lab: CompareLab) -> list[Any]:
-    return [box for box in lab._results._stack.children if box.layout.display is None]
+    return [box for box in lab._results._stack.children if (box.layout.display, box.layout.visibility) == (None, None)]
 
 
 def look_at(lab: CompareLab, tab: str) -> None:
@@ -117,6 +117,7 @@ def test_runs_appear_as_they_end_and_are_those_of_compare(waiter: Waiter) -> Non
     assert lab.state == "working"
     waiter.end(1)
     assert lab.status.startswith("Comparing: 1 of 3 runs") and len(in_sight(lab)) == 1
+    assert all(box.layout.display is None for box in lab._results._stack.children), "each has its place already"
     assert "waiting" in lab._results._measures.value
     waiter.end(0)
     lab._results.refresh()

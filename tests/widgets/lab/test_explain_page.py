@@ -104,8 +104,13 @@ def test_the_time_stays_with_another_job_unless_it_was_not_there(work: Waiter) -
 def test_a_time_that_was_asked_for_stays_in_the_next_run_until_playback_moves(work: Waiter) -> None:
     lab = opened(work)
     results, page = lab._results, lab._results.explained
-    page._at.value = "45 min"
+    results.select("game")
+    asked_s = page.at_s
     lab.set(round_s=720)
+    work.answer()
+    assert (page._job.value, page.at_s) == ("game", asked_s) and asked_s != longest_wait_s(lab.run, "game")
+    page._at.value = "45 min"
+    lab.set(round_s=360)
     work.answer()
     assert page._at.value == "45 min" and results._gantt.view.params["at"] == 45 * 60
     results.playback.number = 2
@@ -202,7 +207,8 @@ def test_why_not_on_faster_gpus_and_what_would_make_it_run_now(work: Waiter, mon
     assert said.startswith("<h4>Why not on faster GPUs?</h4><p>At 45 min game is not on v100")
     tried = "game would not be there with what was tried: a weight of 0.1, "
     assert f"the decision of 30 min, which computes shares of time anew, {tried}" in said
-    assert said.endswith("times its wait.</p><p>" + explain_page.IN_ALL + "</p>"), "as the page Model shows"
+    moved = "With epigraph[vision] taken away, game would run on 1 v100 of fast-0, and translation would have fast-0/1"
+    assert said.endswith(f"times its wait.</p><p>{moved} (v100).</p>"), "as what is decisive says"
     page._job.value = "vision"
     page._at.value = "45 min"
     now = page._otherwise._now

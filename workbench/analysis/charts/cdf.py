@@ -28,7 +28,7 @@ def cdf_table(values: npt.ArrayLike) -> pd.DataFrame:
 
 @unchecked
 def jct_cdf(
-    runs: pd.DataFrame | Mapping[str, pd.DataFrame], *, height: float = 320, title: str = "Job completion time"
+    runs: pd.DataFrame | Mapping[str, pd.DataFrame], *, height: float = 270, title: str = "Job completion time"
 ) -> Drawing:
     """Draw for each run (its `jobs` table, by name) the share of jobs that completed within a time."""
     tables = {"": runs} if isinstance(runs, pd.DataFrame) else dict(runs)

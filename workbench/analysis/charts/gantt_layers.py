@@ -41,6 +41,8 @@ TYPES_PX = 14
 
 ROW_PX = "(scale('y', 1) - scale('y', 0))"
 """Pixels of a row at the present zoom."""
+LOW_PX = 3
+"""In lower rows many marks would hide the bars."""
 TOP, BOTTOM = "clamp(scale('y', datum.y0), 0, height)", "clamp(scale('y', datum.y1), 0, height)"
 """Where what stands beside a row begins and ends, of what is seen of it."""
 
@@ -215,7 +217,7 @@ def _shown_bars(frame: Frame) -> Marks:
 
 
 def _bars(frame: Frame) -> Layer:
-    least = f"{LEFT} + (datum.kind === 'restart' || datum.kind === 'switch' ? 2 : 0.4)"
+    least = f"{LEFT} + ((datum.kind === 'restart' || datum.kind === 'switch') && {ROW_PX} >= {LOW_PX} ? 2 : 0.4)"
     chart = _shown_bars(frame).transform_calculate(
         when=f"{theme.duration_expr('datum.start_s')} + ' – ' + {theme.duration_expr('datum.end_s')}",
         lasts=theme.duration_expr("(datum.end_s - datum.start_s)"),
@@ -317,7 +319,7 @@ def _marks(frame: Frame) -> list[Layer]:
     ]
     timed = shown.transform_calculate(at=theme.duration_expr("datum.time_s"))
     middle = _y("(datum.y0 + datum.y1) / 2")
-    size = f"clamp(pow(0.42 * {ROW_PX}, 2), 12, 110)"
+    size, wide = f"clamp(pow(0.42 * {ROW_PX}, 2), 12, 110)", 3 if frame.row_px >= 10 else 1.5
     edge = (
         timed.transform_filter("datum.mark === 'preempted'")
         .mark_rule(color=theme.INK, clip=True)
@@ -325,7 +327,7 @@ def _marks(frame: Frame) -> list[Layer]:
             x=at,
             y=_y("datum.y0"),
             y2=_y("datum.y1"),
-            strokeWidth=_expr(f"length(data('marks')) > {MANY_MARKS} ? 1 : {3 if frame.row_px >= 10 else 1.5}"),
+            strokeWidth=_expr(f"length(data('marks')) > {MANY_MARKS} ? {ROW_PX} >= {LOW_PX} : {wide}"),
             opacity=_opacity(),
             tooltip=tips,
         )
