@@ -170,9 +170,9 @@ EXHIBITS = (
         "claims by the paper's rules, then by a variant that the paper does not say",
         best_effort,
         (
-            Claim("JCT of best effort, Themis / Chronus", ">", 1),
-            Claim(f"JCT of best effort, Themis / {BOTH}", ">", 1),
-            Claim("wDMR, Themis", ">", 0, f"wDMR, {BOTH}"),
+            Claim(f"JCT of best effort, {PAPERS_THEMIS.name} / Chronus", ">", 1),
+            Claim(f"JCT of best effort, {PAPERS_THEMIS.name} / {BOTH}", ">", 1),
+            Claim(f"wDMR, {PAPERS_THEMIS.name}", ">", 0, f"wDMR, {BOTH}"),
         ),
         seeded=False,
         sizes=("authors", "authors_half", "authors_twice"),

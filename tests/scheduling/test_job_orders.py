@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -53,3 +56,11 @@ def test_take_keeps_every_column() -> None:
     some = job_orders.take(jobs, [2, 0])
     assert some.names == ("j2", "j0")
     assert some.gpus.tolist() == [2, 1] and some.steps_left.tolist() == [200.0, 300.0]
+    gone = weakref.ref(jobs)
+    assert some.at == {"j2": 0, "j0": 1}
+    gc.disable()
+    try:
+        del jobs, some
+        assert gone() is None  # at once, not only when Python looks for cycles
+    finally:
+        gc.enable()

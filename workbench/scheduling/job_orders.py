@@ -53,8 +53,10 @@ def take(jobs: JobView, rows: npt.ArrayLike) -> JobView:
             return tuple(map(jobs.now.__getitem__, chosen.tolist()))
         if name == "names":
             return tuple(map(jobs.names.__getitem__, chosen.tolist()))
-        if name == "at":
-            return {job.name: row for row, job in enumerate(read("jobs"))}
+        if (
+            name == "at"
+        ):  # not by `read`: a function that refers to itself keeps all views until Python looks for cycles
+            return {jobs.names[each]: row for row, each in enumerate(chosen.tolist())}
         if name == "waiting":
             return np.flatnonzero(jobs.held[chosen] == 0).tolist()
         return getattr(jobs, name)[chosen]

@@ -121,7 +121,7 @@ class Leasing:
         for a, speeds, chosen in zip(wanted, rates, slots, strict=True):
             unit, gpus, until_s, kind, steps, tail_s = a
             names = (unit,) if isinstance(unit, str) else members(unit)
-            ranks = (book.rank[unit],) if isinstance(unit, str) else tuple([book.rank[name] for name in names])
+            ranks = tuple(map(book.rank.__getitem__, names))
             old, none = begun.intersection(ranks), [0.0] * len(ranks)
             ready_s = now_s + self.restart_s(len(chosen)) if old else now_s
             own = tuple.__new__(Assignment, (unit, {**gpus}, until_s, kind, steps, tail_s))  # as the class itself does
@@ -172,9 +172,8 @@ class Leasing:
         A job moves if it had GPUs until now and has other ones: not where its profile becomes a run, or it comes into a
         pair or out of one, on what it had.
         """
-        unit, book, gpus = lease.assignment.unit, self._jobs, len(lease.slots)
-        one, where = book.one, _in_words(tuple(lease.assignment.gpus.items()))
-        told = unit if isinstance(unit, str) else unit_name(unit)
+        unit, book, one = lease.assignment.unit, self._jobs, self._jobs.one
+        told, where = unit_name(unit), _in_words(tuple(lease.assignment.gpus.items()))
         for name, rank in zip(lease.names, lease.jobs, strict=True):
             event = "start"
             goes_on = rank in may_move and one.held[rank] == 0 and one.since_s[rank] == now_s
@@ -183,13 +182,10 @@ class Leasing:
                 book.moves[rank] += 1
             if math.isnan(one.first_start_s[rank]):
                 one.first_start_s[rank] = now_s
-            book.settle(rank, now_s, gpus)
+            book.settle(rank, now_s, len(lease.slots))
             if lease.ready_s > now_s:
                 book.restarts[rank] += 1
-            if rank in self.holder:
-                self.holder[rank].append(unit)
-            else:
-                self.holder[rank] = [unit]
+            self.holder.setdefault(rank, []).append(unit)
             self._recorder.event(now_s, event, name, told, where, why[name].text if name in why else "")
 
     # Run -------------------------------------------------------------------------------------------------------------

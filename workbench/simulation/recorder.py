@@ -6,7 +6,6 @@ import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,7 +89,7 @@ class Recorder:
         self._detail = math.inf if detail is None else detail
         self.decisions = 0
         self._slots: list[SlotSet] = []
-        self._texts: list[tuple[str, str, str, str]] = []  # unit, job, with_job, kind
+        self._texts: tuple[list[str], ...] = ([], [], [], [])  # unit, job, with_job, kind
         self._start_s = array("d")
         self._end_s = array("d")
         self._steps = array("d")
@@ -126,20 +125,23 @@ class Recorder:
         row: the unit's latest one on the same slots, extended if the new interval continues it; else Nothing.
         jobs: of the unit, two for a pair, none where nobody holds them.
         """
-        if row != Nothing and self._end_s[row] == start_s and self._texts[row][3] == kind:
+        units, firsts, seconds, kinds = self._texts
+        if row != Nothing and self._end_s[row] == start_s and kinds[row] == kind:
             self._end_s[row] = end_s
             self._steps[row] += steps[0]
             self._with_steps[row] += steps[1]
             return row
         self._changed.update(jobs)
-        name = unit if isinstance(unit, str) else "" if unit is None else unit_name(unit)
         self._slots.append(slots)
-        self._texts.append((name, jobs[0] if jobs else "", jobs[1] if len(jobs) > 1 else "", kind))
+        units.append("" if unit is None else unit_name(unit))
+        firsts.append(jobs[0] if jobs else "")
+        seconds.append(jobs[1] if len(jobs) > 1 else "")
+        kinds.append(kind)
         self._start_s.append(start_s)
         self._end_s.append(end_s)
         self._steps.append(steps[0])
         self._with_steps.append(steps[1])
-        return len(self._texts) - 1
+        return len(kinds) - 1
 
     def event(
         self, time_s: float, event: str, job: str = "", unit: str = "", where: str = "", reason: str = ""
@@ -213,12 +215,12 @@ class Recorder:
 def _timeline_columns(
     accelerator_of: Mapping[str, str],
     held: Sequence[SlotSet],
-    texts: Sequence[tuple[str, str, str, str]],
+    texts: Sequence[Sequence[str]],
     numbers: Mapping[str, array[float]],
 ) -> Columns:
     """One row per slot and maximal interval, ordered by (start, node, slot).
 
-    Of each entry: the slots that were held, its four texts, and `start_s`, `end_s`, `steps`, `with_steps`.
+    Of the entries: the slots that were held, the four texts, and `start_s`, `end_s`, `steps`, `with_steps`.
     """
     counts = np.fromiter(map(len, held), np.int64, len(held))
     entry = np.repeat(np.arange(len(counts)), counts)
@@ -231,7 +233,7 @@ def _timeline_columns(
 
     def same(one: int, other: int) -> bool:
         one, other = entry.item(one), entry.item(other)
-        return texts[one] == texts[other] and counts.item(one) == counts.item(other)
+        return counts.item(one) == counts.item(other) and all(column[one] == column[other] for column in texts)
 
     t = _merge(t, at, same)
     place = dict(zip(accelerator_of, range(len(accelerator_of)), strict=True))
@@ -242,12 +244,15 @@ def _timeline_columns(
     recorded, shown = t.pop("recorded")[order], shown[order]
     names = np.array([[slot.node, accelerator_of[slot.node]] for slot in slots], dtype=object).reshape(-1, 2)
     of = entry[recorded]
-    said = [texts[each] for each in of.tolist()]
+    rows = of.tolist()
     return {
         "node": names[shown, 0],
         "slot": number[shown],
         "accelerator": names[shown, 1],
-        **{name: [*map(itemgetter(i), said)] for i, name in enumerate(("unit", "job", "with_job", "kind"))},
+        **{
+            name: [*map(column.__getitem__, rows)]
+            for name, column in zip(("unit", "job", "with_job", "kind"), texts, strict=True)
+        },
         **{name: column[order] for name, column in t.items()},
         "gpus": counts[of],
     }
