@@ -37,7 +37,7 @@ def test_a_sixth_paper_from_nothing_to_a_lab(
             failed = python(
                 site, "-c", "from sixth import ROOM; from workbench.testing import check; check(ROOM)", code=1
             )
-            assert text.strip() in re.sub(r"\(\S+(sixth/\S+)\)", r"(\1)", failed.stderr.splitlines()[-1])
+            assert text.strip() in re.sub(r"\(\S*(sixth/form\S+)\)", r"(sixth/\1)", failed.stderr.splitlines()[-1])
         elif kind == "python":
             script.append(text)
         else:

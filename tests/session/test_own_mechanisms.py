@@ -12,7 +12,7 @@ import workbench
 from tests.session.test_own_formulation import five_equal_jobs
 from workbench.base.errors import InputError
 from workbench.session.registry import find_explainer, mechanisms
-from workbench.simulation.loop import Stalled
+from workbench.simulation.stop import Stalled
 from workbench.testing import check
 
 

@@ -56,10 +56,10 @@ def rows(found: Result | Run | ConflictError, at: float | None = None) -> pd.Dat
     return statement_rows(solved(found, at))
 
 
-def statement_rows(statement: SolvedStatement, *, rated: bool = True) -> pd.DataFrame:
-    """`rows` of a problem that has been solved; rated: with the rates, which take longest."""
+def statement_rows(statement: SolvedStatement) -> pd.DataFrame:
+    """`rows` of a problem that has been solved."""
     limits = statement.limits
-    rates = _rates(statement) if rated else {}
+    rates = _rates(statement)
     numbers = range(len(limits.sense))
     dual = np.full(len(limits.sense), math.nan) if limits.dual is None else limits.dual * statement.scale
     named = _named(statement, limits)
