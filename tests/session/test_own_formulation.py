@@ -238,11 +238,14 @@ def test_a_subclass() -> None:
 
 def test_an_objective_by_which_nothing_runs_is_told() -> None:
     def turned(m: Any, data: Any) -> None:
+        m.scale = pyo.Var(bounds=(2, 2))  # a name as good as any
         m.worst_job.deactivate()
         m.least = pyo.Objective(expr=sum(m.throughput[job] for job in m.JOBS), doc="(ours) turned round | steps/s")
 
     declare(turned)
-    [told] = workbench.solve(five_equal_jobs(), "mine").warnings
+    solved = workbench.solve(five_equal_jobs(), "mine")
+    [told] = solved.warnings
+    assert solved.objective == 0
     assert told == "mine: no job has a share, the best by its objective (min) is to run nothing."
     [told] = summary(workbench.simulate(five_equal_jobs(), "mine")).warnings
     assert told.startswith("mine: no job ever had a share")
@@ -273,6 +276,11 @@ def test_a_change_that_changes_nothing_is_told(monkeypatch: pytest.MonkeyPatch) 
         assert workbench.solve(five_equal_jobs(), "mine").warnings == (says,)
         run = workbench.simulate(five_equal_jobs(), "mine")
         assert summary(Run.from_message(run.as_message())).warnings[:1] == (says,)
+    declare(lambda m, data: m.share[key].fix(0.3))
+    workbench.formulation("on mine", base="mine")(lambda m, data: None)
+    assert workbench.solve(five_equal_jobs(), "on mine").warnings == (
+        nothing.replace("mine", "on mine", 1).replace("gavel.max_min_fairness", "mine"),
+    )
     for real in (
         lambda m, data: m.share[key].fix(0.3),
         lambda m, data: m.share[key].setub(0.3),

@@ -66,7 +66,7 @@ def leases(snapshot: Any) -> Any:
     """One job at a time, for 500 s each, in their order."""
     waiting = [job for job in snapshot.jobs.names if job not in snapshot.leases]
     m = pyo.ConcreteModel()
-    begin = 500 if snapshot.leases else 0
+    begin = np.int64(500) if snapshot.leases else 0
     keys = [(job, begin + 500 * k, 500) for job in waiting for k in range(len(waiting))]
     m.KEYS = pyo.Set(dimen=3, initialize=keys)
     m.lease = pyo.Var(m.KEYS, domain=pyo.Binary)

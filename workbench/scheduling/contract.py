@@ -72,16 +72,16 @@ class ExactProblem:
     relative: bool = True
 
 
-SLIPS: ContextVar[list[str] | None] = ContextVar(
-    "what is to be said of own formulations in a solve or a run", default=None
+SLIPS: ContextVar[dict[str, str] | None] = ContextVar(
+    "what is to be said of each own formulation in a solve or a run", default=None
 )
 
 
 @contextlib.contextmanager
-def slips() -> Iterator[list[str]]:
-    """Within, an own formulation that changes nothing of its base is told in the list; once it did change something
-    the list holds an empty text alone, and no later model is compared any more."""
-    found: list[str] = []
+def slips() -> Iterator[dict[str, str]]:
+    """Within, an own formulation that changes nothing of its base is told under its name; once it did change something
+    its text is empty, and no later model of it is compared any more."""
+    found: dict[str, str] = {}
     token = SLIPS.set(found)
     try:
         yield found

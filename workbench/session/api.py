@@ -215,7 +215,7 @@ def solve(
     try:
         with slips() as said:
             result = found.run(problem.data, settled, options)
-        return replace(result, problem=problem, warnings=(*result.warnings, *filter(None, said)))
+        return replace(result, problem=problem, warnings=(*result.warnings, *filter(None, said.values())))
     except InfeasibleError as error:
         raise _with_conflict(error, problem) from error
 

@@ -74,7 +74,7 @@ class OwnFormulation(Formulation[Data]):
         if model.has_own_objective:
             unit = (objective.doc or "").partition("|")[2].strip() or "1"
         sense = "max" if objective.sense == pyo.maximize else "min"
-        value = float(pyo.value(objective)) * getattr(model, "scale", 1.0)
+        value = float(pyo.value(objective)) * getattr(model, "objective_scale", 1.0)
         return replace(found, objective=value, sense=sense, unit=unit)
 
     def run(self, data: Data, knobs: Knobs, solver: Solver | None = None) -> Result:
@@ -166,7 +166,7 @@ def changed(name: str, base: Formulation[Any], change: Change) -> Formulation[An
         model.stated_objective = objective_terms(model)
         before = list(model.component_objects((pyo.Var, pyo.Constraint, pyo.Objective), descend_into=False))
         names, said = [part.local_name for part in before], SLIPS.get()
-        compared = None if said is None or said == [""] else (_state(model), _values(model))
+        compared = None if said is None or said.get(name) == "" else (_state(model), _values(model))
         _apply(name, change, model, data)
         for part, called in zip(before, names, strict=True):
             now = model.component(called)
@@ -182,7 +182,7 @@ def changed(name: str, base: Formulation[Any], change: Change) -> Formulation[An
         )
         if said is not None and compared is not None:
             found = _slip(name, base, compared, (_state(model), _values(model)))
-            said[:] = said if said and found else [found]
+            said[name] = found and said.get(name, found)
         return _checked(name, model, not same or getattr(model, "has_own_objective", False))
 
     title = title_of(change) or f"{name}, from {base.name}"
@@ -447,7 +447,7 @@ def _checked(name: str, model: Any, own_objective: bool) -> pyo.ConcreteModel:
     model.name = name
     model.has_own_objective = own_objective
     if own_objective:
-        model.scale = 1.0
+        model.objective_scale = 1.0
     built = _BUILT.get()
     if built is not None:
         built.append(name)

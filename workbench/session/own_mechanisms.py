@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -142,9 +143,7 @@ class LeasesMechanism(Mechanism):
     def values(model: Any, data: Any, name: str) -> dict[str, Any]:
         chosen = [index for index, variable in model.lease.items() if variable.value > HALF]
         for job, *times in chosen:
-            _require(
-                name, f"a lease of {job}", times, all(isinstance(s, (int, float)) for s in times), "two numbers, s"
-            )
+            _require(name, f"a lease of {job}", times, all(isinstance(s, Real) for s in times), "two numbers, s")
         leases = [[job, float(start_s), float(length_s)] for job, start_s, length_s in chosen]
         _placed_now(name, data, leases)
         return {"leases": leases}

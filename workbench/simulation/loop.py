@@ -124,7 +124,7 @@ def run_loop(
     head: dict[str, Any] = {"scheduler": scheduler.name, "knobs": settled, "seed": seed, "end_s": state.now_s}
     head["drew"] = state.faults.draws or rng.bit_generator.state != unused
     cells = Cells({"jobs": state.book.columns, **state.recorder.tables()})
-    return Run(scenario=scenario, **head, cells=cells, detail=detail, slips=tuple(filter(None, said)))
+    return Run(scenario=scenario, **head, cells=cells, detail=detail, slips=tuple(filter(None, said.values())))
 
 
 def _play(

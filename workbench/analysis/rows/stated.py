@@ -98,7 +98,7 @@ class SolvedStatement:
     @property
     def scale(self) -> float:
         """A unit of the programme's objective in those of the result: models may be solved in what suits a solver."""
-        return float(getattr(self.model, "scale", 1.0))
+        return float(getattr(self.model, "objective_scale", 1.0))
 
     @property
     def value(self) -> float:

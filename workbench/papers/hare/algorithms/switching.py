@@ -35,14 +35,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.decision import Slot, Switch, Task
-
-if TYPE_CHECKING:
-    pass
 
 Load = Literal["same", "first", "hit", "miss", "unknown"]
 """What a task finds on its GPU: its job's own task was the last one, no task was before it, its model is kept, or not,

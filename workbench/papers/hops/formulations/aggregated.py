@@ -32,7 +32,7 @@ def build(data: Aggregate, power: float) -> pyo.ConcreteModel:
     def weighted_gain(m):
         return pyo.quicksum(m.weight[i] * m.gain[i, c] * m.choose[i, c] for i, c in m.CHOICES)
 
-    m.scale = weights.scale
+    m.objective_scale = weights.scale
     return m
 
 

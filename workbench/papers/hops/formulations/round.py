@@ -44,7 +44,7 @@ def build(data: HopsInstance, power: float) -> pyo.ConcreteModel:
     def weighted_gain(m):
         return pyo.quicksum(m.weight[i] * m.gain[i, j] * m.choose[i, j] for i, j in m.CONFIGURATIONS)
 
-    m.scale = data.weights(power).scale
+    m.objective_scale = data.weights(power).scale
     return m
 
 
@@ -106,7 +106,7 @@ def restate(m: pyo.ConcreteModel, data: HopsInstance, power: float) -> None:
     for part, members in ((m.JOBS, data.jobs), (m.CONFIGURATIONS, gain)):
         part.clear()
         part.update(members)
-    weight, m.scale = _weight(data, power), data.weights(power).scale
+    weight, m.objective_scale = _weight(data, power), data.weights(power).scale
     for part, numbers in ((m.gain, gain), (m.consume, use), (m.idle, idle), (m.weight, weight)):
         renumber(part, numbers)
     terms = ((weight[key[0]] * each, m.choose[key]) for key, each in gain.items())  # Pyomo makes what is missing
