@@ -66,7 +66,9 @@ def test_a_log_whose_rules_are_known_is_calibrated(known: Calibration, tmp_path:
 def test_a_verdict_is_of_jobs_where_they_ran_whatever_ratios_say(tmp_path: Path) -> None:
     """Jobs may run on v1 by a table, four times as fast: so they do in answers, and in no run that is judged."""
     nodes = NODES.replace("v100:4", "v100:8").replace("big Nodes=a[1-2]", "big Nodes=a[1-2],v1")
-    texts = {"log": dump(*limited(80)), "nodes": nodes, "limits": QOS}
+    *jobs, last = limited(80)
+    small = last._replace(tres="gres/gpu:a100=1,gres/gpu=1")  # of one GPU, which a scenario leaves out
+    texts = {"log": dump(*jobs, small), "nodes": nodes, "limits": QOS}
     texts["ratios"] = "by,name,ran_on,to,ratio,low,high\npartition,big,a100,v100,4,3,5\n"
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
@@ -79,6 +81,8 @@ def test_a_verdict_is_of_jobs_where_they_ran_whatever_ratios_say(tmp_path: Path)
     told = "; 80 jobs kept to the types of the log: assumed speeds are not judged"
     assert found.note().removesuffix(".") == held.note().removesuffix(".") + told and "kept to" not in held.note()
     kept = Calibration.from_json(json.loads(json.dumps(found.to_json()))).kept(freed)
+    few = replace(found, folds=found.folds.assign(median_error=math.nan, rank_correlation=math.nan))
+    assert "alone unknown" in Calibration.from_json(json.loads(json.dumps(few.to_json()))).note()
     assert kept.notes[0] == found.note() and kept.throughputs == freed.throughputs
     assert (workbench.simulate(kept, "slurm").timeline["node"] == "v1").any()
 
@@ -125,6 +129,10 @@ def test_parts_held_back_are_of_whole_days_where_the_log_is_long_enough() -> Non
         assert whole or table["part"].value_counts().tolist() == [180] * 5 + [100]
         assert table["part"].iloc[0] == table["part"].iloc[-1] == -1
         assert table["part"][table["part"] >= 0].is_monotonic_increasing
+    days = {0: 5, 1: 10, 2: 10, 4: 20, 5: 20, 7: 20, 9: 10, 10: 10, 11: 5}
+    hours = [24 * day + (15 if day == 5 else 8) + i / 10 for day, jobs in days.items() for i in range(jobs)]
+    days_off = in_parts(pd.DataFrame({"eligible_s": [3600 * hour for hour in hours]}), 0)
+    assert {*range(5)} <= {*days_off["part"]}, "no part without jobs, whatever days have none"
     rows = table.assign(partition=[f"p{i % 3}" for i in range(1000)], user="", recorded_s=1000.0, run=1000.0)
     rows.loc[rows["partition"] == "p0", "run"] = 5000.0
     assert fit_of(rows, ["run"], 60.0).median_error == 0

@@ -160,6 +160,10 @@ def test_new_nodes_are_of_the_partitions_of_the_first_or_of_those_that_are_named
         there = Counter(str(node.attributes["partitions"]) for node in after(change.text).cluster.each_node)
         assert parse_change(change.text) == change and there == Counter({"p": 2, "p,q": 1}) + Counter({partitions: 2})
     assert [node.name for node in after("nodes x=-1 in q").cluster.each_node] == ["a-0", "a-1"]
+    data = site().to_dict()
+    data["cluster"]["nodes"].append({"name": "c", "accelerator": "x", "gpus": 8, "count": 1})  # in no partition
+    there = after("nodes x=+1", Scenario.from_dict(data)).cluster.nodes
+    assert [(group.name, group.count) for group in there] == [("a", 3), ("b", 1), ("c", 1)]
     found = workbench.what_if(site(), "slurm", ["nodes x=+1", "nodes x=+1 in q"], seeds=[0])
     told = "new nodes are in partition p, as a-0 is; `nodes x=+1 in PARTITION,...` puts them elsewhere."
     assert [text for text in found.conclusions if "new nodes" in text] == [f"With 1 more x node: {told}"]

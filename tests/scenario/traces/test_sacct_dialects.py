@@ -120,7 +120,8 @@ def test_what_is_damaged_is_read_as_far_as_it_goes_and_told(tmp_path: Path) -> N
 
 
 def test_what_is_told_of_rows_is_told_of_those_that_are_kept(tmp_path: Path) -> None:
-    """Of another job with an earlier one's id; of one beyond a window; of one that never ran."""
+    """Not of another job with an earlier one's id, of one beyond a window, of one that never ran; but of one that
+    waits in slurm's queue what it lacks there."""
     good = Ran("1", 100, 100, 60)
     odd = Ran("2+0", 200, 150, 60, eligible_s=150, submit_line="sbatch -p big,small -d singleton x")
     again = [row(odd._replace(name="1", user="bob")), row(odd._replace(name="9", submit_s=9000, start_s=8000))]
@@ -139,6 +140,11 @@ def test_what_is_told_of_rows_is_told_of_those_that_are_kept(tmp_path: Path) -> 
         "heterogeneous",
     )
     assert [note for note in report.notes for word in words if word in note] == []
+    waits = row(Ran("4", 120, 4000, 0, state="PENDING")).replace("04:00:00", "soon")
+    (tmp_path / "log").write_text(f"{text}{waits}\n")
+    _, report = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"], to_s=5000)
+    [told] = [note for note in report.notes for word in words if word in note]
+    assert told == "cells that cannot be read, as if they were empty: Timelimit (1)"
     (tmp_path / "log").write_text(f"{dump(good)}{row(odd)}\n")
     _, report = convert("sacct", tmp_path / "log", nodes=[tmp_path / "nodes"])
     assert len([note for note in report.notes for word in words if word in note]) == 6
@@ -155,6 +161,9 @@ def test_a_clock_that_was_set_back_is_told_and_one_requeued_job_is_none(tmp_path
     jobs = [Ran(str(100 + n), 60 * n, 60 * n, 30) for n in range(40)]
     late = jobs[20]._replace(submit_s=9000, start_s=9000)
     assert told(*jobs) == [] == told(*jobs[:20], late, *jobs[21:])
+    hourly = [each._replace(submit_s=60 * each.submit_s, start_s=60 * each.start_s) for each in jobs]
+    array = [each._replace(submit_s=20 * 3600 + n, start_s=20 * 3600 + n) for n, each in enumerate(jobs[20:30])]
+    assert told(*hourly[:20], *array, *hourly[30:]) == [], "a burst between long gaps: Submit never falls"
     back = [each._replace(submit_s=each.submit_s - 3600, start_s=each.start_s - 3600) for each in jobs[30:]]
     when = "from about job 130 on (2024-03-04 07:30) ids rise and Submit is 1 h earlier"
     assert told(*jobs[:30], *back) == [f"{when}: a clock set back, or two logs?"]

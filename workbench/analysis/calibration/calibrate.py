@@ -316,6 +316,7 @@ class Calibration:
     def from_json(data: Mapping[str, Any]) -> Calibration:
         """What `to_json` gave."""
         tables = {name: pd.DataFrame(columns) for name, columns in data["tables"].items()}
+        tables["folds"] = tables["folds"].astype({"median_error": float, "rank_correlation": float})
         found = (
             {key: math.nan if each is None else each for key, each in fit.items()} for fit in data["fits"].values()
         )

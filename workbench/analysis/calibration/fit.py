@@ -83,8 +83,8 @@ def makespan_of(scenario: Scenario, runs: Sequence[Run]) -> LogMakespan:
 
 def in_parts(table: pd.DataFrame, since_s: float) -> pd.DataFrame:
     """Waits by eligible time with the column `part`: 1 to 4 of those held back, 0 of the first, -1 of warm-up and tail;
-    of equal numbers of jobs, their ends at the nearest midnight where that leaves each a day. since_s: of the day at
-    the log's begin."""
+    of equal numbers of jobs, their ends at the nearest midnight where that leaves each a day with jobs. since_s: of the
+    day at the log's begin."""
     count = len(table)
     edge = int(count * EDGE)
     inside = np.arange(count) - edge
@@ -92,10 +92,10 @@ def in_parts(table: pd.DataFrame, since_s: float) -> pd.DataFrame:
     days = (table["eligible_s"].to_numpy(float) + since_s) / DAY_S
     first, *cuts = days[np.searchsorted(np.maximum.accumulate(part), range(FOLDS + 1))]
     midnights = [math.ceil(first), *np.round(cuts), math.floor(days[count - edge - 1])]
-    if np.diff(midnights).min() >= 1:
-        part = np.searchsorted(midnights, days, side="right") - 1
-        part[part > FOLDS] = -1
-    return table.assign(part=part)
+    by_days = np.searchsorted(midnights, days, side="right") - 1
+    by_days[by_days > FOLDS] = -1
+    whole_days = np.diff(midnights).min() >= 1 and np.isin(range(FOLDS + 1), by_days).all()
+    return table.assign(part=by_days if whole_days else part)
 
 
 def with_rivals(table: pd.DataFrame) -> pd.DataFrame:

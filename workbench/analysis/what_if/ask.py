@@ -277,12 +277,12 @@ def what_if(
 ) -> WhatIf:
     """Run a scenario as today and with one thing changed, and compare pair by pair.
 
-    change: a `Change` or its text (`nodes v100=+8`; `help(workbench.analysis.what_if.changes)` lists all), or several,
-    each of which is compared with today; knobs: of today's scheduler; seeds: one pair of runs for each, default the
-    scenario's, under Slurm as many as `calibrate` has phases; bootstrap: draw the log anew, by days, for each pair but
-    the first (`workbench.analysis.bootstrap`), else the seed alone differs between them. In each pair Slurm's clocks
-    run at another part of their intervals, as no file tells when they do, unless `phase_s` is set (and not 0), or of
-    more than 15,000 jobs the seed alone differs.
+    change: a `Change` or its text (`nodes v100=+8`; `help("workbench.analysis.what_if.changes")` lists all), or
+    several, each of which is compared with today; knobs: of today's scheduler; seeds: one pair of runs for each,
+    default the scenario's, under Slurm as many as `calibrate` has phases; bootstrap: draw the log anew, by days, for
+    each pair but the first (`workbench.analysis.bootstrap`), else the seed alone differs between them. In each pair
+    Slurm's clocks run at another part of their intervals, as no file tells when they do, unless `phase_s` is set (and
+    not 0), or of more than 15,000 jobs the seed alone differs.
     level: of the confidence intervals; belief: of both sides, as for `workbench.compare`; until_s: as for
     `workbench.simulate`; demand: both sides also with so many percent of the jobs in the same time, as (110, 125);
     workers: how many; on_run: called with the number of runs made and of all.

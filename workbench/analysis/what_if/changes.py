@@ -108,7 +108,8 @@ class NodesBy(Change):
     def _added(self, cluster: Cluster) -> tuple[NodeGroup, ...]:
         groups = list(cluster.nodes)
         mine, names = self._of_type(cluster), {*self.partitions.split(",")}
-        alike = [group for group in mine if {*str(group.attributes.get("partitions", "")).split(",")} == names]
+        of_them = [group for group in mine if {*str(group.attributes.get("partitions", "")).split(",")} == names]
+        alike = of_them if self.partitions else []
         first = next(iter([*alike, *mine]), None)
         if first is None and self.gpus is None:
             raise InputError(

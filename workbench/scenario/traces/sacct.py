@@ -533,8 +533,9 @@ def _start(row: TimedRow) -> JobStart:
 
 def _notes_of(log: _Log, site: Site, rows: Sequence[TimedRow], beside: Sequence[TimedRow]) -> Iterator[str]:
     """What an operator should know of the log."""
-    left_out = log.drops.lines - {row.line for row in beside if "start_s" in row.times}  # slurm knows these
-    odd, unread = (without_lines(each, left_out) for each in (log.odd, log.unread))
+    ran = {row.line for row in beside if "start_s" in row.times}  # slurm knows these, and those that wait in its queue
+    odd = without_lines(log.odd, log.drops.lines - ran)
+    unread = without_lines(log.unread, log.drops.lines - {row.line for row in beside})
     going = sum(row.facts["state"] in GOING_ON for row in rows)
     elsewhere = sum("start_s" in row.times for row in beside)
     waited = len(beside) - elsewhere

@@ -125,7 +125,8 @@ def set_back(rows: Sequence[TimedRow]) -> Iterator[str]:
     if len(ids) < 2 * AROUND:
         return
     middle_s, usual_s = np.median(sliding_window_view(times_s, AROUND), axis=1), np.median(np.diff(times_s))
-    falls_s = middle_s[:-AROUND] - middle_s[AROUND:] + AROUND * usual_s
+    falls_s = middle_s[:-AROUND] - middle_s[AROUND:]
+    falls_s[falls_s > 0] += AROUND * usual_s
     most_s = np.array([falls_s[max(at - AROUND, 0) : at + AROUND + 1].max() for at in range(len(falls_s))])
     places = np.flatnonzero((falls_s > BACK_S) & (falls_s == most_s)).tolist()
     for at in places[:MOST_TOLD]:

@@ -459,7 +459,7 @@ def as_recorded(scenario: Scenario) -> Scenario:
     for row in data["throughputs"]:
         model, *elsewhere = row["model"].split(", ") if row["model"] in assumed else [row["model"]]
         if row["accelerator"] not in [each.rpartition(" x ")[0] for each in elsewhere]:
-            rows[model, row["gpus"], row["accelerator"]] = {**row, "model": model}
+            rows[model, row.get("gpus"), row["accelerator"]] = {**row, "model": model}
     jobs = [
         {**job, "model": job["model"].partition(", ")[0]} if job["model"] in assumed else job for job in data["jobs"]
     ]
