@@ -139,6 +139,8 @@ def beside_set_up(page: Page, lab: Locator, name: str) -> None:
     low = page.evaluate(HEIGHT)
     page.set_viewport_size({"width": SCREEN[0], "height": 900})
     comes_true(page, f"low => ({HEIGHT}) > low + 60", low, f"{name}: the picture is higher in a window 900 high")
+    if name not in BEGIN:
+        comes_true(page, f"lab => ({WHOLE_ROWS})(lab) >= {LEAST_ROWS}", lab.element_handle(), f"{name}: rows in it")
     page.set_viewport_size({"width": SCREEN[0], "height": HIGH})
     answered(page, SETTLED)
 
