@@ -476,8 +476,8 @@ CASES = (
     Case("a sweep of short runs, processes", {100: None}, short_runs(dask=False), repeats=2, busy=0.85),
     Case("a sweep of short runs, a local Dask cluster", {100: None}, short_runs(dask=True), repeats=2, busy=0.85),
     Case("long run, 512 GPUs, fifo", {25_000: None, 100_000: 6.0}, long_run("fifo"), repeats=1, warm=0),
-    Case("long run, 512 GPUs, las", {25_000: None, 100_000: 6.0}, long_run("las"), repeats=1, warm=0, bounded=True),
-    Case("long run, 512 GPUs, srtf", {25_000: None, 100_000: 6.0}, long_run("srtf"), repeats=1, warm=0, bounded=True),
+    Case("long run, 512 GPUs, las", {25_000: None, 100_000: 6.0}, long_run("las"), repeats=1, warm=0),
+    Case("long run, 512 GPUs, srtf", {25_000: None, 100_000: 6.0}, long_run("srtf"), repeats=1, warm=0),
     Case(
         "fifo event by event, 5,000 jobs, by GPUs",
         {64: None, 512: None, 4096: None},
