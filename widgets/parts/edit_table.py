@@ -34,8 +34,8 @@ class EditTable(Scripted):
 
     `rows` holds typed values (seconds for durations, None for empty); a cell that could not be read holds the text
     as typed, has an entry in `errors`, and makes `valid` false. Assigning `rows` shows them and starts a new history,
-    unless `checkpoint` was called just before. `validator(rows)` adds errors that need more than one cell to see;
-    `extra_errors` are those that somebody else found. `changed(table)` is called after every change that a person
+    unless `checkpoint` was called just before. `extra_errors` are those that somebody else found, who sees more than
+    one cell. `changed(table)` is called after every change that a person
     made, and not for assignments from code. `selected` is the index of the current row, -1 for none: where Duplicate
     and Remove act. `followed(index)` is called when a person asks for a row elsewhere too, by its number or by the
     button called `follow`; editing a row asks for nothing.
@@ -70,15 +70,12 @@ class EditTable(Scripted):
         columns: Sequence[EditColumn],
         rows: Iterable[Mapping[str, Any]] = (),
         *,
-        validator: Callable[[list[Row]], Mapping[str, str]] | None = None,
         changed: Callable[[EditTable], None] | None = None,
-        followed: Callable[[int], None] | None = None,
         **traits: Any,
     ) -> None:
         """Show `rows`; keys that are no column are kept in the row and not shown."""
-        self.validator = validator
         self.changed = changed
-        self.followed = followed
+        self.followed: Callable[[int], None] | None = None
         self._past: list[_State] = []
         self._future: list[_State] = []
         self._ids: list[int] = []
@@ -291,8 +288,7 @@ class EditTable(Scripted):
         found = {
             f"{i}.{column}": text for i, number in enumerate(self._ids) for column, text in cells[number][1].items()
         }
-        more = dict(self.validator(self.rows)) if self.validator is not None else {}
-        self.set_trait("errors", {**self.extra_errors, **more, **found})
+        self.set_trait("errors", {**self.extra_errors, **found})
 
     def _row_errors(self, row: Row) -> Errors:
         return {c.name: text for c in self.columns if (text := c.error(row.get(c.name)))}
