@@ -530,8 +530,9 @@ class Cycle:
         """What the cycle decides; profiler: after the profiles that begin now."""
         self._tell_guaranteed()
         self._tell_profiler(profiler)
-        told, found = [self._why[name].facts for name in self._verdicts], slo_plan.together(self._solutions)
-        asked = self._instead is not None and any(facts.get("how") == "model" for facts in told)
+        found = slo_plan.together(self._solutions)
+        told = (self._why[name].facts.get("how") for name in self._verdicts)
+        asked = self._instead is not None and "model" in told
         return CycleOutcome(
             tuple(self._assign),
             tuple(self._promises),
