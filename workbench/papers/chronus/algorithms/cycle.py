@@ -531,8 +531,7 @@ class Cycle:
         self._tell_guaranteed()
         self._tell_profiler(profiler)
         found = slo_plan.together(self._solutions)
-        told = (self._why[name].facts.get("how") for name in self._verdicts)
-        asked = self._instead is not None and "model" in told
+        asked = self._instead and any(self._why[name].facts.get("how") == "model" for name in self._verdicts)
         return CycleOutcome(
             tuple(self._assign),
             tuple(self._promises),
