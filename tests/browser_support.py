@@ -588,9 +588,10 @@ def page(browser: str, problems: Problems, request: pytest.FixtureRequest) -> It
         late.cancel()
         try:
             if lab and request.session.testsfailed == failed_before:
-                answered(opened, CLOSE)
-                stay.add(opened)
-            elif lab:
+                with contextlib.suppress(Error):  # a kernel that is still at work: its page goes below
+                    answered(opened, CLOSE, patience_s=30)
+                    stay.add(opened)
+            if lab and opened not in stay:
                 lab.stop_kernels()
         finally:
             problems.leave(opened)
