@@ -177,7 +177,7 @@ def test_chronus_a_refusal_a_later_lease_and_what_is_left_for_best_effort(chronu
     assert waits.binding.startswith("the plan meets its deadline with later leases")
     assert facts(waits)["deadline worth 100, in"] == 7500.0
     spare = workbench.explain(chronus, "spare", 1500.0)
-    assert spare.binding.startswith("the GPUs that guaranteed leases leave are too few")
+    assert spare.binding.startswith("the GPUs that SLO leases leave are too few")
     assert "By remaining time among best-effort jobs" in spare.reason and "number 2 of 2: 1 h" in spare.reason
     assert [one.job for one in spare.competitors if one.comes == "before"] == ["late"]
 

@@ -98,8 +98,8 @@ BINDING = {
     "profile_waits": "every new job is profiled first, on the profiling cluster, first come first served",
     "profiled": "every new job is profiled first",
     "held_back": "submission control limits what one user's jobs may take of the profiling cluster in an interval",
-    "spot_waits": "the GPUs that guaranteed leases leave are too few for it, after any best-effort jobs before it",
-    "spot_lease": "it was early enough in the line for the GPUs that guaranteed leases leave",
+    "spot_waits": "the GPUs that SLO leases leave are too few for it, after any best-effort jobs before it",
+    "spot_lease": "it was early enough in the line for the GPUs that SLO leases leave",
     "spare_lease": "it has GPUs that neither SLO leases nor jobs without a guarantee take",
     "later_lease": "the plan meets its deadline with later leases, and gives these to others (4, erratum)",
     "first_lease": "the plan has the first SLO lease for it; these begin at the next multiple of their length",
@@ -107,13 +107,13 @@ BINDING = {
     "lease_lost": "no nodes hold its gang consolidated (placement)",
     "lease_later": "its SLO lease is lost, and SLO leases begin together, at the next multiple of their length",
     "refused": "beside the jobs that are guaranteed already no plan meets its deadlines (3, 6, erratum), so that it is "
-    "best effort, on the GPUs that guaranteed leases leave",
+    "best effort, on the GPUs that SLO leases leave",
     "refused_alone": "even with no other job it has too few whole leases before its deadlines, so that it is best "
-    "effort, on the GPUs that guaranteed leases leave",
+    "effort, on the GPUs that SLO leases leave",
     "guaranteed": "SLO leases begin together, at the next multiple of their length; with these a plan meets its "
     "deadline beside all that are guaranteed already",
-    "best_effort": "it has no deadline, so that it is best effort, on the GPUs that guaranteed leases leave",
-    "guarantee_broken": "its guarantee could not be kept, so that it is best effort, on what guaranteed leases leave",
+    "best_effort": "it has no deadline, so that it is best effort, on the GPUs that SLO leases leave",
+    "guarantee_broken": "its guarantee could not be kept, so that it is best effort, on what SLO leases leave",
 }
 """What decided, by the code of the scheduler's reason (models in `workbench.papers.chronus.formulations.leases`)."""
 BETWEEN = (
@@ -121,7 +121,7 @@ BETWEEN = (
     "their length"
 )
 ON_SPOT = frozenset({"spot_waits", "refused", "refused_alone", "best_effort", "guarantee_broken"})
-"""Reasons of jobs that get what guaranteed leases leave."""
+"""Reasons of jobs that get what SLO leases leave."""
 
 
 LEASES = (
