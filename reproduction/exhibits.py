@@ -35,8 +35,8 @@ NEAR = 0.1
 POINTS = ("%", "points")
 OPERATORS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
-Outcome = Literal["holds", "direction", "open", "fails"]
-Verdict = Literal["reproduced", "partly", "contradicted", "undecided", "not computable here", "not run"]
+_Outcome = Literal["holds", "direction", "open", "fails"]
+_Verdict = Literal["reproduced", "partly", "contradicted", "undecided", "not computable here", "not run"]
 
 
 class Claim(NamedTuple):
@@ -121,7 +121,7 @@ class Finding(NamedTuple):
     low: float
     high: float
     seeds: int
-    outcome: Outcome
+    outcome: _Outcome
 
 
 def claim_of(claims: Sequence[Claim], measure: str) -> Claim | None:
@@ -159,7 +159,7 @@ def findings(exhibit: Exhibit, cells: pd.DataFrame) -> list[Finding]:
     return found
 
 
-def judged(claim: Claim, paper: float, unit: str, mean: float, low: float, high: float, ratio: bool) -> Outcome:
+def judged(claim: Claim, paper: float, unit: str, mean: float, low: float, high: float, ratio: bool) -> _Outcome:
     """By the rule above; what is known of one seed only, or of none, is open."""
     if math.isnan(mean) or math.isnan(high - low):
         return "open"
@@ -175,7 +175,7 @@ def judged(claim: Claim, paper: float, unit: str, mean: float, low: float, high:
     return "open" if ends[0] - near <= paper <= ends[1] + near else "fails"
 
 
-def verdict(exhibit: Exhibit, found: Sequence[Finding]) -> Verdict:
+def verdict(exhibit: Exhibit, found: Sequence[Finding]) -> _Verdict:
     """Of an exhibit, by the rule above."""
     if exhibit.compute is None:
         return "not computable here"

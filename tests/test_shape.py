@@ -21,12 +21,12 @@ FILES = {
     "workbench/hidden.py": "import workbench.session\n",
     "workbench/run.py": "class Run: ...\n",
     "workbench/base/__init__.py": "from workbench.base.units import HOUR_S\n",
-    "workbench/base/units.py": "class Unit: ...\nclass _Own: ...\nHOUR_S = 3600\n",
-    "workbench/base/long.py": "x = 1\n" * 90,
+    "workbench/base/units.py": "class Unit: ...\nclass _Own: ...\nHOUR_S = 3600\nWord = str | None\n",
+    "workbench/base/long.py": "x = 1\n" * 90 + "Own = TypeVar('Own')\n_Word = int\n",
     "workbench/scenario/__init__.py": "from workbench.base.units import HOUR_S\nfrom workbench.base.long import x\n",
     "workbench/scenario/job.py": "from workbench.base import units\nfrom workbench.version import VERSION\n",
     "workbench/scheduling/knob.py": "import widgets.parts\nfrom workbench import run\nfrom workbench.loose import x\n",
-    "workbench/scheduling/own.py": "from workbench import Run\n",
+    "workbench/scheduling/own.py": "from workbench import Run\nWord: TypeAlias = int\n",
     "workbench/simulation/core.py": (
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from workbench.cli import main\n"
         "else:\n    from workbench.session import load\n"
@@ -37,7 +37,7 @@ FILES = {
     "workbench/papers/two/scheduler.py": "from workbench.baselines import fifo\n",
     "workbench/papers/two/telling.py": "",
     "workbench/baselines/fifo.py": "from workbench.papers.two import scheduler\n",
-    "workbench/session/__init__.py": "",
+    "workbench/session/__init__.py": "Own = TypeVar('Own')\nHOUR_S = 60\n",
     "workbench/charts/__init__.py": "",
     "workbench/cli/__init__.py": "from workbench import Run\nfrom workbench.charts import x\n",
     "workbench/reproduction/__init__.py": "from workbench.papers.one.lessons.toy import x\nclass Run: ...\n",
@@ -83,13 +83,14 @@ def test_shape_of_a_tree(tool: ModuleType, tmp_path: Path) -> None:
         "widgets/parts.py": "workbench.scheduling.knob",
     }
     assert (found["modules"], found["classes"]) == (17, 6)
-    assert found["class_names_used_twice"] == {
+    assert found["names_used_twice"] == {
         "Run": [
             "workbench/papers/one/instance.py:2",
             "workbench/reproduction/__init__.py:2",
             "workbench/run.py:1",
         ],
         "Unit": ["workbench/base/units.py:1", "widgets/parts.py:1"],
+        "Word": ["workbench/base/units.py:4", "workbench/scheduling/own.py:2"],
     }
     assert found["paper_parts"] == {
         "one": {"__init__": True, "instance": True, "lessons": True},
@@ -124,6 +125,6 @@ def test_this_project_keeps_its_shape(
     papers = found["paper_parts"]
     assert papers and all(all(parts.values()) for parts in papers.values()), papers
     assert len(found["rooms"]) == 9 and len(found["loose_modules"]) <= 5, found["loose_modules"]
-    assert found["violations"] == [] and found["class_names_used_twice"] == {}
+    assert found["violations"] == [] and found["names_used_twice"] == {}
     assert len(found["small_with_one_importer"]) <= MOST_CRUMBS, found["small_with_one_importer"]
     assert f"{found['modules']:6} modules" in text and f"{len(found['violations']):6} violations" in text

@@ -27,8 +27,8 @@ SMALL = 90
 class Source(NamedTuple):
     """A Python file: its path below the root, the name by which it is imported, its numbers of lines and of classes.
 
-    public: name and line of each public class at its top; taken: module and name (or an empty one) of each import,
-    wherever in the file.
+    public: name and line of each public class and type alias at its top; taken: module and name (or an empty one) of
+    each import, wherever in the file.
     """
 
     path: Path
@@ -70,8 +70,20 @@ def _source(root: Path, path: Path) -> Source:
         elif isinstance(node, ast.ClassDef):
             classes += 1
         left += () if isinstance(node, ast.expr) else ast.iter_child_nodes(node)  # none lies in an expression
-    public = tuple((n.name, n.lineno) for n in tree.body if isinstance(n, ast.ClassDef) and n.name[0] != "_")
+    public = tuple((name, node.lineno) for node in tree.body if (name := _type(node))[:1] not in {"", "_"})
     return Source(below, module, len(text.splitlines()), classes, public, frozenset(taken))
+
+
+def _type(node: ast.stmt) -> str:
+    """Name of the class or type alias that a statement makes, or an empty one. A `TypeVar` stands for any type."""
+    match node:
+        case ast.ClassDef(name=name):
+            return name
+        case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr()):
+            maker = node.value.func if isinstance(node.value, ast.Call) else None
+            alias = name.lstrip("_")[:1].isupper() and not name.isupper()
+            return name if alias and not (isinstance(maker, ast.Name) and maker.id == "TypeVar") else ""
+    return ""
 
 
 def imports(source: Source, modules: frozenset[str]) -> set[str]:
@@ -162,7 +174,7 @@ def shape(root: Path = ROOT) -> dict[str, Any]:
         "modules": sum(source.path.name != "__init__.py" for source in ours),
         "small_with_one_importer": {s.path.as_posix(): next(iter(importers[s.module])) for s in small},
         "classes": sum(source.classes for source in ours),
-        "class_names_used_twice": {name: at for name, at in sorted(places.items()) if len(at) > 1},
+        "names_used_twice": {name: at for name, at in sorted(places.items()) if len(at) > 1},
         "violations": violations(root),
         "paper_parts": {paper: parts_of(paper, root) for paper in papers_of(root)},
         "lines": {

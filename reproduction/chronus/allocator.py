@@ -27,14 +27,14 @@ PLACEMENTS = {
     QUASI: CHRONUS.but(QUASI, be_placement="quasi"),
     SEARCH: CHRONUS,
 }
-Points = Mapping[tuple[str, float], tuple[WorkloadSetting, Line]]
+_Points = Mapping[tuple[str, float], tuple[WorkloadSetting, Line]]
 
 
-def _points(size: ChronusSize, lines: Mapping[str, Line]) -> Points:
+def _points(size: ChronusSize, lines: Mapping[str, Line]) -> _Points:
     return {(name, share): (at(size, hostile=share), line) for share in size.hostile for name, line in lines.items()}
 
 
-def _panels(found: pd.DataFrame, every: Points, what: str) -> Mapping[str, Plot]:
+def _panels(found: pd.DataFrame, every: _Points, what: str) -> Mapping[str, Plot]:
     names = {key: (key[0], f"{100 * key[1]:g} %") for key in every}
     options: dict[str, Any] = {"x_title": "Hostile among jobs of several GPUs"}
     jct = {**options, "title": f"{what}: best effort", "y_title": "Mean JCT (h)"}
@@ -46,7 +46,7 @@ def _panels(found: pd.DataFrame, every: Points, what: str) -> Mapping[str, Plot]
     return drawn(panels)
 
 
-def _rows(found: pd.DataFrame, every: Points, why: Callable[[str, float], str]) -> list[Entry]:
+def _rows(found: pd.DataFrame, every: _Points, why: Callable[[str, float], str]) -> list[Entry]:
     """why: of a line's name and a share."""
     return [
         row(found, (name, share), "weighted_miss_rate", f"{MISSES}, {100 * share:g} % hostile, {name}",

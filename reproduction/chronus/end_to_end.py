@@ -41,7 +41,7 @@ SAYS = {
     "mix1": "The paper, drawn: EDF and 3Sigma are about as good as Chronus.",
     "mix2": "The paper, drawn: Chronus lowest by far, the others see strict deadlines only.",
 }
-Points = Mapping[tuple[str, str], tuple[WorkloadSetting, Line]]
+_Points = Mapping[tuple[str, str], tuple[WorkloadSetting, Line]]
 
 
 def _name(trace: str, workload: str) -> str:
@@ -75,7 +75,7 @@ def _mean(numbers: list[float]) -> float:
     return sum(known) / len(known) if known else math.nan
 
 
-def _misses(found: pd.DataFrame, every: Points, why: Mapping[str, str]) -> list[Entry]:
+def _misses(found: pd.DataFrame, every: _Points, why: Mapping[str, str]) -> list[Entry]:
     return [
         row(found, (name, x), "weighted_miss_rate", f"{MISSES}, {x}, {name}",
             f"{why[x]} {CHARGED.get(name, 'Run times known')}. {origin(setting)}.", SECTION)

@@ -56,11 +56,11 @@ MEASURES = (
     "restarts",
     "suspensions",
 )
-Measured = Mapping[str, float]
+_Measured = Mapping[str, float]
 
 
 @cache
-def measured(setting: WorkloadSetting, line: Line, seed: int) -> Measured:
+def measured(setting: WorkloadSetting, line: Line, seed: int) -> _Measured:
     """`MEASURES` of a run, those of `missed`, and three more.
 
     short_jct_s: mean JCT of the jobs of Short; plan_s: seconds of the longest plan; best_effort_waited_s: of the JCT of

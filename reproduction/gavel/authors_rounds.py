@@ -23,7 +23,7 @@ from workbench.scenario.traces.public import VARIABLE
 from workbench.session.api import simulate
 from workbench.simulation.run import Run
 
-Shares = Mapping[tuple[str, str], float]
+_Shares = Mapping[tuple[str, str], float]
 SAME_S = 1e-3
 """Rounds that begin so near to each other, in s, begin together; their log has all digits."""
 
@@ -114,7 +114,7 @@ def _running(run: Run, at_s: float, numbers: Mapping[str, str]) -> frozenset[tup
     return frozenset((numbers[job], kind, count) for (job, kind), count in gpus.items())
 
 
-def _shares(table: pd.DataFrame, at_s: float, numbers: Mapping[str, str]) -> Shares:
+def _shares(table: pd.DataFrame, at_s: float, numbers: Mapping[str, str]) -> _Shares:
     """The shares that hold at a time, those of one job alone."""
     known = table[table["time_s"] <= at_s + SAME_S]
     now = known[known["time_s"] == known["time_s"].max()]
@@ -125,7 +125,7 @@ def _shares(table: pd.DataFrame, at_s: float, numbers: Mapping[str, str]) -> Sha
     }
 
 
-def _level(log: Mapping[str, Any], shares: Shares) -> float:
+def _level(log: Mapping[str, Any], shares: _Shares) -> float:
     """The least of sum_j T_mj X_mj / P_m over the jobs; P_m: throughput under an equal share (all weights are 1)."""
     counts = dict(zip(("v100", "p100", "k80"), map(int, log["header"]["cluster"].split(":")), strict=True))
     whole, levels = sum(counts.values()), list[float]()

@@ -18,10 +18,10 @@ from workbench.papers.hare.algorithms.list_schedule import algorithm_1, middle_s
 from workbench.papers.hare.instance import HareInstance
 
 Times = tuple[tuple[int, ...], ...]
-Weights = tuple[int, ...]
+_Weights = tuple[int, ...]
 
 
-def relaxed_starts(times: Times, weights: Weights) -> list[float] | None:
+def relaxed_starts(times: Times, weights: _Weights) -> list[float] | None:
     """x^ of Hare_Sched_RL for jobs of one task, all there at 0, that synchronise in no time; times: by job and GPU.
 
     By brute force over all assignments y. With y fixed, (9) of a GPU says sum_i T_i x_i >= sum_(i<k) T_i T_k over its
@@ -46,7 +46,7 @@ def relaxed_starts(times: Times, weights: Weights) -> list[float] | None:
     return list(optima.pop()) if len(optima) == 1 else None
 
 
-def lemma_2_sides(times: Times, weights: Weights) -> tuple[float, float]:
+def lemma_2_sides(times: Times, weights: _Weights) -> tuple[float, float]:
     """Of (10), sum over the first tasks on a GPU of T^c <= 2 H: both sides where their ratio is the largest."""
     starts = relaxed_starts(times, weights)
     if starts is None:
@@ -61,7 +61,7 @@ def lemma_2_sides(times: Times, weights: Weights) -> tuple[float, float]:
     return max(sides, key=lambda side: side[0] / side[1])
 
 
-def lemma_2_instances() -> Iterator[tuple[Times, Weights]]:
+def lemma_2_instances() -> Iterator[tuple[Times, _Weights]]:
     """Up to 3 jobs, up to 2 GPUs, times and weights up to 3, in the order of the search."""
     for jobs, gpus in product(range(1, 4), range(1, 3)):
         numbers = product(range(1, 4), repeat=jobs * (gpus + 1))

@@ -16,7 +16,7 @@ import pandas as pd
 from reproduction.hare.settings import MINUTE, FigurePoint
 from workbench.analysis.metrics.confidence import mean_interval, ratio_interval
 from workbench.papers.hare.algorithms.job_level import BASELINES, gavel_fifo, sched_homo
-from workbench.papers.hare.algorithms.list_schedule import Rule, algorithm_1, fluid_start_s
+from workbench.papers.hare.algorithms.list_schedule import GpuChoice, algorithm_1, fluid_start_s
 from workbench.papers.hare.algorithms.schedule import TaskSchedule
 from workbench.papers.hare.instance import HareInstance
 
@@ -24,11 +24,11 @@ HARE, PRINTED = "Hare", "Hare as printed"
 FIFO, SRTF, HOMO, ALLOX = BASELINES
 OTHERS = (FIFO, SRTF, HOMO, ALLOX)
 
-Values = Mapping[str, float]
+_Values = Mapping[str, float]
 X = TypeVar("X", bound=Hashable)
 
 
-def hare(instance: HareInstance, rule: Rule = "earliest_finish") -> TaskSchedule:
+def hare(instance: HareInstance, rule: GpuChoice = "earliest_finish") -> TaskSchedule:
     """Algorithm 1."""
     return algorithm_1(instance, fluid_start_s(instance), rule)
 
@@ -61,7 +61,7 @@ def measured(instance: HareInstance, names: Iterable[str] = SCHEMES, stronger: I
 
 
 @cache
-def at_point(setting: FigurePoint, seed: int) -> Values:
+def at_point(setting: FigurePoint, seed: int) -> _Values:
     """Every scheme at one point of a figure."""
     return measured(setting.instance(seed), stronger=setting.stronger)
 

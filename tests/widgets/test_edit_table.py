@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.calls import calls_at_most
 from widgets.parts.columns import parse_clipboard
-from widgets.parts.edit_table import EditColumn, EditTable, Row
+from widgets.parts.edit_table import EditColumn, EditTable, TableRow
 
 COLUMNS = [
     EditColumn("name", "Job"),
@@ -31,7 +31,7 @@ def fresh_kernel() -> Iterator[None]:
     ipywidgets.Widget.close_all()
 
 
-def job(name: str, **changes: Any) -> Row:
+def job(name: str, **changes: Any) -> TableRow:
     return {"name": name, "model": "a3c", "gpus": 2, "arrival_s": 5400, "rate": 0.5, "elastic": False} | changes
 
 

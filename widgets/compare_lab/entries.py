@@ -14,7 +14,7 @@ from workbench.base.errors import InputError
 from workbench.scheduling.contract import Scheduler
 from workbench.session.registry import find_scheduler, schedulers
 
-Entry = tuple[str, dict[str, Any]]
+_Entry = tuple[str, dict[str, Any]]
 """A scheduler by name, with the knobs that are not at their defaults."""
 
 
@@ -32,7 +32,7 @@ class SchedulerList:
         self.box.add_class("wb-schedulers")
 
     @property
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[_Entry]:
         """The schedulers; raises InputError for a knob that cannot be read."""
         return [row.entry for row in self._rows]
 
@@ -103,7 +103,7 @@ class _Row:
         return str(self.choice.value)
 
     @property
-    def entry(self) -> Entry:
+    def entry(self) -> _Entry:
         """Name and changed knobs; raises InputError for one that cannot be read."""
         values = self._settled if self._panel is None else self._panel.values()
         return self.name, changed_knobs(find_scheduler(self.name), values)

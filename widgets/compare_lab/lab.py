@@ -25,7 +25,7 @@ from widgets.work.kernel import is_small
 from widgets.work.many import ManyWork
 from widgets.work.workplace import when_idle
 from workbench.analysis.bootstrap import check_bootstrap, other_jobs_said
-from workbench.analysis.comparison import Comparison, Entry, list_cases
+from workbench.analysis.comparison import Comparison, Contender, list_cases
 from workbench.base.errors import InputError, Words, counted
 from workbench.base.units import format_duration
 from workbench.scenario.scenario import Scenario
@@ -58,7 +58,7 @@ class CompareLab(LabShell[CompareSetting]):
 
     @lazy()
     def __init__(
-        self, scenario: Scenario | str | Path | None = None, schedulers: Sequence[Entry] | None = None
+        self, scenario: Scenario | str | Path | None = None, schedulers: Sequence[Contender] | None = None
     ) -> None:
         self._work = ManyWork(self._on_outcome, self._on_end)
         self._work.warm()
@@ -98,7 +98,7 @@ class CompareLab(LabShell[CompareSetting]):
         """The schedulers on the list, each with the knobs that are not at their defaults."""
         return self._list.entries
 
-    def open(self, scenario: Scenario, schedulers: Sequence[Entry] | None = None) -> None:
+    def open(self, scenario: Scenario, schedulers: Sequence[Contender] | None = None) -> None:
         """Show another scenario, with its own or these schedulers; Undo comes back, Reset then returns to it.
 
         Raises InputError and ScenarioError for schedulers or knobs there are not.
@@ -119,7 +119,7 @@ class CompareLab(LabShell[CompareSetting]):
 
     def set(
         self,
-        schedulers: Sequence[Entry] | None = None,
+        schedulers: Sequence[Contender] | None = None,
         *,
         seeds: int | None = None,
         belief: str | Sequence[str] | None = None,
@@ -311,7 +311,7 @@ class CompareLab(LabShell[CompareSetting]):
         return f"{counted(len(outcomes.labels), 'scheduler')}, {counted(len(outcomes.cases), 'run')}"
 
 
-def _entries(scenario: Scenario, schedulers: Sequence[Entry]) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+def _entries(scenario: Scenario, schedulers: Sequence[Contender]) -> tuple[tuple[str, Mapping[str, Any]], ...]:
     """Names with knobs; raises InputError for what cannot be compared, and for labels, which the list does not show."""
     if isinstance(schedulers, Mapping):
         raise InputError("schedulers", Words("labels"), "a list: labels are for workbench.compare")

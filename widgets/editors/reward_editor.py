@@ -23,7 +23,7 @@ BEYOND = 1.6
 FIRST_S = 3600.0
 """The deadline of a job that had none and was never done."""
 Rewards = Mapping[str, Steps | None]
-Shape = Callable[[float], Steps | None]
+_Shape = Callable[[float], Steps | None]
 """Rewards from a first deadline in s."""
 
 
@@ -80,7 +80,7 @@ class RewardEditor:
     # Parts -----------------------------------------------------------------------------------------------------------
 
     def _shapes(self) -> list[w.Button]:
-        made: dict[str, tuple[str, Shape]] = {
+        made: dict[str, tuple[str, _Shape]] = {
             "Strict": ("one deadline, worth 100", strict),
             "Soft": ("four deadlines, worth 100, 80, 50 and 20", soft),
             "Best effort": ("no deadline", _none),
@@ -91,7 +91,7 @@ class RewardEditor:
         ]
 
     def _of_all(self) -> list[w.Button]:
-        made: dict[str, Shape] = {"All strict": strict, "All soft": soft}
+        made: dict[str, _Shape] = {"All strict": strict, "All soft": soft}
         tip = "Keep every first deadline, and make all of them {}: one step back with Undo"
         return [_button(text, tip.format(text[4:]), partial(self._reshape_all, shape)) for text, shape in made.items()]
 
@@ -172,12 +172,12 @@ class RewardEditor:
         steps = self._rewards[job]
         return steps[0][0] if steps else self._done_s.get(job, FIRST_S)
 
-    def _reshape(self, shape: Shape) -> None:
+    def _reshape(self, shape: _Shape) -> None:
         job = self._job.value
         if job is not None:
             self._edited({job: shape(self._first_s(job))})
 
-    def _reshape_all(self, shape: Shape) -> None:
+    def _reshape_all(self, shape: _Shape) -> None:
         self._edited({job: shape(steps[0][0]) for job, steps in self._rewards.items() if steps})
 
     def _add(self) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import ipywidgets as w
 
-from widgets.parts.edit_table import EditColumn, EditTable
+from widgets.parts.edit_table import EditColumn, EditTable, TableRow
 from workbench.base.errors import Problem, ScenarioError, shorten
 from workbench.scenario.consistency import repeated
 from workbench.scenario.rewards import HIGHEST, Steps, moved
@@ -65,7 +65,6 @@ def renamed_parts(parts: Mapping[str, Any], key: str, new: Mapping[str, str]) ->
     return found, count
 
 
-Row = dict[str, Any]
 NAMES = {
     "cluster.accelerators": "GPU types",
     "cluster.nodes": "Nodes",
@@ -111,7 +110,7 @@ THROUGHPUTS = (
     EditColumn("steps_per_s", "Throughput", "float", "steps/s", "Of the whole gang; 0 if it cannot run", 0, width=6.5),
     EditColumn("placement", "Placement", "choice", choices=("consolidated", "unconsolidated"), width=9),
 )
-DEFAULTS: dict[str, Row] = {
+DEFAULTS: dict[str, TableRow] = {
     "cluster.nodes": {"count": 1, "speed": 1.0},
     "jobs": {"arrival_s": 0.0, "gpus": 1, "weight": 1.0},
     "entities": {"weight": 1.0, "policy": "fairness"},
@@ -136,7 +135,7 @@ class NamedTable(EditTable):
         name = self._free(str(self.rows[row].get("name") or self.stem))
         self._insert(row + 1, {**self.rows[row], "name": name}, "Duplicated as")
 
-    def _new_row(self) -> Row:
+    def _new_row(self) -> TableRow:
         last = str(self.rows[-1].get("name") or self.stem) if self.rows else self.stem
         return {**super()._new_row(), "name": self._free(last)}
 
@@ -156,7 +155,9 @@ class Editors:
     """
 
     def __init__(self, changed: Callable[[], None]) -> None:
-        def table(columns: Iterable[EditColumn], caption: str, key: str, template: Row, stem: str = "") -> EditTable:
+        def table(
+            columns: Iterable[EditColumn], caption: str, key: str, template: TableRow, stem: str = ""
+        ) -> EditTable:
             made = (NamedTable if stem else EditTable)(
                 list(columns), caption=caption, template={**DEFAULTS.get(key, {}), **template}
             )
@@ -183,7 +184,9 @@ class Editors:
         self._base: dict[str, Any] = {"cluster": {}}
         self._names: dict[str, dict[int, str]] = {}
         self._kept: tuple[dict[str, Any], Scenario] | None = None  # what was read last, and from what
-        self._right: dict[str, dict[int, Row]] = {}  # rows by their numbers, wrong cells as they were when right last
+        self._right: dict[
+            str, dict[int, TableRow]
+        ] = {}  # rows by their numbers, wrong cells as they were when right last
         self._but_wrong = False
         self.left_out = ""
 
@@ -265,7 +268,7 @@ class Editors:
         finally:
             self._but_wrong = False
 
-    def _rows(self, key: str) -> dict[int, Row]:
+    def _rows(self, key: str) -> dict[int, TableRow]:
         table = self.tables[key]
         rows = dict(zip(table.numbers, table.rows, strict=True))
         if not self._but_wrong:
@@ -279,14 +282,14 @@ class Editors:
                 rows.pop(number, None)
         return rows
 
-    def _tied(self, rows: Mapping[str, list[Row]]) -> dict[str, Any]:
+    def _tied(self, rows: Mapping[str, list[TableRow]]) -> dict[str, Any]:
         """The parts that name rows, without what names a row that is gone."""
         types = {row.get("name") for row in rows["cluster.accelerators"]}
         jobs = {row.get("name") for row in rows["jobs"]}
         nodes = {row.get("name") for row in rows["cluster.nodes"]}
         nodes |= {host for row in rows["cluster.nodes"] for host in row.get("hosts") or ()}
 
-        def there(held: Row) -> bool:
+        def there(held: TableRow) -> bool:
             return held["job"] in jobs and all({name, name.rpartition("-")[0]} & nodes for name in held["gpus"])
 
         kept = {
@@ -421,20 +424,20 @@ def _deadline(row: Mapping[str, Any]) -> float | None:
     return max((deadline for deadline, reward in row.get("rewards") or () if reward > 0), default=None)
 
 
-def _rewarded(row: Row, steps: Steps | None) -> Row:
+def _rewarded(row: TableRow, steps: Steps | None) -> TableRow:
     """A row of the table with other rewards."""
     kept = {name: value for name, value in row.items() if name not in ("rewards", "deadline_s")}
     found = {**kept, "rewards": [list(step) for step in steps] if steps else None}
     return {**found, "deadline_s": _deadline(found)}
 
 
-def _with_deadline(row: Row) -> Row:
+def _with_deadline(row: TableRow) -> TableRow:
     """A job of a scenario as a row of the table."""
     deadline_s = _deadline(row)
     return row if deadline_s is None else {**row, "deadline_s": deadline_s}
 
 
-def _with_rewards(row: Row) -> Row:
+def _with_rewards(row: TableRow) -> TableRow:
     """A row of the table as a job: another deadline moves all steps in proportion, none makes it best-effort."""
     deadline_s = row.get("deadline_s")
     given = {name: value for name, value in row.items() if name != "deadline_s"}
@@ -447,7 +450,7 @@ def _with_rewards(row: Row) -> Row:
     return {**given, "rewards": moved(before, deadline_s) if usable else [[deadline_s, HIGHEST]]}
 
 
-def _given(row: Mapping[str, Any]) -> Row:
+def _given(row: Mapping[str, Any]) -> TableRow:
     """A row without empty cells; whole numbers where the scenario wants them."""
     found = {k: v for k, v in row.items() if v is not None and v != ""}
     return {k: int(v) if k in ("gpus", "count") and _whole(v) else v for k, v in found.items()}

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from workbench.base.units import format_duration, parse_duration
 
-Kind = Literal["text", "int", "float", "choice", "bool", "duration"]
-_NUMERIC: frozenset[Kind] = frozenset({"int", "float", "duration"})
+_Kind = Literal["text", "int", "float", "choice", "bool", "duration"]
+_NUMERIC: frozenset[_Kind] = frozenset({"int", "float", "duration"})
 _TRUE, _FALSE = frozenset({"true", "yes", "y", "1", "x", "on"}), frozenset({"false", "no", "n", "0", "", "off"})
 _DURATION_PARTS = 3
 BOLD, NARROW, ARROW = 1.12, 0.82, 2.3
@@ -28,7 +28,7 @@ class EditColumn:
 
     name: str
     label: str = ""
-    kind: Kind = "text"
+    kind: _Kind = "text"
     unit: str = ""
     help: str = ""
     minimum: float | None = None

@@ -20,12 +20,12 @@ from widgets.parts.columns import EditColumn, describe, parse_clipboard
 from workbench.base.errors import counted
 from workbench.base.units import typed_over
 
-__all__ = ["EditColumn", "EditTable", "Errors", "Row"]
+__all__ = ["EditColumn", "EditTable", "TableRow"]
 
 _HISTORY = 200
 
-Row = dict[str, Any]
-Errors = dict[str, str]
+TableRow = dict[str, Any]
+_Errors = dict[str, str]
 """Messages by cell, `"row.column"` with rows counted from 0; the key `""` is for the table as a whole."""
 
 
@@ -82,8 +82,8 @@ class EditTable(Scripted):
         self._numbers = itertools.count()
         self._committing = False
         self._done = 0  # the page's number of the last edit carried out
-        self._cells: dict[int, tuple[Row, Errors]] = {}
-        self._sent: dict[int, tuple[Row, Errors, list[Any]]] = {}
+        self._cells: dict[int, tuple[TableRow, _Errors]] = {}
+        self._sent: dict[int, tuple[TableRow, _Errors, list[Any]]] = {}
         super().__init__(columns=list(columns), **traits)
         self.rows = [dict(row) for row in rows]
         self._refresh()
@@ -177,7 +177,7 @@ class EditTable(Scripted):
 
     def _commit(
         self,
-        rows: list[Row],
+        rows: list[TableRow],
         ids: list[int],
         *,
         answer: Iterable[int] = (),
@@ -201,7 +201,7 @@ class EditTable(Scripted):
         if different and self.changed is not None:
             self.changed(self)
 
-    def _insert(self, at: int, row: Row, what: str) -> None:
+    def _insert(self, at: int, row: TableRow, what: str) -> None:
         if len(self.rows) >= self.max_rows:
             self.message = f"The table holds at most {self.max_rows} rows."
             return
@@ -230,7 +230,7 @@ class EditTable(Scripted):
     def _show_history(self) -> None:
         self._can_undo, self._can_redo = bool(self._past), bool(self._future)
 
-    def _new_row(self) -> Row:
+    def _new_row(self) -> TableRow:
         return {column.name: column.blank() for column in self.columns} | dict(self.template)
 
     def _new_ids(self, count: int) -> list[int]:
@@ -280,7 +280,7 @@ class EditTable(Scripted):
 
     def _check(self) -> None:
         """Find the errors of every cell; rows that are the same object as before are not checked again."""
-        cells: dict[int, tuple[Row, Errors]] = {}
+        cells: dict[int, tuple[TableRow, _Errors]] = {}
         for number, row in zip(self._ids, self.rows, strict=True):
             seen = self._cells.get(number)
             cells[number] = seen if seen is not None and seen[0] is row else (row, self._row_errors(row))
@@ -290,7 +290,7 @@ class EditTable(Scripted):
         }
         self.set_trait("errors", {**self.extra_errors, **found})
 
-    def _row_errors(self, row: Row) -> Errors:
+    def _row_errors(self, row: TableRow) -> _Errors:
         return {c.name: text for c in self.columns if (text := c.error(row.get(c.name)))}
 
     # ---- talking to the page ----
@@ -300,7 +300,7 @@ class EditTable(Scripted):
     ) -> None:
         """Send the rows that changed since the last time, and the order if that changed."""
         by_row, problems = self._sorted_errors()
-        sent: dict[int, tuple[Row, Errors, list[Any]]] = {}
+        sent: dict[int, tuple[TableRow, _Errors, list[Any]]] = {}
         fresh: list[list[Any]] = []
         for i, (number, row) in enumerate(zip(self._ids, self.rows, strict=True)):
             errors, last = by_row.get(i, {}), self._sent.get(number)
@@ -327,10 +327,10 @@ class EditTable(Scripted):
         """Leave the grid to `_publish`: it is state for pages that open later, and patches for those that are open."""
         return key != "_grid" and super()._should_send_property(key, value)
 
-    def _sorted_errors(self) -> tuple[dict[int, Errors], list[str]]:
+    def _sorted_errors(self) -> tuple[dict[int, _Errors], list[str]]:
         """Return the errors by row, and in words those that belong to no cell."""
         names = {column.name for column in self.columns}
-        by_row: dict[int, Errors] = {}
+        by_row: dict[int, _Errors] = {}
         general: list[str] = []
         for place, text in self.errors.items():
             index, _, column = place.partition(".")
@@ -341,7 +341,7 @@ class EditTable(Scripted):
         wrong = sum(map(len, by_row.values()))
         return by_row, ([f"{counted(wrong, 'cell')} to correct."] if wrong else []) + general
 
-    def _drawn(self, number: int, row: Row, errors: Errors) -> list[Any]:
+    def _drawn(self, number: int, row: TableRow, errors: _Errors) -> list[Any]:
         """Return a row as the page gets it: id, texts to read, texts to edit where they differ, errors."""
         values = [(column, row.get(column.name)) for column in self.columns]
         shown = [column.shown(value) for column, value in values]
@@ -389,11 +389,11 @@ class EditTable(Scripted):
 class _State:
     """The rows at one moment, with the numbers by which the page knows them."""
 
-    rows: list[Row]
+    rows: list[TableRow]
     ids: list[int]
 
 
-def _filled(rows: Sequence[Row], fills: Iterable[tuple[int, EditColumn, str]]) -> list[Row]:
+def _filled(rows: Sequence[TableRow], fills: Iterable[tuple[int, EditColumn, str]]) -> list[TableRow]:
     """Return the rows with texts read into their cells; text that cannot be read stays as it is."""
     filled = list(rows)
     own: set[int] = set()

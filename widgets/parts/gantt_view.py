@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import html
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import ipywidgets as w
 import numpy as np
@@ -18,11 +18,11 @@ from workbench.simulation.run import Run
 
 if TYPE_CHECKING:
     from workbench.analysis.charts import Drawing
+    from workbench.analysis.charts.gantt_data import By
 
 STILL = "wb-still"
 PIXELS = 2
 """Of a picture, per pixel of the page."""
-Rows = Literal["slot", "job"]
 
 
 class GanttView:
@@ -36,7 +36,7 @@ class GanttView:
     another number of titles than runs.
     """
 
-    def __init__(self, *shown: Run | Drawing, by: Rows = "slot", titles: Sequence[str] | None = None) -> None:
+    def __init__(self, *shown: Run | Drawing, by: By = "slot", titles: Sequence[str] | None = None) -> None:
         self.drawings = _drawings(shown, by, titles)
         pictures = [Picture(drawing.label) for drawing in self.drawings]
         self.views = [picture.view for picture in pictures]
@@ -66,7 +66,7 @@ class GanttView:
         display({**live, "text/plain": "\n".join(drawing.label for drawing in self.drawings)}, raw=True)
 
 
-def _drawings(shown: Sequence[Run | Drawing], by: Rows, titles: Sequence[str] | None) -> list[Drawing]:
+def _drawings(shown: Sequence[Run | Drawing], by: By, titles: Sequence[str] | None) -> list[Drawing]:
     with quick_imports():
         from workbench.analysis import charts
     runs = [one for one in shown if isinstance(one, Run)]

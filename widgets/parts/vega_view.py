@@ -28,7 +28,7 @@ _DATA_TRAIT = "_data_"
 _MILLISECOND = pd.Timedelta(milliseconds=1)
 
 
-class Chart(Protocol):
+class _Chart(Protocol):
     """What `VegaView` can draw besides a plain dictionary: anything that writes itself as Vega-Lite."""
 
     def to_dict(self) -> Spec:
@@ -69,7 +69,7 @@ class VegaView(Scripted):
     _names = traitlets.List(traitlets.Unicode()).tag(sync=True)
 
     def __init__(
-        self, chart: Chart | Spec | None = None, data: Mapping[str, pd.DataFrame] | None = None, **traits: Any
+        self, chart: _Chart | Spec | None = None, data: Mapping[str, pd.DataFrame] | None = None, **traits: Any
     ) -> None:
         """Draw `chart` with `data` at once, or stay empty until `show`."""
         super().__init__(_programs=vega_programs(), **traits)
@@ -84,7 +84,7 @@ class VegaView(Scripted):
 
     def show(
         self,
-        chart: Chart | Spec,
+        chart: _Chart | Spec,
         data: Mapping[str, pd.DataFrame] | None = None,
         *,
         selected: Any = traitlets.Undefined,

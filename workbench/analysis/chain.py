@@ -58,7 +58,7 @@ UNTRIED = "not tried"
 RELAXED = 0.1
 """By how much a row is relaxed before it is left out, relative to its right side, at least to 1."""
 
-Verdict = Literal["cause", "binding, not decisive"]
+_Verdict = Literal["cause", "binding, not decisive"]
 
 
 class TriedRow(NamedTuple):
@@ -70,7 +70,7 @@ class TriedRow(NamedTuple):
     tag: str
     text: str
     says: str
-    verdict: Verdict
+    verdict: _Verdict
     what: str
     then: str = ""
     becomes: str = ""

@@ -39,11 +39,11 @@ from workbench.session.registry import find_scheduler
 from workbench.simulation.run import Run
 from workbench.simulation.saved_run import is_result_folder
 
-Entry = str | Scheduler | tuple[str | Scheduler, Mapping[str, Any]] | SchedulerEntry
+Contender = str | Scheduler | tuple[str | Scheduler, Mapping[str, Any]] | SchedulerEntry
 """A scheduler by name or itself, alone or with knobs."""
-Entries = Iterable[Entry] | Mapping[str, Entry]
+Contenders = Iterable[Contender] | Mapping[str, Contender]
 """Schedulers, or `{label: scheduler}` to call them something else than their names."""
-Belief = str | Sequence[str] | Mapping[str, str]
+_Belief = str | Sequence[str] | Mapping[str, str]
 """An estimator by name, several of them, or one by the label of each scheduler."""
 
 KEYS = ["scheduler", "belief", "seed"]
@@ -248,14 +248,14 @@ def mean_ratios(found: Comparison, to: str) -> dict[str, dict[str, float]]:
 @told_of_arguments
 def compare(
     scenario: Scenario | str | Path,
-    schedulers: Entries | None = None,
+    schedulers: Contenders | None = None,
     *,
     seeds: Iterable[int] | None = None,
     window: Window | None = None,
     until_s: float | None = None,
     workers: int = 1,
     detail: int | None = None,
-    belief: Belief | None = None,
+    belief: _Belief | None = None,
     charge_decisions: Charge | None = None,
     bootstrap: bool = False,
     on_run: Callable[[ComparisonCase, Run], None] | None = None,
@@ -311,7 +311,7 @@ def jobs_of(scenario: Scenario, seeds: Sequence[int], bootstrap: bool) -> dict[i
 
 
 def with_beliefs(
-    cases: Sequence[ComparisonCase], belief: Belief | None
+    cases: Sequence[ComparisonCase], belief: _Belief | None
 ) -> tuple[list[str], tuple[ComparisonCase, ...]]:
     """What each run is told, and the cases: those given, or, with a list of beliefs, each with each of them."""
     schedulers = [find_scheduler(case.scheduler) for case in cases]
@@ -402,7 +402,7 @@ def best_of(means: pd.DataFrame) -> pd.DataFrame:
 
 
 def list_cases(
-    scenario: Scenario, schedulers: Entries | None = None, seeds: Iterable[int] | None = None
+    scenario: Scenario, schedulers: Contenders | None = None, seeds: Iterable[int] | None = None
 ) -> tuple[ComparisonCase, ...]:
     """The runs of a comparison; raises InputError for a scheduler, label, knob or seed that cannot be."""
     if schedulers is None:
@@ -426,7 +426,7 @@ def list_cases(
     )
 
 
-def _entry(entry: Entry) -> tuple[str, dict[str, Any]]:
+def _entry(entry: Contender) -> tuple[str, dict[str, Any]]:
     """Name and knobs; both are known to be right afterwards."""
     if isinstance(entry, SchedulerEntry):
         entry = (entry.scheduler, entry.knobs)
@@ -442,7 +442,7 @@ def _entry(entry: Entry) -> tuple[str, dict[str, Any]]:
     return found.name, dict(knobs)
 
 
-def _labels(given: Entries, entries: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
+def _labels(given: Contenders, entries: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
     """What the schedulers are called: as given, else by name, with the knobs of those that come more than once."""
     if isinstance(given, Mapping):
         for label in given:

@@ -30,7 +30,7 @@ import pandas as pd
 
 from workbench.base.arrays import BoolArray, FloatArray
 from workbench.baselines.mechanisms.slurm.asks import Ask
-from workbench.baselines.mechanisms.slurm.free import FreeNow, Gpus, recorded_places
+from workbench.baselines.mechanisms.slurm.free import FreeNow, GpusByNode, recorded_places
 from workbench.baselines.mechanisms.slurm.limits import Ledger
 from workbench.baselines.mechanisms.slurm.passes import kept_from, reserved
 from workbench.baselines.mechanisms.slurm.site import SlurmSite
@@ -56,7 +56,7 @@ class Stay(NamedTuple):
     since_s: float
     start_s: float
     end_s: float
-    gpus: Gpus
+    gpus: GpusByNode
 
 
 def told_hidden(peaks: pd.DataFrame, beside_room: pd.DataFrame) -> Iterator[str]:
@@ -161,7 +161,7 @@ def _waits_s(stays: Sequence[Stay]) -> dict[str, float]:
 def _stays(timeline: pd.DataFrame, site: SlurmSite, at: Mapping[str, int]) -> Iterator[Stay]:
     """Where a run's jobs were, each time that one ran. at: the positions of nodes."""
     parts = timeline[timeline["kind"] == "run"].groupby(["job", "start_s", "end_s", "node"])["slot"].nunique()
-    gpus = dict[tuple[str, float, float], Gpus]()
+    gpus = dict[tuple[str, float, float], GpusByNode]()
     for name, start_s, end_s, node, count in parts.reset_index().itertuples(index=False):
         gpus.setdefault((name, start_s, end_s), {})[at[node]] = int(count)
     ended_s = dict[str, float]()

@@ -34,7 +34,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Scheduler, Timing
 from workbench.scheduling.decision import Decision, Shares, Unit
 from workbench.scheduling.declared_room import Room
-from workbench.scheduling.estimators.node_speeds import Nodes, NodeSpeeds, nodes_of
+from workbench.scheduling.estimators.node_speeds import NodeNames, NodeSpeeds, nodes_of
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.reference_shares import isolated_share
 from workbench.scheduling.snapshot import Observation, Snapshot
@@ -65,7 +65,7 @@ class TriedPair(NamedTuple):
     """What was measured of a pair: the sum of its members' steps/s over those believed of them alone, and the nodes."""
 
     together: float
-    nodes: Nodes
+    nodes: NodeNames
 
     def gains(self, speeds: NodeSpeeds) -> bool:
         """Whether the two do more together than one alone, as far as the speeds of the nodes are known."""
@@ -188,7 +188,7 @@ def judged(packing: Packing, snapshot: Snapshot, speeds: NodeSpeeds) -> Packing:
 
 def _measured(packing: Packing, snapshot: Snapshot) -> dict[Pair, TriedPair]:
     """What was last measured of the pairs of which both members were."""
-    pairs, found = set(packing.pairs), dict[Pair, dict[str, tuple[float, Nodes]]]()
+    pairs, found = set(packing.pairs), dict[Pair, dict[str, tuple[float, NodeNames]]]()
     for seen in snapshot.observations:
         if seen.unit in pairs:
             part = seen.steps_per_s / _believed(seen, snapshot)

@@ -79,10 +79,10 @@ OPTIONS = """i,o | options of each job: type, slot of its start
 O_j | those of type j | | of_type"""
 
 
-Key = tuple[str, str, int]
+_Key = tuple[str, str, int]
 """An option: its job, its type, the slot of its start."""
 
-Slot = tuple[str, int]
+_Slot = tuple[str, int]
 """A type and a slot of time."""
 
 
@@ -165,7 +165,7 @@ def restate(m: pyo.ConcreteModel, data: ThreeSigmaInstance) -> None:
     _refill(m, {keys[at] for at in compress(now, same.tolist())}, holding, left)
 
 
-def _refill(m: Any, stay: set[Key], holding: Mapping[Slot, list[Key]], left: Mapping[Slot, float]) -> None:
+def _refill(m: Any, stay: set[_Key], holding: Mapping[_Slot, list[_Key]], left: Mapping[_Slot, float]) -> None:
     """Make `capacity` anew as its rule does, which need not be asked for the terms that stay, nor rows of only these.
 
     stay: options that hold what they held; holding, left: those of the cycle before.

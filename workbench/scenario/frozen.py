@@ -39,7 +39,7 @@ _GIVEN: dict[frozenset[str], set[str]] = {}
 
 Name = Annotated[str, StringConstraints(strict=True, min_length=1, max_length=MOST_LETTERS, pattern=f"^[^{UNSEEN}]+$")]
 """Text on one line without control and bidirectional characters (`workbench.base.text.UNSEEN`)."""
-Line = Annotated[str, StringConstraints(strict=True, max_length=10_000, pattern=f"^[^{UNSEEN}]*$")]
+TextLine = Annotated[str, StringConstraints(strict=True, max_length=10_000, pattern=f"^[^{UNSEEN}]*$")]
 Text = Annotated[str, StringConstraints(strict=True, max_length=10_000, pattern=f"^[^{UNSEEN_IN_PROSE}]*$")]
 """The same on any number of lines, with tabs."""
 Count = Annotated[int, Field(strict=True, ge=1, le=1_000_000)]
@@ -76,7 +76,7 @@ Speed = Annotated[
 ]
 """Steps/s: 0, or from 1e-12 to 1e12."""
 Price = Annotated[float, Field(strict=True, ge=0, le=MOST_PRICE)]
-Steps = Annotated[float, Field(strict=True, ge=LEAST_STEPS, le=MOST_STEPS)]
+StepsToDo = Annotated[float, Field(strict=True, ge=LEAST_STEPS, le=MOST_STEPS)]
 StepsDone = Annotated[float, Field(strict=True, ge=0, le=MOST_STEPS)]
 GpuSeconds = Annotated[float, Field(strict=True, ge=0, le=MOST_GPU_S)]
 Reward = Annotated[float, Field(strict=True, ge=0, le=MOST_REWARD)]

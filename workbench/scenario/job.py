@@ -17,8 +17,8 @@ from workbench.scenario.frozen import (
     Name,
     Reward,
     Seconds,
-    Steps,
     StepsDone,
+    StepsToDo,
     Weight,
 )
 
@@ -86,7 +86,7 @@ def _with_gpus(sizes: tuple[int, ...], info: ValidationInfo) -> tuple[int, ...]:
     return sizes
 
 
-Rewards = Annotated[tuple[RewardStep, ...] | None, AfterValidator(_falling)]
+_Rewards = Annotated[tuple[RewardStep, ...] | None, AfterValidator(_falling)]
 
 
 class Job(Frozen):
@@ -104,14 +104,14 @@ class Job(Frozen):
     model: Name
     user: Name | None = None
     arrival_s: Seconds = 0.0
-    steps: Steps
+    steps: StepsToDo
     steps_done: Annotated[StepsDone, AfterValidator(_below_steps)] = 0.0
     attained_s: GpuSeconds = 0.0
     gpus: Count = 1
     gpu_choices: Annotated[tuple[Count, ...], AfterValidator(_rising), AfterValidator(_with_gpus)] | None = None
     weight: Weight = 1.0
     entity: Name | None = None
-    rewards: Rewards = None
+    rewards: _Rewards = None
     tasks_per_round: Count | None = None
     size_class: Name | None = None
     attributes: Attributes = {}

@@ -32,12 +32,12 @@ from workbench.scenario.frozen import (
     Frozen,
     Gigabytes,
     GpuSeconds,
-    Line,
     Name,
     PositiveSeconds,
     Probability,
     Seconds,
     Text,
+    TextLine,
     Weight,
 )
 from workbench.scenario.job import Job
@@ -170,7 +170,7 @@ class Scenario(Frozen):
     """
 
     format: Literal["workbench-scenario/1"] = FORMAT
-    name: Line = ""
+    name: TextLine = ""
     description: Text = ""
     notes: tuple[Text, ...] = ()
     recorded: Recorded | None = None

@@ -89,7 +89,7 @@ def slips() -> Iterator[dict[str, str]]:
         SLIPS.reset(token)
 
 
-Answer = Callable[[StatedProblem], Mapping[str, FloatArray]]
+StatedAnswer = Callable[[StatedProblem], Mapping[str, FloatArray]]
 """From a problem to {variable: its values in the order of its index}."""
 
 
@@ -458,7 +458,7 @@ class Scheduler(ABC):
             expected += f"; of the jobs at one time `workbench.solve(scenario, {route.formulation!r}, at=...)`"
         raise InputError(NO_EXACT.format(self.name), Words(route.sentence), expected)
 
-    def answered_by(self, answer: Answer) -> Scheduler | None:
+    def answered_by(self, answer: StatedAnswer) -> Scheduler | None:
         """The same scheduler with another answer to its problems, which may break a limit: what would a row change?
         None where it cannot go by that."""
         return None

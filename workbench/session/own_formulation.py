@@ -42,7 +42,7 @@ from workbench.scheduling.solvers import (
 from workbench.scheduling.solvers.conflict import LIMIT_S
 from workbench.session.model_numbers import an_index_of, objective_terms, objectives
 
-Change = Callable[[Any, Any], object]
+_Change = Callable[[Any, Any], object]
 """What changes a built model: (m, data), m the base's unsolved Pyomo model, data its instance."""
 
 _BUILT: ContextVar[list[str] | None] = ContextVar("the models built in this solve, by name", default=None)
@@ -155,7 +155,7 @@ class OwnFormulation(Formulation[Data]):
         return "\n\n".join([statement, *([f"**As changed by `{self.name}`**", *said] if said else [])]), source
 
 
-def changed(name: str, base: Formulation[Any], change: Change) -> Formulation[Any]:
+def changed(name: str, base: Formulation[Any], change: _Change) -> Formulation[Any]:
     """The base under a new name, with its model changed by the function after it has been built."""
     _require_arguments(name, change, "mine(m, data), which changes the model m", 2)
     _require_own_names(name, change)
@@ -317,7 +317,7 @@ def _require_own_names(name: str, change: Any) -> None:
 # --- The model as it was changed --------------------------------------------------------------------------------------
 
 
-def _apply(name: str, change: Change, model: pyo.ConcreteModel, data: Any) -> None:
+def _apply(name: str, change: _Change, model: pyo.ConcreteModel, data: Any) -> None:
     """Change the model; its mistakes are told in one sentence."""
     model.name = name  # that of what it says of mistakes
     with mistakes(name, model), quiet():

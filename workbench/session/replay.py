@@ -38,7 +38,7 @@ class RecordedCall:
     decision: Decision
 
 
-Choose = Callable[[int], Scheduler]
+_Choose = Callable[[int], Scheduler]
 """Who is asked at a call, by its number."""
 See = Callable[[int, Snapshot], Snapshot]
 """What is shown at a call."""
@@ -48,7 +48,7 @@ class _Replayed(Scheduler):
     """A scheduler that hands each call on, and keeps the latest that gave GPUs, other than by what was kept, and the
     latest that solved: where a programme decides a programme, else also what an algorithm reports."""
 
-    def __init__(self, owner: Scheduler, knobs: Knobs, choose: Choose, see: See) -> None:
+    def __init__(self, owner: Scheduler, knobs: Knobs, choose: _Choose, see: See) -> None:
         self._owner, self._choose, self._see = owner, choose, see
         self._without: set[MadeBy] = {"kept"} if owner.route(knobs).kind == "algorithm" else {"kept", "algorithm"}
         self.name, self.title, self.knobs, self.presets = owner.name, owner.title, owner.knobs, owner.presets
@@ -103,7 +103,7 @@ def replay(
     at_s: float,
     *,
     belief: Beliefs | None = None,
-    choose: Choose | None = None,
+    choose: _Choose | None = None,
     see: See | None = None,
 ) -> Replay:
     """Simulate a run again up to a time; what is decided at that time is in it.

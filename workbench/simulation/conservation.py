@@ -61,7 +61,7 @@ class _Tables:
         return f"jobs row {n} ({self.names()[n]})"
 
 
-Rule = Callable[[_Tables], Iterator[Violation]]
+_Rule = Callable[[_Tables], Iterator[Violation]]
 
 
 def _known(c: _Tables) -> Iterator[Violation]:
@@ -275,7 +275,7 @@ def _decisions(c: _Tables) -> Iterator[Violation]:
             yield Violation("decisions", f"decision {n}", f"{column} {d[column].iat[n]}", expected)
 
 
-RULES: tuple[Rule, ...] = (
+RULES: tuple[_Rule, ...] = (
     _known,
     _inside,
     _one_unit_per_slot,

@@ -23,7 +23,7 @@ from workbench.scenario.job import Job
 from workbench.simulation.run import Run
 from workbench.simulation.schema import Cells
 
-State = Literal[
+JobState = Literal[
     "not_arrived",
     "waiting",
     "running",
@@ -36,7 +36,7 @@ State = Literal[
     "refused",
     "finished",
 ]
-OF_KIND: Mapping[str, State] = {
+OF_KIND: Mapping[str, JobState] = {
     "run": "running",
     "profile": "profiled",
     "consolidate": "consolidating",
@@ -50,7 +50,7 @@ OF_KIND: Mapping[str, State] = {
 MOST_LISTED = 8
 """Jobs of a type, or of those that wait, that a text names."""
 
-HOLDS: frozenset[State] = frozenset(OF_KIND.values())
+HOLDS: frozenset[JobState] = frozenset(OF_KIND.values())
 """The states in which a job has GPUs."""
 
 
@@ -225,7 +225,7 @@ class JobAtTime:
         return next(job for job in self.run.scenario.jobs if job.name == self.job)
 
     @cached_property
-    def state(self) -> State:
+    def state(self) -> JobState:
         """What it does now."""
         if self.row["finish_s"] <= self.at_s:
             return "finished"

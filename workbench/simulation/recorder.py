@@ -14,7 +14,7 @@ import numpy.typing as npt
 from workbench.base.arrays import FloatArray, IntArray
 from workbench.scheduling.decision import Decision, PlacedType, Reason, Shares, Task, Unit, unit_name
 from workbench.simulation.nodes import SlotSet
-from workbench.simulation.schema import DECISIONS, EVENTS, NUMBERS, Column, Columns
+from workbench.simulation.schema import DECISIONS, EVENTS, NUMBERS, Column, TableColumns
 
 Nothing = -1
 NONE = (0.0, 0.0)
@@ -191,7 +191,7 @@ class Recorder:
         self._last_why = dict(why)
         changed.clear()
 
-    def tables(self) -> dict[str, Callable[[], Columns | Iterable[Sequence[Any]]]]:
+    def tables(self) -> dict[str, Callable[[], TableColumns | Iterable[Sequence[Any]]]]:
         """What gives the columns or rows of every table but `jobs`; each holds only what its own is made of."""
         decisions, calls, solved, events = self.decisions, self._calls, self._solved, self._events
         calls.fold()
@@ -217,7 +217,7 @@ def _timeline_columns(
     held: Sequence[SlotSet],
     texts: Sequence[Sequence[str]],
     numbers: Mapping[str, array[float]],
-) -> Columns:
+) -> TableColumns:
     """One row per slot and maximal interval, ordered by (start, node, slot).
 
     Of the entries: the slots that were held, the four texts, and `start_s`, `end_s`, `steps`, `with_steps`.
@@ -258,7 +258,7 @@ def _timeline_columns(
     }
 
 
-def _decision_columns(decisions: int, calls: Rows, solved: Mapping[int, Sequence[Any]]) -> Columns:
+def _decision_columns(decisions: int, calls: Rows, solved: Mapping[int, Sequence[Any]]) -> TableColumns:
     names, cells = DECISIONS.names, list(calls.columns())
     columns: dict[str, Any] = dict(zip(names[1:], cells, strict=False))
     for i, name in enumerate(names[len(cells) + 1 :]):
@@ -269,7 +269,7 @@ def _decision_columns(decisions: int, calls: Rows, solved: Mapping[int, Sequence
     return {"decision": range(decisions), **columns}
 
 
-def _event_columns(events: Rows) -> Columns:
+def _event_columns(events: Rows) -> TableColumns:
     columns = list(events.columns())
     order = np.argsort(columns[0], kind="stable")
     return dict(zip(EVENTS.names, (column[order] for column in columns), strict=True))
@@ -294,7 +294,7 @@ def _merge(
     return {name: how[name].reduceat(column[order], begins) for name, column in t.items()}
 
 
-def _signal_columns(blocks: Sequence[SignalRows]) -> Columns:
+def _signal_columns(blocks: Sequence[SignalRows]) -> TableColumns:
     sizes = [len(block.jobs) for block in blocks]
     return {
         **_when(blocks, sizes),
@@ -304,7 +304,7 @@ def _signal_columns(blocks: Sequence[SignalRows]) -> Columns:
     }
 
 
-def share_columns(blocks: Sequence[ShareRows]) -> Columns:
+def share_columns(blocks: Sequence[ShareRows]) -> TableColumns:
     """The columns of the table `shares`."""
     kinds = [block.kinds[i] for block in blocks for i in block.kind.tolist()]
     return {

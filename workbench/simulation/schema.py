@@ -19,7 +19,7 @@ from workbench.scheduling.decision import in_sequences
 if TYPE_CHECKING:
     import pandas as pd
 
-Columns = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
+TableColumns = Mapping[str, Sequence[Any] | npt.NDArray[Any]]
 """Cells by the name of their column."""
 
 BYTES = {"float": "<f8", "int": "<i8", "bool": "?"}
@@ -61,7 +61,7 @@ class Table(NamedTuple):
         """Names of the columns, in order."""
         return [column.name for column in self.columns]
 
-    def arrays(self, columns: Columns | Iterable[Sequence[Any]]) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self, columns: TableColumns | Iterable[Sequence[Any]]) -> dict[str, npt.NDArray[Any]]:
         """Arrays of these columns and types, from columns by name or from rows."""
         if not isinstance(columns, Mapping):
             rows = list(columns)
@@ -70,7 +70,7 @@ class Table(NamedTuple):
         del columns  # a column given as a list goes when it is in its cells
         return {c.name: _cells(given.pop(c.name), c.dtype) for c in self.columns}
 
-    def frame(self, columns: Columns | Iterable[Sequence[Any]]) -> pd.DataFrame:
+    def frame(self, columns: TableColumns | Iterable[Sequence[Any]]) -> pd.DataFrame:
         """A data frame of them."""
         import pandas as pd  # takes longer to load than a small run
 
@@ -266,7 +266,9 @@ class Cells:
     InputError if a table is missing or of another name.
     """
 
-    def __init__(self, tables: Mapping[str, pd.DataFrame | Callable[[], Columns | Iterable[Sequence[Any]]]]) -> None:
+    def __init__(
+        self, tables: Mapping[str, pd.DataFrame | Callable[[], TableColumns | Iterable[Sequence[Any]]]]
+    ) -> None:
         if tables.keys() != _BY_NAME.keys():
             raise InputError("tables", sorted(tables), f"{', '.join(_BY_NAME)}, each once")
         self._makers = {name: given for name, given in tables.items() if callable(given)}

@@ -23,8 +23,9 @@ from workbench.papers.hadar.algorithms.forking import (
     register,
     utility_payoff,
 )
-from workbench.papers.hadar.formulations.utility import Steps, Utility, UtilityJobs
+from workbench.papers.hadar.formulations.utility import Utility, UtilityJobs
 from workbench.papers.hadar.knobs import FORKS
+from workbench.scenario.rewards import Steps
 
 
 def round_of(speed: Any, steps: Any, seconds: float = 100.0, most: int = 9, gpus: int = 1, need: int = 1) -> NodeRound:

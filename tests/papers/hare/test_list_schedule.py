@@ -15,7 +15,7 @@ from tests.calls import calls_at_most
 from tests.papers.hare.list_support import instances, large
 from workbench.papers.hare.algorithms.list_schedule import (
     AlikeGpus,
-    Rule,
+    GpuChoice,
     _Idle,
     algorithm_1,
     alpha,
@@ -31,7 +31,7 @@ from workbench.papers.hare.algorithms.list_schedule import (
 from workbench.papers.hare.algorithms.schedule import in_order
 from workbench.papers.hare.instance import HareInstance
 
-RULES: tuple[Rule, ...] = ("earliest_finish", "earliest_available")
+RULES: tuple[GpuChoice, ...] = ("earliest_finish", "earliest_available")
 
 
 every = pytest.mark.parametrize(("rule", "insertion"), list(itertools.product(RULES, (False, True))))
@@ -95,7 +95,7 @@ def test_two_tasks_share_a_gap_and_one_that_fills_it_exactly_fits() -> None:
 
 
 @given(data=st.data(), rule=st.sampled_from(RULES), insertion=st.booleans())
-def test_every_schedule_keeps_the_limits(data: st.DataObject, rule: Rule, insertion: bool) -> None:
+def test_every_schedule_keeps_the_limits(data: st.DataObject, rule: GpuChoice, insertion: bool) -> None:
     instance = data.draw(instances())
     starts = data.draw(st.lists(st.floats(0, 9), min_size=instance.task_count, max_size=instance.task_count))
     algorithm_1(instance, np.array(starts), rule, insertion).check()
@@ -128,7 +128,7 @@ def test_without_insertion_it_is_what_lines_5_to_18_say_word_for_word(data: Hare
     st.sampled_from(RULES),
 )
 def test_one_gpu_without_synchronisation_or_arrivals_gives_weighted_shortest_processing_time(
-    jobs: list[tuple[int, float]], rule: Rule
+    jobs: list[tuple[int, float]], rule: GpuChoice
 ) -> None:
     """Smith's rule is optimal there, for jobs of one task and, as their rounds follow each other, of several."""
     seconds, weight = [s for s, _ in jobs], [w for _, w in jobs]
@@ -172,7 +172,7 @@ def test_without_jobs_the_schedule_is_empty() -> None:
 
 
 @every
-def test_the_largest_size_of_the_paper(rule: Rule, insertion: bool) -> None:
+def test_the_largest_size_of_the_paper(rule: GpuChoice, insertion: bool) -> None:
     """200 jobs, 160 GPUs, 12,000 tasks, relaxation included; gaps are searched one by one."""
     data = large()
     assert (len(data.jobs), len(data.gpus), data.task_count) == (200, 160, 12_000)
@@ -192,7 +192,7 @@ def test_speed_and_gaps_are_worth_it_at_scale() -> None:
 
 @settings(max_examples=200)
 @given(data=st.data(), rule=st.sampled_from(RULES))
-def test_lines_of_gpus_that_are_alike_give_what_a_look_at_every_gpu_gives(data: st.DataObject, rule: Rule) -> None:
+def test_lines_of_gpus_that_are_alike_give_what_a_look_at_every_gpu_gives(data: st.DataObject, rule: GpuChoice) -> None:
     """Whole seconds, so that there are many ties; three kinds of GPUs, of which J1 can run on one only."""
     kinds = data.draw(st.lists(st.integers(0, 2), min_size=1, max_size=7).filter(lambda found: 0 in found))
     seconds = np.array([[1.0, math.inf, math.inf], [2.0, 1.0, 3.0], [0.0, 2.0, 2.0]])[:, kinds]

@@ -20,7 +20,7 @@ from workbench.base.errors import InputError
 from workbench.papers.hare.algorithms.switching import (
     TABLE_3,
     HeldOnGpu,
-    Load,
+    LoadKind,
     ModelsKept,
     Sizes,
     Switches,
@@ -41,16 +41,16 @@ SIZES = {"a": Sizes(6.0, 2.0), "b": Sizes(5.0, 1.0), "c": Sizes(9.0, 4.0)}
 
 def replay(
     jobs: Iterable[str], sizes: Mapping[str, Sizes], capacity_gb: float | None, kept: ModelsKept | None = None
-) -> tuple[list[Load], ModelsKept]:
+) -> tuple[list[LoadKind], ModelsKept]:
     """What each task of a GPU's sequence finds, by the jobs of its tasks in turn, and what the GPU holds in the end."""
-    now, loads = kept or ModelsKept(), list[Load]()
+    now, loads = kept or ModelsKept(), list[LoadKind]()
     for job in jobs:
         load, now = comes(now, job, sizes, capacity_gb)
         loads.append(load)
     return loads, now
 
 
-def found(jobs: str, capacity_gb: float | None = 8.0) -> list[Load]:
+def found(jobs: str, capacity_gb: float | None = 8.0) -> list[LoadKind]:
     return replay(jobs, SIZES, capacity_gb)[0]
 
 

@@ -12,7 +12,7 @@ from widgets.editors.mistakes import what_is_wrong
 from widgets.lab.results import drawings
 from widgets.lab.side_page import Host, two_columns
 from widgets.parts.chart_page import ChartPage
-from widgets.parts.edit_table import EditColumn, EditTable, Row
+from widgets.parts.edit_table import EditColumn, EditTable, TableRow
 from widgets.parts.playback import Playback
 from widgets.parts.status_line import StatusLine
 from widgets.work.study_request import StudyRequest
@@ -110,7 +110,7 @@ class FigureOnePage:
         self._gpus = list(self._base.cluster.types)
         self._said = StatusLine()
         self._asked = StudyRequest("hare.figure_1", self._said, lambda _, found: self.gantts.add(found), self._summary)
-        self._shown: list[Row] | None = None
+        self._shown: list[TableRow] | None = None
         columns = [EditColumn("job", "Job", width=4)]
         columns += [
             EditColumn(gpu, gpu, "float", "s", f"Seconds of a task on {gpu}", LEAST_S, MOST_S, width=6)
@@ -160,7 +160,7 @@ class FigureOnePage:
         jobs = [job.model_copy(update={"name": called[job.name]}) for job in self._base.jobs]
         return self._base.replace(throughputs=rows, jobs=jobs)
 
-    def _reconstructed(self) -> list[Row]:
+    def _reconstructed(self) -> list[TableRow]:
         speed = self._base.table.row
         return [
             {"job": job.name, **{gpu: 1.0 / speed(job.model, gpu, 1) for gpu in self._gpus}} for job in self._base.jobs

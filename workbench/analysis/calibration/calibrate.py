@@ -86,7 +86,7 @@ TITLE = {"yesterday": "yesterday's median", "fifo": "first come, first served", 
 FOLD = ["part", "from", "to", "jobs", "median_error", "rank_correlation", "nodes"]
 GROUPS = ("partition", "account", "user", "size", "hour")
 
-Verdict = Literal["calibrated", "indicative"]
+Trust = Literal["calibrated", "indicative"]
 
 
 class FittedPhase(NamedTuple):
@@ -198,7 +198,7 @@ class Calibration:
                 yield f"{TITLE[name]} is nearer to partition medians ({percent(rival.median_error)}), not to users"
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Trust:
         """Whether answers from this scenario may be believed."""
         return "indicative" if self.reasons else "calibrated"
 

@@ -36,7 +36,7 @@ ROW_PX, MOST_HEIGHT_PX = 24.0, 620.0
 COLUMN_PX, CHARACTER_PX, BOLD_PX = 16.0, 7.6, 9.2
 """Space before a column, and what a character of it takes, in its head a bold one."""
 Look = TypeVar("Look")
-Columns = Mapping[str, Sequence[str]]
+_Columns = Mapping[str, Sequence[str]]
 """Texts behind the plot, one for each row, by heading."""
 
 
@@ -133,7 +133,7 @@ def outline_layers(per: float, opacity: Any, low: float = 0.14, high: float = 0.
     return ghosts(found, opacity, x=alt.X("x0:Q"), x2="x1:Q", y=alt.Y("y0:Q"), y2="y1:Q")
 
 
-def row_texts(names: Sequence[str], columns: Columns) -> dict[str, pd.DataFrame]:
+def row_texts(names: Sequence[str], columns: _Columns) -> dict[str, pd.DataFrame]:
     """The data sets `names`, `texts` and `heads`; of rows too low for text every k-th has some."""
     every = max(1, math.ceil((theme.LABEL_PX + 1) / row_px(len(names))))
     shown = [row for row in range(len(names)) if row % every == 0]
@@ -174,7 +174,7 @@ def row_layers(opacity: Any, shown: str = "true") -> list[Layer]:
     return [name, text, head]
 
 
-def _ends(columns: Columns) -> list[float]:
+def _ends(columns: _Columns) -> list[float]:
     """Where the columns end, in pixels behind the plot."""
     found, px = [], 0.0
     for head, texts in columns.items():

@@ -270,7 +270,7 @@ def _with_nodes(bars: pd.DataFrame, old: pd.DataFrame, new: pd.DataFrame) -> pd.
     return found
 
 
-Slot = tuple[str, int]
+_Slot = tuple[str, int]
 """A GPU: node and number."""
 
 
@@ -301,8 +301,8 @@ def plan(
 def plan_timeline(rows: Sequence[Mapping[str, Any]], cluster: Cluster) -> pd.DataFrame:
     """The `timeline` of a plan, as a run has it, with the GPUs' numbers chosen as `plan` says."""
     every = lanes(pd.DataFrame(), cluster)
-    kind_of: dict[Slot, str] = {(node, slot): kind for _, node, slot, kind in every.itertuples(index=False)}
-    busy: dict[Slot, tuple[str, float]] = {}  # who has the GPU, or had it last, and until when
+    kind_of: dict[_Slot, str] = {(node, slot): kind for _, node, slot, kind in every.itertuples(index=False)}
+    busy: dict[_Slot, tuple[str, float]] = {}  # who has the GPU, or had it last, and until when
     found: list[tuple[Any, ...]] = []
     for row in sorted(rows, key=lambda row: float(row["start_s"])):
         job, start_s, end_s = str(row["job"]), float(row["start_s"]), float(row["end_s"])
@@ -319,5 +319,5 @@ def plan_timeline(rows: Sequence[Mapping[str, Any]], cluster: Cluster) -> pd.Dat
     return TIMELINE.frame(found)
 
 
-def _until(busy: Mapping[Slot, tuple[str, float]], gpu: Slot) -> float:
+def _until(busy: Mapping[_Slot, tuple[str, float]], gpu: _Slot) -> float:
     return busy[gpu][1] if gpu in busy else 0.0

@@ -22,12 +22,12 @@ OUTCOMES = {
     LATE: ("diamond", theme.PALETTE[1]),
     MISSED: ("cross", theme.PALETTE[3]),
 }
-Steps = Sequence[Sequence[float]] | None
+_Steps = Sequence[Sequence[float]] | None
 """`(deadline in s after arrival, reward)`, None for best effort."""
 
 
 def reward_curves(
-    rewards: Mapping[str, Steps],
+    rewards: Mapping[str, _Steps],
     *,
     done_s: Mapping[str, float] | None = None,
 ) -> Drawing:
@@ -53,7 +53,7 @@ def reward_curves(
 
 
 def reward_classes(
-    rewards: Mapping[str, Steps],
+    rewards: Mapping[str, _Steps],
     *,
     done_s: Mapping[str, float] | None = None,
 ) -> Drawing:
@@ -116,7 +116,7 @@ def _class_names(counts: Mapping[tuple[tuple[float, float], ...], int]) -> dict[
     return made
 
 
-def _table(rewards: Mapping[str, Steps], last: float) -> pd.DataFrame:
+def _table(rewards: Mapping[str, _Steps], last: float) -> pd.DataFrame:
     """Columns line, time_s, reward: the reward after each time (a completion at the time itself has the one before)."""
     rows: list[tuple[str, float, float]] = []
     for name, steps in rewards.items():
@@ -127,7 +127,7 @@ def _table(rewards: Mapping[str, Steps], last: float) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["line", "time_s", "reward"])
 
 
-def _outcome(steps: Steps, done_s: float) -> tuple[str, float]:
+def _outcome(steps: _Steps, done_s: float) -> tuple[str, float]:
     """What came of a completion so long after the arrival, by the steps themselves: shapes are rounded."""
     for number, (deadline, reward) in enumerate(steps or ()):
         if done_s <= deadline + SECONDS_EQUAL:

@@ -17,7 +17,7 @@ from workbench.analysis.charts import theme
 from workbench.analysis.charts.drawing import Drawing, drawn, marks, message, message_layer, unchecked
 from workbench.base.arrays import BoolArray
 
-Better = Literal["lower", "higher"]
+_Better = Literal["lower", "higher"]
 SAME = 1e-9
 
 
@@ -152,7 +152,7 @@ def scatter(
     title: str,
     x_title: str,
     y_title: str,
-    better: tuple[Better, Better] = ("lower", "lower"),
+    better: tuple[_Better, _Better] = ("lower", "lower"),
 ) -> Drawing:
     """Draw a point for each row, ringed if no other one is at least as good in both and better in one.
 

@@ -26,7 +26,7 @@ class Number(NamedTuple):
     value: float
 
 
-class Name(NamedTuple):
+class Identifier(NamedTuple):
     """A symbol: `T^m_kj` has base T, above m, below (k, j), each index a tree; args of a call, else None."""
 
     text: str
@@ -59,7 +59,7 @@ class TupleOrSet(NamedTuple):
 
 
 T = TypeVar("T")
-Tree: TypeAlias = "Number | Name | Operation | Sum | TupleOrSet"
+Tree: TypeAlias = "Number | Identifier | Operation | Sum | TupleOrSet"
 
 
 class Relation(NamedTuple):
@@ -173,7 +173,7 @@ class _Reader:
         found = self.relation()
         first = found.sides[0]
         letters = first.items if isinstance(first, TupleOrSet) else (first,)
-        names = tuple(each.text for each in letters if isinstance(each, Name) and len(each.text) == 1)
+        names = tuple(each.text for each in letters if isinstance(each, Identifier) and len(each.text) == 1)
         if len(names) == len(letters) and found.signs in ((), ("in",)):
             return Binding(names, found.sides[1] if found.signs else None)
         return Binding((), None, found)
@@ -239,11 +239,11 @@ def _inner(text: str) -> tuple[Binding, ...]:
     return bindings(text[1:-1] if text.startswith("{") else text)[0]
 
 
-def _name(token: str) -> Name:
+def _name(token: str) -> Identifier:
     head, _, below = token.partition("_")
     base, _, above = head.partition("^")
     if below.startswith("{"):
         reader = _Reader(below[1:-1])
-        return Name(token, base, above, reader.to_end(reader.listed(reader.sum)))
-    index: list[Tree] = [Number(float(each)) if each.isdigit() else Name(each, each, "", ()) for each in below]
-    return Name(token, base, above, tuple(index))
+        return Identifier(token, base, above, reader.to_end(reader.listed(reader.sum)))
+    index: list[Tree] = [Number(float(each)) if each.isdigit() else Identifier(each, each, "", ()) for each in below]
+    return Identifier(token, base, above, tuple(index))

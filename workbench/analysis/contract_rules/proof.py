@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.analysis.contract_rules import formula
-from workbench.analysis.contract_rules.formula import Clause, Name, Number, TupleOrSet
-from workbench.analysis.contract_rules.symbol_meaning import Env, Meaning, Value, as_bound
+from workbench.analysis.contract_rules.formula import Clause, Identifier, Number, TupleOrSet
+from workbench.analysis.contract_rules.symbol_meaning import AtPoints, Env, Meaning, as_bound
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.notation import Equation, Unreadable, equations
 
@@ -29,7 +29,7 @@ class Mismatch(NamedTuple):
 class TurnedDifference(NamedTuple):
     """`left - right` at the points, turned so that it is at most 0; exact: it is 0, whatever its sign."""
 
-    value: Value
+    value: AtPoints
     exact: bool
 
     def same(self, other: TurnedDifference) -> bool:
@@ -113,7 +113,7 @@ def _definitions(line: Equation, part: Any, meaning: Meaning) -> Iterator[Mismat
     [stated], seen = formula.clauses(line.formula), set()
     for key, env in _indices(line, part, meaning):
         symbol = stated.relation.sides[0]
-        if stated.relation.signs != ("=",) or not isinstance(symbol, Name):
+        if stated.relation.signs != ("=",) or not isinstance(symbol, Identifier):
             raise Unreadable(f"{line.formula}: a definition is symbol = value")
         seen.add(key)
         here, said = (np.broadcast_to(meaning.number(each, env), 2) for each in stated.relation.sides)
@@ -205,7 +205,7 @@ def _bounds(line: Equation, part: Any, meaning: Meaning) -> Iterator[Mismatch]:
 def _tightened(bounds: Bounds, clause: Clause, owner: tuple[Any, Any], meaning: Meaning, env: Env) -> Bounds:
     """The bounds with those of a clause, which speaks of the variable itself and of numbers."""
     sides, signs, kind = clause.relation.sides, clause.relation.signs, clause.kind
-    spots = [spot for spot, each in enumerate(sides) if isinstance(each, Name) and _is(each, owner, meaning, env)]
+    spots = [spot for spot, each in enumerate(sides) if isinstance(each, Identifier) and _is(each, owner, meaning, env)]
     if len(spots) != 1 or (not signs and not kind):
         raise Unreadable("a bound is for the line's own variable: 0 <= x_i <= 1, x_i in {0, 1}, x_i integer, x_i free")
     [spot] = spots
@@ -234,7 +234,7 @@ def _within(tree: Any) -> Bounds:
     return Bounds(numbers[0], math.inf if tree.open else numbers[-1], True)
 
 
-def _is(name: Name, owner: tuple[Any, Any], meaning: Meaning, env: Env) -> bool:
+def _is(name: Identifier, owner: tuple[Any, Any], meaning: Meaning, env: Env) -> bool:
     if name.text in env:
         return False
     symbol, key = meaning.resolved(name, env)

@@ -22,7 +22,7 @@ from pyomo.repn import generate_standard_repn
 
 from workbench.analysis.contract_rules.formula import (
     Binding,
-    Name,
+    Identifier,
     Number,
     Operation,
     Relation,
@@ -35,7 +35,7 @@ from workbench.base.arrays import FloatArray
 from workbench.scheduling.modelling import pyo
 from workbench.scheduling.notation import Unreadable, symbol_lines
 
-Value = FloatArray
+AtPoints = FloatArray
 """A value at each of the random points."""
 POINTS = 2
 """Random points at which everything is compared."""
@@ -80,12 +80,12 @@ class Meaning:
     def __init__(self, model: pyo.ConcreteModel, knobs: Mapping[str, Any], seed: int = 0) -> None:
         self.model, self.knobs = model, knobs
         rng = np.random.default_rng(seed)
-        self.point: dict[int, Value] = {}
+        self.point: dict[int, AtPoints] = {}
         for variable in model.component_data_objects(pyo.Var):
             low, high = variable.bounds
             fixed = variable.value if variable.fixed else low if low is not None and low == high else None
             self.point[id(variable)] = rng.uniform(0.2, 3.0, POINTS) if fixed is None else np.full(POINTS, float(fixed))
-        self._known: dict[int, Value] = {}
+        self._known: dict[int, AtPoints] = {}
         self.letters: dict[str, Letter] = {}
         self.symbols: dict[tuple[str, str, int], list[Symbol]] = {}
         parts = [(part, lines) for part in model.component_objects(descend_into=False) if (lines := symbol_lines(part))]
@@ -125,8 +125,8 @@ class Meaning:
         name = _name(text)
         if name is None:
             return
-        called = () if name.args is None else tuple(each.text for each in name.args if isinstance(each, Name))
-        below = tuple(each.text for each in name.below if isinstance(each, Name))
+        called = () if name.args is None else tuple(each.text for each in name.args if isinstance(each, Identifier))
+        below = tuple(each.text for each in name.below if isinstance(each, Identifier))
         if called:
             below, called = called[: held.dim()], called[held.dim() :]
         indices = held.dim() if hasattr(held, "dim") and len(held) else len(below)
@@ -162,7 +162,7 @@ class Meaning:
             self._known[id(found)] = self.sum(found)
         return self._known[id(found)]
 
-    def sum(self, expression: Any) -> Value:
+    def sum(self, expression: Any) -> AtPoints:
         """A linear expression of the model at the points."""
         found = generate_standard_repn(expression, quadratic=False)
         if not found.is_linear():
@@ -192,25 +192,25 @@ class Meaning:
             raise Unreadable(f"{tree.text} is no number")
         return found
 
-    def held(self, name: Name, env: Env) -> Any:
+    def held(self, name: Identifier, env: Env) -> Any:
         """What a symbol is at its indices; None where there is nothing."""
         if name.text in env:
             return env[name.text][0]
         symbol, key = self.resolved(name, env)
         return symbol.at(key)
 
-    def resolved(self, name: Name, env: Env) -> tuple[Symbol, tuple[Any, ...]]:
+    def resolved(self, name: Identifier, env: Env) -> tuple[Symbol, tuple[Any, ...]]:
         """The symbol of a name and the values of its indices."""
         below, above = name.below, name.above
         if name.args is not None:
-            below = tuple(each for each in name.args if isinstance(each, Name) and each.text in env)
-            others = tuple(each.text for each in name.args if isinstance(each, Name) and each.text not in env)
+            below = tuple(each for each in name.args if isinstance(each, Identifier) and each.text in env)
+            others = tuple(each.text for each in name.args if isinstance(each, Identifier) and each.text not in env)
         if (name.text, "", 0) in self.symbols and name.args is None:
             found, below = self.symbols[name.text, "", 0], ()
         elif (name.base, above, len(below)) in self.symbols:
             found = self.symbols[name.base, above, len(below)]
         elif len(above) == 1 and (name.base, "^", len(below)) in self.symbols:
-            found, below = self.symbols[name.base, "^", len(below)], (Name(above, above, "", ()), *below)
+            found, below = self.symbols[name.base, "^", len(below)], (Identifier(above, above, "", ()), *below)
         else:
             raise Unreadable(f"{name.text}: doc= of no part says what it is")
         key, sorts = zip(*(self._index(each, env) for each in below), strict=True) if below else ((), ())
@@ -223,7 +223,7 @@ class Meaning:
 
     def _index(self, tree: Tree, env: Env) -> tuple[Any, str | None]:
         """The value and the sort of an index: of `l - 1` those of l."""
-        if isinstance(tree, Name):
+        if isinstance(tree, Identifier):
             if tree.text in env:
                 return env[tree.text]
             return self.held(tree, env), None
@@ -239,7 +239,7 @@ class Meaning:
         """The members of a set."""
         if isinstance(tree, TupleOrSet):
             return [self.number(each, env) for each in tree.items]
-        found = self.held(tree, env) if isinstance(tree, Name) else 0
+        found = self.held(tree, env) if isinstance(tree, Identifier) else 0
         if found is None:
             return []
         if not isinstance(found, (tuple, list, set, frozenset, range, dict)):
@@ -254,7 +254,7 @@ class Meaning:
         sides, signs = relation.sides, relation.signs
         if not signs:
             [word] = sides
-            if not isinstance(word, Name) or word.text not in self.knobs:
+            if not isinstance(word, Identifier) or word.text not in self.knobs:
                 raise Unreadable(f"{getattr(word, 'text', word)} is no knob")
             return bool(self.knobs[word.text])
         for left, sign, right in zip(sides, signs, sides[1:], strict=False):
@@ -281,7 +281,7 @@ class Meaning:
     def _bind(self, binding: Binding, env: Env) -> Iterator[Env]:
         letters = binding.letters
         if binding.relation is None and len(letters) == 1 and letters[0] in env and binding.within is not None:
-            binding = Binding((), None, Relation((Name(letters[0], letters[0], "", ()), binding.within), ("in",)))
+            binding = Binding((), None, Relation((Identifier(letters[0], letters[0], "", ()), binding.within), ("in",)))
         if binding.relation is not None:
             there = () if "in" in binding.relation.signs else dict.fromkeys(_letters(binding.relation))
             fresh = [each for each in there if each not in env and self._free(each)]
@@ -312,7 +312,7 @@ def _letters(relation: Relation) -> Iterator[str]:
     left: list[Any] = list(relation.sides)
     while left:
         tree = left.pop(0)
-        if isinstance(tree, Name):
+        if isinstance(tree, Identifier):
             if len(tree.text) == 1 and tree.text.islower():
                 yield tree.text
             left += [*tree.below, *(tree.args or ())]
@@ -322,13 +322,13 @@ def _letters(relation: Relation) -> Iterator[str]:
             left += tree.items
 
 
-def _name(text: str) -> Name | None:
+def _name(text: str) -> Identifier | None:
     """A symbol of `doc=`; None for what is no single one, such as `n_m / SLO_m`."""
     try:
         found = objective(text)
     except Unreadable:
         return None
-    return found if isinstance(found, Name) else None
+    return found if isinstance(found, Identifier) else None
 
 
 def _tuple(value: Any) -> tuple[Any, ...]:

@@ -8,9 +8,9 @@ from dataclasses import replace
 from workbench.base.errors import counted
 from workbench.base.labels import listed
 from workbench.base.units import clock, format_duration
-from workbench.simulation.job_at_time import HOLDS, Fact, JobAtTime, State
+from workbench.simulation.job_at_time import HOLDS, Fact, JobAtTime, JobState
 
-DOES: Mapping[State, str] = {
+DOES: Mapping[JobState, str] = {
     "running": "runs",
     "restarting": "restarts",
     "switching": "is being switched in",

@@ -13,7 +13,7 @@ import pandas as pd
 from workbench.base.card import folded
 from workbench.base.rounding import short_number
 from workbench.base.units import clock
-from workbench.simulation.job_at_time import Comes, Fact, State
+from workbench.simulation.job_at_time import Comes, Fact, JobState
 
 MOST_SHOWN = 12
 """Competitors that a table for people shows; `competitors` and the JSON have all."""
@@ -48,7 +48,7 @@ class Explanation:
     scheduler: str
     job: str
     at_s: float
-    state: State
+    state: JobState
     summary: str
     sentences: tuple[str, ...]
     binding: str

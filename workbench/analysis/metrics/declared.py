@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from workbench.base.errors import UnknownNameError, one_of
 from workbench.simulation.schema import Column, Table
 
-Better = Literal["lower", "higher", ""]
+_Better = Literal["lower", "higher", ""]
 
 
 DOES_NOT_APPLY, NO_SUCH_JOB = "does not apply", "no such job"
@@ -26,7 +26,7 @@ class Metric(NamedTuple):
     name: str
     label: str
     unit: str
-    better: Better
+    better: _Better
     definition: str
     source: str = "ours"
     missing: str = "unknown"

@@ -36,7 +36,8 @@ from workbench.simulation.run import Run
 if TYPE_CHECKING:
     import pandas as pd
 
-Window = tuple[int, int]
+    from workbench.session.api import Window
+
 Values = dict[str, float]
 
 OF_JOBS = frozenset({"mean_first_start_s", *(f"{statistic}_{name}" for statistic in STATISTICS for name in COLUMNS)})

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from workbench.analysis.comparison import ComparisonCase, Entries, list_cases
+from workbench.analysis.comparison import ComparisonCase, Contenders, list_cases
 from workbench.analysis.metrics import METRICS
 from workbench.base.errors import InputError
 from workbench.scenario.scenario import Scenario
@@ -62,7 +62,7 @@ class RunOptions:
 
 
 def runs_to_make(
-    sources: Sources, schedulers: Entries | None, vary: Vary | None, seeds: Iterable[int] | None, ends: RunOptions
+    sources: Sources, schedulers: Contenders | None, vary: Vary | None, seeds: Iterable[int] | None, ends: RunOptions
 ) -> list[SweepRun]:
     """Every run, in the order of scenarios, schedulers, points and seeds; raises InputError for what cannot be."""
     points = _points(vary)

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from workbench.analysis.comparison import Entries, Entry
+from workbench.analysis.comparison import Contender, Contenders
 from workbench.analysis.metrics import METRICS, summary
 from workbench.analysis.sweeps.runs_to_make import RunOptions, Sources, SweepRun, Vary, runs_to_make
 from workbench.analysis.sweeps.store import Measured, Store
@@ -41,7 +41,7 @@ _ONE_AT_A_TIME = threading.Lock()
 @told_of_arguments
 def sweep(
     scenario: Sources,
-    schedulers: Entry | Entries | None = None,
+    schedulers: Contender | Contenders | None = None,
     *,
     vary: Vary | None = None,
     seeds: Iterable[int] | None = None,

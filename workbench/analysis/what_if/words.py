@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, get_args
 import pandas as pd
 
 from workbench.analysis.bootstrap import left_out
-from workbench.analysis.calibration.calibrate import Verdict
+from workbench.analysis.calibration.calibrate import Trust
 from workbench.analysis.calibration.note import trust
 from workbench.analysis.metrics.summary import shown
 from workbench.analysis.metrics.two_runs import SAME_S, completions_of, gains
@@ -58,7 +58,7 @@ RULES = {
 }
 """Of a site, by the attributes that say them: what a scheduler that does not read these does not hold jobs to."""
 SLURM = Slurm.name
-VERDICTS = get_args(Verdict)
+VERDICTS = get_args(Trust)
 OF_CALIBRATION = (
     "Today's mean wait may differ from the calibration's: here a wait begins when the log had a job eligible, there "
     "not before the jobs on which it depends have ended in the run and its array's throttle lets it; and the phases of "

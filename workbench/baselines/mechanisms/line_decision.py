@@ -33,7 +33,7 @@ ROUND_S = Knob(
     maximum=LONGEST_ROUND_S,
     main=True,
 )
-Choose = Callable[[Sequence[int], Rule, Trial], list[tuple[int, int]]]
+_Choose = Callable[[Sequence[int], Rule, Trial], list[tuple[int, int]]]
 """(row, type) of those who get free GPUs, of the rows that wait, in line
 (`workbench.baselines.mechanisms.line.fill`)."""
 EVENTS: frozenset[Cause] = frozenset({"arrival", "completion", "fault", "repair"})
@@ -105,7 +105,7 @@ def serve(
     rule: Rule,
     signals: Mapping[str, Mapping[str, float]],
     restarts: Restarts | None = None,
-    choose: Choose = fill,
+    choose: _Choose = fill,
 ) -> Decision:
     """Give the line its GPUs. Assignments have no end: those who stay are not named, those who must go are preempted.
 
@@ -144,7 +144,7 @@ def _started(
     keys: Keys,
     rule: Rule,
     signals: Mapping[str, Mapping[str, float]],
-    choose: Choose,
+    choose: _Choose,
 ) -> Decision:
     """The same where nobody can lose anything: those who wait get what is free."""
     trial = Trial(snapshot, FreeGpus(snapshot.nodes))
@@ -197,7 +197,7 @@ def kept(snapshot: Snapshot) -> tuple[dict[Unit, Gpus], FreeGpus]:
     }, free_gpus
 
 
-def _admit(plan: _Plan, keys: Keys, rule: Rule, choose: Choose) -> None:
+def _admit(plan: _Plan, keys: Keys, rule: Rule, choose: _Choose) -> None:
     """Give GPUs to those who wait, and take them from those who must make room."""
     snapshot, waiting = plan.snapshot, plan.waiting()
     if not waiting:

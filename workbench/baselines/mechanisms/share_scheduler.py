@@ -13,7 +13,7 @@ from workbench.base.errors import InputError
 from workbench.baselines.mechanisms import priority, rounds
 from workbench.baselines.mechanisms.placed_types import placed_types
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.contract import Answer, Knobs, Route, Scheduler, StatedProblem, Timing
+from workbench.scheduling.contract import Knobs, Route, Scheduler, StatedAnswer, StatedProblem, Timing
 from workbench.scheduling.decision import Decision
 from workbench.scheduling.declared_room import checked_uses
 from workbench.scheduling.knob import Knob, Value, checked_knobs
@@ -82,7 +82,7 @@ class ShareScheduler(Scheduler):
         stated = getattr(self.policy, "stated", None)
         return None if stated is None else stated(snapshot, knobs, memory.policy)
 
-    def answered_by(self, answer: Answer) -> Scheduler | None:
+    def answered_by(self, answer: StatedAnswer) -> Scheduler | None:
         """With the policy's own way to do so, if it has one."""
         policy = getattr(self.policy, "answered_by", lambda answer: None)(answer)
         if policy is None:

@@ -30,7 +30,7 @@ from workbench.scheduling.reference_shares import equal_share, isolated_share
 from workbench.scheduling.snapshot import Snapshot
 
 
-class Entries(NamedTuple):
+class ShareEntries(NamedTuple):
     """The entries of X that may exceed 0, row by row: positions of combination and placed type.
 
     job, entry, steps_per_s: what an entry adds to the throughput of a job in it (pairs count for two jobs); of each of
@@ -224,7 +224,7 @@ class AllocationInstance:
         return fixed(np.concatenate([self.can_run, (self.pair_speed > 0).all(axis=1) & open_types[None, :]]))
 
     @cached_property
-    def entries(self) -> Entries:
+    def entries(self) -> ShareEntries:
         """The entries of X that may exceed 0, and what each adds to the throughput of its jobs."""
         combination, kind = np.nonzero(self.allowed)
         alone = combination < len(self.jobs)
@@ -241,7 +241,7 @@ class AllocationInstance:
             kept = np.ones(len(job), dtype=bool)
             kept[within + len(paired)] = False
             job, entry, speed = job[kept], entry[kept], speed[kept] / self.merged.of[job[kept]]
-        return Entries(combination, kind, job, entry, speed)
+        return ShareEntries(combination, kind, job, entry, speed)
 
     @cached_property
     def equal(self) -> FloatArray:

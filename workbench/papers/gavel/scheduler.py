@@ -25,7 +25,7 @@ from workbench.papers.gavel.formulations.max_min_fairness import MaxMinFairness
 from workbench.papers.gavel.formulations.water_filling import Hierarchical, HierarchicalInstance, WaterFilling
 from workbench.papers.gavel.instance import AllocationInstance, StepsInstance, able, seen
 from workbench.papers.gavel.knobs import PARTITIONS
-from workbench.scheduling.contract import MODEL, Answer, Formulation, Knobs, Route, Scheduler, StatedProblem
+from workbench.scheduling.contract import MODEL, Formulation, Knobs, Route, Scheduler, StatedAnswer, StatedProblem
 from workbench.scheduling.decision import PlacedType, Shares, Unit
 from workbench.scheduling.knob import Value
 from workbench.scheduling.snapshot import Snapshot
@@ -36,7 +36,7 @@ NOBODY = np.zeros(0)
 Combine = Callable[[Iterable[float]], float]
 """From the parts' objectives to that of the whole: min, max or sum."""
 
-Data = Callable[[Snapshot, Knobs, IntArray, Any], tuple[AllocationInstance, Any]]
+_Data = Callable[[Snapshot, Knobs, IntArray, Any], tuple[AllocationInstance, Any]]
 
 Numbers = Callable[[Any, Knobs], Mapping[str, FloatArray]]
 
@@ -55,7 +55,7 @@ class FormulationPolicy:
     """
 
     formulation: Any
-    data: Data
+    data: _Data
     signals: tuple[str, ...] = ()
     combine: Combine | None = None
     numbers: Numbers | None = None
@@ -82,7 +82,7 @@ class FormulationPolicy:
             return None
         return StatedProblem(self.formulation, data, knobs)
 
-    def answered_by(self, answer: Answer) -> SharePolicy | None:
+    def answered_by(self, answer: StatedAnswer) -> SharePolicy | None:
         """The same with shares as `answer` finds them, if they can be kept; None where shares are no variable."""
         if type(self.formulation).found is not ShareFormulation.found:
             return None
@@ -179,7 +179,7 @@ def _shares(data: AllocationInstance, values: FloatArray, kinds: tuple[PlacedTyp
     return Shares(units, data.types, np.concatenate([values[:jobs], values[jobs + pairs]]), kinds)
 
 
-def forgetful(instance: type[AllocationInstance]) -> Data:
+def forgetful(instance: type[AllocationInstance]) -> _Data:
     """The data of a policy that remembers nothing."""
 
     def data(snapshot: Snapshot, knobs: Knobs, rows: IntArray, memory: Any) -> tuple[AllocationInstance, Any]:
@@ -191,7 +191,7 @@ def forgetful(instance: type[AllocationInstance]) -> Data:
 def scheduler(
     formulation: ShareFormulation[Any],
     title: str,
-    data: Data,
+    data: _Data,
     uses: frozenset[str] = frozenset(),
     authors: dict[str, Value] | None = None,
     defaults: Mapping[str, Value] | None = None,

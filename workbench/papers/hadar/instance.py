@@ -21,9 +21,10 @@ from workbench.base.errors import InputError
 from workbench.base.round_times import boundary_after
 from workbench.papers.hadar.algorithms.prices import PriceBounds, price_bounds
 from workbench.papers.hadar.algorithms.tracker import Tracker
-from workbench.papers.hadar.formulations.utility import Steps, Utility, UtilityJobs, check_falling, in_slots
+from workbench.papers.hadar.formulations.utility import Utility, UtilityJobs, check_falling, in_slots
 from workbench.papers.hadar.knobs import HadarRules
 from workbench.scenario.job import Job
+from workbench.scenario.rewards import Steps
 from workbench.scheduling import job_orders
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.decision import is_copy

@@ -33,7 +33,7 @@ from workbench.base.errors import InputError, Words, counted
 from workbench.baselines.mechanisms.coarsening import MOST_ROUNDS, STEPS_PER_ROUND
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.papers.hare import knobs
-from workbench.papers.hare.algorithms.list_schedule import Rule, fluid_start_s, list_schedule, middle_s, safe_order
+from workbench.papers.hare.algorithms.list_schedule import GpuChoice, fluid_start_s, list_schedule, middle_s, safe_order
 from workbench.papers.hare.algorithms.schedule import TaskSchedule, in_order
 from workbench.papers.hare.algorithms.switching import Switches
 from workbench.papers.hare.algorithms.synchronisation import (
@@ -251,7 +251,7 @@ def _plan(instance: HareInstance, middle: FloatArray, knobs: Knobs) -> TaskSched
     order = safe_order(instance, middle)
     if _together(knobs):
         return place_together(instance, order)
-    rule: Rule = "earliest_available" if knobs["assignment"] == "earliest_available" else "earliest_finish"
+    rule: GpuChoice = "earliest_available" if knobs["assignment"] == "earliest_available" else "earliest_finish"
     return list_schedule(instance, order, rule, bool(knobs["insertion"]))
 
 

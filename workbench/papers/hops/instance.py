@@ -79,7 +79,7 @@ def weights(priority: FloatArray, power: float, able: BoolArray) -> Weights:
 
 SAME = 1e-6
 """How far throughputs on interchangeable servers may differ, relative to the larger one."""
-Shape = tuple[tuple[int, int], ...]
+PoolLayout = tuple[tuple[int, int], ...]
 """What configurations on interchangeable servers have in common: rising (pool, GPUs) pairs, one for each server."""
 Choices = dict[str, dict[str, int] | None]
 """The configuration that each job gets, `{server: GPUs}`; None for a job that waits."""
@@ -255,9 +255,9 @@ class HopsInstance:
         return [int(number) for number in self.pool]
 
     @cached_property
-    def shapes(self) -> dict[Shape, int]:
+    def shapes(self) -> dict[PoolLayout, int]:
         """Number of each shape that some layout has, from 0."""
-        found: dict[Shape, int] = {}
+        found: dict[PoolLayout, int] = {}
         for layout in self.layouts:
             found.setdefault(shape_of(layout, self.pools), len(found))
         return found
@@ -300,7 +300,7 @@ class HopsInstance:
         return configuration, flat[entry, 0], flat[entry, 1]
 
 
-def shape_of(layout: Layout, pools: Sequence[int]) -> Shape:
+def shape_of(layout: Layout, pools: Sequence[int]) -> PoolLayout:
     """The shape of a layout; pools: of the servers."""
     return tuple(sorted((pools[server], gpus) for server, gpus in layout))
 
@@ -385,7 +385,7 @@ _NONE: FloatArray = np.zeros(0)
 
 def _shapes(layouts: Sequence[Layout], pools: Sequence[int]) -> tuple[IntArray, IntArray]:
     """The number of each layout's shape, and the first layout of each shape."""
-    known: dict[Shape, int] = {}
+    known: dict[PoolLayout, int] = {}
     first: list[int] = []
     numbers = []
     for spot, layout in enumerate(layouts):

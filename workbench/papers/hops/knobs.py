@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from workbench.base.errors import InputError
 from workbench.base.round_times import LONGEST_ROUND_S, ROUND_HELP
 from workbench.papers.hops.algorithms.configurations import SIGMA
-from workbench.papers.hops.algorithms.learning_rates import Rule
+from workbench.papers.hops.algorithms.learning_rates import RateScaling
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.knob import Knob
 
@@ -39,7 +39,7 @@ RULE = Knob(
     "How the learning rate follows the size of an elastic job: in proportion, or with its square root; recorded as the "
     "signal learning_rate, over that of the job's smallest size",
     source="paper",
-    choices=get_args(Rule),
+    choices=get_args(RateScaling),
 )
 
 DECISION_S = Knob(

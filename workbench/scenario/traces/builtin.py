@@ -14,7 +14,7 @@ from typing import Any
 from workbench.base.errors import InputError
 
 PACKAGE = Path(__file__).parents[2]
-Row = dict[str, Any]
+_Row = dict[str, Any]
 _NUMBERS = {
     **dict.fromkeys(("gpus", "batch_size", "nodes"), int),
     **dict.fromkeys(("steps_per_s", "with_steps_per_s", "sync_s", "memory_gb", "tflops", "pcie_scaling"), float),
@@ -39,7 +39,7 @@ def candidates() -> tuple[Path, ...]:
     return (PACKAGE / "datasets", PACKAGE.parent / "datasets")
 
 
-def accelerator(name: str) -> Row:
+def accelerator(name: str) -> _Row:
     """Price, memory and speed facts of a type; only its name if the tables do not know it."""
     known = {row["name"]: row for row in _table("accelerators.csv")}
     row = known.get(name, {"name": name})
@@ -51,12 +51,12 @@ def groups() -> list[str]:
     return list(dict.fromkeys(row["group"] for row in _table("models.csv")))
 
 
-def models(group: str, names: Collection[str] | None = None) -> list[Row]:
+def models(group: str, names: Collection[str] | None = None) -> list[_Row]:
     """Facts of a group's models, of all of them or of those named."""
     return [row for row in _rows("models.csv", group) if names is None or row["name"] in names]
 
 
-def facts(model: str) -> list[Row]:
+def facts(model: str) -> list[_Row]:
     """What the groups say of a model of that name, one row for each that has it."""
     return [row for row in _table("models.csv") if row["name"] == model]
 
@@ -66,20 +66,20 @@ def types(group: str) -> list[str]:
     return list(dict.fromkeys(row["accelerator"] for row in _rows("throughputs.csv", group)))
 
 
-def throughputs(group: str, types: Collection[str], names: Collection[str] | None = None) -> list[Row]:
+def throughputs(group: str, types: Collection[str], names: Collection[str] | None = None) -> list[_Row]:
     """Throughput rows of a group on some accelerator types."""
     rows = _rows("throughputs.csv", group)
     return [row for row in rows if row["accelerator"] in types and (names is None or row["model"] in names)]
 
 
-def colocated(group: str, types: Collection[str], names: Collection[str] | None = None) -> list[Row]:
+def colocated(group: str, types: Collection[str], names: Collection[str] | None = None) -> list[_Row]:
     """Co-located pairs of a group on some accelerator types, both models among those named."""
     rows = _rows("colocated.csv", group)
     both = (row for row in rows if row["accelerator"] in types)
     return [row for row in both if names is None or (row["model"] in names and row["with_model"] in names)]
 
 
-def _rows(file: str, group: str) -> Iterator[Row]:
+def _rows(file: str, group: str) -> Iterator[_Row]:
     """Copies of a group's rows without the columns that a scenario does not have."""
     if group not in groups():
         raise InputError("group", group, f"one of: {', '.join(groups())}")
@@ -88,7 +88,7 @@ def _rows(file: str, group: str) -> Iterator[Row]:
 
 
 @cache
-def _table(file: str, group: str = "") -> tuple[Row, ...]:
+def _table(file: str, group: str = "") -> tuple[_Row, ...]:
     """A table, or a group's rows of it (its first column), with numbers as numbers; empty cells are left out."""
     with (folder() / file).open("r", encoding="utf-8", newline="") as lines:
         reader = csv.reader(lines)
@@ -97,5 +97,5 @@ def _table(file: str, group: str = "") -> tuple[Row, ...]:
         return tuple(_typed(header, kinds, cells) for cells in reader if group in ("", cells[0]))
 
 
-def _typed(header: list[str], kinds: list[type], cells: list[str]) -> Row:
+def _typed(header: list[str], kinds: list[type], cells: list[str]) -> _Row:
     return {name: kind(cell) for name, kind, cell in zip(header, kinds, cells, strict=True) if cell}

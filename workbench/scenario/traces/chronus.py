@@ -19,6 +19,7 @@ from pathlib import Path
 
 from workbench.scenario.frozen import MOST_S
 from workbench.scenario.move_and_restart_cost import Restart
+from workbench.scenario.rewards import Steps
 from workbench.scenario.scenario import Core, Scenario
 from workbench.scenario.traces.dropped_rows import ConversionSummary, Drops
 from workbench.scenario.traces.timed import TimedRow, assemble, gpu_count, models, name_problem, time_problem
@@ -51,8 +52,6 @@ RESTART = Restart(law="log2", restart_s=30.0)
 """code: what the authors' simulator charges for each resume."""
 MINUTE_S = 60.0
 LARGEST_TENTH, TENTHS = 10.0, 10.0
-
-Steps = tuple[tuple[float, float], ...]
 
 
 def convert(

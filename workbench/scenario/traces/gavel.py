@@ -55,7 +55,7 @@ STATIC = "static"  # the mode of a job whose batch size stays
 SCHEDULERS = ("gavel.max_min_fairness", "las", "fifo")
 _KEY = re.compile(r"\('([^']{1,200})', ([1-9]\d{0,5})\)", re.ASCII)
 
-Kind = tuple[str, int]  # a model and its number of GPUs
+_Kind = tuple[str, int]  # a model and its number of GPUs
 
 
 class TraceLayout(NamedTuple):
@@ -90,7 +90,7 @@ class TraceRow:
     mode: str | None = None
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> _Kind:
         """What its speed depends on."""
         return self.model, self.gpus
 
@@ -98,8 +98,8 @@ class TraceRow:
 class TypeSpeeds(NamedTuple):
     """One type's speeds, steps/s: alone, and of pairs as (first, second)."""
 
-    alone: dict[Kind, float]
-    pairs: dict[tuple[Kind, Kind], tuple[float, float]]
+    alone: dict[_Kind, float]
+    pairs: dict[tuple[_Kind, _Kind], tuple[float, float]]
 
 
 def convert(source: str | Path, throughputs: str | Path | None, cut: TraceCut) -> tuple[Scenario, ConversionSummary]:
@@ -218,7 +218,7 @@ def _object(where: str, value: Any) -> dict[str, Any]:
     return value
 
 
-def _kind(where: str, text: str) -> Kind:
+def _kind(where: str, text: str) -> _Kind:
     match = _KEY.fullmatch(text)
     if match is None:
         raise InputError(where, text, """a key such as "('ResNet-50 (batch size 32)', 1)" """.strip())
@@ -243,7 +243,7 @@ def _runnable(
     """The rows whose kind the tables know and some of the cluster's types can run."""
     capacity = _capacity(cluster)
     listed = {kind for table in tables.values() for kind in table.alone}
-    able: dict[Kind, int] = {}
+    able: dict[_Kind, int] = {}
     for name, gpus in capacity.items():
         for kind in {kind for table in _both(tables, name) for kind, speed in table.alone.items() if speed > 0}:
             able[kind] = able.get(kind, 0) + gpus
@@ -334,7 +334,7 @@ def pair_rows(
         alone = {kind for table in _both(tables, accelerator) for kind in table.alone}
         for word, suffix in (("consolidated", ""), ("unconsolidated", UNCONSOLIDATED)):
             pairs = tables[accelerator + suffix].pairs if accelerator + suffix in tables else {}
-            seen: set[tuple[Kind, Kind]] = set()
+            seen: set[tuple[_Kind, _Kind]] = set()
             for (one, other), speeds in pairs.items():
                 if one not in kinds or other not in kinds or one[1] != other[1] or (other, one) in seen:
                     continue

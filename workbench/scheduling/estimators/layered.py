@@ -49,7 +49,7 @@ from workbench.scheduling.estimators.iteration import (
     steps_per_s,
 )
 from workbench.scheduling.estimators.loading import Loading, LoadRecord
-from workbench.scheduling.estimators.node_speeds import Nodes, NodeSpeeds, nodes_of
+from workbench.scheduling.estimators.node_speeds import NodeNames, NodeSpeeds, nodes_of
 from workbench.scheduling.estimators.oracle import Oracle, check_drawn, seed_knob
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.snapshot import JobView, Observation
@@ -104,15 +104,15 @@ KNOBS = (
     seed_knob("loading times"),
 )
 
-Layer = Literal["entity", "type", "theory"]
-Key = tuple[int, int]
+_Layer = Literal["entity", "type", "theory"]
+_Key = tuple[int, int]
 """Nodes and GPUs; in the distributed table by nodes the GPUs are 0."""
 
 
 class LookUp(NamedTuple):
     """What the database says of a job on one server. layer: where it was found; steps_per_s: per GPU."""
 
-    layer: Layer
+    layer: _Layer
     steps_per_s: float
 
 
@@ -143,9 +143,9 @@ class _Database:
     loading: Loading
     record: LoadRecord
     rng: np.random.Generator
-    kinds: dict[Key, dict[Nodes, _Mean]] = field(default_factory=dict)
-    entities: dict[str, dict[Key, dict[Nodes, _Mean]]] = field(default_factory=dict)
-    theory: dict[Key, float] = field(default_factory=dict)
+    kinds: dict[_Key, dict[NodeNames, _Mean]] = field(default_factory=dict)
+    entities: dict[str, dict[_Key, dict[NodeNames, _Mean]]] = field(default_factory=dict)
+    theory: dict[_Key, float] = field(default_factory=dict)
 
     def load(self, loads: int) -> None:
         """Measure so many more loads."""
@@ -154,19 +154,19 @@ class _Database:
             self.modules = self.modules._replace(loading=self.record.loading())
             self.theory.clear()
 
-    def note(self, key: Key, nodes: Nodes, steps_per_s: float, seconds: float) -> None:
+    def note(self, key: _Key, nodes: NodeNames, steps_per_s: float, seconds: float) -> None:
         """Record steps/s per GPU in both upper layers."""
         mean = self.kinds.setdefault(key, {}).setdefault(nodes, _Mean())
         mean.add(steps_per_s, seconds)
         for node in nodes:
             self.entities.setdefault(node, {}).setdefault(key, {})[nodes] = mean
 
-    def on_server(self, key: Key, node: str) -> float | None:
+    def on_server(self, key: _Key, node: str) -> float | None:
         """The entity layer: of the groups that a server was in, the one that it held up least."""
         groups = self.entities.get(node, {}).get(key)
         return max(mean.steps_per_s for mean in groups.values()) if groups else None
 
-    def on_type(self, key: Key, speed: Callable[[Nodes], float]) -> float | None:
+    def on_type(self, key: _Key, speed: Callable[[NodeNames], float]) -> float | None:
         """The type layer: the mean over all groups, each over the speed of its servers."""
         groups = self.kinds.get(key)
         if not groups:
@@ -312,7 +312,7 @@ class Layered(Oracle):
             database.theory[nodes, gpus] = steps_per_s(length_s)
         return database.theory[nodes, gpus]
 
-    def _key(self, gpus: int, nodes: int) -> Key:
+    def _key(self, gpus: int, nodes: int) -> _Key:
         """The place in the tables: aggregated by GPUs, distributed by nodes."""
         return (nodes, gpus if nodes == 1 or self._by_gpus else 0)
 
@@ -380,7 +380,7 @@ class Layered(Oracle):
         return communication_s(parameters_gb or 0.0, gpus, nodes, link, network)
 
 
-def _as_fast_as_any(nodes: Nodes) -> float:
+def _as_fast_as_any(nodes: NodeNames) -> float:
     return 1.0
 
 

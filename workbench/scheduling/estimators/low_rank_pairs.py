@@ -32,7 +32,7 @@ from workbench.base.errors import InputError
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import Placement
-from workbench.scheduling.estimators.node_speeds import Nodes, NodeSpeeds, nodes_of
+from workbench.scheduling.estimators.node_speeds import NodeNames, NodeSpeeds, nodes_of
 from workbench.scheduling.estimators.oracle import Oracle, check_drawn, seed_knob
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.snapshot import Observation
@@ -59,8 +59,8 @@ KNOBS = (
     seed_knob("reference jobs and pairs"),
 )
 
-Place = tuple[str, Placement]
-Key = tuple[str, str, int, Place]
+_Place = tuple[str, Placement]
+_Key = tuple[str, str, int, _Place]
 """A model beside another one, both with so many GPUs, in a place."""
 
 
@@ -79,8 +79,8 @@ class LowRank(Oracle):
         self._types = {node.name: node.accelerator for node in scenario.cluster.each_node}
         self._sizes: dict[int, _Estimates] = {}
         self._nodes = NodeSpeeds()
-        self._measured: dict[Key, dict[Nodes, tuple[float, float]]] = {}
-        self._means: dict[Key, float] = {}
+        self._measured: dict[_Key, dict[NodeNames, tuple[float, float]]] = {}
+        self._means: dict[_Key, float] = {}
 
     def pair(
         self, job: Job, other: Job, accelerator: str, placement: Placement = "consolidated"
@@ -119,7 +119,7 @@ class LowRank(Oracle):
             steps, seconds = here.get(nodes, (0.0, 0.0))
             here[nodes] = (steps + seen.steps_per_s * seen.seconds, seconds + seen.seconds)
 
-    def _mean(self, one: str, two: str, gpus: int, place: Place, estimated: float) -> float:
+    def _mean(self, one: str, two: str, gpus: int, place: _Place, estimated: float) -> float:
         """Steps/s measured of `one` beside `two`, else as estimated."""
         key = (one, two, gpus, place)
         if key not in self._measured:
@@ -129,7 +129,7 @@ class LowRank(Oracle):
             self._means[key] = sum(steps for steps, _ in parts) / sum(seconds for _, seconds in parts)
         return self._means[key]
 
-    def _place(self, job: Job, other: Job, accelerator: str, placement: Placement) -> Place:
+    def _place(self, job: Job, other: Job, accelerator: str, placement: Placement) -> _Place:
         """The type with the placement whose row holds for a pair: the consolidated one where there is no other."""
         listed = self._size(job.gpus).lists(job.model, other.model, (accelerator, placement))
         return (accelerator, placement if listed else "consolidated")
@@ -150,7 +150,7 @@ class _Truth(NamedTuple):
     """
 
     models: dict[str, int]
-    places: dict[Place, int]
+    places: dict[_Place, int]
     speeds: FloatArray
     known: BoolArray
     alone: FloatArray
@@ -160,7 +160,7 @@ class _Truth(NamedTuple):
         column = {name: i for i, name in enumerate(scenario.cluster.types)}
         rows = [row for row in scenario.colocated if row.gpus == gpus and row.accelerator in column]
         models = {name: i for i, name in enumerate(dict.fromkeys(n for r in rows for n in (r.model, r.with_model)))}
-        places: dict[Place, int] = {}
+        places: dict[_Place, int] = {}
         for row in rows:
             places.setdefault((row.accelerator, row.placement), len(places))
         table = scenario.table
@@ -195,14 +195,14 @@ class _Estimates:
         self._drawn: IntArray = np.sort(drawn)
         self._order = rng.random((count, len(truth.places), len(self._drawn)))
 
-    def lists(self, model: str, other: str, place: Place) -> bool:
+    def lists(self, model: str, other: str, place: _Place) -> bool:
         """Whether there is a row for the pair in exactly that placement."""
         t = self._truth
         if place not in t.places:
             return False
         return bool(t.known[t.models[model], t.places[place], t.models[other]])
 
-    def pair(self, model: str, other: str, place: Place) -> tuple[float, float]:
+    def pair(self, model: str, other: str, place: _Place) -> tuple[float, float]:
         """Steps/s of both members of a pair that may share."""
         t = self._truth
         a, b, p = t.models[model], t.models[other], t.places[place]

@@ -14,16 +14,16 @@ from dataclasses import dataclass, field
 
 from workbench.scheduling.snapshot import Observation
 
-Nodes = tuple[str, ...]
+NodeNames = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class NodeSpeeds:
     """What was measured of jobs alone. alone: {nodes: (sum of measured over believed steps/s x seconds, seconds)}."""
 
-    alone: Mapping[Nodes, tuple[float, float]] = field(default_factory=dict)
+    alone: Mapping[NodeNames, tuple[float, float]] = field(default_factory=dict)
 
-    def of(self, nodes: Nodes) -> float:
+    def of(self, nodes: NodeNames) -> float:
         """Speed of a gang on these nodes over the one believed; of nodes never measured together, the slowest one's."""
         if nodes in self.alone or len(nodes) == 1:
             total, seconds = self.alone.get(nodes, (1.0, 1.0))
@@ -42,6 +42,6 @@ class NodeSpeeds:
         return NodeSpeeds(alone)
 
 
-def nodes_of(gpus: Mapping[str, int]) -> Nodes:
+def nodes_of(gpus: Mapping[str, int]) -> NodeNames:
     """The nodes of `{node: GPUs}`, in order of their names."""
     return tuple(sorted(gpus))

@@ -26,7 +26,7 @@ from workbench.baselines.mechanisms.slurm.site import RULES, Machines, SlurmSite
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.traces.slurm_text import hosts
 
-Gpus = dict[int, int]
+GpusByNode = dict[int, int]
 """GPUs of each node, by its position."""
 SLACK = 1e-6
 """Of CPUs and memory, which are divided."""
@@ -161,12 +161,12 @@ class FreeNow:
             return (self.fits(ask) & able).bit_count() >= ask.nodes
         return self.put(ask, able) is not None
 
-    def put(self, ask: Ask, able: int) -> Gpus | None:
+    def put(self, ask: Ask, able: int) -> GpusByNode | None:
         """The nodes of a job, of those that it may have; None where it does not fit."""
         free = self.fits(ask) & able
         return self.chosen(ask, _each(ask), free, self.gpus, self.cpus)
 
-    def chosen(self, ask: Ask, each: int, free: int, gpus: Sequence[float], cpus: Sequence[float]) -> Gpus | None:
+    def chosen(self, ask: Ask, each: int, free: int, gpus: Sequence[float], cpus: Sequence[float]) -> GpusByNode | None:
         """The nodes that a job gets, of those where it fits. gpus, cpus: free ones at each place."""
         nodes = max(ask.nodes, 1)
         if free.bit_count() < nodes:
@@ -212,12 +212,12 @@ class FreeNow:
         return run & ((cut & -cut) - 1) if cut else run
 
 
-def recorded_places(scenario: Scenario, site: SlurmSite) -> dict[str, Gpus]:
+def recorded_places(scenario: Scenario, site: SlurmSite) -> dict[str, GpusByNode]:
     """The GPUs of each node that a log's jobs had, in equal parts; of those for which it tells that."""
     names, on = {name: i for i, name in enumerate(site.machines)}, dict[int, list[int]]()
     for node, machine in enumerate(site.machine):
         on.setdefault(machine, []).append(node)
-    found = dict[str, Gpus]()
+    found = dict[str, GpusByNode]()
     for job in scenario.jobs:
         ask, facts = site.asks[job.name], job.attributes
         at = [names.get(host, -1) for host in hosts(str(facts.get("hosts", "")))]
@@ -236,7 +236,7 @@ def rules_of(
     where it is clearly oftener right than Slurm's own (empty), and how often each was, of the starts that had a choice.
     """
     free = FreeNow.of_site(site).with_gpus(np.array([node.gpus for node in scenario.cluster.each_node]))
-    events = list[tuple[float, int, tuple[float, int, int], str, Gpus]]()
+    events = list[tuple[float, int, tuple[float, int, int], str, GpusByNode]]()
     jobs = {job.name: job for job in scenario.jobs}
     for name, gpus in recorded_places(scenario, site).items():
         for sign, key in ((1, "start_s"), (-1, "end_s")):
@@ -278,9 +278,9 @@ def _each(ask: Ask) -> int:
     return ask.gpus // ask.nodes if ask.nodes and ask.gpus % ask.nodes == 0 else 1
 
 
-def _filled(gpus: int, nodes: int, order: Sequence[int], free: Sequence[float], at: Iterable[int]) -> Gpus | None:
+def _filled(gpus: int, nodes: int, order: Sequence[int], free: Sequence[float], at: Iterable[int]) -> GpusByNode | None:
     """GPUs of the first nodes on; where their number is given at least one of each."""
-    found: Gpus = {}
+    found: GpusByNode = {}
     left = gpus
     for i in at:
         least_later = nodes - len(found) - 1 if gpus % nodes and nodes <= gpus else 0
@@ -349,7 +349,7 @@ class FreeLater:
 
     def earliest(
         self, ask: Ask, from_s: float, to_s: float, others: Iterable[float], barred: Callable[[float], int]
-    ) -> tuple[float, Gpus] | None:
+    ) -> tuple[float, GpusByNode] | None:
         """The first time from one to another at which a job fits for as long as its limit, and its nodes, of those
         where it fits first beside what runs. others: when else something becomes free; barred: the nodes that it may
         not use if it starts at a time."""

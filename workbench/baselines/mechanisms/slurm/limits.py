@@ -26,7 +26,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from workbench.baselines.mechanisms.slurm.asks import UNLIMITED_S, Ask
-from workbench.baselines.mechanisms.slurm.free import Gpus, RunningJob
+from workbench.baselines.mechanisms.slurm.free import GpusByNode, RunningJob
 from workbench.baselines.mechanisms.slurm.site import Association, Caps, SlurmSite
 from workbench.scheduling.decision import Reason
 
@@ -183,7 +183,7 @@ class Ledger:
         known = self.group, self.groups, self.checking, self.beyond, self.minutes, self.types
         return Ledger(*known, self.used.copy(), self.held.copy())
 
-    def add(self, ask: Ask, gpus: Gpus, left_s: float) -> None:
+    def add(self, ask: Ask, gpus: GpusByNode, left_s: float) -> None:
         """Count a job that runs for at most so many seconds more, with these GPUs of each node."""
         self.count(ask, gpus.items(), 1)
         self.add_minutes(ask, gpus.items(), left_s)

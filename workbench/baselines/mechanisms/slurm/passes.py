@@ -33,7 +33,7 @@ import numpy as np
 
 from workbench.base.units import format_duration
 from workbench.baselines.mechanisms.slurm.asks import Ask
-from workbench.baselines.mechanisms.slurm.free import FreeLater, FreeNow, Gpus, Kept, RunningJob
+from workbench.baselines.mechanisms.slurm.free import FreeLater, FreeNow, GpusByNode, Kept, RunningJob
 from workbench.baselines.mechanisms.slurm.limits import UNKNOWN, Ledger
 from workbench.baselines.mechanisms.slurm.site import POLICIES, SlurmSite
 from workbench.scheduling.decision import Reason
@@ -43,7 +43,7 @@ UNTIL_S = attrgetter("until_s")
 SHARED = "nodes required for it are reserved for jobs in higher priority partitions"
 
 
-Shape = str | tuple[str, float]
+_Shape = str | tuple[str, float]
 """Of a job (`Ask.shape`), with its limit where reservations tell by that."""
 Reserved = tuple[int, float, float, str]
 """What a reservation keeps: nodes, from, to, its name."""
@@ -67,7 +67,7 @@ class IdleCycle:
 class PassOutcome:
     """What a pass came to: who starts where, why the others wait, and where the next cycle may come to the same."""
 
-    starts: dict[str, Gpus] = field(default_factory=dict)
+    starts: dict[str, GpusByNode] = field(default_factory=dict)
     reasons: dict[str, Reason] = field(default_factory=dict)
     idle: dict[str, IdleCycle] = field(default_factory=dict)
 
@@ -94,10 +94,10 @@ class SchedulingPass:
     _planned: dict[int, Kept] = field(default_factory=dict)
     _later: dict[int, FreeLater] = field(default_factory=dict)
 
-    def _place(self, ask: Ask, barred: int) -> Gpus | None:
+    def _place(self, ask: Ask, barred: int) -> GpusByNode | None:
         return self.free_now.put(ask, self.able[ask.kind] & ~barred)
 
-    def start(self, ask: Ask, gpus: Gpus, plan: PassOutcome) -> None:
+    def start(self, ask: Ask, gpus: GpusByNode, plan: PassOutcome) -> None:
         """Give a job its nodes."""
         self.free_now.change(ask, gpus.items(), -1)
         self.ledger.add(ask, gpus, ask.limit_s)
@@ -233,7 +233,7 @@ class SchedulingPass:
         self._ends, self._later = sorted(self.held, key=UNTIL_S) if parts else [], {}
         self._planned = {part: Kept() for part in parts}
         live = {part: deque([could[name] for name in seen.could]) for part, seen in parts.items()}
-        beyond, before, kept = False, dict[Shape, list[tuple[float, float]]](), Counter[str]()
+        beyond, before, kept = False, dict[_Shape, list[tuple[float, float]]](), Counter[str]()
         for ask in free:
             if not live:
                 break
@@ -290,7 +290,7 @@ class SchedulingPass:
         free = self.free_now.fits(ask) & self.able[ask.kind] & ~self._barred_now(ask)
         return self._planned[part].open(free, max(ask.nodes, 1), self.now_s, self.now_s + ask.limit_s)
 
-    def _now(self, ask: Ask, part: int) -> Gpus | None:
+    def _now(self, ask: Ask, part: int) -> GpusByNode | None:
         """The nodes of a job that starts now; None where it cannot."""
         return self.free_now.put(ask, self._open_now(ask, part))
 
@@ -317,7 +317,7 @@ class SchedulingPass:
     def _could_start(self, tried: Iterable[Ask]) -> dict[str, Ask]:
         """Those for whom there is room now, and whom no limit holds back."""
         by_limit = bool(self.kept)
-        shapes: dict[Shape, Ask] = {((ask.shape, ask.limit_s) if by_limit else ask.shape): ask for ask in tried}
+        shapes: dict[_Shape, Ask] = {((ask.shape, ask.limit_s) if by_limit else ask.shape): ask for ask in tried}
         fits = {
             shape
             for shape, ask in shapes.items()
@@ -334,7 +334,7 @@ class SchedulingPass:
         step = self.site.settings["bf_resolution"]
         return math.floor(at_s / step) * step, math.floor((at_s + limit_s + step - 1.0) / step) * step
 
-    def _earliest(self, ask: Ask, part: int, from_s: float, last_s: float) -> tuple[float, Gpus] | None:
+    def _earliest(self, ask: Ask, part: int, from_s: float, last_s: float) -> tuple[float, GpusByNode] | None:
         """The earliest time at which a job can start beside what runs, is planned and reserved, and its nodes then."""
         able = self.able[ask.kind]
         if able not in self._later:

@@ -55,7 +55,7 @@ RULES: Mapping[str, int] = {"the tightest fit": 1, "the emptiest node": -1, "the
 """How else than Slurm a site may choose nodes (NodesChosen, ours): by so many times the free GPUs, then in order."""
 Machines = BoolArray
 """Whether each machine of a site is one of some (machines,)."""
-Key = str | tuple[str, str]
+_Key = str | tuple[str, str]
 """Of an association: an account, or a user of one."""
 POLICIES = {"fifo": "since_s", "shortest": "limit_s", "smallest": "gpus"}
 """What a partition's jobs can be in order by in place of priority (ours): who came first, time limit, GPUs."""
@@ -151,8 +151,8 @@ class SlurmSite:
     asks: Mapping[str, Ask]
     before: frozenset[str]
     failed: frozenset[str]
-    children: Mapping[str, tuple[Key, ...]]
-    promised: Mapping[Key, float]
+    children: Mapping[str, tuple[_Key, ...]]
+    promised: Mapping[_Key, float]
     above: Mapping[str, tuple[str, ...]]
     beside: Mapping[str, Sequence[str]]
     turns: Sequence[tuple[float, bool, str]]
@@ -323,10 +323,10 @@ def _beside(record: Mapping[str, Any]) -> Job:
 
 def _shares_of(
     accounts: Mapping[str, Association], users: Mapping[tuple[str, str], Association]
-) -> tuple[dict[str, tuple[Key, ...]], dict[Key, float]]:
+) -> tuple[dict[str, tuple[_Key, ...]], dict[_Key, float]]:
     """Who is ranked below each account, and which part of its shares each of them is promised."""
-    every: dict[Key, Association] = dict([*accounts.items(), *users.items()])
-    children: dict[str, list[Key]] = {}
+    every: dict[_Key, Association] = dict([*accounts.items(), *users.items()])
+    children: dict[str, list[_Key]] = {}
     for key, one in every.items():
         if one.parent and (one.user or not one.by_parent):
             children.setdefault(_ranked_below(one, accounts), []).append(key)

@@ -7,15 +7,14 @@ guaranteed cluster is where guaranteed jobs have leases, and the spot cluster is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 
 from workbench.scheduling.decision import Assignment
+from workbench.scheduling.placement import Gpus
 from workbench.scheduling.snapshot import Snapshot
-
-Gpus = Mapping[str, int]
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,13 +42,14 @@ from workbench.base.arrays import IntArray
 from workbench.base.errors import InputError
 from workbench.papers.chronus.algorithms.local_search import (
     PlacedGangs,
-    Speed,
+    SpeedOf,
     after,
     fewest,
     local_search,
     quasi_consolidate,
     state_of,
 )
+from workbench.scheduling.placement import Gpus
 
 WHOLE = "a whole number >= 1"
 
@@ -108,9 +109,6 @@ def _round_up(gpus: int, node_gpus: int) -> int:
         raise InputError("GPUs of a gang", gpus, WHOLE)
     power = 1 << (int(gpus) - 1).bit_length()
     return power if power <= pieces(node_gpus)[0] else -(-int(gpus) // node_gpus) * node_gpus
-
-
-Gpus = Mapping[str, int]
 
 
 def place_friendly(
@@ -271,7 +269,7 @@ def place_best_effort(
     gangs: Mapping[str, int],
     free: Mapping[str, int],
     node_gpus: int,
-    speed: Speed,
+    speed: SpeedOf,
     most: int = 100_000,
     large: int = 16,
 ) -> PlacedGangs:

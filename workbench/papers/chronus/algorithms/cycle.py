@@ -20,7 +20,7 @@ from workbench.base.round_times import boundary_after, boundary_from
 from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.papers.chronus.algorithms import guarantees, slo_plan, spot
 from workbench.papers.chronus.algorithms.admission import Admission, admit, feasible
-from workbench.papers.chronus.algorithms.clusters import FreeByCluster, Gpus, NodesUp, held_by
+from workbench.papers.chronus.algorithms.clusters import FreeByCluster, NodesUp, held_by
 from workbench.papers.chronus.algorithms.consolidation import place_guaranteed
 from workbench.papers.chronus.algorithms.guarantees import (
     Admissions,
@@ -90,7 +90,7 @@ class Cycle:
         self._broken: dict[str, float] = {}
         self._assign: list[Assignment] = []
         self._steps: dict[str, Steps] = {}
-        self._placed: dict[str, Gpus] = {}
+        self._placed: dict[str, Mapping[str, int]] = {}
         if self._slo:
             self._resize()
         else:
@@ -331,7 +331,7 @@ class Cycle:
             self._take_over(found.leases, found.choices or {})
         return [found]
 
-    def _take_over(self, leases: Leases, choices: slo_plan.Choices) -> None:
+    def _take_over(self, leases: Leases, choices: slo_plan.JobChoices) -> None:
         self._promises = guarantees.parted(self._pools, self._promises, leases, choices)
 
     def _planned_together(self) -> bool:
@@ -465,7 +465,7 @@ class Cycle:
     def _gang(self, name: str) -> int:
         return self._snapshot.jobs.gpus.item(self._at[name])
 
-    def _previous(self, names: Mapping[str, int], kind: int) -> dict[str, Gpus]:
+    def _previous(self, names: Mapping[str, int], kind: int) -> dict[str, Mapping[str, int]]:
         """Where jobs have been until now, on nodes of a type; not those that were profiled on a part of their gang."""
         own, ended = set(self.nodes.names[kind]), self._snapshot.ended
         had = {name: ended[name].gpus for name in names if name in ended}
@@ -473,14 +473,14 @@ class Cycle:
             name: gpus for name, gpus in had.items() if own.issuperset(gpus) and sum(gpus.values()) == self._gang(name)
         }
 
-    def _runs(self, name: str, at: Gpus) -> bool:
+    def _runs(self, name: str, at: Mapping[str, int]) -> bool:
         """Whether a job is believed to run on these nodes."""
         job = self._snapshot.jobs.jobs[self._at[name]]
         return self._snapshot.belief.on_nodes(job, at) > 0
 
     # What is said of it ----------------------------------------------------------------------------------------------
 
-    def _tell_spot(self, line: Sequence[str], placed: Mapping[str, Gpus]) -> None:
+    def _tell_spot(self, line: Sequence[str], placed: Mapping[str, Mapping[str, int]]) -> None:
         """Why jobs of the spot cluster got leases or not; a verdict given now stays the reason."""
         by = spot.BY[str(self._knobs["be_order"])]
         for place, name in enumerate(line, start=1):

@@ -25,7 +25,7 @@ from itertools import islice
 
 from workbench.base.errors import InputError, counted
 
-State = tuple[int, ...]
+_State = tuple[int, ...]
 """Free GPUs of each node that has some, falling."""
 Shape = tuple[int, ...]
 """GPUs on each node of a gang, falling."""
@@ -33,7 +33,7 @@ Way = tuple[tuple[int, int], ...]
 """`(free GPUs, GPUs taken)` of each node of a gang."""
 
 
-def state_of(free: Iterable[int]) -> State:
+def state_of(free: Iterable[int]) -> _State:
     """The state of nodes with these free GPUs."""
     return tuple(sorted((gpus for gpus in free if gpus > 0), reverse=True))
 
@@ -43,7 +43,7 @@ def shape_of(way: Way) -> Shape:
     return tuple(sorted((taken for _, taken in way), reverse=True))
 
 
-def after(state: State, way: Way) -> State:
+def after(state: _State, way: Way) -> _State:
     """The state when a way is taken."""
     left = Counter(state)
     for free, taken in way:
@@ -58,7 +58,7 @@ def most_consolidated(gpus: int, node_gpus: int) -> Shape:
     return (*(node_gpus,) * whole, *((rest,) if rest else ()))
 
 
-def shapes(gpus: int, state: State) -> Iterator[Shape]:
+def shapes(gpus: int, state: _State) -> Iterator[Shape]:
     """Every shape that a gang can have there: its parts, falling, are no larger than the nodes' free GPUs, falling."""
 
     def split(missing: int, largest: int, spot: int) -> Iterator[Shape]:
@@ -72,7 +72,7 @@ def shapes(gpus: int, state: State) -> Iterator[Shape]:
     return split(gpus, gpus, 0)
 
 
-def ways(gpus: int, state: State) -> Iterator[Way]:
+def ways(gpus: int, state: _State) -> Iterator[Way]:
     """Every way to place a gang, each once."""
     levels = sorted(Counter(state).items(), reverse=True)
 
@@ -95,7 +95,7 @@ def ways(gpus: int, state: State) -> Iterator[Way]:
     return choose(gpus, 0, levels[0][1], levels[0][0]) if levels else iter(())
 
 
-def fewest(gpus: int, state: State) -> Way | None:
+def fewest(gpus: int, state: _State) -> Way | None:
     """The way on the fewest nodes; None if there are too few GPUs.
 
     One node: the one with the fewest free GPUs that are enough. Else those with the most, and for the last piece the
@@ -113,7 +113,7 @@ def fewest(gpus: int, state: State) -> Way | None:
 
 TOLERANCE = 1e-9
 """Rewards that differ by no more, relative to their size, are equal."""
-Speed = Callable[[str, Shape], float]
+SpeedOf = Callable[[str, Shape], float]
 """RTS: steps/s of a gang with so many GPUs on each of its nodes, falling."""
 
 
@@ -129,7 +129,7 @@ class PlacedGangs:
 class _Gangs:
     """The gangs with what they earn, sorted by potential."""
 
-    def __init__(self, gangs: Mapping[str, int], state: State, node_gpus: int, speed: Speed) -> None:
+    def __init__(self, gangs: Mapping[str, int], state: _State, node_gpus: int, speed: SpeedOf) -> None:
         self.size = dict(gangs)
         self._speed, self._kept = speed, dict[tuple[str, Shape], float]()
         self._best: dict[str, float] = {}
@@ -151,7 +151,7 @@ class _Gangs:
 
 
 def local_search(
-    gangs: Mapping[str, int], free: Mapping[str, int], node_gpus: int, speed: Speed, most: int = 100_000
+    gangs: Mapping[str, int], free: Mapping[str, int], node_gpus: int, speed: SpeedOf, most: int = 100_000
 ) -> PlacedGangs:
     """GPUs for every gang on nodes with these free GPUs; speed: RTS; most: |S|.
 
@@ -186,7 +186,7 @@ def quasi_consolidate(gangs: Mapping[str, int], free: Mapping[str, int]) -> dict
     return _on_nodes(chosen, free, gangs)
 
 
-def _how_many(own: _Gangs, state: State, most: int) -> int:
+def _how_many(own: _Gangs, state: _State, most: int) -> int:
     """K."""
     product, number = 1, 0
     for name in own.order:
@@ -197,7 +197,7 @@ def _how_many(own: _Gangs, state: State, most: int) -> int:
     return number
 
 
-def _quasi(own: _Gangs, names: Sequence[str], state: State) -> tuple[float, list[Way]]:
+def _quasi(own: _Gangs, names: Sequence[str], state: _State) -> tuple[float, list[Way]]:
     """The sum of RW and the ways of gangs placed one after the other on the fewest nodes."""
     total, chosen = 0.0, []
     for name in names:
@@ -209,12 +209,12 @@ def _quasi(own: _Gangs, names: Sequence[str], state: State) -> tuple[float, list
     return total, chosen
 
 
-def _searched(own: _Gangs, number: int, state: State) -> tuple[float, list[Way]]:
+def _searched(own: _Gangs, number: int, state: _State) -> tuple[float, list[Way]]:
     """The best sum of RW and its ways, in the order of the gangs: states one gang after the other, then the rest."""
-    levels: list[dict[State, tuple[float, State, Way]]] = []
-    front: dict[State, float] = {state: 0.0}
+    levels: list[dict[_State, tuple[float, _State, Way]]] = []
+    front: dict[_State, float] = {state: 0.0}
     for name in own.order[:number]:
-        found: dict[State, tuple[float, State, Way]] = {}
+        found: dict[_State, tuple[float, _State, Way]] = {}
         for before, earned in front.items():
             for way in ways(own.size[name], before):
                 then, total = after(before, way), earned + own.reward(name, shape_of(way))

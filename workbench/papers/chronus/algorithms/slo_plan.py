@@ -28,7 +28,7 @@ from workbench.scheduling.solvers import KEPT, Solver, TimeLimitError
 from workbench.scheduling.solvers.solve_report import MadeBy, SolveReport, relative_gap, report
 
 FORMULATION = LeaseSelection()
-Choices = Mapping[str, Choice]
+JobChoices = Mapping[str, Choice]
 """What jobs run as."""
 SMALL = 300
 """Variables up to which `auto` plans by the printed model; with 400 and more it takes seconds a cycle."""
@@ -43,7 +43,7 @@ def solver_of(knobs: Knobs) -> Solver:
 
 def plan(
     data: ChronusInstance, knobs: Knobs, instead: Formulation[Any] | None = None
-) -> tuple[Leases, Choices, SolveReport]:
+) -> tuple[Leases, JobChoices, SolveReport]:
     """Leases of all jobs, all guaranteed and in the last plan; what they run as; and how good the plan is.
 
     instead: the own formulation that plans, whatever the last plan is worth; where it has no plan that keeps
@@ -63,7 +63,7 @@ def plan(
     return leases, choices, replace(found, solve_s=time.perf_counter() - begun_s - found.build_s)
 
 
-def _planned(data: ChronusInstance, knobs: Knobs) -> tuple[Leases, Choices, SolveReport]:
+def _planned(data: ChronusInstance, knobs: Knobs) -> tuple[Leases, JobChoices, SolveReport]:
     by, gap = str(knobs["plan_by"]), float(knobs["gap"])
     kept = of_leases(data, data.previous)
     if by in ("feasibility", "greedy"):
@@ -80,7 +80,7 @@ def _planned(data: ChronusInstance, knobs: Knobs) -> tuple[Leases, Choices, Solv
         kept = kept.shifted_left
         return kept.leases, kept.choices, _reported("time_limit", kept, bound)
     leases, made_by = leases_of(found.values["leases"]), found.made_by
-    choices: Choices = kept.choices
+    choices: JobChoices = kept.choices
     if "choice" in found.values:
         choices = {name: Choice(**own) for name, own in found.values["choice"].items() if own is not None}
     if found.objective is not None and found.objective < kept.objective:

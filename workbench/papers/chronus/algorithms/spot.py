@@ -25,12 +25,12 @@ from workbench.papers.chronus.algorithms.consolidation import (
 )
 from workbench.papers.chronus.algorithms.local_search import Shape, quasi_consolidate
 from workbench.scheduling import job_orders
+from workbench.scheduling.placement import Gpus
 
 BY = {"remaining_time": "remaining time", "remaining_gpu_time": "remaining time x GPUs"}
 """What the line is ordered by, in words."""
 MANY = 20
 """Gangs up to which local search looks at |S| combinations; of more at fewer in turn, as each costs more (ours)."""
-Gpus = Mapping[str, int]
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ class LevelInstance(AllocationInstance):
         return SLACK * np.maximum(self.level, part * self.most)
 
 
-Solve = Callable[[Callable[[], "pyo.ConcreteModel"], Solver], tuple["pyo.ConcreteModel", SolveReport]]
+SolveBuilt = Callable[[Callable[[], "pyo.ConcreteModel"], Solver], tuple["pyo.ConcreteModel", SolveReport]]
 
 
 def build(data: LevelInstance) -> pyo.ConcreteModel:
@@ -159,7 +159,7 @@ def _floors(data: LevelInstance, name: str) -> pyo.ConcreteModel:
     return m
 
 
-def find(data: LevelInstance, method: str, solve: Solve, solver: Solver) -> BoolArray:
+def find(data: LevelInstance, method: str, solve: SolveBuilt, solver: Solver) -> BoolArray:
     """(jobs,) which of the rising jobs are bottlenecked at their levels; method: `milp` or `test`, both exact.
 
     solve: builds and solves a model.

@@ -308,7 +308,7 @@ def fill(data: HierarchicalInstance, find: str, solver: Solver) -> DividedTime:
     return DividedTime(shares, solved, {"levels": level}, tuple(listed))
 
 
-def _stuck(now: LevelInstance, find: str, solve: bottleneck.Solve, solver: Solver) -> BoolArray:
+def _stuck(now: LevelInstance, find: str, solve: bottleneck.SolveBuilt, solver: Solver) -> BoolArray:
     return bottleneck.find(now.at(level=now.level * (1 - LOWER)), find, solve, solver)
 
 

@@ -27,7 +27,7 @@ HOUR_S = 3600.0
 NOTHING = 1e-9
 DIGITS = 9
 
-Rule = Callable[[Any, Any], Any]
+_Rule = Callable[[Any, Any], Any]
 
 
 def _time(m: Any, job: Any) -> Any:
@@ -42,7 +42,7 @@ def _gpus(m: Any, kind: Any) -> Any:
     return pyo.quicksum(m.gang[job] * m.share[job, kind] for job in m.JOBS)
 
 
-MISTAKES: dict[str, dict[str, Rule]] = {
+MISTAKES: dict[str, dict[str, _Rule]] = {
     "job_time": {
         "A job runs for one hour at most, on however many GPUs it is.": lambda m, job: _time(m, job) <= m.gang[job],
         "The row is about a job's time. Its GPUs do not count here.": lambda m, job: m.gang[job] * _time(m, job) <= 1,
@@ -180,7 +180,7 @@ def take(m: pyo.ConcreteModel, **rules: Any) -> None:
             m.add_component(f"my_{part}", rows)
 
 
-def says(m: pyo.ConcreteModel, part: str, rule: Rule) -> bool | str:
+def says(m: pyo.ConcreteModel, part: str, rule: _Rule) -> bool | str:
     """Whether a rule `(m, index) -> row` is the paper's part; else the sentence of one of the `MISTAKES` that it is, or
     one on the first index where it is something else.
     """

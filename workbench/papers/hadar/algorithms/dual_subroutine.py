@@ -36,9 +36,9 @@ from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers import relative_gap
 from workbench.scheduling.solvers.solve_report import SolveReport
 
-Prices = Literal["within_round", "start_of_round"]
-Method = Literal["auto", "dp", "lp"]
-Choose = Callable[[HadarQueue, Knapsack], Selection]
+_Prices = Literal["within_round", "start_of_round"]
+_Method = Literal["auto", "dp", "lp"]
+_Choose = Callable[[HadarQueue, Knapsack], Selection]
 """How an own formulation selects, at the prices of the round's start."""
 
 
@@ -109,7 +109,7 @@ class RoundAllocation:
 
 
 def problem(
-    options: AllocationOptions, jobs: int, free: IntArray, bounds: PriceBounds, prices: Prices = "within_round"
+    options: AllocationOptions, jobs: int, free: IntArray, bounds: PriceBounds, prices: _Prices = "within_round"
 ) -> Knapsack:
     """The knapsack of a round; prices count the GPUs that are not free as held."""
     if prices == "start_of_round":
@@ -122,7 +122,7 @@ def problem(
     return Knapsack(jobs, free, options.job, options.gpus, options.utility, options.charge, curve)
 
 
-def select(found: Knapsack, method: Method = "auto") -> Selection:
+def select(found: Knapsack, method: _Method = "auto") -> Selection:
     """By dynamic programming, or by the linear programme if asked for or if the states are too many.
 
     The linear programme has the prices of the round's start: where they rise within the round it solves another
@@ -137,11 +137,11 @@ def allocate(
     queue: HadarQueue,
     free_gpus: FreeGpus,
     rules: HadarRules,
-    prices: Prices = "within_round",
-    method: Method = "auto",
+    prices: _Prices = "within_round",
+    method: _Method = "auto",
     held: Mapping[str, Gpus] | None = None,
     fill: bool = False,
-    choose: Choose | None = None,
+    choose: _Choose | None = None,
 ) -> RoundAllocation:
     """Choose jobs and take their GPUs from `free_gpus`; held: GPUs among them that jobs of the queue have now.
 
@@ -245,7 +245,7 @@ def _give_idle(
     queue: HadarQueue,
     free_gpus: FreeGpus,
     rules: HadarRules,
-    method: Method,
+    method: _Method,
     held: Mapping[str, Gpus],
     chosen: dict[int, ChosenOption],
 ) -> None:

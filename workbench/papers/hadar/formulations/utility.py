@@ -22,9 +22,7 @@ import numpy.typing as npt
 
 from workbench.base.arrays import BoolArray, FloatArray, IntArray, fixed, shaped
 from workbench.base.errors import InputError
-
-Steps = tuple[tuple[float, float], ...]
-"""`(deadline, reward)` pairs with rising deadlines; a deadline counts from the arrival."""
+from workbench.scenario.rewards import Steps
 
 
 def in_slots(rewards: Steps | None, slot_s: float, late: float = 0.0) -> Steps | None:

@@ -128,7 +128,7 @@ def _times_s(course: Course, done: FloatArray) -> FloatArray:
 
 MOST_KINDS = 12
 """With more kinds of GPUs than this looking at every GPU is as quick."""
-Line = list[tuple[float, int]]
+_Line = list[tuple[float, int]]
 """When each GPU of a kind becomes free, rising, and minus its number: of equal ones the lowest number is last."""
 
 
@@ -138,8 +138,8 @@ class AlikeGpus:
     def __init__(self, instance: HareInstance, kinds: list[list[int]], earliest_available: bool) -> None:
         self._instance, self._kinds, self._available = instance, kinds, earliest_available
         free = instance.free_s.tolist()
-        self._lines: list[Line] = [sorted((free[m], -m) for m in kind) for kind in kinds]
-        self._times: dict[int, list[tuple[Line, float, float]]] = {}
+        self._lines: list[_Line] = [sorted((free[m], -m) for m in kind) for kind in kinds]
+        self._times: dict[int, list[tuple[_Line, float, float]]] = {}
 
     def put(self, job: int, part: float, ready_s: float, count: int) -> tuple[list[int], list[float], float]:
         """Put so many tasks on GPUs, see `IdleTimes`: alike GPUs on which they end alike are taken together."""
@@ -177,7 +177,7 @@ class AlikeGpus:
             last_s = max(last_s, end_s)
         return gpus, starts, last_s
 
-    def _times_of(self, job: int) -> list[tuple[Line, float, float]]:
+    def _times_of(self, job: int) -> list[tuple[_Line, float, float]]:
         """The line of each kind that can run a job, T^c and T^c + T^s there."""
         train, sync = self._instance.train_s[job], self._instance.sync_s[job]
         return [
@@ -196,13 +196,13 @@ def kinds_of(instance: HareInstance) -> list[list[int]]:
     return list(found.values())
 
 
-Rule = Literal["earliest_finish", "earliest_available"]
+GpuChoice = Literal["earliest_finish", "earliest_available"]
 SLACK = 1e-12
 """Part of the time on the clock by which a task may be too long for a gap: sums of seconds are rounded."""
 
 
 def algorithm_1(
-    instance: HareInstance, start_s: FloatArray, assignment: Rule = "earliest_finish", insertion: bool = False
+    instance: HareInstance, start_s: FloatArray, assignment: GpuChoice = "earliest_finish", insertion: bool = False
 ) -> TaskSchedule:
     """The schedule of Algorithm 1 for the starts x^ (tasks,) of a relaxation."""
     return list_schedule(instance, safe_order(instance, middle_s(instance, start_s)), assignment, insertion)
@@ -228,7 +228,7 @@ def safe_order(instance: HareInstance, middle: FloatArray) -> IntArray:
 
 
 def list_schedule(
-    instance: HareInstance, order: npt.ArrayLike, assignment: Rule = "earliest_finish", insertion: bool = False
+    instance: HareInstance, order: npt.ArrayLike, assignment: GpuChoice = "earliest_finish", insertion: bool = False
 ) -> TaskSchedule:
     """Lines 5 to 18: every task of `order` (tasks,) on a GPU, none before a task of an earlier round of its job."""
     idle = _places(instance, assignment == "earliest_available", insertion)

@@ -14,7 +14,7 @@ import numpy as np
 
 from workbench.base.errors import InputError, counted
 from workbench.papers.hare.algorithms.job_level import BASELINES
-from workbench.papers.hare.algorithms.list_schedule import Rule, algorithm_1, alpha, claimed, fluid_start_s
+from workbench.papers.hare.algorithms.list_schedule import GpuChoice, algorithm_1, alpha, claimed, fluid_start_s
 from workbench.papers.hare.algorithms.schedule import TaskSchedule, in_order
 from workbench.papers.hare.algorithms.synchronisation import AdaptiveSchedule, enough, schedules
 from workbench.papers.hare.formulations.exact import Exact
@@ -84,7 +84,7 @@ BOUNDS: Mapping[str, Formulation[HareInstance]] = {
 }
 """By the names under which they are shown."""
 OURS = "Algorithm 1, earliest finish"
-FORMS: Mapping[str, tuple[Rule, bool]] = {
+FORMS: Mapping[str, tuple[GpuChoice, bool]] = {
     "Algorithm 1, as printed": ("earliest_available", False),
     OURS: ("earliest_finish", False),
     "Algorithm 1, gaps filled": ("earliest_finish", True),

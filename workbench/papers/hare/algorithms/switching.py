@@ -41,7 +41,7 @@ from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.decision import Slot, Switch, Task
 
-Load = Literal["same", "first", "hit", "miss", "unknown"]
+LoadKind = Literal["same", "first", "hit", "miss", "unknown"]
 """What a task finds on its GPU: its job's own task was the last one, no task was before it, its model is kept, or not,
 or that cannot be known. On a GPU that a fault has emptied it is a miss."""
 BACKWARD = 2 / 3
@@ -65,7 +65,9 @@ class ModelsKept(NamedTuple):
     emptied: bool = False
 
 
-def comes(kept: ModelsKept, job: str, sizes: Mapping[str, Sizes], capacity_gb: float | None) -> tuple[Load, ModelsKept]:
+def comes(
+    kept: ModelsKept, job: str, sizes: Mapping[str, Sizes], capacity_gb: float | None
+) -> tuple[LoadKind, ModelsKept]:
     """What a job's task finds on a GPU that holds `kept`, and what the GPU holds once the task is on it."""
     if kept.last == job:
         return "same", kept
@@ -173,7 +175,7 @@ class PaidSwitch(NamedTuple):
     before the switch begins."""
 
     switch_s: float
-    load: Load
+    load: LoadKind
     sooner_s: float = 0.0
 
     @property
@@ -217,7 +219,7 @@ class Switches:
         if kept.last == job:
             return PaidSwitch(0.0, "same"), kept
         hare = self.knobs["switching"] == "hare"
-        load: Load = "first" if kept.last is None and not kept.emptied else "miss"
+        load: LoadKind = "first" if kept.last is None and not kept.emptied else "miss"
         now = ModelsKept(job)
         if hare and self.knobs["speculative_memory"]:
             load, now = comes(kept, job, self.sizes, capacity_gb)
@@ -231,7 +233,7 @@ class Switches:
         flat = {"free": 0.0, "custom": float(self.knobs["switch_s"]), "default": cost.default_ms / 1e3}
         return flat.get(str(self.knobs["switching"]), cost.pipeswitch_ms / 1e3)
 
-    def _hare(self, load: Load, held: HeldOnGpu, job: str, capacity_gb: float | None) -> PaidSwitch:
+    def _hare(self, load: LoadKind, held: HeldOnGpu, job: str, capacity_gb: float | None) -> PaidSwitch:
         cost, kept, early = cost_of(self.model[job]), held.kept, bool(self.knobs["early_cleaning"])
         hare_s, miss_s = cost.hare_ms / 1e3, cost.pipeswitch_ms / 1e3
         if load == "hit" or (load == "unknown" and early):

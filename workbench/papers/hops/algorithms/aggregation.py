@@ -19,14 +19,14 @@ import numpy as np
 from workbench.base.arrays import FloatArray, IntArray
 from workbench.base.errors import InputError
 from workbench.papers.hops.algorithms.configurations import Layout
-from workbench.papers.hops.instance import HopsInstance, PlacedJob, RoundPlan, Shape, shape_of
+from workbench.papers.hops.instance import HopsInstance, PlacedJob, PoolLayout, RoundPlan, shape_of
 from workbench.scheduling.solvers import SolverFailedError
 
-Pattern = tuple[int, ...]
+_Pattern = tuple[int, ...]
 """Pieces of one server in GPUs, the largest first."""
 
 
-def patterns(idle: int, pieces: Sequence[int]) -> tuple[Pattern, ...]:
+def patterns(idle: int, pieces: Sequence[int]) -> tuple[_Pattern, ...]:
     """Every way to cut `idle` GPUs into pieces of these sizes to which none could be added; at least one way.
 
     A way with fewer pieces gives nothing that these do not give.
@@ -35,12 +35,12 @@ def patterns(idle: int, pieces: Sequence[int]) -> tuple[Pattern, ...]:
 
 
 @cache
-def _patterns(idle: int, sizes: tuple[int, ...]) -> tuple[Pattern, ...]:
+def _patterns(idle: int, sizes: tuple[int, ...]) -> tuple[_Pattern, ...]:
     least = min(sizes, default=idle + 1)
     return tuple(_cut(idle, sizes, least))
 
 
-def _cut(left: int, sizes: tuple[int, ...], least: int) -> Iterator[Pattern]:
+def _cut(left: int, sizes: tuple[int, ...], least: int) -> Iterator[_Pattern]:
     if left < least:
         yield ()
         return
@@ -65,7 +65,7 @@ def count(idle: int, pieces: Iterable[int]) -> int:
 MOST_CUTS = 5000
 """A group whose servers can be cut in more ways is not aggregated."""
 
-Group = tuple[int, int]
+_Group = tuple[int, int]
 """Servers of a pool with so many idle GPUs: (pool, idle)."""
 
 
@@ -79,14 +79,14 @@ class Aggregate:
     """
 
     data: HopsInstance
-    shapes: tuple[Shape, ...]
+    shapes: tuple[PoolLayout, ...]
     job: IntArray
     shape: IntArray
     gain: FloatArray
     pieces: tuple[tuple[int, int], ...]
-    groups: tuple[Group, ...]
+    groups: tuple[_Group, ...]
     number: IntArray
-    cuts: tuple[tuple[int, Pattern], ...]
+    cuts: tuple[tuple[int, _Pattern], ...]
 
     @cached_property
     def used(self) -> tuple[IntArray, IntArray, IntArray]:
@@ -159,7 +159,7 @@ def too_fine(data: HopsInstance) -> bool:
     )
 
 
-def _cuts(group: Group, pieces: Sequence[tuple[int, int]]) -> tuple[Pattern, ...]:
+def _cuts(group: _Group, pieces: Sequence[tuple[int, int]]) -> tuple[_Pattern, ...]:
     pool, idle = group
     sizes = [gpus for of, gpus in pieces if of == pool]
     if count(idle, sizes) > MOST_CUTS:
@@ -187,7 +187,7 @@ def lift(
     return {row: PlacedJob(_merged(found), float(data.gain[taken[row]])) for row, found in sorted(pieces.items())}
 
 
-Pieces = dict[int, list[tuple[int, int]]]
+_Pieces = dict[int, list[tuple[int, int]]]
 """The (server, GPUs) pieces of each job."""
 Wanted = Mapping[int, Sequence[tuple[int, int]]]
 """The (pool, GPUs) pieces that each job is to get."""
@@ -206,10 +206,10 @@ def _largest_first(wanted: Wanted) -> Iterator[tuple[int, int, int]]:
     return iter(sorted(pieces, key=lambda piece: (-piece[2], piece[0])))
 
 
-def _packed(data: Aggregate, wanted: Wanted, kept: Mapping[int, Layout]) -> Pieces | None:
+def _packed(data: Aggregate, wanted: Wanted, kept: Mapping[int, Layout]) -> _Pieces | None:
     """Those that stay, then the largest pieces first, each on the fullest server that holds it; None if that fails."""
     free = data.data.idle.tolist()
-    at: Pieces = {row: [] for row in wanted}
+    at: _Pieces = {row: [] for row in wanted}
     for row, layout in kept.items():
         if all(free[server] >= gpus for server, gpus in layout):
             at[row] = list(layout)
@@ -232,7 +232,7 @@ class _Cut:
     def __init__(self, data: Aggregate, wanted: Wanted, cut: Sequence[int]) -> None:
         self._data = data
         self._left = self._supply(cut)
-        self.at: Pieces = {row: [] for row in wanted}
+        self.at: _Pieces = {row: [] for row in wanted}
         # Jobs on many servers first: they are the hardest to keep apart.
         for row in sorted(wanted, key=lambda row: (-len(wanted[row]), row)):
             for pool, gpus in sorted(wanted[row], key=lambda piece: -piece[1]):

@@ -14,7 +14,7 @@ from workbench.simulation.schema import GAIN_OF
 if TYPE_CHECKING:
     from workbench.papers.hops.instance import HopsInstance, PlacedJob
 
-Size = tuple[int, int, int, int]
+_Size = tuple[int, int, int, int]
 """Job and type (rows of the data and of the snapshot), GPUs, servers."""
 
 
@@ -46,7 +46,7 @@ def gain_signals(data: HopsInstance, snapshot: Snapshot, jobs: Collection[str]) 
     return found
 
 
-def best_by_size(data: HopsInstance, snapshot: Snapshot, jobs: Collection[str]) -> dict[Size, float]:
+def best_by_size(data: HopsInstance, snapshot: Snapshot, jobs: Collection[str]) -> dict[_Size, float]:
     """The largest gain of each size of some jobs."""
     wanted = set(jobs)
     spots = np.flatnonzero(np.array([name in wanted for name in data.jobs], dtype=bool)[data.job])
@@ -56,7 +56,7 @@ def best_by_size(data: HopsInstance, snapshot: Snapshot, jobs: Collection[str]) 
         placed = data.layouts[layout]
         gpus = sum(count for _, count in placed)
         shape_of[layout] = (kind_of[data.servers[placed[0][0]]], gpus, len(placed))
-    best: dict[Size, float] = {}
+    best: dict[_Size, float] = {}
     columns = (data.job[spots].tolist(), data.layout[spots].tolist(), data.gain[spots].tolist())
     for row, layout, gain in zip(*columns, strict=True):
         key = (row, *shape_of[layout])

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-Rule = Literal["linear", "square_root"]
+RateScaling = Literal["linear", "square_root"]
 
 
-def learning_rate(rate: float, reference_gpus: int, gpus: int, rule: Rule = "linear") -> float:
+def learning_rate(rate: float, reference_gpus: int, gpus: int, rule: RateScaling = "linear") -> float:
     """A rate that was chosen for one size of gang, for another one."""
     ratio = gpus / reference_gpus
     return rate * (ratio if rule == "linear" else math.sqrt(ratio))
