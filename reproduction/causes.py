@@ -91,10 +91,10 @@ TRACE_RIVALS = _rivals(
     ("who fits passes in YARN-CS", Line("YARN-CS", "yarn_cs", {"blocking": False})),
 )
 SIX_RIVALS = _baseline(
-    "Themis as Gavel's programme, Tiresias by Gittins's index, who is late last in EDF, YARN-CS lends its quotas",
+    "Themis by its own leases, Tiresias by Gittins's index, who is late last in EDF, YARN-CS lends its quotas",
     {
         "rivals": (
-            Line("Themis", "gavel.finish_time_fairness", BLIND),
+            Line("Themis as in Gavel", "themis"),
             Line("Tiresias", "tiresias", {"rank": "gittins"}),
             Line("EDF", "edf", {"missed": "best_effort"}),
             Line("YARN-CS", "yarn_cs", {"elastic": True}),
@@ -243,7 +243,7 @@ GAPS: Mapping[str, Causes] = {
     "gavel.fig19": Causes(
         "small",
         {},
-        ("makespan*",),
+        ("makespan, FIFO / Gavel*", "makespan, Gandiva*", "makespan saved*"),
         {
             **SPEEDS,
             "setting: shares of pairs anew every half hour": {"often": 4.0},

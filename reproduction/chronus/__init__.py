@@ -16,7 +16,7 @@ TERRIBLY = 2.0
 """ours: the paper's word without a number (§5.2), as at least twice."""
 JCTS = tuple(
     Claim(f"JCT of best effort, *{name} / Chronus", ">", 1, absent=True)
-    for name in ("YARN-CS", "EDF", "3Sigma", "GENIE", "Tiresias", "Themis")
+    for name in ("YARN-CS", "EDF", "3Sigma", "GENIE", "Tiresias", PAPERS_THEMIS.name)
 )
 
 TITLE = "Chronus"

@@ -86,7 +86,7 @@ def _misses(found: pd.DataFrame, every: _Points, why: Mapping[str, str]) -> list
 def _jct(found: pd.DataFrame, xs: list[str]) -> list[Entry]:
     rows = []
     for x in xs:
-        for line in (KNOWN, *OTHERS):
+        for line in ALL[1:]:
             numbers = ratio(found, x, line.name, CHRONUS.name, "best_effort_jct_s")
             rows.append(
                 Entry(
@@ -94,7 +94,7 @@ def _jct(found: pd.DataFrame, xs: list[str]) -> list[Entry]:
                     "1",
                     None,
                     _mean(numbers),
-                    f"{said(numbers)} The paper, drawn: above 1 for all six others.",
+                    f"{said(numbers)} The paper, drawn: above 1 for all six others, Themis as in Gavel.",
                     SECTION,
                 )
             )

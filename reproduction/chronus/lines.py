@@ -38,9 +38,9 @@ TIRESIAS, THEMIS = Line("Tiresias", "tiresias"), Line("Themis", "themis")
 PAPERS_THEMIS = Line("Themis as in Gavel", "gavel.finish_time_fairness", {"heterogeneity_aware": False})
 """Section 4.3: "the same implementation in [38]", which is Gavel's; `THEMIS` is Themis's own, with leases."""
 YARN = Line("YARN-CS", "yarn_cs", {"queues": "slo"})
-DEADLINES, LEARNING = (EDF, THREE_SIGMA, GENIE), (TIRESIAS, THEMIS)
-OTHERS = (YARN, *DEADLINES, *LEARNING)
-ALL = (CHRONUS, KNOWN, *OTHERS)
+OTHERS = (YARN, EDF, THREE_SIGMA, GENIE, TIRESIAS, PAPERS_THEMIS)
+"""The six of the paper; `ALL` has Themis's own leases beside them."""
+ALL = (CHRONUS, KNOWN, *OTHERS, THEMIS)
 
 MEASURES = (
     "weighted_miss_rate",
