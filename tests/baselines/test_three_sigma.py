@@ -19,7 +19,7 @@ from tests.baselines.mechanisms.support import given, look, make, on, scenarios
 from tests.baselines.test_edf import slo, with_rewards
 from workbench.analysis.contract_rules.formulations import difference
 from workbench.base.errors import InputError
-from workbench.baselines.mechanisms.start_options import PlannedCycle, ThreeSigmaInstance, in_time, outlasts
+from workbench.baselines.mechanisms.three_sigma_instance import PlannedCycle, ThreeSigmaInstance, in_time, outlasts
 from workbench.baselines.three_sigma import ThreeSigma, ThreeSigmaScheduler, assemble, build, choose, restate
 from workbench.scenario.presets import preset
 from workbench.scenario.scenario import Scenario

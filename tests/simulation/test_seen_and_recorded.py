@@ -12,9 +12,8 @@ import pytest
 
 from tests.simulation.hand import EMPTY, RESTART_10, A, B, played, spans, two_nodes
 from tests.simulation.support import Scripted, give, greedy, make, row, script
-from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.scenario.scenario import Scenario
-from workbench.scheduling.decision import Assignment, Decision, Reason, Shares
+from workbench.scheduling.decision import Assignment, Decision, PerJob, Reason, Shares
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers.solve_report import SolveReport
 from workbench.simulation.loop import ProgressReport, RunProgress, run_loop

@@ -84,7 +84,7 @@ def synchronisation(page: Page, where: str) -> None:
 
 
 def what_if(page: Page, where: str) -> None:
-    turn_to(page, "Figs. 14-19: what if")
+    turn_to(page, "Figs. 14-19: weighted JCT")
     wait_for_text(page, SAID, r"Weighted JCT over Hare's: Gavel_FIFO \d")
     drawn(page, "what-bars", "1 lower bound and 5 schedules")
     drawn(page, "what-curve", "Fig. 14")

@@ -16,7 +16,7 @@ from tests.widgets.lab.support import Waiter, look_at, solve, titles
 from widgets import GavelLab, HareLab
 from widgets.pages.hare.bounds import BoundsPage
 from widgets.pages.hare.schedules import FigureOnePage, SynchronisationPage
-from widgets.pages.hare.what_if import FIGURES, HareSetting, WhatIfPage
+from widgets.pages.hare.weighted_jct import FIGURES, HareSetting, WeightedJctPage
 from workbench.base.errors import InputError
 from workbench.cli.lab_process import do_study
 from workbench.papers.hare.algorithms.job_level import BASELINES
@@ -106,7 +106,7 @@ def page_of(lab: Any, kind: type) -> Any:
 
 
 def test_only_hares_lab_has_them(lab: Any) -> None:
-    titles = ["Fig. 1", "Fig. 4: synchronisation", "Figs. 14-19: what if", "Bounds"]
+    titles = ["Fig. 1", "Fig. 4: synchronisation", "Figs. 14-19: weighted JCT", "Bounds"]
     assert [page.title for page in lab._pages] == titles
     assert GavelLab()._pages == []
 
@@ -219,7 +219,7 @@ def test_a_bound_that_the_size_forbids_is_missing_with_its_reason(lab: Any) -> N
 
 
 def test_weighted_jct_follows_what_is_dragged(lab: Any) -> None:
-    page = page_of(lab, WhatIfPage)
+    page = page_of(lab, WeightedJctPage)
     page.opened()
     found = answer(lab)
     data = HareInstance.from_snapshot(snapshot_at(HareSetting().scenario(), offline=True), Exact().settle({}))
@@ -237,7 +237,7 @@ def test_weighted_jct_follows_what_is_dragged(lab: Any) -> None:
 
 @pytest.mark.parametrize("number", FIGURES)
 def test_every_figure_has_the_value_that_is_set_and_others(lab: Any, number: str) -> None:
-    page = page_of(lab, WhatIfPage)
+    page = page_of(lab, WeightedJctPage)
     page.figure.value = number
     if lab.waiter.asked[-1][0]["kind"] != "study":
         page.opened()
@@ -250,7 +250,7 @@ def test_every_figure_has_the_value_that_is_set_and_others(lab: Any, number: str
 
 def test_low_heterogeneity_brings_the_others_near(lab: Any) -> None:
     """Fig. 16: the gaps grow with heterogeneity, and where all GPUs are equal Sched_Homo is close to Hare."""
-    page = page_of(lab, WhatIfPage)
+    page = page_of(lab, WeightedJctPage)
     page.figure.value = "16"
     answer(lab)
     curve = page.curve.drawing.table.pivot(index="x", columns="line", values="y")
@@ -259,7 +259,7 @@ def test_low_heterogeneity_brings_the_others_near(lab: Any) -> None:
 
 
 def test_what_is_dragged_can_be_opened_and_reset(lab: Any) -> None:
-    page = page_of(lab, WhatIfPage)
+    page = page_of(lab, WeightedJctPage)
     page.controls["level"].value = "low"
     page.controls["gbps"].value = 10.0
     page._open()
@@ -271,7 +271,7 @@ def test_what_is_dragged_can_be_opened_and_reset(lab: Any) -> None:
 
 
 def test_of_many_gpus_and_jobs_the_figure_waits_for_the_button(lab: Any) -> None:
-    page = page_of(lab, WhatIfPage)
+    page = page_of(lab, WeightedJctPage)
     page.controls["gpus"].value = 160
     assert len(lab.waiter.asked[-1][0]["asked"]) == 2 + 4, "24 jobs are few"
     page.controls["jobs"].value = 200
@@ -281,7 +281,7 @@ def test_of_many_gpus_and_jobs_the_figure_waits_for_the_button(lab: Any) -> None
 
 
 def test_an_older_answer_is_not_shown(lab: Any) -> None:
-    page = page_of(lab, WhatIfPage)
+    page = page_of(lab, WeightedJctPage)
     page.opened()
     older = lab.waiter.asked[-1]
     page.controls["gpus"].value = 8

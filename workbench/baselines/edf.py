@@ -2,7 +2,7 @@
 
 A job with a deadline that finds no room takes the GPUs of best-effort jobs, the last in line first. It keeps its own
 until it is done: nobody gets them by asking for an early deadline. Jobs that do not fit are passed. A job's deadline is
-its first (`workbench.baselines.mechanisms.slo`).
+its first (`workbench.scheduling.job_orders`).
 Source: Chronus, section 4.3. It does not say what becomes of a job whose deadline is over: here it keeps its place, as
 plain EDF has it, or goes to the best-effort jobs (knob `missed`; a running job keeps its GPUs all the same).
 """
@@ -18,11 +18,10 @@ from workbench.base.arrays import FloatArray
 from workbench.base.labels import listed
 from workbench.baselines.mechanisms import line_decision
 from workbench.baselines.mechanisms.line import Rule
-from workbench.baselines.mechanisms.per_job import PerJob
-from workbench.baselines.mechanisms.slo import due_s, holds, places
 from workbench.scheduling.contract import Knobs, Memory
-from workbench.scheduling.decision import Decision
+from workbench.scheduling.decision import Decision, PerJob
 from workbench.scheduling.declared_room import Room
+from workbench.scheduling.job_orders import due_s, holds, places
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.job_at_time import Explained, JobAtTime

@@ -26,11 +26,10 @@ import numpy as np
 from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.baselines.mechanisms import line_decision
 from workbench.baselines.mechanisms.explain import by_order
-from workbench.baselines.mechanisms.per_job import PerJob
-from workbench.baselines.mechanisms.slo import due_s, places
 from workbench.scheduling.contract import Knobs, Memory
-from workbench.scheduling.decision import Assignment, Decision, Reason
+from workbench.scheduling.decision import Assignment, Decision, PerJob, Reason
 from workbench.scheduling.declared_room import Room
+from workbench.scheduling.job_orders import due_s, places
 from workbench.scheduling.placement import Gpus, Request, place, runs_spread
 from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.job_at_time import Explained, JobAtTime, Order

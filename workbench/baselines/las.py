@@ -14,10 +14,9 @@ from workbench.base.round_times import LONGEST_ROUND_S, ROUND_HELP
 from workbench.baselines.mechanisms import line_decision
 from workbench.baselines.mechanisms.explain import by_signal
 from workbench.baselines.mechanisms.line import Rule
-from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory
-from workbench.scheduling.decision import Decision
+from workbench.scheduling.decision import Decision, PerJob
 from workbench.scheduling.declared_room import Room
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.snapshot import Snapshot

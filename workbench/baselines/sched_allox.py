@@ -2,7 +2,7 @@
 
 AlloX's jobs are of one GPU (Le et al., EuroSys 2020), so here the K tasks of a round run one after the other on the
 job's GPU, and then the round synchronises there (Chen et al., HPDC 2022, section 7.1): K T^c + T^s a step, with Hare's
-K, T^c and T^s (`workbench.baselines.mechanisms.task_times`). Whenever a job comes or ends, or a node fails or comes
+K, T^c and T^s (`workbench.baselines.mechanisms.task_rounds`). Whenever a job comes or ends, or a node fails or comes
 back, those that wait are matched to GPUs and places in line (`workbench.baselines.mechanisms.allox_lines`). Who is
 first on a GPU that is idle begins and keeps it until it is done; if its node fails, it waits again. It goes by lengths
 and not by weights, and to begin costs nothing (ours).
@@ -19,9 +19,13 @@ import numpy as np
 from workbench.base.errors import InputError, Words
 from workbench.base.labels import listed
 from workbench.baselines.mechanisms.allox_lines import Place, first_of, matched
-from workbench.baselines.mechanisms.coarsening import MOST_ROUNDS, STEPS_PER_ROUND
-from workbench.baselines.mechanisms.task_rounds import RoundsLeft, rounds_left
-from workbench.baselines.mechanisms.task_times import BelievedTimes
+from workbench.baselines.mechanisms.task_rounds import (
+    MOST_ROUNDS,
+    STEPS_PER_ROUND,
+    BelievedTimes,
+    RoundsLeft,
+    rounds_left,
+)
 from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory, Scheduler, Timing

@@ -28,13 +28,11 @@ from workbench.base.round_times import LONGEST_ROUND_S
 from workbench.baselines.mechanisms import line_decision
 from workbench.baselines.mechanisms.explain import by_order
 from workbench.baselines.mechanisms.line import Rule
-from workbench.baselines.mechanisms.per_job import PerJob
-from workbench.baselines.mechanisms.slo import holds, places
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import Knobs, Memory
-from workbench.scheduling.decision import Decision
+from workbench.scheduling.decision import Decision, PerJob
 from workbench.scheduling.declared_room import Room
-from workbench.scheduling.job_orders import seconds
+from workbench.scheduling.job_orders import holds, places, seconds
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.reference_shares import equal_share
 from workbench.scheduling.snapshot import Snapshot

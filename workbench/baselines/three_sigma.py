@@ -38,8 +38,7 @@ import numpy as np
 from workbench.base.arrays import FloatArray, IntArray
 from workbench.base.errors import counted
 from workbench.base.round_times import LONGEST_ROUND_S
-from workbench.baselines.mechanisms.slo import holds
-from workbench.baselines.mechanisms.start_options import PROBLEM, PlannedCycle, ThreeSigmaInstance, held_kinds
+from workbench.baselines.mechanisms.three_sigma_instance import PROBLEM, PlannedCycle, ThreeSigmaInstance, held_kinds
 from workbench.scheduling.contract import (
     MODEL,
     Formulation,
@@ -53,6 +52,7 @@ from workbench.scheduling.contract import (
 )
 from workbench.scheduling.decision import Assignment, Decision, Reason, Unit
 from workbench.scheduling.declared_room import Room
+from workbench.scheduling.job_orders import holds
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.modelling import parameter, pyo, renumber
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, place, runs_spread

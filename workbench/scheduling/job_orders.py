@@ -2,18 +2,24 @@
 
 A JobView is in the order of (arrival, position), so equal keys are served in that order. Keys count as equal where
 neighbours in sorted order differ by at most TOLERANCE, relative to their size (to 1 for smaller ones).
+
+Deadline-aware schedulers that know strict deadlines only serve jobs with deadlines before those without. A job with
+`rewards` is an SLO job, with its first deadline: later ones of a soft job are left aside (Chronus, section 5.4: such
+schedulers consider only strict deadlines). A job without rewards is best effort.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from workbench.base.arrays import FloatArray, IntArray
-from workbench.scheduling.snapshot import JobView
+from workbench.base.arrays import BoolArray, FloatArray, IntArray
+from workbench.scenario.job import Job
+from workbench.scheduling.snapshot import JobView, Snapshot
 
 TOLERANCE = 1e-9
 FEW = 50
@@ -62,3 +68,23 @@ def take(jobs: JobView, rows: npt.ArrayLike) -> JobView:
         return getattr(jobs, name)[chosen]
 
     return JobView.later(read, {})
+
+
+def due_s(jobs: Sequence[Job]) -> FloatArray:
+    """(jobs,) time of each job's first deadline, infinite for best effort."""
+    return np.array([job.arrival_s + job.rewards[0][0] if job.rewards else np.inf for job in jobs], dtype=float)
+
+
+def holds(snapshot: Snapshot) -> BoolArray:
+    """(jobs,) whether a job holds GPUs now, or has held them until now."""
+    found = np.zeros(len(snapshot.jobs), dtype=bool)
+    found[[snapshot.jobs.at[str(unit)] for unit in (*snapshot.leases, *snapshot.ended)]] = True
+    return found
+
+
+def places(*keys: FloatArray | IntArray | BoolArray) -> FloatArray:
+    """(jobs,) place in line of each job, from 0: by the first key, ties by the next, then in job order."""
+    order = np.lexsort(tuple(reversed(keys)))
+    found = np.empty(len(order))
+    found[order] = np.arange(len(order))
+    return found

@@ -13,7 +13,7 @@ from pytest import approx
 
 from tests.baselines.mechanisms.support import look
 from workbench.base.errors import InputError
-from workbench.baselines.mechanisms.coarsening import steps_each
+from workbench.baselines.mechanisms.task_rounds import steps_each
 from workbench.papers.hare import instance
 from workbench.papers.hare.instance import CannotRun, Gpu, HareInstance, step_s, tasks_left
 from workbench.papers.hare.scheduler import Hare

@@ -20,7 +20,7 @@ from tests.simulation.support import rows
 from workbench import simulate, summary
 from workbench.analysis.contract_rules.schedulers import Watched
 from workbench.base.errors import InputError
-from workbench.baselines.mechanisms.coarsening import steps_each
+from workbench.baselines.mechanisms.task_rounds import steps_each
 from workbench.papers.hare.algorithms.switching import (
     TABLE_3,
     cost_of,

@@ -47,10 +47,10 @@ def in_new_thread(programme: Programme, solver: Solver) -> Point:
     return found[0]
 
 
-METHODS = (Solver(method="simplex", presolve=False), Solver(method="interior"), Solver(tolerance=1e-9), Solver(seed=7))
+METHODS = (Solver(method="simplex", presolve=False), Solver(method="interior"), Solver(tolerance=1e-9))
 
 
-@pytest.mark.parametrize("solver", METHODS, ids=["simplex", "interior", "tolerance", "seed"])
+@pytest.mark.parametrize("solver", METHODS, ids=["simplex", "interior", "tolerance"])
 def test_a_solve_gives_the_same_point_after_others_with_other_options(solver: Solver) -> None:
     for seed in range(10):
         programme = random_programme(seed)

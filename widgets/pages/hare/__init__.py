@@ -2,6 +2,6 @@
 
 from widgets.pages.hare.bounds import BoundsPage
 from widgets.pages.hare.schedules import FigureOnePage, SynchronisationPage
-from widgets.pages.hare.what_if import WhatIfPage
+from widgets.pages.hare.weighted_jct import WeightedJctPage
 
-PAGES = (FigureOnePage, SynchronisationPage, WhatIfPage, BoundsPage)
+PAGES = (FigureOnePage, SynchronisationPage, WeightedJctPage, BoundsPage)

@@ -1,4 +1,17 @@
-"""What is left of a job that runs as rounds of tasks (Hare): the tasks that have not started, in mid-life too."""
+"""Jobs as rounds of tasks (Hare): how long tasks take, what a scheduled round is, and what is left of a job.
+
+A step computes for 1/r(1) and then synchronises for sync_s or max(0, K/r(K) - 1/r(1)), where r(n) is the believed speed
+of a gang of n in steps/s and K the parallel tasks of a round (`workbench.scenario.throughput.TaskTimes`).
+
+Coarse rounds (ours): k synchronised steps of a job form one round that is scheduled as a whole.
+
+A job of 100,000 steps has as many rounds; Algorithm 1 and the Gantt chart can do with a few dozen. A task of a coarse
+round computes k T^c and then synchronises k T^s. That is optimistic: others use its waiting in one piece that the
+barriers of k rounds would cut up, and a GPU that goes back and forth between jobs switches once for k steps. How much
+it matters shows in a run with k/2, that is with twice `most_rounds`.
+
+What is left are the tasks that have not started, in mid-life too.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +19,99 @@ import math
 from typing import NamedTuple
 
 from workbench.base.errors import InputError
-from workbench.baselines.mechanisms.coarsening import parallel_tasks, steps_each
 from workbench.scenario.job import Job
 from workbench.scenario.throughput import TaskRounds, TaskTimes
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.decision import Task
+from workbench.scheduling.knob import Knob
 from workbench.scheduling.snapshot import Snapshot
 
+MOST_ROUNDS = Knob(
+    "most_rounds",
+    30,
+    "A job is scheduled in at most so many rounds: as many of its synchronised steps as that takes form one. This is "
+    "optimistic (tasks of others use waiting in one piece that more barriers would cut up): compare with twice as many",
+    kind="int",
+    minimum=1,
+    maximum=1_000_000,
+    main=True,
+)
+STEPS_PER_ROUND = Knob(
+    "steps_per_round",
+    None,
+    "Synchronised steps that form one scheduled round, k, for every job (none: as few as most_rounds allows)",
+    "steps",
+    kind="int",
+    minimum=1,
+    maximum=1_000_000_000,
+    optional=True,
+)
 MOST_TASKS = 1_000_000
 """Tasks of one job that are listed: a run of so many takes about 1 GB and half a minute."""
+
+
+def parallel_tasks(job: Job) -> int:
+    """K, the tasks of one task round."""
+    return job.tasks_per_round or job.gpus
+
+
+def steps_each(job: Job, knobs: Knobs) -> int:
+    """k, the steps of one task of a scheduled round. It depends on the job alone, so that it stays for its life."""
+    if knobs["steps_per_round"] is not None:
+        return int(knobs["steps_per_round"])
+    return max(1, math.ceil((job.steps - job.steps_done) / parallel_tasks(job) / int(knobs["most_rounds"])))
+
+
+class Note(NamedTuple):
+    """Times of a model that are not what its rows say: `clamped` or `from_gang` on these types."""
+
+    model: str
+    tasks: int
+    note: str
+    types: tuple[str, ...]
+
+    def __str__(self) -> str:
+        where = f"{self.model} in rounds of {self.tasks} on {', '.join(self.types)}"
+        if self.note == "clamped":
+            return f"{where}: a gang is faster than its GPUs one by one; no time to synchronise is left"
+        return f"{where}: no speed of a GPU alone; a task computes as long as a gang takes for its step"
+
+
+class BelievedTimes:
+    """Seconds of a job's tasks on each type, as believed; asked once for each model, K and sizes."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._known: dict[tuple[str, int, tuple[int, ...], str], TaskTimes] = {}
+
+    def of(self, job: Job, kind: str) -> TaskTimes:
+        """Seconds of one step on a GPU of a type."""
+        tasks = parallel_tasks(job)
+        key = (job.model, tasks, job.sizes, kind)
+        if key not in self._known:
+            belief, fewest = self._snapshot.belief, self._snapshot.cluster.fewest_nodes
+
+            def steps_per_s(gpus: int) -> float:
+                found = belief.steps_per_s(job, kind, gpus, "consolidated", fewest(kind, gpus))
+                return found or belief.steps_per_s(job, kind, gpus, "unconsolidated")
+
+            listed = self._snapshot.synchronisation_s.get((job.model, kind, tasks))
+            self._known[key] = TaskTimes.of(steps_per_s, tasks, job.sizes, listed)
+        return self._known[key]
+
+    def notes(self) -> tuple[Note, ...]:
+        """What is not as the rows say, by model, K and kind of note."""
+        types: dict[tuple[str, int, str], dict[str, None]] = {}
+        for (model, tasks, _, kind), found in self._known.items():
+            if found.note:
+                types.setdefault((model, tasks, found.note), {})[kind] = None
+        return tuple(Note(*key, tuple(kinds)) for key, kinds in types.items())
 
 
 class RoundsLeft(NamedTuple):
     """The tasks of a job that have not started.
 
-    steps_each: k of `workbench.baselines.mechanisms.coarsening`; division: all its rounds; first_round: the first that
+    steps_each: k; division: all its rounds; first_round: the first that
     is left, and open_tasks: those of its tasks that have not started. None starts before arrival_s; the rest of the
     first round has synchronised at barrier_s, 0 if none of it has started.
     """

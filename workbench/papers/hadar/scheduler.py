@@ -46,7 +46,6 @@ import numpy as np
 
 from workbench.base.arrays import BoolArray, FloatArray, IntArray, fixed
 from workbench.base.errors import InputError, Words, counted
-from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.baselines.mechanisms.restarts import Restarts
 from workbench.baselines.mechanisms.rounds import ROUND_S
 from workbench.papers.hadar.algorithms.dual_subroutine import (
@@ -81,7 +80,7 @@ from workbench.papers.hadar.knobs import (
 )
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import NO_EXACT, ExactProblem, Formulation, Knobs, Memory, Route, Scheduler, Timing
-from workbench.scheduling.decision import Assignment, Decision, Reason, Unit, is_copy
+from workbench.scheduling.decision import Assignment, Decision, PerJob, Reason, Unit, is_copy
 from workbench.scheduling.knob import Value
 from workbench.scheduling.placement import FreeGpus, Gpus
 from workbench.scheduling.snapshot import LearningBelief, Snapshot

@@ -11,7 +11,7 @@ All times are seconds on one clock. Tasks and rounds have numbers over all jobs:
 
 `tasks_left` reads an instance from a snapshot, and which task of the core each task is; `from_snapshot` the instance
 alone. A job has K = tasks_per_round or else gpus tasks in parallel, and ceil(steps / (K k)) rounds of k steps
-(`workbench.baselines.mechanisms.coarsening`). A step computes for T^c = 1/r(1) on each GPU of a type and then
+(`workbench.baselines.mechanisms.task_rounds`). A step computes for T^c = 1/r(1) on each GPU of a type and then
 synchronises for T^s = sync_s or max(0, K/r(K) - 1/r(1)), where r(n) is the believed speed of a gang of n in steps/s.
 Where K/r(K) is less than 1/r(1) nothing is left to synchronise, and where the table has no r(1) the time of a gang
 counts as computing: `TasksLeft.notes` says for which models (`workbench.scenario.throughput.TaskTimes`). Peak memory of
@@ -34,9 +34,14 @@ import numpy.typing as npt
 
 from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.base.errors import InputError, Words
-from workbench.baselines.mechanisms.coarsening import parallel_tasks
-from workbench.baselines.mechanisms.task_rounds import RoundsLeft, rounds_left, scaled_left
-from workbench.baselines.mechanisms.task_times import BelievedTimes, Note
+from workbench.baselines.mechanisms.task_rounds import (
+    BelievedTimes,
+    Note,
+    RoundsLeft,
+    parallel_tasks,
+    rounds_left,
+    scaled_left,
+)
 from workbench.scenario.job import Job
 from workbench.scheduling.contract import Knobs
 from workbench.scheduling.decision import Slot, Task

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.baselines.mechanisms.coarsening import MOST_ROUNDS, STEPS_PER_ROUND
+from workbench.baselines.mechanisms.task_rounds import MOST_ROUNDS, STEPS_PER_ROUND
 from workbench.scheduling.knob import Knob
 
 ROUND_KNOBS = (MOST_ROUNDS, STEPS_PER_ROUND)

@@ -5,7 +5,7 @@ are there, without knowing those to come; tasks that compute go on, all others a
 carries the sequences out: rounds wait for their barriers, whatever times were believed.
 
 Recorded for every job: `planned_finish_s` (when its last round synchronises by the plan), `first_middle_s` (H of its
-first task, which decides who goes first) and `steps_per_round` (k, `workbench.baselines.mechanisms.coarsening`); with
+first task, which decides who goes first) and `steps_per_round` (k, `workbench.baselines.mechanisms.task_rounds`); with
 `profile_steps` also `profile_s` (how long after its arrival its model's profile is done; 0 if it was known). The event
 of its start says how it was planned, and where its times were clamped. `solution.objective` is the plan's sum of
 w_n C_n. A plan ignores what switches cost, as the paper's does; the core charges them
@@ -30,8 +30,7 @@ import numpy as np
 
 from workbench.base.arrays import FloatArray
 from workbench.base.errors import InputError, Words, counted
-from workbench.baselines.mechanisms.coarsening import MOST_ROUNDS, STEPS_PER_ROUND
-from workbench.baselines.mechanisms.per_job import PerJob
+from workbench.baselines.mechanisms.task_rounds import MOST_ROUNDS, STEPS_PER_ROUND
 from workbench.papers.hare import knobs
 from workbench.papers.hare.algorithms.list_schedule import GpuChoice, fluid_start_s, list_schedule, middle_s, safe_order
 from workbench.papers.hare.algorithms.schedule import TaskSchedule, in_order
@@ -48,7 +47,7 @@ from workbench.papers.hare.instance import HareInstance, TasksLeft, step_s, task
 from workbench.papers.hare.knobs import ASSIGNMENT, INSERTION, PROFILE_STEPS, RELAXATION, SYNCHRONISATION
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.contract import ExactProblem, Formulation, Knobs, Mechanism, Memory, Route, Scheduler, Timing
-from workbench.scheduling.decision import Decision, Reason
+from workbench.scheduling.decision import Decision, PerJob, Reason
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers.solve_report import MadeBy, SolveReport
 

@@ -12,7 +12,8 @@ from workbench.scheduling.contract import Scheduler
 from workbench.scheduling.estimators import layered, low_rank_pairs
 from workbench.scheduling.estimators.layered import Layered
 from workbench.scheduling.estimators.low_rank_pairs import LowRank
-from workbench.scheduling.estimators.oracle import NOISE, NodeOracle, Noisy, Oracle
+from workbench.scheduling.estimators.noise import NOISE, Noisy
+from workbench.scheduling.estimators.oracle import NodeOracle, Oracle
 from workbench.scheduling.estimators.pair_error import pair_errors
 from workbench.scheduling.estimators.pmi import Pmi
 from workbench.scheduling.estimators.scaled_across_types import ScaledAcrossTypes

@@ -50,7 +50,8 @@ from workbench.scheduling.estimators.iteration import (
 )
 from workbench.scheduling.estimators.loading import Loading, LoadRecord
 from workbench.scheduling.estimators.node_speeds import NodeNames, NodeSpeeds, nodes_of
-from workbench.scheduling.estimators.oracle import Oracle, check_drawn, seed_knob
+from workbench.scheduling.estimators.noise import check_drawn, seed_knob
+from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.snapshot import JobView, Observation
 

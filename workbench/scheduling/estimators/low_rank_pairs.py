@@ -33,7 +33,8 @@ from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scenario.throughput import Placement
 from workbench.scheduling.estimators.node_speeds import NodeNames, NodeSpeeds, nodes_of
-from workbench.scheduling.estimators.oracle import Oracle, check_drawn, seed_knob
+from workbench.scheduling.estimators.noise import check_drawn, seed_knob
+from workbench.scheduling.estimators.oracle import Oracle
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.snapshot import Observation
 

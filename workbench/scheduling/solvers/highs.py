@@ -184,8 +184,8 @@ def _changed(before: Sparse, after: Sparse) -> tuple[list[int], list[int], list[
 def _set_options(highs: Any, programme: Programme, solver: Solver) -> None:
     highs.setOptionValue("output_flag", solver.on_log is not None)
     highs.setOptionValue("log_to_console", False)
-    highs.setOptionValue("threads", solver.threads)
-    highs.setOptionValue("random_seed", solver.seed)
+    highs.setOptionValue("threads", 1)
+    highs.setOptionValue("random_seed", 0)
     highs.setOptionValue("presolve", "choose" if solver.presolves else "off")
     highs.setOptionValue("mip_rel_gap", solver.gap)
     # It takes some 10 ms to begin, ten times as long as the whole search of so few columns.
@@ -286,7 +286,7 @@ def _run(highs: Any, highspy: Any, raised: Sequence[BaseException]) -> None:
     """
     highs.run()
     if highs.getModelStatus() == highspy.HighsModelStatus.kNotset and not raised:
-        # An earlier solve of this process had another number of threads; HiGHS keeps its pool until it is told.
+        # Others have used it in this process with more threads; HiGHS keeps its pool until it is told.
         highspy.Highs.resetGlobalScheduler(True)
         highs.run()
     if highs.getModelStatus() == highspy.HighsModelStatus.kOptimal and highs.getInfo().primal_solution_status == 1:

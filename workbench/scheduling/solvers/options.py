@@ -38,8 +38,6 @@ class Solver:
     time_limit_s: float | None = None
     gap: float = 0.0
     node_limit: int | None = None
-    threads: int = 1
-    seed: int = 0
     method: Method = "auto"
     presolve: bool | None = None
     tolerance: float | None = None

@@ -12,10 +12,9 @@ import numpy as np
 from workbench.base.arrays import FloatArray, IntArray
 from workbench.base.round_times import boundary_after, boundary_from
 from workbench.baselines.mechanisms import rounds
-from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.baselines.mechanisms.priority.memory import LastRound, PriorityMemory, SharePlan
 from workbench.baselines.mechanisms.priority.picking import PickedUnits, pick_in_turn
-from workbench.scheduling.decision import Assignment, Decision, Reason, Unit, members
+from workbench.scheduling.decision import Assignment, Decision, PerJob, Reason, Unit, members
 from workbench.scheduling.placement import FreeGpus, Gpus, Request, Style, place, runs_spread
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers.solve_report import KEPT

@@ -17,7 +17,6 @@ import numpy as np
 from workbench.base.arrays import FloatArray
 from workbench.base.errors import counted
 from workbench.base.round_times import boundary_after, boundary_from
-from workbench.baselines.mechanisms.per_job import PerJob
 from workbench.papers.chronus.algorithms import guarantees, slo_plan, spot
 from workbench.papers.chronus.algorithms.admission import Admission, admit, feasible
 from workbench.papers.chronus.algorithms.clusters import FreeByCluster, NodesUp, held_by
@@ -40,7 +39,7 @@ from workbench.papers.chronus.instance import ChronusInstance, Leases
 from workbench.scenario.rewards import Steps
 from workbench.scenario.throughput import Placement
 from workbench.scheduling.contract import Formulation, Knobs
-from workbench.scheduling.decision import Assignment, Reason, Verdict
+from workbench.scheduling.decision import Assignment, PerJob, Reason, Verdict
 from workbench.scheduling.snapshot import Snapshot
 from workbench.scheduling.solvers.solve_report import SolveReport
 

@@ -77,10 +77,10 @@ FIGURES = {
 }
 
 
-class WhatIfPage:
+class WeightedJctPage:
     """Weighted JCT of Hare and of what it is compared with, all offline, as the setting is dragged."""
 
-    title = "Figs. 14-19: what if"
+    title = "Figs. 14-19: weighted JCT"
 
     def __init__(self, host: Host) -> None:
         self._host = host

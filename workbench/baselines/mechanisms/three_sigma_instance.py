@@ -14,8 +14,8 @@ import numpy as np
 from workbench.base.arrays import BoolArray, FloatArray, IntArray
 from workbench.base.errors import InputError
 from workbench.base.round_times import LONGEST_ROUND_S
-from workbench.baselines.mechanisms.slo import due_s, holds
 from workbench.scheduling.contract import Knobs
+from workbench.scheduling.job_orders import due_s, holds
 from workbench.scheduling.knob import Knob
 from workbench.scheduling.placement import FreeGpus
 from workbench.scheduling.snapshot import Snapshot
