@@ -120,6 +120,12 @@ WRONG = {
         "        # no time. (open)\n        time = m\n        time.name\n        np.random.rand()\n        return m\n",
         "random state: np.random.rand; exp",
     ),
+    "drawn_elsewhere": (
+        FORMULATION,
+        r"(?s)(class MaxMinShare.*?kind in m.TYPES\)) <= 1\n",
+        r"def noise():\n    return np.random.rand()\n\n\n\1 <= 1 + noise()\n",
+        "build: got another model when built again; expected the same for the same data and knobs",
+    ),
     "none": (
         FORMULATION,
         "        return m\n",
@@ -289,7 +295,7 @@ def test_what_is_no_formulation_or_scheduler() -> None:
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [
-        (lambda: check(), "check: got no offered; expected offered"),  # type: ignore[call-arg]
+        (lambda: check(), "check: got no argument offered; expected check\\(offered\\)"),  # type: ignore[call-arg]
         (lambda: check(Las(), []), "scenario: got .*; expected a Scenario, the name"),  # type: ignore[arg-type]
         (lambda: check(MaxMinFairness(), {}), "scenario: got {}; expected a Scenario"),  # type: ignore[arg-type]
         (lambda: same_programme("gavel.max_min_fairness", None), "fairness, data: got None; .*AllocationInstance"),
@@ -299,7 +305,10 @@ def test_what_is_no_formulation_or_scheduler() -> None:
         (lambda: same_programme(Las(), SMALL), "formulation: got <Scheduler las.*; expected one of"),  # type: ignore[arg-type]
         (lambda: same_programme(MaxMinFairness, SMALL), r"an instance of the class: MaxMinFairness\(\)"),  # type: ignore[arg-type]
         (lambda: same_programme("gavel.fifo", SMALL, []), r"knobs of gavel.fifo: got \[\]; expected {knob: value}"),  # type: ignore[arg-type]
-        (lambda: same_programme("gavel.fifo"), "same_programme: got no data; expected formulation, data"),  # type: ignore[call-arg]
+        (
+            lambda: same_programme("gavel.fifo"),
+            "same_programme: got no argument data; expected same_programme\\(formulation, data\\)",
+        ),  # type: ignore[call-arg]
         (lambda: same_programme(Falling(), SMALL), r"assemble \(.*\): got AttributeError: .*; expected the programme"),
     ],
 )

@@ -21,7 +21,7 @@ from workbench.scenario.presets import is_preset, presets
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling import notation
 from workbench.scheduling.contract import Formulation, Knobs, Scheduler, require_named
-from workbench.scheduling.declared_room import NAME, Room, check_declared
+from workbench.scheduling.declared_room import NAME, Room, check_declared, require_function
 from workbench.scheduling.solvers import Programme
 from workbench.session.api import SCENARIO, load
 from workbench.session.registry import find_formulation, formulations, is_own, rooms
@@ -100,6 +100,12 @@ def _wrong_declaration(offered: Formulation[Any] | Scheduler) -> Iterator[Proble
     problems = list[Problem]()
     with collecting("declaration", "a declaration", problems):
         check_declared(offered)
+        base = Scheduler if isinstance(offered, Scheduler) else Formulation
+        for part, method in vars(base).items():
+            if inspect.isfunction(method) and getattr(type(offered), part) is not method:
+                asked = [each for each in inspect.signature(method).parameters.values() if each.default is each.empty]
+                expected = f"{part}({', '.join(each.name for each in asked[1:])})"
+                require_function(f"{offered.name}, {part}", getattr(offered, part), len(asked) - 1, expected)
         where = f"{offered.name}, knobs"
         for knob in offered.knobs:
             if knob.name == "round_s" and knob.maximum == math.inf:

@@ -18,7 +18,7 @@ Made = TypeVar("Made")
 Asked = ParamSpec("Asked")
 MOST, MOST_OF_OURS = 120, 500
 """Characters of a value that a message shows: of a user's, and of one in our own words."""
-MOST_NAMES = 32
+MOST_NAMES, MOST_BESIDE = 32, 16
 """Names that a message lists in full."""
 
 
@@ -188,7 +188,7 @@ def told_of_arguments(function: Callable[Asked, Made]) -> Callable[Asked, Made]:
 def _require_all(where: str, needed: Iterable[str], given: Sequence[str]) -> None:
     for name in needed:
         if name not in given:
-            raise InputError(where, Words(f"no {name}"), ", ".join(needed))
+            raise InputError(where, Words(f"no argument {name}"), f"{where}({', '.join(needed)})")
 
 
 def why(error: Exception) -> Words:
@@ -220,15 +220,15 @@ def counted(number: int | Sequence[int], noun: str) -> str:
 def one_of(name: Any, known: Iterable[str]) -> str:
     """What was expected in place of a name that is not known: `one of fifo, las (did you mean las?)`.
 
-    Of more than `MOST_NAMES` the nearest are named, or the first where none is near.
+    Of more than `MOST_BESIDE` only the nearest are named; where none is near, the first `MOST_NAMES`.
     """
     names = list(dict.fromkeys(known))
     near = _nearest(name, names) if isinstance(name, str) else []
     meant = f" (did you mean {', '.join(near[:-1])}{' or ' if near[1:] else ''}{near[-1]}?)" if near else ""
+    if near and len(names) > MOST_BESIDE:
+        return f"one of {len(names)} names{meant}"
     if len(names) <= MOST_NAMES:
         return f"one of {', '.join(names)}{meant}" if names else "nothing (there are none)"
-    if near:
-        return f"one of {len(names)} names{meant}"
     return f"one of {', '.join(names[:MOST_NAMES])}, ... ({len(names)} in all)"
 
 

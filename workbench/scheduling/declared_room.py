@@ -101,12 +101,12 @@ class Room:
         for name, function in _entries(f"{where}, explanations", self.explanations, "{scheduler: function}"):
             if name not in names:
                 raise InputError(f"{where}, explanations", name, f"a scheduler of the room: {one_of(name, names)}")
-            _require_function(
+            require_function(
                 f"{where}, explanations, {name}", function, 1, "explain(job_at), which returns an Explained"
             )
         for name, function in _entries(f"{where}, studies", self.studies, "{name: function}"):
             self._check_name(f"{where}, studies", name, any_word=True)
-            _require_function(f"{where}, studies, {name}", function, 2, "study(snapshot, given), which returns a dict")
+            require_function(f"{where}, studies, {name}", function, 2, "study(snapshot, given), which returns a dict")
         for name, kind in _entries(f"{where}, mechanisms", self.mechanisms, "{name: class}"):
             self._check_name(f"{where}, mechanisms", name, any_word=True)
             if name in MECHANISMS:
@@ -130,7 +130,9 @@ class Room:
     def _check_offered(self, where: str, offered: Any, kind: type[Any]) -> None:
         noun = kind.__name__
         if not isinstance(offered, tuple):
-            raise InputError(where, offered, f"a tuple of {noun}s: (Mine(),)")
+            one = next(iter(offered), None) if isinstance(offered, (list, Set)) else offered
+            named = one if isinstance(one, type) else type(one) if isinstance(one, kind) else None
+            raise InputError(where, offered, f"a tuple of {noun}s: ({named.__name__ if named else 'Mine'}(),)")
         for each in offered:
             if isinstance(each, type):
                 raise InputError(where, each, f"an instance of the class: {each.__name__}()")
@@ -219,7 +221,8 @@ def _entries(where: str, given: Any, expected: str) -> Iterator[tuple[Any, Any]]
     yield from given.items()
 
 
-def _require_function(where: str, function: Any, arguments: int, expected: str) -> None:
+def require_function(where: str, function: Any, arguments: int, expected: str) -> None:
+    """Raise InputError for what is no function, or cannot be called with so many arguments."""
     if not callable(function) or isinstance(function, type):
         raise InputError(where, function, expected)
     try:

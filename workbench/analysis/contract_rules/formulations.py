@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 import dis
 import inspect
+import io
 import json
 import math
 import re
@@ -102,8 +103,10 @@ def _wrong(formulation: Formulation[Any], scenario: Scenario) -> list[Problem]:
             other = Words("other numbers when asked again")
             problems.append(Problem(f"{name}, data", other, "the same for the same snapshot and knobs"))
         with collecting(f"{name}, build", "an unsolved model", problems):
-            model, more = _built(formulation, data, knobs)
+            model, more, varies = _built(formulation, data, knobs)
             problems += more
+            if varies:
+                return problems
             if not formulation.own:
                 wrong = [*_wrong_model(formulation, model, data, knobs)]
                 others = _wrong_with_other_knobs(formulation, scenario, proven=not wrong)
@@ -187,11 +190,11 @@ def _same(one: Any, two: Any) -> bool:
     return bool(one == two or (one != one and two != two))
 
 
-def _built(formulation: Formulation[Any], data: Any, knobs: Knobs) -> tuple[pyo.ConcreteModel, list[Problem]]:
-    """The model, and what `build` did besides."""
-    where, found = f"{formulation.name}, build", list[Problem]()
+def _built(formulation: Formulation[Any], data: Any, knobs: Knobs) -> tuple[pyo.ConcreteModel, list[Problem], bool]:
+    """The model, what `build` did besides, and whether it builds another one when asked again."""
+    where, found, texts = f"{formulation.name}, build", list[Problem](), (io.StringIO(), io.StringIO())
     with heard(where, found):
-        model = formulation.build(data, knobs)
+        model, again = formulation.build(data, knobs), formulation.build(data, knobs)
     if not isinstance(model, pyo.ConcreteModel):
         raise InputError("answer", model, "a pyomo ConcreteModel, as `build` returns")
     if any(not var.stale and not var.fixed for var in model.component_data_objects(pyo.Var)):
@@ -199,9 +202,15 @@ def _built(formulation: Formulation[Any], data: Any, knobs: Knobs) -> tuple[pyo.
     for part in model.component_objects(pyo.Set):
         if not part.is_constructed() or not all(each.isordered() for each in part.values()):
             found.append(Problem(f"{where}, {part.local_name}", Words("an unordered set"), "a list or tuple in order"))
-    for each in dict.fromkeys(_moody(type(formulation).build)):
+    moods = [*dict.fromkeys(_moody(type(formulation).build))]
+    for each in moods:
         found.append(Problem(where, Words(f"a clock, file or random state: {each}"), "only its data and knobs"))
-    return model, found
+    for each, text in zip((model, again), texts, strict=True):
+        each.pprint(text)
+    varies = texts[0].getvalue() != texts[1].getvalue()
+    if varies and not moods:
+        found.append(Problem(where, Words("another model when built again"), "the same for the same data and knobs"))
+    return model, found, varies
 
 
 def _moody(function: Any) -> Iterator[str]:

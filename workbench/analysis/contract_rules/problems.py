@@ -74,7 +74,7 @@ TIME = r" at \S+ s\b.*?(?= \(|$)"
 
 def _origin(problem: Problem) -> str:
     """What two problems of different runs have in common that are one mistake; empty where nothing says so."""
-    return line_in(problem) or (re.sub(TIME, "", problem.where) if ", decision of " in problem.where else "")
+    return line_in(problem) or (re.sub(TIME, "", problem.where) if ", decision at " in problem.where else "")
 
 
 def line_in(problem: Problem) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from types import SimpleNamespace
 from typing import Any
@@ -94,7 +95,8 @@ def _wrong_in(scheduler: Scheduler, scenario: Scenario) -> list[Problem]:
             if len(left):
                 found = Words(f"{listed(left)} unfinished after {LATEST_S:g} s")
                 problems.append(Problem(f"{name}, decide", found, "every job finishes"))
-    return problems
+    again = re.compile(rf" of {re.escape(name)}(?= at )|, by {re.escape(name)}\b")  # the name, which stands in front
+    return [each._replace(where=each.where[: len(name)] + again.sub("", each.where[len(name) :])) for each in problems]
 
 
 def _wrong_route(scheduler: Scheduler, knobs: Knobs, made_by: Set[str]) -> Iterator[Problem]:
@@ -218,7 +220,7 @@ class Watched(Scheduler):
     def decide(
         self, snapshot: Snapshot, memory: Memory, knobs: Knobs, rng: np.random.Generator
     ) -> tuple[Decision, Memory]:
-        at = f"{self.name} at {snapshot.now_s:g} s"
+        at = f"at {snapshot.now_s:g} s"
         before, seen, again = as_text(memory), _arrays(snapshot), copy.deepcopy(rng)
         written = InputError(f"{at}, snapshot", Words("written into"), "copies of its arrays: free = nodes.free.copy()")
         try:
