@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ BLOCKS = re.findall(
 def test_a_sixth_paper_from_nothing_to_a_lab(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    shutil.copy(PROJECT / "pyproject.toml", tmp_path)  # as in the project's folder
     monkeypatch.chdir(tmp_path)
     site, script = tmp_path / "site", []
     site.mkdir()

@@ -153,7 +153,7 @@ class Falls(Mine):
 
 Falls.line = Falls.decide.__code__.co_firstlineno + 2
 HERE = "tests/test_testing_schedulers.py"
-READ_ONLY = rf"mine at .* s \({HERE}:\d+\): got a write into an array that is read-only, .*; expected a copy"
+READ_ONLY = rf"mine, decide, at .* s \({HERE}:\d+\): got a write into an array that is read-only, .*; expected a copy"
 
 
 def changed(**fields: Any) -> Any:
@@ -219,7 +219,7 @@ ENDLESS = tuple(replace(knob, maximum=np.inf) if knob.name == "round_s" else kno
             changed(knobs=(), timing=lambda *_: Timing(), start=lambda self, scenario, knobs: knobs["no_such"]),
             [rf"knobs of mine \({HERE}:\d+\): got 'no_such'; expected no knob: it has none"],
         ),
-        (Moody(), [rf"mine at .* s \({HERE}:\d+\): got two answers to one question"]),
+        (Moody(), [rf"mine, decide, at .* s \({HERE}:\d+\): got two answers to one question"]),
         (Remembers(object()), [r"memory.value .*: got <object"]),
         (Remembers({1, 2}), [r"memory.value .*: got {1, 2}; expected what JSON can hold"]),
         (Remembers({1: 2}), [r"memory.value, a key .*: got 1; expected what JSON can hold"]),

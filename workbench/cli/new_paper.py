@@ -39,6 +39,10 @@ sixth = "sixth"
 
 [tool.hatch.build.targets.wheel]
 packages = ["sixth"]
+
+# Its own, so that the settings of a project in whose folder it lies do not count.
+[tool.pytest.ini_options]
+testpaths = ["tests"]
 """,
     "README.md": """\
 # Sixth
