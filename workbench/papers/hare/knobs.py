@@ -74,7 +74,7 @@ SWITCHING_KNOBS = (SWITCHING, SWITCH_S, SPECULATIVE_MEMORY, EARLY_CLEANING)
 SYMMETRY_CUTS = Knob(
     "cuts",
     True,
-    "Break symmetries, and look for schedules no worse than a known one only; the optimum stays the same",
+    "Break symmetries, and look for schedules no worse than a known one only (ours); the optimum stays the same",
 )
 THEN_MAKESPAN = Knob(
     "then_makespan",
@@ -88,11 +88,11 @@ WHOLE = Knob(
     source="paper",
     main=True,
 )
-CUTS = Knob("cuts", True, "No start is earlier than its job could come to it alone on all GPUs")
+CUTS = Knob("cuts", True, "No start is earlier than its job could come to it alone on all GPUs (ours)")
 TANGENTS = Knob(
     "tangents",
     24,
-    "Tangents to the square in (9) for each GPU: more of them, a slightly better bound",
+    "Tangents to the square in (9) for each GPU (ours): more of them, a slightly better bound",
     kind="int",
     minimum=1,
     maximum=1000,
@@ -120,13 +120,14 @@ SLOTS = Knob(
 ROUNDING = Knob(
     "rounding",
     "both",
-    "Times that are no multiples of the step: rounded up (a feasible schedule), down (a bound), or one after the other",
+    "Times that are no multiples of the step (ours): rounded up (a feasible schedule), down (a bound), or one after "
+    "the other",
     choices=("both", "up", "down"),
 )
 INTERVALS = Knob(
     "intervals",
     24,
-    "Intervals of time; more of them, a better bound",
+    "Intervals of time (ours); more of them, a better bound",
     kind="int",
     minimum=2,
     maximum=1000,

@@ -138,7 +138,7 @@ WINDOW = Knob("service_window", True, "Plan the service window alone (otherwise 
 SPEED_CLASSES = Knob(
     "speed_classes",
     3,
-    "Servers of a type are told apart by speed in so many classes at most; none: each server by itself",
+    "Servers of a type are told apart by speed in so many classes at most (ours); none: each server by itself",
     kind="int",
     minimum=1,
     maximum=100,

@@ -62,7 +62,7 @@ REQUIRE_ALL = Knob(
 CUTS = Knob(
     "cuts",
     True,
-    "Add the rows that tighten the linear relaxation: no job completes in fewer slots than it needs alone; "
+    "Add the rows that tighten the linear relaxation (ours): no job completes in fewer slots than it needs alone; "
     "off: as printed",
 )
 JOBS = """j | jobs that can complete within the slots
