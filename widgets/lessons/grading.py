@@ -37,10 +37,10 @@ HIDDEN = 3
 class NoWork:
     """Where labs of a graded page would compute: nothing is."""
 
-    def submit(self, request: Message, hear: Hear, line: Hashable = None) -> None:
+    def submit(self, request: Message, hear: Hear, asker: Hashable = None) -> None:
         """Nobody looks."""
 
-    def cancel(self, line: Hashable = None) -> None:
+    def cancel(self, asker: Hashable = None) -> None:
         """There is nothing."""
 
 

@@ -36,7 +36,7 @@ class KernelWork:
         self._beyond = beyond
         self.gave_up = False
 
-    def submit(self, request: Message, hear: Hear, line: Hashable = None) -> None:
+    def submit(self, request: Message, hear: Hear, asker: Hashable = None) -> None:
         """Do a request, and tell what came of it."""
         from workbench.cli.lab_process import ManyRuns, serve, stop_of
 
@@ -47,12 +47,12 @@ class KernelWork:
         serve(request, found.append, ManyRuns(alone=True), stop)
         self.gave_up = found[-1]["kind"] == "cancelled"
         if self.gave_up and self._beyond is not None:
-            self._beyond().submit({**request, "scenario": request["scenario"].to_dict()}, hear, line)
+            self._beyond().submit({**request, "scenario": request["scenario"].to_dict()}, hear, asker)
             return
         for message in found:
             hear(message)
 
-    def cancel(self, line: Hashable = None) -> None:
+    def cancel(self, asker: Hashable = None) -> None:
         """Nothing is being done."""
 
 

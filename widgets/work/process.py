@@ -40,7 +40,7 @@ class ProcessWork:
         self._start()
         atexit.register(self.close)
 
-    def submit(self, request: Message, hear: Hear, line: Hashable = None) -> None:
+    def submit(self, request: Message, hear: Hear, asker: Hashable = None) -> None:
         """Do a request, now or when it is its turn."""
         if self._deliver.closed:  # nobody there hears what becomes of its requests
             self._waiting.clear()
@@ -49,13 +49,13 @@ class ProcessWork:
                 self._end()
                 self._start()
         self._deliver = Deliver()
-        self._waiting[line, request["kind"]] = Queued(request, hear, line)
+        self._waiting[asker, request["kind"]] = Queued(request, hear, asker)
         self._next()
 
-    def cancel(self, line: Hashable = None) -> None:
-        """Forget a line's requests; if one of them is being done, end the process and warm up a new one."""
-        dropped = [self._waiting.pop(key) for key in list(self._waiting) if key[0] == line]
-        if self._busy is not None and self._busy.line == line:
+    def cancel(self, asker: Hashable = None) -> None:
+        """Forget an asker's requests; if one of them is being done, end the process and warm up a new one."""
+        dropped = [self._waiting.pop(key) for key in list(self._waiting) if key[0] == asker]
+        if self._busy is not None and self._busy.asker == asker:
             dropped.insert(0, self._busy)
             self._busy = None
             self._end()

@@ -22,12 +22,12 @@ class ThreadWork:
         self._flag: CancelFlag | None = None
         self._waiting: Queued | None = None
 
-    def submit(self, request: Message, hear: Hear, line: Hashable = None) -> None:
+    def submit(self, request: Message, hear: Hear, asker: Hashable = None) -> None:
         """Do a request; what is being done ends before its next round."""
         self._deliver = Deliver()
         if self._flag is not None:
             self._flag.cancel()
-            self._waiting = Queued(request, hear, line)
+            self._waiting = Queued(request, hear, asker)
             return
         self._flag = CancelFlag(stop_of(request))
         try:
@@ -35,7 +35,7 @@ class ThreadWork:
         except RuntimeError:  # a host that allows no threads
             self._work(request, hear, self._flag)
 
-    def cancel(self, line: Hashable = None) -> None:
+    def cancel(self, asker: Hashable = None) -> None:
         """Ask the thread to end."""
         waiting, self._waiting = self._waiting, None
         if waiting is not None:

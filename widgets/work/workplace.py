@@ -19,17 +19,17 @@ IDLE_S = 0.1
 
 
 class Workplace(Protocol):
-    """Does one request at a time. A line is whoever asks, one for each lab.
+    """Does one request at a time. An asker is whoever asks, one for each lab.
 
-    A request replaces the one of its line and kind that still waits, and no other; simulations go first.
+    A request replaces the one of its asker and kind that still waits, and no other; simulations go first.
     """
 
-    def submit(self, request: Message, hear: Hear, line: Hashable = None) -> None:
+    def submit(self, request: Message, hear: Hear, asker: Hashable = None) -> None:
         """Do a request; `hear` gets its messages: progress, then done, error or cancelled. Replaced ones get none."""
         ...
 
-    def cancel(self, line: Hashable = None) -> None:
-        """Stop what is being done for a line and forget what waits for it; each is told `cancelled`."""
+    def cancel(self, asker: Hashable = None) -> None:
+        """Stop what is being done for an asker and forget what waits for it; each is told `cancelled`."""
         ...
 
 
@@ -38,7 +38,7 @@ class Queued(NamedTuple):
 
     request: Message
     hear: Hear
-    line: Hashable
+    asker: Hashable
 
 
 class Deliver:

@@ -92,7 +92,7 @@ def here(work: Any, hear: Any) -> None:
 class Here:
     """Stands in for the labs' process: does a request at once."""
 
-    def submit(self, request: Message, hear: Any, line: Any = None) -> None:
+    def submit(self, request: Message, hear: Any, asker: Any = None) -> None:
         sent = json.loads(json.dumps(request))
         answers: list[Any] = []
         serve(sent, answers.append, ManyRuns())
@@ -337,10 +337,10 @@ class Slow:
         self.asked: list[Any] = []
         self.stopped = 0
 
-    def submit(self, request: Message, hear: Any, line: Any = None) -> None:
+    def submit(self, request: Message, hear: Any, asker: Any = None) -> None:
         self.asked.append((request, hear))
 
-    def cancel(self, line: Any = None) -> None:
+    def cancel(self, asker: Any = None) -> None:
         self.stopped += 1
         self.asked[-1][1]({"kind": "cancelled"})
 

@@ -33,16 +33,16 @@ class Waiter:
     def __init__(self) -> None:
         self.asked: list[tuple[Message, Callable[[Message], None]]] = []
         self.cancelled = 0
-        self._lines: list[Any] = []
+        self._askers: list[Any] = []
 
-    def submit(self, request: Message, hear: Callable[[Message], None], line: Any = None) -> None:
+    def submit(self, request: Message, hear: Callable[[Message], None], asker: Any = None) -> None:
         self.asked.append((request, hear))
-        self._lines.append(line)
+        self._askers.append(asker)
 
-    def cancel(self, line: Any = None) -> None:
-        """As the process's: a line's own newest request is told, no other's."""
+    def cancel(self, asker: Any = None) -> None:
+        """As the process's: an asker's own newest request is told, no other's."""
         self.cancelled += 1
-        own = [hear for (_, hear), whose in zip(self.asked, self._lines, strict=True) if whose == line]
+        own = [hear for (_, hear), whose in zip(self.asked, self._askers, strict=True) if whose == asker]
         if own:
             own[-1]({"kind": "cancelled"})
 

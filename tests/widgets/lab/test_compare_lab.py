@@ -39,10 +39,10 @@ class Waiter:
         self.asked: list[tuple[Message, Callable[[Message], None]]] = []
         self.cancelled = 0
 
-    def submit(self, request: Message, hear: Callable[[Message], None], line: Any = None) -> None:
+    def submit(self, request: Message, hear: Callable[[Message], None], asker: Any = None) -> None:
         self.asked.append((json.loads(json.dumps(request)), hear))
 
-    def cancel(self, line: Any = None) -> None:
+    def cancel(self, asker: Any = None) -> None:
         self.cancelled += 1
 
     def end(self, *numbers: int, done: bool = False) -> None:
