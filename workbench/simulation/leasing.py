@@ -18,6 +18,7 @@ from workbench.scenario.job import Job
 from workbench.scenario.scenario import Scenario
 from workbench.scheduling.decision import Assignment, Reason, Unit, is_copy, members, unit_name
 from workbench.scheduling.snapshot import Observation
+from workbench.simulation.checkpoints import lost_steps, save
 from workbench.simulation.jobbook import FINISHED, JobBook
 from workbench.simulation.nodes import Nodes, SlotSet
 from workbench.simulation.recorder import NONE, Nothing, Recorder
@@ -354,7 +355,7 @@ class Leasing:
 
     def lose(self, lease: Lease, now_s: float) -> list[float]:
         """A closed lease's node has failed: take back each job's steps since the last checkpoint; returns them."""
-        lost = [max(done - saved, 0.0) for done, saved in zip(lease.done, lease.saved, strict=True)]
+        lost = lost_steps(lease)
         for rank, steps in zip(lease.jobs, lost, strict=True):
             self._jobs.lose(rank, steps)
         self.foresee(lease.jobs, now_s)
@@ -363,7 +364,7 @@ class Leasing:
     def _record(self, lease: Lease, now_s: float) -> None:
         """Book the steps that a lease's jobs have done, and record its phases up to now."""
         if self._checkpoint_s is not None:
-            self._save(lease, now_s, self._checkpoint_s)
+            save(lease, now_s, self._checkpoint_s)
         a, book, slots, done = lease.assignment, self._jobs, lease.slots, [0.0, 0.0]
         one, interval = book.one, self._recorder.interval
         for spot, rank in enumerate(lease.jobs):
@@ -379,16 +380,6 @@ class Leasing:
                 one.run_s[rank] += (end_s - start_s) * len(slots)
             lease.row = interval(lease.row, slots, a.unit, lease.names, kind, start_s, end_s, done if own else NONE)
         lease.mark_s = now_s
-
-    def _save(self, lease: Lease, now_s: float, every_s: float) -> None:
-        """Note the steps that were done at the last checkpoint, if it was after what is booked already."""
-        if now_s < lease.began_s:
-            return
-        checkpoints = (now_s - lease.began_s) / every_s * (1 + TIE)
-        # More than a float can count: it saves all the time.
-        saved_s = lease.began_s + math.floor(checkpoints) * every_s if checkpoints < math.inf else now_s
-        if saved_s >= lease.mark_s:
-            lease.saved = [before + lease.steps(spot, min(saved_s, now_s)) for spot, before in enumerate(lease.done)]
 
     def done(self, now_s: float) -> FloatArray:
         """Steps done by now and not yet booked, of the active jobs."""

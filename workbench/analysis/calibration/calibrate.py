@@ -253,7 +253,7 @@ class Calibration:
         parts = {f"{name}_s": waits.quantile(np.array(QUANTILES)) for name, waits in found.items()}
         return pd.DataFrame(parts).rename_axis(["partition", "quantile"]).reset_index()
 
-    def unexplained(self, most: int = 10) -> pd.DataFrame:
+    def unexplained(self) -> pd.DataFrame:
         """The jobs whose wait is farthest off, in all runs more than the pace and half the wait away on the same side:
         holds, priorities set by hand and other things that no file says."""
         waits, found = self.waits, self.waits[[*self.runs]]
@@ -261,7 +261,7 @@ class Calibration:
         far = (off > self.pace_s) & (off > 0.5 * waits[["recorded_s", "simulated_s"]].max(axis=1))
         columns = ["job", "partition", "user", "size", "recorded_s", "simulated_s"]
         found = waits.assign(off_s=off)[far].sort_values("off_s", ascending=False, kind="stable")
-        return found[columns].head(most).reset_index(drop=True)
+        return found[columns].head(10).reset_index(drop=True)
 
     def drawing(self) -> Drawing:
         """Simulated against recorded waits, a point a job, and the quantiles of each partition."""

@@ -218,14 +218,12 @@ def admit(instance: ChronusInstance, job: str, solver: Solver | None = None, *, 
     return _refused(data, own, answer.how, _reason(answer, others), _earliest(data, own, solver), others)
 
 
-def admit_all(
-    instance: ChronusInstance, jobs: Sequence[str], solver: Solver | None = None, *, explain: bool = True
-) -> tuple[Admission, ...]:
+def admit_all(instance: ChronusInstance, jobs: Sequence[str], *, explain: bool = True) -> tuple[Admission, ...]:
     """The verdicts on jobs one after the other: who is guaranteed stays so when the next is asked about."""
     found: list[Admission] = []
     data = instance
     for job in jobs:
-        found.append(admit(data, job, solver, explain=explain))
+        found.append(admit(data, job, explain=explain))
         if found[-1].leases is not None:
             data = data.with_guarantee(job, found[-1].leases, found[-1].choices)
     return tuple(found)
