@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from workbench.base.errors import InputError
+from workbench.papers.chronus.algorithms.cycle import BEST_EFFORT, GUARANTEED
 from workbench.papers.chronus.explain import admission_again
 from workbench.papers.chronus.scheduler import Chronus
 from workbench.scenario.scenario import Scenario
@@ -33,16 +34,25 @@ SCENARIO: dict[str, Any] = {
 }
 
 
-def ask(scenario: dict[str, Any] = SCENARIO, knobs: dict[str, Any] | None = None, **changed: Any) -> dict[str, Any]:
+def ask(
+    scenario: dict[str, Any] = SCENARIO,
+    knobs: dict[str, Any] | None = None,
+    remaining_s: dict[str, float] | None = None,
+    **changed: Any,
+) -> dict[str, Any]:
     """The explanation of `new`'s verdict at 10 min, when `old` is to begin."""
     settled = Chronus().settle({"slo_lease_s": LEASE_S, **(knobs or {})})
     given = {
         "job": "new",
-        "guaranteed": ["old"],
         "at_s": 600.0,
-        "remaining_s": {"old": 1200.0, "new": 600.0},
-        "running": [],
-        "gpus": [4, 4],
+        "later": [],
+        "holding": [],
+        "signals": {
+            "queue": {"old": GUARANTEED, "new": BEST_EFFORT},
+            "remaining_s": {"old": 1200.0, "new": 600.0} if remaining_s is None else remaining_s,
+            "plan_gpus": {"old": 4.0},
+            "plan_gpus_later": {"old": 4.0},
+        },
         "knobs": settled,
         **changed,
     }
@@ -58,17 +68,17 @@ def test_the_job_in_the_way_and_the_earliest_lease_behind_it() -> None:
 
 def test_without_the_job_in_the_way_it_is_guaranteed_in_the_lease_that_its_last_deadline_leaves() -> None:
     """`new` may take until 60 + 1140 = 1200 s, the end of lease 1."""
-    found = ask(guaranteed=[])
+    found = ask(later=["old"])
     assert found["guaranteed"] and found["leases"] == {"new": [1]} and found["in_the_way"] == []
 
 
 def test_what_a_running_job_does_until_the_next_boundary_counts() -> None:
     """Asked at 5 min, `old` running: 900 s are left now and 600 s at the boundary, one lease instead of two."""
     left = {"old": 900.0, "new": 600.0}
-    found = ask(at_s=300.0, remaining_s=left, running=["old"])
+    found = ask(at_s=300.0, remaining_s=left, holding=["old"])
     assert found["start_s"] == 600.0 and found["leases"] == {"old": [2], "new": [1]}
     assert not ask(at_s=300.0, remaining_s=left)["guaranteed"], "at rest it would still need both"
-    assert ask(at_s=300.0, remaining_s={"old": 300.0, "new": 600.0}, running=["old"])["leases"] == {"new": [1]}
+    assert ask(at_s=300.0, remaining_s={"old": 300.0, "new": 600.0}, holding=["old"])["leases"] == {"new": [1]}
 
 
 def test_gangs_count_rounded_up_as_in_the_run() -> None:
@@ -80,6 +90,8 @@ def test_gangs_count_rounded_up_as_in_the_run() -> None:
 def test_what_cannot_be_explained_is_an_error() -> None:
     with pytest.raises(InputError, match="nobody"):
         ask(job="nobody", remaining_s={"old": 1.0, "nobody": 1.0})
+    with pytest.raises(InputError, match="recorded in detail"):
+        ask(signals={"queue": {}})
     with pytest.raises(InputError, match="free"):
         ask(job="free", remaining_s={"old": 1.0, "free": 1.0})
     cluster = {

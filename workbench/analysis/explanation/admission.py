@@ -1,7 +1,7 @@
 """Why a job of a run was guaranteed or not: what would have been accepted, and who stood in the way.
 
 Asked again, with its explanation, of what the scheduler knew when it gave its verdict: the study `admission` of the
-room that the scheduler is of (Chronus).
+room that the scheduler is of.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from workbench.base.errors import InputError
 from workbench.base.units import clock
 from workbench.scenario.rewards import Steps
 from workbench.session.api import snapshot_at
-from workbench.session.registry import find_study
+from workbench.session.registry import find_study, rooms
 from workbench.simulation.run import Run
 
 STUDY = "admission"
-SIGNALS = ("queue", "remaining_s", "plan_gpus", "plan_gpus_later")
-"""What a run has to have recorded to be asked about."""
-GUARANTEED_QUEUE = 1.0
+"""What a room calls the study that answers."""
 
 
 def has_verdicts(run: Run) -> bool:
-    """Whether a run has verdicts, and recorded what they were given by."""
-    return bool((run.jobs["verdict"] != "").any()) and set(SIGNALS) <= set(run.signals["signal"])
+    """Whether a run has verdicts, recorded what they were given by, and its scheduler's room can be asked again."""
+    if run.signals.empty or not (run.jobs["verdict"] != "").any():
+        return False
+    return any(STUDY in room.studies for room in rooms() if run.scheduler in {each.name for each in room.schedulers})
 
 
 def jobs_asked_about(run: Run) -> list[str]:
@@ -50,31 +50,27 @@ def admission(run: Run, job: str, at_s: float) -> tuple[str, ...]:
 
 
 def question(run: Run, job: str) -> dict[str, Any]:
-    """What the study is asked about a job of a run: what the scheduler knew when it gave its verdict."""
+    """What the study is asked about a job of a run: what was recorded when the scheduler gave its verdict.
+
+    at_s: when; later: who had a verdict at the same time after it; holding: who had GPUs; signals: {signal: {job:
+    value}}; knobs: of the run. Raises InputError for a verdict of whose decision no signals were recorded.
+    """
     events = run.events[run.events["event"] == "verdict"].drop_duplicates("job")
     own = events.index[events["job"] == job][0]
     at_s = float(events.loc[own, "time_s"])
     later = set(events.loc[(events["time_s"] == at_s) & (events.index > own), "job"])
-    now = run.signals[run.signals["time_s"] == at_s]
-    if not set(SIGNALS) <= set(now["signal"]):
+    now = run.signals[(run.signals["time_s"] == at_s) & run.signals["value"].map(math.isfinite)]
+    if now.empty:
         raise InputError("admission explained", job, "a verdict whose decision the run has recorded in detail")
-    queue = now[now["signal"] == "queue"]
-    sure = [
-        name
-        for name, value in zip(queue["job"], queue["value"], strict=True)
-        if value == GUARANTEED_QUEUE and name != job and name not in later
-    ]
-    left = now[now["signal"] == "remaining_s"].set_index("job")["value"].to_dict()
-    cluster = now.drop_duplicates("signal").set_index("signal")["value"]
     runs = run.timeline[run.timeline["kind"].isin(["run", "restart"])]
-    holding = set(runs.loc[(runs["start_s"] <= at_s) & (runs["end_s"] > at_s), "job"])
     return {
         "job": job,
-        "guaranteed": sure,
         "at_s": at_s,
-        "remaining_s": {name: float(left[name]) for name in (*sure, job)},
-        "running": [name for name in sure if name in holding],
-        "gpus": [int(cluster["plan_gpus"]), int(cluster["plan_gpus_later"])],
+        "later": sorted(later),
+        "holding": sorted(set(runs.loc[(runs["start_s"] <= at_s) & (runs["end_s"] > at_s), "job"])),
+        "signals": {
+            signal: dict(zip(of["job"], of["value"], strict=True)) for signal, of in now.groupby("signal", sort=False)
+        },
         "knobs": {name: value for name, value in run.knobs.items() if not _is_infinite(value)},
     }
 

@@ -19,7 +19,7 @@ from workbench.base.errors import InputError
 from workbench.base.rounding import short_number
 from workbench.base.units import clock
 from workbench.papers.chronus.algorithms.admission import admit
-from workbench.papers.chronus.algorithms.cycle import BEST_EFFORT
+from workbench.papers.chronus.algorithms.cycle import BEST_EFFORT, GUARANTEED
 from workbench.papers.chronus.algorithms.guarantees import Claims, steps_from, worth_meeting
 from workbench.papers.chronus.algorithms.spot import BY
 from workbench.papers.chronus.algorithms.terms import next_boundary
@@ -28,17 +28,20 @@ from workbench.scheduling.snapshot import Snapshot
 from workbench.simulation.job_at_time import Explained, Fact, JobAtTime, Link, Order
 
 STUDY = "admission"
+SIGNALS = ("queue", "remaining_s", "plan_gpus", "plan_gpus_later")
+"""By which a verdict is given; the last two are the GPUs that the plan reckons with, outside the profiling cluster, in
+the first lease and in later ones."""
 
 
 def admission_again(snapshot: Snapshot, given: Mapping[str, Any]) -> dict[str, Any]:
     """The verdict on `job` beside the jobs of `guaranteed`, as JSON has it.
 
-    snapshot: all jobs, known ahead; given: job; guaranteed (names); at_s, when the verdict was given; remaining_s of
-    each of them then; running: those that hold GPUs until the next SLO lease; gpus: that the plan reckons with, outside
-    the profiling cluster, in the first lease and in later ones; knobs: of the run. Found: guaranteed, how, why,
+    snapshot: all jobs, known ahead; given: job; at_s, when the verdict was given; later: who had one after it then;
+    holding: who had GPUs, of the guaranteed until the next SLO lease; signals: the run's then (`SIGNALS`); knobs: of
+    the run. Found: guaranteed, how, why,
     in_the_way, earliest_s and rewards' last deadline that would do (None: no deadline would), leases of the plan if
     there is one, start_s and lease_s of these leases.
-    Raises InputError for a job that is not there or has no deadline, and for several types.
+    Raises InputError for a job that is not there or has no deadline, for several types, and for signals not recorded.
     """
     data = admission_instance(snapshot, given)
     found = admit(data, str(given["job"]))
@@ -61,11 +64,16 @@ def admission_instance(snapshot: Snapshot, given: Mapping[str, Any]) -> ChronusI
     slo_s, miss = int(knobs["slo_lease_s"]), float(knobs["miss_reward"])
     start_s = next_boundary(at_s, slo_s)
     every = {job.name: job for job in (*snapshot.jobs.jobs, *snapshot.future)}
-    names = [*given["guaranteed"], str(given["job"])]
+    job, signals = str(given["job"]), given["signals"]
+    if not set(SIGNALS) <= {*signals}:
+        raise InputError("admission explained", job, "a verdict whose decision the run has recorded in detail")
+    asked_later = {job, *given["later"]}
+    sure = [name for name, queue in signals["queue"].items() if queue == GUARANTEED and name not in asked_later]
+    names = [*sure, job]
     for name in names:
         if name not in every:
             raise InputError("admission, job", name, "a job of the scenario")
-    remaining, running = given["remaining_s"], set(given["running"])
+    remaining, running = signals["remaining_s"], {*given["holding"]} & {*sure}
     ahead = {name: start_s - at_s if name in running else 0.0 for name in names}
     left = [max(0.0, float(remaining[name]) - ahead[name]) for name in names]
     kept = [
@@ -80,8 +88,9 @@ def admission_instance(snapshot: Snapshot, given: Mapping[str, Any]) -> ChronusI
             for row in kept
         ),
     )
-    sure = np.arange(len(kept)) < len(kept) - 1
-    return claims.instance([int(gpus) for gpus in given["gpus"]], _node_gpus(snapshot, knobs), start_s, knobs, sure, {})
+    gpus = [int(next(iter(signals[plan].values()))) for plan in ("plan_gpus", "plan_gpus_later")]
+    promised = np.arange(len(kept)) < len(kept) - 1
+    return claims.instance(gpus, _node_gpus(snapshot, knobs), start_s, knobs, promised, {})
 
 
 def _node_gpus(snapshot: Snapshot, knobs: Mapping[str, Any]) -> int | None:
