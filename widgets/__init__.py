@@ -38,19 +38,7 @@ _MODULES = {
     "WhatIfLab": "what_if_lab",
 }
 
-__all__ = [
-    "CompareLab",
-    "Draw",
-    "EditColumn",
-    "EditTable",
-    "Exercise",
-    "GanttView",
-    "Guess",
-    "Lab",
-    "Scene",
-    "VegaView",
-    "WhatIfLab",
-]
+__all__ = [*_MODULES]
 
 hear_in_one_thread()
 show_errors_in_words()
